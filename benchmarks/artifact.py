@@ -6,12 +6,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from brenner.artifact.diff import diff
-from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Metadata, fields
+from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Metadata, make_fields
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.text_diff import word_spans
 from brenner.lint.linter import lint
-from brenner.markdown.blocks import blocks
+from brenner.markdown.blocks import parse_blocks
 from brenner.markdown.escape import escape
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, SCORE_PARTS, Section
 from measure import best_of, heading, row
@@ -31,7 +31,7 @@ class Work(NamedTuple):
     name: str
     do: Callable[[], object]
     bound: Callable[[], object]
-    aim: str = ""
+    purpose: str = ""
 
 
 def artifact(count: int, salt: str = "", every: int = 1) -> Artifact:
@@ -45,7 +45,7 @@ def artifact(count: int, salt: str = "", every: int = 1) -> Artifact:
         items.append(_item(section, len(items) + 1, words))
     frozen = {name: tuple(items) for name, items in sections.items()}
     metadata = Metadata("RS-20251230-cell-fate", 3, "2025-12-30T10:00:00Z", status="active")
-    thread = Item("RT", fields({"statement": "Lineage or position?", "context": _PROSE[1]}))
+    thread = Item("RT", make_fields({"statement": "Lineage or position?", "context": _PROSE[1]}))
     return Artifact(metadata, thread, MappingProxyType(frozen))
 
 
@@ -66,7 +66,7 @@ def _item(section: Section, number: int, words: str) -> Item:
     for index, name in enumerate(sorted(section.texts)):
         values[name] = f"{_PROSE[index % len(_PROSE)]}{words}"
     values = {name: values[name] for name in section.fields}
-    return Item(f"{section.prefix}{number}", fields(values))
+    return Item(f"{section.prefix}{number}", make_fields(values))
 
 
 def run() -> None:
@@ -79,7 +79,7 @@ def run() -> None:
         bound = best_of(measured[SIZES[-1]][index].bound) / SIZES[-1] * 1e6
         figures = [f"{figure:.1f}" for figure in per_item]
         growth = f"{per_item[-1] / per_item[0]:.2f} ×"
-        row(work.name, *figures, growth, f"{per_item[-1] / bound:.2f} ×", work.aim)
+        row(work.name, *figures, growth, f"{per_item[-1] / bound:.2f} ×", work.purpose)
     print("  The bounds: of render, escaping every text once; of parse, finding the blocks of the")
     print("  same Markdown; of lint, render; of diff, comparing every field once;")
     print("  of words, splitting both texts at blanks.")
@@ -93,7 +93,7 @@ def _works(size: int) -> tuple[Work, ...]:
     render = partial(render_artifact, one)
     return (
         Work("render", render, partial(_escape, one), "3 ×"),
-        Work("parse", partial(parse_artifact, text), partial(blocks, text)),
+        Work("parse", partial(parse_artifact, text), partial(parse_blocks, text)),
         Work("lint (the model)", partial(lint, one), render, "2 ×"),
         Work("diff, nothing changed", partial(diff, one, same), partial(_compare, one, same)),
         Work("diff, one in ten changed", partial(diff, one, some), partial(_compare, one, some)),

@@ -15,7 +15,7 @@ from brenner.config import OPERATOR, Project
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message, PostedMessage
-from brenner.services.compile import CompileOptions, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileStatus, compile_thread
 from brenner.services.version_store import load_history
 from brenner.services.workspace import Workspace
 from brenner.session.versions import VersionHistory
@@ -54,7 +54,7 @@ def grow(workspace: Workspace, clock: Clock, first: int, last: int) -> None:
         for number in range(start, min(start + 100, last), 10):
             for each in a_round(clock, edit, number):
                 workspace.mailbox.send(each.message)
-        assert compile_thread(workspace, THREAD, CompileOptions()).status is Status.PUBLISHED
+        assert compile_thread(workspace, THREAD, CompileOptions()).status is CompileStatus.PUBLISHED
 
 
 def next_round(
@@ -67,7 +67,7 @@ def next_round(
     done = compile_thread(workspace, THREAD, CompileOptions())
     seconds = time.perf_counter() - start
     assert done.message
-    assert done.status is Status.PUBLISHED
+    assert done.status is CompileStatus.PUBLISHED
     return seconds, before, [each.posted for each in sent], len(done.message.message.body)
 
 

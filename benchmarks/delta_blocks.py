@@ -4,7 +4,7 @@ import json
 from functools import partial
 
 from brenner import check_message, read_deltas
-from brenner.markdown.blocks import blocks as find_blocks
+from brenner.markdown.blocks import parse_blocks as find_blocks
 from measure import best_of, heading, milliseconds, row
 from messages import blocks, body, message
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import apsw
 
-from brenner.mail.model import Agent, InboxFilter, Record, StoredMessage
+from brenner.mail.model import Agent, InboxFilter, MessageRecord, StoredMessage
 from brenner.mail.search import Query, parse_query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message, content_hash
@@ -44,7 +44,7 @@ class Work(NamedTuple):
     do: Callable[[], tuple[StoredMessage, ...]]
 
 
-def records(first: int, last: int) -> Iterator[Record]:
+def records(first: int, last: int) -> Iterator[MessageRecord]:
     """Messages as agents write them: a few hundred words of a few thousand, in long threads."""
     luck = random.Random(first)  # noqa: S311
     for number in range(first, last + 1):
@@ -57,7 +57,7 @@ def records(first: int, last: int) -> Iterator[Record]:
         message = Message(thread, sender, recipients, subject, _body(number, luck), is_open)
         at = START + timedelta(seconds=number)
         stored = StoredMessage(number, at, message, content_hash(message), number, number)
-        yield Record(stored, () if is_open else tuple((name, at) for name in recipients))
+        yield MessageRecord(stored, () if is_open else tuple((name, at) for name in recipients))
 
 
 def _body(number: int, luck: random.Random) -> str:
@@ -119,7 +119,7 @@ def rows_alone(mailbox: SqliteMailbox, messages: tuple[StoredMessage, ...]) -> f
     sql = f"SELECT * FROM messages WHERE arrival IN ({numbers})"  # noqa: S608
 
     def read() -> list[object]:
-        with mailbox.database.reading():
+        with mailbox.database.read_transaction():
             return list(mailbox.database.execute(sql).fetchall())
 
     assert len(read()) == len(messages)

@@ -19,13 +19,13 @@ from brenner.artifact.model import ITEM_SECTIONS
 from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, Record, StoredMessage
+from brenner.mail.model import MessageRecord, Profile, StoredMessage
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, Delta, Operation
 from brenner.protocol.messages import Message, content_hash
 from brenner.services.acknowledge import acknowledge
-from brenner.services.compile import CompileOptions, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileStatus, compile_thread
 from brenner.services.workspace import Workspace
 from brenner.session.rebuild import text_hash
 from session_loop import AGENTS, START, add
@@ -77,7 +77,7 @@ class Stage:
         """Whatever comes next gets the numbers after this one."""
         hello = Message("RS-20251230-elsewhere", OPERATOR, _TEAM, "INFO: Hello", "Hello\n")
         stored = StoredMessage(first, START, hello, content_hash(hello), 1, first)
-        self.mailbox.restore((), [Record(stored)])
+        self.mailbox.restore((), [MessageRecord(stored)])
 
     def send(self, sender: str, subject: str, body: str) -> StoredMessage:
         """A message: the operator's to all, the others' to her."""
@@ -103,7 +103,7 @@ class Stage:
         """A version."""
         workspace = Workspace(self.mailbox, Project(Path("nowhere")), OPERATOR)
         done = compile_thread(workspace, _MODEL, CompileOptions(close=close))
-        assert done.status is Status.PUBLISHED
+        assert done.status is CompileStatus.PUBLISHED
 
     def thread(self) -> tuple[StoredMessage, ...]:
         """What was sent."""
@@ -201,7 +201,7 @@ def _before(number: int) -> int:
     return number - 1 if number % _CHAIN else 0
 
 
-def session(number: int, first_id: int) -> Iterator[Record]:
+def session(number: int, first_id: int) -> Iterator[MessageRecord]:
     """The messages of a session, which get their numbers from that one on."""
     model = models()[number % len(PLAYS)]
     words = {
@@ -230,7 +230,7 @@ def session(number: int, first_id: int) -> Iterator[Record]:
             reply_to=ids.get(each.reply_to) if each.reply_to else None,
             acknowledges=tuple(ids[target] for target in each.acknowledges),
         )
-        yield Record(copied)
+        yield MessageRecord(copied)
 
 
 def fill(mailbox: Mailbox, first: int, last: int) -> None:
@@ -239,7 +239,7 @@ def fill(mailbox: Mailbox, first: int, last: int) -> None:
         mailbox.restore((), _sessions(start, min(start + _PORTION, last), mailbox.position()))
 
 
-def _sessions(first: int, last: int, position: int) -> Iterator[Record]:
+def _sessions(first: int, last: int, position: int) -> Iterator[MessageRecord]:
     for number in range(first, last):
         for record in session(number, position + 1):
             position += 1

@@ -10,10 +10,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import cast
 
-from brenner.artifact.merge.engine import merge_read
-from brenner.artifact.merge.resolve import Contribution, read_posted
+from brenner.artifact.merge.engine import merge_parsed
+from brenner.artifact.merge.resolve import DeltaMessage, parse_posted
 from brenner.artifact.model import Fields, Item
-from brenner.artifact.state import Change, Entry, Outcome, Source, State, empty_state
+from brenner.artifact.state import BlockOutcome, Change, Entry, Source, State, empty_state
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, Operation
 from brenner.protocol.messages import Message, PostedMessage
@@ -51,7 +51,7 @@ def grow(number: int) -> Delta:
 WORK: dict[str, Callable[[int], Delta]] = {"ADD": add, "EDIT": edit, "list-growing EDIT": grow}
 
 
-def contributions(make: Callable[[int], Delta], count: int) -> list[Contribution]:
+def contributions(make: Callable[[int], Delta], count: int) -> list[DeltaMessage]:
     """So many deltas, in messages of some blocks each, by three authors in turn."""
     return [
         contribution(
@@ -61,13 +61,13 @@ def contributions(make: Callable[[int], Delta], count: int) -> list[Contribution
     ]
 
 
-def contribution(number: int, deltas: list[Delta]) -> Contribution:
+def contribution(number: int, deltas: list[Delta]) -> DeltaMessage:
     """One message, read."""
     body = "# Delta Contribution\n\n## Deltas\n\n" + "\n".join(map(render_delta, deltas))
     sender = ("BlueLake", "RedSky", "GreenHill")[number % 3]
     message = Message(THREAD, sender, ("Operator",), "DELTA[opus]: A contribution", body)
-    read = read_posted(PostedMessage(number, START + timedelta(seconds=number), message))
-    assert isinstance(read, Contribution)
+    read = parse_posted(PostedMessage(number, START + timedelta(seconds=number), message))
+    assert isinstance(read, DeltaMessage)
     return read
 
 
@@ -86,14 +86,14 @@ def _built(deltas: list[Delta]) -> Iterator[object]:
             yield Item(item_id, MappingProxyType(dict(cast("Fields", delta.payload))))
         yield paths
         yield Entry(
-            number, 1, 7, "BlueLake", operation, delta.section, delta.target_id, Outcome.APPLIED,
+            number, 1, 7, "BlueLake", operation, delta.section, delta.target_id, BlockOutcome.APPLIED,
             item_id, item_id,
         )  # fmt: skip
 
 
 def start() -> State:
     """A thread with one assumption, published."""
-    first = merge_read(empty_state(THREAD), [contribution(1, [add(0)])])
+    first = merge_parsed(empty_state(THREAD), [contribution(1, [add(0)])])
     return first.publish(1, START + timedelta(milliseconds=1500))
 
 
@@ -108,10 +108,10 @@ def run() -> None:
         for count in counts:
             brought = contributions(make, count)
             deltas = [block.delta for each in brought for block in each.blocks if block.delta]
-            merged = merge_read(state, brought)
-            assert [entry.state for entry in merged.ledger] == [Outcome.APPLIED] * count
+            merged = merge_parsed(state, brought)
+            assert [entry.state for entry in merged.ledger] == [BlockOutcome.APPLIED] * count
             bound = best_of(partial(build, deltas))
-            taken = best_of(partial(merge_read, state, brought))
+            taken = best_of(partial(merge_parsed, state, brought))
             per_delta.append(taken / count)
             growth = f"{per_delta[-1] / per_delta[0]:.2f} ×"
             aim = "3 ×, linear" if count == counts[-1] else ""

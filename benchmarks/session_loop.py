@@ -17,7 +17,7 @@ from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import ITEM_SECTIONS
 from brenner.artifact.render import render_artifact
 from brenner.artifact.serialize import decode_state, encode_state
-from brenner.artifact.state import Outcome, State, empty_state
+from brenner.artifact.state import BlockOutcome, State, empty_state
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, FieldKind, Operation, Section
 from brenner.protocol.messages import Message, PostedMessage
@@ -124,7 +124,7 @@ def play(make: Make, size: int) -> Loop:
         render_artifact(result.artifact)
         seconds += time.perf_counter() - start
         state = result.publish(*clock.tick())
-        assert all(entry.state is Outcome.APPLIED for entry in result.ledger)
+        assert all(entry.state is BlockOutcome.APPLIED for entry in result.ledger)
     return Loop(seconds, state, a_round(clock, make, size), clock.tick())
 
 

@@ -20,8 +20,8 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
-from brenner.services.compile import CompileOptions, Status, compile_thread
-from brenner.services.genealogy import Asked, follow
+from brenner.services.compile import CompileOptions, CompileStatus, compile_thread
+from brenner.services.genealogy import GenealogyQuery, trace_genealogy
 from brenner.services.references import check_references
 from brenner.services.sessions import load_status, overviews
 from brenner.services.versions import verify
@@ -96,7 +96,9 @@ def measure(workspace: Workspace, size: int) -> dict[str, Figure]:
         "list after a message": Figure(_after_a_message(workspace, middle), rows),
         "status of one": Figure(status, one),
         "refs check, all": Figure(_best(lambda: check_references(workspace)), rows),
-        "refs graph of one": Figure(_best(lambda: follow(workspace, Asked(middle), _silent)), rows),
+        "refs graph of one": Figure(
+            _best(lambda: trace_genealogy(workspace, GenealogyQuery(middle), _silent)), rows
+        ),
         "compile of one": Figure(_compile(workspace, size)),
     }
 
@@ -142,7 +144,7 @@ def _compile(workspace: Workspace, size: int) -> float:
         start = time.perf_counter()
         done = compile_thread(workspace, thread_of(number), CompileOptions())
         taken.append(time.perf_counter() - start)
-        assert done.status is Status.PUBLISHED
+        assert done.status is CompileStatus.PUBLISHED
     return min(taken)
 
 

@@ -40,12 +40,12 @@ class Viewers:
         self._twice = 0
         self._pages: list[float] = []
         self._failed = 0
-        self._begun = 0
+        self._begin_on_pooled = 0
 
     async def watch(self, send: Callable[[int], int], mails: int, pause: float) -> Seen:
         """Look on while so many messages are sent, one after the other."""
         looking = [asyncio.create_task(self._look(number)) for number in range(self._many)]
-        while self._begun < self._many:
+        while self._begin_on_pooled < self._many:
             await asyncio.sleep(0.01)
         sent: dict[int, float] = {}
         for number in range(mails):
@@ -75,7 +75,7 @@ class Viewers:
             while line := await reader.readline():
                 if line.startswith(b"id:") and not is_begun:
                     is_begun = True
-                    self._begun += 1
+                    self._begin_on_pooled += 1
                 if line.startswith(b"data:"):
                     message_id = json.loads(line[5:])["message_id"]
                     self._twice += message_id in self._told[number]

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from brenner.diagnostics.codes.stores import INVALID_RECORD
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.archive import jsonl, mbox
-from brenner.mail.archive.jsonl import Item
-from brenner.mail.model import Agent, Envelope, Importance, Record, StoredMessage, Trust
+from brenner.mail.archive.jsonl import ArchiveEntry
+from brenner.mail.model import Agent, Envelope, Importance, MessageRecord, StoredMessage, Trust
 from brenner.protocol.messages import Message, content_hash
 
 THREAD = "RS-20251230-cell-fate"
@@ -15,11 +15,11 @@ AT = datetime(2025, 12, 30, 14, 22, 5, tzinfo=UTC)
 AGENT = Agent("BlueLake", "codex-cli", "gpt-5", "tests", AT)
 
 
-def record(number: int = 1, subject: str = "INFO: Hello", body: str = "Hello.\n") -> Record:
+def record(number: int = 1, subject: str = "INFO: Hello", body: str = "Hello.\n") -> MessageRecord:
     """A message as it comes out of an archive that holds nothing else."""
     message = Message(THREAD, "BlueLake", ("RedCreek", "Operator"), subject, body)
     stored = StoredMessage(number, AT, message, content_hash(message), 1, number)
-    return Record(stored._replace(is_local=False, envelope=Envelope(trust=Trust.UNVERIFIED)))
+    return MessageRecord(stored._replace(is_local=False, envelope=Envelope(trust=Trust.UNVERIFIED)))
 
 
 ANSWER = record(2, "QUESTION: Wie süß?", "No end")
@@ -107,17 +107,17 @@ def filled(text: str) -> str:
     return text.removeprefix("\n").replace("HASH 1", first).replace("HASH 2", second)
 
 
-def from_lines(content: bytes) -> list[Item]:
+def from_lines(content: bytes) -> list[ArchiveEntry]:
     """What JSON lines hold."""
     return list(jsonl.decode(io.BytesIO(content), "mail.jsonl"))
 
 
-def from_mails(content: bytes) -> list[Item]:
+def from_mails(content: bytes) -> list[ArchiveEntry]:
     """What an mbox holds."""
     return list(mbox.decode(io.BytesIO(content), "mail.mbox"))
 
 
-def told(items: list[Item]) -> list[tuple[str, int | None, str]]:
+def told(items: list[ArchiveEntry]) -> list[tuple[str, int | None, str]]:
     """The diagnostics: code, line, words."""
     return [(each.id, each.line, each.message) for each in items if isinstance(each, Diagnostic)]
 

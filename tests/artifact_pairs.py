@@ -5,7 +5,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Killed, Metadata, fields, order_of
+from brenner.artifact.model import (
+    ITEM_SECTIONS,
+    Artifact,
+    Item,
+    KillRecord,
+    Metadata,
+    item_sort_key,
+    make_fields,
+)
 from brenner.protocol.delta.schema import RESEARCH_THREAD, SCORE_PARTS, FieldKind, Section
 
 _TEXTS = st.sampled_from(["A cell divides.", "A cell\ndies.", "x", "H4", "\x1b[31m", "## 7. é"])
@@ -24,7 +32,7 @@ _VALUES: dict[FieldKind, st.SearchStrategy[Any]] = {
     FieldKind.REFERENCES: st.lists(st.sampled_from(_REFERENCES), max_size=2),
 }
 _KILLS = st.builds(
-    Killed, st.sampled_from(["BlueLake", "RedCreek"]), st.just("2026-01-02T03:04:05Z"), _TEXTS
+    KillRecord, st.sampled_from(["BlueLake", "RedCreek"]), st.just("2026-01-02T03:04:05Z"), _TEXTS
 )
 _JSON: st.SearchStrategy[Any] = st.recursive(
     st.sampled_from([None, True, 1, 1.0, "1", "x", float("nan")]),
@@ -48,13 +56,13 @@ def items_of(section: Section, numbers: st.SearchStrategy[str]) -> st.SearchStra
     return st.builds(
         Item,
         numbers,
-        st.fixed_dictionaries({}, optional=optional).map(fields),
+        st.fixed_dictionaries({}, optional=optional).map(make_fields),
         st.sampled_from([False, False, True]).flatmap(lambda dead: _KILLS if dead else st.none()),
     )
 
 
 def _by_number(items: list[Item]) -> tuple[Item, ...]:
-    return tuple(sorted(items, key=lambda item: order_of(item.id)))
+    return tuple(sorted(items, key=lambda item: item_sort_key(item.id)))
 
 
 _KNOWN: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(

@@ -8,11 +8,11 @@ from brenner.artifact.model import (
     ITEM_SECTIONS,
     Artifact,
     Item,
-    Killed,
+    KillRecord,
     Metadata,
     Reference,
-    fields,
-    order_of,
+    item_sort_key,
+    make_fields,
 )
 from brenner.protocol.delta.schema import (
     RELATIONS,
@@ -22,7 +22,7 @@ from brenner.protocol.delta.schema import (
     FieldKind,
     Section,
 )
-from brenner.protocol.delta.validate import BLANKS
+from brenner.protocol.delta.validate import WHITE_SPACE
 from brenner.protocol.grammar import ITEM_ID
 from strategies import HOSTILE, agent_names, hypothesis_ids, scalar_text, thread_ids
 
@@ -66,10 +66,10 @@ FORMS = (
 )
 _PIECES = st.one_of(st.sampled_from(FORMS), st.sampled_from(HOSTILE), scalar_text)
 texts = st.lists(_PIECES, min_size=1, max_size=8).map("".join).filter(bool)
-said = texts.filter(lambda text: bool(text.strip(BLANKS)))
+said = texts.filter(lambda text: bool(text.strip(WHITE_SPACE)))
 # An ID or a key as another program may write it: any word.
 words = texts.map(lambda text: "".join(text.split())).filter(
-    lambda text: bool(text.strip(BLANKS)) and not ITEM_ID.fullmatch(text)
+    lambda text: bool(text.strip(WHITE_SPACE)) and not ITEM_ID.fullmatch(text)
 )
 keys = st.one_of(hypothesis_ids, hypothesis_ids, hypothesis_ids, words)
 _ANCHORS = ("§42", "§42-45", "§127-§129", "EV-001#E1", "inference", "§1, §2 [inference]")
@@ -95,7 +95,7 @@ _VALUES: dict[FieldKind, st.SearchStrategy[Any]] = {
     ),
 }
 _times = st.sampled_from(["2025-12-30T10:00:00Z", "2026-01-05T23:59:59.5+02:00"])
-kills = st.builds(Killed, st.one_of(agent_names, said), st.one_of(_times, _times, said), said)
+kills = st.builds(KillRecord, st.one_of(agent_names, said), st.one_of(_times, _times, said), said)
 
 
 def _values(field: Field) -> st.SearchStrategy[Any]:
@@ -111,14 +111,14 @@ def items(draw: st.DrawFn, section: Section, item_id: str | None = None) -> Item
     values = {field.name: draw(_values(field)) for field in chosen}
     is_killed = section is not RESEARCH_THREAD and draw(st.integers(0, 3)) == 0
     named = item_id or draw(st.one_of(st.just(section.example_id), words))
-    return Item(named, fields(values), draw(kills) if is_killed else None)
+    return Item(named, make_fields(values), draw(kills) if is_killed else None)
 
 
 @st.composite
 def _section(draw: st.DrawFn, section: Section) -> tuple[Item, ...]:
     numbered = st.integers(1, 12).map(lambda number: f"{section.prefix}{number}")
     ids = draw(st.lists(st.one_of(numbered, numbered, words), max_size=2, unique=True))
-    return tuple(draw(items(section, item_id)) for item_id in sorted(ids, key=order_of))
+    return tuple(draw(items(section, item_id)) for item_id in sorted(ids, key=item_sort_key))
 
 
 json_values = st.recursive(

@@ -9,19 +9,21 @@ from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state
 from brenner.lint.linter import lint
-from brenner.session.compiled_message import Publication, contributors_of
+from brenner.session.compiled_message import CompiledContent, contributors_of
 from golden.history import versions
 
 GOLDEN = Path(__file__).parent / "golden"
 COMPILED_AT = "2025-12-30T14:00:00Z"
 
 
-def publication(before: Artifact, merged: Merge, artifact: Artifact | None = None) -> Publication:
+def publication(
+    before: Artifact, merged: Merge, artifact: Artifact | None = None
+) -> CompiledContent:
     """The version that a merge makes of the artifact before it."""
     new = artifact or merged.artifact
     text = render_artifact(new)
     version = new.metadata.version or 0
-    return Publication(
+    return CompiledContent(
         thread_id=new.metadata.session_id or "",
         sender="Operator",
         recipients=("BlueLake",),
@@ -42,9 +44,9 @@ def publication(before: Artifact, merged: Merge, artifact: Artifact | None = Non
     )
 
 
-def golden(history: str) -> list[Publication]:
+def golden(history: str) -> list[CompiledContent]:
     """The versions of a golden history."""
-    found: list[Publication] = []
+    found: list[CompiledContent] = []
     before = None
     for version in versions(GOLDEN / history):
         thread_id = version.artifact.metadata.session_id or ""

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from brenner.artifact.merge.draft import Node
+from brenner.artifact.merge.draft import SessionItem
 from brenner.artifact.model import Reference
 from brenner.protocol.delta.schema import RELATIONS
-from brenner.session.genealogy import Described, Fate
-from brenner.session.references import Known, ReferenceGraph
+from brenner.session.genealogy import ItemInfo, ItemStatus
+from brenner.session.references import ReferenceGraph, SessionReferences
 from strategies import any_text
 
 SESSIONS = ("RS-20260105-cell-fate", "RS-20260112-gradient")
@@ -17,7 +17,9 @@ UNKNOWN = "RS-20251231-lost"
 ITEMS = ("H2", "H10", "T1")
 
 
-def graph_of(edges: Iterable[tuple[Node, str, Node]], items: Iterable[Node] = ()) -> ReferenceGraph:
+def graph_of(
+    edges: Iterable[tuple[SessionItem, str, SessionItem]], items: Iterable[SessionItem] = ()
+) -> ReferenceGraph:
     """The graph of these references; their origins are there, and so are the items."""
     held: dict[str, set[str]] = {}
     references: dict[str, list[tuple[str, Reference]]] = {}
@@ -29,20 +31,22 @@ def graph_of(edges: Iterable[tuple[Node, str, Node]], items: Iterable[Node] = ()
             (origin.item, Reference(*target, relation))
         )
     return ReferenceGraph(
-        Known(session, frozenset(names), tuple(references.get(session, ())))
+        SessionReferences(session, frozenset(names), tuple(references.get(session, ())))
         for session, names in held.items()
     )
 
 
-def chain_of(length: int, relation: str = "refines") -> tuple[ReferenceGraph, list[Node]]:
+def chain_of(length: int, relation: str = "refines") -> tuple[ReferenceGraph, list[SessionItem]]:
     """A line of ideas, the newest first, each in a session of its own."""
-    nodes = [Node(f"RS-20260101-idea-{number:05}", "H1") for number in reversed(range(length))]
+    nodes = [
+        SessionItem(f"RS-20260101-idea-{number:05}", "H1") for number in reversed(range(length))
+    ]
     edges = [(each, relation, before) for each, before in pairwise(nodes)]
     return graph_of(edges, nodes), nodes
 
 
-nodes = st.builds(Node, st.sampled_from(SESSIONS), st.sampled_from(ITEMS))
-targets = st.builds(Node, st.sampled_from((*SESSIONS, UNKNOWN)), st.sampled_from(ITEMS))
+nodes = st.builds(SessionItem, st.sampled_from(SESSIONS), st.sampled_from(ITEMS))
+targets = st.builds(SessionItem, st.sampled_from((*SESSIONS, UNKNOWN)), st.sampled_from(ITEMS))
 references = st.tuples(nodes, st.sampled_from(RELATIONS), targets)
 # Circles, references of an item to itself and to what is not there, the same one twice
 graphs = st.one_of(
@@ -58,17 +62,17 @@ HOSTILE_LABELS = (
 labels = st.lists(st.one_of(st.sampled_from(HOSTILE_LABELS), any_text), max_size=6).map("".join)
 
 
-def name_only(node: Node) -> Described:
+def name_only(node: SessionItem) -> ItemInfo:
     """An item of which only the name is known."""
-    return Described(node, Fate.ACTIVE, f"What {node.item} says", "hypothesis_slate")
+    return ItemInfo(node, ItemStatus.ACTIVE, f"What {node.item} says", "hypothesis_slate")
 
 
-def pairs_of(graph: ReferenceGraph) -> set[tuple[Node, Node]]:
+def pairs_of(graph: ReferenceGraph) -> set[tuple[SessionItem, SessionItem]]:
     """Who refers to whom."""
     return {(edge.origin, edge.target) for edge in graph.edges}
 
 
-def closure(pairs: set[tuple[Node, Node]]) -> set[tuple[Node, Node]]:
+def closure(pairs: set[tuple[SessionItem, SessionItem]]) -> set[tuple[SessionItem, SessionItem]]:
     """Everything that follows in any number of steps: joined until nothing is new."""
     found = set(pairs)
     while True:

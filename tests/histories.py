@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import (
-    COLLECTIONS,
+    COLLECTION_KINDS,
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,
     RESEARCH_THREAD,
@@ -151,7 +151,7 @@ def _payload(
         if operation is EDIT and not kind.required and draw(st.integers(0, 7)) == 0:
             payload[kind.name] = _BLANK.get(kind.kind, payload[kind.name])
     if operation is EDIT and draw(st.integers(0, 2)) == 0:
-        flags = [f"{kind.name}_replace" for kind in chosen if kind.kind in COLLECTIONS]
+        flags = [f"{kind.name}_replace" for kind in chosen if kind.kind in COLLECTION_KINDS]
         payload[draw(st.sampled_from((*flags, "replace")))] = True
     return payload
 

@@ -1,6 +1,6 @@
 """A session to start, as the tests of kickoffs have it."""
 
-from brenner.markdown.blocks import Kind, blocks
+from brenner.markdown.blocks import BlockKind, parse_blocks
 from brenner.protocol.messages import Message
 from brenner.protocol.roster import Roster, RosterEntry
 from brenner.session.kickoff import KickoffPlan
@@ -32,15 +32,15 @@ def section(message: Message, name: str) -> str:
 
 def headings(message: Message) -> list[str]:
     """The sections of a body."""
-    found = blocks(message.body)
-    return [b.text for b in found if b.kind is Kind.HEADING and b.level == 2 and not b.quoted]
+    found = parse_blocks(message.body)
+    return [b.text for b in found if b.kind is BlockKind.HEADING and b.level == 2 and not b.quoted]
 
 
 def shown(message: Message) -> tuple[str, list[str]]:
     """The examples in a kickoff: the head of a message, and the delta blocks."""
     head, *deltas = [
         block.text
-        for block in blocks(message.body)
-        if block.kind is Kind.FENCE and block.info == "markdown"
+        for block in parse_blocks(message.body)
+        if block.kind is BlockKind.FENCE and block.info == "markdown"
     ]
     return head, deltas

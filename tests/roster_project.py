@@ -6,19 +6,19 @@ from typing import Any
 
 from brenner.config import Project
 from brenner.protocol.roster import ROLES
-from brenner.protocol.roster_resolve import Resolved
-from brenner.services.rosters import RosterWish, resolve_roster
+from brenner.protocol.roster_resolve import ResolvedRoster
+from brenner.services.rosters import RosterRequest, resolve_roster
 
 GENERATOR, DESIGNER, CRITIC = ROLES
 ABC = (("Ada", None), ("Ben", None), ("Cleo", None))
 
 
-def ids(resolved: Resolved) -> list[str]:
+def ids(resolved: ResolvedRoster) -> list[str]:
     """The codes of what is wrong or odd."""
     return [found.id for found in resolved.diagnostics]
 
 
-def messages(resolved: Resolved, code: str) -> list[str]:
+def messages(resolved: ResolvedRoster, code: str) -> list[str]:
     """The messages of one code."""
     return [found.message for found in resolved.diagnostics if found.id == code]
 
@@ -29,7 +29,7 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.environ: dict[str, str] = {}
-        self.wish = RosterWish()
+        self.wish = RosterRequest()
 
     def write(self, name: str, text: str) -> None:
         """Write a file of the project."""
@@ -39,7 +39,7 @@ class Place:
         """Wish for something more, or otherwise."""
         self.wish = self.wish._replace(**more)
 
-    def resolve(self) -> Resolved:
+    def resolve(self) -> ResolvedRoster:
         """What comes of it."""
         return resolve_roster(Project(self.folder), self.environ, self.wish)
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import strategies as st
 
 from artifacts import items, texts, words
-from brenner.artifact.model import NO_ITEMS, Artifact, Item, Metadata, fields
+from brenner.artifact.model import NO_ITEMS, Artifact, Item, Metadata, make_fields
 from brenner.artifact.state import Conflict, Source
 from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import Diagnostic
@@ -16,10 +16,10 @@ from brenner.session.model import (
     OpenCritique,
     OpenMessage,
     Phase,
-    Refusal,
+    RefusedBlock,
     SessionStatus,
 )
-from brenner.session.round_kickoff import Passages, Round
+from brenner.session.round_kickoff import CitedPassages, RoundContext
 from strategies import agent_names, hostile_text
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
@@ -60,7 +60,7 @@ def status(thread_id: str, base: LatestVersion) -> SessionStatus:
         refusals=(),
         unread=0,
         applies=0,
-        stopped=None,
+        compile_blocker=None,
         position=9,
         first_at=NOW,
         last_at=NOW,
@@ -86,16 +86,18 @@ def small_artifacts(draw: st.DrawFn) -> Artifact:
             _forging(draw, draw(items(section, f"{section.prefix}{each}"))) for each in named
         )
     asked = {"statement": draw(harm)} if draw(st.booleans()) else {}
-    return Artifact(Metadata(version=1), Item("RT", fields(asked)), {**NO_ITEMS, **sections})
+    return Artifact(Metadata(version=1), Item("RT", make_fields(asked)), {**NO_ITEMS, **sections})
 
 
 def _forging(draw: st.DrawFn, item: Item) -> Item:
     """The item, its name and attack replaced by what forges most."""
-    return item._replace(fields=fields({**item.fields, "name": draw(harm), "attack": draw(harm)}))
+    return item._replace(
+        fields=make_fields({**item.fields, "name": draw(harm), "attack": draw(harm)})
+    )
 
 
 @st.composite
-def rounds(draw: st.DrawFn, thread_id: str, names: tuple[str, ...]) -> Round:
+def rounds(draw: st.DrawFn, thread_id: str, names: tuple[str, ...]) -> RoundContext:
     """Any round: of any artifact, with anything open in the mail of any senders."""
     artifact = draw(small_artifacts())
     base = latest(draw(st.integers(1, 99)))
@@ -114,7 +116,7 @@ def rounds(draw: st.DrawFn, thread_id: str, names: tuple[str, ...]) -> Round:
     said = st.one_of(st.none(), harm)
     faults = st.builds(Diagnostic, st.sampled_from(_CODES), harm, harm)
     refusals = st.builds(
-        Refusal,
+        RefusedBlock,
         *(_numbers, _numbers, _numbers, senders, said, said, said, said, st.none()),
         st.lists(faults, max_size=2).map(tuple),
     )
@@ -133,13 +135,13 @@ def rounds(draw: st.DrawFn, thread_id: str, names: tuple[str, ...]) -> Round:
         messages=tuple(open_messages),
         refusals=tuple(draw(st.lists(refusals, max_size=2))),
     )
-    return Round(
+    return RoundContext(
         standing,
         base,
         artifact,
         tuple(draw(st.lists(conflicts, max_size=2))),
         draw(st.one_of(st.just(""), harm)),
         draw(st.one_of(st.just(""), harm)),
-        draw(st.sampled_from(((), (Passages(1, ("§1", "§2-3")),)))),
+        draw(st.sampled_from(((), (CitedPassages(1, ("§1", "§2-3")),)))),
         {each.message_id: draw(harm) for each in open_messages},
     )

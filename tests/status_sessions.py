@@ -7,7 +7,7 @@ functions, as in `chains`.
 from collections.abc import Callable
 from datetime import timedelta
 
-from brenner.artifact.state import Outcome
+from brenner.artifact.state import BlockOutcome
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, StoredMessage
@@ -15,9 +15,9 @@ from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.messages import Message
 from brenner.protocol.roster import Roster, RosterEntry, render_configuration
-from brenner.services.version_store import filed
+from brenner.services.version_store import to_thread_message
 from brenner.session.compiled_message import compose_compiled
-from brenner.session.compiler import propose, publication_of
+from brenner.session.compiler import compile_next_version, compiled_content_of
 from brenner.session.model import Participant, SessionStatus
 from brenner.session.rebuild import ThreadMessage
 from brenner.session.status import compose_dismissal, status_of
@@ -102,11 +102,11 @@ class Sitting:
         """The next version, if there is anything to compile, or the session is to be closed."""
         self.clock.move(timedelta(minutes=1))
         history, who = self.history(), compiler(self.clock.now)
-        proposal = propose(history, who, close=status == "closed")
-        applies = any(entry.state is Outcome.APPLIED for entry in proposal.ledger)
-        if history.broken or not (applies or (status == "closed" and history.versions)):
+        proposal = compile_next_version(history, who, close=status == "closed")
+        applies = any(entry.state is BlockOutcome.APPLIED for entry in proposal.ledger)
+        if history.broken_version or not (applies or (status == "closed" and history.versions)):
             return None
-        message = compose_compiled(publication_of(history, proposal, who, AGENTS))
+        message = compose_compiled(compiled_content_of(history, proposal, who, AGENTS))
         return self.mailbox.send(message).stored
 
     def dismiss(self, stored: StoredMessage, *blocks: int, sender: str = OPERATOR) -> StoredMessage:
@@ -119,7 +119,7 @@ class Sitting:
 
     def messages(self) -> list[ThreadMessage]:
         """All of the thread."""
-        return list(map(filed, self.mailbox.thread_arrivals(THREAD_ID, 0)))
+        return list(map(to_thread_message, self.mailbox.thread_arrivals(THREAD_ID, 0)))
 
     def history(self) -> VersionHistory:
         """Its versions."""

@@ -17,7 +17,7 @@ from brenner.protocol.delta.schema import (
     Operation,
     Section,
 )
-from brenner.protocol.delta.validate import BLANKS
+from brenner.protocol.delta.validate import WHITE_SPACE
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import Subject
@@ -68,7 +68,7 @@ hostile_text = st.lists(st.one_of(st.sampled_from(HOSTILE), scalar_text), max_si
 any_text = st.one_of(
     hostile_text, st.text(max_size=60), st.lists(st.sampled_from(HOSTILE), max_size=40).map("".join)
 )
-filled_text = hostile_text.filter(lambda text: bool(text.strip(BLANKS)))
+filled_text = hostile_text.filter(lambda text: bool(text.strip(WHITE_SPACE)))
 one_line = st.text(
     st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=40
 ).map(str.strip)

@@ -8,7 +8,12 @@ from datetime import datetime
 
 from brenner.protocol.messages import Message, PostedMessage, content_hash, iso
 from brenner.session.compiled_message import compose_compiled
-from brenner.session.compiler import Compiler, ProposedVersion, propose, publication_of
+from brenner.session.compiler import (
+    Compiler,
+    NextVersion,
+    compile_next_version,
+    compiled_content_of,
+)
 from brenner.session.model import VersionRecord
 from brenner.session.rebuild import CompiledCandidate, ThreadMessage
 from brenner.session.versions import VersionHistory, advance, candidate_of, replay
@@ -35,11 +40,11 @@ def chain_of(messages: Iterable[ThreadMessage]) -> VersionHistory:
 
 def compiled(
     history: VersionHistory, number: int, at: datetime
-) -> tuple[ThreadMessage, ProposedVersion]:
+) -> tuple[ThreadMessage, NextVersion]:
     """The COMPILED message of the next version, stored."""
     who = compiler(at)
-    proposal = propose(history, who)
-    message = compose_compiled(publication_of(history, proposal, who, ("BlueLake",)))
+    proposal = compile_next_version(history, who)
+    message = compose_compiled(compiled_content_of(history, proposal, who, ("BlueLake",)))
     return file(PostedMessage(number, at, message)), proposal
 
 

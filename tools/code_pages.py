@@ -5,7 +5,7 @@ from pathlib import Path
 
 from brenner.diagnostics.catalogue import CATALOGUE, CHAPTERS
 from brenner.diagnostics.model import Code
-from brenner.markdown.escape import fenced
+from brenner.markdown.escape import render_fence
 from brenner.text import escape_control_lines, template_text
 
 PAGE = Path(__file__).parent.parent / "docs" / "codes.md"
@@ -64,7 +64,7 @@ def _example(text: str) -> str:
         line if len(line) <= _LONGEST_EXAMPLE_LINE else line[:_LONGEST_EXAMPLE_LINE] + "…"
         for line in lines
     ]
-    return fenced("\n".join(cut) or "(nothing)", "text", mark="~")
+    return render_fence("\n".join(cut) or "(nothing)", "text", mark="~")
 
 
 def main() -> int:

@@ -452,7 +452,7 @@ class Merging:
 
     def text(self) -> str:
         """Return the text of the new file."""
-        bodies = [self._body(module, tree) for module, tree in self._sources]
+        bodies = [self._read_body(module, tree) for module, tree in self._sources]
         self._for_types = {line: None for line in self._for_types if line not in self._runtime}
         head = [self._docstring, "", *self._runtime]
         if self._for_types:
@@ -460,7 +460,7 @@ class Merging:
             head += [f"    {line}" for line in self._for_types]
         return "\n".join(head) + "\n\n\n" + "\n\n\n".join(bodies) + "\n"
 
-    def _body(self, module: str, tree: ast.Module) -> str:
+    def _read_body(self, module: str, tree: ast.Module) -> str:
         """Return an old file without its imports, with the names of the new one."""
         text = Text(self._texts[module])
         local = dict(self._renames.get(module, {}))

@@ -1,7 +1,7 @@
-"""A project: its folder, its settings, and where its mail is.
+"""Find a project: its folder, its settings in `brenner.toml`, and the address of its mail store.
 
-The folder is the one that was asked for; else the nearest one, from here upwards, that has
-`.brenner/` or `brenner.toml`; else here. Looking writes nothing.
+The folder is the given one; else the nearest folder, from the current one upwards, that contains
+`.brenner/` or `brenner.toml`; else the current one. Finding a project writes nothing.
 """
 
 import os
@@ -17,16 +17,16 @@ from brenner.protocol.grammar import AGENT_NAME
 from brenner.store_url import (
     AgentMailAddress,
     AgentMailSettings,
-    NoAddress,
     SqliteAddress,
     StoreAddress,
+    StoreAddressError,
     parse_store,
-    read_store,
-    shown,
+    parse_store_strict,
+    redact_address,
 )
 from brenner.text import closest, did_you_mean
 
-# Where one may not look, os.path says no and pathlib raises.
+# For folders without permission os.path returns False, but pathlib raises.
 # ruff: noqa: PTH109, PTH110, PTH111, PTH112, PTH113, PTH117, PTH118
 
 
@@ -37,9 +37,9 @@ SETTINGS_FILE = "brenner.toml"
 STORE_FILE = "mail.sqlite3"
 _SQLITE = "sqlite:///"
 _DEFAULT_STORE = f"{_SQLITE}{OWN_FOLDER}/{STORE_FILE}"
-# Read by later parts of the program; nobody should be warned of them.
-_READ_ELSEWHERE = ("evidence_pack", "roster", "presets")
-_MEND_SURROUNDINGS = (
+# Other modules read these, so they are not unknown settings.
+_SETTINGS_READ_ELSEWHERE = ("evidence_pack", "roster", "presets")
+_ENVIRONMENT_FIX = (
     "Set `AGENT_MAIL_BASE_URL` to the server's address, as in `http://127.0.0.1:8765`, and "
     "`AGENT_MAIL_PATH` to what follows, as in `/mcp/`. A token belongs into "
     "`AGENT_MAIL_BEARER_TOKEN`."
@@ -49,9 +49,10 @@ _MOST_BYTES = 1024 * 1024
 
 
 class PersistSettings(NamedTuple):
-    """When versions are persisted without being asked for, and how: every so many, and at the end.
+    """When and how versions are persisted automatically.
 
-    Nothing is, unless the operator has configured it (R19).
+    `every` is the interval in versions. Nothing is persisted automatically unless the operator
+    configures it (R19).
     """
 
     every: int | None = None
@@ -62,12 +63,12 @@ class PersistSettings(NamedTuple):
 
 
 class Project(NamedTuple):
-    """Where a research group works.
+    """A research group's folder and settings.
 
-    A relative path in `store` is relative to the folder. `programs` are the commands of agents'
-    programs that the operator has configured. `max_message_kib` limits messages that are sent;
-    stored and imported mail, and what the program composes, may be longer. `folder_from` and
-    `store_from` say, in words, why it is this folder and this store.
+    A relative path in `store` is relative to the folder. `programs` are the configured commands of
+    the agents' programs. `max_message_kib` limits messages that are sent; stored, imported and
+    generated mail may be longer. `folder_from` and `store_from` explain in words why this folder
+    and this store were chosen.
     """
 
     folder: Path
@@ -85,66 +86,66 @@ class Project(NamedTuple):
 
     @property
     def most_message_bytes(self) -> int:
-        """How many bytes a message may have that is sent or checked."""
+        """The maximum size in bytes of a message that is sent or checked."""
         return self.max_message_kib * 1024
 
 
 def find_project(
     explicit: str | None, environ: Mapping[str, str], store: str | None = None
 ) -> Project:
-    """The project to work on; settings that cannot be followed are refused.
+    """Return the project; raise RequestError for invalid settings.
 
-    `explicit` and `store` are what the command line says, where it does.
+    `explicit` and `store` are the values of the command line, if given.
     """
-    project = look_at_project(explicit, environ, store)
+    project = inspect_project(explicit, environ, store)
     for found in project.diagnostics:
         if found.severity is ERROR:
             raise RequestError(found)
     return project
 
 
-def look_at_project(
+def inspect_project(
     explicit: str | None, environ: Mapping[str, str], store: str | None = None
 ) -> Project:
-    """The same with everything that is wrong among its diagnostics, for who wants to see it all.
+    """Return the project with all problems as diagnostics, instead of raising the first error.
 
-    A setting that is wrong has its default.
+    An invalid setting gets its default.
     """
-    project = _nearest() if explicit is None else _asked_for(explicit)
-    project = project._replace(agent_mail=_agent_mail(environ))
+    project = _nearest_project() if explicit is None else _explicit_project(explicit)
+    project = project._replace(agent_mail=_agent_mail_settings(environ))
     file = project.folder / SETTINGS_FILE
     if os.path.lexists(file):
         project = _with_settings(project, file)
     if store is not None:
-        return project._replace(store=_anchored(store), store_from="--store")
+        return project._replace(store=_absolute_store(store), store_from="--store")
     if environ.get("BRENNER_STORE"):
         return project._replace(
-            store=_anchored(environ["BRENNER_STORE"]), store_from="BRENNER_STORE"
+            store=_absolute_store(environ["BRENNER_STORE"]), store_from="BRENNER_STORE"
         )
     return project
 
 
 def store_address(project: Project) -> StoreAddress:
-    """Where the mail is; what is left out of the address of an Agent Mail server is filled in."""
+    """Return the address of the mail store; complete that of an Agent Mail server."""
     store = _DEFAULT_STORE if project.store is None else project.store
     try:
-        address = read_store(store)
-    except NoAddress as error:
-        found = codes.UNKNOWN_STORE.at(url=shown(store), reason=str(error))
+        address = parse_store_strict(store)
+    except StoreAddressError as error:
+        found = codes.UNKNOWN_STORE.at(url=redact_address(store), reason=str(error))
         raise RequestError(found) from None
     if isinstance(address, AgentMailAddress):
-        return _filled_in(project, address)
+        return _complete_address(project, address)
     return address
 
 
-def _filled_in(project: Project, address: AgentMailAddress) -> AgentMailAddress:
-    """With what the surroundings say; that has to be an address too."""
+def _complete_address(project: Project, address: AgentMailAddress) -> AgentMailAddress:
+    """Complete the address with the environment's settings, which must be valid too."""
     url = project.agent_mail.url_of(address)
     try:
-        read_store(f"agent-mail+{url}")
-    except NoAddress as error:
-        found = codes.UNKNOWN_STORE.at(url=shown(f"agent-mail+{url}"), reason=str(error))
-        raise RequestError(found._replace(fix=_MEND_SURROUNDINGS)) from None
+        parse_store_strict(f"agent-mail+{url}")
+    except StoreAddressError as error:
+        found = codes.UNKNOWN_STORE.at(url=redact_address(f"agent-mail+{url}"), reason=str(error))
+        raise RequestError(found._replace(fix=_ENVIRONMENT_FIX)) from None
     key = address.project or str(project.folder)
     try:
         key.encode()
@@ -155,7 +156,7 @@ def _filled_in(project: Project, address: AgentMailAddress) -> AgentMailAddress:
 
 
 def store_file(project: Project, address: SqliteAddress) -> Path:
-    """The file of an embedded store."""
+    """Return the file of an embedded store."""
     file = project.folder / os.path.expanduser(address.path)
     try:
         str(file).encode()
@@ -165,70 +166,72 @@ def store_file(project: Project, address: SqliteAddress) -> Path:
     return file
 
 
-def _agent_mail(environ: Mapping[str, str]) -> AgentMailSettings:
-    """What the surroundings say of an Agent Mail server."""
-    known = AgentMailSettings()
+def _agent_mail_settings(environ: Mapping[str, str]) -> AgentMailSettings:
+    """Return the environment's settings for an Agent Mail server."""
+    defaults = AgentMailSettings()
     return AgentMailSettings(
-        environ.get("AGENT_MAIL_BASE_URL") or known.base_url,
-        environ.get("AGENT_MAIL_PATH") or known.path,
+        environ.get("AGENT_MAIL_BASE_URL") or defaults.base_url,
+        environ.get("AGENT_MAIL_PATH") or defaults.path,
         environ.get("AGENT_MAIL_BEARER_TOKEN", "").strip() or None,
     )
 
 
-def _here() -> str:
+def _current_folder() -> str:
     try:
         return os.getcwd()
-    except OSError:  # somebody removed it, or it is out of reach
+    except OSError:  # it was removed, or it is not accessible
         reason = "the current folder is not there any more"
         raise RequestError(codes.NO_SUCH_PROJECT.at(path=".", reason=reason)) from None
 
 
-def _asked_for(explicit: str) -> Project:
+def _explicit_project(explicit: str) -> Project:
     if not os.path.isdir(explicit):
         reason = "it is not a folder" if os.path.exists(explicit) else "there is no such folder"
         raise RequestError(codes.NO_SUCH_PROJECT.at(path=explicit, reason=reason))
-    path = explicit if os.path.isabs(explicit) else os.path.join(_here(), explicit)
+    path = explicit if os.path.isabs(explicit) else os.path.join(_current_folder(), explicit)
     return Project(Path(os.path.realpath(path)), folder_from="--project")
 
 
-def _nearest() -> Project:
-    here = Path(_here())
+def _nearest_project() -> Project:
+    here = Path(_current_folder())
     for folder in (here, *here.parents):
         if os.path.lexists(folder / SETTINGS_FILE):
             return Project(folder, folder_from=f"it has `{SETTINGS_FILE}`")
         own = folder / OWN_FOLDER
-        if os.path.isdir(own) or own.is_symlink():  # also one whose disk is not there now
+        if os.path.isdir(own) or own.is_symlink():  # a link to a disk that is not mounted counts
             return Project(folder, folder_from=f"it has `{OWN_FOLDER}/`")
     return Project(here, folder_from="no folder upwards from here is a project")
 
 
-def _anchored(url: str, base: Path | None = None) -> str:
-    """A relative path is relative to where it is said: to `base`, or to here."""
+def _absolute_store(url: str, base: Path | None = None) -> str:
+    """Make a relative path absolute, relative to `base` or the current folder."""
     address = parse_store(url)
     if not isinstance(address, SqliteAddress):
         return url
     path = os.path.expanduser(address.path)
-    return _SQLITE + (path if os.path.isabs(path) else os.path.join(base or _here(), path))
+    return _SQLITE + (
+        path if os.path.isabs(path) else os.path.join(base or _current_folder(), path)
+    )
 
 
 def _with_settings(project: Project, file: Path) -> Project:
-    """The project as `brenner.toml` wants it, with what is wrong in there."""
-    text = _text_of(file)
+    """Return the project with the settings of `brenner.toml` and their diagnostics."""
+    text = _read_text(file)
     if isinstance(text, Diagnostic):
         return project._replace(diagnostics=(text,))
-    said = _decoded(text, file)
-    if isinstance(said, Diagnostic):
-        return project._replace(diagnostics=(said,))
-    lines = _lines_of(text)
+    settings = _decode_toml(text, file)
+    if isinstance(settings, Diagnostic):
+        return project._replace(diagnostics=(settings,))
+    lines = _setting_lines(text)
     found: list[Diagnostic] = []
-    for name, value in said.items():
-        if name in _READERS:
+    for name, value in settings.items():
+        if name in _SETTERS:
             try:
-                project = _READERS[name](project, value)
+                project = _SETTERS[name](project, value)
             except ValueError as error:
                 found.append(_invalid(file, f"`{name}` must be {error}", lines.get(name)))
-        elif name not in _READ_ELSEWHERE:
-            near = did_you_mean(closest(name, (*_READERS, *_READ_ELSEWHERE)))
+        elif name not in _SETTINGS_READ_ELSEWHERE:
+            near = did_you_mean(closest(name, (*_SETTERS, *_SETTINGS_READ_ELSEWHERE)))
             words = {"path": str(file), "name": name, "suggestion": near}
             found.append(codes.UNKNOWN_SETTING.at(lines.get(name), **words))
     return project._replace(diagnostics=tuple(found))
@@ -238,7 +241,7 @@ def _invalid(file: Path, reason: str, line: int | None = None) -> Diagnostic:
     return codes.INVALID_SETTINGS.at(line, path=str(file), reason=reason)
 
 
-def _text_of(file: Path) -> str | Diagnostic:
+def _read_text(file: Path) -> str | Diagnostic:
     if not os.path.isfile(file):
         return _invalid(file, "it is not a file")
     try:
@@ -254,8 +257,8 @@ def _text_of(file: Path) -> str | Diagnostic:
         return _invalid(file, "it is not UTF-8", raw.count(b"\n", 0, error.start) + 1)
 
 
-def _decoded(text: str, file: Path) -> dict[str, object] | Diagnostic:
-    import tomllib  # only who has settings pays
+def _decode_toml(text: str, file: Path) -> dict[str, object] | Diagnostic:
+    import tomllib  # imported only if there are settings
 
     try:
         return tomllib.loads(text)
@@ -269,8 +272,8 @@ def _decoded(text: str, file: Path) -> dict[str, object] | Diagnostic:
         return _invalid(file, reason[:1].lower() + reason[1:], line)
 
 
-def _lines_of(text: str) -> dict[str, int | None]:
-    """Where each setting stands; None where several lines look like it."""
+def _setting_lines(text: str) -> dict[str, int | None]:
+    """Return the line of each setting; None if several lines look like it."""
     found: dict[str, int | None] = {}
     for number, line in enumerate(text.split("\n"), 1):
         start = line.strip()
@@ -280,22 +283,22 @@ def _lines_of(text: str) -> dict[str, int | None]:
     return found
 
 
-def _store(project: Project, value: object) -> Project:
+def _set_store(project: Project, value: object) -> Project:
     if not isinstance(value, str) or not value:
         message = f'a text such as "{_SQLITE}{STORE_FILE}"'
         raise ValueError(message)
-    where = _anchored(value, project.folder)
+    where = _absolute_store(value, project.folder)
     return project._replace(store=where, store_from=f"`{SETTINGS_FILE}`")
 
 
-def _operator(project: Project, value: object) -> Project:
+def _set_operator(project: Project, value: object) -> Project:
     if not isinstance(value, str) or not AGENT_NAME.fullmatch(value):
         message = 'a name such as "Anna": a letter, then letters, digits, `_` or `-`, 64 at most'
         raise ValueError(message)
     return project._replace(operator=value)
 
 
-def _deadline(project: Project, value: object) -> Project:
+def _set_ack_deadline(project: Project, value: object) -> Project:
     hours = value if isinstance(value, int | float) and value is not True else 0
     if not 0 < hours <= _MOST_HOURS:
         message = f"a number of hours above 0, {_MOST_HOURS} at most"
@@ -303,7 +306,7 @@ def _deadline(project: Project, value: object) -> Project:
     return project._replace(ack_deadline=timedelta(hours=hours))
 
 
-def _message_kib(project: Project, value: object) -> Project:
+def _set_max_message_kib(project: Project, value: object) -> Project:
     most = MOST_BODY_BYTES // 1024
     if type(value) is not int or not MOST_SENT_KIB_AT_LEAST <= value <= most:
         message = f"a whole number of KiB from {MOST_SENT_KIB_AT_LEAST} to {most}"
@@ -311,15 +314,15 @@ def _message_kib(project: Project, value: object) -> Project:
     return project._replace(max_message_kib=value)
 
 
-def _source_text(project: Project, value: object) -> Project:
+def _set_source_text(project: Project, value: object) -> Project:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         message = 'the path of a Markdown file, such as "source.md"'
         raise ValueError(message)
     return project._replace(source_text=value)
 
 
-def _persist(project: Project, value: object) -> Project:
-    """The table `[persist]`; its switches are true or false."""
+def _set_persist(project: Project, value: object) -> Project:
+    """Read the table `[persist]`; its switches are true or false."""
     if not isinstance(value, dict):
         message = "a table such as `[persist]` with `every = 5`"
         raise ValueError(message)
@@ -339,25 +342,25 @@ def _persist(project: Project, value: object) -> Project:
     return project._replace(persist=PersistSettings(**value))
 
 
-def _programs(project: Project, value: object) -> Project:
-    """The table `[programs]`: the command of each, as one types it, or word by word."""
+def _set_programs(project: Project, value: object) -> Project:
+    """Read the table `[programs]`: each command as a string or as a list of words."""
     if not isinstance(value, dict):
         message = 'a table such as `[programs]` with `claude-code = "claude"`'
         raise ValueError(message)
-    read = tuple((str(name), _command(str(name), said)) for name, said in value.items())
+    read = tuple((str(name), _parse_command(str(name), command)) for name, command in value.items())
     return project._replace(programs=read)
 
 
-def _command(name: str, said: object) -> tuple[str, ...]:
-    """The words of a command; they are run as they are, without a shell."""
-    from shlex import split  # only who has programs pays
+def _parse_command(name: str, command: object) -> tuple[str, ...]:
+    """Return the words of a command, which is run without a shell."""
+    from shlex import split  # imported only if there are programs
 
     try:
-        given = split(said) if isinstance(said, str) else said
-    except ValueError:  # a quotation that does not end
-        given = None
-    words = [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
-    if not words or words != given or not words[0] or words[0].startswith("-"):
+        parsed = split(command) if isinstance(command, str) else command
+    except ValueError:  # an unclosed quotation
+        parsed = None
+    words = [each for each in parsed if isinstance(each, str)] if isinstance(parsed, list) else []
+    if not words or words != parsed or not words[0] or words[0].startswith("-"):
         message = f'a table in which `{name}` is a command such as "claude" or ["claude", "-c"]'
         raise ValueError(message)
     if not all(each.isprintable() for each in words):
@@ -366,12 +369,12 @@ def _command(name: str, said: object) -> tuple[str, ...]:
     return tuple(words)
 
 
-_READERS = {
-    "store": _store,
-    "operator": _operator,
-    "ack_deadline_hours": _deadline,
-    "source_text": _source_text,
-    "max_message_kib": _message_kib,
-    "persist": _persist,
-    "programs": _programs,
+_SETTERS = {
+    "store": _set_store,
+    "operator": _set_operator,
+    "ack_deadline_hours": _set_ack_deadline,
+    "source_text": _set_source_text,
+    "max_message_kib": _set_max_message_kib,
+    "persist": _set_persist,
+    "programs": _set_programs,
 }

@@ -1,12 +1,12 @@
-"""How much we take, decided before anything is parsed (ruling R5; explained in docs/limits.md).
+"""Size limits, enforced before anything is parsed (ruling R5; explained in docs/limits.md).
 
-Each is far above what a session needs, and low enough that a hostile message costs no more time
-and memory than its length.
+Each is far above what a session needs, and low enough that a hostile message costs no more time and
+memory than its length.
 """
 
 MOST_BODY_BYTES = 4 * 1024 * 1024
-MOST_SENT_KIB = 512  # of a message that is sent or checked, unless `max_message_kib` is set
-MOST_SENT_KIB_AT_LEAST = 64  # `max_message_kib` cannot be lower
+MOST_SENT_KIB = 512  # default of `max_message_kib`: the size of a message that is sent or checked
+MOST_SENT_KIB_AT_LEAST = 64  # the minimum of `max_message_kib`
 MOST_DIAGNOSTICS_OF_A_BLOCK = 50
 MOST_DIAGNOSTICS_OF_A_MESSAGE = 200
 MOST_BLOCKS = 2_000
@@ -16,7 +16,7 @@ MOST_JSON_VALUES = 20_000
 MOST_NUMBER_DIGITS = 300
 MOST_HEADERS = 50
 MOST_SUBJECT_CHARACTERS = 120
-MOST_MAIL_SUBJECT_BYTES = 1_000  # of mail that is not the protocol's
+MOST_MAIL_SUBJECT_BYTES = 1_000  # of mail outside the protocol
 MOST_FILE_NAME_BYTES = 255
 MOST_KEY_BYTES = 200
 MOST_PROFILE_BYTES = 2_000

@@ -1,8 +1,8 @@
-"""Where mail can live, as it is written: `--store`, `BRENNER_STORE`, `store` in `brenner.toml`.
+"""Store addresses: parse and redact the values of `--store`, `BRENNER_STORE` and `store`.
 
-Pure: nothing is opened here, and no path is looked at. What is no address is never half taken:
-an option that nobody knows, or a password that was not written as an address needs it, would mean
-another home than its author meant.
+This module is pure: it opens nothing and looks at no path. An invalid address is never accepted in
+part. An unknown option, or a password without the necessary escapes, could select another store
+than the operator intended.
 """
 
 import re
@@ -12,40 +12,40 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 _SQLITE = "sqlite:///"
 _POSTGRESQL = ("postgresql", "postgres")
 _AGENT_MAIL = "agent-mail"
-_OVER = ("http", "https")
-_BETWEEN = "://"
+_HTTP_SCHEMES = ("http", "https")
+_SCHEME_END = "://"
 DEFAULT_SCHEMA = "brenner"
-_MOST_SCHEMA_BYTES = 63  # what PostgreSQL keeps of a name
-_ITS_OWN_SCHEMAS = ("pg_", "information_schema")
+_MOST_SCHEMA_BYTES = 63  # PostgreSQL truncates longer names
+_RESERVED_SCHEMAS = ("pg_", "information_schema")
 _HIDDEN = "…"
 _HOST = re.compile(r"(?:\[[^\[\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]*))?")
 _MOST_PORT = 65_535
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
-_MAY_HIDE = re.compile(r"[:@=?&#;\s]")  # what stands beside a password
-_OTHER_PLACE = "a name or a token does not belong into it but into `AGENT_MAIL_BEARER_TOKEN`"
-_PORT = "a port is a number; a user's name and password end with an `@`, before the host"
+_MAY_CONTAIN_PASSWORD = re.compile(r"[:@=?&#;\s]")  # characters next to which a password may be
+_AUTH_HINT = "a name or a token does not belong into it but into `AGENT_MAIL_BEARER_TOKEN`"
+_PORT_HINT = "a port is a number; a user's name and password end with an `@`, before the host"
 
 
 class SqliteAddress(NamedTuple):
-    """A file. The path is as it was written: relative to whom, the project knows."""
+    """A file. The path is as written; the project resolves a relative one."""
 
     path: str
 
 
 class PostgresAddress(NamedTuple):
-    """A database, as libpq takes it, and the schema in it that holds the mail of one project."""
+    """A database URL for libpq, and the schema that contains the mail of one project."""
 
     url: str
     schema: str = DEFAULT_SCHEMA
 
     @property
     def has_password(self) -> bool:
-        """Whether the address itself holds a password, and so belongs into no file."""
+        """Whether the address contains a password, so that it must not be written to a file."""
         return self.without_password != self
 
     @property
     def without_password(self) -> "PostgresAddress":
-        """The same place, for whoever knows the password from elsewhere."""
+        """The same address without the password, for users that have it from elsewhere."""
         parts = urlsplit(self.url)
         user, at, host = parts.netloc.rpartition("@")
         options = [
@@ -54,26 +54,26 @@ class PostgresAddress(NamedTuple):
             if "password" not in unquote(each.partition("=")[0])
         ]
         query = f"?{'&'.join(options)}" if any(options) else ""
-        place = f"{user.partition(':')[0]}{at}{host}"
-        return self._replace(url=f"postgresql://{place}{parts.path}{query}")
+        location = f"{user.partition(':')[0]}{at}{host}"
+        return self._replace(url=f"postgresql://{location}{parts.path}{query}")
 
     @property
     def written(self) -> str:
-        """As it is written where a store is named."""
+        """The address in the form that `--store` accepts."""
         if self.schema == DEFAULT_SCHEMA:
             return self.url
         return f"{self.url}{'&' if '?' in self.url else '?'}schema={quote(self.schema, safe='')}"
 
     def __repr__(self) -> str:
-        """Without the password, which belongs into no log."""
-        return f"PostgresAddress(url={shown(self.url)!r}, schema={self.schema!r})"
+        """Return a form without the password, for logs."""
+        return f"PostgresAddress(url={redact_address(self.url)!r}, schema={self.schema!r})"
 
 
 class AgentMailAddress(NamedTuple):
-    """A server, and the key of the project on it.
+    """A server, and the project's key on it.
 
-    No URL means the one that the surroundings tell, as does one without a path for that; no
-    project, the path of its folder.
+    No URL means the environment's, and a URL without a path gets the environment's path. No project
+    means the path of its folder.
     """
 
     url: str | None = None
@@ -84,60 +84,63 @@ StoreAddress = SqliteAddress | PostgresAddress | AgentMailAddress
 
 
 class AgentMailSettings(NamedTuple):
-    """What the surroundings say of an Agent Mail server; it never selects one."""
+    """The environment's settings for an Agent Mail server; they never select one."""
 
     base_url: str = "http://127.0.0.1:8765"
     path: str = "/mcp/"
     token: str | None = None
 
     def url_of(self, address: AgentMailAddress) -> str:
-        """Where the server answers, with what the address leaves out filled in."""
+        """Return the server's URL, with the parts that the address omits."""
         base = address.url or self.base_url
         if address.url and urlsplit(address.url).path:
             return address.url
         return base.rstrip("/") + "/" + self.path.lstrip("/")
 
     def __repr__(self) -> str:
-        """Without the token, which belongs into no log, nor one that was put into the URL."""
-        return f"AgentMailSettings(base_url={shown(self.base_url)!r}, path={self.path!r})"
+        """Return a form without the token, and without one in the URL, for logs."""
+        return f"AgentMailSettings(base_url={redact_address(self.base_url)!r}, path={self.path!r})"
 
 
-class NoAddress(ValueError):
-    """A text that is no address, and why: the part of a sentence, with nothing of the text."""
+class StoreAddressError(ValueError):
+    """An invalid address.
+
+    The message is the reason as part of a sentence. It never quotes the address.
+    """
 
 
 def parse_store(text: str) -> StoreAddress | None:
-    """The address in a text; None where it is none."""
+    """Parse an address; return None if it is invalid."""
     try:
-        return read_store(text)
-    except NoAddress:
+        return parse_store_strict(text)
+    except StoreAddressError:
         return None
 
 
-def read_store(text: str) -> StoreAddress:
-    """The address in a text; why it is none is raised."""
+def parse_store_strict(text: str) -> StoreAddress:
+    """Parse an address; raise StoreAddressError if it is invalid."""
     if text.startswith("sqlite:"):
-        return _sqlite(text)
+        return _parse_sqlite(text)
     name, _, query = text.partition("?")
     try:
-        _check_letters(text)
+        _check_characters(text)
         if name in (_AGENT_MAIL, f"{_AGENT_MAIL}:"):
-            return _of_project(None, query)
-        if _BETWEEN not in text:
+            return _with_project_option(None, query)
+        if _SCHEME_END not in text:
             _fail(f"the path of a file is written as `{_SQLITE}PATH`")
-        return _of_server(urlsplit(text))
-    except NoAddress:
+        return _parse_server(urlsplit(text))
+    except StoreAddressError:
         raise
-    except ValueError:  # a broken host, half of a character
+    except ValueError:  # an invalid host, a lone surrogate
         _fail("it is not well formed")
 
 
 def _fail(reason: str) -> NoReturn:
-    raise NoAddress(reason)
+    raise StoreAddressError(reason)
 
 
-def _check_letters(text: str) -> None:
-    """What is dropped in silence when an address is split."""
+def _check_characters(text: str) -> None:
+    """Reject the characters that are silently dropped when a URL is split."""
     if any(each <= " " for each in text):
         _fail("it has a blank, or a character that nobody sees; a blank is written as `%20`")
     if "#" in text:
@@ -145,8 +148,8 @@ def _check_letters(text: str) -> None:
     text.encode()
 
 
-def _sqlite(text: str) -> SqliteAddress:
-    """A mailbox in memory would be gone with the command that wrote to it."""
+def _parse_sqlite(text: str) -> SqliteAddress:
+    """Parse a file address. Mail in memory is rejected: it would be lost when the command ends."""
     path = text.removeprefix(_SQLITE)
     if path == text or path in ("", "/"):
         _fail(f"the path of a file is written as `{_SQLITE}PATH`")
@@ -157,46 +160,52 @@ def _sqlite(text: str) -> SqliteAddress:
     return SqliteAddress(path)
 
 
-def _of_server(parts: SplitResult) -> StoreAddress:
-    """Each kind of server by its scheme."""
+def _parse_server(parts: SplitResult) -> StoreAddress:
+    """Parse the address of a server by its scheme."""
     if parts.scheme in _POSTGRESQL:
-        return _postgres(parts)
-    if parts.scheme in (f"{_AGENT_MAIL}+{over}" for over in _OVER):
-        return _agent_mail(parts)
-    if parts.scheme in (*_OVER, _AGENT_MAIL):
-        over = parts.scheme if parts.scheme in _OVER else _OVER[0]
+        return _parse_postgres(parts)
+    if parts.scheme in (f"{_AGENT_MAIL}+{over}" for over in _HTTP_SCHEMES):
+        return _parse_agent_mail(parts)
+    if parts.scheme in (*_HTTP_SCHEMES, _AGENT_MAIL):
+        over = parts.scheme if parts.scheme in _HTTP_SCHEMES else _HTTP_SCHEMES[0]
         _fail(f"an Agent Mail server is written as `{_AGENT_MAIL}+{over}://…`")
     _fail("nobody knows that kind of store")
 
 
-def _agent_mail(parts: SplitResult) -> AgentMailAddress:
-    """A name or a token in the address would be read by everybody who reads the settings."""
+def _parse_agent_mail(parts: SplitResult) -> AgentMailAddress:
+    """Parse an Agent Mail address.
+
+    A user name or token in it is rejected: every reader of the settings would see it.
+    """
     if any("@" in each for each in parts):
-        _fail(_OTHER_PLACE)
+        _fail(_AUTH_HINT)
     _check_host(parts.netloc)
     if not parts.hostname:
         _fail("it names no host")
     url = urlunsplit((parts.scheme.partition("+")[2], parts.netloc, parts.path, "", ""))
-    return _of_project(url, parts.query)
+    return _with_project_option(url, parts.query)
 
 
-def _of_project(url: str | None, query: str) -> AgentMailAddress:
-    """With the one option that there is."""
+def _with_project_option(url: str | None, query: str) -> AgentMailAddress:
+    """Return the address with its only option, `project`."""
     name, _, value = query.partition("=")
     if not query:
         return AgentMailAddress(url)
     if name != "project" or "&" in value:
-        _fail(f"its only option is `project=KEY`; {_OTHER_PLACE}")
+        _fail(f"its only option is `project=KEY`; {_AUTH_HINT}")
     key = unquote(value, errors="strict")
     if not key or not key.isprintable():
         _fail("`project=` names no project")
     return AgentMailAddress(url, key)
 
 
-def _postgres(parts: SplitResult) -> PostgresAddress:
-    """All that libpq knows is handed on as it was written; `schema` is ours."""
+def _parse_postgres(parts: SplitResult) -> PostgresAddress:
+    """Parse a PostgreSQL address.
+
+    Everything that libpq knows is passed on as written; only `schema` is our own option.
+    """
     ats = sum(each.count("@") for each in parts)
-    if ats > 1 or ats != parts.netloc.count("@"):  # one ends a user's name, no other is meant
+    if ats > 1 or ats != parts.netloc.count("@"):  # only the one after the user's name is allowed
         _fail("an `@` in a name or a password is written as `%40`, a `/` as `%2F`")
     for host in parts.netloc.rpartition("@")[2].split(","):
         _check_host(host)
@@ -212,41 +221,43 @@ def _postgres(parts: SplitResult) -> PostgresAddress:
 
 
 def _check_host(host: str) -> None:
-    """What stands where a port belongs may be a password whose `@` was forgotten."""
+    """Reject an invalid port, which may be a password whose `@` is missing."""
     found = _HOST.fullmatch(host)
     if not found or int(found["port"] or 0) > _MOST_PORT:
-        _fail(_PORT)
+        _fail(_PORT_HINT)
 
 
 def _check_schema(name: str) -> None:
-    """Whether it can be a schema of ours; PostgreSQL has some of its own."""
+    """Reject a name that cannot be our schema; PostgreSQL reserves some."""
     if not name:
         _fail("`schema=` names no schema")
     if len(name.encode()) > _MOST_SCHEMA_BYTES:
         _fail(f"the name of a schema has {_MOST_SCHEMA_BYTES} bytes at most")
     if not name.isprintable():
         _fail("the name of a schema has only characters that one sees")
-    if name.startswith(_ITS_OWN_SCHEMAS):
+    if name.startswith(_RESERVED_SCHEMAS):
         _fail("schemas that begin with `pg_` or `information_schema` are PostgreSQL's own")
 
 
-def shown(text: str) -> str:
-    """An address, or what was meant to be one, as it may be shown: without passwords.
+def redact_address(text: str) -> str:
+    """Return an address, valid or not, without passwords.
 
-    Of the options only those are shown that are ours. Where it cannot be taken apart, nobody can
-    tell what is a password and what is not: then only the scheme is left.
+    Only our own options are shown. If the address cannot be parsed, any part may be a password, so
+    that only the scheme is shown.
     """
     if text.startswith("sqlite:"):
         return text
-    scheme, between, rest = text.partition(_BETWEEN)
+    scheme, between, rest = text.partition(_SCHEME_END)
     if not between:
-        is_plain = parse_store(text) or not _MAY_HIDE.search(text)
+        is_plain = parse_store(text) or not _MAY_CONTAIN_PASSWORD.search(text)
         return text if is_plain else _HIDDEN
-    if parse_store(f"{_AGENT_MAIL}+{text}" if scheme in _OVER else text) is None:
+    if parse_store(f"{_AGENT_MAIL}+{text}" if scheme in _HTTP_SCHEMES else text) is None:
         is_scheme = _SCHEME.fullmatch(scheme)
         return f"{scheme}{between}{_HIDDEN}" if is_scheme else _HIDDEN
-    place, _, query = rest.partition("?")
-    kept = "&".join(each for each in query.split("&") if each.startswith(("schema=", "project=")))
-    _, at, host = place.rpartition("@")
-    option = f"?{unquote(kept)}" if kept else ""
+    location, _, query = rest.partition("?")
+    options = "&".join(
+        each for each in query.split("&") if each.startswith(("schema=", "project="))
+    )
+    _, at, host = location.rpartition("@")
+    option = f"?{unquote(options)}" if options else ""
     return f"{scheme}{between}{_HIDDEN if at else ''}{at}{host}{option}"

@@ -12,7 +12,7 @@ from brenner.services.acknowledge import RECEIVED, acknowledge
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import dismiss
 from brenner.services.next_round import RoundOptions, start_round
-from brenner.services.start_session import Status
+from brenner.services.start_session import StartStatus
 from conformance.mail_shorthand import THREAD_ID
 from conformance.roster_kind import wish_of
 from conformance.session_actions import Action
@@ -60,7 +60,7 @@ def _round(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) ->
         return
     scene.notes = scene.found = done.diagnostics
     errors = [each.id for each in done.diagnostics if each.severity is ERROR]
-    ends = {Status.SENT: "", Status.NOTHING: "sent before"}
+    ends = {StartStatus.SENT: "", StartStatus.NOTHING: "sent before"}
     assert ends.get(done.status, f"stopped {', '.join(errors)}") == outcome, done
 
 

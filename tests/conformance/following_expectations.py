@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
 from datetime import timedelta
 
-from brenner.artifact.merge.draft import Node
+from brenner.artifact.merge.draft import SessionItem
 from brenner.cli.main import run
-from brenner.services.genealogy import Asked, Followed, follow
+from brenner.services.genealogy import GenealogyQuery, GenealogyResult, trace_genealogy
 from brenner.services.references import check_references
 from brenner.services.sessions import load_status, overviews
-from brenner.services.watch import Threads
+from brenner.services.watch import WatchedThreads
 from brenner.session.model import SessionStatus
-from brenner.session.overview import urgent_first
+from brenner.session.overview import urgency_key
 from brenner.session.routing import Route
 from conformance.mail_shorthand import THREAD_ID, duration, listed
 from conformance.session_scene import SessionScene
@@ -81,7 +81,7 @@ def _refused(scene: SessionScene, line: Found) -> None:
 
 
 def _stopped(scene: SessionScene, line: Found) -> None:
-    stopped = _status(scene, line).stopped
+    stopped = _status(scene, line).compile_blocker
     assert (stopped.id if stopped else "nothing") == line["rest"]
 
 
@@ -95,7 +95,7 @@ def _list(scene: SessionScene, line: Found) -> None:
     listing = overviews(scene.workspace()).values()
     now = scene.clock.now + timedelta(minutes=1)
     deadline = scene.project.ack_deadline
-    found = sorted(listing, key=lambda each: urgent_first(each, now, deadline))
+    found = sorted(listing, key=lambda each: urgency_key(each, now, deadline))
     assert [each.thread_id for each in found] == listed(line["rest"])
 
 
@@ -120,7 +120,7 @@ def _table(scene: SessionScene, line: Found) -> None:
 
 def _routed(scene: SessionScene, line: Found) -> Route:
     """What is said of a message in the moment in which it comes in."""
-    return Threads(scene.workspace()).take(scene.message(int(line["number"]))).route
+    return WatchedThreads(scene.workspace()).take(scene.message(int(line["number"]))).route
 
 
 def _route(scene: SessionScene, line: Found) -> None:
@@ -149,9 +149,9 @@ def _refs(scene: SessionScene, line: Found) -> None:
     assert sorted(shown) == sorted(listed(line["rest"]))
 
 
-def _followed(scene: SessionScene, line: Found) -> Followed:
-    asked = Asked(line["thread"], line["item"])
-    return follow(scene.workspace(), asked, lambda *_: None)
+def _followed(scene: SessionScene, line: Found) -> GenealogyResult:
+    asked = GenealogyQuery(line["thread"], line["item"])
+    return trace_genealogy(scene.workspace(), asked, lambda *_: None)
 
 
 def _reached(scene: SessionScene, line: Found) -> None:
@@ -166,8 +166,10 @@ def _reached(scene: SessionScene, line: Found) -> None:
 
 def _fate(scene: SessionScene, line: Found) -> None:
     """`fate of THREAD H4: active, by Ann`, `killed by Bob: reason, by Ann`."""
-    found = _followed(scene, line).sessions.item(Node(line["thread"], line["item"]))
-    fate = f"killed by {found.kill.agent}: {found.kill.reason}" if found.kill else found.fate.value
+    found = _followed(scene, line).sessions.item(SessionItem(line["thread"], line["item"]))
+    fate = (
+        f"killed by {found.kill.agent}: {found.kill.reason}" if found.kill else found.status.value
+    )
     by = found.proposal.agent if found.proposal else "nobody known"
     assert f"{fate}, by {by}" == line["rest"]
 

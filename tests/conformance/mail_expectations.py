@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from brenner.mail.model import InboxFilter, PendingAck, Received, StoredMessage
+from brenner.mail.model import InboxFilter, InboxMessage, PendingAck, StoredMessage
 from brenner.protocol.message_types import wants_ack
 from brenner.services.blame import CheckedMessage, check_thread
 from conformance.mail_scene import Scene
@@ -15,7 +15,7 @@ _SECTIONS = ("Message ID", "Message", "Status", "Notes")
 
 
 def _owes(scene: Scene, line: Match) -> None:
-    debts = [each.debt for each in scene.pending(line["name"], line["thread"])]
+    debts = [each.pending for each in scene.pending(line["name"], line["thread"])]
     assert [debt.first.posted[:2][::-1] for debt in debts] == sorted(
         debt.first.posted[:2][::-1] for debt in debts
     ), "the oldest first"
@@ -34,14 +34,15 @@ def _debt(scene: Scene, debt: PendingAck) -> str:
 
 def _overdue(scene: Scene, line: Match) -> None:
     found = [
-        f"{each.debt.debtor} {scene.number_of(each.debt.first.id)}" for each in scene.overdue()
+        f"{each.pending.debtor} {scene.number_of(each.pending.first.id)}"
+        for each in scene.overdue()
     ]
     assert Counter(found) == Counter(listed(line["rest"]))
 
 
 def _due(scene: Scene, line: Match) -> None:
     found = {
-        (each.debt.debtor, str(scene.number_of(each.debt.first.id))): each.due
+        (each.pending.debtor, str(scene.number_of(each.pending.first.id))): each.due
         for each in scene.pending()
     }
     wanted = [each.split(" ", 2) for each in listed(line["rest"])]
@@ -59,7 +60,7 @@ def _inbox(scene: Scene, line: Match) -> None:
     assert [_received(each) for each in page.messages] == listed(line["rest"])
 
 
-def _received(received: Received) -> str:
+def _received(received: InboxMessage) -> str:
     marks = " read" * bool(received.is_read) + " owed" * received.owes_ack
     return f"{received.stored.arrival}{marks}"
 

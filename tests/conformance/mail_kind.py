@@ -17,7 +17,7 @@ import pytest
 
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Capability
-from brenner.mail.model import Restored, Sent, StoredMessage
+from brenner.mail.model import RestoreResult, SendResult, StoredMessage
 from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.subjects import compose_subject
 from brenner.protocol.validate import check_message
@@ -95,7 +95,7 @@ def _send(scene: Scene, given: Letter, wanted: Expected) -> None:
         assert sent.stored.reply_to == reply_to or not scene.can(Capability.REPLY_LINKS)
 
 
-def _sent(scene: Scene, text: str, options: SendOptions, wanted: Expected) -> Sent | None:
+def _sent(scene: Scene, text: str, options: SendOptions, wanted: Expected) -> SendResult | None:
     before, position = scene.snapshot(), scene.mailbox.position()
     try:
         outcome = send_text(scene.mailbox, text, options)
@@ -116,11 +116,11 @@ def _sent(scene: Scene, text: str, options: SendOptions, wanted: Expected) -> Se
     return sent
 
 
-def _check_sent(scene: Scene, sent: Sent, position: int, wanted: Expected) -> None:
+def _check_sent(scene: Scene, sent: SendResult, position: int, wanted: Expected) -> None:
     assert sent.is_new == (wanted.same is None)
     assert sent.stored.arrival == (wanted.same or position + 1)
     assert scene.mailbox.position() == position + sent.is_new
-    if sent.is_new and scene.can(Capability.OUR_CLOCK):
+    if sent.is_new and scene.can(Capability.CLIENT_CLOCK):
         assert sent.stored.at == scene.clock.now
 
 
@@ -185,7 +185,7 @@ def _escalate(scene: Scene, line: re.Match[str], outcome: str) -> None:
     _check_composed(each.stored for each in sent)
 
 
-def _check_new(scene: Scene, sent: tuple[Sent, ...], outcome: str) -> None:
+def _check_new(scene: Scene, sent: tuple[SendResult, ...], outcome: str) -> None:
     assert [str(each.stored.arrival) for each in sent] == listed(outcome)
     assert all(each.is_new and each.stored.at == scene.clock.now for each in sent)
 
@@ -214,7 +214,7 @@ def _import(scene: Scene, line: re.Match[str], outcome: str) -> None:
     form: Form = "mbox" if line["form"] == "mbox" else "jsonl"
     archive = BytesIO(b"".join(export_archive(scene.other, form)))
     restored = import_archive(scene.mailbox, archive, form, f"mail.{form}")
-    assert isinstance(restored, Restored), restored
+    assert isinstance(restored, RestoreResult), restored
     added, skipped = matched(_RESTORED, outcome).groups()
     assert (restored.added, restored.skipped) == (int(added), int(skipped))
     here = {(each.origin_id, each.content_hash): each for each in scene.mailbox.arrivals(0)}

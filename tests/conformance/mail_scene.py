@@ -14,8 +14,8 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import Profile, StoredMessage
 from brenner.mail.open import open_mailbox
-from brenner.protocol.messages import Message, in_thread_order
-from brenner.services.acknowledge import Pending, pending
+from brenner.protocol.messages import Message, thread_order_key
+from brenner.services.acknowledge import DueAck, pending_acks
 from conformance.mail_shorthand import Step
 from mail.backends import AGENT_MAILS, SQLITE, Clock, Home, sqlite_file
 from mail.sample_mail import whole
@@ -108,13 +108,13 @@ class Scene:
             return [str(self.filled(line)) for line in step]
         return _NUMBER.sub(lambda found: str(self.id_of(int(found[2]), found[1])), step)
 
-    def pending(self, debtor: str | None = None, thread_id: str | None = None) -> list[Pending]:
+    def pending(self, debtor: str | None = None, thread_id: str | None = None) -> list[DueAck]:
         """Who owes what now."""
         deadline = self.project.ack_deadline
         now = self.clock.now
-        return list(pending(self.mailbox, now, deadline, debtor=debtor, thread_id=thread_id))
+        return list(pending_acks(self.mailbox, now, deadline, debtor=debtor, thread_id=thread_id))
 
-    def overdue(self) -> list[Pending]:
+    def overdue(self) -> list[DueAck]:
         """What of it is overdue."""
         return [each for each in self.pending() if each.is_overdue]
 
@@ -146,7 +146,7 @@ class Scene:
                 assert mailbox.message(each.id) == each
             for thread_id in threads:
                 mine = [each for each in stored if each.message.thread_id == thread_id]
-                ordered = sorted(mine, key=lambda each: in_thread_order(each.posted))
+                ordered = sorted(mine, key=lambda each: thread_order_key(each.posted))
                 assert list(mailbox.thread(thread_id).messages) == ordered
 
 

@@ -18,7 +18,7 @@ import click
 from brenner.cli.roster import roster_options
 from brenner.config import find_project
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError
-from brenner.markdown.blocks import blocks
+from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.roster import (
     PresetEntry,
     Roster,
@@ -30,8 +30,8 @@ from brenner.protocol.roster import (
     validate_roster_coverage,
 )
 from brenner.protocol.roster_config import read_preset, read_roster, roster_json
-from brenner.protocol.roster_resolve import Resolved
-from brenner.services.rosters import RosterWish, resolve_roster
+from brenner.protocol.roster_resolve import ResolvedRoster
+from brenner.services.rosters import RosterRequest, resolve_roster
 
 Case = dict[str, Any]
 TEXTS: dict[str, str] = tomllib.loads((Path(__file__).parent / "rosters.toml").read_text("utf-8"))[
@@ -105,7 +105,7 @@ def _preset(case: Case) -> Sequence[Diagnostic]:
 
 
 def _body(case: Case) -> Sequence[Diagnostic]:
-    roster = read_configuration(blocks(case["body"]))
+    roster = read_configuration(parse_blocks(case["body"]))
     assert (roster is not None) == ("entries" in case), roster
     if roster:
         _compare(case, roster)
@@ -127,7 +127,7 @@ def _check_survives(roster: Roster) -> None:
     """As JSON and as a section of a message, it is read back the same."""
     assert read_roster(json.loads(json.dumps(roster_json(roster))), "the case") == roster
     body = f"# Title\n\n{render_configuration(roster)}\n## Context\nTwo camps.\n"
-    assert read_configuration(blocks(body)) == roster
+    assert read_configuration(parse_blocks(body)) == roster
 
 
 def _check_written(case: Case, roster: Roster) -> None:
@@ -173,7 +173,7 @@ def _sources(case: Case, folder: Path) -> Sequence[Diagnostic]:
     return resolved.diagnostics
 
 
-def _compare_resolved(case: Case, resolved: Resolved) -> None:
+def _compare_resolved(case: Case, resolved: ResolvedRoster) -> None:
     assert bool(resolved.errors) == ("entries" not in case), resolved
     if resolved.errors:
         return
@@ -192,16 +192,16 @@ def _compare_resolved(case: Case, resolved: Resolved) -> None:
 
 @click.command()
 @roster_options
-def _options(*, wish: RosterWish) -> RosterWish:
+def _options(*, wish: RosterRequest) -> RosterRequest:
     """The options as a command has them."""
     return wish
 
 
-def wish_of(flags: str, folder: Path) -> RosterWish:
+def wish_of(flags: str, folder: Path) -> RosterRequest:
     """What is asked for, from a line as it is typed; a file is one of the case's folder."""
     words: Iterable[str] = (
         f"@{folder / word[1:]}" if word.startswith("@") else word for word in shlex.split(flags)
     )
     wish = _options.main(list(words), standalone_mode=False)
-    assert isinstance(wish, RosterWish)
+    assert isinstance(wish, RosterRequest)
     return wish

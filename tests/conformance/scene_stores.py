@@ -49,18 +49,18 @@ ON_BRENNER_SERVER = (
 _CHOSEN = {AGENT_MAIL.name: ON_AGENT_MAIL, BRENNER_SERVER.name: ON_BRENNER_SERVER}
 # Steps that ask for something which not every home can do
 _NEEDS: tuple[tuple[re.Pattern[str], Capability], ...] = (
-    (re.compile(r"[+-]\d+[dhms]\b"), Capability.OUR_CLOCK),
-    (re.compile(r"due: "), Capability.OUR_CLOCK),
-    (re.compile(r".*\bat (?:\+\d|\d\d:\d\d)"), Capability.OUR_CLOCK),
-    (re.compile(r".*\b(?:created|updated|compiled)_at "), Capability.OUR_CLOCK),
-    (re.compile(r"overdue in .* after "), Capability.OUR_CLOCK),
-    (re.compile(r".* \([^)]*\bkey \S"), Capability.KEYS),
-    (re.compile(r".* \([^)]*\bafter \d"), Capability.EXACT_POSITIONS),
+    (re.compile(r"[+-]\d+[dhms]\b"), Capability.CLIENT_CLOCK),
+    (re.compile(r"due: "), Capability.CLIENT_CLOCK),
+    (re.compile(r".*\bat (?:\+\d|\d\d:\d\d)"), Capability.CLIENT_CLOCK),
+    (re.compile(r".*\b(?:created|updated|compiled)_at "), Capability.CLIENT_CLOCK),
+    (re.compile(r"overdue in .* after "), Capability.CLIENT_CLOCK),
+    (re.compile(r".* \([^)]*\bkey \S"), Capability.IDEMPOTENCY_KEYS),
+    (re.compile(r".* \([^)]*\bafter \d"), Capability.CONDITIONAL_SENDS),
     (re.compile(r".* \([^)]*\breply to \d"), Capability.REPLY_LINKS),
     (re.compile(r"message \d+ is: .*\banswers \d"), Capability.REPLY_LINKS),
     (re.compile(r"\S+ (?:un)?reads \d"), Capability.READ_MARKS),
     (re.compile(r"inbox of .*\b(?:un)?read\b"), Capability.READ_MARKS),
-    (re.compile(r"elsewhere|import |take \d"), Capability.AS_THEY_WERE),
+    (re.compile(r"elsewhere|import |take \d"), Capability.EXACT_RESTORE),
 )
 
 

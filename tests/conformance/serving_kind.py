@@ -16,10 +16,10 @@ from urllib.parse import quote
 from brenner.config import OPERATOR, Project
 from brenner.mail.model import Profile
 from brenner.mcp import errors as told
-from brenner.mcp.server import OFFERS, Failed, call_tool, read_resource
-from brenner.mcp.tool import Answer, Bindings, Call, Caller, Fetched
-from brenner.services.identity import renew
-from brenner.services.rosters import RosterWish
+from brenner.mcp.server import OFFERS, ResourceError, call_tool, read_resource
+from brenner.mcp.tool import Bindings, Call, Caller, FetchedVersions, ToolResult
+from brenner.services.identity import renew_secret
+from brenner.services.rosters import RosterRequest
 from brenner.services.start_session import StartOptions, start_session
 from brenner.services.workspace import Workspace
 from mail.backends import Home, Place
@@ -64,7 +64,7 @@ class _Scene:
     def __init__(self, place: Place, folder: Path, *, is_strict: bool) -> None:
         self._place = place
         self._desk = Workspace(place.mailbox, Project(folder), OPERATOR)
-        self._caller = Caller(Bindings(), Fetched(), is_strict=is_strict)
+        self._caller = Caller(Bindings(), FetchedVersions(), is_strict=is_strict)
         self._tools = {tool.name: tool for tool in OFFERS.tools}
         self._kept: dict[str, object] = {"PROJECT": str(folder)}
         self._asked: dict[str, object] = {}
@@ -105,7 +105,7 @@ class _Scene:
             assert sorted(set(_codes_of(said))) == wanted, told
         self._compare(step, said, told)
 
-    def _answer(self, step: Case, caller: Caller) -> Answer:
+    def _answer(self, step: Case, caller: Caller) -> ToolResult:
         if "read" in step:
             address = step["read"].replace("PROJECT", quote(str(self._kept["PROJECT"]), safe=""))
             return self._read(address, caller)
@@ -117,12 +117,14 @@ class _Scene:
         self._asked = {key: self._filled(value) for key, value in given.items()}
         return call_tool(self._tools, step["call"], Call(self._desk, caller, self._asked))
 
-    def _read(self, address: str, caller: Caller) -> Answer:
+    def _read(self, address: str, caller: Caller) -> ToolResult:
         """A resource; what cannot be read is told as by a tool."""
         try:
-            return Answer(read_resource(OFFERS.resources, address, Call(self._desk, caller, {})))
-        except Failed as failed:
-            return told.refused(failed.faults)
+            return ToolResult(
+                read_resource(OFFERS.resources, address, Call(self._desk, caller, {}))
+            )
+        except ResourceError as failed:
+            return told.refused_result(failed.faults)
 
     def _compare(self, step: Case, said: object, told: str) -> None:
         for path, wanted in step.get("gives", {}).items():
@@ -141,14 +143,14 @@ class _Scene:
     def _start(self, names: list[str], _: Case) -> None:
         for name in names:
             self._place.mailbox.register(Profile(name, "codex", "gpt-5"))
-        wish = RosterWish(recipients=tuple((name, "hypothesis_generator") for name in names))
+        wish = RosterRequest(recipients=tuple((name, "hypothesis_generator") for name in names))
         question, context = "What tells a cell where it is?", "Cells differ by place."
         options = StartOptions(question, context, wish, excerpt="§1: Where.", thread_id=THREAD)
         assert start_session(self._desk, options).kickoffs
 
     def _make_secret(self, name: str, _: Case) -> None:
         """As the operator makes one, and gives it to whom it belongs."""
-        self._kept["secret"] = renew(self._place.mailbox, name)
+        self._kept["secret"] = renew_secret(self._place.mailbox, name)
 
     def _compile(self, status: str, _: Case) -> None:
         assert self._desk.compile(THREAD).status == status

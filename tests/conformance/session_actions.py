@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 
 from brenner.cli.main import run
-from brenner.mail.model import Restored, StoredMessage
+from brenner.mail.model import RestoreResult, StoredMessage
 from brenner.protocol.messages import Message, parse_message_file
 from brenner.protocol.validate import check_message
 from brenner.services.archive import ImportOptions, export_archive, import_archive
@@ -69,7 +69,7 @@ def _import(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -
     accepts = found["accepting"] is not None
     options = ImportOptions("the store", scene.workspace().project.operator, accepts)
     restored = import_archive(scene.mailbox, archive, "jsonl", "mail.jsonl", options)
-    if not isinstance(restored, Restored):
+    if not isinstance(restored, RestoreResult):
         assert outcome == f"stopped {' '.join(each.id for each in restored)}"
         return
     added, skipped = matched(_ADDED, outcome).groups()

@@ -15,11 +15,11 @@ from brenner.mail.mailbox import Capability
 from brenner.mail.model import StoredMessage
 from brenner.protocol.messages import render_message_file
 from brenner.protocol.validate import check_message
-from brenner.services.compile import CompileOptions, CompileResult, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
 from brenner.services.decisions import adopt_thread, void_version
 from brenner.services.persist import PersistOptions
 from brenner.services.start_session import Started, StartOptions, start_session
-from brenner.services.start_session import Status as Start
+from brenner.services.start_session import StartStatus as Start
 from conformance.mail_shorthand import THREAD_ID
 from conformance.roster_kind import wish_of
 from conformance.session_scene import SessionScene, fences, record_of
@@ -50,15 +50,18 @@ def compile_(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) 
         return
     scene.result, scene.notes = done, done.notes
     assert _ended(done) == (outcome or f"v{done.version}"), done
-    assert (done.status is Status.PUBLISHED) <= (done.message is not None)
-    if done.status is Status.PUBLISHED and done.message:
+    assert (done.status is CompileStatus.PUBLISHED) <= (done.message is not None)
+    if done.status is CompileStatus.PUBLISHED and done.message:
         assert done.message.arrival == numbers_in(found["numbers"])[0], "the version comes first"
         _check_published(scene, done, done.message)
 
 
 def _ended(done: CompileResult) -> str:
-    words = {Status.PUBLISHED: f"v{done.version}", Status.DRY_RUN: f"dry run v{done.version}"}
-    return words.get(done.status, "nothing" if done.status is Status.NOTHING else "refused")
+    words = {
+        CompileStatus.PUBLISHED: f"v{done.version}",
+        CompileStatus.DRY_RUN: f"dry run v{done.version}",
+    }
+    return words.get(done.status, "nothing" if done.status is CompileStatus.NOTHING else "refused")
 
 
 def adopt(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
@@ -159,7 +162,7 @@ def start(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> 
         thread_id=None if said["--thread-id"] == "new" else said["--thread-id"],
         dry_run=is_dry,
         today=date(2025, 12, 30),
-        register=not scene.can(Capability.OWN_NAMES),
+        register=not scene.can(Capability.PROJECT_NAMES),
     )
     before = outcome and scene.snapshot()
     done = attempt(scene, found, outcome, lambda workspace: start_session(workspace, options))

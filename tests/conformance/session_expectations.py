@@ -11,7 +11,7 @@ from brenner.limits import MOST_SUBJECT_CHARACTERS
 from brenner.mail.model import StoredMessage
 from brenner.protocol.messages import iso
 from brenner.services.compile import CompileResult
-from brenner.services.versions import history, verify
+from brenner.services.versions import load_version_list, verify
 from conformance.mail_shorthand import THREAD_ID, listed
 from conformance.session_scene import SessionScene, record_of, sections
 from conformance.thread_kind import UNFINISHED, conflict_line, entry_line, value_at
@@ -69,12 +69,12 @@ def _of(scene: SessionScene, found: Iterable[Diagnostic]) -> list[str]:
 
 
 def _versions(scene: SessionScene, line: Found) -> None:
-    found = history(scene.workspace(), THREAD_ID).versions
+    found = load_version_list(scene.workspace(), THREAD_ID).versions
     assert [f"{each.number} by {each.message.arrival}" for each in found] == listed(line["rest"])
 
 
 def _others(scene: SessionScene, line: Found) -> None:
-    found = history(scene.workspace(), THREAD_ID).others
+    found = load_version_list(scene.workspace(), THREAD_ID).others
     assert sorted(_of(scene, found)) == sorted(listed(line["rest"]))
 
 
@@ -265,7 +265,7 @@ def _file_has(scene: SessionScene, line: Found) -> None:
 
 
 def _persistence(scene: SessionScene, line: Found) -> None:
-    found = history(scene.workspace(), THREAD_ID).versions
+    found = load_version_list(scene.workspace(), THREAD_ID).versions
     states = {each.number: each.persistence.status for each in found}
     assert states[int(line["version"])] == line["rest"]
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from brenner.config import find_project
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Profile, Sent, StoredMessage
+from brenner.mail.model import Profile, SendResult, StoredMessage
 from brenner.persist.artifact_file import with_message_id
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileResult
@@ -42,7 +42,7 @@ class Overtaken:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._mailbox, name)
 
-    def send(self, message: Message, **conditions: Any) -> Sent:
+    def send(self, message: Message, **conditions: Any) -> SendResult:
         """Send it, after all that was to happen before."""
         while self._meanwhile and message.subject.startswith("COMPILED:"):
             self._meanwhile.pop(0)()

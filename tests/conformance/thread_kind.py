@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from brenner.artifact.merge.engine import Merge, merge
-from brenner.artifact.model import Artifact, Item, Reference, shown
-from brenner.artifact.state import Conflict, Entry, Outcome, counts, empty_state
+from brenner.artifact.model import Artifact, Item, Reference, in_display_order
+from brenner.artifact.state import BlockOutcome, Conflict, Entry, count_outcomes, empty_state
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import DISCRIMINATIVE_TESTS
@@ -36,7 +36,7 @@ def expected_codes(case: Case) -> list[str]:
 def _parts(line: str) -> tuple[list[str], list[str]]:
     """A ledger's line: place, state and, unless the block is refused, the item; and its codes."""
     words = line.split()
-    codes = 2 if words[1] == Outcome.REFUSED else 3
+    codes = 2 if words[1] == BlockOutcome.REFUSED else 3
     return words[:codes], sorted(words[codes:])
 
 
@@ -59,7 +59,7 @@ def check_thread(case: Case) -> None:
         assert _plain(getattr(last.artifact.metadata, name)) == value, name
     if "shown" in case:
         tests = last.artifact.sections[DISCRIMINATIVE_TESTS.id]
-        assert [test.id for test in shown(DISCRIMINATIVE_TESTS, tests)] == case["shown"]
+        assert [test.id for test in in_display_order(DISCRIMINATIVE_TESTS, tests)] == case["shown"]
     for path, line in case.get("blame", {}).items():
         assert _blamed(last, path) == line, path
     _check_words(case, entries, last)
@@ -99,21 +99,21 @@ def _check_counts(result: Merge, unread: list[PostedMessage]) -> None:
         for block in read_deltas(posted.message.body, THREAD_ID)
     ]
     assert sorted((entry.message_id, entry.block) for entry in result.ledger) == sorted(blocks)
-    assert sum(counts(result.ledger).values()) == len(blocks)
+    assert sum(count_outcomes(result.ledger).values()) == len(blocks)
     for entry in result.ledger:
-        is_refused = entry.state is Outcome.REFUSED
+        is_refused = entry.state is BlockOutcome.REFUSED
         assert (entry.item_id is None) <= is_refused
         assert is_refused or (entry.assigned_id is not None) == (entry.operation == "ADD")
         codes = [found.id for found in entry.diagnostics]
-        assert ("DUPLICATE_BLOCK" in codes) == (entry.state is Outcome.DUPLICATE)
-        if entry.state is Outcome.APPLIED:
+        assert ("DUPLICATE_BLOCK" in codes) == (entry.state is BlockOutcome.DUPLICATE)
+        if entry.state is BlockOutcome.APPLIED:
             ids = [rewrite for rewrite in entry.rewrites if not rewrite.old.startswith("@")]
             assert codes.count("ID_REWRITTEN") == len(ids)
 
 
 def entry_line(entry: Entry) -> str:
     """`4.1 applied H4`, `5.2 refused UNKNOWN_ITEM`, `6.1 applied T2 AMBIGUOUS_ID`."""
-    item = [] if entry.state is Outcome.REFUSED else [str(entry.item_id)]
+    item = [] if entry.state is BlockOutcome.REFUSED else [str(entry.item_id)]
     codes = sorted(found.id for found in entry.diagnostics if found.id not in _IMPLIED)
     return " ".join([f"{entry.message_id}.{entry.block}", entry.state.value, *item, *codes])
 

@@ -18,8 +18,8 @@ from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, Operation
 from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
-from brenner.services.identity import renew
-from brenner.services.rosters import RosterWish
+from brenner.services.identity import renew_secret
+from brenner.services.rosters import RosterRequest
 from brenner.services.start_session import StartOptions, start_session
 from brenner.services.workspace import Workspace
 from conformance.serving_kind import at, text_of
@@ -65,7 +65,7 @@ class _Scene:
         project = find_project(str(folder), {})
         self._desk = Workspace(place.mailbox, project, OPERATOR)
         place.mailbox.register(Profile(OPERATOR))
-        self._secret = renew(place.mailbox, OPERATOR)
+        self._secret = renew_secret(place.mailbox, OPERATOR)
         self._server = stack.enter_context(
             inside(place.mailbox, project, _SETTINGS._replace(is_lab=is_lab))
         )
@@ -81,7 +81,7 @@ class _Scene:
     # What is done
 
     def _start(self, names: list[str], _: Case) -> None:
-        wish = RosterWish(recipients=tuple((name, "hypothesis_generator") for name in names))
+        wish = RosterRequest(recipients=tuple((name, "hypothesis_generator") for name in names))
         question, context = "What tells a cell where it is?", "Cells differ by place."
         options = StartOptions(question, context, wish, excerpt="§1: Where.", thread_id=THREAD)
         assert start_session(self._desk, options).kickoffs

@@ -9,9 +9,9 @@ import pytest
 from brenner.config import find_project
 from brenner.diagnostics.model import RequestError
 from brenner.integrations import programs
-from brenner.integrations.programs import Bead, bead_of
-from brenner.integrations.tmux import Terminal, terminal_of
-from brenner.services.spawn_agents import store_of_panes
+from brenner.integrations.programs import Bead, find_bead
+from brenner.integrations.tmux import TerminalSession, find_terminal
+from brenner.services.spawn_agents import pane_environment
 from integrations.terminals import DOTTED, Terminals, asked, written
 from servers.lifetime import occupants
 
@@ -41,7 +41,7 @@ BEAD = Bead(DOTTED, "Make it", "open", 2, "ann")
 def test_what_bd_answers(terminals: Terminals, answer: str, bead: Bead) -> None:
     """As far as it is told; nonsense is said to be nonsense."""
     terminals.with_program("bd", out=answer.encode())
-    assert bead_of(DOTTED, terminals.project) == bead
+    assert find_bead(DOTTED, terminals.project) == bead
     (call,) = terminals.recorded("bd")
     assert (call["argv"], call["cwd"]) == (["show", DOTTED, "--json"], str(terminals.project))
 
@@ -59,39 +59,39 @@ def test_what_bd_answers(terminals: Terminals, answer: str, bead: Bead) -> None:
 def test_a_bd_that_fails(terminals: Terminals, out: bytes, err: str, reason: str) -> None:
     """In its own words."""
     terminals.with_program("bd", out=out, err=err, code=4)
-    assert bead_of(DOTTED) == Bead(DOTTED, problem=reason)
+    assert find_bead(DOTTED) == Bead(DOTTED, problem=reason)
 
 
 @pytest.mark.parametrize("thread_id", ["-bot.1", "--json", "-"])
 def test_beads_that_begin_with_a_hyphen(terminals: Terminals, thread_id: str) -> None:
     """They are never read as an option."""
     terminals.with_program("bd", out=b"{}")
-    assert bead_of(thread_id) == Bead(thread_id)
+    assert find_bead(thread_id) == Bead(thread_id)
     assert terminals.calls("bd") == [["show", "--json", "--", thread_id]]
 
 
 def test_a_bd_that_hangs(terminals: Terminals, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not waited for, and does not stay behind."""
-    monkeypatch.setattr(programs, "SECONDS", 1)
+    monkeypatch.setattr(programs, "BD_SECONDS", 1)
     terminals.with_program("bd", seconds=1000)
-    bead = bead_of(DOTTED, terminals.project)
+    bead = find_bead(DOTTED, terminals.project)
     assert bead == Bead(DOTTED, problem="it had not ended after 1 seconds")
     assert occupants(terminals.project) == {}
 
 
 def test_a_bd_that_never_stops_talking(terminals: Terminals) -> None:
     """What it says is bounded."""
-    terminals.with_program("bd", out=b"x" * 10 * programs.MOST_BYTES)
-    bead = bead_of(DOTTED)
+    terminals.with_program("bd", out=b"x" * 10 * programs.MOST_OUTPUT_BYTES)
+    bead = find_bead(DOTTED)
     assert bead is not None
-    assert bead.problem == f"it said more than {programs.MOST_BYTES:,} bytes"
+    assert bead.problem == f"it said more than {programs.MOST_OUTPUT_BYTES:,} bytes"
 
 
 def test_a_bd_that_is_no_program(terminals: Terminals) -> None:
     """A file that cannot be run is one more problem in words."""
     (terminals.path / "bd").write_bytes(b"\x7fELF")
     (terminals.path / "bd").chmod(0o755)
-    bead = bead_of(DOTTED)
+    bead = find_bead(DOTTED)
     assert bead is not None
     assert bead.problem == "it cannot be run: exec format error"
 
@@ -101,15 +101,15 @@ def test_a_bd_that_leaves_a_server_behind(terminals: Terminals) -> None:
     file = terminals.path / "bd"
     file.write_text('#!/bin/sh\necho \'{"title": "x"}\'\n/bin/sleep 1000 &\n', "utf-8")
     file.chmod(0o755)
-    assert bead_of(DOTTED, terminals.project) == Bead(DOTTED, "x")
+    assert find_bead(DOTTED, terminals.project) == Bead(DOTTED, "x")
 
 
 def test_who_has_no_bead(terminals: Terminals) -> None:
     """Research and coordination threads; what is no ID; nobody where bd is not there."""
-    assert bead_of(DOTTED) is None
+    assert find_bead(DOTTED) is None
     terminals.with_program("bd", out=b"{}")
     for thread_id in ("RS-20251230-cell-fate", "COORD-topic", "a/b", "", "a\n"):
-        assert bead_of(thread_id) is None
+        assert find_bead(thread_id) is None
     assert terminals.calls("bd") == []
 
 
@@ -120,15 +120,15 @@ def test_terminal_of_a_thread(at_work: Terminals) -> None:
     """Whether it runs, how large it is, how to see it."""
     session = "brenner_bot-5so_1_4_1"
     attach = f"tmux attach -t '={session}'"
-    assert terminal_of(DOTTED) == Terminal("tmux", session, False, 0, 0, (), attach)
+    assert find_terminal(DOTTED) == TerminalSession("tmux", session, False, 0, 0, (), attach)
     at_work(*asked(DOTTED, "--spawn"))
     at_work.tmux("split-window", "-t", f"={session}:=RedSky", "--", "/bin/cat")
     agents = ("BlueLake", "RedSky", "GreenDog")
-    assert terminal_of(DOTTED) == Terminal("tmux", session, True, 3, 4, agents, attach)
-    other = terminal_of("brenner_bot-5so.1.4_1")
+    assert find_terminal(DOTTED) == TerminalSession("tmux", session, True, 3, 4, agents, attach)
+    other = find_terminal("brenner_bot-5so.1.4_1")
     assert other is not None
     assert (other.is_running, other.problem) == (False, f"it is the session of {DOTTED}")
-    assert terminal_of("brenner_bot-5so.1.4") == Terminal(
+    assert find_terminal("brenner_bot-5so.1.4") == TerminalSession(
         *("tmux", "brenner_bot-5so_1_4", False, 0, 0, ()),
         "tmux attach -t '=brenner_bot-5so_1_4'",
     )
@@ -140,21 +140,21 @@ def test_inside_of_tmux_one_goes_over(
     """Tmux does not attach inside of itself."""
     terminals.with_tmux()
     monkeypatch.setenv("TMUX", f"{terminals.base}/tmux-{os.getuid()}/default,1,0")
-    terminal = terminal_of("-bot.1")
+    terminal = find_terminal("-bot.1")
     assert terminal is not None
     assert (terminal.attach, terminal.is_running) == ("tmux switch-client -t '=-bot_1'", False)
 
 
 def test_terminal_with_ntm(terminals: Terminals) -> None:
     """Ntm is how to see it; without tmux nobody can tell whether it runs."""
-    assert terminal_of(DOTTED) is None
+    assert find_terminal(DOTTED) is None
     terminals.with_program("ntm")
-    terminal = terminal_of("-bot.1")
+    terminal = find_terminal("-bot.1")
     assert terminal is not None
     assert (terminal.program, terminal.session, terminal.is_running) == ("ntm", "-bot.1", None)
     assert terminal.attach == "ntm attach -- -bot.1"
     terminals.with_tmux().tmux("new-session", "-d", "-s", DOTTED, "--", "/bin/sleep", "1000")
-    running = terminal_of(DOTTED)
+    running = find_terminal(DOTTED)
     assert running is not None
     assert (running.session, running.is_running, running.windows) == (DOTTED, True, 1)
     assert terminals.calls("ntm") == []
@@ -163,7 +163,7 @@ def test_terminal_with_ntm(terminals: Terminals) -> None:
 def test_a_tmux_that_cannot_tell(terminals: Terminals) -> None:
     """In its own words; it is neither running nor not."""
     terminals.with_program("tmux", err="permission denied\n", code=1)
-    terminal = terminal_of(DOTTED)
+    terminal = find_terminal(DOTTED)
     assert terminal is not None
     assert (terminal.is_running, terminal.problem) == (None, "permission denied")
 
@@ -215,10 +215,10 @@ def test_commands_that_are_none(tmp_path: Path, lines: tuple[str, ...]) -> None:
 def test_a_password_is_not_passed_on(tmp_path: Path) -> None:
     """Everybody on a machine can see the arguments of a program."""
     store = "postgresql://ada:secret@db.example.org/lab"
-    told = store_of_panes(find_project(str(tmp_path), {}, store))
+    told = pane_environment(find_project(str(tmp_path), {}, store))
     assert told == {"BRENNER_STORE": "postgresql://ada@db.example.org/lab"}
     written(tmp_path, f'store = "{store}"')
-    assert store_of_panes(find_project(str(tmp_path), {})) == {}
+    assert pane_environment(find_project(str(tmp_path), {})) == {}
 
 
 def test_the_doctor_names_them(terminals: Terminals) -> None:

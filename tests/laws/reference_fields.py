@@ -6,7 +6,7 @@ taken here.
 
 from typing import Any, NamedTuple, cast
 
-from brenner.protocol.delta.schema import COLLECTIONS, SECTIONS, Delta, Field, FieldKind
+from brenner.protocol.delta.schema import COLLECTION_KINDS, SECTIONS, Delta, Field, FieldKind
 from brenner.protocol.delta.validate import is_blank
 from brenner.protocol.messages import iso
 from laws.reference_model import Change, Conflict, Letter, Model, Path, Source
@@ -55,7 +55,7 @@ def _named(delta: Delta) -> list[tuple[Field, object]]:
 def _replaces(delta: Delta, kind: Field) -> bool:
     """R13: `{field}_replace`, or a bare `replace` for every list and map."""
     flags = (delta.payload.get("replace"), delta.payload.get(f"{kind.name}_replace"))
-    return kind.kind in COLLECTIONS and True in flags
+    return kind.kind in COLLECTION_KINDS and True in flags
 
 
 def _leaves(kind: Field, content: Any) -> dict[Path, object]:
@@ -72,7 +72,7 @@ def _leaves(kind: Field, content: Any) -> dict[Path, object]:
         }
     if kind.kind in LISTS:
         return {(name, each): each for each in content}
-    if kind.kind in COLLECTIONS:
+    if kind.kind in COLLECTION_KINDS:
         return {(name, key): value for key, value in content.items()}
     return {(name,): None if content is False or is_blank(content) else content}
 

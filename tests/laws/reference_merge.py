@@ -8,13 +8,13 @@ block, on plain dicts. Where the specification leaves something open, a comment 
 from copy import deepcopy
 from typing import cast
 
-from brenner.markdown.blocks import blocks
-from brenner.markdown.escape import fields
-from brenner.protocol.body import find_section, normalised, sections, title
+from brenner.markdown.blocks import parse_blocks
+from brenner.markdown.escape import read_fields
+from brenner.protocol.body import find_section, find_title, normalise_heading, parse_sections
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import SECTIONS, Delta, DeltaBlock
 from brenner.protocol.grammar import VERSION
-from brenner.protocol.messages import PostedMessage, in_thread_order, iso
+from brenner.protocol.messages import PostedMessage, iso, thread_order_key
 from brenner.protocol.subjects import parse_subject
 from laws.reference_fields import NOT_APPLICABLE, disagree, kill, write
 from laws.reference_ids import REFUSED, Meaning, translate
@@ -36,7 +36,7 @@ def replay(
     for version, messages in enumerate(rounds, 1):
         model.counts.append({prefix: model.count(prefix) for prefix in "HPTAXC"})
         model.ledger, model.warnings = [], set()
-        for posted in sorted(messages, key=in_thread_order):
+        for posted in sorted(messages, key=thread_order_key):
             subject = parse_subject(posted.message.subject)
             if subject and subject.type == "KICKOFF":
                 _kickoff(model, posted, version)
@@ -76,11 +76,11 @@ def _warn(model: Model) -> None:
 
 def _kickoff(model: Model, posted: PostedMessage, version: int) -> None:
     """R15: the first one with a question fills what is empty; a different question is told."""
-    found = blocks(posted.message.body)
+    found = parse_blocks(posted.message.body)
     asked, context = (
-        find_section(sections(found), name) for name in ("Research Question", "Context")
+        find_section(parse_sections(found), name) for name in ("Research Question", "Context")
     )
-    heading = title(found)
+    heading = find_title(found)
     if asked is None and heading is None:
         return
     question = asked.first_line if asked else heading.text.strip() if heading else ""
@@ -121,7 +121,7 @@ def _play(model: Model, posted: PostedMessage, version: int, published: list[Com
     standing = [
         done
         for done in model.adds()
-        if done.place < in_thread_order(posted) or done.version <= seen
+        if done.place < thread_order_key(posted) or done.version <= seen
     ]
     views = views_of(model, posted, read, standing, (base, stated is not None))
     letter = Letter(posted, read, base, version, views)
@@ -144,8 +144,10 @@ class Paradox(Exception):
 
 def _stated(body: str) -> int | None:
     """R11: the base that the message states, the first that is a version."""
-    for each in fields(blocks(body)):
-        if normalised(each.name) == "base version" and (match := VERSION.fullmatch(each.value)):
+    for each in read_fields(parse_blocks(body)):
+        if normalise_heading(each.name) == "base version" and (
+            match := VERSION.fullmatch(each.value)
+        ):
             return int(match[1])
     return None
 
@@ -295,7 +297,7 @@ def _apply(model: Model, letter: Letter, block: DeltaBlock, delta: Delta) -> tup
     model.applied.append(
         Applied(
             model.step,
-            in_thread_order(letter.posted),
+            thread_order_key(letter.posted),
             letter.sender,
             letter.base,
             letter.version,

@@ -22,9 +22,17 @@ from hypothesis import strategies as st
 
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.archive import jsonl, mbox
-from brenner.mail.archive.jsonl import Item
+from brenner.mail.archive.jsonl import ArchiveEntry
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Agent, Envelope, Importance, Record, Restored, StoredMessage, Trust
+from brenner.mail.model import (
+    Agent,
+    Envelope,
+    Importance,
+    MessageRecord,
+    RestoreResult,
+    StoredMessage,
+    Trust,
+)
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.messages import Message, content_hash
 from brenner.services.archive import import_archive
@@ -63,7 +71,7 @@ def _agents(draw: st.DrawFn) -> Agent:
 
 
 @st.composite
-def _records(draw: st.DrawFn) -> Record:
+def _records(draw: st.DrawFn) -> MessageRecord:
     recipients = draw(st.lists(_names, max_size=4, unique=True))
     message = Message(
         thread_id=draw(_texts),
@@ -89,7 +97,9 @@ def _records(draw: st.DrawFn) -> Record:
             draw(st.none() | st.sampled_from(Trust)),
         ),
     )
-    return Record(stored, tuple((name, draw(_times)) for name in recipients if draw(st.booleans())))
+    return MessageRecord(
+        stored, tuple((name, draw(_times)) for name in recipients if draw(st.booleans()))
+    )
 
 
 _agent_lists = st.lists(_agents(), max_size=2, unique_by=lambda agent: agent.name)
@@ -100,10 +110,10 @@ _some_records = _record_lists.filter(bool)
 class Form(NamedTuple):
     """One form of archive."""
 
-    write: Callable[[Iterable[Agent], Iterable[Record]], list[bytes]]
-    decode: Callable[[Iterable[bytes], str], Iterator[Item]]
+    write: Callable[[Iterable[Agent], Iterable[MessageRecord]], list[bytes]]
+    decode: Callable[[Iterable[bytes], str], Iterator[ArchiveEntry]]
 
-    def read(self, content: bytes) -> list[Item]:
+    def read(self, content: bytes) -> list[ArchiveEntry]:
         """What a file of that content holds."""
         return list(self.decode(io.BytesIO(content), "mail"))
 
@@ -115,7 +125,7 @@ MBOX = Form(lambda agents, records: list(mbox.encode(agents, records)), mbox.dec
 in_both_forms = pytest.mark.parametrize("form", [JSONL, MBOX], ids=["jsonl", "mbox"])
 
 
-def arrived(records: Iterable[Record]) -> list[Record]:
+def arrived(records: Iterable[MessageRecord]) -> list[MessageRecord]:
     """The records as they must come back: nobody here has seen who wrote them."""
     return [
         record._replace(
@@ -130,21 +140,21 @@ def arrived(records: Iterable[Record]) -> list[Record]:
 
 
 @given(_agent_lists, _record_lists)
-def test_json_lines_come_back(agents: list[Agent], records: list[Record]) -> None:
+def test_json_lines_come_back(agents: list[Agent], records: list[MessageRecord]) -> None:
     """Everything is in them, the agents too."""
     content = b"".join(JSONL.write(agents, records))
     assert JSONL.read(content) == [*agents, *arrived(records)]
 
 
 @given(_agent_lists, _some_records)
-def test_mbox_comes_back(agents: list[Agent], records: list[Record]) -> None:
+def test_mbox_comes_back(agents: list[Agent], records: list[MessageRecord]) -> None:
     """Every message, to the last character."""
     content = b"".join(MBOX.write(agents, records))
     assert MBOX.read(content) == arrived(records)
 
 
 @given(_agent_lists, _record_lists)
-def test_json_lines_can_be_looked_at(agents: list[Agent], records: list[Record]) -> None:
+def test_json_lines_can_be_looked_at(agents: list[Agent], records: list[MessageRecord]) -> None:
     """One object is one line to everybody, and nothing in it moves a terminal."""
     lines = list(jsonl.encode(agents, records))
     assert "".join(lines).splitlines(keepends=True) == lines
@@ -152,7 +162,7 @@ def test_json_lines_can_be_looked_at(agents: list[Agent], records: list[Record])
 
 
 @given(_record_lists)
-def test_mbox_can_be_looked_at(records: list[Record]) -> None:
+def test_mbox_can_be_looked_at(records: list[MessageRecord]) -> None:
     """It is UTF-8 without control characters, in lines as long as mail may have them."""
     content = b"".join(MBOX.write([], records))
     assert not re.search(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]", content.decode())
@@ -173,7 +183,7 @@ _HEADERS = (
 
 
 @given(_records(), any_text, any_text)
-def test_no_text_forges_a_header(record: Record, sender: str, recipient: str) -> None:
+def test_no_text_forges_a_header(record: MessageRecord, sender: str, recipient: str) -> None:
     """Whatever stands in a message, even where its names are none: another reader sees ours."""
     message = record.stored.message._replace(sender=sender, recipients=(recipient,))
     forged = record._replace(stored=record.stored._replace(message=message), read_at=())
@@ -209,7 +219,7 @@ def seen_body(body: str) -> str:
 
 
 @given(st.lists(_records(), max_size=3), st.lists(one_line, min_size=3, max_size=3))
-def test_other_programs_read_the_same(records: list[Record], subjects: list[str]) -> None:
+def test_other_programs_read_the_same(records: list[MessageRecord], subjects: list[str]) -> None:
     """Subject, sender, recipients, time and body, as Python's mailbox and email read them."""
     clean = []
     for record, subject in zip(records, subjects, strict=False):
@@ -230,7 +240,7 @@ def test_other_programs_read_the_same(records: list[Record], subjects: list[str]
 @in_both_forms
 @given(agents=_agent_lists, records=_record_lists, data=st.data())
 def test_a_cut_is_told(
-    form: Form, agents: list[Agent], records: list[Record], data: st.DataObject
+    form: Form, agents: list[Agent], records: list[MessageRecord], data: st.DataObject
 ) -> None:
     """Cut at any byte, an archive gives its first records and says so, or nothing is missing."""
     parts = form.write(agents, records)
@@ -248,7 +258,9 @@ def test_a_cut_is_told(
 
 @in_both_forms
 @given(records=_record_lists, data=st.data())
-def test_a_missing_record_is_told(form: Form, records: list[Record], data: st.DataObject) -> None:
+def test_a_missing_record_is_told(
+    form: Form, records: list[MessageRecord], data: st.DataObject
+) -> None:
     """Whichever of them, and however many; the header and the closing line as well."""
     parts = form.write([], records)
     kept = data.draw(st.sets(st.sampled_from(range(len(parts))))) if parts else set()
@@ -257,7 +269,7 @@ def test_a_missing_record_is_told(form: Form, records: list[Record], data: st.Da
 
 
 @given(records=st.lists(_records(), min_size=2, max_size=3, unique_by=lambda r: r.stored.id))
-def test_mails_in_another_order_are_told(records: list[Record]) -> None:
+def test_mails_in_another_order_are_told(records: list[MessageRecord]) -> None:
     """Links lead back, so the order matters; a mail program may sort."""
     mails = MBOX.write([], records)
     for order in permutations(mails):
@@ -267,7 +279,7 @@ def test_mails_in_another_order_are_told(records: list[Record]) -> None:
 
 @given(agents=_agent_lists, records=_record_lists, data=st.data())
 def test_nothing_is_passed_over(
-    agents: list[Agent], records: list[Record], data: st.DataObject
+    agents: list[Agent], records: list[MessageRecord], data: st.DataObject
 ) -> None:
     """Lines in any order, some of them twice: each is taken in, or there is a fault and none is."""
     header, *lines = JSONL.write(agents, records)
@@ -276,7 +288,7 @@ def test_nothing_is_passed_over(
     faults = tuple(item for item in JSONL.decode(mixed, "mail") if isinstance(item, Diagnostic))
     mailbox = MemoryMailbox()
     done = import_archive(mailbox, mixed, "jsonl", "mail")
-    if not isinstance(done, Restored):
+    if not isinstance(done, RestoreResult):
         assert done == faults != ()
         assert (mailbox.agents(), mailbox.position()) == ((), 0)
         return
@@ -315,7 +327,7 @@ _MUTATIONS = st.tuples(
 def test_what_is_read_is_sound(
     form: Form,
     agents: list[Agent],
-    records: list[Record],
+    records: list[MessageRecord],
     changes: list[tuple[float, int, bytes]],
 ) -> None:
     """A damaged archive gives only records with the right hash, which can be written again."""
@@ -324,7 +336,7 @@ def test_what_is_read_is_sound(
         start = int(where * len(content))
         content = content[:start] + put + content[start + length :]
     read = form.read(content)
-    again = [item for item in read if isinstance(item, Record)]
+    again = [item for item in read if isinstance(item, MessageRecord)]
     assert all(each.stored.content_hash == content_hash(each.stored.message) for each in again)
     for other in (JSONL, MBOX) if again else (JSONL,):
         assert other.read(b"".join(other.write([], again))) == again

@@ -10,19 +10,24 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from artifacts import FORMS, artifacts, metadata, texts
-from brenner.artifact.format import ParsedArtifact, Place, render_metadata, says_so
+from brenner.artifact.format import (
+    Location,
+    ParsedArtifact,
+    names_third_alternative,
+    render_metadata,
+)
 from brenner.artifact.model import (
     LAYOUT,
     SCORE_LABELS,
     TITLE,
     Artifact,
     Item,
-    Killed,
+    KillRecord,
     Metadata,
     Reference,
-    fields,
-    order_of,
-    shown,
+    in_display_order,
+    item_sort_key,
+    make_fields,
 )
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
@@ -49,9 +54,9 @@ from strategies import HOSTILE, any_text
 pytestmark = pytest.mark.fuzz
 
 
-def one(section: Section, values: dict[str, object], killed: Killed | None = None) -> Artifact:
+def one(section: Section, values: dict[str, object], killed: KillRecord | None = None) -> Artifact:
     """An artifact with one item."""
-    item = Item(section.example_id, fields(values), killed)
+    item = Item(section.example_id, make_fields(values), killed)
     empty: dict[str, tuple[Item, ...]] = {
         layout.section.id: () for layout in LAYOUT if layout.section is not RESEARCH_THREAD
     }
@@ -71,7 +76,7 @@ TEST, ASSUMPTION = LAYOUT[3].section, LAYOUT[4].section
 @example(one(HYPOTHESIS_SLATE, {"name": "- killed", "third_alternative": True}))
 @example(one(HYPOTHESIS_SLATE, {"name": "<del>x</del>", "claim": "a\nMechanism: b\nKilled by Ann"}))
 @example(one(TEST, {"name": "x (Score 9/12)", "expected_outcomes": {"Feasibility": "x"}}))
-@example(one(HYPOTHESIS_SLATE, {"name": "~~x~~ [KILLED]"}, Killed("a, b", "c, d", "~~")))
+@example(one(HYPOTHESIS_SLATE, {"name": "~~x~~ [KILLED]"}, KillRecord("a, b", "c, d", "~~")))
 def test_parse_render_artifact(artifact: Artifact) -> None:
     """parse(render(x)) == x for artifacts, and render(parse(render(x))) == render(x)."""
     text = render_artifact(artifact)
@@ -165,7 +170,7 @@ def _entry(text: str, killed: bool) -> Seen:
 def _field(label: str, kind: FieldKind, value: Any, killed: bool) -> Iterator[Seen]:
     if kind is FieldKind.OUTCOMES:
         yield Seen("p", f"{label}:", label)
-        for key, text in sorted(value.items(), key=lambda pair: order_of(pair[0])):
+        for key, text in sorted(value.items(), key=lambda pair: item_sort_key(pair[0])):
             yield _entry(f"{key}: {text}", killed)
     elif kind is FieldKind.REFERENCES:
         yield from _references(label, value, killed)
@@ -184,7 +189,7 @@ def _references(label: str, value: tuple[Reference, ...], killed: bool) -> Itera
         yield _entry(f"{relation} {session} {item}", killed)
 
 
-def _kill(killed: Killed | None, prefix: str = "") -> Iterator[Seen]:
+def _kill(killed: KillRecord | None, prefix: str = "") -> Iterator[Seen]:
     if killed:
         yield _line(f"{prefix}Killed by", f"{killed.agent}, {killed.at}")
         yield _line(f"{prefix}Reason", killed.reason)
@@ -194,7 +199,7 @@ def _heading(item: Item) -> Seen:
     text = f"{item.id}: {item.text('name')}"
     if item.score:
         text += f" (Score: {sum(item.score.values())}/12)"
-    if "third_alternative" in item.fields and not says_so(item.text("name")):
+    if "third_alternative" in item.fields and not names_third_alternative(item.text("name")):
         text += " (Third Alternative)"
     if not item.killed:
         return Seen("h3", _words(text))
@@ -205,7 +210,7 @@ def _table(artifact: Artifact) -> Iterator[Seen]:
     rows = artifact.sections[PREDICTIONS_TABLE.id]
     names = {item.id for item in artifact.sections[HYPOTHESIS_SLATE.id]}
     names |= {key for row in rows for key in row.mapped("predictions")}
-    columns = sorted(names, key=order_of)
+    columns = sorted(names, key=item_sort_key)
     for name in ("ID", "Observation/Condition", *columns):
         yield Seen("th", _words(name))
     for row in rows:
@@ -233,7 +238,7 @@ def _expected(artifact: Artifact) -> Iterator[Seen]:
         items = (artifact.research_thread,) if is_thread else artifact.sections[section.id]
         if section is ANOMALY_REGISTER and not items:
             yield Seen("p", "None registered")
-        for item in shown(section, items):
+        for item in in_display_order(section, items):
             if not is_thread:
                 yield _heading(item)
             for name, label in layout.labels.items():
@@ -256,7 +261,7 @@ def test_no_text_forges_structure(artifact: Artifact) -> None:
 
 
 PIECES = (*FORMS, *HOSTILE, "a", "Z", "1", "é")
-KILL = Killed("BlueLake", "2025-12-30T10:00:00Z", "Subsumed")
+KILL = KillRecord("BlueLake", "2025-12-30T10:00:00Z", "Subsumed")
 
 
 @given(st.integers(0, 1 << 32))
@@ -269,11 +274,11 @@ def test_no_text_is_markup(seed: int) -> None:
     many = ["".join(random.choices(PIECES, k=random.randint(1, 6))) for _ in range(30)]
     kills = [KILL if number % 2 else None for number in range(len(many))]
     tests = tuple(
-        Item(f"T{number}", fields(_everywhere(text)), kill)
+        Item(f"T{number}", make_fields(_everywhere(text)), kill)
         for number, (text, kill) in enumerate(zip(many, kills, strict=True), 1)
     )
     rows = tuple(
-        Item(f"P{number}", fields({"condition": text, "predictions": {"H1": text}}), kill)
+        Item(f"P{number}", make_fields({"condition": text, "predictions": {"H1": text}}), kill)
         for number, (text, kill) in enumerate(zip(many, kills, strict=True), 1)
     )
     filled = {**one(TEST, {}).sections, TEST.id: tests, PREDICTIONS_TABLE.id: rows}
@@ -389,7 +394,7 @@ def test_what_was_read_can_be_written(text: str) -> None:
             assert again.sections[section_id] == items
 
 
-def _lines_of(parsed: ParsedArtifact, section: Section, item: Item) -> Mapping[Place, int]:
+def _lines_of(parsed: ParsedArtifact, section: Section, item: Item) -> Mapping[Location, int]:
     if section is RESEARCH_THREAD:
         return {each[1:]: line for each, line in parsed.lines.items() if each[:1] == (item.id,)}
     return parsed.item_lines[section.id][parsed.artifact.sections[section.id].index(item)]

@@ -21,9 +21,9 @@ from brenner.services.archive import ImportOptions, export_archive, import_archi
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import dismiss, void_version
 from brenner.services.sessions import load_status
-from brenner.services.version_store import load_history, replay_chain
+from brenner.services.version_store import load_history, replay_history
 from brenner.services.workspace import Workspace
-from brenner.session.versions import VersionHistory, unwatched
+from brenner.session.versions import VersionHistory, ignore_version
 from session.workspaces import ANN, BEA, THREAD, add, contribute, edit, kickoff
 
 pytestmark = pytest.mark.fuzz
@@ -86,7 +86,7 @@ class World:
                 compile_thread(workspace, THREAD, CompileOptions())
             elif step.kind == "void":
                 history = cached(workspace)
-                number = history.broken.number if history.broken else history.number
+                number = history.broken_version.number if history.broken_version else history.number
                 void_version(workspace, THREAD, number, "It was a mistake.")
             elif step.kind == "dismiss":
                 refused = load_status(workspace, THREAD).status.refusals
@@ -129,7 +129,7 @@ def cached(workspace: Workspace) -> VersionHistory:
 
 
 def replayed(workspace: Workspace) -> VersionHistory:
-    return replay_chain(workspace.mailbox, THREAD, workspace.project.operator, unwatched)
+    return replay_history(workspace.mailbox, THREAD, workspace.project.operator, ignore_version)
 
 
 class View(NamedTuple):
@@ -150,8 +150,8 @@ def view(history: VersionHistory) -> View:
             for each in history.versions
         ],
         [each.posted.id for each in history.unread],
-        sorted(each.filed.posted.id for each in history.spare),
-        history.stopped and history.stopped.message,
+        sorted(each.filed.posted.id for each in history.other_candidates),
+        history.compile_blocker and history.compile_blocker.message,
         sorted((each.message_id, each.block) for each in history.refused),
         history.position,
     )
@@ -172,5 +172,5 @@ def test_cached_replayed_and_exported_history_agree(steps: list[Step]) -> None:
             other = MemoryMailbox(world.clock)
             options = ImportOptions("x", "Nobody else", accept_decisions=False, now=None)
             import_archive(other, archive(workspace), "jsonl", "x", options)
-            there = replay_chain(other, THREAD, "Nobody else", unwatched)
+            there = replay_history(other, THREAD, "Nobody else", ignore_version)
             assert view(there) == view(replayed(workspace))

@@ -14,15 +14,15 @@ from cmarkgfm import _cmark
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brenner.markdown.blocks import Block, Kind, blocks
+from brenner.markdown.blocks import Block, BlockKind, parse_blocks
 
 # --- The reference -------------------------------------------------------------------------------
 
 _LEAVES = {
-    "heading": Kind.HEADING,
-    "code_block": Kind.CODE,
-    "html_block": Kind.HTML,
-    "paragraph": Kind.PARAGRAPH,
+    "heading": BlockKind.HEADING,
+    "code_block": BlockKind.CODE,
+    "html_block": BlockKind.HTML,
+    "paragraph": BlockKind.PARAGRAPH,
 }
 _PLAIN = {"text", "softbreak", "linebreak"}
 
@@ -69,7 +69,7 @@ CMARK = Cmark()
 class Seen(NamedTuple):
     """What the two sides are compared by."""
 
-    kind: Kind
+    kind: BlockKind
     line: int
     text: str | None
     quoted: bool
@@ -99,18 +99,18 @@ def _walk(node: int, quoted: bool, nested: bool) -> Iterator[Seen]:
             yield from _walk(child, quoted or name == "block_quote", nested or inside)
 
 
-def _leaf(node: int, kind: Kind, quoted: bool, nested: bool) -> Seen:
+def _leaf(node: int, kind: BlockKind, quoted: bool, nested: bool) -> Seen:
     text: str | None = (CMARK.literal(node) or b"").decode()
-    if kind in {Kind.HEADING, Kind.PARAGRAPH}:
+    if kind in {BlockKind.HEADING, BlockKind.PARAGRAPH}:
         text = _plain_text(node)
     length, offset, character = ctypes.c_int(), ctypes.c_int(), ctypes.c_char()
     references = (ctypes.byref(length), ctypes.byref(offset), ctypes.byref(character))
     info = marker = ""
-    if kind is Kind.CODE and CMARK.fenced(node, *references):
-        kind = Kind.FENCE
+    if kind is BlockKind.CODE and CMARK.fenced(node, *references):
+        kind = BlockKind.FENCE
         info = CMARK.info(node).decode()
         marker = character.value.decode() * length.value
-    level = CMARK.level(node) if kind is Kind.HEADING else 0
+    level = CMARK.level(node) if kind is BlockKind.HEADING else 0
     line = CMARK.line(node)
     return Seen(kind, line, text, quoted, nested, level, info, marker, CMARK.end(node))
 
@@ -136,21 +136,21 @@ def comparable(seen: Seen, block: Block) -> Seen:
     Escapes, entities and markup are resolved in its inline text, and its last lines are those of
     the source only where a block ends with a line of its own.
     """
-    inline = block.kind in {Kind.HEADING, Kind.PARAGRAPH}
+    inline = block.kind in {BlockKind.HEADING, BlockKind.PARAGRAPH}
     if inline and set(block.text) & set("\\&"):
         seen = seen._replace(text=None)
     elif inline and seen.text is not None:
         seen = seen._replace(text=_trimmed(seen.text))
-    one_line = block.kind is Kind.HEADING and block.end == block.line
-    closed_fence = block.kind is Kind.FENCE and block.closed
-    if not (block.kind is Kind.PARAGRAPH or closed_fence or one_line):
+    one_line = block.kind is BlockKind.HEADING and block.end == block.line
+    closed_fence = block.kind is BlockKind.FENCE and block.closed
+    if not (block.kind is BlockKind.PARAGRAPH or closed_fence or one_line):
         seen = seen._replace(end=None)
     return seen
 
 
 def ours(block: Block, like: Seen) -> Seen:
     text: str | None = block.text
-    if block.kind in {Kind.HEADING, Kind.PARAGRAPH}:
+    if block.kind in {BlockKind.HEADING, BlockKind.PARAGRAPH}:
         text = None if like.text is None else _trimmed(block.text)
     return Seen(
         block.kind,
@@ -170,7 +170,7 @@ def _trimmed(text: str) -> str:
 
 
 def agree(text: str) -> None:
-    found = blocks(text)
+    found = parse_blocks(text)
     expected = reference(text)
     kinds = [(block.kind, block.line) for block in found]
     assert kinds == [(seen.kind, seen.line) for seen in expected], text
@@ -301,6 +301,6 @@ def test_any_text_has_the_blocks_of_the_reference(text: str) -> None:
 def test_no_text_is_too_strange(text: str) -> None:
     lines = text.count("\n") + text.count("\r") + 1
     last = 0
-    for block in blocks(text):
+    for block in parse_blocks(text):
         assert last < block.line <= block.end <= lines
         last = block.end

@@ -14,22 +14,29 @@ from brenner.artifact.diff import diff
 from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import JSON, Reference
 from brenner.artifact.render import render_artifact
-from brenner.artifact.state import Conflict, Displaced, Entry, Outcome, Source, empty_state
+from brenner.artifact.state import (
+    BlockOutcome,
+    Conflict,
+    DisplacedValue,
+    Entry,
+    Source,
+    empty_state,
+)
 from brenner.diagnostics.codes import deltas as deltas_codes
 from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.linter import LintReport, lint
-from brenner.markdown.blocks import Kind, blocks
+from brenner.markdown.blocks import BlockKind, parse_blocks
 from brenner.markdown.escape import read_table, render_table
 from brenner.markdown.escape import unescape as unescaped
-from brenner.protocol.body import one_line, quoted, quoted_cell, sections
+from brenner.protocol.body import one_line, parse_sections, quote, quote_cell
 from brenner.protocol.compiled import CompiledBody, read_compiled
 from brenner.protocol.delta.parse import is_delta_fence
 from brenner.protocol.message_types import UNFILLED_NAME
 from brenner.protocol.messages import Message, PostedMessage, render_message_file
 from brenner.protocol.validate import check_message, check_stored
-from brenner.session.compiled_message import Publication, compose_compiled, contributors_of
-from brenner.session.validation_reply import compose_refusal
+from brenner.session.compiled_message import CompiledContent, compose_compiled, contributors_of
+from brenner.session.validation_reply import compose_block_errors
 from compiled_samples import publication
 from histories import START, Thread, threads
 from sample_messages import THREAD_ID
@@ -98,7 +105,7 @@ entries = st.builds(
     operation=said,
     section=said,
     target_id=said,
-    state=st.sampled_from(Outcome),
+    state=st.sampled_from(BlockOutcome),
     item_id=said,
     diagnostics=several,
 )
@@ -118,7 +125,7 @@ conflicts = st.builds(
     numbers,
     values,
     sources,
-    st.lists(st.builds(Displaced, values, sources), max_size=2).map(tuple),
+    st.lists(st.builds(DisplacedValue, values, sources), max_size=2).map(tuple),
 )
 records = st.dictionaries(harm, harm, max_size=3).map(
     lambda value: json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -126,7 +133,7 @@ records = st.dictionaries(harm, harm, max_size=3).map(
 
 
 @st.composite
-def publications(draw: st.DrawFn) -> Publication:
+def publications(draw: st.DrawFn) -> CompiledContent:
     """Any version with any ledger; every text in it means harm."""
     thread_id, version = draw(thread_ids), draw(st.integers(1, 99))
     found = draw(artifacts())
@@ -137,7 +144,7 @@ def publications(draw: st.DrawFn) -> Publication:
     ledger = tuple(draw(st.lists(entries, max_size=2)))
     before = draw(st.one_of(st.just(empty_state(thread_id).artifact), artifacts()))
     sender = draw(names)
-    return Publication(
+    return CompiledContent(
         thread_id=thread_id,
         sender=sender,
         recipients=tuple(draw(st.lists(names, min_size=1, max_size=2, unique=True))),
@@ -170,7 +177,7 @@ ADVICE = {"THREAD_ID_ADVICE"}  # on the ID of the small world's thread
 
 @given(publications())
 @DEAR
-def test_what_we_publish(version: Publication) -> None:
+def test_what_we_publish(version: CompiledContent) -> None:
     """It is read back exactly, nothing in it is forged, and it passes the check."""
     message = compose_compiled(version)
     _is_read_back(version, message)
@@ -180,7 +187,7 @@ def test_what_we_publish(version: Publication) -> None:
     assert [found.id for found in report.violations] == []
 
 
-def _is_read_back(of: Publication, message: Message) -> None:
+def _is_read_back(of: CompiledContent, message: Message) -> None:
     """Thread, version, time, compiler, path, the exact artifact and the exact record."""
     body = read_compiled(message)
     assert body.inline == of.text
@@ -199,22 +206,24 @@ def _is_read_back(of: Publication, message: Message) -> None:
         record_line=body.record_line,
         title_version=of.version,
         title_line=1,
-        full_line=body.full_line,
-        inline_line=body.full_line + 2,
+        artifact_heading_line=body.artifact_heading_line,
+        inline_line=body.artifact_heading_line + 2,
         stated={},
     )
 
 
 def _is_not_forged(message: Message) -> None:
     """The sections are ours, in their order; so are the fences; nothing counts as a delta."""
-    found = blocks(message.body)
-    headings = [block for block in found if block.kind is Kind.HEADING]
+    found = parse_blocks(message.body)
+    headings = [block for block in found if block.kind is BlockKind.HEADING]
     assert [heading.level for heading in headings] == [1, *[2] * (len(headings) - 1)]
     named = [heading.text.partition(" from v")[0] for heading in headings[1:]]
     assert named == [*ALWAYS, *(name for name in SOMETIMES if name in named), *LAST]
-    fences = [block.info for block in found if block.kind is Kind.FENCE]
+    fences = [block.info for block in found if block.kind is BlockKind.FENCE]
     assert fences == ["markdown", "brenner-record"]
-    assert not any(block.kind in (Kind.HTML, Kind.CODE) or block.quoted for block in found)
+    assert not any(
+        block.kind in (BlockKind.HTML, BlockKind.CODE) or block.quoted for block in found
+    )
     assert not any(map(is_delta_fence, found))
 
 
@@ -238,11 +247,11 @@ def test_of_whole_threads(thread: Thread) -> None:
 def _replies(posted: list[PostedMessage], merged: Merge) -> list[Message]:
     refused: dict[int, list[Entry]] = {}
     for entry in merged.ledger:
-        if entry.state is Outcome.REFUSED:
+        if entry.state is BlockOutcome.REFUSED:
             refused.setdefault(entry.message_id, []).append(entry)
     by_id = {each.id: each for each in posted}
     return [
-        compose_refusal(by_id[number], tuple(found), "Operator")
+        compose_block_errors(by_id[number], tuple(found), "Operator")
         for number, found in refused.items()
     ]
 
@@ -254,13 +263,13 @@ def _contributes_nothing(reply: Message) -> None:
     assert {found.id for found in report.violations} <= ADVICE
     quotation = "".join(f"> {line}\n" for line in reply.body.split("\n"))
     for body in (reply.body, quotation):
-        found = blocks(body)
+        found = parse_blocks(body)
         assert not any(map(is_delta_fence, found))
         copied = PostedMessage(
             9, START, reply._replace(subject="DELTA[opus]: x", sender="Ann", body=body)
         )
         assert merge(empty_state(reply.thread_id), [copied]).ledger == ()
-    names = [section.name for section in sections(blocks(reply.body))]
+    names = [section.name for section in parse_sections(parse_blocks(reply.body))]
     assert names == ["Message", "Errors", "Suggestion"]
 
 
@@ -268,7 +277,7 @@ def _refused(mark: str) -> Entry:
     """A block whose author fenced it with a run as long as any that readers count, and longer."""
     block = f"{mark * 300}delta\n{{}}\n{mark * 300}\n\n```delta\n{{}}\n```\n"
     found = deltas_codes.INVALID_JSON.at(1, reason="x")._replace(repaired=block)
-    return Entry(1, 1, 1, "Ann", None, None, None, Outcome.REFUSED, diagnostics=(found,))
+    return Entry(1, 1, 1, "Ann", None, None, None, BlockOutcome.REFUSED, diagnostics=(found,))
 
 
 @given(st.lists(entries, min_size=1, max_size=3).map(tuple), any_text, harm, thread_ids, names)
@@ -280,7 +289,9 @@ def test_any_reply_contributes_nothing(
 ) -> None:
     """Whatever the message, its subject and what is said of its blocks."""
     original = Message(thread_id, author, ("Operator",), f"DELTA[opus]: {subject}", body)
-    _contributes_nothing(compose_refusal(PostedMessage(7, START, original), refused, "Operator"))
+    _contributes_nothing(
+        compose_block_errors(PostedMessage(7, START, original), refused, "Operator")
+    )
 
 
 @given(st.lists(st.one_of(st.sampled_from(OTHERS), hostile_text), max_size=14), thread_ids)
@@ -304,7 +315,7 @@ def test_reading_never_fails(parts: list[str], thread_id: str) -> None:
 def test_quoted_text_has_no_effect(text: str) -> None:
     """A reader of Markdown shows the words, and code as code: no link, image, tag or emphasis."""
     html = cmarkgfm.github_flavored_markdown_to_html(
-        f"- {quoted(text)}\n", cmarkgfm.cmark.Options.CMARK_OPT_UNSAFE
+        f"- {quote(text)}\n", cmarkgfm.cmark.Options.CMARK_OPT_UNSAFE
     )
     tags = set(re.findall(r"<(/?\w+)", html))
     assert tags <= {"ul", "/ul", "li", "/li", "code", "/code", "a", "/a"}
@@ -317,7 +328,7 @@ def test_quoted_text_has_no_effect(text: str) -> None:
 @given(harm)
 def test_a_quoted_cell_is_one_cell(text: str) -> None:
     """A table with it has the cells that it should have."""
-    table = read_table(render_table(("A", "B"), [(quoted_cell(text), "x")]), 1)
+    table = read_table(render_table(("A", "B"), [(quote_cell(text), "x")]), 1)
     assert table is not None
     ((first, second),) = [row.cells for row in table.rows]
     assert "".join(unescaped(first).split()) == "".join(one_line(text).split())

@@ -5,15 +5,15 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brenner.artifact.state import Entry, Outcome, State
-from brenner.session.rebuild import CompiledCandidate, Rebuilt, local_ledger
+from brenner.artifact.state import BlockOutcome, Entry, State
+from brenner.session.rebuild import CompiledCandidate, RebuiltVersion, local_ledger
 from brenner.session.status import (
     ComputedStatus,
-    How,
+    ResolutionKind,
     compute_status,
     contributions,
     resolved_blocks,
-    survivals,
+    surviving_work,
 )
 from brenner.session.versions import replay
 from random_sessions import Step, played
@@ -56,7 +56,7 @@ def _session(play_of: list[Step]) -> _Session | None:
     if not messages:
         return None
 
-    def watch(candidate: CompiledCandidate, rebuilt: Rebuilt) -> None:
+    def watch(candidate: CompiledCandidate, rebuilt: RebuiltVersion) -> None:
         ledgers[candidate.number] = local_ledger(candidate, rebuilt)
 
     history = replay(THREAD_ID, messages, OPERATOR, watch)
@@ -75,14 +75,14 @@ def test_a_refused_block_is_open_or_corrected_or_dismissed(play_of: list[Step]) 
     refused = [
         (entry.message_id, entry.block)
         for entry in session.entries
-        if entry.state is Outcome.REFUSED
+        if entry.state is BlockOutcome.REFUSED
     ]
     assert still_open | set(found) == set(refused)
     assert not still_open & set(found)
-    applied = {e.message_id for e in session.entries if e.state is Outcome.APPLIED}
+    applied = {e.message_id for e in session.entries if e.state is BlockOutcome.APPLIED}
     for place, how in found.items():
         sender = sitting.mailbox.message(how.message_id).message.sender
-        if how.how is How.CORRECTED:
+        if how.how is ResolutionKind.CORRECTED:
             assert how.message_id in applied
             assert sender == sitting.mailbox.message(place[0]).message.sender
         else:
@@ -96,13 +96,13 @@ def test_every_block_is_one_agents_contribution(play_of: list[Step]) -> None:
     if session is None:
         return
     found = contributions(session.ledgers, session.computed.ledger)
-    for outcome in Outcome:
+    for outcome in BlockOutcome:
         states = [entry.state for entry in session.entries]
         assert sum(each.count(outcome) for each in found.values()) == states.count(outcome)
     for agent, each in found.items():
         hers = [entry for entry in session.entries if entry.agent == agent]
         assert each.blocks == len(hers)
-        assert sum(count for _, count in each.codes) == each.count(Outcome.REFUSED)
+        assert sum(count for _, count in each.codes) == each.count(BlockOutcome.REFUSED)
         assert [counts.round for counts in each.rounds] == sorted({c.round for c in each.rounds})
 
 
@@ -112,7 +112,7 @@ def test_what_stands_is_what_the_ledgers_say_was_added(play_of: list[Step]) -> N
     session = _session(play_of)
     if session is None:
         return
-    sent, stands = contributions(session.ledgers), survivals(session.state)
+    sent, stands = contributions(session.ledgers), surviving_work(session.state)
     active = {item.id for _, item in session.state.artifact.all_items() if item.is_active}
     for name in sent.keys() | stands.keys():
         added = set(sent[name].added) if name in sent else set()
@@ -120,4 +120,4 @@ def test_what_stands_is_what_the_ledgers_say_was_added(play_of: list[Step]) -> N
         assert added == ({*left.active, *left.killed} if left else set())
         if left:
             assert set(left.active) == added & active
-            assert left.fields_standing <= left.fields_set
+            assert left.fields_surviving <= left.fields_set

@@ -18,10 +18,10 @@ from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import adopt_thread, void_version
-from brenner.services.version_store import replay_chain
+from brenner.services.version_store import replay_history
 from brenner.services.versions import verify
 from brenner.services.workspace import Workspace
-from brenner.session.rebuild import CompiledCandidate, Rebuilt
+from brenner.session.rebuild import CompiledCandidate, RebuiltVersion
 from brenner.session.versions import VersionHistory
 from histories import START, drafts, openings
 from sample_messages import ROLES, THREAD_ID, Draft
@@ -102,10 +102,10 @@ def rebuilt(workspace: Workspace) -> tuple[list[Rebuild], VersionHistory]:
     """Every version, from the mail alone."""
     found: list[Rebuild] = []
 
-    def watch(candidate: CompiledCandidate, version: Rebuilt) -> None:
+    def watch(candidate: CompiledCandidate, version: RebuiltVersion) -> None:
         found.append(Rebuild(candidate.number, version.text, version.state))
 
-    return found, replay_chain(workspace.mailbox, THREAD_ID, OPERATOR, watch)
+    return found, replay_history(workspace.mailbox, THREAD_ID, OPERATOR, watch)
 
 
 _steps = st.lists(
@@ -134,7 +134,7 @@ def test_a_copied_thread_is_rebuilt_as_it_was(
     other = copied(workspace, START + timedelta(hours=there[0]), there[1], before)
     (ours, history), (theirs, copy) = rebuilt(workspace), rebuilt(other)
     assert theirs == ours
-    assert (history.broken, copy.broken) == (None, None)
+    assert (history.broken_version, copy.broken_version) == (None, None)
     assert [each.content_hash for each in copy.unread] == [
         each.content_hash for each in history.unread
     ]

@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 
 from artifact_pairs import artifact_pairs, values_of
 from artifacts import artifacts
-from brenner.artifact.diff import FieldChange, Kind, changes, diff, ranks, summary
-from brenner.artifact.model import NO_FIELDS, Artifact, Item, Metadata, fields, order_of, total
+from brenner.artifact.diff import ChangeKind, FieldChange, changed_ids, diff, rank_tests, summary
+from brenner.artifact.model import (
+    NO_FIELDS,
+    Artifact,
+    Item,
+    Metadata,
+    item_sort_key,
+    make_fields,
+    total_score,
+)
 from brenner.protocol.delta.schema import DISCRIMINATIVE_TESTS, RESEARCH_THREAD, SECTIONS, Section
 
 pytestmark = pytest.mark.fuzz
@@ -139,19 +147,22 @@ def test_kinds(pair: tuple[Artifact, Artifact]) -> None:
         paths = [change.path[0] for change in item.fields]
         ended = was_active != is_active
         expected = {
-            Kind.ADDED: one is None,
-            Kind.REMOVED: other is None,
-            Kind.KILLED: was_active and not is_active,
-            Kind.REVIVED: one is not None and other is not None and not was_active and is_active,
-            Kind.MODIFIED: bool(
+            ChangeKind.ADDED: one is None,
+            ChangeKind.REMOVED: other is None,
+            ChangeKind.KILLED: was_active and not is_active,
+            ChangeKind.REVIVED: one is not None
+            and other is not None
+            and not was_active
+            and is_active,
+            ChangeKind.MODIFIED: bool(
                 one and other and [path for path in paths if path != "killed" or not ended]
             ),
-            Kind.RE_RANKED: item.rank is not None,
+            ChangeKind.RE_RANKED: item.rank is not None,
         }
         assert set(item.kinds) == {kind for kind, holds in expected.items() if holds}
         assert item.kinds
     order = list(SECTIONS)
-    places = [(order.index(item.section), order_of(item.id), item.id) for item in found.items]
+    places = [(order.index(item.section), item_sort_key(item.id), item.id) for item in found.items]
     assert places == sorted(places)
 
 
@@ -162,16 +173,17 @@ def test_re_ranked(pair: tuple[Artifact, Artifact]) -> None:
     section = DISCRIMINATIVE_TESTS.id
     before = {key: item for key, item in keyed(old).items() if key[0] == section}
     after = {key: item for key, item in keyed(new).items() if key[0] == section}
-    common = sorted(before.keys() & after.keys(), key=lambda key: (order_of(key[1]), key))
+    common = sorted(before.keys() & after.keys(), key=lambda key: (item_sort_key(key[1]), key))
 
     def place(tests: dict[tuple[str, str, int], Item], key: tuple[str, str, int]) -> int:
-        own = (-total(tests[key]), common.index(key))
-        return 1 + sum((-total(tests[k]), common.index(k)) < own for k in common)
+        own = (-total_score(tests[key]), common.index(key))
+        return 1 + sum((-total_score(tests[k]), common.index(k)) < own for k in common)
 
     expected = {
         key: (place(before, key), place(after, key))
         for key in common
-        if total(before[key]) != total(after[key]) and place(before, key) != place(after, key)
+        if total_score(before[key]) != total_score(after[key])
+        and place(before, key) != place(after, key)
     }
     found = diff(old, new).items
     assert {(t.section, t.id, t.occurrence): t.rank for t in found if t.rank} == expected
@@ -189,7 +201,7 @@ def test_one_known_change(data: st.DataObject, pair: tuple[Artifact, Artifact]) 
     index = data.draw(st.integers(0, len(items) - 1))
     name = data.draw(st.sampled_from(list(section.fields)))
     first, second = (
-        items[index]._replace(fields=fields({**items[index].fields, name: value}))
+        items[index]._replace(fields=make_fields({**items[index].fields, name: value}))
         for value in data.draw(st.lists(values_of(section, name), min_size=2, max_size=2))
     )
     old, new = (_with(artifact, section, items, index, each) for each in (first, second))
@@ -218,7 +230,7 @@ def test_patching_old_gives_new(pair: tuple[Artifact, Artifact]) -> None:
     items = {key: values_in(item) for key, item in keyed(old).items()}
     for item in found.items:
         key = (item.section, item.id, item.occurrence)
-        if Kind.REMOVED in item.kinds:
+        if ChangeKind.REMOVED in item.kinds:
             del items[key]
         else:
             items[key] = patched(items.get(key, {}), item.fields)
@@ -261,10 +273,10 @@ def test_lists_say_what_came_and_went(pair: tuple[Artifact, Artifact]) -> None:
 
 
 _MIRRORED = {
-    Kind.ADDED: Kind.REMOVED,
-    Kind.REMOVED: Kind.ADDED,
-    Kind.KILLED: Kind.REVIVED,
-    Kind.REVIVED: Kind.KILLED,
+    ChangeKind.ADDED: ChangeKind.REMOVED,
+    ChangeKind.REMOVED: ChangeKind.ADDED,
+    ChangeKind.KILLED: ChangeKind.REVIVED,
+    ChangeKind.REVIVED: ChangeKind.KILLED,
 }
 
 
@@ -278,7 +290,7 @@ def test_the_other_way_round(pair: tuple[Artifact, Artifact]) -> None:
             c.path: (c.new, c.old, c.removed, c.added) for c in other.fields
         }
         assert one.rank == (other.rank and other.rank[::-1])
-        if Kind.ADDED not in one.kinds and Kind.REMOVED not in one.kinds:
+        if ChangeKind.ADDED not in one.kinds and ChangeKind.REMOVED not in one.kinds:
             assert {_MIRRORED.get(kind, kind) for kind in one.kinds} == set(other.kinds)
 
 
@@ -291,18 +303,20 @@ def test_summary_is_one_short_sentence(pair: tuple[Artifact, Artifact]) -> None:
     assert len(sentence) < 2_000
     assert sentence.endswith(".")
     assert (sentence == "Nothing changed.") == found.is_empty
-    lists = changes(found)
+    lists = changed_ids(found)
     assert set(lists["modified"]) <= {item.id for item in found.items}
-    counted = [item for item in found.items if set(item.kinds) & {Kind.ADDED, Kind.KILLED}]
+    counted = [
+        item for item in found.items if set(item.kinds) & {ChangeKind.ADDED, ChangeKind.KILLED}
+    ]
     assert len(lists["modified"]) + len(counted) <= len(found.items)
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(["cost", "speed"]), st.integers(0, 3))))
 def test_ranks_are_a_permutation(scores: list[dict[str, int]]) -> None:
     """Every test has its own place, also one that stands in a file twice."""
-    tests = [Item("T1", fields({"score": score})) for score in scores] * 2
-    places = ranks(tests)
+    tests = [Item("T1", make_fields({"score": score})) for score in scores] * 2
+    places = rank_tests(tests)
     assert sorted(places) == list(range(1, len(tests) + 1))
     by_place = [test for _, test in sorted(zip(places, tests, strict=True), key=lambda p: p[0])]
-    totals = [total(test) for test in by_place]
+    totals = [total_score(test) for test in by_place]
     assert totals == sorted(totals, reverse=True)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.cli.terminal import UNLIMITED, Span, columns, lines_of
+from brenner.cli.terminal import UNLIMITED_WIDTH, Span, display_width, wrap_spans
 from brenner.text import escape_control
 from strategies import any_text
 
@@ -33,7 +33,7 @@ def text_of(line: list[Span]) -> str:
 @given(_pieces, st.integers(10, 60))
 def test_nothing_is_lost(pieces: list[Span], width: int) -> None:
     """Blanks aside, the lines hold the text, hidden characters spelled out, styles kept."""
-    lines = lines_of([Span("H1  ")], pieces, "    ", width)
+    lines = wrap_spans([Span("H1  ")], pieces, "    ", width)
     expected = [
         (letter, piece.style)
         for piece in pieces
@@ -48,13 +48,13 @@ def test_nothing_is_lost(pieces: list[Span], width: int) -> None:
 @given(_pieces, st.integers(10, 60))
 def test_nothing_is_too_wide(pieces: list[Span], width: int) -> None:
     """No line is wider than the terminal, wide letters counted twice; none holds a control."""
-    for line in lines_of([Span("H1  ")], pieces, "    ", width):
-        assert columns(text_of(line).rstrip(" ")) <= width
+    for line in wrap_spans([Span("H1  ")], pieces, "    ", width):
+        assert display_width(text_of(line).rstrip(" ")) <= width
         assert text_of(line).isprintable()
 
 
 @given(_pieces)
 def test_no_width_no_folding(pieces: list[Span]) -> None:
     """In a pipe only line feeds begin a line."""
-    lines = lines_of([], pieces, "", UNLIMITED)
+    lines = wrap_spans([], pieces, "", UNLIMITED_WIDTH)
     assert len(lines) == 1 + sum(piece.text.count("\n") for piece in pieces)

@@ -6,19 +6,19 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.artifact.merge.draft import Node
+from brenner.artifact.merge.draft import SessionItem
 from brenner.session.genealogy import (
-    Described,
     Direction,
-    Fate,
-    SessionFacts,
-    Shown,
+    ItemInfo,
+    ItemStatus,
+    RowKind,
+    SessionInfo,
     Tree,
+    find_reachable,
     genealogy,
     genealogy_json,
-    label,
     mermaid,
-    reach,
+    mermaid_label,
 )
 from brenner.session.references import ReferenceGraph
 from brenner.text import escape_control
@@ -41,13 +41,15 @@ CHART = re.compile(
 )
 
 
-def reached(graph: ReferenceGraph, node: Node, way: Direction) -> set[Node]:
+def reached(graph: ReferenceGraph, node: SessionItem, way: Direction) -> set[SessionItem]:
     """What is reached, itself aside."""
-    return set(reach(graph, [node], way).found)
+    return set(find_reachable(graph, [node], way).found)
 
 
 @given(graphs, nodes)
-def test_ancestors_and_descendants_are_the_closure(graph: ReferenceGraph, node: Node) -> None:
+def test_ancestors_and_descendants_are_the_closure(
+    graph: ReferenceGraph, node: SessionItem
+) -> None:
     """An independent closure finds the same, circles and references to nothing included."""
     pairs = closure(pairs_of(graph))
     assert reached(graph, node, UP) == {b for a, b in pairs if a == node} - {node}
@@ -63,36 +65,36 @@ def test_ancestors_and_descendants_are_converse(graph: ReferenceGraph) -> None:
 
 
 @given(graphs, nodes, st.integers(1, 4))
-def test_depth_is_the_shortest_way(graph: ReferenceGraph, node: Node, depth: int) -> None:
+def test_depth_is_the_shortest_way(graph: ReferenceGraph, node: SessionItem, depth: int) -> None:
     """With a depth there is what so many joins of the references reach, and the rest is counted."""
     pairs = pairs_of(graph)
     ring, near = {node}, {node: 0}
     for step in range(1, depth + 1):
         ring = {b for a, b in pairs if a in ring} - near.keys()
         near |= dict.fromkeys(ring, step)
-    found = reach(graph, [node], UP, depth)
+    found = find_reachable(graph, [node], UP, depth)
     assert found.steps == near
-    assert found.left_out == len(reach(graph, [node], UP).steps) - len(near)
+    assert found.left_out == len(find_reachable(graph, [node], UP).steps) - len(near)
     passed = {each for each, steps in near.items() if steps < depth}
     assert set(found.edges) == {edge for edge in graph.edges if edge.origin in passed}
 
 
 @given(graphs, nodes, st.sampled_from(Direction), st.none() | st.integers(1, 3))
 def test_a_tree_shows_each_item_in_full_once(
-    graph: ReferenceGraph, node: Node, way: Direction, depth: int | None
+    graph: ReferenceGraph, node: SessionItem, way: Direction, depth: int | None
 ) -> None:
     """Each once in full, every reference in a row, and what is said to be above is above."""
-    found = reach(graph, [node], way, depth)
-    full: Counter[Node] = Counter()
-    drawn: Counter[tuple[Node, str]] = Counter()
-    below: set[Node] = set()
+    found = find_reachable(graph, [node], way, depth)
+    full: Counter[SessionItem] = Counter()
+    drawn: Counter[tuple[SessionItem, str]] = Counter()
+    below: set[SessionItem] = set()
     for row in Tree(graph, [node], way, depth).rows():
-        if row.shown is Shown.ABOVE:
+        if row.shown is RowKind.ABOVE:
             assert row.node in full
-        elif row.shown is Shown.BELOW:
+        elif row.shown is RowKind.BELOW:
             assert row.node not in full
             below.add(row.node)
-        elif row.shown is not Shown.PART:
+        elif row.shown is not RowKind.PART:
             full[row.node] += 1
         drawn.update((row.node, relation) for relation in row.relations)
     assert full == dict.fromkeys(found.steps, 1)
@@ -110,18 +112,18 @@ def test_a_tree_of_a_session_shows_each_item_in_full_once(
     for session in graph.sessions:
         whole = genealogy(graph, session, None, [way])
         [found] = whole.reaches
-        roots = [each for each in whole.starts if reach(graph, [each], way).edges]
+        roots = [each for each in whole.starts if find_reachable(graph, [each], way).edges]
         rows = Tree(graph, roots, way).rows()
-        full = Counter(each.node for each in rows if each.shown in (Shown.ROOT, Shown.IN_FULL))
+        full = Counter(each.node for each in rows if each.shown in (RowKind.ROOT, RowKind.IN_FULL))
         touched = {node for edge in found.edges for node in (edge.origin, edge.target)}
         assert full == dict.fromkeys(touched, 1)
 
 
 @given(graphs, nodes)
-def test_json_has_the_reachable_references(graph: ReferenceGraph, node: Node) -> None:
+def test_json_has_the_reachable_references(graph: ReferenceGraph, node: SessionItem) -> None:
     """Every one that can be followed from the item, no other, each once."""
     found = genealogy(graph, *node)
-    document = genealogy_json(found, name_only, SessionFacts, ())
+    document = genealogy_json(found, name_only, SessionInfo, ())
     pairs = closure(pairs_of(graph))
     above = {node} | {b for a, b in pairs if a == node}
     under = {node} | {a for a, b in pairs if b == node}
@@ -136,7 +138,7 @@ def test_json_has_the_reachable_references(graph: ReferenceGraph, node: Node) ->
 @given(labels, st.integers(2, 80))
 def test_a_label_is_shown_and_not_obeyed(text: str, most: int) -> None:
     """It holds nothing that ends it or that Mermaid looks for, and is read back as it was."""
-    said = label(text, most)
+    said = mermaid_label(text, most)
     assert re.fullmatch(LABEL, f'"{said}"')
     assert "<" not in said
     back = re.sub(r"#([0-9]+);", lambda match: chr(int(match[1])), said)
@@ -145,14 +147,16 @@ def test_a_label_is_shown_and_not_obeyed(text: str, most: int) -> None:
 
 @given(graphs, nodes, st.lists(labels, min_size=1, max_size=5))
 def test_no_name_forges_a_line_of_a_chart(
-    graph: ReferenceGraph, node: Node, titles: list[str]
+    graph: ReferenceGraph, node: SessionItem, titles: list[str]
 ) -> None:
     """Whatever items are called, a chart has our lines, one for each item and each reference."""
     found = genealogy(graph, *node)
 
-    def describe(each: Node) -> Described:
+    def describe(each: SessionItem) -> ItemInfo:
         place = found.nodes.index(each)
-        return Described(each, list(Fate)[place % len(Fate)], titles[place % len(titles)])
+        return ItemInfo(
+            each, list(ItemStatus)[place % len(ItemStatus)], titles[place % len(titles)]
+        )
 
     lines = mermaid(found, describe).split("\n")
     assert lines.pop() == ""

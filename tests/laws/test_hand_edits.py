@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 
 from artifact_pairs import artifact_pairs
 from artifacts import FORMS, artifacts
-from brenner.artifact.manual_edits import HandEdits, are_contained, hand_edits, human_delta
+from brenner.artifact.manual_edits import HandEdits, contains_edits, hand_edits, render_edit_message
 from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import (
     ITEM_SECTIONS,
     Artifact,
     Item,
-    Killed,
+    KillRecord,
     Reference,
-    fields,
-    order_of,
+    item_sort_key,
+    make_fields,
 )
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
-from brenner.artifact.state import Outcome, State, empty_state
+from brenner.artifact.state import BlockOutcome, State, empty_state
 from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,
@@ -35,7 +35,7 @@ from brenner.protocol.delta.schema import (
     FieldKind,
     Section,
 )
-from brenner.protocol.delta.validate import BLANKS
+from brenner.protocol.delta.validate import WHITE_SPACE
 from brenner.protocol.messages import PostedMessage, parse_message_file
 from brenner.protocol.validate import check_message
 from histories import TEXTS, Thread, moment, threads
@@ -85,7 +85,7 @@ def reread(artifact: Artifact) -> Artifact:
 
 # A person's hands
 
-_SAID = tuple(text for text in (*TEXTS, *FORMS, *HOSTILE) if text.strip(BLANKS))
+_SAID = tuple(text for text in (*TEXTS, *FORMS, *HOSTILE) if text.strip(WHITE_SPACE))
 _texts = st.sampled_from(_SAID)
 _hypotheses = st.sampled_from(("H1", "H1", "H3", "H3", "H2", "H5"))
 _sessions = st.sampled_from((THREAD_ID, THREAD_ID, "RS-20251228-initial", "elsewhere"))
@@ -145,8 +145,8 @@ def _touched(draw: st.DrawFn, section: Section, item: Item) -> Item:
     if section is RESEARCH_THREAD or draw(st.integers(0, 4)):
         field = draw(st.sampled_from(list(section.fields.values())))
         value = _changed(draw, field, item.fields.get(field.name))
-        return item._replace(fields=fields({**item.fields, field.name: value}))
-    killed = None if item.killed else Killed("", "", draw(_reasons))
+        return item._replace(fields=make_fields({**item.fields, field.name: value}))
+    killed = None if item.killed else KillRecord("", "", draw(_reasons))
     return item._replace(killed=killed)
 
 
@@ -156,10 +156,10 @@ def _with_new(draw: st.DrawFn, section: Section, items: tuple[Item, ...]) -> tup
     extra = draw(st.lists(st.sampled_from(list(section.fields.values())), max_size=2))
     wanted = [field for field in section.fields.values() if field.required or field in extra]
     new = Item(
-        f"{section.prefix}{number}", fields({f.name: _changed(draw, f, None) for f in wanted})
+        f"{section.prefix}{number}", make_fields({f.name: _changed(draw, f, None) for f in wanted})
     )
     is_killed = draw(st.integers(0, 6)) == 4
-    return (*items, new._replace(killed=Killed("", "", "no")) if is_killed else new)
+    return (*items, new._replace(killed=KillRecord("", "", "no")) if is_killed else new)
 
 
 def _with_damage(draw: st.DrawFn, items: tuple[Item, ...]) -> tuple[Item, ...]:
@@ -169,7 +169,7 @@ def _with_damage(draw: st.DrawFn, items: tuple[Item, ...]) -> tuple[Item, ...]:
     called = item._replace(id=f"{item.id[0]}9")
     other = draw(st.sampled_from(((), (called,), (item, item), (item, called))))
     left = (*items[:index], *other, *items[index + 1 :])
-    return tuple(sorted(left, key=lambda each: order_of(each.id)))
+    return tuple(sorted(left, key=lambda each: item_sort_key(each.id)))
 
 
 @st.composite
@@ -204,7 +204,7 @@ def edited(draw: st.DrawFn, artifact: Artifact, odd: bool = True) -> Artifact:
 def sent(edits: HandEdits, version: Artifact, number: int = LATER) -> list[PostedMessage]:
     """The message of the edits, if there is one; it passes the check."""
     base = version.metadata.version or 0
-    text = human_delta(edits, THREAD_ID, base, "Operator", ("BlueLake",))
+    text = render_edit_message(edits, THREAD_ID, base, "Operator", ("BlueLake",))
     assert bool(text) == bool(edits.deltas)
     if not text:
         return []
@@ -217,7 +217,7 @@ def sent(edits: HandEdits, version: Artifact, number: int = LATER) -> list[Poste
 def merged(state: State, edits: HandEdits) -> Merge:
     """The version after the message; every block of it is applied."""
     result = merge(state, sent(edits, state.artifact))
-    assert {entry.state for entry in result.ledger} <= {Outcome.APPLIED}, result.ledger
+    assert {entry.state for entry in result.ledger} <= {BlockOutcome.APPLIED}, result.ledger
     return result
 
 
@@ -249,11 +249,11 @@ def assert_brought_in(state: State, data: st.DataObject) -> None:
     event("told in words" if edits.other else "made by deltas")
     if not edits.other:
         assert contents(result, version) == contents(after, version)
-        assert are_contained(edits, result)
+        assert contains_edits(edits, result)
     if edits.deltas or edits.other:
-        assert not are_contained(edits, version)
+        assert not contains_edits(edits, version)
     if any("will be" not in words for words in edits.other):
-        assert not are_contained(edits, result)
+        assert not contains_edits(edits, result)
 
 
 @given(states, st.data())
@@ -282,9 +282,9 @@ def test_they_come_in_beside_what_others_send(state: State, data: st.DataObject)
     blocks = (hypothesis("of another"), row({"H1": "of another"}))
     other = Draft("RedSky", "", blocks).posted(LATER - 1, moment(LATER - 1))
     result = merge(state, [other, *sent(edits, version)])
-    if not edits.other and all(entry.state is Outcome.APPLIED for entry in result.ledger):
+    if not edits.other and all(entry.state is BlockOutcome.APPLIED for entry in result.ledger):
         event("all applied")
-        assert are_contained(edits, result.artifact)
+        assert contains_edits(edits, result.artifact)
 
 
 @HALF
@@ -295,7 +295,7 @@ def test_where_nothing_was_edited_there_is_nothing(state: State) -> None:
     file = reread(artifact._replace(metadata=artifact.metadata._replace(agent_mail_message_id=9)))
     edits = hand_edits(reread(artifact), file)
     assert (edits.deltas, edits.other) == ((), ())
-    assert are_contained(edits, artifact)
+    assert contains_edits(edits, artifact)
     assert sent(edits, artifact) == []
 
 
@@ -306,8 +306,8 @@ def test_any_two_artifacts_can_be_compared(pair: tuple[Artifact, Artifact]) -> N
     version, after = (each._replace(metadata=each.metadata._replace(version=1)) for each in pair)
     edits = hand_edits(version, after)
     sent(edits, version)
-    assert are_contained(edits, after)
-    assert bool(edits.deltas or edits.other) == (not are_contained(edits, version))
+    assert contains_edits(edits, after)
+    assert bool(edits.deltas or edits.other) == (not contains_edits(edits, version))
 
 
 @settings(max_examples=settings().max_examples // 8)

@@ -7,26 +7,26 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brenner.artifact.merge.engine import merge
-from brenner.artifact.merge.resolve import Kickoff, read_posted
+from brenner.artifact.merge.resolve import KickoffMessage, parse_posted
 from brenner.artifact.state import empty_state
 from brenner.diagnostics.codes.messages import NUL_CHARACTER
 from brenner.diagnostics.model import ERROR
 from brenner.lint.context import SourceText, read_source_text
-from brenner.markdown.blocks import Kind, blocks
-from brenner.markdown.escape import fenced, fields
-from brenner.protocol.body import normalised
+from brenner.markdown.blocks import BlockKind, parse_blocks
+from brenner.markdown.escape import read_fields, render_fence
+from brenner.protocol.body import normalise_heading
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.messages import Message, PostedMessage, render_message_file
 from brenner.protocol.roster import MODES, ROLES, Roster, RosterEntry
 from brenner.protocol.validate import check_message
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.session.kickoff_text import (
-    embedded,
+    embed_text,
     excerpt_of,
-    parse_sections,
+    normalize_text,
+    parse_section_ranges,
     passages_of,
-    quotation,
-    tidy,
+    quote_text,
 )
 from rounds import rounds
 from strategies import agent_names, any_text, filled_text, hostile_text, one_line, thread_ids
@@ -155,8 +155,8 @@ def plain_rosters(draw: st.DrawFn) -> Roster:
 
 def headings(message: Message) -> list[tuple[int, str]]:
     """The headings that a reader of the body finds, examples and quotations aside."""
-    found = blocks(message.body)
-    return [(b.level, b.text) for b in found if b.kind is Kind.HEADING and not b.quoted]
+    found = parse_blocks(message.body)
+    return [(b.level, b.text) for b in found if b.kind is BlockKind.HEADING and not b.quoted]
 
 
 def posted(messages: tuple[Message, ...]) -> list[PostedMessage]:
@@ -183,11 +183,11 @@ def test_no_text_makes_structure(plan: KickoffPlan) -> None:
 def test_question_context_and_roster_are_read_back(plan: KickoffPlan) -> None:
     """What the merge reads is what the operator wrote, whatever stands around it."""
     for each in posted(compose_kickoffs(plan)):
-        read = read_posted(each)
-        assert isinstance(read, Kickoff)
-        if tidy(plan.question):
-            assert (read.question, read.is_titled) == (embedded(plan.question), False)
-        assert read.context == embedded(plan.context)
+        read = parse_posted(each)
+        assert isinstance(read, KickoffMessage)
+        if normalize_text(plan.question):
+            assert (read.question, read.is_from_title) == (embed_text(plan.question), False)
+        assert read.context == embed_text(plan.context)
         assert read.roster == plan.roster
 
 
@@ -195,17 +195,17 @@ def test_question_context_and_roster_are_read_back(plan: KickoffPlan) -> None:
 @example("a\n\n[b]: c\n\n<!-- d")
 def test_embedding_loses_nothing(text: str) -> None:
     """Text is escaped, line by line, or quoted as a whole; no word of it is lost or changed."""
-    shown, said = embedded(text), tidy(text)
+    shown, said = embed_text(text), normalize_text(text)
     if shown.replace("\\", "") == said.replace("\\", ""):
         return
-    (outer,) = {shown == quotation(said), shown + "\n" == fenced(said, "text")} - {False}
+    (outer,) = {shown == quote_text(said), shown + "\n" == render_fence(said, "text")} - {False}
     assert outer
 
 
 @pytest.mark.parametrize("text", STRUCTURE)
 def test_only_the_lines_that_make_structure_are_escaped(text: str) -> None:
     """Each such text is escaped line by line; a line that was not touched is the same."""
-    shown, said = embedded(text).split("\n"), tidy(text).split("\n")
+    shown, said = embed_text(text).split("\n"), normalize_text(text).split("\n")
     assert len(shown) == len(said)
     assert shown != said
     assert [line.replace("\\", "", 1) for line in shown] == said
@@ -214,7 +214,7 @@ def test_only_the_lines_that_make_structure_are_escaped(text: str) -> None:
 @given(sound_text)
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
     """Prose and lists are not touched."""
-    assert embedded(text) == tidy(text)
+    assert embed_text(text) == normalize_text(text)
 
 
 @given(plans(sound_text, is_whole=True))
@@ -244,8 +244,8 @@ def test_kickoffs_contribute_nothing(plan: KickoffPlan) -> None:
     assert merged.ledger == ()
     assert not any(merged.artifact.sections.values())
     assert not {found.id for found in merged.warnings} & {"QUESTION_DIFFERS"}
-    if tidy(plan.question):
-        assert merged.artifact.research_thread.text("statement") == embedded(plan.question)
+    if normalize_text(plan.question):
+        assert merged.artifact.research_thread.text("statement") == embed_text(plan.question)
 
 
 @given(plans())
@@ -258,8 +258,8 @@ def test_quoted_kickoffs_contribute_nothing(plan: KickoffPlan) -> None:
         for part in (message.body, how_to, examples):
             ways = [
                 part,
-                quotation(part),
-                fenced(part, "markdown"),
+                quote_text(part),
+                render_fence(part, "markdown"),
                 *(f"{mark}\n{part}{mark}\n" for mark in marks),
             ]
             assert [read_deltas(f"As you asked:\n\n{way}") for way in ways] == [[]] * len(ways)
@@ -281,7 +281,10 @@ def test_no_agent_makes_structure_in_a_round(plan: KickoffPlan) -> None:
         names = [text for level, text in levels if level == 2]
         assert names == [name for name in ("Current State", *SECTIONS) if name in names]
         assert {"Current State", "Requested Outputs", *SECTIONS[-3:]} <= set(names)
-        said = [(normalised(each.name), each.value) for each in fields(blocks(message.body))]
+        said = [
+            (normalise_heading(each.name), each.value)
+            for each in read_fields(parse_blocks(message.body))
+        ]
         assert said[0] == ("base artifact", f"v{plan.base}")
         assert [name for name, _ in said].count("base artifact") == 1
         assert said[1][0] == "open critiques"
@@ -292,7 +295,7 @@ def test_no_agent_makes_structure_in_a_round(plan: KickoffPlan) -> None:
 def test_no_agent_states_anything_in_a_round(plan: KickoffPlan) -> None:
     """Every field is ours, and stands once; only the question and the outputs have other ones."""
     for message in compose_kickoffs(plan._replace(question="Why?", outputs="")):
-        said = [field.name for field in fields(blocks(message.body))]
+        said = [field.name for field in read_fields(parse_blocks(message.body))]
         assert sorted(said) == sorted(set(said))
         assert {"Base Version", "Artifact Version"}.isdisjoint(said)
         assert set(said[: said.index("Roster Mode")]) <= FACTS
@@ -305,13 +308,13 @@ def test_rounds_are_read_back_and_contribute_nothing(plan: KickoffPlan) -> None:
     assert plan.round
     messages = compose_kickoffs(plan)
     for each in posted(messages):
-        read = read_posted(each)
-        assert isinstance(read, Kickoff)
-        if tidy(plan.question):
-            assert (read.question, read.is_titled) == (embedded(plan.question), False)
+        read = parse_posted(each)
+        assert isinstance(read, KickoffMessage)
+        if normalize_text(plan.question):
+            assert (read.question, read.is_from_title) == (embed_text(plan.question), False)
         assert (read.context, read.roster) == ("", plan.roster)
         body = each.message.body
-        for way in (body, quotation(body), fenced(body, "markdown"), f"~~~\n{body}~~~\n"):
+        for way in (body, quote_text(body), render_fence(body, "markdown"), f"~~~\n{body}~~~\n"):
             assert read_deltas(f"As you asked:\n\n{way}") == []
     state = empty_state(plan.thread_id)._replace(artifact=plan.round.artifact, has_question=True)
     merged, same = merge(state, posted(messages)), merge(state, ())
@@ -339,7 +342,7 @@ def test_hostile_mail_is_no_error_in_a_round(plan: KickoffPlan) -> None:
 @given(any_text, st.one_of(any_text, st.text("0123456789-–§, ;x", max_size=12)))
 def test_excerpts_never_raise(text: str, wish: str) -> None:
     """Any text, any wish: an excerpt or a diagnostic."""
-    parse_sections(wish)
+    parse_section_ranges(wish)
     excerpt_of(text, "source.md", wish)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from artifacts import artifacts
 from brenner.artifact.merge.engine import merge
-from brenner.artifact.model import NO_FIELDS, Artifact, Item, Killed, fields
+from brenner.artifact.model import NO_FIELDS, Artifact, Item, KillRecord, make_fields
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import adopted_state
@@ -60,7 +60,7 @@ _NEARLY: dict[FieldKind, st.SearchStrategy[Any]] = {
         max_size=2,
     ),
 }
-_KILLED = Killed("BlueLake", "2025-12-30T12:00:00Z", "Refuted by T1.")
+_KILLED = KillRecord("BlueLake", "2025-12-30T12:00:00Z", "Refuted by T1.")
 
 
 @st.composite
@@ -84,7 +84,7 @@ def _changed(draw: st.DrawFn, section: Section, item: Item) -> Item:
         return item._replace(killed=item.killed or _KILLED)
     field = draw(st.sampled_from(list(section.fields.values())))
     value = draw(st.one_of(st.none(), _NEARLY[field.kind]))
-    return item._replace(fields=fields(dict(item.fields) | {field.name: value}))
+    return item._replace(fields=make_fields(dict(item.fields) | {field.name: value}))
 
 
 def seen(report: LintReport) -> list[tuple[object, ...]]:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import ITEM_SECTIONS
-from brenner.artifact.state import Entry, Outcome, Source, State, counts, empty_state
-from brenner.markdown.escape import fenced
+from brenner.artifact.state import BlockOutcome, Entry, Source, State, count_outcomes, empty_state
+from brenner.markdown.escape import render_fence
 from brenner.protocol.delta.parse import read_deltas, render_delta
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, Delta, Section
 from brenner.protocol.messages import PostedMessage
@@ -80,8 +80,8 @@ def test_a_duplicate_changes_nothing(thread: Thread, draft: Draft) -> None:
     once, twice = merge(state, [first]), merge(state, [first, again])
     assert contents(twice) == contents(once)
     (entry, copy) = twice.ledger
-    was_refused = entry.state is Outcome.REFUSED
-    assert copy.state is (Outcome.REFUSED if was_refused else Outcome.DUPLICATE)
+    was_refused = entry.state is BlockOutcome.REFUSED
+    assert copy.state is (BlockOutcome.REFUSED if was_refused else BlockOutcome.DUPLICATE)
     assert copy.item_id == entry.item_id
 
 
@@ -115,10 +115,10 @@ def test_every_block_is_applied_refused_or_duplicate_exactly_once(thread: Thread
         ]
         ledger = version.result.ledger
         assert [(entry.message_id, entry.block) for entry in ledger] == blocks
-        assert sum(counts(ledger).values()) == len(blocks)
+        assert sum(count_outcomes(ledger).values()) == len(blocks)
         for entry in ledger:
             has_item = entry.item_id is not None
-            assert has_item == (entry.state is not Outcome.REFUSED)
+            assert has_item == (entry.state is not BlockOutcome.REFUSED)
 
 
 @FEWER
@@ -132,12 +132,14 @@ def test_a_refused_block_changes_nothing(thread: Thread) -> None:
         idle = {
             (entry.message_id, entry.block)
             for entry in result.ledger
-            if entry.state is not Outcome.APPLIED
+            if entry.state is not BlockOutcome.APPLIED
         }
         for changes in result.blame.values():
             for change in changes.values():
                 assert not {(c.source.message_id, c.source.block) for c in change.history()} & idle
-        busy = {entry.message_id for entry in result.ledger if entry.state is not Outcome.REFUSED}
+        busy = {
+            entry.message_id for entry in result.ledger if entry.state is not BlockOutcome.REFUSED
+        }
         needed = [
             posted
             for posted in version.messages
@@ -168,7 +170,7 @@ def test_no_item_is_ever_removed_no_id_reused_or_renumbered(thread: Thread) -> N
         new = {
             str(entry.assigned_id): (entry.message_id, entry.block)
             for entry in result.ledger
-            if entry.operation == "ADD" and entry.state is Outcome.APPLIED
+            if entry.operation == "ADD" and entry.state is BlockOutcome.APPLIED
         }
         assert {name: (s.message_id, s.block) for name, s in found.items() - known.items()} == new
         for section in ITEM_SECTIONS:
@@ -249,7 +251,7 @@ def test_adding_prose_around_the_blocks_changes_nothing(
 ) -> None:
     """Prose may say anything; what would open a fence or a list its author has to fence in."""
     state = published(thread)
-    prose = f"As H1 says, and H4:\n\n{fenced(text, 'text')}\n> {{}}\n"
+    prose = f"As H1 says, and H4:\n\n{render_fence(text, 'text')}\n> {{}}\n"
     plain, wordy = (
         merge(state, [d.posted(LATER + n, moment(LATER + n), p) for n, d in enumerate(added)])
         for p in ("", prose)
@@ -279,7 +281,7 @@ def test_blame_covers_every_field_and_names_who_set_it(thread: Thread) -> None:
         applied |= {
             (entry.message_id, entry.block): entry
             for entry in result.ledger
-            if entry.state is Outcome.APPLIED
+            if entry.state is BlockOutcome.APPLIED
         }
         for name, flat in leaves(result.artifact).items():
             for path, value in flat.items():

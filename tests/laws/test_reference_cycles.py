@@ -17,10 +17,10 @@ from brenner.mail.model import Profile
 from brenner.protocol.delta.schema import RELATIONS
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.references import check_references, elsewhere_for, load_graph
-from brenner.services.version_store import filed, load_history
+from brenner.services.references import check_references, load_external_references, load_graph
+from brenner.services.version_store import load_history, to_thread_message
 from brenner.services.workspace import Workspace
-from brenner.session.references import Leads, circles_of
+from brenner.session.references import TargetStatus, find_cycles
 from brenner.session.versions import replay
 from laws.reference_cycles import Model, Relation, Said, closure
 
@@ -50,7 +50,7 @@ def test_a_circle_is_found_in_every_knot(
         frozenset(other for other in knotted if {(one, other), (other, one)} <= leads)
         for one in knotted
     }
-    found = circles_of(graph)
+    found = find_cycles(graph)
     assert len(found) == len(knots)
     assert sorted(min(knot) for knot in knots) == [way[0] for way in found]
     for way in found:
@@ -63,14 +63,14 @@ def test_circles_do_not_depend_on_the_order(graph: Graph, shuffle: random.Random
     """The same graph, written down otherwise, has the same circles."""
     items = [(node, shuffle.sample(targets, len(targets))) for node, targets in graph.items()]
     shuffle.shuffle(items)
-    assert circles_of(dict(items)) == circles_of(graph)
+    assert find_cycles(dict(items)) == find_cycles(graph)
 
 
 @pytest.mark.parametrize("length", [1, 2, 100_000])
 def test_a_circle_of_any_length(length: int) -> None:
     """Nothing is recursive."""
     graph = {(str(each),): [(str((each + 1) % length),)] for each in range(length)}
-    [way] = circles_of(graph)
+    [way] = find_cycles(graph)
     assert len(way) == length
 
 
@@ -205,12 +205,12 @@ def _check_states(both: Played) -> None:
         place = tuple(edge.target)
         known = both.model.published.get(place[0])
         if known is None:
-            assert leads is Leads.NO_SESSION
+            assert leads is TargetStatus.UNKNOWN_SESSION
         elif place[1] not in known:
-            assert leads is Leads.NO_ITEM
+            assert leads is TargetStatus.UNKNOWN_ITEM
         else:
             is_killed = place in both.model.killed
-            assert leads is (Leads.TO_KILLED if is_killed else Leads.SOMEWHERE)
+            assert leads is (TargetStatus.KILLED if is_killed else TargetStatus.FOUND)
 
 
 def _check_rebuilt(workspace: Workspace) -> None:
@@ -218,9 +218,11 @@ def _check_rebuilt(workspace: Workspace) -> None:
     for session in SESSIONS:
         here = load_history(workspace.mailbox, session, "Operator").history
         alone = replay(
-            session, list(map(filed, workspace.mailbox.thread_arrivals(session, 0))), "Operator"
+            session,
+            list(map(to_thread_message, workspace.mailbox.thread_arrivals(session, 0))),
+            "Operator",
         )
-        assert alone.broken is None
+        assert alone.broken_version is None
         assert alone.versions == here.versions
         assert alone.state.artifact == here.state.artifact
 
@@ -237,7 +239,7 @@ def test_the_order_in_which_a_round_is_read_does_not_matter(
             both.write(thread, said)
         for session in SESSIONS:
             history = load_history(both.workspace.mailbox, session, "Operator").history
-            elsewhere = elsewhere_for(both.workspace, history)
+            elsewhere = load_external_references(both.workspace, history)
             posted = [each.posted for each in history.unread]
             one = merge(history.state, posted, elsewhere=elsewhere)
             other = merge(history.state, shuffle.sample(posted, len(posted)), elsewhere=elsewhere)

@@ -10,36 +10,43 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.markdown.blocks import Kind, blocks
+from brenner.markdown.blocks import BlockKind, parse_blocks
 from brenner.markdown.escape import escape_cell, escape_heading, render_table
 from brenner.protocol.roster import (
-    BUILT_IN,
+    BUILT_IN_PRESETS,
     MODES,
     ROLES,
     Mode,
+    PartialRoster,
     PresetEntry,
     Roster,
     RosterEntry,
     RosterPreset,
-    Stated,
     read_configuration,
     render_configuration,
     validate_roster,
     validate_roster_coverage,
 )
 from brenner.protocol.roster_config import (
-    decode_either,
     decode_json,
+    decode_json_or_toml,
     decode_toml,
     preset_json,
     read_preset,
     read_roster,
-    read_settings,
+    read_roster_settings,
     roster_json,
-    unread_keys,
-    unread_preset_keys,
+    unknown_preset_keys,
+    unknown_roster_keys,
 )
-from brenner.protocol.roster_resolve import Choice, Claims, Layer, Origin, Source, resolve
+from brenner.protocol.roster_resolve import (
+    PresetChoice,
+    RosterInputs,
+    RosterLayer,
+    RosterOrigin,
+    RosterSource,
+    resolve_inputs,
+)
 from strategies import agent_names, any_text, hostile_text
 
 pytestmark = pytest.mark.fuzz
@@ -68,7 +75,7 @@ presets = st.builds(
 def test_parse_render_roster(roster: Roster) -> None:
     """parse(render(x)) == x for every valid roster, hostile text included."""
     assert validate_roster(roster).valid
-    assert read_configuration(blocks(render_configuration(roster))) == roster
+    assert read_configuration(parse_blocks(render_configuration(roster))) == roster
 
 
 @given(rosters, any_text, any_text)
@@ -78,14 +85,18 @@ def test_a_roster_in_a_body(roster: Roster, before: str, after: str) -> None:
     body = (
         f"# Kickoff\n\n## Context\n\n{quoted}\n\n{render_configuration(roster)}\n## Next\n{after}"
     )
-    assert read_configuration(blocks(body)) == roster
+    assert read_configuration(parse_blocks(body)) == roster
 
 
 @given(rosters)
 def test_no_text_forges_structure(roster: Roster) -> None:
     """A heading, the lines, the table, whatever the fields hold; a viewer sees as many rows."""
     text = render_configuration(roster)
-    assert [block.kind for block in blocks(text)] == [Kind.HEADING, Kind.PARAGRAPH, Kind.PARAGRAPH]
+    assert [block.kind for block in parse_blocks(text)] == [
+        BlockKind.HEADING,
+        BlockKind.PARAGRAPH,
+        BlockKind.PARAGRAPH,
+    ]
     html = cmarkgfm.github_flavored_markdown_to_html(text)
     assert html.count("<tr>") == 1 + len(roster.entries)
     assert html.count("<h2>") == 1
@@ -98,10 +109,10 @@ def test_reading_never_raises(parts: list[str], titles: list[str]) -> None:
     """Any text under the heading is read as a roster or as none."""
     table = f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}\n"
     body = f"## Session Configuration\n\n{table}{'|'.join(parts)}\n"
-    read = read_configuration(blocks(body))
+    read = read_configuration(parse_blocks(body))
     assert read is None or isinstance(read, Roster)
     for part in parts:
-        read_configuration(blocks(part))
+        read_configuration(parse_blocks(part))
 
 
 @given(rosters, st.permutations(["Agent", "Role", "Program", "Model", "Notes", "More"]))
@@ -113,7 +124,7 @@ def test_columns_in_any_order(roster: Roster, titles: list[str]) -> None:
         rows.append([escape_cell(cells.get(title, "more") or "") for title in titles])
     name = f"**Roster Name**: {escape_heading(roster.name)}\n" if roster.name else ""
     body = f"### session configuration:\n{name}{render_table(titles, rows)}\n"
-    assert read_configuration(blocks(body)) == Roster(roster.entries, name=roster.name)
+    assert read_configuration(parse_blocks(body)) == Roster(roster.entries, name=roster.name)
 
 
 # JSON
@@ -142,7 +153,7 @@ def test_roster_json_round_trip(roster: Roster) -> None:
     """read(json(x)) == x for every valid roster, by way of text; nothing in it is unknown."""
     value = json.loads(json.dumps(roster_json(roster)))
     assert read_roster(value, "x") == roster
-    assert unread_keys(value, "x") == ()
+    assert unknown_roster_keys(value, "x") == ()
 
 
 @given(presets)
@@ -150,7 +161,7 @@ def test_preset_json_round_trip(preset: RosterPreset) -> None:
     """The same for presets."""
     value = json.loads(json.dumps(preset_json(preset)))
     assert read_preset(value, "x") == preset
-    assert unread_preset_keys(value, "x") == ()
+    assert unknown_preset_keys(value, "x") == ()
 
 
 @given(json_values)
@@ -161,8 +172,8 @@ def test_any_value_is_read_or_refused(value: Any) -> None:
             assert read
             assert all(found.severity is ERROR for found in read)
     if isinstance(value, dict):
-        read_settings(value, "x")
-    unread_keys(value, "x")
+        read_roster_settings(value, "x")
+    unknown_roster_keys(value, "x")
 
 
 @given(any_text)
@@ -172,18 +183,18 @@ def test_any_value_is_read_or_refused(value: Any) -> None:
 @example('{"a": NaN}')
 def test_decoding_never_raises(text: str) -> None:
     """Any text is decoded or refused."""
-    for decode in (decode_json, decode_toml, decode_either):
+    for decode in (decode_json, decode_toml, decode_json_or_toml):
         value = decode(text, "x")
         assert not isinstance(value, Diagnostic) or value.severity is ERROR
 
 
 # Sources
 
-_ORDER = (Source.FLAGS, Source.ENVIRONMENT, Source.SESSION, Source.PROJECT)
+_ORDER = (RosterSource.FLAGS, RosterSource.ENVIRONMENT, RosterSource.SESSION, RosterSource.PROJECT)
 names = st.sampled_from(["BlueLake", "RedSky", "GreenValley", "CodexOne", "OpusTwo"])
 few = st.lists(st.builds(RosterEntry, names, roles), max_size=3, unique_by=lambda e: e.agent_name)
 stated = st.builds(
-    Stated,
+    PartialRoster,
     few.map(tuple),
     st.none() | st.sampled_from(MODES),
     st.none() | st.sampled_from(["One", "Two"]),
@@ -191,23 +202,27 @@ stated = st.builds(
 
 
 @st.composite
-def claims(draw: st.DrawFn) -> Claims:
+def claims(draw: st.DrawFn) -> RosterInputs:
     """Any of the four sources, each saying something or nothing; perhaps a preset."""
     layers = tuple(
-        Layer(Origin(source, str(source)), draw(stated), source if n < 2 else None)
+        RosterLayer(RosterOrigin(source, str(source)), draw(stated), source if n < 2 else None)
         for n, source in enumerate(_ORDER)
         if draw(st.booleans())
     )
     recipients = tuple(draw(st.lists(names, max_size=4)))
     chosen = draw(st.none() | st.sampled_from(_ORDER[:2] + _ORDER[3:]))
-    choices = (Choice("default-3-agent", Origin(chosen, str(chosen))),) if chosen else ()
-    return Claims(layers, recipients, choices, {preset.id: preset for preset in BUILT_IN})
+    choices = (
+        (PresetChoice("default-3-agent", RosterOrigin(chosen, str(chosen))),) if chosen else ()
+    )
+    return RosterInputs(
+        layers, recipients, choices, {preset.id: preset for preset in BUILT_IN_PRESETS}
+    )
 
 
 @given(claims())
-def test_the_highest_source_counts(given_claims: Claims) -> None:
+def test_the_highest_source_counts(given_claims: RosterInputs) -> None:
     """Agent by agent, and for the mode and the name: whole, from the highest that says it."""
-    resolved = resolve(given_claims)
+    resolved = resolve_inputs(given_claims)
     for entry in resolved.roster.entries:
         stating = [
             (layer.origin, each)
@@ -227,9 +242,9 @@ def test_the_highest_source_counts(given_claims: Claims) -> None:
 
 
 @given(claims())
-def test_nobody_is_lost(given_claims: Claims) -> None:
+def test_nobody_is_lost(given_claims: RosterInputs) -> None:
     """Each agent of each source has an entry, and each recipient an entry or an error."""
-    resolved = resolve(given_claims)
+    resolved = resolve_inputs(given_claims)
     known = resolved.roster.names
     assert len(set(known)) == len(known)
     assert set(known) == resolved.origins.keys()
@@ -244,9 +259,9 @@ def test_nobody_is_lost(given_claims: Claims) -> None:
 
 
 @given(claims())
-def test_recipients_come_first(given_claims: Claims) -> None:
+def test_recipients_come_first(given_claims: RosterInputs) -> None:
     """In the order in which they were named."""
-    resolved = resolve(given_claims)
+    resolved = resolve_inputs(given_claims)
     known = resolved.roster.names
     places = [known.index(name) for name in resolved.recipients if name in known]
     assert all(one < other for one, other in pairwise(places))
@@ -254,21 +269,23 @@ def test_recipients_come_first(given_claims: Claims) -> None:
 
 
 @given(claims())
-def test_warnings_are_of_what_was_typed(given_claims: Claims) -> None:
+def test_warnings_are_of_what_was_typed(given_claims: RosterInputs) -> None:
     """A value of the session or the project's file that loses is nobody's surprise."""
     silent = tuple(layer._replace(typed=None) for layer in given_claims.layers)
-    resolved = resolve(given_claims._replace(layers=silent, choices=()))
+    resolved = resolve_inputs(given_claims._replace(layers=silent, choices=()))
     assert "ROSTER_VALUE_OVERRIDDEN" not in {found.id for found in resolved.diagnostics}
 
 
 @given(claims())
-def test_resolving_what_was_resolved_changes_nothing(given_claims: Claims) -> None:
+def test_resolving_what_was_resolved_changes_nothing(given_claims: RosterInputs) -> None:
     """A roster without faults, handed in by the session, comes out as it is."""
-    first = resolve(given_claims)
+    first = resolve_inputs(given_claims)
     if first.errors or not first.roster.entries:
         return
-    layer = Layer(Origin(Source.SESSION, "the session"), Stated(*first.roster))
-    again = resolve(Claims((layer,), first.recipients))
+    layer = RosterLayer(
+        RosterOrigin(RosterSource.SESSION, "the session"), PartialRoster(*first.roster)
+    )
+    again = resolve_inputs(RosterInputs((layer,), first.recipients))
     assert again.roster == first.roster
     assert again.errors == ()
     is_guessing = first.roster.mode == Mode.HEURISTIC

@@ -10,15 +10,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brenner.mail.model import type_of
-from brenner.mail.rules import name_refusal, skeleton, suggestions
+from brenner.mail.rules import name_problem, skeleton, suggest_names
 from brenner.mail.search import (
-    FILTERS,
+    FILTER_NAMES,
     Query,
-    items_of,
+    find_item_ids,
     matches,
     parse_query,
     render_query,
-    words_of,
+    tokenize,
 )
 from brenner.protocol.grammar import AGENT_NAME, MESSAGE_TYPES
 from brenner.protocol.messages import Message
@@ -72,7 +72,7 @@ def is_alone(character: str) -> bool:
 @example("§4§2 §x9§٣")
 def test_words_are_those_of_the_whole_text(text: str) -> None:
     """Taking characters one by one gives what taking the text as a whole gives."""
-    assert words_of(text) == plain_words(text)
+    assert tokenize(text) == plain_words(text)
 
 
 def test_scripts_without_blanks() -> None:
@@ -81,7 +81,7 @@ def test_scripts_without_blanks() -> None:
     for code in range(0x110000):
         letter = chr(code)
         if letter.isalnum() and unicodedata.normalize("NFKD", letter) == letter:
-            is_word = len(words_of(f"é{letter}")) == 2
+            is_word = len(tokenize(f"é{letter}")) == 2
             if is_word != is_alone(letter):
                 wrong.append(f"{code:x}")
     assert wrong == []
@@ -92,15 +92,15 @@ def test_scripts_without_blanks() -> None:
 @example("é" + "x" * 1_200 + "§" + "4" * 600 + "中" * 600)
 def test_words_stay(text: str) -> None:
     """Words are their own words: what an index stores, a query can ask for."""
-    words = words_of(text)
-    assert words_of(" ".join(words)) == words
-    assert all(words_of(word) == [word] and len(word) <= 500 for word in words)
+    words = tokenize(text)
+    assert tokenize(" ".join(words)) == words
+    assert all(tokenize(word) == [word] and len(word) <= 500 for word in words)
 
 
 @given(worded_text, worded_text, st.sampled_from(" \n.,_-\"'|\t"))
 def test_words_of_two_texts(one: str, other: str, between: str) -> None:
     """The words of two texts are those of the one, then those of the other."""
-    assert words_of(f"{one}{between}{other}") == words_of(one) + words_of(other)
+    assert tokenize(f"{one}{between}{other}") == tokenize(one) + tokenize(other)
 
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
@@ -109,23 +109,23 @@ Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 @given(worded_text, st.sampled_from(("NFC", "NFD", "NFKC", "NFKD")))
 def test_words_in_every_normal_form(text: str, form: Form) -> None:
     """How the characters are put together does not count."""
-    assert words_of(unicodedata.normalize(form, text)) == words_of(text)
+    assert tokenize(unicodedata.normalize(form, text)) == tokenize(text)
 
 
 @given(st.text("abcXYZ é§19-_", max_size=30))
 def test_case_does_not_count(text: str) -> None:
     """Capitals or not."""
-    assert words_of(text.upper()) == words_of(text) == words_of(text.lower())
+    assert tokenize(text.upper()) == tokenize(text) == tokenize(text.lower())
 
 
 @given(any_text, any_text)
 def test_items_of_two_texts(one: str, other: str) -> None:
     """Items are found wherever they stand, each once, by name."""
-    assert items_of(f"{one} {other}") == sorted({*items_of(one), *items_of(other)})
+    assert find_item_ids(f"{one} {other}") == sorted({*find_item_ids(one), *find_item_ids(other)})
 
 
 _PIECES = (
-    *(f"{name}:" for name in (*FILTERS, "frm", "TYPE", "-is", "http")),
+    *(f"{name}:" for name in (*FILTER_NAMES, "frm", "TYPE", "-is", "http")),
     *('"', '""', "“", "”", "„", ",", " ", "  ", "\n", ":", "-", "_", "(", ")", "*", "\\", "'"),
     *("DELTA", "info", "BlueLake", "RS-20251230-cell-fate", "H2", "RT", "unread", "ack"),
     *("2026-11-15", "2026-11-01T12:00Z", "T24:00", "+99:99", "9999-12-31T23:59-23:59"),
@@ -149,7 +149,7 @@ def test_parse_never_raises(text: str) -> None:
 
 words = st.one_of(
     st.sampled_from(["cell", "fate", "§42", "naive", "type", "and"]),
-    any_text.map(words_of).filter(bool).map(lambda found: found[0]),
+    any_text.map(tokenize).filter(bool).map(lambda found: found[0]),
 )
 storable = any_text.filter(
     lambda text: bool(text.strip()) and not re.search(r"[\0\ud800-\udfff]", text)
@@ -251,7 +251,7 @@ def test_what_stands_in_a_message_is_found(message: Message, data: st.DataObject
     doubled = stretch.replace('"', '""')
     query = parse_query(f'from:{message.sender} thread:"{message.thread_id}" "{doubled}"')
     assert isinstance(query, Query)
-    assert query.phrases == ((tuple(words_of(stretch)),) if words_of(stretch) else ())
+    assert query.phrases == ((tuple(tokenize(stretch)),) if tokenize(stretch) else ())
     assert matches(query, message, EPOCH)
 
 
@@ -290,7 +290,7 @@ def look_alikes(draw: st.DrawFn) -> tuple[str, str]:
 def test_look_alikes_are_refused(pair: tuple[str, str]) -> None:
     """Of two names that look alike the second is refused, whichever comes first."""
     for name, known in (pair, pair[::-1]):
-        found = name_refusal(name, [known])
+        found = name_problem(name, [known])
         assert AGENT_NAME.fullmatch(name)
         assert (found.id if found else None) == (None if name == known else "NAME_LOOKS_LIKE")
 
@@ -303,15 +303,15 @@ def test_names_side_by_side(wanted: list[str]) -> None:
     """No two registered names look alike; a suggestion is always accepted."""
     known: list[str] = []
     for name in wanted:
-        found = name_refusal(name, known)
+        found = name_problem(name, known)
         if found is None:
             known += [name] if name not in known else []
             continue
         assert name not in known
         assert found.message.isprintable()
-        offered = re.findall(r"`([^`]*)`", suggestions(name, known))
+        offered = re.findall(r"`([^`]*)`", suggest_names(name, known))
         assert len(offered) >= 2
-        assert [each for each in offered if name_refusal(each, known)] == []
+        assert [each for each in offered if name_problem(each, known)] == []
         assert not {skeleton(each) for each in offered} & {skeleton(each) for each in known}
     assert all(AGENT_NAME.fullmatch(name) for name in known)
     assert len({skeleton(name) for name in known}) == len(known)

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.artifact.text_diff import Mark, Span, all_pairs, columns, lines_of, marked
+from brenner.artifact.text_diff import (
+    Mark,
+    TextSpan,
+    all_pairs,
+    line_spans,
+    side_by_side,
+    split_lines,
+)
 from strategies import any_text, hostile_text
 
 pytestmark = pytest.mark.fuzz
@@ -16,21 +23,21 @@ _lines = st.lists(
 _texts = st.one_of(_lines, any_text, hostile_text)
 
 
-def _joined(spans: list[tuple[Span, ...]]) -> str:
+def _joined(spans: list[tuple[TextSpan, ...]]) -> str:
     return "".join(span.text for each in spans for span in each)
 
 
 @given(_texts, _texts)
 def test_the_columns_give_back_both_texts(old: str, new: str) -> None:
     """Left is the old text and nothing else, right the new one; the marks say which words."""
-    before, after = lines_of(old), lines_of(new)
+    before, after = split_lines(old), split_lines(new)
     pairs = all_pairs(old, new)
     sides = [
-        marked(
+        line_spans(
             before[pair.old] if pair.old is not None else "",
             after[pair.new] if pair.new is not None else "",
             is_same=pair.is_same,
-            is_alike=pair.is_alike,
+            is_similar=pair.is_similar,
         )
         for pair in pairs
     ]
@@ -46,15 +53,11 @@ def test_the_columns_give_back_both_texts(old: str, new: str) -> None:
 @given(_texts, _texts)
 def test_what_is_not_shown_is_the_same(old: str, new: str) -> None:
     """The lines that the columns leave out, and those that they show, are all there are."""
-    found = columns(old, new)
-    shown_old = [
-        pair.old for each in found.stretches for pair in each.pairs if pair.old is not None
-    ]
-    shown_new = [
-        pair.new for each in found.stretches for pair in each.pairs if pair.new is not None
-    ]
-    left_out = sum(each.skipped for each in found.stretches) + found.skipped
+    found = side_by_side(old, new)
+    shown_old = [pair.old for each in found.hunks for pair in each.pairs if pair.old is not None]
+    shown_new = [pair.new for each in found.hunks for pair in each.pairs if pair.new is not None]
+    left_out = sum(each.skipped for each in found.hunks) + found.skipped
     assert shown_old == sorted(set(shown_old))
     assert shown_new == sorted(set(shown_new))
-    assert len(shown_old) + left_out == len(lines_of(old))
-    assert len(shown_new) + left_out == len(lines_of(new))
+    assert len(shown_old) + left_out == len(split_lines(old))
+    assert len(shown_new) + left_out == len(split_lines(new))

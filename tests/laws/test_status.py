@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brenner.artifact.merge.engine import merge
-from brenner.artifact.state import Entry, Outcome
+from brenner.artifact.state import BlockOutcome, Entry
 from brenner.protocol.messages import Message, PostedMessage
 from brenner.session.model import Phase, SessionStatus
 from brenner.session.overview import status_json
-from brenner.session.rebuild import CompiledCandidate, Rebuilt, ThreadMessage, local_ledger
+from brenner.session.rebuild import CompiledCandidate, RebuiltVersion, ThreadMessage, local_ledger
 from brenner.session.status import compute_status, status_of
 from brenner.session.status_text import attention
 from brenner.session.versions import (
-    KeptChain,
+    CachedHistory,
     VersionHistory,
     advance,
-    decode_chain,
-    encode_chain,
+    decode_history,
+    encode_history,
     replay,
 )
 from histories import moment, threads
@@ -134,7 +134,7 @@ def test_a_chain_that_was_kept_says_the_same(play_of: list[Step]) -> None:
         return
     history = replay(THREAD_ID, messages, OPERATOR)
     known = {each.posted.id: each for each in messages}
-    kept = decode_chain(encode_chain(KeptChain(history, 0)), THREAD_ID, known.__getitem__)
+    kept = decode_history(encode_history(CachedHistory(history, 0)), THREAD_ID, known.__getitem__)
     assert kept.history == history
     assert status(messages, kept.history) == status(messages, history)
 
@@ -233,7 +233,7 @@ def test_what_is_refused_is_open_until_a_later_message_corrects_it(play_of: list
         return
     ledger: list[Entry] = []
 
-    def watch(candidate: CompiledCandidate, rebuilt: Rebuilt) -> None:
+    def watch(candidate: CompiledCandidate, rebuilt: RebuiltVersion) -> None:
         ledger.extend(local_ledger(candidate, rebuilt))
 
     history = replay(THREAD_ID, sitting.messages(), OPERATOR, watch)
@@ -241,7 +241,7 @@ def test_what_is_refused_is_open_until_a_later_message_corrects_it(play_of: list
     still_open = [
         (entry.message_id, entry.block)
         for place, entry in enumerate(ledger)
-        if entry.state is Outcome.REFUSED
+        if entry.state is BlockOutcome.REFUSED
         and not any(_corrects(later, entry) for later in ledger[place + 1 :])
     ]
     assert sitting.refused() == still_open
@@ -249,7 +249,7 @@ def test_what_is_refused_is_open_until_a_later_message_corrects_it(play_of: list
 
 def _corrects(later: Entry, refused: Entry) -> bool:
     """In the world of the steps every name is exact, and every target but H9 is there."""
-    if later.state is not Outcome.APPLIED or later.message_id == refused.message_id:
+    if later.state is not BlockOutcome.APPLIED or later.message_id == refused.message_id:
         return False
     if (later.agent, later.operation) != (refused.agent, refused.operation):
         return False

@@ -8,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brenner.diagnostics.model import Severity
-from brenner.markdown.blocks import Kind, blocks
-from brenner.markdown.escape import fenced, one_paragraph, unescape
-from brenner.protocol.body import find_section, quoted_paragraphs, sections
+from brenner.markdown.blocks import BlockKind, parse_blocks
+from brenner.markdown.escape import one_paragraph, render_fence, unescape
+from brenner.protocol.body import find_section, parse_sections, quote_paragraphs
 from brenner.protocol.delta.parse import is_delta_fence, read_deltas, render_delta
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.delta.stray import find_strays
@@ -23,11 +23,11 @@ from brenner.protocol.subjects import (
     parse_subject,
     repair_subject,
 )
-from brenner.protocol.templates import Known, compose_body, new_message
+from brenner.protocol.templates import TemplateValues, compose_body, new_message
 from brenner.protocol.thread_ids import (
     check_thread_id,
     generate_thread_id,
-    is_valid,
+    is_valid_thread_id,
     suggest_thread_id,
 )
 from brenner.protocol.validate import check_message
@@ -65,7 +65,7 @@ def test_prose_around_blocks_changes_nothing(found: list[Delta], prose: str) -> 
     Prose that opens a fence, an HTML block or a list item does; it is fenced in here, as an
     author who quotes such text has to.
     """
-    wall = fenced(prose.replace("\x00", ""), "text")
+    wall = render_fence(prose.replace("\x00", ""), "text")
     rendered = [render_delta(delta) for delta in found]
     body = "\n".join([wall, *(f"{block}\n{wall}" for block in rendered)])
     assert [block.delta for block in read_deltas(body)] == found
@@ -76,7 +76,7 @@ def test_reading_never_raises(text: str) -> None:
     """Whatever text comes in, every reader answers."""
     parse_message_file(text)
     read_deltas(text)
-    find_strays(text, blocks(text))
+    find_strays(text, parse_blocks(text))
     parse_subject(text)
     repair_subject(text)
     suggest_thread_id(text)
@@ -117,12 +117,12 @@ def test_refused_blocks_say_why(body: str) -> None:
 def test_thread_ids(text: str) -> None:
     """A suggestion is valid and differs; a generated ID is valid and keeps all of the advice."""
     suggested = suggest_thread_id(text)
-    assert suggested is None or (is_valid(suggested) and suggested != text)
+    assert suggested is None or (is_valid_thread_id(suggested) and suggested != text)
     generated = generate_thread_id(text, TODAY)
     assert check_thread_id(generated) == []
     other = generate_thread_id(text, TODAY, {generated})
     assert other != generated
-    assert is_valid(other)
+    assert is_valid_thread_id(other)
 
 
 @given(st.sampled_from([name for name in TYPES if name != "DELTA"]), any_text)
@@ -142,23 +142,23 @@ def test_visible_text_is_harmless(text: str) -> None:
 def test_values_cannot_forge_sections(target: str, attack: str) -> None:
     """A body composed with any values has exactly the sections of its type."""
     body = compose_body(CRITIQUE, {"Target": target, "Attack": attack, "Severity": "Minor"})
-    found = sections(blocks(body))
+    found = parse_sections(parse_blocks(body))
     assert [section.name for section in found] == [rule.name for rule in CRITIQUE.sections]
-    assert not any(map(is_delta_fence, blocks(body)))
+    assert not any(map(is_delta_fence, parse_blocks(body)))
 
 
 @given(hostile_text)
 def test_one_paragraph_stays_one(text: str) -> None:
     """Escaped text is one paragraph, or nothing."""
     line = one_paragraph(text)
-    _, *found = blocks(f"# Title\n{line}\n")
-    assert [block.kind for block in found] == [Kind.PARAGRAPH] * bool(line)
+    _, *found = parse_blocks(f"# Title\n{line}\n")
+    assert [block.kind for block in found] == [BlockKind.PARAGRAPH] * bool(line)
 
 
 @given(hostile_text)
 def test_fenced_text_comes_back(text: str) -> None:
     """A fence holds its text exactly, line endings aside."""
-    (block,) = blocks(fenced(text, "markdown"))
+    (block,) = parse_blocks(render_fence(text, "markdown"))
     expected = text.replace("\r\n", "\n").replace("\r", "\n")
     assert block.text == expected + ("" if not expected or expected.endswith("\n") else "\n")
     assert block.closed
@@ -168,7 +168,7 @@ def test_fenced_text_comes_back(text: str) -> None:
 def test_what_we_compose_passes(message_type: MessageType) -> None:
     """Self-conformance: a new message of every type is valid as it is."""
     text = render_message_file(
-        new_message(message_type, Known(question="Why do cells die?"), TODAY)
+        new_message(message_type, TemplateValues(question="Why do cells die?"), TODAY)
     )
     assert check_message(text).valid
 
@@ -188,17 +188,17 @@ def test_replies_pass_and_contribute_nothing(text: str, subject: str) -> None:
         "SUBJECT_DESCRIPTION_LONG",
         "PLACEHOLDER_LEFT",
     }
-    body = blocks(parse_message_file(reply).message.body)
-    assert find_section(sections(body), "Errors") is not None
+    body = parse_blocks(parse_message_file(reply).message.body)
+    assert find_section(parse_sections(body), "Errors") is not None
     assert not any(map(is_delta_fence, body))
 
 
 @given(st.lists(any_text, max_size=6).map("\n".join))
 def test_words_of_an_author_are_kept_whole_and_stay_paragraphs(text: str) -> None:
     """None of them is lost, and nothing in them is a heading, a list, a fence or a table."""
-    paragraphs = quoted_paragraphs(text)
-    found = blocks("\n\n".join(paragraphs))
-    assert [each.kind for each in found] == [Kind.PARAGRAPH] * len(paragraphs)
+    paragraphs = quote_paragraphs(text)
+    found = parse_blocks("\n\n".join(paragraphs))
+    assert [each.kind for each in found] == [BlockKind.PARAGRAPH] * len(paragraphs)
     lines = [unescape(line) for each in found for line in re.split(r"\\\n", each.text)]
     words = [
         escape_control(line, 10 * len(line) + 1)

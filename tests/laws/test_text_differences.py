@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.artifact.text_diff import Mark, matches, unified, word_spans
+from brenner.artifact.text_diff import Mark, common_runs, unified_diff, word_spans
 from strategies import any_text, hostile_text
 
 pytestmark = pytest.mark.fuzz
@@ -45,7 +45,7 @@ def test_matches_are_common_and_ascend(both: tuple[list[str], list[str]]) -> Non
     """Every run is equal in both sequences; runs ascend and do not touch in both at once."""
     old, new = both
     one = other = 0
-    for number, run in enumerate(matches(old, new)):
+    for number, run in enumerate(common_runs(old, new)):
         assert run.length > 0
         assert run.old >= one
         assert run.new >= other
@@ -63,7 +63,7 @@ _line_texts = st.tuples(_lines, st.booleans()).map(
 @given(_line_texts, _line_texts)
 def test_unified_patches(old: str, new: str) -> None:
     """Applying it to the old text gives the new one; nothing from equal texts."""
-    text = unified(old, new, "old", "new")
+    text = unified_diff(old, new, "old", "new")
     assert (text == "") == (old == new)
     assert apply(old, text) == new
 

@@ -12,11 +12,11 @@ from brenner.session.decisions import compose_void
 from brenner.session.model import render_record
 from brenner.session.rebuild import ThreadMessage
 from brenner.session.versions import (
-    KeptChain,
+    CachedHistory,
     VersionHistory,
     advance,
-    decode_chain,
-    encode_chain,
+    decode_history,
+    encode_history,
     replay,
 )
 from histories import threads
@@ -48,8 +48,8 @@ def seen(history: VersionHistory) -> tuple[Any, ...]:
         history.state.conflicts,
         history.state.versions,
         history.others(),
-        history.aside,
-        history.broken,
+        history.ignored_blocks,
+        history.broken_version,
         sorted(history.writers),
         history.position,
     )
@@ -58,7 +58,9 @@ def seen(history: VersionHistory) -> tuple[Any, ...]:
 def kept(history: VersionHistory, messages: list[ThreadMessage]) -> VersionHistory:
     """The same chain, written down and read again."""
     by_id = {filed.posted.id: filed for filed in messages}
-    return decode_chain(encode_chain(KeptChain(history, 7)), THREAD_ID, by_id.__getitem__).history
+    return decode_history(
+        encode_history(CachedHistory(history, 7)), THREAD_ID, by_id.__getitem__
+    ).history
 
 
 @FEWER
@@ -73,7 +75,7 @@ def test_every_version_is_rebuilt_in_any_order(
         each.posted.id for each in sorted(published, key=lambda each: each.posted.id)
     ]
     assert [version.number for version in history.versions] == [*range(1, len(published) + 1)]
-    assert (history.broken, history.unread) == (None, ())
+    assert (history.broken_version, history.unread) == (None, ())
     assert seen(chain_of(data.draw(st.permutations(messages)))) == seen(history)
 
 
@@ -102,7 +104,7 @@ def test_a_late_message_changes_no_version(
     assert [each.artifact_sha256 for each in after.versions] == [
         each.artifact_sha256 for each in before.versions
     ]
-    assert after.broken is None
+    assert after.broken_version is None
 
 
 @FEWER
@@ -120,7 +122,7 @@ def test_a_copied_thread_still_verifies(messages: list[ThreadMessage], by: int) 
         for filed in messages
     ]
     ours, theirs = chain_of(messages), chain_of(copied)
-    assert theirs.broken is None
+    assert theirs.broken_version is None
     assert [each.artifact_sha256 for each in theirs.versions] == [
         each.artifact_sha256 for each in ours.versions
     ]
@@ -154,7 +156,7 @@ def test_a_changed_record_stops_the_chain_and_swallows_nothing(
     assume(before.unread)
     assert history.versions == before.versions
     assert history.unread == before.unread
-    assert history.broken or history.others()
+    assert history.broken_version or history.others()
 
 
 @FEWER
@@ -238,7 +240,7 @@ def test_what_is_built_on_a_void_version_is_void_with_it(
     news = file(PostedMessage(950, at, said))
     after = chain_of([*messages, news])
     assert after.versions == history.versions[: void.number - 1]
-    assert after.broken is None
+    assert after.broken_version is None
     assert len(after.others()) == len(history.versions) - len(after.versions)
     read = [each for each in history.versions if each.number >= void.number]
     hashes = {each.content_hash for each in read}
@@ -246,4 +248,4 @@ def test_what_is_built_on_a_void_version_is_void_with_it(
     given_back = sorted(entry.id for record in records for entry in record.messages)
     assert sorted(each.posted.id for each in after.unread) == given_back
     again = chain_of([*messages, news, compiled(after, 951, at + timedelta(minutes=1))[0]])
-    assert (again.broken, again.number) == (None, void.number)
+    assert (again.broken_version, again.number) == (None, void.number)

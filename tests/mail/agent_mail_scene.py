@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from brenner.mail.agent_mail.client import Client, segment
+from brenner.mail.agent_mail.client import Client, path_segment
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
@@ -69,5 +69,5 @@ class Project(Place):
 
     def unread(self, name: str) -> int:
         """How many messages the server says that somebody has not read."""
-        listed = self.resource(f"agents/{segment(self.key)}", {})["agents"]
+        listed = self.resource(f"agents/{path_segment(self.key)}", {})["agents"]
         return next(int(each["unread_count"]) for each in listed if each["name"] == name)

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, cast
 
-from brenner.mail.agent_mail.client import Client, segment
+from brenner.mail.agent_mail.client import Client, path_segment
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
-from brenner.mail.mailbox import NOTHING_LACKS, Lacks, Mailbox
+from brenner.mail.mailbox import NOTHING_MISSING, Mailbox, MissingCapabilities
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
@@ -47,7 +47,7 @@ class Home(NamedTuple):
     name: str
     create: Callable[[Path, Clock], Mailbox]
     again: Callable[[Path, Clock], Mailbox] | None = None
-    lacks: Lacks = NOTHING_LACKS
+    lacks: MissingCapabilities = NOTHING_MISSING
     clear: Callable[[Path], None] | None = None
     lacks_here: Mapping[str, str] = _NOTHING
 
@@ -114,7 +114,7 @@ def _agent_mail_clear(folder: Path) -> None:
 
 def give_names_back(address: AgentMailAddress) -> None:
     """Free the names of a project, which belong to the whole server: the next test wants them."""
-    for name in _names(f"agents/{segment(str(address.project))}"):
+    for name in _names(f"agents/{path_segment(str(address.project))}"):
         _agent_mail_client().call("delete_agent", {"project_key": address.project, "name": name})
 
 

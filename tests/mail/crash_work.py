@@ -16,9 +16,9 @@ import apsw
 
 from brenner.config import Project
 from brenner.diagnostics.model import BrennerError
-from brenner.mail.model import Agent, Record, StoredMessage
+from brenner.mail.model import Agent, MessageRecord, StoredMessage
 from brenner.mail.open import open_mailbox
-from brenner.mail.sqlite.mailbox import Database, SqliteMailbox, migrations
+from brenner.mail.sqlite.mailbox import SqliteDatabase, SqliteMailbox, migrations
 from brenner.protocol.messages import content_hash
 from mail.fault_mail import ANN, BEA, letter
 from mail.processes import in_child
@@ -42,10 +42,10 @@ def create(folder: Path) -> None:
 
 def migrate(folder: Path) -> None:
     """Bring a store to a newer format."""
-    Database.open(folder / STORE, STEPS).close()
+    SqliteDatabase.open(folder / STORE, STEPS).close()
 
 
-def archive() -> list[Record]:
+def archive() -> list[MessageRecord]:
     """Messages from another store, linked to each other and partly read."""
     found = []
     for number in range(1, RESTORED + 1):
@@ -53,7 +53,7 @@ def archive() -> list[Record]:
         at = datetime(2025, 12, 30, 9, number, tzinfo=UTC)
         reply_to = number - 1 or None
         stored = StoredMessage(number, at, message, content_hash(message), number, number, reply_to)
-        found.append(Record(stored, ((BEA, at),) if number % 2 else ()))
+        found.append(MessageRecord(stored, ((BEA, at),) if number % 2 else ()))
     return found
 
 

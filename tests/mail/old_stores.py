@@ -23,8 +23,8 @@ from brenner.mail.model import (
     Importance,
     InboxFilter,
     InboxPage,
+    MessageRecord,
     Profile,
-    Record,
     ReservationRequest,
     StoredMessage,
     Trust,
@@ -118,11 +118,11 @@ def _fill_format_4(mailbox: Mailbox) -> None:
         mailbox.send(compose_void(blank, 1, 2, ["5" * 64], "It was a mistake."))
 
 
-def _from_elsewhere(clock: Clock) -> Record:
+def _from_elsewhere(clock: Clock) -> MessageRecord:
     message = Message("imported", "Guest", (_BOSS, "Stranger"), "CRITIQUE: H1", "H1 is wrong. H3?")
     at = datetime(2024, 2, 29, 23, 59, 59, 999_999, tzinfo=UTC)
     stored = StoredMessage(3, at, message, content_hash(message), 1, 3)
-    return Record(stored, ((_BOSS, clock()),))
+    return MessageRecord(stored, ((_BOSS, clock()),))
 
 
 def reading_of(mailbox: Mailbox) -> dict[str, object]:

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Envelope, Importance, Record, Restored, Trust
+from brenner.mail.model import Envelope, Importance, MessageRecord, RestoreResult, Trust
 from mail.backends import Clock
 from mail.sample_mail import ANN, BEA, CAT, ELSEWHERE, QUESTION, ack, introduce, letter, post
 
@@ -32,7 +32,7 @@ def history() -> Mailbox:
     return mailbox
 
 
-def imported(record: Record, ids: dict[int, int], arrivals: int = 0) -> Record:
+def imported(record: MessageRecord, ids: dict[int, int], arrivals: int = 0) -> MessageRecord:
     """What a record must be after an import that gave those ids."""
     stored = record.stored
     reply_to = None if stored.reply_to is None else ids.get(stored.reply_to, stored.reply_to)
@@ -48,6 +48,6 @@ def imported(record: Record, ids: dict[int, int], arrivals: int = 0) -> Record:
     )
 
 
-def restore(mailbox: Mailbox, other: Mailbox) -> Restored:
+def restore(mailbox: Mailbox, other: Mailbox) -> RestoreResult:
     """Take over all of it, from iterators that can be walked only once."""
     return mailbox.restore(iter(other.agents()), other.records())

@@ -9,7 +9,7 @@ import pytest
 
 from brenner.diagnostics.model import UnavailableError
 from brenner.mail.model import Profile
-from brenner.mail.postgres.connection import Connection
+from brenner.mail.postgres.connection import PostgresConnection
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
 from mail.fault_mail import ANN, BEA
@@ -77,7 +77,7 @@ def impatient(patch: pytest.MonkeyPatch, **limits: float) -> None:
         for place in places:
             patch.setattr(place, name, value)
     if "SILENCE" in limits:
-        patch.setattr(Connection, "silence", limits["SILENCE"])
+        patch.setattr(PostgresConnection, "silence", limits["SILENCE"])
 
 
 def assert_said(error: UnavailableError, code: str) -> None:

@@ -3,7 +3,7 @@
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
-from brenner.mail.postgres.mailbox import Database, PostgresMailbox
+from brenner.mail.postgres.mailbox import PostgresDatabase, PostgresMailbox
 from brenner.protocol.messages import Message
 from brenner.store_url import PostgresAddress
 from mail.fault_mail import THREAD, letter
@@ -23,7 +23,7 @@ def create_again_and_again(url: str, schema: str, rounds: str) -> None:
 def migrate(url: str, schema: str, *steps: str) -> None:
     """Bring a schema up to date; say its version."""
     held_back()
-    database = Database.open(PostgresAddress(url, schema), steps)
+    database = PostgresDatabase.open(PostgresAddress(url, schema), steps)
     say(database.version)
     database.close()
 

@@ -8,7 +8,7 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
 from brenner.mail.search import Query
-from brenner.mail.sqlite.mailbox import Database, SqliteMailbox
+from brenner.mail.sqlite.mailbox import SqliteDatabase, SqliteMailbox
 from brenner.protocol.messages import Message
 from mail.fault_mail import THREAD, letter
 from mail.processes import held_back, say
@@ -90,6 +90,6 @@ def send_many(path: str, name: str, count: str) -> None:
 def migrate(path: str, *steps: str) -> None:
     """Bring a file up to date; say its version."""
     held_back()
-    database = Database.open(Path(path), steps)
+    database = SqliteDatabase.open(Path(path), steps)
     say(database.version)
     database.close()

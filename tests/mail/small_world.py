@@ -132,11 +132,11 @@ class Question(NamedTuple):
 
     method: str
     values: tuple[object, ...]
-    named: Mapping[str, object]
+    parameters: Mapping[str, object]
 
     def put_to(self, mailbox: Mailbox) -> object:
         """The mailbox's answer."""
-        return getattr(mailbox, self.method)(*self.values, **self.named)
+        return getattr(mailbox, self.method)(*self.values, **self.parameters)
 
 
 def _asking(

@@ -3,7 +3,7 @@
 import pytest
 
 from brenner.diagnostics.model import RequestError, UnavailableError
-from brenner.mail.agent_mail.http import MaybeReached
+from brenner.mail.agent_mail.http import MaybeSentError
 from mail.odd_agent_mail import SECRET, SEND, Answers, rpc_error, serving, tool_error
 from mail.odd_server import EVENTS, Asked, Reply, document, http, result, texts, whole
 
@@ -109,7 +109,7 @@ def test_a_request_that_may_have_reached_the_server_is_known_as_such(
 ) -> None:
     with serving(answer) as server:
         error = server.failure()
-    assert (type(error), error.diagnostic.id) == (MaybeReached, code)
+    assert (type(error), error.diagnostic.id) == (MaybeSentError, code)
     assert server.methods() == ["tools/list", "tools/call"]
     assert code == "SERVER_LOST" or not error.diagnostic.message.endswith(" Nothing was done.")
 

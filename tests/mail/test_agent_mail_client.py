@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from brenner.diagnostics.model import BrennerError, RequestError, UnavailableError
-from brenner.mail.agent_mail.client import Client, segment
-from brenner.mail.agent_mail.http import MaybeReached
+from brenner.mail.agent_mail.client import Client, path_segment
+from brenner.mail.agent_mail.http import MaybeSentError
 from mail.odd_agent_mail import FETCH, SECRET, SEND, OddMail, fixed, rpc_error, serving
 from mail.odd_server import Asked, Reply, result, texts, tools
 from servers import agent_mail
@@ -133,9 +133,9 @@ def test_a_query_goes_where_the_template_lets_it_arrive() -> None:
     with fixed(holds({"messages": []})) as server:
         client = server.client()
         assert client.read("outbox/RedSky", query) == {"messages": []}
-        client.read(f"thread/{segment('a/b?')}", query)
+        client.read(f"thread/{path_segment('a/b?')}", query)
         client.read("projects", query)
-        client.read(f"agents/{segment('/a b')}", {})
+        client.read(f"agents/{path_segment('/a b')}", {})
     assert addresses(server) == [
         "resource://outbox/RedSky%3Fproject%3D%252Fa%2520b%26limit%3D2",
         "resource://thread/a%2Fb%3F?project=%2Fa%20b&limit=2",
@@ -255,8 +255,8 @@ def test_the_real_server_tells_objects_lists_and_nothing(real: Client, project: 
 def test_the_real_server_obeys_every_query(real: Client, project: str) -> None:
     query = {"project": project, "include_bodies": "true"}
     outbox: Any = real.read("outbox/AmberFox", {**query, "limit": "2"})
-    thread: Any = real.read(f"thread/{segment('odd id/with?&')}", query)
-    agents: Any = real.read(f"agents/{segment(project)}", {})
+    thread: Any = real.read(f"thread/{path_segment('odd id/with?&')}", query)
+    agents: Any = real.read(f"agents/{path_segment(project)}", {})
     assert [each["body_md"] for each in outbox["messages"]] == ["é 2\n", "é 1\n"]
     assert [each["to"] for each in outbox["messages"]] == [["JadeOwl"]] * 2
     assert [each["body_md"] for each in thread["messages"]] == ["é 0\n", "é 1\n", "é 2\n"]
@@ -277,7 +277,7 @@ WRONG = [
     (lambda real: real.call("whois", NOBODY), RequestError, "SERVER_REFUSED"),
     (
         lambda real: real.call("whois", NO_TEXT | {"project_key": "x"}),
-        MaybeReached,
+        MaybeSentError,
         "SERVER_FAILED",
     ),
 ]

@@ -11,7 +11,7 @@ import pytest
 from brenner.diagnostics.model import Diagnostic, UnavailableError
 from brenner.mail.agent_mail import http as line
 from brenner.mail.agent_mail.client import Client
-from brenner.mail.agent_mail.http import MaybeReached
+from brenner.mail.agent_mail.http import MaybeSentError
 from mail.odd_agent_mail import FETCH, SECRET, SEND, OddMail, fixed, lists, serving
 from mail.odd_server import EVENTS, Asked, Reply, document, http, result, whole
 from parts import need
@@ -60,7 +60,7 @@ def test_after_a_request_that_got_no_answer_only_reading_is_repeated(tool: str, 
     """Over a kept connection nobody knows whether the server had closed it before."""
     with serving(lambda _: HANGS_UP) as server:
         error = server.failure(tool)
-    assert (type(error), error.diagnostic.id) == (MaybeReached, "SERVER_LOST")
+    assert (type(error), error.diagnostic.id) == (MaybeSentError, "SERVER_LOST")
     assert server.methods() == ["tools/list", *["tools/call"] * times]
 
 
@@ -110,7 +110,7 @@ def test_there_is_no_such_host(host: str) -> None:
 def test_a_server_that_sends_a_byte_from_time_to_time_is_not_waited_for(start: bytes) -> None:
     with serving(lambda _: Reply(server.slowly(start), is_last=True)) as server:
         error = server.failure(seconds=0.5)
-    assert (type(error), error.diagnostic.id) == (MaybeReached, "SERVER_TIMEOUT")
+    assert (type(error), error.diagnostic.id) == (MaybeSentError, "SERVER_TIMEOUT")
     assert "0.5 seconds" in error.diagnostic.message
 
 
@@ -119,7 +119,7 @@ def test_a_stream_that_never_comes_to_the_point_is_not_waited_for() -> None:
         lambda _: Reply(server.slowly(STREAM.encode(), b": ping\n\n"), is_last=True)
     ) as server:
         error = server.failure(seconds=0.5)
-    assert (type(error), error.diagnostic.id) == (MaybeReached, "SERVER_TIMEOUT")
+    assert (type(error), error.diagnostic.id) == (MaybeSentError, "SERVER_TIMEOUT")
 
 
 def test_a_server_that_does_not_take_all_of_a_request_surely_did_nothing() -> None:
@@ -141,7 +141,7 @@ def test_an_answer_that_does_not_end_is_not_read_for_ever(monkeypatch: pytest.Mo
     start = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     with serving(lambda _: Reply([start, *[b"4000\r\n" + b" " * 0x4000 + b"\r\n"] * 8])) as server:
         error = server.failure()
-    assert (type(error), error.diagnostic.id) == (MaybeReached, "SERVER_NONSENSE")
+    assert (type(error), error.diagnostic.id) == (MaybeSentError, "SERVER_NONSENSE")
     assert "100000 bytes" in error.diagnostic.message
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from brenner.mail.agent_mail import mirror as view
-from brenner.mail.agent_mail.client import segment
+from brenner.mail.agent_mail.client import path_segment
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Delivery, InboxFilter, Profile, Restored
+from brenner.mail.model import Delivery, InboxFilter, Profile, RestoreResult
 from brenner.mail.search import Query
 from brenner.protocol.messages import Message
 from brenner.store_url import AgentMailAddress
@@ -246,7 +246,7 @@ def test_two_projects_that_the_server_takes_for_one(project: Project) -> None:
     alike = AgentMailAddress(project.address.url, project.key.upper())
     for asked in (AgentMailMailbox.is_there, AgentMailMailbox.open, AgentMailMailbox.create):
         assert refusal(asked, alike, None) == "SERVER_REFUSED"
-    slug = project.resource(f"project/{segment(project.key)}", {})["slug"]
+    slug = project.resource(f"project/{path_segment(project.key)}", {})["slug"]
     assert AgentMailMailbox.is_there(AgentMailAddress(project.address.url, slug), None)
 
 
@@ -260,7 +260,7 @@ def test_the_mail_of_other_projects_is_not_here(project: Project) -> None:
 
 
 def _slug(project: Project) -> str:
-    return str(project.resource(f"project/{segment(project.key)}", {})["slug"])
+    return str(project.resource(f"project/{path_segment(project.key)}", {})["slug"])
 
 
 # --- Being late -----------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ def test_a_clock_that_was_set_back(project: Project, monkeypatch: pytest.MonkeyP
     """What is later than anybody expects is found when all is read again, as it is now and then."""
     sent = post(project.mailbox, letter())
     late = commit_late(sent.id, timedelta(hours=5))
-    monkeypatch.setattr(view, "_WHOLE_EVERY", 0.0)
+    monkeypatch.setattr(view, "_FULL_REFRESH_SECONDS", 0.0)
     post(project.again(), letter())
     assert late in [each.id for each in project.mailbox.arrivals(1)]
 
@@ -331,7 +331,7 @@ def test_taking_over_goes_on_where_it_ended(project: Project) -> None:
     assert project.mailbox.restore((), records[:1]).added == 1
     done = restore(project.mailbox, other)
     assert (done.added, done.skipped) == (5, 1)
-    assert restore(project.mailbox, other) == Restored(0, 6, (), ())
+    assert restore(project.mailbox, other) == RestoreResult(0, 6, (), ())
 
 
 def test_who_comes_with_mail_is_registered(project: Project) -> None:

@@ -81,7 +81,7 @@ def test_a_message_that_was_committed_late(
 ) -> None:
     """By another sender, with a time before one that is known."""
     post(mailbox, letter())
-    monkeypatch.setattr(view, "_WHOLE_EVERY", 0.0 if late > timedelta(minutes=1) else 1e9)
+    monkeypatch.setattr(view, "_FULL_REFRESH_SECONDS", 0.0 if late > timedelta(minutes=1) else 1e9)
     given = {"project_key": KEY, "sender_name": CAT, "to": [BEA], "subject": "x", "body_md": ""}
     stored = server.store(given, late)
     assert [each.id for each in mailbox.arrivals(1)] == [stored["id"]]
@@ -107,7 +107,7 @@ def test_a_message_from_long_ago_where_nothing_else_happens(
     given = {"project_key": KEY, "sender_name": CAT, "to": [BEA], "subject": "x", "body_md": ""}
     server.store(given, timedelta(days=1))
     assert mailbox.position() == 1
-    monkeypatch.setattr(view, "_WHOLE_EVERY", 0.0)
+    monkeypatch.setattr(view, "_FULL_REFRESH_SECONDS", 0.0)
     assert mailbox.position() == 2
 
 
@@ -253,7 +253,7 @@ def test_a_send_of_which_nothing_is_known(
     server: PlainMail, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is not there, and nobody can say why."""
-    monkeypatch.setattr(sending, "_LOOK_FOR", 0.0)
+    monkeypatch.setattr(sending, "_FIND_SENT_SECONDS", 0.0)
 
     def forget() -> object:
         server.messages.clear()

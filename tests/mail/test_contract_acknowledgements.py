@@ -273,7 +273,7 @@ def test_a_copy_that_wants_no_ack_is_not_owed(mailbox: Mailbox) -> None:
 # --- Asking ---------------------------------------------------------------------------------------
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 def test_the_oldest_debt_first(place: Place, mailbox: Mailbox) -> None:
     """By R9, of the first open copy; whose it is and in which thread can be asked for."""
     late = ask(mailbox, "late")
@@ -310,7 +310,7 @@ def test_owed_in_the_inbox(mailbox: Mailbox) -> None:
     assert listed(mailbox.inbox(ANN, InboxFilter(owed=True))) == []
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 def test_a_clock_that_went_back_changes_no_debt(place: Place, mailbox: Mailbox) -> None:
     """An ACK settles what had come in, though the thread now shows it before the question."""
     asked = ask(mailbox)

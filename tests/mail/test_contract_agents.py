@@ -20,7 +20,7 @@ def test_registered_as_asked_for(place: Place) -> None:
     assert agent in place.mailbox.agents()
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 def test_registered_at_the_time_of_the_clock(place: Place) -> None:
     """Which is the store's."""
     assert place.mailbox.register(TASK).agent.registered_at == place.clock.now

@@ -4,7 +4,7 @@ import pytest
 
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Delivery, Record, Restored
+from brenner.mail.model import Delivery, MessageRecord, RestoreResult
 from mail.backends import Clock, Place
 from mail.other_store import history, imported, restore
 from mail.sample_mail import (
@@ -20,7 +20,7 @@ from mail.sample_mail import (
 )
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 @pytest.mark.parametrize("count", [1, 2, 5, 6, 9])
 def test_ids_that_are_taken(mailbox: Mailbox, count: int) -> None:
     """They get others; links follow; what was here stays as it was."""
@@ -37,14 +37,14 @@ def test_ids_that_are_taken(mailbox: Mailbox, count: int) -> None:
     assert len({stored.id for stored in mailbox.arrivals(0)}) == mailbox.position()
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 def test_ids_stay_up_to_the_first_that_is_taken(mailbox: Mailbox) -> None:
     """From there on they are new, in the order of the archive."""
     other = history()
     third = next(other.records()).stored._replace(
         id=3, origin_id=3, message=letter("mine"), content_hash="0" * 64
     )
-    mailbox.restore((), [Record(third)])
+    mailbox.restore((), [MessageRecord(third)])
     renumbered = restore(mailbox, other).renumbered
     assert [old for old, _ in renumbered] == [3, 4, 5, 6]
     new = [number for _, number in renumbered]
@@ -52,7 +52,7 @@ def test_ids_stay_up_to_the_first_that_is_taken(mailbox: Mailbox) -> None:
     assert [stored.id for stored in mailbox.arrivals(0)] == [3, 1, 2, *new]
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 def test_an_import_keeps_its_order(mailbox: Mailbox) -> None:
     """R9: at one instant the id decides, so an answer must not get a lower one than its question.
 
@@ -65,7 +65,7 @@ def test_an_import_keeps_its_order(mailbox: Mailbox) -> None:
     assert sent[0].id == mine.id
     assert sent[0].at == sent[2].at
     high = sent[0]._replace(id=100, origin_id=100, message=letter("high"), content_hash="0" * 64)
-    mailbox.restore((), [Record(high)])
+    mailbox.restore((), [MessageRecord(high)])
     restore(mailbox, other)
     bodies = [stored.message.body for stored in mailbox.thread(THREAD).messages]
     assert [body for body in bodies if body.startswith("archived")] == [
@@ -73,7 +73,7 @@ def test_an_import_keeps_its_order(mailbox: Mailbox) -> None:
     ]
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 def test_debts_follow_their_messages(mailbox: Mailbox) -> None:
     """An ACK that came with the mail still settles, and a new one settles what came."""
     for number in range(3):
@@ -92,7 +92,7 @@ def test_debts_follow_their_messages(mailbox: Mailbox) -> None:
     assert not [debt for debt in mailbox.debts(CAT) if debt.first.id == asked.id]
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 def test_the_first_ack_counts(mailbox: Mailbox) -> None:
     """Acknowledged here, and in a copy of this store that went its own way."""
     asked = post(mailbox, letter(subject=QUESTION, to=(CAT,)))
@@ -105,30 +105,30 @@ def test_the_first_ack_counts(mailbox: Mailbox) -> None:
     assert mailbox.deliveries(asked.id) == (Delivery(CAT, None, False, mine.id),)
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 def test_a_free_id_stays(mailbox: Mailbox) -> None:
     """Though it leaves a gap; what comes after stands above all."""
     record = next(history().records())
     for number in (70, 50):
         moved = record._replace(stored=record.stored._replace(id=number, origin_id=number))
-        assert mailbox.restore((), [moved]) == Restored(1, 0, (), ())
+        assert mailbox.restore((), [moved]) == RestoreResult(1, 0, (), ())
         assert mailbox.message(number).content_hash == record.stored.content_hash
     assert post(mailbox, letter()).id > 70
     assert [stored.arrival for stored in mailbox.arrivals(0)] == [1, 2, 3]
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 def test_the_same_id_with_other_content_is_new(mailbox: Mailbox) -> None:
     """And so is the same content with another id: an origin is both."""
     mine = post(mailbox, letter())
     stored = mine._replace(message=letter("other"), content_hash="0" * 64)
-    assert mailbox.restore((), [Record(stored)]).added == 1
+    assert mailbox.restore((), [MessageRecord(stored)]).added == 1
     resent = mine._replace(id=mine.id + 40, origin_id=mine.id + 40)
-    assert mailbox.restore((), [Record(resent)]) == Restored(1, 0, (), ())
-    assert mailbox.restore((), [Record(mine)]) == Restored(0, 1, (), ())
+    assert mailbox.restore((), [MessageRecord(resent)]) == RestoreResult(1, 0, (), ())
+    assert mailbox.restore((), [MessageRecord(mine)]) == RestoreResult(0, 1, (), ())
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 def test_an_origin_survives_every_journey(place: Place) -> None:
     """A message that came by two ways is one message."""
     source = history()
@@ -138,12 +138,12 @@ def test_an_origin_survives_every_journey(place: Place) -> None:
     renumbered = restore(between, source).renumbered
     assert renumbered
     assert restore(place.mailbox, between).added == source.position() + 1
-    assert restore(place.mailbox, source) == Restored(0, source.position(), (), ())
+    assert restore(place.mailbox, source) == RestoreResult(0, source.position(), (), ())
     origins = [one.origin_id for one in place.mailbox.arrivals(0)]
     assert origins == [1, *(one.id for one in source.arrivals(0))]
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 def test_a_link_to_a_message_that_was_known(mailbox: Mailbox) -> None:
     """What is skipped is still what others answer to."""
     post(mailbox, letter("mine"))
@@ -157,7 +157,7 @@ def test_a_link_to_a_message_that_was_known(mailbox: Mailbox) -> None:
     assert list(mailbox.records())[1:] == [imported(record, ids, 1) for record in records]
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 def test_a_link_never_leads_to_a_stranger(mailbox: Mailbox) -> None:
     """The message that it meant is not in the archive; one of ours has its id."""
     mine = [post(mailbox, letter(f"mine {number}")).id for number in range(3)]

@@ -6,7 +6,7 @@ And mail that names no thread: it begins one, which is called after its id.
 import pytest
 
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import PLAIN, Envelope, Importance, StoredMessage, Trust
+from brenner.mail.model import DEFAULT_ENVELOPE, Envelope, Importance, StoredMessage, Trust
 from brenner.mail.search import Query
 from brenner.protocol.messages import content_hash
 from mail.backends import SECOND_VIEW, Place
@@ -93,7 +93,7 @@ def test_a_copy_is_for_somebody_once(mailbox: Mailbox) -> None:
     assert mailbox.send(letter(), envelope=Envelope(cc=(CAT, CAT))).stored.envelope.cc == (CAT,)
 
 
-@in_homes_with(Capability.KEYS)
+@in_homes_with(Capability.IDEMPOTENCY_KEYS)
 @pytest.mark.parametrize("other", [Envelope(Importance.HIGH, (CAT,)), Envelope(Importance.URGENT)])
 def test_a_key_belongs_to_one_envelope(mailbox: Mailbox, other: Envelope) -> None:
     """With another one, what it says would be lost in silence."""
@@ -111,7 +111,7 @@ def test_a_repeated_send_is_the_first(mailbox: Mailbox) -> None:
 def test_another_envelope_is_never_passed_over(mailbox: Mailbox) -> None:
     """Sent, or refused; but nowhere taken for the message that is there."""
     mailbox.send(letter(), key="k")
-    if Capability.KEYS in mailbox.lacks:
+    if Capability.IDEMPOTENCY_KEYS in mailbox.lacks:
         assert mailbox.send(letter(), key="k", envelope=URGENT).is_new
     else:
         assert refusal(mailbox.send, letter(), key="k", envelope=URGENT) == "KEY_REUSED"
@@ -134,7 +134,7 @@ def test_what_nobody_says_is_not_trusted(mailbox: Mailbox) -> None:
     """A sender of whom nothing is known is unverified; mail that is written here is local."""
     unknown = mailbox.send(letter(), envelope=Envelope(trust=None)).stored
     assert unknown.envelope.trust is Trust.UNVERIFIED
-    assert post(mailbox, letter()).envelope == PLAIN
+    assert post(mailbox, letter()).envelope == DEFAULT_ENVELOPE
 
 
 @in_homes_with(Capability.TRUST)
@@ -145,7 +145,7 @@ def test_a_repeated_send_keeps_its_trust(mailbox: Mailbox) -> None:
     assert (again.stored, again.is_new) == (first.stored, False)
 
 
-@in_homes_with(Capability.TRUST, Capability.AS_THEY_WERE)
+@in_homes_with(Capability.TRUST, Capability.EXACT_RESTORE)
 def test_imported_mail_is_unverified(place: Place) -> None:
     """Whatever another store says of its senders; what else stands on it comes along."""
     other = history()
@@ -203,7 +203,7 @@ def test_a_key_holds_without_a_thread(mailbox: Mailbox) -> None:
     assert (explicit.stored, explicit.is_new) == (first.stored, False)
 
 
-@in_homes_with(Capability.KEYS)
+@in_homes_with(Capability.IDEMPOTENCY_KEYS)
 def test_a_key_of_another_thread_is_taken(mailbox: Mailbox) -> None:
     """What went into a thread is not what begins one."""
     mailbox.send(letter(), key="k")

@@ -6,7 +6,7 @@ from itertools import combinations, product
 import pytest
 
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import InboxFilter, Received
+from brenner.mail.model import InboxFilter, InboxMessage
 from brenner.protocol.messages import Message
 from mail.backends import SECOND_VIEW, Place
 from mail.sample_mail import (
@@ -30,7 +30,7 @@ SUBJECTS = ("INFO: a", "QUESTION: b", "DELTA[opus]: c", "Re: hello", "KICKOFF: d
 HOURS = (0.0, 0.0, 5.0, -3.0, 0.0, 1.0)
 
 
-def fill(place: Place) -> list[Received]:
+def fill(place: Place) -> list[InboxMessage]:
     """Bea's inbox, newest first: all types and threads, some read, some owed, out of order."""
     for number, (subject, hours) in enumerate(zip(SUBJECTS, HOURS, strict=True)):
         place.clock.move(timedelta(hours=hours))
@@ -44,7 +44,7 @@ def fill(place: Place) -> list[Received]:
     return list(place.mailbox.inbox(BEA).messages)
 
 
-def expected(inbox: list[Received], wanted: InboxFilter) -> list[Received]:
+def expected(inbox: list[InboxMessage], wanted: InboxFilter) -> list[InboxMessage]:
     """The filter, said once more; all of it must hold, and types are alternatives."""
     return [
         received
@@ -71,7 +71,7 @@ def test_new_mail_is_unread(mailbox: Mailbox) -> None:
     """By each of its recipients."""
     stored = post(mailbox, letter())
     for name in (BEA, CAT):
-        assert mailbox.inbox(name).messages == (Received(stored, False, False),)
+        assert mailbox.inbox(name).messages == (InboxMessage(stored, False, False),)
     assert mailbox.inbox(ANN).messages == ()
 
 
@@ -86,7 +86,7 @@ def test_filters_combine_with_unread(place: Place, mailbox: Mailbox) -> None:
     check_filters(mailbox, fill(place), unread=True)
 
 
-def check_filters(mailbox: Mailbox, inbox: list[Received], *, unread: bool) -> None:
+def check_filters(mailbox: Mailbox, inbox: list[InboxMessage], *, unread: bool) -> None:
     """All the other filters together with that one."""
     types = [tuple(two) for two in combinations(("INFO", "QUESTION", "DELTA", "ACK"), 2)]
     types += [("INFO", "INFO"), ("INFO", "NOTHING")]
@@ -100,7 +100,7 @@ def check_filters(mailbox: Mailbox, inbox: list[Received], *, unread: bool) -> N
     assert {0, 1, len(expected(inbox, InboxFilter(unread)))} <= seen
 
 
-def walk(mailbox: Mailbox, wanted: InboxFilter, limit: int) -> list[Received]:
+def walk(mailbox: Mailbox, wanted: InboxFilter, limit: int) -> list[InboxMessage]:
     """An inbox page by page."""
     page = mailbox.inbox(BEA, wanted, limit=limit)
     found = list(page.messages)
@@ -120,7 +120,7 @@ def test_pages_join_to_the_whole(place: Place, mailbox: Mailbox) -> None:
         check_pages(mailbox, inbox, limit)
 
 
-def check_pages(mailbox: Mailbox, inbox: list[Received], limit: int) -> None:
+def check_pages(mailbox: Mailbox, inbox: list[InboxMessage], limit: int) -> None:
     """One from each place of the inbox on."""
     for start in range(len(inbox)):
         page = mailbox.inbox(BEA, limit=limit, before=inbox[start].stored.id)
@@ -247,13 +247,13 @@ def test_marking_settles_nothing(mailbox: Mailbox) -> None:
     """What is read is not acknowledged, and what is acknowledged is not read."""
     stored = post(mailbox, letter(subject="QUESTION: x", to=(BEA,)))
     mailbox.mark(BEA, [stored.id], is_read=True)
-    assert mailbox.inbox(BEA).messages == (Received(stored, True, True),)
+    assert mailbox.inbox(BEA).messages == (InboxMessage(stored, True, True),)
     mailbox.mark(BEA, [stored.id], is_read=False)
     post(mailbox, ack(str(stored.id)))
-    assert mailbox.inbox(BEA).messages == (Received(stored, False, False),)
+    assert mailbox.inbox(BEA).messages == (InboxMessage(stored, False, False),)
 
 
-@in_homes_with(Capability.READ_MARKS, Capability.OUR_CLOCK)
+@in_homes_with(Capability.READ_MARKS, Capability.CLIENT_CLOCK)
 def test_when_it_was_read_is_kept(place: Place, mailbox: Mailbox) -> None:
     """The first time; marking what is marked changes nothing, and unread forgets it."""
     stored = post(mailbox, letter())

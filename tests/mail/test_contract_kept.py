@@ -21,7 +21,7 @@ def test_a_thread_by_arrival(place: Place, mailbox: Mailbox) -> None:
     assert mailbox.thread_arrivals("RS-20251230-nobody-wrote", 0) == ()
 
 
-@in_homes_with(Capability.KEEPING)
+@in_homes_with(Capability.CACHE)
 def test_something_is_kept(mailbox: Mailbox) -> None:
     """Under its name, the last of what was kept; under another name nothing is."""
     assert mailbox.kept("sum") is None
@@ -33,7 +33,7 @@ def test_something_is_kept(mailbox: Mailbox) -> None:
     assert mailbox.position() == 0
 
 
-@in_homes_with(Capability.KEEPING)
+@in_homes_with(Capability.CACHE)
 def test_all_under_a_prefix(mailbox: Mailbox) -> None:
     """Those names that begin so, letter for letter, and no others."""
     several = {"a": "0", "a b": "1", "a bc": "2", "a ß": "3", "A bd": "4", "a_b": "5", "b a b": "6"}
@@ -43,7 +43,7 @@ def test_all_under_a_prefix(mailbox: Mailbox) -> None:
         assert mailbox.kept_under(prefix) == begin_so
 
 
-@in_homes_with(SECOND_VIEW, Capability.KEEPING)
+@in_homes_with(SECOND_VIEW, Capability.CACHE)
 def test_it_stays(place: Place, mailbox: Mailbox) -> None:
     """Another view finds it too."""
     mailbox.keep({"sum": "one"})

@@ -32,7 +32,7 @@ def test_a_repeated_conditional_send_is_the_first(mailbox: Mailbox) -> None:
     assert (again.stored, again.is_new) == (first.stored, False)
 
 
-@in_homes_with(Capability.KEYS)
+@in_homes_with(Capability.IDEMPOTENCY_KEYS)
 @pytest.mark.parametrize(
     "other",
     [
@@ -52,7 +52,7 @@ def test_a_key_belongs_to_one_message(mailbox: Mailbox, other: Message) -> None:
     assert whole(mailbox) == before
 
 
-@in_homes_with(Capability.KEYS)
+@in_homes_with(Capability.IDEMPOTENCY_KEYS)
 def test_a_key_belongs_to_one_answer(mailbox: Mailbox) -> None:
     """The same text in reply to another message is another send."""
     first, second = post(mailbox, letter("first")), post(mailbox, letter("second"))
@@ -112,7 +112,7 @@ def test_a_key_holds_in_every_process(place: Place) -> None:
     assert other.send(letter(), key="k") == (first.stored, False)
 
 
-@in_homes_with(SECOND_VIEW, Capability.KEYS)
+@in_homes_with(SECOND_VIEW, Capability.IDEMPOTENCY_KEYS)
 def test_a_key_is_taken_in_every_process(place: Place) -> None:
     """Another message may not come with it from anywhere."""
     introduce(place.mailbox)

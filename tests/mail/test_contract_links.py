@@ -2,7 +2,7 @@
 
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, Record
+from brenner.mail.model import MessageRecord, Profile
 from mail.backends import LOOK_ALIKES
 from mail.sample_mail import (
     ANN,
@@ -25,7 +25,7 @@ def forged(
     *,
     reply_to: int | None = None,
     acknowledges: tuple[int, ...] = (),
-) -> list[Record]:
+) -> list[MessageRecord]:
     """The records of a mailbox, one of them with links that it was not given."""
     return [
         record._replace(stored=record.stored._replace(reply_to=reply_to, acknowledges=acknowledges))
@@ -63,7 +63,7 @@ def test_an_import_cannot_reply_into_another_thread(mailbox: Mailbox) -> None:
     assert [stored.reply_to for stored in mailbox.arrivals(0)] == [None, None]
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 def test_true_links_stay(mailbox: Mailbox) -> None:
     """An ACK by a recipient in the thread settles here what it settled there."""
     other = MemoryMailbox()
@@ -75,7 +75,7 @@ def test_true_links_stay(mailbox: Mailbox) -> None:
     assert [stored.acknowledges for stored in mailbox.arrivals(0)] == [(), (1,)]
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 def test_the_same_content_under_the_origin_of_an_imported_one(mailbox: Mailbox) -> None:
     """An imported message had the id elsewhere that one of the same content gets here."""
     other = MemoryMailbox()

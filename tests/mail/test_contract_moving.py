@@ -7,8 +7,8 @@ import pytest
 
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Agent, Profile, Record, Restored, StoredMessage
-from brenner.session.decisions import VOID_FENCE, declaration
+from brenner.mail.model import Agent, MessageRecord, Profile, RestoreResult, StoredMessage
+from brenner.session.decisions import VOID_FENCE, render_declaration
 from mail.backends import SECOND_VIEW, Clock, Place
 from mail.other_store import history, imported, restore
 from mail.sample_mail import (
@@ -27,7 +27,7 @@ from mail.sample_mail import (
 )
 
 HOUR = timedelta(hours=1)
-_VOID = declaration({"content_hash": "5" * 64, "format": 2, "version": 1}, VOID_FENCE)
+_VOID = render_declaration({"content_hash": "5" * 64, "format": 2, "version": 1}, VOID_FENCE)
 
 
 def test_records_are_everything(mailbox: Mailbox) -> None:
@@ -50,7 +50,7 @@ def test_records_tell_who_has_read(mailbox: Mailbox) -> None:
             assert inbox[record.stored.id] == (name in readers)
 
 
-@in_homes_with(Capability.TRUST, Capability.AS_THEY_WERE)
+@in_homes_with(Capability.TRUST, Capability.EXACT_RESTORE)
 def test_whether_a_decision_counts_is_settled_and_moves_along(place: Place) -> None:
     """For the operator at the time of sending; other mail decides nothing."""
     mailbox = place.mailbox
@@ -68,13 +68,13 @@ def test_whether_a_decision_counts_is_settled_and_moves_along(place: Place) -> N
     assert [record.stored.decides for record in other.records()] == [True, False, None, False]
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 def test_into_an_empty_home(place: Place) -> None:
     """Equal records: ids, times, hashes, links, marks; but they are not local."""
     other = history()
     records = list(other.records())
     done = restore(place.mailbox, other)
-    assert done._replace(new_agents=()) == Restored(len(records), 0, (), ())
+    assert done._replace(new_agents=()) == RestoreResult(len(records), 0, (), ())
     assert sorted(done.new_agents) == sorted(NAMES)
     assert list(place.mailbox.records()) == [imported(record, {}) for record in records]
     assert set(other.agents()) <= set(place.mailbox.agents())
@@ -97,7 +97,7 @@ def test_there_and_back(place: Place) -> None:
     assert whole(place.mailbox) != before
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 def test_what_was_imported_is_not_local(place: Place) -> None:
     """Nobody here has seen who wrote it."""
     introduce(place.mailbox)
@@ -112,7 +112,7 @@ def test_twice_skips_all(place: Place) -> None:
     restore(place.mailbox, other)
     place.clock.move(HOUR)
     before = whole(place.mailbox)
-    assert restore(place.mailbox, other) == Restored(0, other.position(), (), ())
+    assert restore(place.mailbox, other) == RestoreResult(0, other.position(), (), ())
     assert whole(place.mailbox) == before
 
 
@@ -126,7 +126,7 @@ def test_marks_come_once(place: Place) -> None:
     place.mailbox.mark(BEA, [here[0].stored.id], is_read=False)
     other.mark(CAT, [there[0].stored.id], is_read=True)
     before = whole(place.mailbox)
-    assert restore(place.mailbox, other) == Restored(0, len(there), (), ())
+    assert restore(place.mailbox, other) == RestoreResult(0, len(there), (), ())
     assert whole(place.mailbox) == before
 
 
@@ -135,7 +135,7 @@ def test_into_itself(mailbox: Mailbox) -> None:
     post(mailbox, letter())
     restore(mailbox, history())
     before = whole(mailbox)
-    assert restore(mailbox, mailbox) == Restored(0, mailbox.position(), (), ())
+    assert restore(mailbox, mailbox) == RestoreResult(0, mailbox.position(), (), ())
     assert whole(mailbox) == before
 
 
@@ -149,7 +149,7 @@ def test_threads_grow_together(mailbox: Mailbox) -> None:
     assert page.position == len(order) == 6
 
 
-@in_homes_with(Capability.AS_THEY_WERE)
+@in_homes_with(Capability.EXACT_RESTORE)
 def test_older_mail_stands_before_ours(mailbox: Mailbox) -> None:
     """Though it came in later."""
     post(mailbox, letter("mine"))
@@ -157,12 +157,12 @@ def test_older_mail_stands_before_ours(mailbox: Mailbox) -> None:
     assert mailbox.thread(THREAD).messages[-1].message.body == "mine"
 
 
-@in_homes_with(Capability.OUR_CLOCK, Capability.AS_THEY_WERE)
+@in_homes_with(Capability.CLIENT_CLOCK, Capability.EXACT_RESTORE)
 def test_imported_times_do_not_move_our_clock(place: Place, mailbox: Mailbox) -> None:
     """Only local mail holds back local mail."""
     record = next(history().records())
     later = record.stored._replace(at=place.clock.now + timedelta(minutes=30))
-    mailbox.restore((), [Record(later)])
+    mailbox.restore((), [MessageRecord(later)])
     assert post(mailbox, letter()).at == place.clock.now
 
 
@@ -172,7 +172,7 @@ def test_who_is_known_here_stays(mailbox: Mailbox) -> None:
     at = before[0].registered_at - HOUR
     others = [Agent(ANN, "codex-cli", "gpt", "", at), Agent("CalmRiver", "x", "y", "z", at)]
     done = mailbox.restore(others, ())
-    assert done == Restored(0, 0, (), ("CalmRiver",))
+    assert done == RestoreResult(0, 0, (), ("CalmRiver",))
     known = {agent[:4] for agent in mailbox.agents()}
     assert known == {*(agent[:4] for agent in before), others[1][:4]}
 
@@ -187,7 +187,7 @@ def test_keys_do_not_travel(place: Place) -> None:
     assert place.mailbox.send(letter("new"), key="k").is_new
 
 
-def breaking(records: list[Record], after: int) -> Iterator[Record]:
+def breaking(records: list[MessageRecord], after: int) -> Iterator[MessageRecord]:
     """An archive that cannot be read to its end."""
     yield from records[:after]
     message = "the archive ends here"
@@ -209,7 +209,7 @@ def test_all_or_none(mailbox: Mailbox, after: int) -> None:
     assert restore(mailbox, other).added == other.position()
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 def test_an_import_that_fails_does_not_move_our_clock(place: Place, mailbox: Mailbox) -> None:
     """Nor does it leave anything else behind."""
     post(mailbox, letter("mine"))
@@ -234,11 +234,13 @@ def test_records_are_of_one_moment(mailbox: Mailbox, taken: int) -> None:
     assert mailbox.arrivals(4) == (late,)
 
 
-@in_homes_with(Capability.READ_MARKS, Capability.AS_THEY_WERE)
+@in_homes_with(Capability.READ_MARKS, Capability.EXACT_RESTORE)
 def test_many_records_are_of_one_moment(mailbox: Mailbox) -> None:
     """Marks that are made while they are read are not among them either."""
     stored = next(history().records()).stored
-    many = [Record(stored._replace(id=number, origin_id=number)) for number in range(1, 1201)]
+    many = [
+        MessageRecord(stored._replace(id=number, origin_id=number)) for number in range(1, 1201)
+    ]
     mailbox.restore((), many)
     records = mailbox.records()
     next(records)

@@ -63,7 +63,7 @@ def test_stored_messages_never_change(place: Place, mailbox: Mailbox) -> None:
     assert mailbox.thread(THREAD).messages[0] == first
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 def test_a_thread_stands_in_its_order(place: Place, mailbox: Mailbox) -> None:
     """R9: time, then id; where the clock went back, that is not the order of arrival."""
     sent = conversation(place)
@@ -158,7 +158,7 @@ def test_a_page_from_another_threads_message_is_refused(mailbox: Mailbox) -> Non
     assert refusal(mailbox.thread, THREAD, after=other.id) == "NOT_IN_THREAD"
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 def test_the_list_of_threads(place: Place, mailbox: Mailbox) -> None:
     """The one with the newest message first, by the store's time, whichever came in last."""
     start = place.clock.now
@@ -223,7 +223,7 @@ def test_recipients_stay_in_their_order(mailbox: Mailbox) -> None:
     assert [each.recipient for each in mailbox.deliveries(asked.id)] == [CAT, ANN, BEA]
 
 
-@in_homes_with(Capability.READ_MARKS, Capability.OUR_CLOCK)
+@in_homes_with(Capability.READ_MARKS, Capability.CLIENT_CLOCK)
 def test_when_it_was_read(place: Place, mailbox: Mailbox) -> None:
     """By each recipient for herself."""
     told = post(mailbox, letter())

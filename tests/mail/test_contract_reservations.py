@@ -19,7 +19,7 @@ from brenner.limits import (
     MOST_WILDCARDS,
 )
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import Released, Reservation, ReservationRequest, ReservationResult
+from brenner.mail.model import ReleaseResult, Reservation, ReservationRequest, ReservationResult
 from mail.backends import AGENT_MAILS, SECOND_VIEW, Place
 from mail.sample_mail import ANN, BEA, CAT, DIFFICULT, in_homes_with, letter, post, refusal
 
@@ -70,7 +70,7 @@ def test_files_are_reserved(mailbox: Mailbox) -> None:
     ]
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 def test_times_are_the_store_s(place: Place, mailbox: Mailbox) -> None:
     now = place.clock.move(timedelta(hours=5))
     got = mailbox.reserve(ANN, wish("a", seconds=7))
@@ -180,10 +180,10 @@ def test_released(mailbox: Mailbox) -> None:
     assert d.id not in {each.id for each in mailbox.reservations()}
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 def test_a_release_says_when(place: Place, mailbox: Mailbox) -> None:
     now = place.clock.move(timedelta(minutes=9))
-    assert mailbox.release(ANN) == Released(0, now)
+    assert mailbox.release(ANN) == ReleaseResult(0, now)
 
 
 def test_what_was_released_meets_nobody(mailbox: Mailbox) -> None:
@@ -192,7 +192,7 @@ def test_what_was_released_meets_nobody(mailbox: Mailbox) -> None:
     assert mailbox.reserve(BEA, wish("a.py")).conflicts == ()
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 def test_expired(place: Place, mailbox: Mailbox) -> None:
     """At that moment: it is not listed, not met, not released, and does not count."""
     mailbox.reserve(ANN, wish("a.py", seconds=10))
@@ -217,7 +217,7 @@ def test_it_expires_by_the_clock_of_a_server(mailbox: Mailbox) -> None:
     assert mailbox.reserve(BEA, wish("a.py")).conflicts == ()
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 def test_ids_are_never_used_again(place: Place, mailbox: Mailbox) -> None:
     """Neither after a release nor after all have expired."""
     seen = []
@@ -272,7 +272,7 @@ def test_what_is_refused(mailbox: Mailbox) -> None:
     assert mailbox.reservations() == ()
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 def test_as_much_as_is_taken(mailbox: Mailbox) -> None:
     """Up to the limits, and who has that many can still reserve the same again."""
     longest = "a/" * (MOST_PATTERN_NAMES - 1) + "*?[x]" * 5 + "z" * 300
@@ -289,7 +289,7 @@ def test_as_much_as_is_taken(mailbox: Mailbox) -> None:
     assert len(mailbox.reservations()) == MOST_RESERVATIONS + 1
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 def test_any_text(mailbox: Mailbox) -> None:
     """It comes back as it was."""
     for text in (each for each in DIFFICULT if each.strip() and "\\" not in each):
@@ -306,7 +306,7 @@ def test_mail_is_not_concerned(mailbox: Mailbox) -> None:
     assert post(mailbox, letter("again", sender=BEA, to=(ANN,))).arrival == 2
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 def test_of_two_at_once_one_hears_of_the_other(mailbox: Mailbox) -> None:
     """At least who comes second does."""
     together = Barrier(2)

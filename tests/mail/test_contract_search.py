@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import StoredMessage
-from brenner.mail.search import Query, items_of, matches, words_of
+from brenner.mail.search import Query, find_item_ids, matches, tokenize
 from brenner.protocol.messages import Message
 from mail.backends import Clock, Home, Place
 from mail.sample_mail import (
@@ -89,7 +89,7 @@ def alternatives(values: list[str]) -> st.SearchStrategy[tuple[str, ...]]:
 def queries(draw: st.DrawFn, messages: list[Message]) -> Query:
     """A query about that mail: words and phrases that stand in it, or nearly."""
     texts = [text for message in messages for text in (message.subject, message.body)]
-    runs = [run for text in (*texts, *PROSE) if (run := words_of(text))]
+    runs = [run for text in (*texts, *PROSE) if (run := tokenize(text))]
     phrases = []
     for _ in range(draw(st.sampled_from([0, 1, 1, 2]))):
         run = draw(st.sampled_from(runs))
@@ -97,7 +97,7 @@ def queries(draw: st.DrawFn, messages: list[Message]) -> Query:
         phrase = run[start : start + draw(st.integers(1, 3))]
         phrases.append(tuple(draw(st.permutations(phrase)) if draw(st.booleans()) else phrase))
     moments = st.one_of(st.none(), st.none(), steps.map(lambda step: START + step))
-    items = sorted({item for text in (*texts, "H1 T10") for item in items_of(text)})
+    items = sorted({item for text in (*texts, "H1 T10") for item in find_item_ids(text)})
     return Query(
         phrases=tuple(phrases),
         types=draw(alternatives(["INFO", "QUESTION", "DELTA", "ACK"])),
@@ -126,7 +126,7 @@ def expected(mailbox: Mailbox, query: Query, reader: str) -> list[StoredMessage]
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("home", homes_with(Capability.OUR_CLOCK, Capability.READ_MARKS))
+@pytest.mark.parametrize("home", homes_with(Capability.CLIENT_CLOCK, Capability.READ_MARKS))
 @FEWER
 @given(data=st.data())
 def test_what_matches_is_found(home: Home, data: st.DataObject) -> None:

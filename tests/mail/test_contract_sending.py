@@ -6,7 +6,7 @@ from hashlib import sha256
 import pytest
 
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import PLAIN, Since, StoredMessage
+from brenner.mail.model import DEFAULT_ENVELOPE, StoredMessage, UnchangedSince
 from brenner.protocol.messages import Message
 from mail.backends import SECOND_VIEW, Place
 from mail.sample_mail import (
@@ -51,7 +51,7 @@ def test_stored_as_sent(mailbox: Mailbox) -> None:
         content_hash=sent.stored.content_hash,
         arrival=1,
         origin_id=sent.stored.id,
-        envelope=PLAIN._replace(trust=sent.stored.envelope.trust),
+        envelope=DEFAULT_ENVELOPE._replace(trust=sent.stored.envelope.trust),
     )
     assert sent.is_new
     assert sent.stored == expected
@@ -59,7 +59,7 @@ def test_stored_as_sent(mailbox: Mailbox) -> None:
     assert mailbox.message(sent.stored.id) == expected
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 def test_stored_at_the_time_of_the_clock(place: Place, mailbox: Mailbox) -> None:
     """Which is the store's, not the sender's."""
     assert post(mailbox, letter()).at == place.clock.now
@@ -83,7 +83,7 @@ def test_the_hash_is_the_one_that_others_compute(mailbox: Mailbox) -> None:
     assert stored.content_hash == expected
 
 
-@in_homes_with(Capability.STATED_ACKS)
+@in_homes_with(Capability.EXPLICIT_ACK_REQUESTS)
 @pytest.mark.parametrize("stated", [None, True, False])
 def test_whether_an_ack_is_asked_for_stays(mailbox: Mailbox, stated: bool | None) -> None:
     """Nothing said is not the same as no."""
@@ -102,7 +102,7 @@ def test_ids_increase(mailbox: Mailbox) -> None:
     assert [one.arrival for one in stored] == [1, 2, 3, 4, 5, 6]
 
 
-@in_homes_with(Capability.OUR_CLOCK)
+@in_homes_with(Capability.CLIENT_CLOCK)
 @pytest.mark.parametrize(
     ("moves", "expected"),
     [
@@ -269,9 +269,9 @@ DECIDING = (
 )
 
 
-def since(mailbox: Mailbox, *, contributions: bool = False) -> Since:
+def since(mailbox: Mailbox, *, contributions: bool = False) -> UnchangedSince:
     """The condition of a sender who has read everything that is there now."""
-    return Since(mailbox.position(), frozenset({BOSS, "Someone"}), contributions)
+    return UnchangedSince(mailbox.position(), frozenset({BOSS, "Someone"}), contributions)
 
 
 @pytest.mark.parametrize("contributions", [False, True])

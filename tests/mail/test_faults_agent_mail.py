@@ -74,7 +74,7 @@ def scene(server: AgentMailServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     server.resume()
     if not server.is_running:
         server.start()
-    monkeypatch.setattr(mailbox_module, "_LOOK_FOR", 1.0)
+    monkeypatch.setattr(mailbox_module, "_FIND_SENT_SECONDS", 1.0)
     with Proxy(server.port) as proxy:
         address = AgentMailAddress(f"http://127.0.0.1:{proxy.port}{PATH}", PROJECT)
         with AgentMailMailbox.open(address, TOKEN) as mailbox:

@@ -132,7 +132,7 @@ def test_whoever_waits_too_long_is_told_and_readers_do_not_wait(tmp_path: Path) 
     path = make_store(tmp_path / "mail.sqlite3", 1)
     with SqliteMailbox.open(path) as stuck, SqliteMailbox.open(path) as mailbox:
         mailbox.database.execute("PRAGMA busy_timeout = 50")
-        with stuck.database.writing():
+        with stuck.database.write_transaction():
             assert mailbox.position() == 1
             with pytest.raises(UnavailableError) as caught:
                 mailbox.send(letter("Now"))

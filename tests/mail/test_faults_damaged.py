@@ -13,7 +13,7 @@ from brenner.config import Project
 from brenner.diagnostics.model import UnavailableError
 from brenner.mail.open import open_mailbox
 from brenner.mail.search import Query
-from brenner.mail.sqlite.mailbox import SqliteMailbox, migrations, put_in_place
+from brenner.mail.sqlite.mailbox import SqliteMailbox, link_or_rename, migrations
 from mail.fault_mail import ANN, BEA, THREAD, letter, make_store
 from mail.invariants import assert_usable
 
@@ -281,5 +281,5 @@ def test_a_file_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.Mo
     assert [each.name for each in tmp_path.iterdir()] == ["mail.sqlite3"]
     whole = path.read_bytes()
     with pytest.raises(FileExistsError):
-        put_in_place(path, path)
+        link_or_rename(path, path)
     assert path.read_bytes() == whole

@@ -10,7 +10,7 @@ from pathlib import Path
 from brenner.config import OPERATOR, Project
 from brenner.mail.model import Agent
 from brenner.mail.open import open_mailbox
-from brenner.mail.sqlite.mailbox import Database, SqliteMailbox, migrations
+from brenner.mail.sqlite.mailbox import SqliteDatabase, SqliteMailbox, migrations
 from mail.crash_work import RESTORED, STEPS, STORE, archive, killed_at_every_step
 from mail.fault_mail import BEA, make_store
 from mail.invariants import assert_sound, assert_usable
@@ -81,7 +81,7 @@ def test_killed_while_it_is_migrated(tmp_path: Path) -> None:
     versions = set()
     for folder in remains(tmp_path / "remains", template, "migrate"):
         versions.add(version_of(folder / STORE))
-        database = Database.open(folder / STORE, STEPS)
+        database = SqliteDatabase.open(folder / STORE, STEPS)
         assert database.version == len(STEPS)
         notes = database.execute("SELECT * FROM notes").fetchall()
         assert notes == [(number, "INFO: News", "nobody") for number in (1, 2, 3)]

@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 from brenner.diagnostics.model import UnavailableError
-from brenner.mail.sqlite.mailbox import APPLICATION_ID, Database, SqliteMailbox, migrations
+from brenner.mail.sqlite.mailbox import APPLICATION_ID, SqliteDatabase, SqliteMailbox, migrations
 from mail.fault_mail import letter, make_store
 from mail.processes import answered, release, start
 from mail.sending_work import migrate
@@ -39,7 +39,7 @@ def empty(path: Path) -> Path:
 
 def notes(path: Path, version: int) -> list[object]:
     """What stands in a file that is in that format by now."""
-    database = Database.open(path, STEPS[:version])
+    database = SqliteDatabase.open(path, STEPS[:version])
     assert database.version == version
     found = database.execute("SELECT * FROM notes ORDER BY number").fetchall()
     assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -52,7 +52,7 @@ def notes(path: Path, version: int) -> list[object]:
 )
 def test_from_every_earlier_format(tmp_path: Path, first: int, last: int) -> None:
     path = empty(tmp_path / "mail.sqlite3")
-    Database.open(path, STEPS[:first]).close()
+    SqliteDatabase.open(path, STEPS[:first]).close()
     assert notes(path, last) == AFTER[last]
     assert notes(path, last) == AFTER[last], "it was done twice"
 
@@ -60,7 +60,7 @@ def test_from_every_earlier_format(tmp_path: Path, first: int, last: int) -> Non
 @pytest.mark.parametrize("first", [0, 2])
 def test_several_processes_at_once(tmp_path: Path, first: int) -> None:
     path = empty(tmp_path / "mail.sqlite3")
-    Database.open(path, STEPS[:first]).close()
+    SqliteDatabase.open(path, STEPS[:first]).close()
     children = [start(migrate, path, *STEPS) for _ in range(4)]
     release(children)
     assert [answered(child) for child in children] == [[LATEST]] * len(children)
@@ -80,10 +80,10 @@ def test_several_processes_at_once(tmp_path: Path, first: int) -> None:
 def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path, first: int, step: str) -> None:
     """Also those steps before it that went well are taken back."""
     path = empty(tmp_path / "mail.sqlite3")
-    Database.open(path, STEPS[:first]).close()
+    SqliteDatabase.open(path, STEPS[:first]).close()
     before = hashlib.sha256(path.read_bytes()).digest()
     with pytest.raises((UnavailableError, apsw.ConstraintError)):
-        Database.open(path, (*STEPS[:2], step))
+        SqliteDatabase.open(path, (*STEPS[:2], step))
     assert hashlib.sha256(path.read_bytes()).digest() == before
     assert notes(path, LATEST) == AFTER[LATEST]
 
@@ -94,7 +94,7 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path, first: int,
 def test_a_step_that_asks_something_is_done_to_its_end(tmp_path: Path, asking: str) -> None:
     path = empty(tmp_path / "mail.sqlite3")
     step = "; ".join([STEPS[0], asking, "INSERT INTO notes VALUES (2, 'after the answer')"])
-    Database.open(path, (step,)).close()
+    SqliteDatabase.open(path, (step,)).close()
     assert notes(path, 1) == [(1, "a"), (2, "after the answer")]
 
 
@@ -105,7 +105,7 @@ def test_an_older_program_that_is_running_does_not_write_into_a_newer_format(
     path = make_store(tmp_path / "mail.sqlite3", 2)
     with SqliteMailbox.open(path) as mailbox:
         assert mailbox.position() == 2
-        Database.open(path, (*migrations(), STEPS[0])).close()
+        SqliteDatabase.open(path, (*migrations(), STEPS[0])).close()
         with pytest.raises(UnavailableError) as caught:
             mailbox.send(letter("Still here"))
         assert caught.value.diagnostic.id == "STORE_TOO_NEW"

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import pytest
 
-from brenner.mail.sqlite.mailbox import Database, SqliteMailbox, migrations
+from brenner.mail.sqlite.mailbox import SqliteDatabase, SqliteMailbox, migrations
 from mail.invariants import assert_usable
 from mail.permission_work import NOBODY, make_project, read_and_send
 from mail.processes import answers
@@ -131,8 +131,8 @@ def test_who_can_only_read_and_waits_sees_new_mail(project: Path) -> None:
     """One who sees a single moment looks again, as often as it takes."""
     path = store(project)
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    moment = Database.connect(path, f"{path.as_uri()}?immutable=1", flags, migrations())
-    moment.is_still = True
+    moment = SqliteDatabase.connect(path, f"{path.as_uri()}?immutable=1", flags, migrations())
+    moment.is_immutable = True
     with SqliteMailbox(moment) as reader, SqliteMailbox.open(path) as writer:
         assert reader.wait(1, 0) == 1
         assert_usable(writer)

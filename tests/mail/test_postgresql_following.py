@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from brenner.diagnostics.model import UnavailableError
-from brenner.mail.model import Record
+from brenner.mail.model import MessageRecord
 from brenner.mail.postgres import connection as listening
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
@@ -60,7 +60,7 @@ def test_news_wakes_other_processes(address: PostgresAddress, mailbox: PostgresM
 
 def test_only_news_wakes(mailbox: PostgresMailbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Marks, names and mail of other schemas are none; what was rolled back neither."""
-    monkeypatch.setattr(listening, "HEAR_SECONDS", LONG)
+    monkeypatch.setattr(listening, "NOTIFY_SECONDS", LONG)
     stored = mailbox.send(letter()).stored
     with mailbox._listeners.listening() as hear:  # noqa: SLF001
         mailbox.mark(BEA, [stored.id], is_read=True)
@@ -76,10 +76,10 @@ def test_only_news_wakes(mailbox: PostgresMailbox, monkeypatch: pytest.MonkeyPat
         assert not waiting.is_alive()
 
 
-def broken(mailbox: PostgresMailbox) -> Iterator[Record]:
+def broken(mailbox: PostgresMailbox) -> Iterator[MessageRecord]:
     """An archive with one new message and no end."""
     stored = mailbox.message(1)
-    yield Record(stored._replace(id=7, origin_id=7))
+    yield MessageRecord(stored._replace(id=7, origin_id=7))
     message = "the archive breaks off"
     raise ValueError(message)
 

@@ -11,7 +11,7 @@ import pytest
 from brenner.diagnostics.model import UnavailableError
 from brenner.mail.model import Profile
 from brenner.mail.postgres.connection import migrations
-from brenner.mail.postgres.mailbox import Database, PostgresMailbox
+from brenner.mail.postgres.mailbox import PostgresDatabase, PostgresMailbox
 from brenner.store_url import PostgresAddress, parse_store
 from mail.backends import postgresql_address
 from mail.postgresql_work import create_again_and_again, migrate
@@ -101,11 +101,11 @@ def test_an_older_format_is_brought_up_to_date(address: PostgresAddress) -> None
     with PostgresMailbox.create(address) as mailbox:
         introduce(mailbox)
         sent = mailbox.send(letter()).stored
-    newer = Database.open(address, (*migrations(), STEP))
+    newer = PostgresDatabase.open(address, (*migrations(), STEP))
     with PostgresMailbox(newer) as mailbox:
         assert newer.version == len(migrations()) + 1
         assert mailbox.arrivals(0) == (sent,)
-        with newer.reading():
+        with newer.read_transaction():
             hues = newer.execute("SELECT DISTINCT hue FROM agents").fetchall()
         assert hues == [(7,)]
     assert code(lambda: PostgresMailbox.open(address)) == "STORE_TOO_NEW"
@@ -115,10 +115,10 @@ def test_a_step_that_fails_leaves_nothing_behind(address: PostgresAddress) -> No
     """Neither what it did nor what the steps before it did."""
     PostgresMailbox.create(address).close()
     steps = (*migrations(), STEP, f"{STEP.replace('hue', 'tint')}; SELECT 1 / 0")
-    assert code(lambda: Database.open(address, steps)) == "SERVER_FAILED"
-    database = Database.open(address)
+    assert code(lambda: PostgresDatabase.open(address, steps)) == "SERVER_FAILED"
+    database = PostgresDatabase.open(address)
     assert database.version == len(migrations())
-    with pytest.raises(UnavailableError), database.reading():
+    with pytest.raises(UnavailableError), database.read_transaction():
         database.execute("SELECT hue FROM agents")
     database.close()
 
@@ -183,7 +183,7 @@ def test_projects_in_one_database_are_apart() -> None:
         assert isinstance(address, PostgresAddress)
         with PostgresMailbox.create(address) as mailbox:
             mailbox.register(Profile(name))
-            with mailbox.database.reading():
+            with mailbox.database.read_transaction():
                 asked = mailbox.database.execute("SELECT current_setting('application_name')")
                 assert asked.fetchall() == [(f"lab {mark}",)]
             assert [agent.name for agent in mailbox.agents()] == [name]

@@ -7,7 +7,7 @@ import pytest
 
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.search import Query, words_of
+from brenner.mail.search import Query, tokenize
 from mail.backends import POSTGRESQL, Clock, Place
 from mail.sample_mail import ANN, BEA, ELSEWHERE, THREAD, introduce, letter
 
@@ -46,7 +46,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Mailbox, M
 
 def phrases(*texts: str) -> tuple[tuple[str, ...], ...]:
     """Texts as a query has them."""
-    return tuple(tuple(words_of(text)) for text in texts)
+    return tuple(tuple(tokenize(text)) for text in texts)
 
 
 QUERIES = {

@@ -31,7 +31,7 @@ def scene() -> Iterator[Scene]:
 
 def marks(mailbox: PostgresMailbox) -> list[int]:
     """The turns that are remembered."""
-    with mailbox.database.reading():
+    with mailbox.database.read_transaction():
         rows = mailbox.database.execute("SELECT number FROM turns ORDER BY number").fetchall()
     return [int(str(number)) for (number,) in rows]
 
@@ -39,7 +39,7 @@ def marks(mailbox: PostgresMailbox) -> list[int]:
 def test_only_the_latest_are_remembered(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     before = marks(scene.mailbox)
     assert before == list(range(1, len(before) + 1))
-    monkeypatch.setattr(database, "_KEPT_TURNS", 3)
+    monkeypatch.setattr(database, "_KEPT_COMMIT_MARKS", 3)
     for number in range(5):
         scene.mailbox.send(letter(str(number)))
     last = len(before) + 5
@@ -48,15 +48,15 @@ def test_only_the_latest_are_remembered(scene: Scene, monkeypatch: pytest.Monkey
 
 def test_what_is_refused_or_only_tried_leaves_none(scene: Scene) -> None:
     before = marks(scene.mailbox)
-    scene.mailbox.database.probe()
-    with pytest.raises(ZeroDivisionError), scene.mailbox.database.writing():
+    scene.mailbox.database.probe_write()
+    with pytest.raises(ZeroDivisionError), scene.mailbox.database.write_transaction():
         _ = 1 / 0
     assert marks(scene.mailbox) == before
 
 
 def test_a_mark_that_is_forgotten(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """So many have written since that nobody can tell any more: then that is what is said."""
-    monkeypatch.setattr(database, "_KEPT_TURNS", 2)
+    monkeypatch.setattr(database, "_KEPT_COMMIT_MARKS", 2)
 
     def others_send() -> None:
         with scene.directly() as other:
@@ -82,7 +82,7 @@ def test_closing_lets_go_of_everything(tmp_path: Path) -> None:
         mailbox.wait(1, 0.01)
         records = mailbox.records()
         next(records)
-        with mailbox.database.reading():
+        with mailbox.database.read_transaction():
             mailbox.close()
         assert list(records) == []
     for _ in until(lambda: not server.sql(mine), LONG):

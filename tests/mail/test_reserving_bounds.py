@@ -9,7 +9,7 @@ from brenner.diagnostics.model import RequestError
 from brenner.limits import MOST_RESERVATIONS_OF_ALL
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Reservation, ReservationRequest
-from brenner.mail.reservations import Pattern, conflicts
+from brenner.mail.reservations import Pattern, find_conflicts
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 
 NOW = datetime(2025, 12, 30, tzinfo=UTC)
@@ -39,7 +39,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     overlaps = Pattern.overlaps
 
     def counted(ours: Pattern, theirs: Pattern) -> bool:
-        made.append(ours.steps(theirs))
+        made.append(ours.compare_cost(theirs))
         return overlaps(ours, theirs)
 
     monkeypatch.setattr(Pattern, "overlaps", counted)
@@ -49,7 +49,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_work_has_an_end(steps: list[int]) -> None:
     """Beyond it the rest is told as a conflict: nobody hears too little."""
     others = held("RedStone", dear("x", 900))
-    found = conflicts(held("BlueLake", dear("y", 50)), others)
+    found = find_conflicts(held("BlueLake", dear("y", 50)), others)
     assert MOST_STEPS / 2 < sum(steps) <= MOST_STEPS
     assert len(found) == 50
     assert found[-1][1] == tuple(others)
@@ -59,12 +59,12 @@ def test_elsewhere_is_elsewhere(steps: list[int]) -> None:
     """What begins with other folders is not compared, nor told, however much is compared."""
     mine = held("BlueLake", [f"docs/{each}" for each in dear("y", 49)] + ["src/a.py"])
     others = held("RedStone", [f"docs/{each}" for each in dear("x", 900)] + ["src/*.py"])
-    found = dict(conflicts(mine, others))
+    found = dict(find_conflicts(mine, others))
     assert [each.pattern for each in found["src/a.py"]] == ["src/*.py"]
     assert sum(steps) <= MOST_STEPS
     files = held("RedStone", [f"src/{number}/x.py" for number in range(900)])
     steps.clear()
-    assert conflicts(held("BlueLake", [f"docs/{n}/**/*.md" for n in range(50)]), files) == ()
+    assert find_conflicts(held("BlueLake", [f"docs/{n}/**/*.md" for n in range(50)]), files) == ()
     assert not steps
 
 

@@ -23,11 +23,11 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import (
     Envelope,
     InboxFilter,
+    MessageRecord,
     Profile,
-    Record,
     ReservationRequest,
-    Since,
     StoredMessage,
+    UnchangedSince,
 )
 from brenner.protocol.messages import Message
 from mail import small_world as world
@@ -60,7 +60,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.clock = Clock()
         self.model: Mailbox = MemoryMailbox(clock=self.clock)
         self.views = [self.home.create(Path(self.folder.name), self.clock), self.open()]
-        self.elsewhere: Mailbox = MemoryMailbox(clock=self.clock)
+        self.names_in_other_projects: Mailbox = MemoryMailbox(clock=self.clock)
         self.is_changed = True
         self.seen: dict[int, StoredMessage] = {}
         self.last: tuple[Message, int | None, str | None, Envelope] | None = None
@@ -185,7 +185,7 @@ class StoreMachine(RuleBasedStateMachine):
         self, message: Message, back: int, operators: frozenset[str], contributions: bool
     ) -> None:
         """Unless a version or a decision is among the last few messages."""
-        since = Since(self.model.position() - back, operators, contributions)
+        since = UnchangedSince(self.model.position() - back, operators, contributions)
         self.do(lambda mailbox: mailbox.send(message, position=since))
 
     @rule(message=world.acks())
@@ -248,9 +248,9 @@ class StoreMachine(RuleBasedStateMachine):
         self.do(lambda mailbox: mailbox.claim(name, digest, replace=replace))
 
     @rule(name=world.names, wish=world.wishes)
-    def reserve(self, name: str, wish: ReservationRequest) -> None:
+    def reserve(self, name: str, request: ReservationRequest) -> None:
         """Who has what of it is told alike."""
-        self.do(lambda mailbox: mailbox.reserve(name, wish))
+        self.do(lambda mailbox: mailbox.reserve(name, request))
 
     @rule(
         name=world.names,
@@ -266,32 +266,37 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(message=st.one_of(world.sound_messages, world.acks()), around=world.around)
     def mail_elsewhere(self, message: Message, around: world.Around) -> None:
         """The other store goes on by itself, and gives the same ids to other messages."""
-        self.elsewhere.send(message, envelope=world.envelope_of(message, around))
+        self.names_in_other_projects.send(message, envelope=world.envelope_of(message, around))
 
     @rule(messages=world.some_mail)
     def another_store(self, messages: list[Message]) -> None:
         """From now on mail comes from a third one, which knows only its own; some is sent twice."""
-        self.elsewhere = MemoryMailbox(clock=self.clock)
-        introduce(self.elsewhere, (ANN, BEA, CAT))
+        self.names_in_other_projects = MemoryMailbox(clock=self.clock)
+        introduce(self.names_in_other_projects, (ANN, BEA, CAT))
         for message in [*messages, messages[0]]:
-            self.elsewhere.send(message)
+            self.names_in_other_projects.send(message)
 
     @rule()
     def settle_elsewhere(self) -> None:
         """There, too, somebody acknowledges what she owes."""
-        for debt in self.elsewhere.debts()[:1]:
+        for debt in self.names_in_other_projects.debts()[:1]:
             thread_id, number = debt.first.message.thread_id, debt.first.id
-            self.elsewhere.send(ack(str(number), sender=debt.debtor, thread=thread_id))
+            self.names_in_other_projects.send(
+                ack(str(number), sender=debt.debtor, thread=thread_id)
+            )
 
     @rule()
     def export(self) -> None:
         """Mail goes out, and may come back later, together with what was written there."""
-        self.elsewhere.restore(self.model.agents(), list(self.model.records()))
+        self.names_in_other_projects.restore(self.model.agents(), list(self.model.records()))
 
     @rule(data=st.data())
     def restore(self, data: st.DataObject) -> None:
         """All that the other store has, or a part of it, in its order."""
-        agents, records = self.elsewhere.agents(), list(self.elsewhere.records())
+        agents, records = (
+            self.names_in_other_projects.agents(),
+            list(self.names_in_other_projects.records()),
+        )
         left_out = data.draw(st.sets(st.integers(0, 9), max_size=2))
         some = [one for place, one in enumerate(records) if place not in left_out]
         self.do(lambda mailbox: mailbox.restore(iter(agents), iter(some)))
@@ -299,9 +304,12 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(after=st.integers(0, 5))
     def broken_archive(self, after: int) -> None:
         """Nothing is left behind of one that cannot be read to its end."""
-        agents, records = self.elsewhere.agents(), list(self.elsewhere.records())
+        agents, records = (
+            self.names_in_other_projects.agents(),
+            list(self.names_in_other_projects.records()),
+        )
 
-        def broken() -> Iterator[Record]:
+        def broken() -> Iterator[MessageRecord]:
             yield from records[:after]
             raise EOFError
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from brenner.mail.memory import MemoryMailbox
 from brenner.server.settings import ServeSettings
-from brenner.services.identity import claim
+from brenner.services.identity import claim_name
 from serving.running import Inside, inside
 
 VICTIM, ATTACKER, OPERATOR = "BlueLake", "GreenDog", "Operator"
@@ -112,7 +112,7 @@ def scene(settings: ServeSettings | None = None) -> Iterator[Scene]:
             reply = server.ask("POST", "/mcp", document, {SESSION: sessions[name]})
             content = reply.document["result"]["structuredContent"]
             secrets[name] = content["registration_token"]
-        operators = claim(server.workspace.mailbox, OPERATOR)
+        operators = claim_name(server.workspace.mailbox, OPERATOR)
         assert operators
         yield Scene(server, sessions, secrets | {OPERATOR: operators})
 

@@ -6,17 +6,17 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from brenner.config import Project
-from brenner.mail.mailbox import NOTHING_LACKS, Capability, Lacks
+from brenner.mail.mailbox import NOTHING_MISSING, Capability, MissingCapabilities
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mcp.server import OFFERS, call_tool, read_resource
-from brenner.mcp.tool import Answer, Bindings, Call, Caller, Fetched
-from brenner.services.identity import digest_of
+from brenner.mcp.tool import Bindings, Call, Caller, FetchedVersions, ToolResult
+from brenner.services.identity import secret_digest
 from brenner.services.workspace import Workspace
 
 FOLDER = Path("/group/cell-fate")
 OPERATOR = "Operator"
-NO_SECRETS: Lacks = MappingProxyType({Capability.SECRETS: "it has no place for them"})
+NO_SECRETS: MissingCapabilities = MappingProxyType({Capability.SECRETS: "it has no place for them"})
 
 
 class Place(NamedTuple):
@@ -24,7 +24,7 @@ class Place(NamedTuple):
 
     workspace: Workspace
     bindings: Bindings
-    fetched: Fetched
+    fetched: FetchedVersions
 
     @property
     def mailbox(self) -> MemoryMailbox:
@@ -42,7 +42,7 @@ class Place(NamedTuple):
         """A call as a tool gets it."""
         return Call(self.workspace, caller or self.caller(), arguments)
 
-    def ask(self, tool: str, caller: Caller | None = None, /, **arguments: object) -> Answer:
+    def ask(self, tool: str, caller: Caller | None = None, /, **arguments: object) -> ToolResult:
         """What a tool answers to whoever calls over the wire."""
         return call_tool(
             {each.name: each for each in OFFERS.tools}, tool, self.call(caller, **arguments)
@@ -56,25 +56,25 @@ class Place(NamedTuple):
         """Somebody is registered, and has a secret or has not claimed the name."""
         self.mailbox.register(Profile(name, "claude-code", "opus"))
         if secret is not None:
-            assert self.mailbox.claim(name, digest_of(secret))
+            assert self.mailbox.claim(name, secret_digest(secret))
 
 
-def place(lacks: Lacks = NOTHING_LACKS) -> Place:
+def place(lacks: MissingCapabilities = NOTHING_MISSING) -> Place:
     """A new one, in which nobody is known but the operator, who has no secret yet."""
     mailbox = MemoryMailbox(lacks=lacks)
     mailbox.register(Profile(OPERATOR, task="operator"))
     workspace = Workspace(mailbox, Project(FOLDER, operator=OPERATOR), OPERATOR)
-    return Place(workspace, Bindings(), Fetched())
+    return Place(workspace, Bindings(), FetchedVersions())
 
 
-def value_of(answer: Answer) -> Mapping[str, object]:
+def value_of(answer: ToolResult) -> Mapping[str, object]:
     """What a tool gave back that did what it was asked for."""
     assert not answer.is_error, answer.text
     assert isinstance(answer.value, Mapping)
     return answer.value
 
 
-def refusal_of(answer: Answer) -> str:
+def refusal_of(answer: ToolResult) -> str:
     """The code with which a tool refused."""
     assert answer.is_error
     assert isinstance(answer.value, Mapping)

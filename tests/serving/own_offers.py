@@ -16,72 +16,81 @@ from brenner.diagnostics.codes.stores import STORE_BUSY
 from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.server import Offers
-from brenner.mcp.tool import Answer, Argument, Bindings, Call, Fetched, Kind, Resource, Tool
+from brenner.mcp.tool import (
+    Argument,
+    ArgumentKind,
+    Bindings,
+    Call,
+    FetchedVersions,
+    Resource,
+    Tool,
+    ToolResult,
+)
 from brenner.services.workspace import Workspace
 from brenner.text import did_you_mean
 
 HIDDEN = "brs_a-secret-that-no-log-may-show"
 
 
-def brain_parts(folder: Path) -> tuple[Workspace, Bindings, Fetched]:
+def brain_parts(folder: Path) -> tuple[Workspace, Bindings, FetchedVersions]:
     """A desk in that folder, whose mail is in memory, and what a server remembers."""
     project = Project(folder)
-    return Workspace(MemoryMailbox(), project, project.operator), Bindings(), Fetched()
+    return Workspace(MemoryMailbox(), project, project.operator), Bindings(), FetchedVersions()
 
 
-def echo(call: Call) -> Answer:
+def echo(call: Call) -> ToolResult:
     """What was said, and who said it."""
     caller = call.caller
-    return Answer({**call.arguments, "connection": caller.connection, "secret": caller.secret})
+    return ToolResult({**call.arguments, "connection": caller.connection, "secret": caller.secret})
 
 
-def listed(call: Call) -> Answer:
+def listed(call: Call) -> ToolResult:
     """A list of so many."""
-    return Answer(list(range(call.number("many") or 0)))
+    return ToolResult(list(range(call.number("many") or 0)))
 
 
-def broken(_call: Call) -> Answer:
+def broken(_call: Call) -> ToolResult:
     """A fault of the program."""
     raise KeyError(HIDDEN)
 
 
-def unwritable(_call: Call) -> Answer:
+def unwritable(_call: Call) -> ToolResult:
     """A value that is no JSON."""
-    return Answer({"when": object()})
+    return ToolResult({"when": object()})
 
 
-def halved(_call: Call) -> Answer:
+def halved(_call: Call) -> ToolResult:
     """A text that cannot be sent."""
-    return Answer({"text": "\ud83d"})
+    return ToolResult({"text": "\ud83d"})
 
 
-def refused(_call: Call) -> Answer:
+def refused(_call: Call) -> ToolResult:
     """The request contradicts what is stored."""
     raise RequestError(NO_SUCH_AGENT.at(name="BlueLake", suggestion=did_you_mean("BlueLakes")))
 
 
-def unavailable(_call: Call) -> Answer:
+def unavailable(_call: Call) -> ToolResult:
     """The world is broken."""
     raise UnavailableError(STORE_BUSY.at(path="mail.db", seconds=5))
 
 
-def slow(call: Call) -> Answer:
+def slow(call: Call) -> ToolResult:
     """Begun at once, ended when it may."""
     folder = call.workspace.project.folder
     (folder / "begun").touch()
     while not (folder / "go").exists():
         time.sleep(0.01)
     (folder / "done").touch()
-    return Answer({"done": True})
+    return ToolResult({"done": True})
 
 
-def chatty(call: Call) -> Answer:
+def chatty(call: Call) -> ToolResult:
     """Prints, and starts a program that reads its input."""
     import subprocess
 
     print("this must not be on the wire")  # noqa: T201  (that is the point)
     done = subprocess.run(["cat"], check=True, capture_output=True)
-    return Answer({"read": done.stdout.decode(), "args": dict(call.arguments)})
+    return ToolResult({"read": done.stdout.decode(), "args": dict(call.arguments)})
 
 
 def read_echo(call: Call) -> object:
@@ -100,13 +109,13 @@ OWN = Offers(
             "Say it again.",
             (
                 Argument("text", required=True),
-                Argument("times", Kind.NUMBER, default=1),
-                Argument("to", Kind.TEXTS),
+                Argument("times", ArgumentKind.NUMBER, default=1),
+                Argument("to", ArgumentKind.TEXTS),
             ),
             echo,
             is_read_only=True,
         ),
-        Tool("list", "A list.", (Argument("many", Kind.NUMBER, default=0),), listed),
+        Tool("list", "A list.", (Argument("many", ArgumentKind.NUMBER, default=0),), listed),
         Tool("broken", "A fault.", (Argument("token"),), broken),
         Tool("unwritable", "No JSON.", (), unwritable),
         Tool("halved", "No text.", (), halved),

@@ -17,9 +17,9 @@ from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
 from brenner.mcp.server import ServerState, build
-from brenner.mcp.tool import Bindings, Fetched
-from brenner.server.app import Running, application, site_of
-from brenner.server.settings import ServeSettings, find, listen
+from brenner.mcp.tool import Bindings, FetchedVersions
+from brenner.server.app import UvicornServer, application, site_of
+from brenner.server.settings import ServeSettings, find_address, listen
 from brenner.services.workspace import Workspace
 from servers.process import Command, Server
 
@@ -175,7 +175,7 @@ class Inside(At):
     """The server in a thread of this process."""
 
     def __init__(
-        self, running: Running, port: int, workspace: Workspace, token: str | None
+        self, running: UvicornServer, port: int, workspace: Workspace, token: str | None
     ) -> None:
         self.running = running
         self.port = port
@@ -196,12 +196,12 @@ def inside(
     if knows_operator and all(agent.name != project.operator for agent in mailbox.agents()):
         mailbox.register(Profile(project.operator, task="operator"))
     workspace = Workspace(mailbox, project, project.operator)
-    listening, place = listen(find(settings.host, settings.port))
+    listening, place = listen(find_address(settings.host, settings.port))
     settings = settings._replace(port=place.address[1])
-    brain = ServerState(workspace, Bindings(), Fetched(), is_strict=settings.is_strict)
+    brain = ServerState(workspace, Bindings(), FetchedVersions(), is_strict=settings.is_strict)
     is_ready = threading.Event()
     app = application(build(brain), settings, site_of(workspace, settings), brain.bindings)
-    running = Running(app, settings, is_ready.set)
+    running = UvicornServer(app, settings, is_ready.set)
     thread = threading.Thread(target=running.run, args=([listening],), daemon=True)
     thread.start()
     try:

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from brenner.mcp.framing import unframed
-from brenner.mcp.tool import Answer, Caller
+from brenner.mcp.framing import split_frames
+from brenner.mcp.tool import Caller, ToolResult
 from brenner.protocol.delta.parse import read_deltas
 from serving.calls import Place, place
 from session.round_play import NAMES, THREAD, started
@@ -47,7 +47,7 @@ def in_session() -> Place:
     return here
 
 
-def post(here: Place, agent: str, *deltas: object, **more: object) -> Answer:
+def post(here: Place, agent: str, *deltas: object, **more: object) -> ToolResult:
     """Post deltas as somebody who shows no secret."""
     caller = more.pop("caller", None)
     assert caller is None or isinstance(caller, Caller)
@@ -62,27 +62,27 @@ def stored(here: Place, message_id: int) -> list[object]:
     return [block.value for block in read_deltas(body) if block.delta]
 
 
-def value(answer: Answer) -> dict[str, Any]:
+def value(answer: ToolResult) -> dict[str, Any]:
     """The structured content, which must be JSON."""
     assert isinstance(answer.value, dict)
     document: dict[str, Any] = json.loads(json.dumps(answer.value))
     return document
 
 
-def fine(answer: Answer) -> dict[str, Any]:
+def fine(answer: ToolResult) -> dict[str, Any]:
     """The same of an answer that is no error."""
     assert not answer.is_error, answer.text
     return value(answer)
 
 
-def codes(answer: Answer) -> list[str]:
+def codes(answer: ToolResult) -> list[str]:
     """The ids of the violations."""
     return [each["id"] for each in value(answer)["violations"]]
 
 
-def inside(answer: Answer, key: str) -> str:
+def inside(answer: ToolResult, key: str) -> str:
     """The text of others that stands under a key."""
     document = value(answer)
-    outside, (text,) = unframed(document[key], document["frame"]["token"])
+    outside, (text,) = split_frames(document[key], document["frame"]["token"])
     assert not outside
     return text

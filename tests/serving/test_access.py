@@ -10,8 +10,8 @@ import pytest
 
 from brenner.limits import MOST_BODY_BYTES
 from brenner.mail.memory import MemoryMailbox
-from brenner.server.http import Hosts, is_any, is_loopback
-from brenner.server.middleware import Rates
+from brenner.server.hosts import AllowedHosts, is_loopback, is_wildcard
+from brenner.server.middleware import RateLimiter
 from brenner.server.settings import ServeSettings
 from serving.running import Inside, Reply, inside
 
@@ -89,10 +89,10 @@ def test_foreign_origins(server: Inside, origin: str) -> None:
 
 def test_further_names() -> None:
     """What the operator allows is let in; an address is its own name."""
-    hosts = Hosts("192.0.2.7", ["Lab.example", "other.example:8765", "[2001:db8::1]"])
+    hosts = AllowedHosts("192.0.2.7", ["Lab.example", "other.example:8765", "[2001:db8::1]"])
     assert all(map(hosts.has, ("lab.example:1", "other.example", "[2001:db8::1]:2", "192.0.2.7")))
     assert not any(map(hosts.has, ("lab.example.evil", "192.0.2.8", "", ":8765", "[]")))
-    everywhere = Hosts("0.0.0.0")  # noqa: S104  (nobody listens)
+    everywhere = AllowedHosts("0.0.0.0")  # noqa: S104  (nobody listens)
     assert everywhere.has("192.0.2.7:8765", "192.0.2.7")
     assert not everywhere.has("evil.example:8765", "192.0.2.7")
 
@@ -101,8 +101,8 @@ def test_what_is_loopback() -> None:
     """Only numbers are sure."""
     assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "[::1]")))
     assert not any(map(is_loopback, ("localhost", "0.0.0.0", "::", "192.0.2.7", "")))  # noqa: S104
-    assert is_any("::")
-    assert not is_any("lab.example")
+    assert is_wildcard("::")
+    assert not is_wildcard("lab.example")
 
 
 def test_token(closed: Inside) -> None:
@@ -165,7 +165,7 @@ def in_chunks(server: Inside, pieces: list[bytes]) -> int:
 def test_rates() -> None:
     """So many a second, twice as many at once, each client for itself."""
     now = 0.0
-    rates = Rates(10, lambda: now)
+    rates = RateLimiter(10, lambda: now)
     assert [rates.wait("a") for _ in range(20)] == [0.0] * 20
     assert rates.wait("a") == pytest.approx(0.1)
     assert rates.wait("b") == 0

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from brenner.cli.serve import DEFAULT
+from brenner.cli.serve import DEFAULT_URL
 from brenner.server.settings import HOST, PORT
 from brenner.services.identity import CLIENTS
 from mail_shell import Done, Shell
@@ -61,11 +61,11 @@ def server(shell: Shell, client: str, *arguments: str) -> dict[str, Any]:
 HTTP: dict[str, dict[str, Any]] = {
     "claude-code": {
         "type": "http",
-        "url": DEFAULT,
+        "url": DEFAULT_URL,
         "headers": {"Brenner-Secret": "${BRENNER_SECRET:-}"},
     },
-    "codex": {"url": DEFAULT, "env_http_headers": {"Brenner-Secret": "BRENNER_SECRET"}},
-    "gemini": {"httpUrl": DEFAULT, "headers": {"Brenner-Secret": "$BRENNER_SECRET"}},
+    "codex": {"url": DEFAULT_URL, "env_http_headers": {"Brenner-Secret": "BRENNER_SECRET"}},
+    "gemini": {"httpUrl": DEFAULT_URL, "headers": {"Brenner-Secret": "$BRENNER_SECRET"}},
 }
 BEARER: dict[str, tuple[str, dict[str, str] | str]] = {
     "claude-code": ("headers", {"Authorization": "Bearer ${BRENNER_TOKEN}"}),
@@ -76,7 +76,7 @@ BEARER: dict[str, tuple[str, dict[str, str] | str]] = {
 
 def test_the_usual_address() -> None:
     """It is the one at which the server listens."""
-    assert f"http://{HOST}:{PORT}/mcp/" == DEFAULT
+    assert f"http://{HOST}:{PORT}/mcp/" == DEFAULT_URL
     assert set(HTTP) == set(CLIENTS)
 
 
@@ -176,7 +176,7 @@ def test_the_command_of_the_client(shell: Shell, client: str, way: list[str]) ->
         assert words[-3:] == ["mcp", "--project", str(shell.folder)]
         assert "--" in words
     else:
-        assert DEFAULT in words
+        assert DEFAULT_URL in words
 
 
 def test_documents(shell: Shell) -> None:
@@ -215,7 +215,7 @@ def test_where_the_server_is(shell: Shell) -> None:
     [
         [],
         ["--client", "claude"],
-        ["--client", "codex", "--stdio", "--url", DEFAULT],
+        ["--client", "codex", "--stdio", "--url", DEFAULT_URL],
         ["--client", "codex", "--stdio", "--token"],
         ["--client", "codex", "--url", ""],
         ["--client", "codex", "--url", "127.0.0.1:8765"],
@@ -259,7 +259,7 @@ def test_the_operator_is_no_agent(shell: Shell, name: str) -> None:
 def test_without_a_secret(shell: Shell) -> None:
     """On loopback mail is unverified then; elsewhere a server refuses it."""
     for url, word in {
-        DEFAULT: "or its mail is unverified",
+        DEFAULT_URL: "or its mail is unverified",
         "http://[::1]:9/mcp/": "or its mail is unverified",
         "https://lab.example.org/mcp/": "or its mail is refused: identity is strict",
         "http://192.0.2.7:8765/mcp/": "or its mail is refused: identity is strict",

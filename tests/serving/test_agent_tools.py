@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.mcp.tool import Answer
-from brenner.services.identity import has_secret, renew
+from brenner.mcp.tool import ToolResult
+from brenner.services.identity import has_secret, renew_secret
 from serving.breaking import lost_after
 from serving.calls import NO_SECRETS, OPERATOR, Place, place, refusal_of, value_of
 
@@ -24,7 +24,7 @@ AGENT_KEYS = (
 )
 
 
-def secret_of(answer: Answer) -> str:
+def secret_of(answer: ToolResult) -> str:
     """The secret that came with a name."""
     value = value_of(answer)
     secret = value.get(GIVEN)
@@ -170,7 +170,7 @@ def test_operator_whom_the_store_does_not_know_yet() -> None:
 def test_operator_with_her_secret() -> None:
     """She may say what program she uses; her secret is not told again."""
     scene = place()
-    secret = renew(scene.mailbox, OPERATOR)
+    secret = renew_secret(scene.mailbox, OPERATOR)
     answer = scene.ask("register_agent", name=OPERATOR, registration_token=secret, **SELF)
     value = value_of(answer)
     assert (value["verified"], value["program"]) == (True, "claude-code")

@@ -9,29 +9,29 @@ from hypothesis import strategies as st
 
 from brenner.diagnostics.codes import serving as codes
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES
-from brenner.mcp.arguments import Reading, read_arguments, schema
-from brenner.mcp.tool import Argument, Kind
+from brenner.mcp.arguments import ParsedArguments, read_arguments, schema
+from brenner.mcp.tool import Argument, ArgumentKind
 
 SEND = (
     Argument("sender_name", required=True),
-    Argument("to", Kind.TEXTS, required=True),
+    Argument("to", ArgumentKind.TEXTS, required=True),
     Argument("body_md", required=True, about="Markdown"),
     Argument("importance", default="normal", choices=("low", "normal", "high", "urgent")),
-    Argument("ack_required", Kind.FLAG, default=False),
-    Argument("limit", Kind.NUMBER),
-    Argument("since", Kind.VERSION),
-    Argument("ids", Kind.NUMBERS),
-    Argument("deltas", Kind.DELTAS),
+    Argument("ack_required", ArgumentKind.FLAG, default=False),
+    Argument("limit", ArgumentKind.NUMBER),
+    Argument("since", ArgumentKind.VERSION),
+    Argument("ids", ArgumentKind.NUMBERS),
+    Argument("deltas", ArgumentKind.DELTAS),
 )
 LEAST: dict[str, Any] = {"sender_name": "BlueLake", "to": ["RedStone"], "body_md": "Hello"}
 
 
-def read(**more: Any) -> Reading:
+def read(**more: Any) -> ParsedArguments:
     """What is read from the least that is needed, and more."""
     return read_arguments("send_message", SEND, LEAST | more)
 
 
-def ids(reading: Reading) -> list[str]:
+def ids(reading: ParsedArguments) -> list[str]:
     """The codes of what is wrong."""
     return [each.id for each in reading.faults]
 

@@ -9,7 +9,7 @@ import pytest
 
 from brenner.mail.memory import MemoryMailbox
 from brenner.server.settings import ServeSettings
-from brenner.services.identity import renew
+from brenner.services.identity import renew_secret
 from serving.attacking import (
     ATTACKER,
     CHECKED,
@@ -214,7 +214,7 @@ def test_replayed_mail(played: Scene) -> None:
         assert written(played.server, captured)[0] == 200
     assert played.sent() == [*before, *[(ATTACKER, "verified")] * 2]
     shown = letter(ATTACKER) | {"sender_token": played.secrets[ATTACKER]}
-    renew(played.server.workspace.mailbox, ATTACKER)
+    renew_secret(played.server.workspace.mailbox, ATTACKER)
     assert played.try_it("send_message", {}, **shown) == "WRONG_SECRET"
     result = json.loads(written(played.server, captured)[1])["result"]
     assert outcome(result) == "WRONG_SECRET"

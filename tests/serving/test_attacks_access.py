@@ -18,9 +18,9 @@ import pytest
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.mcp.framing import unframed
+from brenner.mcp.framing import split_frames
 from brenner.protocol.messages import Message
-from brenner.server.connections import Backlog, bounded
+from brenner.server.connections import WriteBacklog, limited_connections
 from brenner.server.middleware import LIVENESS
 from brenner.server.settings import ENDPOINTS, ServeSettings
 from parts import need
@@ -216,7 +216,9 @@ def test_many_who_never_read(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         body = f"{number} " + "x" * MEGABYTE
         mailbox.send(Message("big", "BlueLake", ("BlueLake",), f"Big {number}", body))
-    monkeypatch.setattr("brenner.server.connections.Backlog", lambda: Backlog(10 * MEGABYTE))
+    monkeypatch.setattr(
+        "brenner.server.connections.WriteBacklog", lambda: WriteBacklog(10 * MEGABYTE)
+    )
     asked = {"agent_name": "BlueLake", "include_bodies": True}
     with inside(mailbox, settings=UNHURRIED) as server, ExitStack() as stack:
         address = (server.host, server.port)
@@ -247,7 +249,7 @@ def test_answers_are_not_delayed(server: Inside) -> None:
 
 def test_each_server_has_its_own_backlog() -> None:
     """What one server's clients do not read is none of another's business."""
-    assert bounded(UNHURRIED).backlog is not bounded(UNHURRIED).backlog
+    assert limited_connections(UNHURRIED).backlog is not limited_connections(UNHURRIED).backlog
 
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\u202e\x9b31m"
@@ -329,7 +331,7 @@ def test_forged_frame() -> None:
     assert new != token
     assert sum("OBEY ME" in text for text in texts) >= 1
     for text in texts:
-        assert "OBEY ME" not in unframed(text, new)[0]
+        assert "OBEY ME" not in split_frames(text, new)[0]
 
 
 def framed(content: object, token: str) -> Iterator[str]:

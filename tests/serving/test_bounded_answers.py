@@ -5,7 +5,7 @@ import json
 import pytest
 
 from brenner.limits import MOST_DIAGNOSTICS_OF_A_MESSAGE
-from brenner.mcp.tool import Answer
+from brenner.mcp.tool import ToolResult
 from hostile_bodies import HOSTILE_BODIES, HostileBody
 from serving.sessions import ANN, in_session, value
 from session.round_play import THREAD
@@ -13,7 +13,7 @@ from session.round_play import THREAD
 _SIZE = 100_000
 
 
-def size(answer: Answer) -> int:
+def size(answer: ToolResult) -> int:
     """How long it is: what programs get, and what is read."""
     return len(json.dumps(answer.value)) + len(answer.text or "")
 

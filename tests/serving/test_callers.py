@@ -11,7 +11,7 @@ from mcp_types import CLIENT_CAPABILITIES_META_KEY, PROTOCOL_VERSION_META_KEY
 from mcp_types.version import LATEST_MODERN_VERSION
 
 from brenner.mcp.server import Offers, ServerState, build
-from brenner.mcp.tool import Answer, Call, Tool
+from brenner.mcp.tool import Call, Tool, ToolResult
 from serving.own_offers import HIDDEN, brain_parts
 
 _SESSION = "Mcp-Session-Id"
@@ -23,10 +23,10 @@ _INITIALISE = {
 }
 
 
-def told(call: Call) -> Answer:
+def told(call: Call) -> ToolResult:
     """Who calls."""
     caller = call.caller
-    return Answer([caller.connection, caller.secret, caller.is_strict, caller.is_checked])
+    return ToolResult([caller.connection, caller.secret, caller.is_strict, caller.is_checked])
 
 
 WHO = Offers((Tool("who", "Who calls.", (), told),), ())

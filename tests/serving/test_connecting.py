@@ -11,10 +11,10 @@ from brenner.config import Project
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.mail.memory import MemoryMailbox
 from brenner.server.app import site_of
-from brenner.server.settings import CLIENTS, ServeSettings, way_of
+from brenner.server.settings import CLIENTS, ServeSettings, address_for_agents
 from brenner.services import identity as agent_config
 from brenner.services.workspace import Workspace
-from brenner.web.rendering import html
+from brenner.web.rendering import render_html
 from brenner.web.request import Page, RequestContext
 from brenner.web.views import project as connect
 from commands import in_code, in_marks, unknown
@@ -54,7 +54,7 @@ SERVED = {
 @pytest.mark.parametrize(("settings", "options"), SERVED.values(), ids=SERVED)
 def test_the_whole_command(settings: ServeSettings, options: str) -> None:
     """With all that the client cannot know; what has to be filled in is said."""
-    way = way_of(settings)
+    way = address_for_agents(settings)
     assert way.command("codex") == f"brenner agent config --client codex {options}".rstrip()
     assert ("--allow-host NAME" in way.remark) == ("ADDRESS" in options)
     assert TOKEN not in str(way)
@@ -66,7 +66,7 @@ def test_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     shell = Shell(tmp_path, monkeypatch)
     for settings, _ in SERVED.values():
-        way = way_of(settings)
+        way = address_for_agents(settings)
         _, *words = shlex.split(way.command("codex"))
         done = shell(*words)
         assert done.code == 0
@@ -82,7 +82,7 @@ def test_on_the_page(settings: ServeSettings, options: str) -> None:
     visit = RequestContext(site, "/connect", datetime.now(UTC))
     page = connect.connect_page(visit)
     assert isinstance(page, Page)
-    written = html(page, visit)
+    written = render_html(page, visit)
     text = unescape(written)
     named = in_code(text)
     assert [found for each in named for found in unknown(each)] == []

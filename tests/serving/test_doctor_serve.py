@@ -15,7 +15,7 @@ from brenner.mail.agent_mail.client import Client
 from brenner.mail.memory import MemoryMailbox
 from brenner.server.settings import ServeSettings
 from brenner.services.doctor.common import Check
-from brenner.services.doctor.server import Endpoint, serve_checks
+from brenner.services.doctor.server import ServerAddress, serve_checks
 from program import brenner
 from servers.agent_mail import running
 from serving.running import inside
@@ -25,7 +25,7 @@ TOKEN = "token-of-the-tests"  # noqa: S105
 
 def looked_at(folder: Path, url: str, *, token: str | None = None, is_asked: bool = False) -> Check:
     """What is said of the server there; the token is never."""
-    library, server = serve_checks(Project(folder), Endpoint(url, token, is_asked))
+    library, server = serve_checks(Project(folder), ServerAddress(url, token, is_asked))
     assert (library.name, library.status, server.name) == ("mcp", "ok", "serve")
     assert TOKEN not in f"{library} {server}"
     assert bool(server.fix) == (server.status != "ok")

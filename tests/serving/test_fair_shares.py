@@ -12,10 +12,10 @@ from mcp_types import JSONRPCError
 
 from brenner.limits import MOST_REQUEST_BYTES
 from brenner.mail.memory import MemoryMailbox
-from brenner.mcp.arguments import too_much_to_parse
+from brenner.mcp.arguments import check_raw_size
 from brenner.mcp.stdio import message_of
-from brenner.server.mcp_endpoint import Sessions
-from brenner.server.middleware import Bodies, Body, Turns
+from brenner.server.mcp_endpoint import SessionTable
+from brenner.server.middleware import BodyReader, RequestBody, RequestRates
 from brenner.server.settings import ServeSettings
 from serving.attacking import SESSION, opened, raw, request
 from serving.running import Inside, inside
@@ -67,17 +67,17 @@ def test_texts_are_passed_over(character: str, *, is_ascii: bool) -> None:
     text = character * (4 * 1024 * 1024 // len(character.encode()))
     body = json.dumps(request("send_message", {"body_md": text}), ensure_ascii=is_ascii).encode()
     assert len(body) < MOST_REQUEST_BYTES
-    assert too_much_to_parse(body) is None
+    assert check_raw_size(body) is None
 
 
 def test_as_much_as_the_arguments_may_have() -> None:
     """What the arguments may be is never refused before they are looked at."""
     values: dict[str, object] = {str(number): [{"x": number}] for number in range(6_600)}
-    assert too_much_to_parse(json.dumps(request("x", values)).encode()) is None
+    assert check_raw_size(json.dumps(request("x", values)).encode()) is None
     deep: object = "x"
     for _ in range(31):
         deep = [deep]
-    assert too_much_to_parse(json.dumps(request("x", {"deep": deep})).encode()) is None
+    assert check_raw_size(json.dumps(request("x", {"deep": deep})).encode()) is None
 
 
 # Rooms for bodies
@@ -112,7 +112,7 @@ def test_whose_body_makes_room() -> None:
     """Of those on their way the one that began first; not one that is whole, nor a small one."""
 
     async def play() -> list[int | None]:
-        bodies = Bodies(UNHURRIED, 500_000)
+        bodies = BodyReader(UNHURRIED, 500_000)
         for size, is_whole in ((60_000, False), (200_000, True), (200_000, False)):
             await start(bodies, size, is_whole=is_whole)
         waiting = list(bodies._here)  # noqa: SLF001
@@ -129,7 +129,7 @@ def test_whose_body_makes_room() -> None:
     assert asyncio.run(play()) == [None, 503, None, 503]
 
 
-async def start(bodies: Bodies, size: int, *, is_whole: bool) -> int | None:
+async def start(bodies: BodyReader, size: int, *, is_whole: bool) -> int | None:
     """A body of which so much has come; the status where it is refused."""
     body = bodies.begin()
     message = {"type": "http.request", "body": b" " * size, "more_body": not is_whole}
@@ -137,7 +137,7 @@ async def start(bodies: Bodies, size: int, *, is_whole: bool) -> int | None:
     return refusal.status if refusal else None
 
 
-async def never_ends(bodies: Bodies, body: Body) -> object:
+async def never_ends(bodies: BodyReader, body: RequestBody) -> object:
     """Read on, where nothing comes."""
     nothing: asyncio.Future[dict[str, object]] = asyncio.get_running_loop().create_future()
     return await bodies.read(body, lambda: nothing, PATIENCE)
@@ -155,7 +155,7 @@ def status(refusal: object) -> int | None:
 def test_a_flood_on_one_connection() -> None:
     """It uses up what all share; another connection still has its own."""
     now = 0.0
-    turns = Turns(100, lambda: now)
+    turns = RequestRates(100, lambda: now)
     assert turns.wait("a", 2) == 0
     while not turns.wait("a", 1):
         pass
@@ -234,7 +234,7 @@ def test_sessions_that_were_left() -> None:
     """They go first, the one that was left longest ago before the others."""
     now = 0.0
     bound = {"a"}
-    sessions = Sessions(3, bound.__contains__, lambda: now)
+    sessions = SessionTable(3, bound.__contains__, lambda: now)
     for name in "abc":
         sessions.opened(name)
         now += 1

@@ -12,7 +12,7 @@ import pytest
 from brenner import mail, mcp, protocol
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.diagnostics.model import Code, Diagnostic
-from brenner.mcp.errors import IN_TOOLS, in_tools, in_words_of_tools, names_command
+from brenner.mcp.errors import IN_TOOLS, fix_for_tools, names_command, with_tool_fix
 from brenner.mcp.server import OFFERS
 from brenner.services import acknowledge, agent_task, contribute, receive, send
 from serving.calls import place
@@ -51,7 +51,7 @@ def test_codes_that_tools_give_have_fixes_for_tools() -> None:
     wrong = {
         code.id
         for code in given
-        if names_command(code.fix) and in_words_of_tools(code, code.fix).startswith("No tool")
+        if names_command(code.fix) and fix_for_tools(code, code.fix).startswith("No tool")
     }
     assert wrong == NOT_OF_TOOLS | SAID_THERE
 
@@ -59,9 +59,9 @@ def test_codes_that_tools_give_have_fixes_for_tools() -> None:
 @pytest.mark.parametrize("code", CATALOGUE.values(), ids=lambda code: code.id)
 def test_no_agent_is_told_to_use_a_command(code: Code) -> None:
     """Whichever code comes: where a fix names a command, it is the operator's to use it."""
-    fix = in_tools(Diagnostic(code, code.message, code.fix)).fix
+    fix = with_tool_fix(Diagnostic(code, code.message, code.fix)).fix
     assert not names_command(fix) or "the operator" in fix.lower()
-    assert in_tools(in_tools(Diagnostic(code, "", code.fix))).fix == fix
+    assert with_tool_fix(with_tool_fix(Diagnostic(code, "", code.fix))).fix == fix
 
 
 def test_fixes_name_what_there_is() -> None:

@@ -6,10 +6,16 @@ from typing import NamedTuple
 import pytest
 
 from brenner.diagnostics.model import RequestError
-from brenner.mail.mailbox import NOTHING_LACKS, Lacks
+from brenner.mail.mailbox import NOTHING_MISSING, MissingCapabilities
 from brenner.mail.model import Trust
-from brenner.mcp.agent_mail_format import acting
-from brenner.services.identity import claim, digest_of, has_secret, new_secret, renew
+from brenner.mcp.identity import authenticate
+from brenner.services.identity import (
+    claim_name,
+    has_secret,
+    new_secret,
+    renew_secret,
+    secret_digest,
+)
 from serving.calls import NO_SECRETS, OPERATOR, Place, place
 
 OWN, OTHERS, NOBODYS = "brs_own", "brs_others", "brs_nobodys"
@@ -58,8 +64,8 @@ nobodys  others   no      WRONG_SECRET  WRONG_SECRET   WRONG_SECRET           WR
 REFUSED = "none own no WRONG_SECRET WRONG_SECRET WRONG_SECRET WRONG_SECRET"
 IGNORED = "none own no unverified SECRET_NEEDED OPERATOR_NEEDS_SECRET OPERATOR_NEEDS_SECRET"
 TABLES = (
-    ("claimed", CLAIMED, NOTHING_LACKS, True),
-    ("unclaimed", UNCLAIMED + REFUSED, NOTHING_LACKS, False),
+    ("claimed", CLAIMED, NOTHING_MISSING, True),
+    ("unclaimed", UNCLAIMED + REFUSED, NOTHING_MISSING, False),
     ("home without secrets", UNCLAIMED + IGNORED, NO_SECRETS, False),
 )
 COLUMNS = (("BlueLake", False), ("BlueLake", True), (OPERATOR, False), (OPERATOR, True))
@@ -68,7 +74,7 @@ COLUMNS = (("BlueLake", False), ("BlueLake", True), (OPERATOR, False), (OPERATOR
 class Cell(NamedTuple):
     """One cell of a table: the project, what is shown there, and what must come of it."""
 
-    lacks: Lacks
+    lacks: MissingCapabilities
     is_claimed: bool
     shown: list[str]
     name: str
@@ -88,7 +94,7 @@ def outcome(scene: Place, name: str, token: str, secret: str | None, *, is_stric
     """What comes of acting: how far one is believed, or the code of the refusal."""
     caller = scene.caller(HERE, secret, is_strict=is_strict)
     try:
-        return str(acting(scene.call(caller), name, token))
+        return str(authenticate(scene.call(caller), name, token))
     except RequestError as refused:
         return refused.diagnostic.id
 
@@ -102,7 +108,7 @@ def test_matrix(cell: Cell) -> None:
     if not cell.lacks:
         scene.knows("RedStone", OTHERS)
     if cell.is_claimed:
-        scene.mailbox.claim(name, digest_of(OWN))
+        scene.mailbox.claim(name, secret_digest(OWN))
     token, header, bound = cell.shown
     if bound == "yes":
         assert outcome(scene, name, OWN, None, is_strict=True) == "verified"
@@ -115,11 +121,11 @@ def test_binding_is_the_connections() -> None:
     scene = place()
     scene.knows("BlueLake", OWN)
     for connection in (HERE, None):
-        assert acting(scene.call(scene.caller(connection)), "BlueLake", OWN) is Trust.VERIFIED
-    assert acting(scene.call(scene.caller(HERE)), "BlueLake") is Trust.VERIFIED
+        assert authenticate(scene.call(scene.caller(connection)), "BlueLake", OWN) is Trust.VERIFIED
+    assert authenticate(scene.call(scene.caller(HERE)), "BlueLake") is Trust.VERIFIED
     for other in ("connection-2", None):
-        assert acting(scene.call(scene.caller(other)), "BlueLake") is Trust.UNVERIFIED
-    assert not scene.bindings.bind(None, "BlueLake", digest_of(OWN))
+        assert authenticate(scene.call(scene.caller(other)), "BlueLake") is Trust.UNVERIFIED
+    assert not scene.bindings.bind(None, "BlueLake", secret_digest(OWN))
     assert scene.bindings.names(None) == frozenset()
 
 
@@ -129,10 +135,10 @@ def test_binding_is_the_names() -> None:
     scene.knows("BlueLake", OWN)
     scene.knows("RedStone", OTHERS)
     call = scene.call(scene.caller(HERE))
-    acting(call, "BlueLake", OWN)
-    assert acting(call, "RedStone") is Trust.UNVERIFIED
-    acting(call, "RedStone", OTHERS)
-    assert [acting(call, name) for name in ("BlueLake", "RedStone")] == [Trust.VERIFIED] * 2
+    authenticate(call, "BlueLake", OWN)
+    assert authenticate(call, "RedStone") is Trust.UNVERIFIED
+    authenticate(call, "RedStone", OTHERS)
+    assert [authenticate(call, name) for name in ("BlueLake", "RedStone")] == [Trust.VERIFIED] * 2
     assert scene.bindings.names(HERE) == {"BlueLake", "RedStone"}
 
 
@@ -153,13 +159,13 @@ def test_new_secret_ends_what_the_old_one_began() -> None:
     scene = place()
     scene.knows("BlueLake", OWN)
     call = scene.call(scene.caller(HERE))
-    acting(call, "BlueLake", OWN)
-    secret = renew(scene.mailbox, "BlueLake")
-    assert acting(call, "BlueLake") is Trust.UNVERIFIED
+    authenticate(call, "BlueLake", OWN)
+    secret = renew_secret(scene.mailbox, "BlueLake")
+    assert authenticate(call, "BlueLake") is Trust.UNVERIFIED
     assert outcome(scene, "BlueLake", OWN, None, is_strict=False) == "WRONG_SECRET"
     for is_strict in (False, True):
         assert outcome(scene, "BlueLake", "", OWN, is_strict=is_strict) == "WRONG_SECRET"
-    assert acting(call, "BlueLake", secret) is Trust.VERIFIED
+    assert authenticate(call, "BlueLake", secret) is Trust.VERIFIED
 
 
 def test_names_are_compared_exactly() -> None:
@@ -183,12 +189,12 @@ def test_secrets_are_made_and_kept_as_digests() -> None:
     """A secret is claimed once, renewed at will, and never the same."""
     scene = place()
     scene.knows("BlueLake")
-    first = claim(scene.mailbox, "BlueLake")
+    first = claim_name(scene.mailbox, "BlueLake")
     assert first is not None
     assert first.startswith("brs_")
-    assert claim(scene.mailbox, "BlueLake") is None
+    assert claim_name(scene.mailbox, "BlueLake") is None
     assert has_secret(scene.mailbox, "BlueLake", first)
-    second = renew(scene.mailbox, "BlueLake")
+    second = renew_secret(scene.mailbox, "BlueLake")
     assert not has_secret(scene.mailbox, "BlueLake", first)
     assert has_secret(scene.mailbox, "BlueLake", second)
     assert not has_secret(scene.mailbox, OPERATOR, second)
@@ -199,7 +205,7 @@ def test_secrets_are_made_and_kept_as_digests() -> None:
 def test_home_without_secrets_gives_none() -> None:
     """Nobody has one there, and nobody gets one."""
     scene = place(NO_SECRETS)
-    assert claim(scene.mailbox, OPERATOR) is None
+    assert claim_name(scene.mailbox, OPERATOR) is None
     assert not has_secret(scene.mailbox, OPERATOR, OWN)
     refusal = refusal_of(scene, OPERATOR, "", is_strict=False)
     assert "it has no place for them" in refusal.diagnostic.fix
@@ -209,14 +215,14 @@ def test_any_text_can_be_shown() -> None:
     """What is no secret is a wrong one, half characters too."""
     scene = place()
     scene.knows("BlueLake", OWN)
-    for shown in ("\ud800", "\0", " " + OWN, OWN + "\n", digest_of(OWN), "x" * 1_000_000):
+    for shown in ("\ud800", "\0", " " + OWN, OWN + "\n", secret_digest(OWN), "x" * 1_000_000):
         assert outcome(scene, "BlueLake", shown, None, is_strict=False) == "WRONG_SECRET"
 
 
 def refusal_of(scene: Place, name: str, token: str, *, is_strict: bool) -> RequestError:
     """The refusal that must come."""
     with pytest.raises(RequestError) as raised:
-        acting(scene.call(scene.caller(HERE, is_strict=is_strict)), name, token)
+        authenticate(scene.call(scene.caller(HERE, is_strict=is_strict)), name, token)
     return raised.value
 
 

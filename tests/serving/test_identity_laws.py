@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from brenner.mail.model import Profile, Trust
 from brenner.mcp.server import OFFERS
 from brenner.protocol.messages import Message
-from brenner.services.identity import digest_of, has_secret, renew
+from brenner.services.identity import has_secret, renew_secret, secret_digest
 from serving.calls import OPERATOR, Place, place
 
 OPERATORS_SECRET, NOBODYS = "brs_operators", "brs_nobodys"
@@ -112,7 +112,7 @@ def began(*, with_secret: bool) -> Place:
     question = Message(THREAD, "BlueLake", (OPERATOR,), "QUESTION: Which?", "Which?")
     scene.mailbox.send(question._replace(ack_required=True))
     if with_secret:
-        assert scene.mailbox.claim(OPERATOR, digest_of(OPERATORS_SECRET))
+        assert scene.mailbox.claim(OPERATOR, secret_digest(OPERATORS_SECRET))
     return scene
 
 
@@ -167,7 +167,7 @@ def test_who_shows_nothing_is_never_verified(made: list[Made]) -> None:
 def test_verified_is_who_has_the_secret(made: list[Made]) -> None:
     """Each on a connection of its own, with a secret that is the sender's, another's, nobody's."""
     scene = began(with_secret=True)
-    given = [renew(scene.mailbox, name) for name in ("BlueLake", "RedStone")]
+    given = [renew_secret(scene.mailbox, name) for name in ("BlueLake", "RedStone")]
     for number, each in enumerate(made):
         shown = with_tokens(each.said, given)
         tokens = [str(shown[name]) for name in TOKENS if name in shown]
@@ -187,7 +187,7 @@ def test_nothing_is_taken_from_who_has_the_secret(made: list[Made]) -> None:
     scene = began(with_secret=True)
     question = Message(THREAD, "RedStone", ("BlueLake",), "QUESTION: Which?", "Which?")
     scene.mailbox.send(question._replace(ack_required=True))
-    secret = renew(scene.mailbox, "BlueLake")
+    secret = renew_secret(scene.mailbox, "BlueLake")
     for each in made:
         scene.ask(each.tool, scene.caller(), **with_tokens(each.said, []))
     told = {"thread_id": THREAD, "agent": "BlueLake", "deltas": [DELTA], "to": [OPERATOR]}

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from brenner.mail.model import Trust
-from brenner.services.identity import claim, renew
+from brenner.services.identity import claim_name, renew_secret
 from serving.calls import Place
 from serving.sessions import ADD, ANN, BEA, EDIT, HYPOTHESIS, codes, fine, in_session, post
 from session.round_play import THREAD
@@ -29,7 +29,7 @@ class Scene(NamedTuple):
 def scene() -> Scene:
     """Ann's name is claimed."""
     here = in_session()
-    secret = claim(here.mailbox, ANN)
+    secret = claim_name(here.mailbox, ANN)
     assert secret
     return Scene(here, secret)
 
@@ -88,7 +88,7 @@ def test_a_wrong_secret_reads_nothing(scene: Scene) -> None:
     assert not scene.here.ask(tool, **said).is_error
     assert not scene.here.ask(tool, **said, sender_token=scene.secret).is_error
     old = scene.here.caller(secret=scene.secret)
-    renew(scene.here.mailbox, ANN)
+    renew_secret(scene.here.mailbox, ANN)
     for answer in (
         scene.here.ask(tool, **said, sender_token="brs_wrong"),  # noqa: S106
         scene.here.ask(tool, **said, sender_token=scene.secret),
@@ -107,7 +107,7 @@ def test_a_secret_of_the_connection(scene: Scene) -> None:
         fine(scene.here.ask("send_message", mine, sender_name=name, **mail))
     stored = scene.here.mailbox.thread("lunch").messages
     assert [each.envelope.trust for each in stored] == [Trust.VERIFIED, Trust.UNVERIFIED]
-    renew(scene.here.mailbox, ANN)
+    renew_secret(scene.here.mailbox, ANN)
     before = scene.here.mailbox.position()
     profile = {"program": "codex", "model": "gpt"}
     for answer in (

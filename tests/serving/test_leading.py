@@ -5,7 +5,7 @@ import pytest
 from brenner.mail.model import Envelope, Trust
 from brenner.mcp.tool import Caller
 from brenner.protocol.messages import Message
-from brenner.services.identity import digest_of
+from brenner.services.identity import secret_digest
 from serving.calls import NO_SECRETS, OPERATOR, Place, place, refusal_of, value_of
 from serving.sessions import ANN, BEA, in_session
 from session.round_play import THREAD
@@ -21,7 +21,7 @@ def here() -> Place:
     """A session that the operator has begun; who takes part has a secret."""
     scene = in_session()
     for name, secret in {ANN: ANNS, BEA: BEAS, OPERATOR: OPERATORS}.items():
-        scene.mailbox.claim(name, digest_of(secret), replace=True)
+        scene.mailbox.claim(name, secret_digest(secret), replace=True)
     return scene
 
 

@@ -10,12 +10,12 @@ import pytest
 from brenner.config import Project
 from brenner.diagnostics.model import RequestError
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
-from brenner.mail.mailbox import EVERYTHING
+from brenner.mail.mailbox import NO_FILTER
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import InboxFilter, InboxPage, Profile, SearchPage, ThreadPage
 from brenner.mail.search import Query
-from brenner.mcp.agent_mail_format import Room, heads, summary_of
-from brenner.mcp.tool import Bindings, Fetched
+from brenner.mcp.agent_mail_format import ResponseSize, read_heads, summarise
+from brenner.mcp.tool import Bindings, FetchedVersions
 from brenner.protocol.messages import Message
 from brenner.services.workspace import Workspace
 from brenner.store_url import AgentMailAddress
@@ -47,7 +47,7 @@ class Watched(MemoryMailbox):
     def inbox(
         self,
         name: str,
-        wanted: InboxFilter = EVERYTHING,
+        wanted: InboxFilter = NO_FILTER,
         *,
         limit: int | None = None,
         before: int | None = None,
@@ -85,7 +85,7 @@ def here() -> Iterator[Place]:
     mailbox.register(Profile(OPERATOR, task="operator"))
     letters(mailbox, COUNT, LENGTH)
     workspace = Workspace(mailbox, Project(FOLDER, operator=OPERATOR), OPERATOR)
-    yield Place(workspace, Bindings(), Fetched())
+    yield Place(workspace, Bindings(), FetchedVersions())
     assert mailbox.most <= MOST_AT_ONCE
 
 
@@ -151,7 +151,7 @@ def test_adapter_gets_all(tmp_path: Path, count: int, length: int) -> None:
 
 def test_no_room_for_the_list() -> None:
     """Then it is refused, and says how to ask for less."""
-    room = Room(listed=10_000)
+    room = ResponseSize(listed=10_000)
     shapes: list[dict[str, object]] = [{"id": each, "subject": "x" * 1_000} for each in range(100)]
     with pytest.raises(RequestError) as caught:
         list(map(room.fitted, shapes))
@@ -161,15 +161,15 @@ def test_no_room_for_the_list() -> None:
 def test_summary_of_beginnings(here: Place) -> None:
     """A summary reads no more than the beginning of each message, and says so."""
     stored = list(reversed(here.mailbox.thread(THREAD).messages))
-    read = heads(stored)
+    read = read_heads(stored)
     assert max(len(each.stored.message.body) for each in read) == 10_000
     assert [each.stored.id for each in read] == [each.id for each in reversed(stored)]
-    summary = summary_of(read)
+    summary = summarise(read)
     assert summary["total_messages"] == COUNT
     assert "beginning" in str(summary["notice"])
-    assert sum(len(each.stored.message.body) for each in heads(stored * 30)) == 1_000_000
+    assert sum(len(each.stored.message.body) for each in read_heads(stored * 30)) == 1_000_000
     short = [each._replace(message=each.message._replace(body="- a")) for each in stored]
-    assert "notice" not in summary_of(heads(short))
+    assert "notice" not in summarise(read_heads(short))
     here.mailbox.most = 0  # type: ignore[attr-defined]
     value: Any = here.ask("summarize_thread", thread_id=THREAD).value
     assert value["summary"] == summary

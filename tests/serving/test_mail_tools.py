@@ -11,7 +11,7 @@ import pytest
 
 from brenner.mail.model import Importance, Trust
 from brenner.mcp.server import result_of
-from brenner.mcp.tool import Answer
+from brenner.mcp.tool import ToolResult
 from brenner.protocol.messages import Message
 from serving.calls import FOLDER, OPERATOR, Place, place
 
@@ -62,13 +62,13 @@ def kinds(value: object) -> dict[str, type]:
     return {key: type(each) for key, each in value.items()}
 
 
-def value(answer: Answer) -> Any:
+def value(answer: ToolResult) -> Any:
     """What a tool answered; it must not be a refusal."""
     assert not answer.is_error, answer.text
     return json.loads(json.dumps(answer.value))
 
 
-def refusal(answer: Answer) -> dict[str, Any]:
+def refusal(answer: ToolResult) -> dict[str, Any]:
     """Why a tool refused; the text says the same."""
     assert answer.is_error
     document = json.loads(json.dumps(answer.value))
@@ -80,12 +80,12 @@ def refusal(answer: Answer) -> dict[str, Any]:
     return document  # type: ignore[no-any-return]
 
 
-def codes(answer: Answer) -> list[str]:
+def codes(answer: ToolResult) -> list[str]:
     """The codes of a refusal, the worst first."""
     return [found["id"] for found in refusal(answer)["violations"]]
 
 
-def send(here: Place, subject: str, body: str, **more: object) -> Answer:
+def send(here: Place, subject: str, body: str, **more: object) -> ToolResult:
     """A message of BlueLake's to RedSky."""
     said = {"project_key": PROJECT, "sender_name": ANN, "to": [BEA]}
     return here.ask("send_message", **{**said, "subject": subject, "body_md": body, **more})

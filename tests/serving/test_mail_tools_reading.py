@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from brenner.mail.model import Envelope, Importance, Trust
-from brenner.mcp.tool import Answer
+from brenner.mcp.tool import ToolResult
 from brenner.protocol.messages import Message
 from serving.calls import OPERATOR, Place, place
 
@@ -66,13 +66,13 @@ def post(here: Place, subject: str, body: str = "x", thread_id: str = "T-1", **m
     return here.mailbox.send(message, envelope=envelope).stored.id
 
 
-def value(answer: Answer) -> Any:
+def value(answer: ToolResult) -> Any:
     """What a tool answered; it must not be a refusal."""
     assert not answer.is_error, answer.text
     return json.loads(json.dumps(answer.value))
 
 
-def code(answer: Answer) -> str:
+def code(answer: ToolResult) -> str:
     """The code of a refusal."""
     assert answer.is_error
     assert isinstance(answer.value, dict)

@@ -20,7 +20,7 @@ from serving.calls import Place, place, refusal_of, value_of
 def test_one_of_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name is looked up, whatever is asked of it; all of them are read only for a suggestion."""
     reads = []
-    names = rows.names
+    names = rows.agent_numbers
 
     def counted(database: Any) -> dict[str, int]:
         reads.append(1)
@@ -30,7 +30,7 @@ def test_one_of_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("BlueLake", "GreenDog"):
             mailbox.register(Profile(name))
         mailbox.send(Message("t", "BlueLake", ("GreenDog",), "Hello", "there"))
-        monkeypatch.setattr(rows, "names", counted)
+        monkeypatch.setattr(rows, "agent_numbers", counted)
         assert mailbox.agent("BlueLake").name == "BlueLake"
         assert mailbox.digest("BlueLake") is None
         assert mailbox.claim("BlueLake", "0" * 64)
@@ -38,7 +38,7 @@ def test_one_of_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(mailbox.inbox("GreenDog").messages) == 1
         assert len(mailbox.search(Query(senders=("BlueLake",))).messages) == 1
         assert mailbox.reserve("BlueLake", ReservationRequest(("a",), 60)).granted
-        assert [each["name"] for each in directory.everybody(mailbox, with_unread=True)]
+        assert [each["name"] for each in directory.all_agents(mailbox, with_unread=True)]
         assert not reads
         for wrong in ("BlueLakes", "\ud800", "\0", ""):
             with pytest.raises(RequestError, match="NO_SUCH_AGENT"):

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from brenner.mail.model import Profile
-from brenner.mcp.tool import Answer
-from brenner.services.identity import digest_of
+from brenner.mcp.tool import ToolResult
+from brenner.services.identity import secret_digest
 from serving.calls import OPERATOR, Place, place, refusal_of, value_of
 from serving.sessions import ADD, ANN, BEA, CAT, codes, fine, in_session, post
 from session.round_play import THREAD
@@ -24,11 +24,11 @@ DELTA = (
 def here() -> Place:
     """A session whose three agents have not come yet, but for the first."""
     scene = in_session()
-    scene.mailbox.claim(ANN, digest_of(SECRET))
+    scene.mailbox.claim(ANN, secret_digest(SECRET))
     return scene
 
 
-def note(answer: Answer) -> str:
+def note(answer: ToolResult) -> str:
     """What goes with a registration."""
     return str(value_of(answer).get("note", ""))
 
@@ -39,7 +39,7 @@ def mail(sender: str = ANN, **more: object) -> dict[str, object]:
     return {"sender_name": sender, "to": [OPERATOR], **said, **more}
 
 
-def violations(answer: Answer) -> list[Any]:
+def violations(answer: ToolResult) -> list[Any]:
     """The codes that came with a message that was sent."""
     found = value_of(answer).get("violations", [])
     assert isinstance(found, list)

@@ -10,11 +10,11 @@ from brenner.artifact.diff import diff
 from brenner.artifact.model import ITEM_SECTIONS
 from brenner.artifact.serialize import artifact_json, diff_json
 from brenner.artifact.state import empty_state
-from brenner.cli.artifact.common import Loaded
+from brenner.cli.artifact.common import LoadedArtifact
 from brenner.cli.artifact.show import item_document
 from brenner.diagnostics.catalogue import CATALOGUE
-from brenner.mcp.framing import unframed
-from brenner.mcp.tool import Answer
+from brenner.mcp.framing import split_frames
+from brenner.mcp.tool import ToolResult
 from brenner.protocol.delta.parse import read_deltas
 from serving.calls import Place, place
 from serving.sessions import (
@@ -61,7 +61,7 @@ def two_versions() -> Place:
 # The artifact
 
 
-def shown(here: Place, **arguments: object) -> Answer:
+def shown(here: Place, **arguments: object) -> ToolResult:
     """What the tool shows of the session."""
     return here.ask("brenner_artifact", thread_id=THREAD, **arguments)
 
@@ -87,7 +87,7 @@ def test_as_json_it_is_the_document_of_the_command(two_versions: Place) -> None:
     for section in ("research_thread", *(each.id for each in ITEM_SECTIONS)):
         answer = shown(two_versions, section=section, format="json")
         assert json.loads(inside(answer, "artifact")) == {section: known[section]}
-    loaded = Loaded("", "", version.artifact, version.text, version=version)
+    loaded = LoadedArtifact("", "", version.artifact, version.text, version=version)
     for item in ("RT", "H1", "H2", "T1"):
         document = item_document(loaded, item)
         answer = shown(two_versions, item=item, format="json")
@@ -163,7 +163,7 @@ def test_without_a_version_it_says_what_to_do() -> None:
 # The check
 
 
-def checked(here: Place, subject: str, body: str, **more: object) -> Answer:
+def checked(here: Place, subject: str, body: str, **more: object) -> ToolResult:
     """What the check says of a message to the session."""
     arguments = {"thread_id": THREAD, "subject": subject, "body_md": body, **more}
     return here.ask("brenner_check", **arguments)
@@ -303,6 +303,6 @@ def test_unframed_is_what_a_program_needs(two_versions: Place) -> None:
     """The token of an answer takes its frames apart; outside of them is only what is ours."""
     answer = shown(two_versions)
     token = value(answer)["frame"]["token"]
-    outside, (text,) = unframed(answer.text or "", token)
+    outside, (text,) = split_frames(answer.text or "", token)
     assert text == two_versions.workspace.version(THREAD).text
     assert "Gradient" not in outside

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 
 from brenner.mail.model import StoredMessage
-from brenner.mcp.framing import unframed
-from brenner.mcp.tool import Answer
-from brenner.protocol.delta.validate import BLANKS
+from brenner.mcp.framing import split_frames
+from brenner.mcp.tool import ToolResult
+from brenner.protocol.delta.validate import WHITE_SPACE
 from brenner.protocol.messages import Message
 from serving.calls import Place
 from serving.sessions import ADD, ANN, BEA, CAT, EDIT, fine, in_session, post, value
@@ -16,7 +16,9 @@ from session.round_play import THREAD, attack, block, critique, delta, hypothesi
 from strategies import hostile_text
 
 MARK = "PLANTED"
-planted = hostile_text.map(lambda text: f"{MARK} {text.replace(chr(0), '')} {MARK}".strip(BLANKS))
+planted = hostile_text.map(
+    lambda text: f"{MARK} {text.replace(chr(0), '')} {MARK}".strip(WHITE_SPACE)
+)
 QUESTION = "# Question\n\n## Question\n{}\n\n## Urgency\nSoon\n"
 
 
@@ -32,11 +34,13 @@ def texts_of(content: object) -> Iterator[str]:
             yield from texts_of(each)
 
 
-def outside(answer: Answer) -> str:
+def outside(answer: ToolResult) -> str:
     """Everything in an answer that stands outside of its frames."""
     document = value(answer)
     token = document.get("frame", {}).get("token", "no token")
-    return "\n".join(unframed(text, token)[0] for text in (*texts_of(document), answer.text or ""))
+    return "\n".join(
+        split_frames(text, token)[0] for text in (*texts_of(document), answer.text or "")
+    )
 
 
 def hostile_session(text: str) -> Place:
@@ -159,7 +163,7 @@ POSTS: tuple[tuple[tuple[object, ...], dict[str, object]], ...] = (
 )
 
 
-def check(here: Place, target: str, thread_id: str = THREAD) -> Answer:
+def check(here: Place, target: str, thread_id: str = THREAD) -> ToolResult:
     """A check of a message about an item of others."""
     section = "discriminative_tests" if target == "T1" else "hypothesis_slate"
     kill = {"operation": "KILL", "section": section, "target_id": target, "rationale": "Why"}

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brenner.diagnostics.codes.serving import NOT_SURELY_MEANT
-from brenner.mcp.tool import Answer
-from brenner.protocol.delta.arguments import read_given
-from brenner.protocol.delta.lenient_json import decode
-from brenner.protocol.delta.schema import section_named
+from brenner.mcp.tool import ToolResult
+from brenner.protocol.delta.arguments import read_delta_arguments
+from brenner.protocol.delta.lenient_json import decode_strict
+from brenner.protocol.delta.schema import section_by_name
 from serving.calls import Place
 from serving.sessions import (
     ADD,
@@ -299,7 +299,7 @@ def test_no_delta_of_a_text_is_lost(kinds: list[str], words: str) -> None:
         assert f"number {number}" in kept
 
 
-def posted_to(here: Place, text: str) -> Answer:
+def posted_to(here: Place, text: str) -> ToolResult:
     """What becomes of a text that is given for the deltas."""
     return here.ask("brenner_post", thread_id=THREAD, agent=ANN, deltas=text)
 
@@ -310,14 +310,14 @@ SESSION = in_session()
 def test_given_deltas_are_none_lost() -> None:
     """Each value becomes at least one block, whatever it is."""
     for each in ODD:
-        assert len(read_given([each]).texts) >= 1, each
+        assert len(read_delta_arguments([each]).texts) >= 1, each
 
 
 def test_keys_that_would_become_one_stay_apart() -> None:
     """No value displaces another."""
     odd = {"Section": "a", "SECTION": "b", "op": "ADD", "Operation": "EDIT", "action": "KILL"}
-    (text,) = read_given([odd]).texts
-    assert decode(text) == odd
+    (text,) = read_delta_arguments([odd]).texts
+    assert decode_strict(text) == odd
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_keys_that_would_become_one_stay_apart() -> None:
 )
 def test_a_section_is_named_in_one_way_only(written: str) -> None:
     """What a contribution may call it, a reader may, too."""
-    named = section_named(written)
+    named = section_by_name(written)
     assert named is not None
     assert named.id == "hypothesis_slate"
     here = in_session()
@@ -344,4 +344,4 @@ def test_a_section_is_named_in_one_way_only(written: str) -> None:
 )
 def test_what_names_no_section(written: str) -> None:
     """However long it is."""
-    assert section_named(written) is None
+    assert section_by_name(written) is None

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from brenner.diagnostics.codes.deltas import JSON_SUSPICIOUS_ESCAPE
 from brenner.diagnostics.model import INFO
 from brenner.mail.model import Profile, Trust
-from brenner.markdown.blocks import Kind, blocks
+from brenner.markdown.blocks import BlockKind, parse_blocks
 from brenner.markdown.escape import unescape
-from brenner.mcp.framing import unframed
+from brenner.mcp.framing import split_frames
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.message_types import DELTA
 from brenner.protocol.subjects import parse_subject
 from brenner.protocol.validate import check_composed
-from brenner.services.contribute import Contribution, prepare
-from brenner.services.identity import claim
+from brenner.services.contribute import ContributionRequest, prepare_contribution
+from brenner.services.identity import claim_name
 from serving.sessions import (
     ADD,
     ANN,
@@ -54,8 +54,8 @@ def test_the_composed_message_passes_the_check(some: list[Delta], summary: str) 
         }
         for each in some
     ]
-    wanted = Contribution(THREAD, ANN, tuple(values), summary.replace("\0", ""), base=0)
-    prepared = prepare(SESSION.workspace, wanted)
+    wanted = ContributionRequest(THREAD, ANN, tuple(values), summary.replace("\0", ""), base=0)
+    prepared = prepare_contribution(SESSION.workspace, wanted)
     report, _ = check_composed(prepared.message)
     worse = [f for f in report.violations if f.severity is not INFO and f.id not in _OF_TEXTS]
     assert worse == []
@@ -97,8 +97,11 @@ def test_a_summary_is_kept_whole() -> None:
     lines = ["word " * 1000 + "end", "# no title", "- a", "- b", "", "```delta", "{}", "```"]
     posted = fine(post(here, ANN, ADD, summary="\n".join([*lines, "THE END"])))
     body = here.mailbox.message(posted["message_id"]).message.body
-    found = blocks(body)
-    assert [each.text for each in found if each.kind is Kind.HEADING] == [DELTA.title, "Deltas"]
+    found = parse_blocks(body)
+    assert [each.text for each in found if each.kind is BlockKind.HEADING] == [
+        DELTA.title,
+        "Deltas",
+    ]
     assert stored(here, posted["message_id"]) == [ADD]
     shown = body[len(f"# {DELTA.title}\n\n") : body.index("\n\n## Deltas\n")]
     assert unescape(shown) == "\n".join([*lines, "THE END"])
@@ -142,8 +145,11 @@ def test_a_summary_forges_nothing(name: str) -> None:
     here = in_session()
     answer = post(here, ANN, ADD, summary=FORGED[name])
     posted = fine(answer)
-    found = blocks(here.mailbox.message(posted["message_id"]).message.body)
-    assert [each.text for each in found if each.kind is Kind.HEADING] == [DELTA.title, "Deltas"]
+    found = parse_blocks(here.mailbox.message(posted["message_id"]).message.body)
+    assert [each.text for each in found if each.kind is BlockKind.HEADING] == [
+        DELTA.title,
+        "Deltas",
+    ]
     assert posted["base"] is None
     assert set(codes(answer)) <= {"INLINE_DELTA"}  # which says that it counts for nothing
     assert stored(here, posted["message_id"]) == [ADD]
@@ -241,8 +247,8 @@ def test_words_of_others_in_our_sentences() -> None:
     token = document["frame"]["token"]
     (found,) = document["violations"]
     assert "The target `H1` is “…” by v0, but “…” by the thread as it stood" in found["message"]
-    assert "Obey me" in unframed(found["message_in_full"], token)[1][0]
-    outside, _ = unframed(text, token)
+    assert "Obey me" in split_frames(found["message_in_full"], token)[1][0]
+    outside, _ = split_frames(text, token)
     assert found["message"] in outside
     assert "Obey me" not in outside
 
@@ -335,7 +341,7 @@ def test_the_base_is_the_one_that_was_promised(name: str) -> None:
     here = in_session()
     fine(post(here, ANN, ADD))
     published(here.workspace)
-    secret = claim(here.mailbox, ANN)
+    secret = claim_name(here.mailbox, ANN)
     reader = here.caller(connection)
     token = {"sender_token": secret} if shows else {}
     answer = here.ask("brenner_artifact", reader, thread_id=THREAD, agent=ANN, **token)
@@ -352,7 +358,7 @@ def test_the_base_is_the_one_that_was_promised(name: str) -> None:
 def test_a_wrong_secret_is_no_way_to_read() -> None:
     """Who shows one believes to be believed; without one anybody may read."""
     here = in_session()
-    claim(here.mailbox, ANN)
+    claim_name(here.mailbox, ANN)
     wrong = {"thread_id": THREAD, "agent": ANN, "sender_token": "brs_wrong"}
     assert codes(here.ask("brenner_artifact", **wrong)) == ["WRONG_SECRET"]
     fine(post(here, ANN, ADD))

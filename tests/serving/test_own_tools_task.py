@@ -3,7 +3,7 @@
 from typing import Any
 
 from brenner.mail.memory import MemoryMailbox
-from brenner.mcp.tool import Answer
+from brenner.mcp.tool import ToolResult
 from brenner.services.acknowledge import acknowledge
 from serving.calls import NO_SECRETS, Place, place
 from serving.sessions import ADD, ANN, BEA, CAT, EDIT, codes, fine, in_session, inside, post, value
@@ -25,7 +25,7 @@ INFO = "# Info\n\n## Information\nNews\n"
 QUESTION = "# Question\n\n## Question\nWhich cells?\n\n## Urgency\nSoon\n"
 
 
-def task(here: Place, agent: str, thread_id: str | None = THREAD) -> Answer:
+def task(here: Place, agent: str, thread_id: str | None = THREAD) -> ToolResult:
     """What the tool says to an agent."""
     return here.ask("brenner_task", agent=agent, thread_id=thread_id)
 

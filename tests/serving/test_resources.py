@@ -9,7 +9,7 @@ import pytest
 from brenner.mail.mailbox import Capability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, ReservationRequest, Trust
-from brenner.mcp.server import Failed
+from brenner.mcp.server import ResourceError
 from brenner.protocol.messages import Message
 from serving.calls import FOLDER, OPERATOR, Place, place
 
@@ -63,7 +63,7 @@ def ids(scene: Place, address: str) -> list[object]:
 
 def refusal(scene: Place, address: str) -> str:
     """The code with which it cannot be read."""
-    with pytest.raises(Failed) as raised:
+    with pytest.raises(ResourceError) as raised:
         scene.read(address)
     assert not raised.value.is_ours
     return raised.value.faults[0].id

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, Sent
+from brenner.mail.model import Profile, SendResult
 from brenner.protocol.messages import Message
-from brenner.server.connections import Connection
+from brenner.server.connections import TimedConnection
 from brenner.server.middleware import AccessMiddleware
 from brenner.server.settings import ServeSettings
 from servers.lifetime import until
@@ -26,8 +26,8 @@ HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Inside]:
     """A server that is in a hurry."""
-    monkeypatch.setattr(Connection, "request_seconds", SOON)
-    monkeypatch.setattr(Connection, "stalled_seconds", SOON)
+    monkeypatch.setattr(TimedConnection, "request_seconds", SOON)
+    monkeypatch.setattr(TimedConnection, "stalled_seconds", SOON)
     monkeypatch.setattr(AccessMiddleware, "body_seconds", SOON)
     with inside(MemoryMailbox()) as served:
         yield served
@@ -123,10 +123,10 @@ class Hanging(MemoryMailbox):
 
     def __init__(self) -> None:
         super().__init__()
-        self.is_asked, self.may_go_on = threading.Event(), threading.Event()
+        self.is_requested, self.may_go_on = threading.Event(), threading.Event()
 
-    def send(self, *arguments: Any, **options: Any) -> Sent:
-        self.is_asked.set()
+    def send(self, *arguments: Any, **options: Any) -> SendResult:
+        self.is_requested.set()
         assert self.may_go_on.wait(PATIENCE)
         return super().send(*arguments, **options)
 
@@ -144,7 +144,7 @@ def test_store_hangs_at_the_end() -> None:
             target=lambda: replies.append(served.ask("POST", "/mcp", request))
         )
         sender.start()
-        assert mailbox.is_asked.wait(PATIENCE)
+        assert mailbox.is_requested.wait(PATIENCE)
         served.running.stop()
         sender.join(PATIENCE)
         mailbox.may_go_on.set()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from brenner.mcp.arguments import Found, find, unknown
+from brenner.mcp.arguments import ResourceMatch, find_resource, unknown_resource
 from brenner.mcp.tool import Resource
 
 FORMS = (
@@ -19,9 +19,9 @@ FORMS = (
 RESOURCES = tuple(Resource(form, form, "", lambda call: call.arguments) for form in FORMS)
 
 
-def found(uri: str) -> Found:
+def found(uri: str) -> ResourceMatch:
     """What an address that is known means."""
-    match = find(RESOURCES, uri)
+    match = find_resource(RESOURCES, uri)
     assert match is not None
     return match
 
@@ -61,13 +61,13 @@ def test_an_address_is_taken_apart(uri: str, form: int, said: dict[str, str]) ->
 )
 def test_an_unknown_address_means_nothing(uri: str) -> None:
     """It is not an empty inbox."""
-    assert find(RESOURCES, uri) is None
-    assert unknown(RESOURCES, uri).message == f"Unknown resource: '{uri}'."
+    assert find_resource(RESOURCES, uri) is None
+    assert unknown_resource(RESOURCES, uri).message == f"Unknown resource: '{uri}'."
 
 
 def test_the_resource_that_was_meant_is_named() -> None:
     """By the first segment."""
-    meant = unknown(RESOURCES, "resource://inboxs/BlueLake")
+    meant = unknown_resource(RESOURCES, "resource://inboxs/BlueLake")
     assert meant.suggestion == "resource://inbox/{agent}"
     assert "`inbox`" in meant.fix
 
@@ -111,5 +111,5 @@ def test_what_is_put_into_an_address_comes_out(agent: str, project: str, limit: 
 def test_no_address_raises(text: str) -> None:
     """Law: whatever is asked for, there is an answer."""
     for uri in (text, f"resource://inbox/{text}", f"resource://thread/a?{text}"):
-        match = find(RESOURCES, uri)
-        assert match is not None or unknown(RESOURCES, uri).message
+        match = find_resource(RESOURCES, uri)
+        assert match is not None or unknown_resource(RESOURCES, uri).message

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from brenner.mail.memory import MemoryMailbox
-from brenner.mcp.server import Workers
+from brenner.mcp.server import WorkerThreads
 from serving.running import inside
 
 PATIENCE = 60
@@ -48,7 +48,7 @@ def test_shares() -> None:
     done: Counter[str] = Counter()
 
     async def play() -> None:
-        workers = Workers()
+        workers = WorkerThreads()
 
         async def ask(name: str) -> None:
             done[await workers.finish(stage.work(name), name)] += 1
@@ -63,7 +63,7 @@ def test_shares() -> None:
                 tasks.start_soon(ask, f"client {number}")
             await reached(lambda: stage.at_it.total() == ALL)
             with anyio.fail_after(PATIENCE):
-                assert await workers.finish_apart(lambda: "well") == "well"
+                assert await workers.run_apart(lambda: "well") == "well"
             assert stage.at_it["greedy"] == SHARE
             assert stage.at_it.total() == ALL
             stage.over.set()
@@ -79,7 +79,7 @@ def test_alone() -> None:
     stage = Stage()
 
     async def play() -> None:
-        workers = Workers()
+        workers = WorkerThreads()
         async with anyio.create_task_group() as tasks:
             for _ in range(ALL):
                 tasks.start_soon(workers.finish, stage.work("alone"), None)
@@ -93,7 +93,7 @@ def test_failures_give_the_share_back() -> None:
     """Somebody whose calls fail can go on calling."""
 
     async def play() -> None:
-        workers = Workers()
+        workers = WorkerThreads()
         for _ in range(2 * ALL):
             with pytest.raises(ZeroDivisionError):
                 await workers.finish(lambda: 1 // 0, "clumsy")
@@ -104,12 +104,12 @@ def test_failures_give_the_share_back() -> None:
 def test_health_is_asked_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """However much is under way, a server says that it is well."""
 
-    async def never(_self: Workers, _work: object, client: str | None) -> None:
+    async def never(_self: WorkerThreads, _work: object, client: str | None) -> None:
         message = f"all threads are taken, also for {client}"
         raise RuntimeError(message)
 
     with inside(MemoryMailbox()) as server:
-        monkeypatch.setattr(Workers, "finish", never)
+        monkeypatch.setattr(WorkerThreads, "finish", never)
         assert server.tool("health_check")["status"] == "ok"
         with pytest.raises(RuntimeError):
             server.tool("whois", agent_name="Operator")

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from brenner.mail.agent_mail import mailbox as sending
-from brenner.mail.agent_mail.mirror import View
-from brenner.mail.model import PLAIN, Envelope, Profile, StoredMessage
+from brenner.mail.agent_mail.mirror import ProjectView
+from brenner.mail.model import DEFAULT_ENVELOPE, Envelope, Profile, StoredMessage
 from brenner.protocol.messages import Message
 from brenner.services import compile as compile_workflow
-from brenner.services.compile import CompileOptions, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileStatus, compile_thread
 from brenner.services.workspace import workspace_in
 from mail.processes import held_back, say
 from session.persist_work import options_of
@@ -72,7 +72,7 @@ def compile_until(folder: str, name: str, deltas: str) -> None:
             if not sent:
                 continue
             done = compile_thread(workspace, THREAD, CompileOptions(notify=True))
-            if done.status is Status.PUBLISHED and done.message:
+            if done.status is CompileStatus.PUBLISHED and done.message:
                 say([done.version, done.message.id])
                 deadline = time.monotonic() + _PATIENCE
             elif len(sent) == int(deltas):
@@ -86,7 +86,9 @@ def compile_together(folder: str, name: str, compilers: str) -> None:
     """
     gate, post = Path(folder, "gate"), sending.post
 
-    def waiting(view: View, message: Message, envelope: Envelope = PLAIN) -> StoredMessage:
+    def waiting(
+        view: ProjectView, message: Message, envelope: Envelope = DEFAULT_ENVELOPE
+    ) -> StoredMessage:
         sending.post = post
         (gate / name).touch()
         deadline = time.monotonic() + _PATIENCE

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from brenner.artifact.state import Outcome
+from brenner.artifact.state import BlockOutcome
 from brenner.mail.model import StoredMessage
-from brenner.services.version_store import filed, ledger_of
+from brenner.services.version_store import load_ledger, to_thread_message
 from brenner.services.versions import verify
 from brenner.services.workspace import Workspace
 from brenner.session.model import VersionRecord
@@ -45,7 +45,7 @@ def race(folder: Path, compilers: Sequence[str], authors: Sequence[str], each: i
 
 def record_of(message: StoredMessage) -> VersionRecord:
     """The record of a COMPILED message of ours."""
-    found = candidate_of(filed(message))
+    found = candidate_of(to_thread_message(message))
     assert isinstance(found, CompiledCandidate)
     assert found.record
     return found.record
@@ -61,7 +61,7 @@ def check_versions(workspace: Workspace, done: Race) -> None:
     assert [record.version for record in records] == numbers
     read = Counter(entry.id for record in records for entry in record.messages)
     assert read == Counter(done.sent)  # each once, none left out
-    entries = [each for number in numbers for each in ledger_of(workspace, THREAD, number)]
+    entries = [each for number in numbers for each in load_ledger(workspace, THREAD, number)]
     total = len(done.sent)
     outcomes = Counter(entry.state for entry in entries)
-    assert outcomes == {Outcome.APPLIED: total, Outcome.REFUSED: total}
+    assert outcomes == {BlockOutcome.APPLIED: total, BlockOutcome.REFUSED: total}

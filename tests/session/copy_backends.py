@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 from brenner.config import Project
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Record
+from brenner.mail.model import MessageRecord
 from brenner.mail.open import AgentMailStore, store_of
-from brenner.services.copy_mail import Copied, copy_mail
-from brenner.services.versions import Target, history, load_version
+from brenner.services.copy_mail import CopyResult, copy_mail
+from brenner.services.versions import Target, load_version, load_version_list
 from brenner.services.workspace import Workspace
 from servers import agent_mail, postgresql
 
@@ -73,7 +73,7 @@ def mail_of(project: Project) -> Iterator[Mailbox]:
         yield mailbox
 
 
-def records(project: Project) -> list[Record]:
+def records(project: Project) -> list[MessageRecord]:
     """Everything in a home."""
     with mail_of(project) as mailbox:
         return list(mailbox.records())
@@ -88,13 +88,13 @@ def texts(project: Project, thread_id: str) -> dict[int, str]:
     """The artifact in each version of a thread."""
     with mail_of(project) as mailbox:
         workspace = Workspace(mailbox, project, project.operator)
-        numbers = [version.number for version in history(workspace, thread_id).versions]
+        numbers = [version.number for version in load_version_list(workspace, thread_id).versions]
         return {
             number: load_version(workspace, Target(thread_id, number)).text for number in numbers
         }
 
 
-def copied(source: Project, target: Project) -> Copied:
+def copied(source: Project, target: Project) -> CopyResult:
     """Copy the mail; it must all be there."""
     done = copy_mail(source, target)
     assert [each for each in done.diagnostics if each.severity == "error"] == []

@@ -15,4 +15,4 @@ def killed(folder: str, source: str, target: str, at: str) -> None:
         if doing in ("Copying", "Sending") and done == int(at):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    copy_mail(Project(Path(folder), source), Project(Path(folder), target), watch=watch)
+    copy_mail(Project(Path(folder), source), Project(Path(folder), target), progress=watch)

@@ -14,7 +14,7 @@ from brenner.config import Project
 from brenner.diagnostics.model import BrennerError
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.persist import commit  # noqa: F401  (imported late otherwise)
-from brenner.persist.files import locked
+from brenner.persist.files import thread_lock
 from brenner.services.persist import PersistOptions, persist, persistence_of
 from mail.processes import held_back, in_child, say
 from session.repositories import ANN, BEA, Bench, text_of
@@ -42,7 +42,7 @@ def persist_at_once(folder: str, thread_id: str, number: str, options: str) -> N
 
 def hold(folder: str, thread_id: str) -> None:
     """Hold the lock of a thread until the test says otherwise."""
-    with locked(Project(Path(folder)), thread_id):
+    with thread_lock(Project(Path(folder)), thread_id):
         held_back()
 
 

@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 from pathlib import Path
 
-from brenner.artifact.model import NO_ITEMS, Artifact, Item, Metadata, fields
+from brenner.artifact.model import NO_ITEMS, Artifact, Item, Metadata, make_fields
 from brenner.artifact.render import render_artifact
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
@@ -94,7 +94,7 @@ class Programme:
 def old_notebook(*references: tuple[str, str, str]) -> Artifact:
     """An artifact of which only the file is left."""
     payload = {"name": "Something in the egg is unequal", "claim": "It is", **refers(*references)}
-    first = Item("H1", fields(payload))
+    first = Item("H1", make_fields(payload))
     return Artifact(
         Metadata(session_id=OLD, version=3, status="closed"),
         sections={**NO_ITEMS, "hypothesis_slate": (first,)},

@@ -16,8 +16,8 @@ from brenner.mail.model import Profile, StoredMessage
 from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message
 from brenner.services.persist import (
-    Persisted,
     PersistOptions,
+    PersistResult,
     VersionText,
     check_persistable,
     persist,
@@ -149,7 +149,7 @@ class Bench(NamedTuple):
         version = self.version(number)._replace(message_id=0)
         check_persistable(self.workspace, version, self.text, options)
 
-    def persist(self, number: int, options: PersistOptions = COMMIT) -> Persisted:
+    def persist(self, number: int, options: PersistOptions = COMMIT) -> PersistResult:
         """Persist a version."""
         return persist(self.workspace, self.version(number), self.text, options, (ANN, BEA))
 
@@ -212,7 +212,7 @@ class Tree(NamedTuple):
 
     entries: list[str]
     status: list[str]
-    staged: str
+    staged_ids: str
     dirty: str
     files: dict[str, tuple[bytes, int]]
 

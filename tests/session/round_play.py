@@ -5,10 +5,10 @@ import json
 from brenner.mail.model import Profile, StoredMessage
 from brenner.protocol.messages import Message
 from brenner.services.acknowledge import acknowledge
-from brenner.services.compile import CompileOptions, CompileResult, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
 from brenner.services.next_round import RoundOptions, start_round
-from brenner.services.rosters import RosterWish
-from brenner.services.start_session import Started, StartOptions, State, start_session
+from brenner.services.rosters import RosterRequest
+from brenner.services.start_session import KickoffState, Started, StartOptions, start_session
 from brenner.services.workspace import Workspace
 from kickoffs import section
 
@@ -23,7 +23,7 @@ PEOPLE = (
 )
 NAMES = tuple(name for name, _ in PEOPLE)
 OPTIONS = StartOptions(
-    QUESTION, CONTEXT, RosterWish(recipients=PEOPLE), excerpt=EXCERPT, thread_id=THREAD
+    QUESTION, CONTEXT, RosterRequest(recipients=PEOPLE), excerpt=EXCERPT, thread_id=THREAD
 )
 
 
@@ -88,7 +88,7 @@ def attack(workspace: Workspace, sender: str, subject: str, to: tuple[str, ...])
 def published(workspace: Workspace, *, reopen: bool = False, close: bool = False) -> CompileResult:
     """The next version."""
     done = compile_thread(workspace, THREAD, CompileOptions(reopen=reopen, close=close))
-    assert done.status is Status.PUBLISHED
+    assert done.status is CompileStatus.PUBLISHED
     return done
 
 
@@ -120,7 +120,7 @@ def know(workspace: Workspace) -> None:
         workspace.mailbox.register(Profile(name))
 
 
-def states(done: Started) -> list[tuple[str, State, int | None]]:
+def states(done: Started) -> list[tuple[str, KickoffState, int | None]]:
     """What became of each kickoff."""
     return [
         (", ".join(each.message.recipients), each.state, each.stored.id if each.stored else None)

@@ -2,7 +2,7 @@
 
 from brenner.mail.model import Profile
 from brenner.services.next_round import RoundOptions, start_round
-from brenner.services.start_session import State
+from brenner.services.start_session import KickoffState
 from brenner.services.workspace import workspace_in
 from mail.processes import held_back, say
 from session.round_play import THREAD
@@ -16,6 +16,6 @@ def ask(folder: str, name: str) -> None:
         held_back()
         done = start_round(workspace, THREAD, RoundOptions())
         for each in done.kickoffs:
-            if each.state is State.SENT:
+            if each.state is KickoffState.SENT:
                 for recipient in each.message.recipients:
                     say(recipient)

@@ -16,7 +16,7 @@ from brenner.diagnostics.model import RequestError
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.copy_mail import thread_facts
+from brenner.services.copy_mail import check_thread_versions
 from brenner.services.decisions import adopt_thread
 from brenner.services.persist import PersistOptions
 from brenner.services.sessions import load_status
@@ -138,7 +138,7 @@ def test_nothing_is_built_on_an_altered_message(
         adopt_thread(workspace, THREAD)
     assert workspace.mailbox.position() == before
     status = load_status(workspace, THREAD).status
-    assert status.stopped == refused.value.diagnostic
+    assert status.compile_blocker == refused.value.diagnostic
     assert status.phase != "ready_to_compile"
 
 
@@ -164,7 +164,7 @@ def test_readers_and_copies_are_warned(workspace: Workspace, alter: Alter) -> No
     alter(f"UPDATE messages SET sender = '{BEA}' WHERE id = 2; {FORGET}")
     loaded = load_version(workspace, Target(THREAD), with_state=True)
     assert [(each.id, each.message_id) for each in loaded.notes] == [("HASH_MISMATCH", 2)]
-    (fact,) = thread_facts(workspace, THREAD)
+    (fact,) = check_thread_versions(workspace, THREAD)
     assert "message 2" in fact.difference
 
 

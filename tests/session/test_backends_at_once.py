@@ -12,11 +12,11 @@ import pytest
 
 from brenner.diagnostics.codes.publishing import VOID_VERSION
 from brenner.mail.agent_mail import mailbox as sending
-from brenner.mail.agent_mail.mirror import View
+from brenner.mail.agent_mail.mirror import ProjectView
 from brenner.mail.model import Envelope, Profile, StoredMessage
 from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message
-from brenner.services.compile import CompileOptions, CompileResult, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
 from brenner.services.versions import verify
 from brenner.services.workspace import Workspace, workspace_in
 from mail.processes import answered, release, start
@@ -130,7 +130,7 @@ def test_the_one_who_loses_on_agent_mail(tmp_path: Path, monkeypatch: pytest.Mon
             won: list[CompileResult] = []
             post = sending.post
 
-            def quicker(view: View, message: Message, envelope: Envelope) -> StoredMessage:
+            def quicker(view: ProjectView, message: Message, envelope: Envelope) -> StoredMessage:
                 """What the server is given first."""
                 monkeypatch.setattr(sending, "post", post)
                 won.append(compile_thread(rival, THREAD, CompileOptions()))
@@ -139,7 +139,7 @@ def test_the_one_who_loses_on_agent_mail(tmp_path: Path, monkeypatch: pytest.Mon
 
             monkeypatch.setattr(sending, "post", quicker)
             done = compile_thread(workspace, THREAD, CompileOptions())
-            assert (done.status, done.version) == (Status.PUBLISHED, 2)
+            assert (done.status, done.version) == (CompileStatus.PUBLISHED, 2)
             (void,) = voided(workspace)
             assert [(each.id, each.message_id) for each in done.notes] == [
                 ("POSTED_IN_VAIN", void.id)

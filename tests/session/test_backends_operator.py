@@ -10,12 +10,12 @@ from brenner.diagnostics.model import BrennerError, UnknownOutcomeError
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, StoredMessage
 from brenner.protocol.messages import Message
-from brenner.services.compile import CompileOptions, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileStatus, compile_thread
 from brenner.services.decisions import adopt_thread, void_version
-from brenner.services.rosters import RosterWish
-from brenner.services.start_session import StartOptions, State, start_session
-from brenner.services.start_session import Status as Start
-from brenner.services.versions import history, verify
+from brenner.services.rosters import RosterRequest
+from brenner.services.start_session import KickoffState, StartOptions, start_session
+from brenner.services.start_session import StartStatus as Start
+from brenner.services.versions import load_version_list, verify
 from brenner.services.workspace import Workspace
 from golden.history import HERE
 from session.unsafe_backend import LooseMailbox, fails, is_lost, loose, loose_desk
@@ -36,7 +36,9 @@ def raised(call: Callable[[], object]) -> BrennerError:
 
 
 def versions(workspace: Workspace) -> list[tuple[int, int]]:
-    return [(each.number, each.message.id) for each in history(workspace, THREAD).versions]
+    return [
+        (each.number, each.message.id) for each in load_version_list(workspace, THREAD).versions
+    ]
 
 
 # Adopting
@@ -115,7 +117,7 @@ def test_voided_while_somebody_builds_on_it(session: Workspace) -> None:
     assert f"it is built on message {first.id}, which is void" in note.message
     assert (done.latest, done.unread) == (0, 3)
     again = compile_thread(session, THREAD, PLAIN)
-    assert (again.status, again.version, again.left) == (Status.PUBLISHED, 1, 0)
+    assert (again.status, again.version, again.left) == (CompileStatus.PUBLISHED, 1, 0)
     contribute(session, ANN, edit("H1", claim="Steepest"))
     assert compile_thread(session, THREAD, PLAIN).version == 2
     assert verify(session, THREAD).ok
@@ -126,7 +128,7 @@ def test_built_on_what_is_voided_meanwhile(session: Workspace) -> None:
     loose(session).meanwhile = lambda: void_version(session, THREAD, 1, "It was a mistake.")
     done = compile_thread(session._replace(actor=BEA), THREAD, PLAIN)
     first, second, third = messages(session, "COMPILED")
-    assert (done.status, done.version, done.message) == (Status.PUBLISHED, 1, third)
+    assert (done.status, done.version, done.message) == (CompileStatus.PUBLISHED, 1, third)
     assert [(each.id, each.message_id) for each in done.notes] == [
         ("POSTED_IN_VAIN", second.id),
         ("VOID_VERSION", first.id),
@@ -163,7 +165,7 @@ def nobody(tmp_path: Path) -> Workspace:
 
 def start(*names: str, register: bool = False, dry_run: bool = False) -> StartOptions:
     roles = ("hypothesis_generator", "test_designer", "adversarial_critic")
-    wish = RosterWish(recipients=tuple(zip(names, roles, strict=False)))
+    wish = RosterRequest(recipients=tuple(zip(names, roles, strict=False)))
     options = StartOptions("What tells a cell where it is?", "Cells differ.", wish, excerpt="§1 x")
     return options._replace(thread_id=THREAD, register=register, dry_run=dry_run)
 
@@ -224,13 +226,13 @@ def test_lost_in_the_middle(tmp_path: Path, is_stored: bool) -> None:
     loose(workspace).afterwards = lambda: setattr(workspace.mailbox, name, is_lost)
     done = start_session(workspace, start(ANN, BEA))
     assert (done.status, type(done.failed)) == (Start.INCOMPLETE, UnknownOutcomeError)
-    assert [each.state for each in done.kickoffs] == [State.SENT, State.UNKNOWN]
+    assert [each.state for each in done.kickoffs] == [KickoffState.SENT, KickoffState.UNKNOWN]
     assert (
         "has reached BlueLake, but not RedSky (or perhaps it has): " in done.diagnostics[-1].message
     )
     again = start_session(workspace, start(ANN, BEA))
-    now = State.SENT_BEFORE if is_stored else State.SENT
-    assert [each.state for each in again.kickoffs] == [State.SENT_BEFORE, now]
+    now = KickoffState.SENT_BEFORE if is_stored else KickoffState.SENT
+    assert [each.state for each in again.kickoffs] == [KickoffState.SENT_BEFORE, now]
     assert len(messages(workspace, "KICKOFF")) == 2
 
 

@@ -18,9 +18,9 @@ from brenner.diagnostics.model import BrennerError, RequestError, UnknownOutcome
 from brenner.mail.model import StoredMessage
 from brenner.protocol.messages import Message
 from brenner.protocol.validate import check_stored
-from brenner.services.compile import CompileOptions, CompileResult, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
 from brenner.services.persist import PersistOptions
-from brenner.services.versions import history, verify
+from brenner.services.versions import load_version_list, verify
 from brenner.services.workspace import Workspace
 from session.unsafe_backend import fails, is_lost, loose, loose_desk
 from session.workspaces import ANN, BEA, THREAD, add, contribute, edit, kickoff
@@ -76,7 +76,7 @@ def test_the_other_was_quicker_with_all_of_it(workspace: Workspace, tmp_path: Pa
     done = compiled(workspace, PERSIST)
     first, second = messages(workspace, "COMPILED")
     assert (first.message.sender, second.message.sender) == (BEA, "Operator")
-    assert (done.status, done.version) == (Status.NOTHING, 1)
+    assert (done.status, done.version) == (CompileStatus.NOTHING, 1)
     assert done.message == first
     assert only_void(done) == second.id
     written = (tmp_path / "artifacts" / f"{THREAD}.md").read_text("utf-8")
@@ -93,9 +93,12 @@ def test_what_the_other_had_not_read_goes_into_the_next_version(workspace: Works
     loose(workspace).meanwhile = meanwhile
     done = compiled(workspace)
     first, second, third = messages(workspace, "COMPILED")
-    assert (done.status, done.version, done.message) == (Status.PUBLISHED, 2, third)
+    assert (done.status, done.version, done.message) == (CompileStatus.PUBLISHED, 2, third)
     assert only_void(done) == second.id
-    assert [each.message.id for each in history(workspace, THREAD).versions] == [first.id, third.id]
+    assert [each.message.id for each in load_version_list(workspace, THREAD).versions] == [
+        first.id,
+        third.id,
+    ]
     assert verify(workspace, THREAD).ok
 
 
@@ -105,7 +108,7 @@ def test_a_delta_after_the_look_goes_into_the_next_version(workspace: Workspace)
         workspace, BEA, edit("H1", claim="Steeper"), base="v1"
     )
     done = compiled(workspace)
-    assert (done.status, done.version, done.left, done.notes) == (Status.PUBLISHED, 1, 1, ())
+    assert (done.status, done.version, done.left, done.notes) == (CompileStatus.PUBLISHED, 1, 1, ())
     assert (compiled(workspace).version, voids(workspace)) == (2, [])
     assert verify(workspace, THREAD).ok
 
@@ -136,8 +139,8 @@ def test_the_winner_hears_nothing_of_it(workspace: Workspace) -> None:
 
     loose(workspace).meanwhile = meanwhile
     ours = compiled(workspace)
-    assert (ours.status, ours.notes) == (Status.PUBLISHED, ())
-    assert [each.status for each in done] == [Status.NOTHING]
+    assert (ours.status, ours.notes) == (CompileStatus.PUBLISHED, ())
+    assert [each.status for each in done] == [CompileStatus.NOTHING]
     assert voids(workspace) == []
 
 
@@ -161,7 +164,7 @@ def test_overtaken_three_times(workspace: Workspace) -> None:
 
     loose(workspace).meanwhile = again(2)
     done = compiled(workspace)
-    assert (done.status, done.version) == (Status.PUBLISHED, 4)
+    assert (done.status, done.version) == (CompileStatus.PUBLISHED, 4)
     assert [found.id for found in done.notes] == ["POSTED_IN_VAIN"] * 3
     assert len(voids(workspace)) == len(set(voids(workspace))) == 3
     assert [each.number for each in verify(workspace, THREAD).versions] == [1, 2, 3, 4]
@@ -222,7 +225,7 @@ def test_lost_before_it_could_be_read_again(workspace: Workspace) -> None:
     assert f"Message {posted.id} was posted as v1" in error.diagnostic.message
     loose(workspace).is_lost = False
     done = compiled(workspace)
-    assert (done.status, done.version, done.message) == (Status.NOTHING, 1, posted)
+    assert (done.status, done.version, done.message) == (CompileStatus.NOTHING, 1, posted)
 
 
 @pytest.mark.parametrize("is_stored", [True, False])
@@ -232,7 +235,7 @@ def test_nobody_knows_whether_it_was_stored(workspace: Workspace, is_stored: boo
     error = raised(lambda: compiled(workspace, PERSIST))
     assert (type(error), error.diagnostic.id) == (UnknownOutcomeError, "OUTCOME_UNKNOWN")
     done = compiled(workspace, PERSIST)
-    assert done.status is (Status.NOTHING if is_stored else Status.PUBLISHED)
+    assert done.status is (CompileStatus.NOTHING if is_stored else CompileStatus.PUBLISHED)
     assert (done.version, done.persistence.status) == (1, "Pending")
     assert len(messages(workspace, "COMPILED")) == 1
     assert verify(workspace, THREAD).ok

@@ -169,7 +169,7 @@ def line(
     housing: Housing = request.param
     folder = tmp_path / "project"
     monkeypatch.setattr(database, "SETTLE_SECONDS", 1.0)  # who knows that it stays away
-    monkeypatch.setattr(sending, "_LOOK_FOR", 1.0)
+    monkeypatch.setattr(sending, "_FIND_SENT_SECONDS", 1.0)
     with housed(housing, folder, monkeypatch):
         shell = Shell(folder, monkeypatch)
         for name in AGENTS:

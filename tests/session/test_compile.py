@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.artifact.merge.draft import Elsewhere, Node
+from brenner.artifact.merge.draft import OtherSessions, SessionItem
 from brenner.artifact.merge.engine import merge
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state
@@ -17,16 +17,21 @@ from brenner.mail.model import Profile, StoredMessage
 from brenner.persist.artifact_file import same_version
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.messages import Message, iso
-from brenner.services.compile import CompileOptions, CompileResult, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
 from brenner.services.decisions import adopt_thread, void_version
 from brenner.services.persist import PersistOptions
-from brenner.services.version_store import filed, ledger_of, load_history, replay_chain
-from brenner.services.versions import Target, history, load_version, parse_target, verify
+from brenner.services.version_store import (
+    load_history,
+    load_ledger,
+    replay_history,
+    to_thread_message,
+)
+from brenner.services.versions import Target, load_version, load_version_list, parse_target, verify
 from brenner.services.workspace import Workspace
 from brenner.session import compiler as proposing
-from brenner.session.model import CompiledMessage, VersionRecord, render_record
-from brenner.session.rebuild import CompiledCandidate, read_message
-from brenner.session.versions import candidate_of, unwatched
+from brenner.session.model import CompiledMessageRef, VersionRecord, render_record
+from brenner.session.rebuild import CompiledCandidate, message_ref
+from brenner.session.versions import candidate_of, ignore_version
 from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
 
 PLAIN = CompileOptions()
@@ -77,10 +82,10 @@ def test_nothing_to_compile(workspace: Workspace) -> None:
     """Refused blocks are listed, and stay unread for the next version."""
     kickoff(workspace)
     before = workspace.mailbox.position()
-    assert compiled(workspace).status is Status.NOTHING
+    assert compiled(workspace).status is CompileStatus.NOTHING
     contribute(workspace, ANN, edit("H7", claim="No such item"))
     done = compiled(workspace, notify=True)
-    assert (done.status, done.version, len(done.ledger)) == (Status.NOTHING, None, 1)
+    assert (done.status, done.version, len(done.ledger)) == (CompileStatus.NOTHING, None, 1)
     assert len(done.notified) == 1
     assert compiled(workspace, notify=True).notified == ()
     assert workspace.mailbox.position() == before + 2
@@ -96,7 +101,7 @@ def test_unknown_and_invalid_threads(workspace: Workspace) -> None:
 def test_strict_publishes_nothing(workspace: Workspace) -> None:
     contribute(workspace, ANN, add("Gradient"))
     before = workspace.mailbox.position()
-    assert compiled(workspace, strict=True).status is Status.REFUSED
+    assert compiled(workspace, strict=True).status is CompileStatus.REFUSED
     assert workspace.mailbox.position() == before
 
 
@@ -104,7 +109,7 @@ def test_dry_run_shows_what_would_be_published(workspace: Workspace) -> None:
     contribute(workspace, ANN, add("Gradient"))
     before = workspace.mailbox.position()
     shown = compiled(workspace, dry_run=True)
-    assert (shown.status, workspace.mailbox.position()) == (Status.DRY_RUN, before)
+    assert (shown.status, workspace.mailbox.position()) == (CompileStatus.DRY_RUN, before)
     real = compiled(workspace)
     assert names(real) == names(shown)
 
@@ -118,8 +123,8 @@ def test_closing_and_reopening(workspace: Workspace) -> None:
     closed = compiled(workspace, close=True)
     assert (closed.version, closed.artifact.metadata.status) == (2, "closed")
     assert names(closed) == ["Gradient", "Lineage"]  # nothing that was sent before is left out
-    assert compiled(workspace, close=True).status is Status.NOTHING
-    assert compiled(workspace).status is Status.NOTHING
+    assert compiled(workspace, close=True).status is CompileStatus.NOTHING
+    assert compiled(workspace).status is CompileStatus.NOTHING
     contribute(workspace, ANN, add("Late"))
     assert refusal(lambda: compiled(workspace)) == "SESSION_CLOSED"
     again = compiled(workspace, reopen=True)
@@ -135,7 +140,7 @@ def first_version(
         each for each in workspace.mailbox.thread(THREAD).messages if each.type == "COMPILED"
     ]
     first = message or compiled[0]
-    found = candidate_of(filed(first))
+    found = candidate_of(to_thread_message(first))
     assert isinstance(found, CompiledCandidate)
     assert found.record
     return first, found.record
@@ -169,7 +174,7 @@ def test_a_version_that_does_not_rebuild_stops_everything_until_it_is_void(
     second = compiled(workspace)
     assert (second.version, names(second)) == (2, ["Gradient", "Lineage"])
     assert verify(workspace, THREAD).ok
-    assert [found.id for found in history(workspace, THREAD).others] == ["VOID_VERSION"]
+    assert [found.id for found in load_version_list(workspace, THREAD).others] == ["VOID_VERSION"]
 
 
 def test_only_the_latest_version_can_be_voided(workspace: Workspace) -> None:
@@ -259,7 +264,7 @@ def test_odd_text_in_a_refused_block(workspace: Workspace) -> None:
     operator = workspace.project.operator
     assert workspace.mailbox.kept(f"chain of {operator} for {THREAD}")
     kept = load_history(workspace.mailbox, THREAD, operator).history
-    replayed = replay_chain(workspace.mailbox, THREAD, operator, lambda *_: None)
+    replayed = replay_history(workspace.mailbox, THREAD, operator, lambda *_: None)
     assert kept.refused == replayed.refused
     assert [each.name for each in kept.refused] == ["\ud800 x\0"]
 
@@ -281,7 +286,7 @@ def test_more_messages_than_a_version_takes(
     for number in range(5):
         contribute(workspace, ANN, add(f"Name {number}"))
     lefts = []
-    while (done := compiled(workspace)).status is Status.PUBLISHED:
+    while (done := compiled(workspace)).status is CompileStatus.PUBLISHED:
         lefts.append(done.left)
     assert lefts == [3, 1, 0]
     assert len(names(done)) == 5
@@ -297,7 +302,7 @@ def test_what_fails_after_publishing_is_told_beside_it(workspace: Workspace) -> 
     assert workspace.mailbox.position() == before  # what can be known to fail is known before
     (workspace.project.folder / "artifacts").unlink()
     done = compiled(workspace, persist=wish)
-    assert (done.status, done.persistence.status) == (Status.PUBLISHED, "Pending")
+    assert (done.status, done.persistence.status) == (CompileStatus.PUBLISHED, "Pending")
 
 
 @pytest.mark.parametrize(
@@ -396,8 +401,8 @@ def test_nobody_but_the_operator_adopts(workspace: Workspace) -> None:
     contribute(workspace, ANN, add("Lineage"))
     empty = write(workspace, BEA, "COMPILED: v2 nothing", FOREIGN.format(artifact="# Artifact\n"))
     unread = load_history(workspace.mailbox, THREAD, "Operator").history.unread
-    taken = CompiledMessage(2, empty.content_hash, empty.id, iso(empty.at))
-    forged(workspace, version=3, adopted=taken, messages=tuple(map(read_message, unread)))
+    taken = CompiledMessageRef(2, empty.content_hash, empty.id, iso(empty.at))
+    forged(workspace, version=3, adopted=taken, messages=tuple(map(message_ref, unread)))
     done = compiled(workspace)
     assert (done.version, names(done)) == (2, ["Gradient", "Lineage"])
     assert {found.id for found in done.notes} == {"COMPILED_WITHOUT_RECORD", "VOID_VERSION"}
@@ -414,7 +419,7 @@ def test_an_adoption_reads_nothing_that_came_after_what_it_adopts(
         _, record = first_version(twin, adoption)
     write(workspace, BEA, "COMPILED: v4 all of it", foreign)
     late = contribute(workspace, ANN, add("Lineage"))
-    greedy = record._replace(messages=(read_message(filed(late)),))
+    greedy = record._replace(messages=(message_ref(to_thread_message(late)),))
     body = adoption.message.body.replace(render_record(record), render_record(greedy))
     write(workspace, "Operator", adoption.message.subject, body)
     assert refusal(lambda: compiled(workspace)) == "RECORD_MISMATCH"
@@ -466,7 +471,7 @@ def test_a_configured_milestone_that_was_interrupted_is_finished(workspace: Work
     settings = PersistSettings(every=1)
     here = workspace._replace(project=workspace.project._replace(persist=settings))
     done = compiled(here)
-    assert (done.status, done.persistence.status) == (Status.NOTHING, "Pending")
+    assert (done.status, done.persistence.status) == (CompileStatus.NOTHING, "Pending")
 
 
 def test_the_file_of_a_void_version_is_in_nobodys_way(workspace: Workspace) -> None:
@@ -484,7 +489,11 @@ def test_the_file_of_a_void_version_is_in_nobodys_way(workspace: Workspace) -> N
     closed = compiled(workspace, close=True, persist=wish)
     void_version(workspace, THREAD, 3, "")
     back = compiled(workspace, persist=wish)
-    assert (back.status, back.version, back.persistence.status) == (Status.NOTHING, 2, "Pending")
+    assert (back.status, back.version, back.persistence.status) == (
+        CompileStatus.NOTHING,
+        2,
+        "Pending",
+    )
     assert same_version(file.read_text("utf-8"), again.text)
     assert len({first.text, again.text, closed.text}) == 3
 
@@ -529,7 +538,7 @@ def test_an_imported_thread_knows_its_own_operator(workspace: Workspace, tmp_pat
     )
     agent = workspace._replace(project=workspace.project._replace(operator=BEA), actor=BEA)
     void_version(agent, THREAD, 1, "I am the operator now")
-    assert history(workspace, THREAD).versions  # nobody else hears of it
+    assert load_version_list(workspace, THREAD).versions  # nobody else hears of it
 
 
 def test_an_import_that_renumbers_shows_the_ids_of_this_store(
@@ -554,7 +563,7 @@ def test_an_import_that_renumbers_shows_the_ids_of_this_store(
     (conflict,) = state.conflicts
     assert conflict.source.message_id == moved[third.id]
     assert [each.source.message_id for each in conflict.displaced] == [moved[second.id]]
-    assert {entry.message_id for entry in ledger_of(here, THREAD, 1)} == {moved[first.id]}
+    assert {entry.message_id for entry in load_ledger(here, THREAD, 1)} == {moved[first.id]}
     assert verify(here, THREAD).ok
 
 
@@ -562,11 +571,11 @@ def test_a_reference_that_other_sessions_keep_out_is_left_out_again(workspace: W
     """Who rebuilds a version knows no other session: the record says what was left out."""
     reference = {"session": "RS-20251228-initial", "item": "H1", "relation": "refines"}
     posted = [contribute(workspace, ANN, add("Gradient", references=[reference])).posted]
-    there = {Node("RS-20251228-initial", "H1"): [Node(THREAD, "H1")]}
-    first = merge(empty_state(THREAD), posted, elsewhere=Elsewhere(there))
+    there = {SessionItem("RS-20251228-initial", "H1"): [SessionItem(THREAD, "H1")]}
+    first = merge(empty_state(THREAD), posted, elsewhere=OtherSessions(there))
     assert [each.item for each in first.left_out] == ["H1"]
     again = merge(
-        empty_state(THREAD), posted, elsewhere=Elsewhere(left_out=frozenset(first.left_out))
+        empty_state(THREAD), posted, elsewhere=OtherSessions(left_out=frozenset(first.left_out))
     )
     assert render_artifact(again.artifact) == render_artifact(first.artifact)
     without = merge(empty_state(THREAD), posted)
@@ -596,5 +605,5 @@ def test_a_refused_block_with_many_problems_is_cached_as_it_was(workspace: Works
     contribute(workspace, ANN, add("Gradient"), {**add("Lineage", **problems), "rationale": 3})
     compiled(workspace)
     kept = load_history(workspace.mailbox, THREAD, "Operator").history.refused
-    assert kept == replay_chain(workspace.mailbox, THREAD, "Operator", unwatched).refused
+    assert kept == replay_history(workspace.mailbox, THREAD, "Operator", ignore_version).refused
     assert any(found.left_out for refusal in kept for found in refusal.diagnostics)

@@ -17,10 +17,10 @@ from brenner.diagnostics.model import BrennerError
 from brenner.mail.model import Profile
 from brenner.persist import commit
 from brenner.persist import git as repositories
-from brenner.persist.artifact_file import plain
-from brenner.persist.git import Done
+from brenner.persist.artifact_file import canonical_text
+from brenner.persist.git import GitResult
 from brenner.services import compile as compile_workflow
-from brenner.services.compile import CompileOptions, CompileResult, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
 from brenner.services.persist import PersistOptions
 from brenner.services.versions import load_version, parse_target, verify
 from brenner.services.workspace import Workspace, workspace_in
@@ -86,8 +86,8 @@ def check(workspace: Workspace, *, versions: int, said: int | None = None) -> No
     target = parse_target(THREAD)
     assert target
     text = load_version(workspace, target).text
-    assert plain((folder / PATH).read_text("utf-8")) == text
-    assert plain(git(folder, "show", f"HEAD:{PATH}")) == text
+    assert canonical_text((folder / PATH).read_text("utf-8")) == text
+    assert canonical_text(git(folder, "show", f"HEAD:{PATH}")) == text
     assert git(folder, "status", "--porcelain", "--untracked-files=no") == ""
     messages = workspace.mailbox.thread(THREAD).messages
     infos = [each.message.subject for each in messages if each.type == "INFO"]
@@ -116,7 +116,7 @@ def test_overtaken_before_the_check(
 
     first(monkeypatch, "check_persistable", act)
     done = compiled(workspace)
-    assert (done.status, done.version, done.failed) == (Status.NOTHING, count, None)
+    assert (done.status, done.version, done.failed) == (CompileStatus.NOTHING, count, None)
     assert done.persisted
     assert (done.persisted.version, done.persisted.words) == (count, "Committed")
     assert report(done, as_json=True) == 0
@@ -132,7 +132,7 @@ def test_overtaken_after_publishing(workspace: Workspace, monkeypatch: pytest.Mo
 
     first(monkeypatch, "persist", act)
     done = compiled(workspace)
-    assert (done.status, done.version, done.failed) == (Status.PUBLISHED, 1, None)
+    assert (done.status, done.version, done.failed) == (CompileStatus.PUBLISHED, 1, None)
     assert done.persisted
     assert (done.persisted.version, done.persistence.status) == (2, "Draft")
     out = io.StringIO()
@@ -155,7 +155,7 @@ def test_what_another_compiler_left_undone_is_finished(
     first(monkeypatch, "persist", act)
     done = compiled(workspace)
     assert (done.version, done.failed, done.persisted and done.persisted.version) == (1, None, 2)
-    assert plain(git(workspace.project.folder, "show", f"HEAD:{PATH}")) == plain(
+    assert canonical_text(git(workspace.project.folder, "show", f"HEAD:{PATH}")) == canonical_text(
         (workspace.project.folder / PATH).read_text("utf-8")
     )
 
@@ -193,20 +193,20 @@ def test_the_first_commit_is_made_while_git_is_asked(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, question: str
 ) -> None:
     """The answer is that there is none, and a moment later there is one."""
-    ask: Callable[..., Done] = vars(repositories)["ask"]
+    ask: Callable[..., GitResult] = vars(repositories)["ask"]
     folder = workspace.project.folder
     times: list[int] = []
 
-    def then_committed(top: Path, *arguments: str, **options: Any) -> Done:
+    def then_committed(top: Path, *arguments: str, **options: Any) -> GitResult:
         done = ask(top, *arguments, **options)
         if question in arguments and not times:
             times.append(1)
             git(folder, "commit", "--quiet", "--allow-empty", "--message=By hand")
         return done
 
-    monkeypatch.setattr(repositories, "ask", then_committed)
+    monkeypatch.setattr(repositories, "query", then_committed)
     done = compiled(workspace)
-    assert (done.status, done.failed, times) == (Status.PUBLISHED, None, [1])
+    assert (done.status, done.failed, times) == (CompileStatus.PUBLISHED, None, [1])
     check(workspace, versions=1)
 
 
@@ -234,11 +234,11 @@ def test_a_git_that_fails_is_still_reported(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only a lost race is tried again."""
-    run: Callable[..., Done] = vars(commit)["run"]
+    run: Callable[..., GitResult] = vars(commit)["run"]
 
-    def failing(top: Path, *arguments: str, **options: Any) -> Done:
+    def failing(top: Path, *arguments: str, **options: Any) -> GitResult:
         if "commit" in arguments:
-            return Done(128, b"", "fatal: unable to write new index file")
+            return GitResult(128, b"", "fatal: unable to write new index file")
         return run(top, *arguments, **options)
 
     monkeypatch.setattr(commit, "run", failing)

@@ -11,17 +11,17 @@ import pytest
 
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Profile, Sent, StoredMessage
+from brenner.mail.model import Profile, SendResult, StoredMessage
 from brenner.protocol.messages import Message
-from brenner.services.compile import CompileOptions, CompileResult, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
 from brenner.services.decisions import adopt_thread, void_version
 from brenner.services.publish import MOST_TRIES
 from brenner.services.sessions import load_status
-from brenner.services.version_store import load_history, replay_chain
+from brenner.services.version_store import load_history, replay_history
 from brenner.services.versions import verify
 from brenner.services.workspace import Workspace, workspace_in
 from brenner.session.decisions import compose_void
-from brenner.session.versions import unwatched
+from brenner.session.versions import ignore_version
 from session.backends import HOUSINGS, OPERATOR, Housing, housed
 from session.workspaces import ANN, BEA, KICKOFF, THREAD, add, edit, fenced, project_in
 
@@ -43,7 +43,7 @@ class Meanwhile:
     def __getattr__(self, name: str) -> object:
         return getattr(self._mailbox, name)
 
-    def send(self, message: Message, **how: object) -> Sent:
+    def send(self, message: Message, **how: object) -> SendResult:
         if how.get("position") is not None:
             self.attempts += 1
             act, self.act = self.act, lambda _: None  # what it does itself is not interrupted
@@ -112,7 +112,7 @@ def titles(done: CompileResult) -> list[str]:
 def check_kept(workspace: Workspace) -> None:
     """What was kept of the thread is what its mail says."""
     known = load_history(workspace.mailbox, THREAD, OPERATOR).history
-    assert known == replay_chain(workspace.mailbox, THREAD, OPERATOR, unwatched)
+    assert known == replay_history(workspace.mailbox, THREAD, OPERATOR, ignore_version)
     assert verify(workspace, THREAD).ok
 
 
@@ -127,12 +127,12 @@ def test_other_mail_is_no_reason_to_start_again(workspace: Workspace) -> None:
 
     meanwhile(workspace).act = act
     done = compiled(workspace)
-    assert (done.status, done.version, done.left) == (Status.PUBLISHED, 1, 0)
+    assert (done.status, done.version, done.left) == (CompileStatus.PUBLISHED, 1, 0)
     assert meanwhile(workspace).attempts == 1
     known = load_history(workspace.mailbox, THREAD, OPERATOR).history
     assert (known.position, RIVAL in known.writers) == (7, True)
     check_kept(workspace)
-    assert compiled(workspace).status is Status.NOTHING
+    assert compiled(workspace).status is CompileStatus.NOTHING
 
 
 def test_a_delta_goes_into_the_next_version(workspace: Workspace) -> None:
@@ -145,13 +145,17 @@ def test_a_delta_goes_into_the_next_version(workspace: Workspace) -> None:
 
     meanwhile(workspace).act = act
     first = compiled(workspace)
-    assert (first.status, first.version, first.left) == (Status.PUBLISHED, 1, 2)
+    assert (first.status, first.version, first.left) == (CompileStatus.PUBLISHED, 1, 2)
     assert (titles(first), meanwhile(workspace).attempts) == (["Gradient"], 1)
     check_kept(workspace)
     status = load_status(workspace, THREAD).status
     assert (status.unread, status.applies, len(status.refusals)) == (2, 2, 1)
     second = compiled(workspace)
-    assert (second.status, second.version, second.previous_version) == (Status.PUBLISHED, 2, 1)
+    assert (second.status, second.version, second.previous_version) == (
+        CompileStatus.PUBLISHED,
+        2,
+        1,
+    )
     assert titles(second) == ["Gradient", "Lineage"]
     (prediction,) = second.artifact.sections["predictions_table"]
     assert prediction.fields["predictions"] == {"H2": "They stay"}  # to its author it was H1

@@ -13,7 +13,7 @@ import pytest
 
 from brenner.cli import output as progress
 from brenner.config import Project
-from brenner.mail.model import Record
+from brenner.mail.model import MessageRecord
 from brenner.mail.open import store_of
 from mail_shell import Done, Shell
 from servers import postgresql
@@ -272,7 +272,7 @@ def to_nobody(folder: Path, kept: list[int]) -> Project:
         message = record.stored.message
         if record.stored.id not in kept:
             message = message._replace(recipients=())
-        found.append(Record(record.stored._replace(message=message)))
+        found.append(MessageRecord(record.stored._replace(message=message)))
     altered = Project(folder, f"sqlite:///{folder}/altered.sqlite3")
     with mail_of(Project(folder)) as mailbox:
         agents = mailbox.agents()
@@ -326,8 +326,8 @@ def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     with progress.Progress() as quick:
         quick("Sending", 1, 12)
     assert seen.getvalue() == ""
-    monkeypatch.setattr(progress, "_SHOWN_AFTER", 0.0)
-    monkeypatch.setattr(progress, "_SHOWN_EVERY", 0.0)
+    monkeypatch.setattr(progress, "_PROGRESS_DELAY", 0.0)
+    monkeypatch.setattr(progress, "_PROGRESS_INTERVAL", 0.0)
     with progress.Progress() as slow:
         slow("Verifying versions", 1, None)
         slow("Sending", 1, 1200)

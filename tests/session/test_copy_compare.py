@@ -10,14 +10,14 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Importance, Profile
 from brenner.protocol.messages import Message
 from brenner.services.copy_mail import (
-    Fact,
-    Seen,
-    compared,
-    lost_facts,
-    named,
-    paired,
-    seen,
-    thread_facts,
+    MessageFingerprint,
+    VersionCheck,
+    check_thread_versions,
+    compare_mail,
+    describe_messages,
+    fingerprints,
+    lost_versions,
+    match_messages,
 )
 from brenner.services.workspace import Workspace
 from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff
@@ -26,10 +26,10 @@ AT = datetime(2025, 12, 30, 9, tzinfo=UTC)
 USUAL = (Importance.NORMAL, frozenset[str]())
 
 
-def message(number: int, content: str, origin: int | None = None, *to: str) -> Seen:
+def message(number: int, content: str, origin: int | None = None, *to: str) -> MessageFingerprint:
     """A message of some content."""
     delivery = (frozenset(to), False)
-    return Seen(number, origin or number, content, THREAD, AT, delivery, USUAL)
+    return MessageFingerprint(number, origin or number, content, THREAD, AT, delivery, USUAL)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_pairs(
     pairs: dict[int, int],
 ) -> None:
     """Which message of the target is which of the source."""
-    found = paired([message(*each) for each in source], [message(*each) for each in target])
+    found = match_messages([message(*each) for each in source], [message(*each) for each in target])
     assert {number: each.id for number, each in found.items()} == pairs
 
 
@@ -65,18 +65,22 @@ def test_what_is_missing_or_differs() -> None:
     later = message(3, "c")._replace(at=AT + timedelta(seconds=1))
     urgent = message(5, "e")._replace(around=(Importance.URGENT, frozenset()))
     target = [message(1, "a", 1, BEA), later, message(4, "d"), urgent]
-    found = compared(source, target, exact=[1, 2, 3, 4, 5])
+    found = compare_mail(source, target, exact=[1, 2, 3, 4, 5])
     assert [each.id for each in found.missing] == [2]
     assert [each.id for each in found.differing] == [1, 3, 5]
-    assert [each.id for each in compared(source, target, exact=[]).differing] == [1]
-    assert compared(source, source, exact=[1, 2, 3, 4, 5]) == ({n.id: n for n in source}, (), ())
+    assert [each.id for each in compare_mail(source, target, exact=[]).differing] == [1]
+    assert compare_mail(source, source, exact=[1, 2, 3, 4, 5]) == (
+        {n.id: n for n in source},
+        (),
+        (),
+    )
 
 
 def test_names_of_many() -> None:
     """Not all of a thousand are named."""
-    assert named([message(3, "x")]) == f"message 3 of {THREAD}"
-    assert named([message(3, "x"), message(5, "x")]) == f"messages 3, 5 of {THREAD}"
-    many = named([message(number, "x") for number in range(1, 1001)])
+    assert describe_messages([message(3, "x")]) == f"message 3 of {THREAD}"
+    assert describe_messages([message(3, "x"), message(5, "x")]) == f"messages 3, 5 of {THREAD}"
+    many = describe_messages([message(number, "x") for number in range(1, 1001)])
     assert many == f"messages 1, 2, 3, 4, 5, 6, 7, 8 and 992 more of {THREAD}"
 
 
@@ -95,26 +99,26 @@ def workspace() -> Workspace:
 
 def test_seen(workspace: Workspace) -> None:
     """What is compared of each message; whether an ACK is wanted is the type's word, too."""
-    first, *_ = seen(workspace.mailbox.records())
+    first, *_ = fingerprints(workspace.mailbox.records())
     assert first.delivery == (frozenset({ANN, BEA}), True)
     plain = workspace.mailbox.send(Message(THREAD, ANN, (BEA,), "INFO: x", "x\n")).stored
-    *_, last = seen(workspace.mailbox.records())
+    *_, last = fingerprints(workspace.mailbox.records())
     assert (last.id, last.delivery) == (plain.id, (frozenset({BEA}), False))
 
 
 def test_lost_versions(workspace: Workspace) -> None:
     """One that is not there, one that is another; one that was wrong before is not expected."""
-    (fact,) = thread_facts(workspace, THREAD)
-    assert list(lost_facts(workspace, [fact])) == []
-    assert list(lost_facts(workspace, [fact._replace(sha256="0" * 64)])) == [
+    (fact,) = check_thread_versions(workspace, THREAD)
+    assert list(lost_versions(workspace, [fact])) == []
+    assert list(lost_versions(workspace, [fact._replace(sha256="0" * 64)])) == [
         f"v1 of {THREAD} does not follow from it (it is another text)"
     ]
-    assert list(lost_facts(workspace, [fact._replace(message="0" * 64)])) == [
+    assert list(lost_versions(workspace, [fact._replace(message="0" * 64)])) == [
         f"v1 of {THREAD} does not follow from it (it is another message)"
     ]
-    elsewhere = Fact("RS-20251230-elsewhere", 1, "0" * 64, "")
-    assert list(lost_facts(workspace, [fact._replace(version=2), elsewhere])) == [
+    elsewhere = VersionCheck("RS-20251230-elsewhere", 1, "0" * 64, "")
+    assert list(lost_versions(workspace, [fact._replace(version=2), elsewhere])) == [
         f"v2 of {THREAD} is not there",
         "v1 of RS-20251230-elsewhere is not there",
     ]
-    assert list(lost_facts(workspace, [elsewhere._replace(difference="it never did")])) == []
+    assert list(lost_versions(workspace, [elsewhere._replace(difference="it never did")])) == []

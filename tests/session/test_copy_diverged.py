@@ -10,9 +10,9 @@ import pytest
 
 from brenner.config import Project
 from brenner.diagnostics.model import RequestError
-from brenner.mail.model import Profile, Record
+from brenner.mail.model import MessageRecord, Profile
 from brenner.mail.open import store_of
-from brenner.services.copy_mail import Copied, copy_mail
+from brenner.services.copy_mail import CopyResult, copy_mail
 from brenner.services.workspace import Workspace
 from mail_shell import Shell
 from session.copy_backends import AGENT_MAIL, KINDS, SQLITE, copied, home, mail_of, records
@@ -47,7 +47,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]:
         yield there
 
 
-def by_code(done: Copied) -> dict[str, str]:
+def by_code(done: CopyResult) -> dict[str, str]:
     """What was found, the advice for each code."""
     return {found.id: found.fix for found in done.diagnostics}
 
@@ -87,7 +87,7 @@ def with_higher_ids(project: Project, folder: Path) -> Project:
     with mail_of(project) as mailbox:
         agents = mailbox.agents()
     shifted = [
-        Record(each.stored._replace(id=each.stored.id + 100, origin_id=each.stored.id + 100))
+        MessageRecord(each.stored._replace(id=each.stored.id + 100, origin_id=each.stored.id + 100))
         for each in records(project)
     ]
     later = Project(folder)
@@ -160,7 +160,9 @@ def twice_compiled(source: Project, folder: Path) -> Project:
     with store_of(scratch).create() as mailbox:
         mailbox.restore(agents, [*rest])
         stored = mailbox.send(other).stored
-    rival = Record(stored._replace(id=version.stored.id + 1, origin_id=version.stored.id + 1))
+    rival = MessageRecord(
+        stored._replace(id=version.stored.id + 1, origin_id=version.stored.id + 1)
+    )
     earlier = version.stored.at - timedelta(microseconds=1)
     rival = rival._replace(stored=rival.stored._replace(at=earlier, is_local=False))
     project = Project(folder / "raced")

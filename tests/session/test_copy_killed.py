@@ -73,7 +73,7 @@ def test_server_that_goes_away(source: Project, tmp_path: Path) -> None:
                 server.kill()
 
         with pytest.raises(UnavailableError) as caught:
-            copy_mail(source, target, watch=watch)
+            copy_mail(source, target, progress=watch)
         found = caught.value.diagnostic
         assert found.id == "COPY_BROKE_OFF"
         assert f"broke off when 4 of {MESSAGES} messages were there" in found.message
@@ -92,6 +92,6 @@ def check_gone_at_the_end(source: Project, target: Project, server: AgentMailSer
             server.kill()
 
     with pytest.raises(UnavailableError) as caught:
-        copy_mail(source, target, watch=watch)
+        copy_mail(source, target, progress=watch)
     assert f"when {MESSAGES} of {MESSAGES} messages were there" in caught.value.diagnostic.message
     server.start()

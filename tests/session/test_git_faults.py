@@ -13,9 +13,9 @@ import pytest
 from brenner.diagnostics.model import UnavailableError
 from brenner.persist import commit
 from brenner.persist import git as git_process
-from brenner.persist.artifact_file import plain
-from brenner.persist.commit import failed_hook
-from brenner.persist.git import GitFailed, run
+from brenner.persist.artifact_file import canonical_text
+from brenner.persist.commit import find_failed_hook
+from brenner.persist.git import GitError, run
 from brenner.services.persist import PersistOptions, persistence_of
 from integrations.terminals import eventually
 from session.repositories import (
@@ -34,16 +34,16 @@ from session.repositories import (
 __all__ = ["bench", "settings"]
 
 
-def failure(bench: Bench, number: int = 1) -> GitFailed:
+def failure(bench: Bench, number: int = 1) -> GitError:
     """How persisting fails: the file is there, the commit is not, the index is as it was."""
     before, log = untouched(bench.folder, [PATH]), bench.log()
     staged = bench.git("ls-files", "--stage", "--debug", "--", PATH)
-    with pytest.raises(GitFailed) as error:
+    with pytest.raises(GitError) as error:
         bench.persist(number)
     assert bench.log() == log
     assert untouched(bench.folder, [PATH]) == before
     assert entries(bench.git("ls-files", "--stage", "--debug", "--", PATH)) == entries(staged)
-    assert plain(bench.file.read_text("utf-8")) == text_of(number)
+    assert canonical_text(bench.file.read_text("utf-8")) == text_of(number)
     project = bench.workspace.project
     assert persistence_of(project, THREAD, text_of(number)).status == "Pending"
     assert bench.infos() == []
@@ -100,7 +100,7 @@ def test_a_hook_that_changes_the_file(bench: Bench) -> None:
     assert bench.infos() == []
     (bench.folder / ".git" / "hooks" / "pre-commit").unlink()
     assert bench.persist(1, PersistOptions(commit=True, force=True)).words == "Committed"
-    assert plain(bench.git("show", f"HEAD:{PATH}")) == text_of(1)
+    assert canonical_text(bench.git("show", f"HEAD:{PATH}")) == text_of(1)
 
 
 def test_a_hook_that_leaves_something_behind(bench: Bench) -> None:
@@ -129,7 +129,9 @@ def test_a_hook_that_hangs(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Non
     bench.hook("pre-commit", "echo $$ > pid; sleep 600 & sleep 600")
     with monkeypatch.context() as patch:
         out_of_time_once(patch, pid, "commit")
-        patch.setattr(git_process, "_PATIENCE", 60)  # it has all the time to remove its locks
+        patch.setattr(
+            git_process, "_TERMINATE_SECONDS", 60
+        )  # it has all the time to remove its locks
         with pytest.raises(UnavailableError) as error:
             bench.persist(1)
     assert raised(error) == "GIT_TIMEOUT"
@@ -157,7 +159,7 @@ def test_git_that_takes_no_hint_is_killed(tmp_path: Path, monkeypatch: pytest.Mo
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr(git_process, "_PATIENCE", 0.2)
+    monkeypatch.setattr(git_process, "_TERMINATE_SECONDS", 0.2)
     out_of_time_once(monkeypatch, tmp_path / "pid", "status")
     with pytest.raises(UnavailableError) as error:
         run(tmp_path, "status")
@@ -228,9 +230,9 @@ def test_killed_git_leaves_its_lock(bench: Bench, monkeypatch: pytest.MonkeyPatc
     """When the operator has removed the lock, the same command finishes."""
     monkeypatch.setattr(commit, "_LOCK_SECONDS", 0.3)
     bench.hook("pre-commit", "kill -9 $PPID")
-    with pytest.raises(GitFailed):
+    with pytest.raises(GitError):
         bench.persist(1)
-    with pytest.raises(GitFailed) as error:
+    with pytest.raises(GitError) as error:
         bench.persist(1)
     assert raised(error) == "GIT_LOCKED"
     (bench.folder / ".git" / "hooks" / "pre-commit").unlink()
@@ -243,7 +245,7 @@ def test_killed_git_leaves_its_lock(bench: Bench, monkeypatch: pytest.MonkeyPatc
 def test_git_killed_after_the_commit_and_before_its_index(bench: Bench) -> None:
     """The commit is there, the index is not: the next try makes the two agree."""
     bench.hook("reference-transaction", '[ "$1" = committed ] && kill -9 $PPID; exit 0')
-    with pytest.raises(GitFailed):
+    with pytest.raises(GitError):
         bench.persist(1)
     (bench.folder / ".git" / "hooks" / "reference-transaction").unlink()
     for lock in (bench.folder / ".git").rglob("*.lock"):
@@ -280,7 +282,7 @@ def test_a_push_that_a_hook_refuses(bench: Bench) -> None:
     bench.git("remote", "add", "origin", str(remote))
     bench.git("push", "--quiet", "--set-upstream", "origin", "main")
     bench.hook("pre-push", "echo 'Not on Fridays' >&2; exit 1")
-    with pytest.raises(GitFailed) as error:
+    with pytest.raises(GitError) as error:
         bench.persist(1, PUSH)
     assert raised(error) == "PUSH_FAILED"
     assert "Not on Fridays" in error.value.output
@@ -289,7 +291,7 @@ def test_a_push_that_a_hook_refuses(bench: Bench) -> None:
     there.parent.mkdir(exist_ok=True)
     there.write_text("#!/bin/sh\necho 'Closed'\nexit 1\n", "utf-8")
     there.chmod(0o755)
-    with pytest.raises(GitFailed) as error:
+    with pytest.raises(GitError) as error:
         bench.persist(1, PUSH)
     assert raised(error) == "PUSH_FAILED"
     assert "Closed" in error.value.output
@@ -317,7 +319,7 @@ def test_a_push_asks_nobody(bench: Bench, scheme: str, tmp_path: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("SSH_ASKPASS", str(ask))
             patch.setenv("PATH", f"{ssh.parent}:{os.environ['PATH']}")
-            with pytest.raises(GitFailed) as error:
+            with pytest.raises(GitError) as error:
                 bench.persist(1, PUSH)
     assert raised(error) == "PUSH_FAILED"
     assert not asked.exists()
@@ -382,8 +384,8 @@ def test_filters(bench: Bench, attributes: str, said: tuple[str, str]) -> None:
 
 def test_a_trace_of_anything() -> None:
     """Whatever stands there, it is read."""
-    assert failed_hook(b"") is None
-    assert failed_hook(b'x\n[1]\n{}\nnull\n\xff\n{"sid": 1, "event": "child_exit"}\n') is None
+    assert find_failed_hook(b"") is None
+    assert find_failed_hook(b'x\n[1]\n{}\nnull\n\xff\n{"sid": 1, "event": "child_exit"}\n') is None
 
 
 def test_a_commit_in_a_hook_of_this_program(bench: Bench) -> None:
@@ -398,7 +400,7 @@ def test_a_commit_in_a_hook_of_this_program(bench: Bench) -> None:
     bench.hook("pre-commit", f"'{sys.executable}' again.py '{bench.folder}' 2>&1 | tail -1; exit 1")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-        with pytest.raises(GitFailed) as error:
+        with pytest.raises(GitError) as error:
             bench.persist(1)
     assert "GIT_LOCKED" in error.value.output
 
@@ -410,6 +412,6 @@ def test_git_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     done = run(tmp_path, "status")
-    assert git_process.failed(done, "status").diagnostic.message == (
+    assert git_process.git_error(done, "status").diagnostic.message == (
         "`git status` has failed: it said nothing, exit code 7."
     )

@@ -10,7 +10,7 @@ import pytest
 from brenner.protocol.messages import Message, content_hash, iso
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
-from brenner.session.decisions import VOID_FENCE, declaration
+from brenner.session.decisions import VOID_FENCE, render_declaration
 from mail_shell import Done, Shell
 from session.workspaces import ANN, THREAD, a_desk, add, contribute, edit, kickoff
 
@@ -64,7 +64,7 @@ def void_of(shell: Shell) -> str:
     """The body of a declaration that voids v1."""
     compiled = next(each for each in exported(shell) if "COMPILED" in each.get("subject", ""))
     values = {"content_hash": compiled["hash"], "version": 1}
-    return f"# Void\n\n{declaration(values, VOID_FENCE)}"
+    return f"# Void\n\n{render_declaration(values, VOID_FENCE)}"
 
 
 def versions(shell: Shell) -> list[int]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from brenner.mail.model import StoredMessage
-from brenner.persist.artifact_file import plain
+from brenner.persist.artifact_file import canonical_text
 from brenner.protocol.compiled import read_compiled
 from brenner.services.versions import verify
 from brenner.services.workspace import workspace_in
@@ -185,8 +185,8 @@ class Lab:
         assert self.infos(number) == 1
         assert self.commits(number) == 1
         text = read_compiled(compiled[-1].message).inline
-        assert plain((self.folder / FILE).read_text("utf-8")) == text
-        assert plain(git("show", f"HEAD:{FILE}", cwd=self.folder)) == text
+        assert canonical_text((self.folder / FILE).read_text("utf-8")) == text
+        assert canonical_text(git("show", f"HEAD:{FILE}", cwd=self.folder)) == text
         status = git("status", "--porcelain", "--", FILE, ARCHIVE, cwd=self.folder)
         assert status == ""
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Sent
+from brenner.mail.model import SendResult
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from mail_shell import Shell
@@ -28,7 +28,7 @@ class Late:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._mailbox, name)
 
-    def send(self, message: Message, **conditions: Any) -> Sent:
+    def send(self, message: Message, **conditions: Any) -> SendResult:
         if message.subject.startswith("COMPILED") and self._happens:
             self._happens.pop()()
         return self._mailbox.send(message, **conditions)

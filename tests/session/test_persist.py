@@ -6,7 +6,7 @@ import pytest
 
 from brenner.artifact.parse import parse_artifact
 from brenner.diagnostics.model import UnavailableError
-from brenner.persist.artifact_file import plain
+from brenner.persist.artifact_file import canonical_text
 from brenner.protocol.messages import Message
 from brenner.protocol.validate import check_stored
 from brenner.services.persist import PersistOptions, persist
@@ -46,7 +46,7 @@ def test_written(bench: Bench) -> None:
     before = untouched(bench.folder, [PATH])
     done = bench.persist(2, WRITE)
     text = bench.file.read_text("utf-8")
-    assert plain(text) == text_of(2)
+    assert canonical_text(text) == text_of(2)
     assert parse_artifact(text).artifact.metadata.agent_mail_message_id == 4
     assert (done.persistence, done.words) == (("Pending", PATH, None), "Written")
     assert untouched(bench.folder, [PATH]) == before

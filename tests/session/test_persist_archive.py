@@ -8,7 +8,7 @@ from brenner.config import Project
 from brenner.diagnostics.model import RequestError
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.persist.artifact_file import plain
+from brenner.persist.artifact_file import canonical_text
 from brenner.protocol.messages import Message
 from brenner.services.archive import import_archive
 from brenner.services.compile import CompileOptions, compile_thread
@@ -143,7 +143,7 @@ def test_an_archive_with_more_in_it_stays(bench: Bench) -> None:
     with pytest.raises(RequestError) as error:
         bench.persist(2, options)
     assert raised(error) == "ARCHIVE_FILE_FOREIGN"
-    assert plain(bench.file.read_text("utf-8")) == text_of(1)
+    assert canonical_text(bench.file.read_text("utf-8")) == text_of(1)
     bench.persist(2, options._replace(force=True))
     assert bench.archive.read_bytes().startswith(lines[0])
 

@@ -7,8 +7,8 @@ import pytest
 
 from brenner.persist import commit
 from brenner.persist import git as git_process
-from brenner.persist.artifact_file import plain
-from brenner.persist.git import Done
+from brenner.persist.artifact_file import canonical_text
+from brenner.persist.git import GitResult
 from brenner.services.persist import PersistOptions
 from mail.processes import answered, release, start
 from session.persist_work import persist_at_once
@@ -74,8 +74,8 @@ def test_older_and_newer_at_once(bench: Bench) -> None:
     release(children)
     for child in children:
         child.communicate(timeout=60)  # an older one may have been refused
-    assert plain(bench.file.read_text("utf-8")) == text_of(3)
-    assert plain(bench.git("show", f"HEAD:artifacts/{bench.thread_id}.md")) == text_of(3)
+    assert canonical_text(bench.file.read_text("utf-8")) == text_of(3)
+    assert canonical_text(bench.git("show", f"HEAD:artifacts/{bench.thread_id}.md")) == text_of(3)
     assert bench.git("status", "--porcelain") == ""
 
 
@@ -104,7 +104,7 @@ def test_an_index_that_another_git_has_written_anew(
     run = git_process.run
     times: list[int] = []
 
-    def after_another(top: Path, *arguments: str, **options: Any) -> Done:
+    def after_another(top: Path, *arguments: str, **options: Any) -> GitResult:
         if "commit" in arguments and not times:
             times.append(1)
             bench.git("rm", "--quiet", "--cached", "--", f"artifacts/{bench.thread_id}.md")

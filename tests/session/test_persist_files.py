@@ -13,8 +13,13 @@ import pytest
 from brenner.config import Project
 from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.persist import files
-from brenner.persist.artifact_file import place_of, plain, same_version, with_message_id
-from brenner.persist.files import locked, write_whole
+from brenner.persist.artifact_file import (
+    artifact_paths,
+    canonical_text,
+    same_version,
+    with_message_id,
+)
+from brenner.persist.files import thread_lock, write_atomically
 from mail.processes import answers, kill, start
 from mail.test_faults_permissions import can_become_somebody_else
 from parts import need
@@ -32,12 +37,12 @@ def names(folder: Path) -> list[str]:
 def test_whole(tmp_path: Path) -> None:
     """Folders are made, the mode is the usual one, and stays what it was."""
     path = tmp_path / "a" / "b" / "file.md"
-    write_whole(path, b"one")
+    write_atomically(path, b"one")
     usual = tmp_path / "usual"
     usual.touch()
     assert path.stat().st_mode == usual.stat().st_mode
     path.chmod(0o640)
-    write_whole(path, b"two")
+    write_atomically(path, b"two")
     assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"two", 0o640)
     assert names(path.parent) == ["file.md"]
 
@@ -45,25 +50,25 @@ def test_whole(tmp_path: Path) -> None:
 def test_what_was_left_unfinished_is_cleared(tmp_path: Path) -> None:
     """Only parts of this file: another one may be being written."""
     path, other = tmp_path / "file.md", tmp_path / "other.md"
-    mine = tmp_path / f"{files._prefix(path)}0123.part"  # noqa: SLF001
-    theirs = tmp_path / f"{files._prefix(other)}0123.part"  # noqa: SLF001
+    mine = tmp_path / f"{files._temporary_prefix(path)}0123.part"  # noqa: SLF001
+    theirs = tmp_path / f"{files._temporary_prefix(other)}0123.part"  # noqa: SLF001
     for part in (mine, theirs):
         part.write_bytes(b"half")
-    write_whole(path, b"whole")
+    write_atomically(path, b"whole")
     assert names(tmp_path) == sorted(["file.md", theirs.name])
 
 
 def test_a_folder_in_the_way_is_said(tmp_path: Path) -> None:
     (tmp_path / "file.md").mkdir()
     with pytest.raises(UnavailableError) as error:
-        write_whole(tmp_path / "file.md", b"x")
+        write_atomically(tmp_path / "file.md", b"x")
     assert raised(error) == "ARTIFACT_NOT_WRITTEN"
     assert names(tmp_path) == ["file.md"]
 
 
 def test_readers_never_see_half(tmp_path: Path) -> None:
     path = tmp_path / "file.md"
-    write_whole(path, b"a" * 100_000)
+    write_atomically(path, b"a" * 100_000)
     seen = set()
     is_done = threading.Event()
 
@@ -75,7 +80,7 @@ def test_readers_never_see_half(tmp_path: Path) -> None:
     reader = threading.Thread(target=read)
     reader.start()
     for letter in b"bcdefgh":
-        write_whole(path, bytes([letter]) * 100_000)
+        write_atomically(path, bytes([letter]) * 100_000)
     is_done.set()
     reader.join()
     assert {(size, kinds) for size, _, kinds in seen} == {(100_000, 1)}
@@ -88,23 +93,23 @@ def test_a_lock_is_waited_for_and_its_holder_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It ends with the process that holds it, whatever ends that."""
-    monkeypatch.setattr(files, "PATIENCE", 0.2)
+    monkeypatch.setattr(files, "LOCK_SECONDS", 0.2)
     holder = start(hold, tmp_path, THREAD)
     assert holder.stdout
     assert holder.stdout.readline() == "ready\n"
-    with pytest.raises(UnavailableError) as error, locked(Project(tmp_path), THREAD):
+    with pytest.raises(UnavailableError) as error, thread_lock(Project(tmp_path), THREAD):
         pass
     assert raised(error) == "ARTIFACT_BUSY"
     assert f"by process {holder.pid} on " in error.value.diagnostic.message
-    with locked(Project(tmp_path), "other-1"):
+    with thread_lock(Project(tmp_path), "other-1"):
         pass
     kill(holder)
-    with locked(Project(tmp_path), THREAD):
+    with thread_lock(Project(tmp_path), THREAD):
         pass
 
 
 def test_locks_are_kept_from_git(tmp_path: Path) -> None:
-    with locked(Project(tmp_path), THREAD):
+    with thread_lock(Project(tmp_path), THREAD):
         assert (tmp_path / ".brenner" / ".gitignore").read_bytes() == b"*\n"
         assert names(tmp_path / ".brenner" / "locks") == [f"{THREAD}.lock"]
 
@@ -113,7 +118,7 @@ def test_of_two_threads_of_one_program_one_waits(tmp_path: Path) -> None:
     inside: list[str] = []
 
     def work() -> None:
-        with locked(Project(tmp_path), THREAD):
+        with thread_lock(Project(tmp_path), THREAD):
             inside.append("in")
             assert inside.count("in") - inside.count("out") == 1
             inside.append("out")
@@ -140,7 +145,7 @@ def test_a_disk_without_room(tmp_path: Path, settings: Path) -> None:
     assert left == []
     assert again == "fine"
     assert bench.file.read_bytes() != before
-    assert plain(bench.file.read_text("utf-8")) == text_of(2)
+    assert canonical_text(bench.file.read_text("utf-8")) == text_of(2)
 
 
 @pytest.fixture
@@ -207,7 +212,7 @@ def test_the_id_of_the_message() -> None:
     filed = with_message_id(text, 17)
     assert filed.count("\n") == text.count("\n") + 1
     assert "\nagent_mail_message_id: 17\n---\n" in filed
-    assert plain(filed) == text
+    assert canonical_text(filed) == text
     assert with_message_id(filed, 18) == with_message_id(text, 18)
     assert same_version(filed, text)
     assert same_version(filed.replace("\n", "\r\n"), text)
@@ -219,12 +224,12 @@ def test_only_the_front_matter_is_meant() -> None:
     """A line of that kind in the prose is prose."""
     text = text_of(1) + "\nagent_mail_message_id: 3\n"
     assert not same_version(text, text_of(1))
-    assert plain("no front matter\nagent_mail_message_id: 3\n").endswith(": 3\n")
+    assert canonical_text("no front matter\nagent_mail_message_id: 3\n").endswith(": 3\n")
     assert with_message_id("no front matter", 3) == "no front matter"
 
 
 def test_an_invalid_thread_id_has_no_path(tmp_path: Path) -> None:
     """R1: it is never mapped into a file name."""
     with pytest.raises(RequestError) as error:
-        place_of(Project(tmp_path), "../up")
+        artifact_paths(Project(tmp_path), "../up")
     assert raised(error) == "BAD_ARTIFACT_PATH"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.persist.artifact_file import plain
+from brenner.persist.artifact_file import canonical_text
 from brenner.persist.git import persistence_of
 from mail.processes import answers, start
 from session.persist_work import killed_as_soon_as, killed_at_every_step, options_of
@@ -66,7 +66,7 @@ def test_killed_at_every_step(tmp_path: Path, settings: Path, options: str, firs
     for folder in remains(tmp_path, options, first):
         with Bench.open(folder).mailbox as mailbox:
             bench = Bench(folder, mailbox)
-            text = plain(bench.file.read_text("utf-8")) if bench.file.exists() else None
+            text = canonical_text(bench.file.read_text("utf-8")) if bench.file.exists() else None
             assert text in (text_of(1) if first else None, text_of(2))
             seen.add((text == text_of(2), len(bench.log()), len(bench.infos())))
             done = bench.persist(2, options_of(options))
@@ -98,7 +98,7 @@ def others_of(folder: Path) -> str:
     """All that is not ours; when a file was last touched differs from copy to copy."""
     tree = untouched(folder, [PATH, ARCHIVE])
     files = {name: data for name, (data, _) in tree.files.items()}
-    return repr((tree.entries, tree.status, tree.staged, tree.dirty, files))
+    return repr((tree.entries, tree.status, tree.staged_ids, tree.dirty, files))
 
 
 def assert_finished(bench: Bench, options: str, first: int) -> None:

@@ -7,7 +7,7 @@ import pytest
 from brenner.config import Project
 from brenner.diagnostics.model import RequestError
 from brenner.mail.model import Profile
-from brenner.persist.artifact_file import plain, with_message_id
+from brenner.persist.artifact_file import canonical_text, with_message_id
 from brenner.protocol.messages import parse_message_file
 from brenner.protocol.validate import check_message
 from brenner.services.compile import CompileOptions, compile_thread
@@ -60,7 +60,7 @@ def accepted(bench: Bench, number: int, options: PersistOptions = COMMIT) -> Non
     """That a version can be persisted."""
     bench.check(number, options)
     bench.persist(number, options)
-    assert plain(bench.file.read_text("utf-8")) == text_of(number)
+    assert canonical_text(bench.file.read_text("utf-8")) == text_of(number)
 
 
 def test_a_newer_file(bench: Bench) -> None:

@@ -5,10 +5,10 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.protocol.delta.schema import RELATIONS
 from brenner.protocol.messages import Message
 from brenner.services import compile as compiling
-from brenner.services.compile import compiled_json
+from brenner.services.compile import compile_result_json
 from brenner.services.decisions import adopt_thread
-from brenner.services.references import unresolved
-from brenner.services.version_store import ledger_of
+from brenner.services.references import unresolved_references
+from brenner.services.version_store import load_ledger
 from brenner.services.versions import verify
 from brenner.services.workspace import Workspace
 from session.referring import (
@@ -48,7 +48,7 @@ def test_what_leads_nowhere_is_kept_and_listed_until_it_does(place: Referring) -
     done = place.compile(FIRST)
     assert references_of(done, "H1") == [f"extends {SECOND} H3", f"extends {THIRD} RT"]
     assert nowhere(done) == [SESSION, SESSION]
-    assert SESSION in [each["id"] for each in compiled_json(done)["violations"]]  # type: ignore[attr-defined]
+    assert SESSION in [each["id"] for each in compile_result_json(done)["violations"]]  # type: ignore[attr-defined]
     assert done.message
     assert "## Unresolved References\n- UNKNOWN_REFERENCED_SESSION" in done.message.message.body
     place.start(SECOND)
@@ -62,7 +62,7 @@ def test_what_leads_nowhere_is_kept_and_listed_until_it_does(place: Referring) -
     place.compile(SECOND)
     place.start(THIRD)
     assert nowhere(place.compile(FIRST)) == []
-    assert unresolved(place.workspace, place.compile(FIRST).artifact) == ()
+    assert unresolved_references(place.workspace, place.compile(FIRST).artifact) == ()
 
 
 def test_a_session_without_a_version_is_known(place: Referring) -> None:
@@ -88,7 +88,7 @@ def test_what_is_no_id_is_told_once(place: Referring) -> None:
     place.start(FIRST)
     place.send(FIRST, edit("H1", references=[to("../../etc/passwd", "H1"), to(FIRST, "Test 3")]))
     done = place.compile(FIRST)
-    every = [each["id"] for each in compiled_json(done)["violations"]]  # type: ignore[attr-defined]
+    every = [each["id"] for each in compile_result_json(done)["violations"]]  # type: ignore[attr-defined]
     assert every.count("UNKNOWN_REFERENCE") == 2
     assert nowhere(done) == []
     assert done.message
@@ -182,7 +182,7 @@ def test_a_version_rebuilds_without_the_other_sessions(place: Referring) -> None
     for workspace in (place.workspace, there):
         verified = verify(workspace, THIRD)
         assert [each.ok for each in verified.versions] == [True, True]
-        [entry] = ledger_of(workspace, THIRD, 2)
+        [entry] = load_ledger(workspace, THIRD, 2)
         assert [each.id for each in entry.diagnostics] == [CIRCULAR]
         assert "through other sessions, as they stood then" in entry.diagnostics[0].message
     history = compiling.compile_thread(there, THIRD, compiling.CompileOptions())

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from brenner.services.compile import CompileResult
-from brenner.services.references import check_references, unresolved
+from brenner.services.references import check_references, unresolved_references
 from brenner.services.send import SendOptions
 from mail_shell import Shell
 from session.referring import (
@@ -90,7 +90,9 @@ def test_a_damaged_file_is_said_and_stops_nothing(place: Referring, damage: str)
     assert (told(done), nowhere(done)) == ([UNREADABLE], [])
     assert done.message
     assert f"## Unresolved References\n- {UNREADABLE}: " in done.message.message.body
-    assert [each.id for each in unresolved(place.workspace, done.artifact)] == [UNREADABLE]
+    assert [each.id for each in unresolved_references(place.workspace, done.artifact)] == [
+        UNREADABLE
+    ]
     checked = check_references(place.workspace)
     assert [each.id for each in checked.violations] == [UNREADABLE]
     assert [str(each.leads) for each in checked.references] == ["unknown_session"] * 2

@@ -12,7 +12,7 @@ from brenner.mail.model import Profile
 from brenner.mail.sql.mailbox import SqlMailbox
 from brenner.services import compile as compiling
 from brenner.services.references import check_references
-from brenner.services.sessions import Rows, overviews
+from brenner.services.sessions import OverviewCache, overviews
 from brenner.services.workspace import Workspace
 from session.referring import (
     FIRST,
@@ -35,13 +35,13 @@ def test_what_refers_to_nothing_loads_nothing(
     """Other sessions cost nothing then; nor where no reference is new."""
     place.start(FIRST, SECOND)
     looked_at: list[str] = []
-    find = Rows.find
+    find = OverviewCache.find
 
-    def watched(self: Rows, thread_id: str) -> object:
+    def watched(self: OverviewCache, thread_id: str) -> object:
         looked_at.append(thread_id)
         return find(self, thread_id)
 
-    monkeypatch.setattr(Rows, "find", watched)
+    monkeypatch.setattr(OverviewCache, "find", watched)
     place.send(FIRST, edit("H1", claim="Another"))
     place.compile(FIRST)
     assert looked_at == []
@@ -99,7 +99,7 @@ def test_looking_writes_nothing_where_rows_are_true(
 
 def test_a_home_that_keeps_nothing(place: Referring) -> None:
     """The same circle is found there, by the chains."""
-    mailbox = MemoryMailbox(lacks={Capability.KEEPING: "only messages"})
+    mailbox = MemoryMailbox(lacks={Capability.CACHE: "only messages"})
     mailbox.register(Profile(ANN))
     mailbox.register(Profile("Operator"))
     place.workspace = Workspace(mailbox, find_project(str(place.folder), {}), "Operator")

@@ -6,7 +6,7 @@ from brenner.cli.compile import report
 from brenner.diagnostics.model import RequestError
 from brenner.services import compile as compiling
 from brenner.services import publish as publishing
-from brenner.services.publish import digest_of
+from brenner.services.publish import preview_digest
 from brenner.services.references import check_references
 from session.referring import (
     FIRST,
@@ -27,7 +27,7 @@ def half_and_half(place: Referring, monkeypatch: pytest.MonkeyPatch) -> compilin
     place.start(FIRST, SECOND)
     place.send(FIRST, edit("H1", references=[to(SECOND, "H1"), to(SECOND, "H2")]))
     place.send(SECOND, edit("H1", references=[to(FIRST, "H1", "refines")]))
-    post = publishing.post
+    post = publishing.post_version
 
     def after_the_other(*arguments: object, **more: object) -> object:
         monkeypatch.setattr(compiling, "post", post)
@@ -45,7 +45,7 @@ def test_two_compiles_at_once_can_close_a_circle(
     done = half_and_half(place, monkeypatch)
     checked = check_references(place.workspace)
     assert [*done.notes] == [*checked.violations]
-    assert done.status is compiling.Status.PUBLISHED
+    assert done.status is compiling.CompileStatus.PUBLISHED
     assert report(done, as_json=False) == 1
     said = capsys.readouterr().err
     assert "error CIRCLE_OF_REFERENCES" in said
@@ -100,7 +100,7 @@ def test_a_version_that_another_session_has_changed_is_not_published_unseen(
     place.start(FIRST, SECOND)
     place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
     shown = compiling.compile_thread(place.workspace, FIRST, compiling.CompileOptions(dry_run=True))
-    options = compiling.CompileOptions(seen=digest_of(shown.artifact))
+    options = compiling.CompileOptions(seen=preview_digest(shown.artifact))
     place.send(SECOND, edit("H1", references=[to(FIRST, "H1", "refines")]))
     place.compile(SECOND)
     with pytest.raises(RequestError) as refused:
@@ -108,7 +108,7 @@ def test_a_version_that_another_session_has_changed_is_not_published_unseen(
     assert refused.value.diagnostic.id == "PREVIEW_OVERTAKEN"
     assert "another session has changed" in refused.value.diagnostic.message
     shown = compiling.compile_thread(place.workspace, FIRST, compiling.CompileOptions(dry_run=True))
-    options = compiling.CompileOptions(seen=digest_of(shown.artifact))
+    options = compiling.CompileOptions(seen=preview_digest(shown.artifact))
     done = compiling.compile_thread(place.workspace, FIRST, options)
-    assert done.status is compiling.Status.PUBLISHED
+    assert done.status is compiling.CompileStatus.PUBLISHED
     assert [each.id for entry in done.ledger for each in entry.diagnostics] == [CIRCULAR]

@@ -11,7 +11,7 @@ from brenner.session.genealogy import (
     MOST_CHARACTERS,
     MOST_EDGES,
     MOST_LEVELS,
-    RELATION_WORDS,
+    RELATION_PHRASES,
 )
 from mail_shell import Done, Shell
 from session.programme import (
@@ -348,7 +348,7 @@ def test_the_page_names_every_key_and_word(shell: Shell) -> None:
     page = (Path(__file__).parents[2] / "docs" / "references.md").read_text("utf-8")
     for key in graph(shell, GRADIENT, "--json").json:
         assert f"`{key}`" in page
-    for relation, said in RELATION_WORDS.items():
+    for relation, said in RELATION_PHRASES.items():
         assert f"| `{relation}` | `← {said.up}` | `→ {said.down}` |" in page
     assert f"deeper than {MOST_LEVELS} levels" in page
     assert f"more than {MOST_BRANCHES} branches" in page

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.codes.sessions import RECIPIENTS_NOT_REGISTERED
-from brenner.services.rosters import RosterWish
+from brenner.services.rosters import RosterRequest
 from brenner.services.sessions import load_status
-from brenner.services.start_session import State, Status
+from brenner.services.start_session import KickoffState, StartStatus
 from brenner.services.versions import verify
 from brenner.services.workspace import Workspace, workspace_in
 from brenner.session.model import Phase, Turn
@@ -65,11 +65,11 @@ def test_three_rounds(housing: Housing, tmp_path: Path, monkeypatch: pytest.Monk
         letter = attack(workspace, "RedSky", "H2 has no clock", ("BlueLake",))
         assert phase(workspace) is Phase.IN_CRITIQUE
         second = asked(workspace)
-        assert (second.status, second.round) == (Status.SENT, 2)
+        assert (second.status, second.round) == (StartStatus.SENT, 2)
         assert phase(workspace) is Phase.AWAITING_ACKS
         state = section(second.kickoffs[0].message, "Current State")
         assert f"- **Open Critiques**: C1, message {letter.id} (RedSky: H2 has no clock)" in state
-        assert asked(workspace).status is Status.NOTHING
+        assert asked(workspace).status is StartStatus.NOTHING
         acked(workspace, second)
         assert phase(workspace) is Phase.AWAITING_DELTAS
         workspace._replace(actor="BlueLake").acknowledge(letter.id, "Completed", "It need not.")
@@ -80,7 +80,7 @@ def test_three_rounds(housing: Housing, tmp_path: Path, monkeypatch: pytest.Monk
         warned = {each.id for each in compiled.warnings}
         assert warned.isdisjoint({"QUESTION_DIFFERS", "AP-009"})
         third = asked(workspace)
-        assert (third.status, third.round) == (Status.SENT, 3)
+        assert (third.status, third.round) == (StartStatus.SENT, 3)
         state = section(third.kickoffs[0].message, "Current State")
         assert state.startswith("- **Base Artifact**: v2\n- **Open Critiques**: none\n")
         assert phase(workspace) is Phase.AWAITING_ACKS
@@ -95,9 +95,9 @@ def test_strangers_on_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     ):
         know(workspace)
         first_round(workspace)
-        wish = RosterWish(recipients=(*PEOPLE, ("AmberBeacon", "test_designer")))
+        wish = RosterRequest(recipients=(*PEOPLE, ("AmberBeacon", "test_designer")))
         done = asked(workspace, wish=wish)
-        assert done.status is Status.REFUSED
+        assert done.status is StartStatus.REFUSED
         assert [each.code for each in done.diagnostics] == [RECIPIENTS_NOT_REGISTERED]
         assert asked(workspace, wish=wish, register=True).registered == ("AmberBeacon",)
 
@@ -115,10 +115,10 @@ def test_two_operators_at_once(tmp_path: Path, store: Callable[[Path], str]) -> 
         assert sent == Counter(NAMES)
         messages = workspace.mailbox.thread(THREAD).messages[before:]
         assert Counter(name for each in messages for name in each.message.recipients) == sent
-        assert {state for _, state in again(workspace)} == {State.SENT_BEFORE}
+        assert {state for _, state in again(workspace)} == {KickoffState.SENT_BEFORE}
 
 
-def again(workspace: Workspace) -> list[tuple[str, State]]:
+def again(workspace: Workspace) -> list[tuple[str, KickoffState]]:
     """What the same command says afterwards."""
     done = asked(workspace)
     return [(name, each.state) for each in done.kickoffs for name in each.message.recipients]

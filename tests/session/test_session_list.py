@@ -14,7 +14,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.services import sessions as workflow
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
-from brenner.services.sessions import listing, load_status, one_overview, overviews
+from brenner.services.sessions import list_sessions, load_overview, load_status, overviews
 from brenner.services.workspace import Workspace, workspace_in
 from brenner.session.model import Phase
 from brenner.session.overview import Overview, decode_overview, encode_overview, overview_of
@@ -101,10 +101,10 @@ def test_a_row_is_believed_until_its_thread_grows(workspace: Workspace) -> None:
     for name in (ONE, TWO):
         mark(workspace.mailbox, name)
     assert marked(workspace) == {ONE, TWO}
-    assert one_overview(workspace, ONE) == overviews(workspace)[ONE]
+    assert load_overview(workspace, ONE) == overviews(workspace)[ONE]
     mail.say(workspace.mailbox, TWO, "INFO")
     assert marked(workspace) == {ONE}
-    found = one_overview(workspace, TWO)
+    found = load_overview(workspace, TWO)
     assert found
     assert found.question != MARK
     assert found.position == 3
@@ -158,12 +158,12 @@ def test_which_threads_are_sessions(workspace: Workspace) -> None:
     mail.say(workspace.mailbox, "Two words", "INFO")
     mail.say(workspace.mailbox, "x" * 300, "INFO")
     for _ in range(2):
-        found = listing(workspace)
+        found = list_sessions(workspace)
         assert set(found.sessions) == {ONE, TWO, TALK}
         assert set(found.others) == {"Two words", "x" * 300}
-    assert one_overview(workspace, "private") is None
-    assert one_overview(workspace, "nobody-wrote") is None
-    assert one_overview(workspace, "Two words") is None
+    assert load_overview(workspace, "private") is None
+    assert load_overview(workspace, "nobody-wrote") is None
+    assert load_overview(workspace, "Two words") is None
     mail.say(workspace.mailbox, "private", "INFO")
     assert overviews(workspace)["private"].phase is None
 
@@ -180,12 +180,12 @@ def test_a_store_that_cannot_be_written_to() -> None:
     mail.introduce(workspace.mailbox)
     mail.ask(workspace.mailbox, ONE)
     assert overviews(workspace) == overviews(workspace) == one_by_one(workspace)
-    assert one_overview(workspace, ONE) == one_by_one(workspace)[ONE]
+    assert load_overview(workspace, ONE) == one_by_one(workspace)[ONE]
 
 
 def test_a_home_that_keeps_nothing() -> None:
     """It is not asked to."""
-    mailbox = _ReadOnly(lacks={Capability.KEEPING: "only messages"})
+    mailbox = _ReadOnly(lacks={Capability.CACHE: "only messages"})
     workspace = at(mailbox)
     mail.introduce(mailbox)
     mail.ask(mailbox, ONE)
@@ -195,7 +195,7 @@ def test_a_home_that_keeps_nothing() -> None:
 def test_an_interruption_loses_little(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workflow, "_BATCH", 2)
+    monkeypatch.setattr(workflow, "_SAVE_BATCH", 2)
     told = []
 
     def interrupt(doing: str, done: int, total: int | None) -> None:
@@ -230,7 +230,7 @@ def test_in_every_home(housing: Housing, tmp_path: Path, monkeypatch: pytest.Mon
         found = overviews(workspace)
         assert found == one_by_one(workspace)
         assert found[ONE].version == 1
-        assert one_overview(workspace, ONE) == found[ONE]
-        keeps = Capability.KEEPING not in workspace.mailbox.lacks
+        assert load_overview(workspace, ONE) == found[ONE]
+        keeps = Capability.CACHE not in workspace.mailbox.lacks
         rows = workspace.mailbox.kept_under(f"session of {NAMED} for ")
         assert len(rows) == (2 if keeps else 0)

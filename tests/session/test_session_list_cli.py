@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.cli.terminal import columns
+from brenner.cli.terminal import display_width
 from brenner.config import OPERATOR
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.services.compile import CompileOptions, compile_thread
@@ -157,7 +157,7 @@ def test_it_fits_and_no_id_is_broken(filled: Filled, width: int) -> None:
     shown = in_terminal(width, "--project", str(filled.folder), "session", "list", "--all")
     assert "\x1b]0" not in shown
     lines = ESCAPE.sub("", shown).splitlines()
-    assert max(map(columns, lines)) <= width
+    assert max(map(display_width, lines)) <= width
     rows = [line for line in lines if not line.startswith("  ")]
     for name in IN_ORDER:
         assert sum(name in line.split() for line in rows) == 1

@@ -19,7 +19,7 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
-from brenner.services.sessions import listing, load_status, one_overview, overviews
+from brenner.services.sessions import list_sessions, load_overview, load_status, overviews
 from brenner.services.workspace import Workspace
 from brenner.session.overview import Overview, overview_of
 from mail.backends import Clock
@@ -45,7 +45,7 @@ class ListMachine(RuleBasedStateMachine):
         super().__init__()
         self.clock = Clock()
         self.here = self._mailbox()
-        self.elsewhere = self._mailbox()
+        self.names_in_other_projects = self._mailbox()
         self.workspace = Workspace(self.here, Project(Path("nowhere")), OPERATOR)
 
     def _mailbox(self) -> Mailbox:
@@ -60,7 +60,7 @@ class ListMachine(RuleBasedStateMachine):
     def begin(self, thread_id: str) -> None:
         """There is mail from the start, and a row of it."""
         mail.ask(self.here, thread_id)
-        mail.ask(self.elsewhere, thread_id, "Why elsewhere?")
+        mail.ask(self.names_in_other_projects, thread_id, "Why elsewhere?")
         overviews(self.workspace)
 
     @rule(thread_id=threads, question=st.sampled_from(("", "Why?", "When?")))
@@ -98,12 +98,14 @@ class ListMachine(RuleBasedStateMachine):
 
     @rule(thread_id=threads, name=names)
     def write_elsewhere(self, thread_id: str, name: str) -> None:
-        mail.contribute(self.elsewhere, thread_id, name, add("From afar"))
+        mail.contribute(self.names_in_other_projects, thread_id, name, add("From afar"))
 
     @rule()
     def take_over(self) -> None:
         """Times of imported mail may lie before all others."""
-        self.here.restore(self.elsewhere.agents(), list(self.elsewhere.records()))
+        self.here.restore(
+            self.names_in_other_projects.agents(), list(self.names_in_other_projects.records())
+        )
 
     @rule(thread_id=threads, how=damages)
     def damage(self, thread_id: str, how: Callable[[str], str]) -> None:
@@ -129,11 +131,11 @@ class ListMachine(RuleBasedStateMachine):
         kept = self.here.kept_under(PREFIX)
         expected = self._from_the_threads()
         for _ in range(2):
-            found = listing(self.workspace)
+            found = list_sessions(self.workspace)
             assert found.sessions == expected
             known = {summary.thread_id for summary in self.here.threads()}
             assert set(found.others) == known & {NO_SESSION}
-        assert {name: one_overview(self.workspace, name) for name in (*THREADS, NO_SESSION)} == {
+        assert {name: load_overview(self.workspace, name) for name in (*THREADS, NO_SESSION)} == {
             name: expected.get(name) for name in (*THREADS, NO_SESSION)
         }
         self.here.keep({**{PREFIX + name: "" for name in THREADS}, **kept})

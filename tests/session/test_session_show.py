@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from brenner.cli.terminal import columns
+from brenner.cli.terminal import display_width
 from mail_shell import Done, Shell
 from parts import need
 from session.busy_session import ANN, ROLES, Stage, busy
@@ -307,7 +307,7 @@ def test_lines_fit(tmp_path: Path, width: int) -> None:
     shown = in_terminal(width, "--project", str(tmp_path), "session", "show", DOTTED)
     lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
     store = str(tmp_path / ".brenner" / "mail.sqlite3")
-    assert max(columns(line) for line in lines if line.strip() not in store) <= width
+    assert max(display_width(line) for line in lines if line.strip() not in store) <= width
     assert f"artifacts/{DOTTED}.md" in "\n".join(lines)
     plain = in_terminal(width, "--project", str(tmp_path), "session", "show", DOTTED, NO_COLOR="1")
     assert plain.splitlines() == lines

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.cli.terminal import columns
+from brenner.cli.terminal import display_width
 from mail_shell import Shell
 from session.busy_session import ANN, GIL, Stage, busy
 from session.workspaces import THREAD, add, edit
@@ -37,7 +37,7 @@ def screen(folder: Path, width: int, *options: str, **environment: str) -> list[
 def test_lines_fit(project: Path, width: int) -> None:
     """Nothing is wider than the terminal; IDs stand whole; a wide one shows more."""
     shown = screen(project, width)
-    assert width - 12 < max(map(columns, shown)) <= width
+    assert width - 12 < max(map(display_width, shown)) <= width
     text = "\n".join(shown)
     for whole in ("RS-20250101-never-there", "15.3", "INVALID_SECTION", "JSON_UNQUOTED_KEY", GIL):
         assert whole in text
@@ -94,7 +94,7 @@ def test_long_thread_id_and_command(tmp_path: Path) -> None:
     shown = in_terminal(80, "--project", str(tmp_path), "session", "status")
     lines = ESCAPE.sub("", shown).splitlines()
     assert lines[-1] == f"brenner mail pending --resend --thread {thread_id}"
-    assert max(map(columns, lines[:-1])) <= 80
+    assert max(map(display_width, lines[:-1])) <= 80
 
 
 def test_long_status_is_paged(tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from brenner.cli.session.watch import View
+from brenner.cli.session.watch import TextView
 from brenner.mail.model import Envelope, Importance, Profile, Trust
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
-from brenner.services.watch import Came, Taken, WatchOptions
-from brenner.session.routing import Route, Step
+from brenner.services.watch import MessageArrived, RoutedMessage, WatchOptions
+from brenner.session.routing import Route, RouteStep
 from mail_shell import THREAD, Shell, store_of
 from status_sessions import add
 
@@ -203,8 +203,10 @@ def test_while_it_is_watched(shell: Shell, capsys: pytest.CaptureFixture[str]) -
     with SqliteMailbox.open(store_of(shell.folder)) as mailbox:
         messages = mailbox.thread(THREAD).messages
     for stored in messages[:3]:
-        seen = Taken(stored, Route(stored.type, Step.NOTHING, "nothing follows"), None, None)
-        View(WatchOptions(THREAD)).show(Came(seen))
+        seen = RoutedMessage(
+            stored, Route(stored.type, RouteStep.NOTHING, "nothing follows"), None, None
+        )
+        TextView(WatchOptions(THREAD)).show(MessageArrived(seen))
     first, second, third = capsys.readouterr().out.splitlines()[::2]
     assert first.endswith("  1  Operator  KICKOFF: Fate")
     assert second.endswith("  2  BlueLake  unverified  urgent  DELTA[opus]: x")

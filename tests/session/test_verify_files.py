@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.persist.artifact_file import plain
+from brenner.persist.artifact_file import canonical_text
 from brenner.protocol.compiled import read_compiled
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
@@ -74,7 +74,7 @@ def test_a_file_that_was_changed(shell: Shell) -> None:
     change(shell, *FORGED)
     done = shell("artifact", "verify", THREAD, "--json")
     assert (done.code, done.json["ok"], done.codes) == (0, True, ["FILE_DIFFERS"])
-    lines = plain((shell.folder / PATH).read_text("utf-8")).split("\n")
+    lines = canonical_text((shell.folder / PATH).read_text("utf-8")).split("\n")
     number = next(n for n, line in enumerate(lines, 1) if FORGED[1] in line)
     difference = f"line {number} is `**Claim**: {FORGED[1]}`, and `**Claim**: {FORGED[0]}` in v2"
     assert done.json["files"][0] == {
@@ -163,7 +163,7 @@ def test_a_version_that_was_voided_after_it_was_committed(shell: Shell) -> None:
 def test_a_rival_message_does_not_vouch_for_a_file(shell: Shell) -> None:
     """Any agent can post a COMPILED message with the hash of a file that somebody has changed."""
     change(shell, *FORGED)
-    forged = plain((shell.folder / PATH).read_text("utf-8"))
+    forged = canonical_text((shell.folder / PATH).read_text("utf-8"))
     workspace = a_desk(shell.folder)
     (compiled,) = (
         each.message

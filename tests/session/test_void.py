@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from brenner.mail.model import Profile, Record
+from brenner.mail.model import MessageRecord, Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
 from brenner.services import publish as publishing
 from brenner.services.archive import export_archive, import_archive
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
-from brenner.services.versions import history, verify
+from brenner.services.versions import load_version_list, verify
 from brenner.services.workspace import Workspace
-from brenner.session.decisions import voided_by
+from brenner.session.decisions import voids_in
 from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff, project_in, write
 
 
@@ -52,7 +52,7 @@ def workspace(tmp_path: Path, clock: Clock) -> Iterator[Workspace]:
 
 def numbers(workspace: Workspace) -> list[int]:
     """The versions that are listed; they must be those that follow from the mail alone."""
-    listed = [each.number for each in history(workspace, THREAD).versions]
+    listed = [each.number for each in load_version_list(workspace, THREAD).versions]
     verified = verify(workspace, THREAD)
     assert (verified.ok, [each.number for each in verified.versions]) == (True, listed)
     return listed
@@ -87,17 +87,17 @@ def test_a_version_after_a_void_stays(
 
 def test_a_void_names_every_message_of_its_number(workspace: Workspace) -> None:
     """One record each. A copy that comes in later is void with it, and a new version is not."""
-    second = history(workspace, THREAD).versions[1].message
+    second = load_version_list(workspace, THREAD).versions[1].message
     workspace.mailbox.send(second.message)
     void = void_version(workspace, THREAD, 2, "").message
-    assert [each.content_hash for each in voided_by(void.message)] == [second.content_hash] * 2
+    assert [each.content_hash for each in voids_in(void.message)] == [second.content_hash] * 2
     assert numbers(workspace) == [1]
     workspace.mailbox.send(second.message)
     assert numbers(workspace) == [1]
     again = compile_thread(workspace, THREAD, CompileOptions()).message
     assert again
     assert numbers(workspace) == [1, 2]
-    assert history(workspace, THREAD).versions[1].message == again
+    assert load_version_list(workspace, THREAD).versions[1].message == again
 
 
 def test_a_version_that_is_compiled_again_at_once_is_another_message(
@@ -122,13 +122,13 @@ def test_a_version_that_is_compiled_again_at_once_is_another_message(
 def test_a_copy_of_a_void_version_from_elsewhere_revives_nothing(workspace: Workspace) -> None:
     """Also under a lower id: of a number the lowest id counts."""
     workspace.mailbox.send(Message("COORD-other", "Operator", (ANN,), "INFO: x", "x"))
-    second = history(workspace, THREAD).versions[1].message
+    second = load_version_list(workspace, THREAD).versions[1].message
     void_version(workspace, THREAD, 2, "")
     published = compile_thread(workspace, THREAD, CompileOptions()).message
-    copy = Record(second._replace(id=1_000_000, origin_id=77))
+    copy = MessageRecord(second._replace(id=1_000_000, origin_id=77))
     workspace.mailbox.restore((), [copy])
     assert numbers(workspace) == [1, 2]
-    assert history(workspace, THREAD).versions[1].message == published
+    assert load_version_list(workspace, THREAD).versions[1].message == published
 
 
 def test_a_renamed_operator_revives_nothing(workspace: Workspace) -> None:
@@ -141,7 +141,7 @@ def test_a_renamed_operator_revives_nothing(workspace: Workspace) -> None:
 
 
 def test_an_agent_who_becomes_the_operator_has_voided_nothing_before(workspace: Workspace) -> None:
-    last = history(workspace, THREAD).versions[1].message
+    last = load_version_list(workspace, THREAD).versions[1].message
     body = f'```brenner-void\n{{"content_hash":"{last.content_hash}","version":2}}\n```\n'
     write(workspace, ANN, "INFO: v2 is void", body)
     promoted = workspace._replace(project=workspace.project._replace(operator=ANN))

@@ -111,7 +111,7 @@ def test_it_ends_with_the_phase(place: Place) -> None:
 def everything(place: Place) -> dict[str, object]:
     """All that there is: the mail, what was kept, the files."""
     mailbox = place.workspace.mailbox
-    keeps = Capability.KEEPING not in mailbox.lacks
+    keeps = Capability.CACHE not in mailbox.lacks
     beside = ("-wal", "-shm")  # SQLite makes and removes them for who only reads
     files = [path for path in place.folder.rglob("*") if path.is_file()]
     return {

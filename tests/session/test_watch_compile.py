@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from brenner.artifact.state import Outcome
+from brenner.artifact.state import BlockOutcome
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.version_store import ledger_of, load_history
+from brenner.services.version_store import load_history, load_ledger
 from brenner.services.versions import verify
 from brenner.services.workspace import Workspace
 from mail.processes import ended, release, start
@@ -93,9 +93,9 @@ def _check_versions(workspace: Workspace, sent: list[int]) -> None:
     records = [record_of(workspace.mailbox.message(each.message_id)) for each in history.versions]
     read = Counter(entry.id for record in records for entry in record.messages)
     assert read == Counter(sent)  # each once, none left out
-    entries = [entry for number in numbers for entry in ledger_of(workspace, THREAD, number)]
+    entries = [entry for number in numbers for entry in load_ledger(workspace, THREAD, number)]
     outcomes = Counter(entry.state for entry in entries)
-    assert outcomes == {Outcome.APPLIED: len(sent), Outcome.REFUSED: len(sent)}
+    assert outcomes == {BlockOutcome.APPLIED: len(sent), BlockOutcome.REFUSED: len(sent)}
 
 
 def test_somebody_else_compiles_first(place: Place) -> None:

@@ -12,18 +12,25 @@ from brenner.config import Project
 from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_LOST
 from brenner.diagnostics.model import UnavailableError, UnknownOutcomeError
 from brenner.mail import rules
-from brenner.mail.mailbox import Capability, Lacks
+from brenner.mail.mailbox import Capability, MissingCapabilities
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import PLAIN, Envelope, Profile, Sent, Since, StoredMessage
+from brenner.mail.model import (
+    DEFAULT_ENVELOPE,
+    Envelope,
+    Profile,
+    SendResult,
+    StoredMessage,
+    UnchangedSince,
+)
 from brenner.protocol.messages import Message
 from brenner.services.workspace import Workspace
 from session.workspaces import ANN, BEA
 
-_LACKS: Lacks = MappingProxyType(
+_LACKS: MissingCapabilities = MappingProxyType(
     {
-        Capability.EXACT_POSITIONS: "both get through",
+        Capability.CONDITIONAL_SENDS: "both get through",
         Capability.REPLY_LINKS: "there are none",
-        Capability.OWN_NAMES: "they belong to the server",
+        Capability.PROJECT_NAMES: "they belong to the server",
     }
 )
 Act = Callable[[], object]
@@ -49,14 +56,14 @@ class LooseMailbox(MemoryMailbox):
         *,
         reply_to: int | None = None,
         key: str | None = None,
-        position: int | Since | None = None,
-        envelope: Envelope = PLAIN,
-    ) -> Sent:
+        position: int | UnchangedSince | None = None,
+        envelope: Envelope = DEFAULT_ENVELOPE,
+    ) -> SendResult:
         now_there = self.thread(message.thread_id, limit=1).position
         rules.check_position(message.thread_id, position, now_there)
-        if isinstance(position, Since):
+        if isinstance(position, UnchangedSince):
             arrived = self.thread_arrivals(message.thread_id, position.arrival)
-            rules.check_since(message.thread_id, position, arrived)
+            rules.check_unchanged_since(message.thread_id, position, arrived)
         _do(self, "meanwhile")
         if self.alter:
             message = self.alter(message)

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, Sent
+from brenner.mail.model import Profile, SendResult
 from brenner.protocol.messages import Message
-from brenner.services.acknowledge import Pending, acknowledge, escalate, pending, resend
+from brenner.services.acknowledge import DueAck, acknowledge, escalate, pending_acks, resend
 
 THREAD = "RS-20251230-cell-fate-dichotomy"
 DAY = timedelta(hours=24)
@@ -24,16 +24,16 @@ class Office:
         self.ask("GreenDog", ("BlueLake", "RedSky"), "Which?")
         self.now += DAY + timedelta(hours=1)
 
-    def ask(self, sender: str, to: tuple[str, ...], body: str) -> Sent:
+    def ask(self, sender: str, to: tuple[str, ...], body: str) -> SendResult:
         """Send a question."""
         return self.mailbox.send(Message(THREAD, sender, to, "QUESTION: Which?", body))
 
-    def overdue(self, debtor: str | None = None) -> tuple[Pending, ...]:
+    def overdue(self, debtor: str | None = None) -> tuple[DueAck, ...]:
         """What is overdue now."""
-        owed = pending(self.mailbox, self.now, DAY, debtor=debtor)
+        owed = pending_acks(self.mailbox, self.now, DAY, debtor=debtor)
         return tuple(each for each in owed if each.is_overdue)
 
-    def escalated(self, sender: str = "GreenDog") -> tuple[Sent, ...]:
+    def escalated(self, sender: str = "GreenDog") -> tuple[SendResult, ...]:
         """What the operator is told now."""
         return escalate(self.mailbox, self.overdue(), sender, "Operator")
 
@@ -44,7 +44,7 @@ def office() -> Office:
     return Office()
 
 
-def recipients(sent: tuple[Sent, ...]) -> list[tuple[str, ...]]:
+def recipients(sent: tuple[SendResult, ...]) -> list[tuple[str, ...]]:
     """To whom the new ones went."""
     return [each.stored.message.recipients for each in sent if each.is_new]
 
@@ -68,7 +68,7 @@ def test_imported_mail_is_not_resent(office: Office) -> None:
     """Nobody here has seen who wrote it, so nobody here writes in that name."""
     other = MemoryMailbox(clock=lambda: office.now)
     other.restore(office.mailbox.agents(), office.mailbox.records())
-    late = pending(other, office.now, DAY)
+    late = pending_acks(other, office.now, DAY)
     assert [each.is_overdue for each in late] == [True, True]
     assert resend(other, late) == ()
 
@@ -78,7 +78,7 @@ def test_the_operator_is_told_once(office: Office) -> None:
     assert recipients(office.escalated()) == [("Operator",)]
     assert office.escalated() == ()
     assert office.escalated("Operator") == ()
-    later = pending(office.mailbox, office.now, timedelta(hours=1))
+    later = pending_acks(office.mailbox, office.now, timedelta(hours=1))
     assert escalate(office.mailbox, later, "GreenDog", "Operator") == ()
     acknowledge(office.mailbox, "Operator", 2)
     assert recipients(escalate(office.mailbox, later, "GreenDog", "Operator")) == [("Operator",)]

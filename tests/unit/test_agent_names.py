@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from brenner.mail.rules import name_refusal, skeleton, suggestions
+from brenner.mail.rules import name_problem, skeleton, suggest_names
 from brenner.protocol.grammar import AGENT_NAME
 
 KNOWN = ("Operator", "BlueLake", "worker-12", "Wren")
@@ -12,13 +12,13 @@ KNOWN = ("Operator", "BlueLake", "worker-12", "Wren")
 
 def suggested(name: str, known: tuple[str, ...] = KNOWN) -> list[str]:
     """The suggestions as a list."""
-    return re.findall(r"`([^`]*)`", suggestions(name, known))
+    return re.findall(r"`([^`]*)`", suggest_names(name, known))
 
 
 @pytest.mark.parametrize("name", ["RedSky", "x", "a" * 64, "opus-4", "Blue", "BlueLakes", *KNOWN])
 def test_kept(name: str) -> None:
     """A valid name that is free, or exactly known, is not refused."""
-    assert name_refusal(name, KNOWN) is None
+    assert name_problem(name, KNOWN) is None
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ def test_kept(name: str) -> None:
 )
 def test_look_alikes(name: str, other: str | None) -> None:
     """A name that a reader takes for a known one is refused, and the known one is named."""
-    found = name_refusal(name, KNOWN)
+    found = name_problem(name, KNOWN)
     if other is None:
         assert found is None or found.id == "INVALID_NAME"
     else:
         assert found
         assert found.id == "NAME_LOOKS_LIKE"
         assert f"`{other}`" in found.message
-        assert suggestions(name, KNOWN) in found.fix
+        assert suggest_names(name, KNOWN) in found.fix
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_skeletons(one: str, other: str, are_alike: bool) -> None:
 
 def test_known_twice_alike() -> None:
     """A store from elsewhere may hold look-alikes: whoever is known exactly is not refused."""
-    assert name_refusal("Blue_Lake", ["BlueLake", "Blue_Lake"]) is None
+    assert name_problem("Blue_Lake", ["BlueLake", "Blue_Lake"]) is None
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_known_twice_alike() -> None:
 )
 def test_invalid(name: str, reason: str, meant: str | None) -> None:
     """The reason is the first wrong thing; what was meant comes first where one can see it."""
-    found = name_refusal(name, KNOWN)
+    found = name_problem(name, KNOWN)
     assert found
     assert found.id == "INVALID_NAME"
     assert reason in found.message
@@ -133,7 +133,7 @@ def test_nothing_of_a_name_is_obeyed() -> None:
         "a" * 100_000,
         "e" + "\u0301\u0316" * 500_000,
     ):
-        found = name_refusal(name, KNOWN)
+        found = name_problem(name, KNOWN)
         assert found
         assert len(found.message) < 600
         assert found.message.isprintable()
@@ -159,7 +159,7 @@ def test_suggestions_for_a_name_that_looks_like_another() -> None:
 @pytest.mark.parametrize("name", ["FillInName", "Fill In Name"])
 def test_what_a_template_leaves_is_no_name(name: str) -> None:
     """It is refused, and never suggested."""
-    found = name_refusal(name, KNOWN)
+    found = name_problem(name, KNOWN)
     assert found
     assert found.id == "INVALID_NAME"
     assert ("it is what a template leaves to be filled in" in found.message) == (" " not in name)
@@ -199,7 +199,7 @@ def test_our_names_never_run_out() -> None:
         assert len(offered) == 3
         for name in offered:
             assert AGENT_NAME.fullmatch(name)
-            assert name_refusal(name, known) is None
+            assert name_problem(name, known) is None
         assert len({skeleton(name) for name in offered}) == 3
         known += offered[1:]
     pairs = {name for name in known[1:] if not name[-1].isdigit()}
@@ -208,7 +208,7 @@ def test_our_names_never_run_out() -> None:
 
 def test_known_names_are_read_once() -> None:
     """What gives the known names one after the other will do."""
-    found = name_refusal("bluelake", iter(KNOWN))
+    found = name_problem("bluelake", iter(KNOWN))
     assert found
     assert "BlueLake" in found.message
-    assert suggestions("BlueLake", iter(KNOWN)).startswith("`BlueLake2`")
+    assert suggest_names("BlueLake", iter(KNOWN)).startswith("`BlueLake2`")

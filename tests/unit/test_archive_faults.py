@@ -20,7 +20,7 @@ from archive_samples import (
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_BODY_BYTES
 from brenner.mail.archive import jsonl, mbox
-from brenner.mail.model import Record
+from brenner.mail.model import MessageRecord
 
 NO_ARCHIVES = {
     b"": "it is empty",
@@ -258,7 +258,7 @@ def test_mails_that_are_not_records(change: tuple[str, str], reason: str) -> Non
     content = filled(MAILS).replace(*change, 1)
     items = from_mails(content.encode())
     assert told(items) == [("INVALID_RECORD", 1, words(reason))]
-    assert [each.stored.id for each in items if isinstance(each, Record)] == [2]
+    assert [each.stored.id for each in items if isinstance(each, MessageRecord)] == [2]
 
 
 def test_mail_of_other_programs_is_told() -> None:

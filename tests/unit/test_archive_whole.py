@@ -20,7 +20,7 @@ from archive_samples import (
 )
 from brenner.limits import MOST_BODY_BYTES, MOST_RECORD_BYTES
 from brenner.mail.archive import jsonl, mbox
-from brenner.mail.model import Agent, Record
+from brenner.mail.model import Agent, MessageRecord
 from brenner.protocol.messages import content_hash
 
 HEADER, AGENT_LINE, FIRST, SECOND, END = filled(LINES).splitlines(keepends=True)
@@ -144,11 +144,11 @@ def test_a_record_has_a_longest_length() -> None:
     longer = '{"id":1,"x":"' + "x" * MOST_RECORD_BYTES + '"}\n'
     items = from_lines((HEADER + AGENT_LINE + longer + SECOND + END).encode())
     assert told(items) == [("INVALID_RECORD", 3, reason)]
-    assert [type(each) for each in items if each is not items[1]] == [Agent, Record]
+    assert [type(each) for each in items if each is not items[1]] == [Agent, MessageRecord]
     longer = MAIL_1.replace("Hello.\n", ("x" * 999_999 + "\n") * (MOST_RECORD_BYTES // 10**6 + 1))
     items = from_mails((longer + MAIL_2).encode())
     assert [each[:1] + each[2:] for each in told(items)] == [("INVALID_RECORD", reason)]
-    assert [type(each) for each in items[1:]] == [Record]
+    assert [type(each) for each in items[1:]] == [MessageRecord]
 
 
 def test_of_a_mail_without_end_little_is_kept() -> None:
@@ -184,7 +184,7 @@ def test_the_largest_message_comes_back() -> None:
     text = "\x01" * MOST_BODY_BYTES
     message = record().stored.message._replace(thread_id=text, subject=text, body=text)
     stored = record().stored._replace(message=message, content_hash=content_hash(message))
-    largest = Record(stored)
+    largest = MessageRecord(stored)
     content = "".join(jsonl.encode([], [largest])).encode()
     assert len(content) > 18 * MOST_BODY_BYTES
     assert from_lines(content) == [largest]

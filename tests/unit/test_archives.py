@@ -18,7 +18,7 @@ from archive_samples import (
     words,
 )
 from brenner.mail.archive import jsonl, mbox
-from brenner.mail.model import Record
+from brenner.mail.model import MessageRecord
 from brenner.protocol.messages import content_hash
 
 
@@ -68,7 +68,7 @@ def test_an_mbox_survives_a_mail_program(tmp_path: Path) -> None:
     assert b"X-Status: seen" in second.read_bytes()
     found = from_mails(second.read_bytes())
     assert told(found) == []
-    assert [each.stored.message for each in found if isinstance(each, Record)] == [
+    assert [each.stored.message for each in found if isinstance(each, MessageRecord)] == [
         each.stored.message for each in records
     ]
 

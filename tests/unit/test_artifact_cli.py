@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from brenner.artifact.diff import diff
-from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Killed, Metadata, fields
+from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, KillRecord, Metadata, make_fields
 from brenner.artifact.render import render_artifact
 from brenner.artifact.serialize import artifact_json, diff_json
-from brenner.artifact.text_diff import unified
-from brenner.cli.terminal import columns
+from brenner.artifact.text_diff import unified_diff
+from brenner.cli.terminal import display_width
 from terminal import in_terminal
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -24,9 +24,9 @@ BOLD, STRUCK = "\x1b[1m", "\x1b[2m\x1b[9m"
 REASON = "T1 came out the other way in all three replicates, and every control was as expected."
 
 
-def item(item_id: str, killed: Killed | None = None, **values: object) -> Item:
+def item(item_id: str, killed: KillRecord | None = None, **values: object) -> Item:
     """An item with some fields."""
-    return Item(item_id, fields(values), killed)
+    return Item(item_id, make_fields(values), killed)
 
 
 def artifact(version: int, *items: Item) -> Artifact:
@@ -52,7 +52,7 @@ NEW = artifact(
     3,
     item("H1", name="Lineage", claim="Ancestry settles the fate of a cell", anchors=["§42", "§50"]),
     OLD.sections["hypothesis_slate"][1]._replace(
-        killed=Killed("RedCreek", "2026-01-03T11:12:13Z", REASON)
+        killed=KillRecord("RedCreek", "2026-01-03T11:12:13Z", REASON)
     ),
     item("H3", name="Memory", claim="Marks decide"),
     item("P1", condition="A cut", predictions={"H1": "heals", "H2": "N/A", "H3": "heals"}),
@@ -178,7 +178,7 @@ def test_fits_the_terminal(files: tuple[str, str], command: str, width: int) -> 
     assert not ESCAPE.search(plain)
     for shown in (ESCAPE.sub("", coloured), plain):
         named = [line for line in shown.splitlines() if "/" not in line.split(" ")[0]]
-        assert max(map(columns, named)) <= width
+        assert max(map(display_width, named)) <= width
         assert "\x1b" not in shown
         assert "\x07" not in shown
 
@@ -263,8 +263,8 @@ def test_labels_make_one_column(tmp_path: Path) -> None:
     said to be left out.
     """
     critique = item("C1", name="Framing", attack="Both", real_third_alternative=True)
-    dead = item("C2", Killed("", "", ""), name="Gone")
-    alone = item("C3", Killed("RedCreek", "", "No."), name="Alone")
+    dead = item("C2", KillRecord("", "", ""), name="Gone")
+    alone = item("C3", KillRecord("RedCreek", "", "No."), name="Alone")
     path = tmp_path / "a.md"
     path.write_text(render_artifact(artifact(2, critique, dead, alone)), "utf-8")
     shown = brenner("artifact", "diff", "-", str(path), stdin=render_artifact(artifact(1)).encode())
@@ -282,13 +282,13 @@ def test_diff_as_json(files: tuple[str, str]) -> None:
     with_text = json.loads(brenner("artifact", "diff", *files, "--json", "--text").stdout)
     text = with_text.pop("text")
     assert with_text == document
-    assert text == unified(render_artifact(OLD), render_artifact(NEW), *files)
+    assert text == unified_diff(render_artifact(OLD), render_artifact(NEW), *files)
 
 
 def test_diff_as_text(files: tuple[str, str]) -> None:
     """A unified diff of both as we write them, however they were written."""
     old, new = files
-    expected = unified(render_artifact(OLD), render_artifact(NEW), old, new)
+    expected = unified_diff(render_artifact(OLD), render_artifact(NEW), old, new)
     Path(old).write_text(Path(old).read_text("utf-8").replace("\n", "\r\n"), "utf-8")
     done = brenner("artifact", "diff", old, new, "--text")
     assert (done.returncode, done.stdout) == (0, expected)

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from brenner.artifact.format import read_kill_words
-from brenner.artifact.model import Artifact, Item, Metadata, fields
+from brenner.artifact.model import Artifact, Item, Metadata, make_fields
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.diagnostics.codes.artifacts import ARTIFACT_TEXT_CODES
 from brenner.diagnostics.model import Code
 from brenner.markdown.escape import (
-    Row,
     Table,
+    TableRow,
     escape,
     escape_cell,
     escape_heading,
@@ -21,8 +21,8 @@ from brenner.markdown.escape import (
     read_table,
     render_table,
     split_list,
+    strip_strikethrough,
     unescape,
-    unstruck,
 )
 from brenner.markdown.front_matter import MOST_YAML_BYTES, read_front_matter
 from cmark_reference import seen
@@ -107,9 +107,9 @@ def test_text_of_others_is_decoded() -> None:
 
 def test_struck_text() -> None:
     """Struck as a whole, or not at all."""
-    assert unstruck("~~a~~") == "a"
-    assert unstruck("~~a\\~~~") == "a\\~"
-    assert [unstruck(raw) for raw in ("~~~~", "~~a", "~~a\\~~", "a~~", "")] == [None] * 5
+    assert strip_strikethrough("~~a~~") == "a"
+    assert strip_strikethrough("~~a\\~~~") == "a\\~"
+    assert [strip_strikethrough(raw) for raw in ("~~~~", "~~a", "~~a\\~~", "a~~", "")] == [None] * 5
 
 
 def test_lists_on_one_line() -> None:
@@ -125,10 +125,10 @@ def test_tables() -> None:
     """Written and read; the pipes at the edges may be left out."""
     text = render_table(("a", "b"), [("1", ""), ("x \\| y", "2")])
     assert text == "| a | b |\n| --- | --- |\n| 1 |  |\n| x \\| y | 2 |"
-    rows = (Row(("1", ""), 9), Row(("x | y", "2"), 10))
-    assert read_table(text, 7) == Table(Row(("a", "b"), 7), rows)
+    rows = (TableRow(("1", ""), 9), TableRow(("x | y", "2"), 10))
+    assert read_table(text, 7) == Table(TableRow(("a", "b"), 7), rows)
     assert read_table("a | b\n:-: | -\n1 | 2", 1) == Table(
-        Row(("a", "b"), 1), (Row(("1", "2"), 3),)
+        TableRow(("a", "b"), 1), (TableRow(("1", "2"), 3),)
     )
 
 
@@ -193,7 +193,7 @@ def test_long_front_matter_of_our_own() -> None:
 
 SMALL = Artifact(
     Metadata(session_id="RS-20251230-cell-fate", version=3),
-    Item("RT", fields({"statement": "Why?\nHow?"})),
+    Item("RT", make_fields({"statement": "Why?\nHow?"})),
 )
 
 
@@ -243,7 +243,9 @@ def test_predictions_under_headings() -> None:
         "## 3. Predictions Table\n\n### P1: Early graft\n\n**Predictions**:\n\n- H1: stays\n"
     )
     (row,) = parsed.artifact.sections["predictions_table"]
-    assert row == Item("P1", fields({"condition": "Early graft", "predictions": {"H1": "stays"}}))
+    assert row == Item(
+        "P1", make_fields({"condition": "Early graft", "predictions": {"H1": "stays"}})
+    )
     assert [found.id for found in parsed.diagnostics] == ["HEADING_FORM", "FIELD_FORM"]
 
 
@@ -289,7 +291,7 @@ def test_an_unended_comment_is_listed_in() -> None:
     (found,) = parsed.diagnostics
     assert found.id == "TEXT_NOT_READ"
     assert found.line == 5
-    assert parsed.artifact.research_thread == Item("RT", fields({"statement": "Why?"}))
+    assert parsed.artifact.research_thread == Item("RT", make_fields({"statement": "Why?"}))
 
 
 KILL_WORDS = {

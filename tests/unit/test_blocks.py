@@ -2,27 +2,29 @@
 
 import pytest
 
-from brenner.markdown.blocks import MOST_NESTING, Block, Kind, blocks
+from brenner.markdown.blocks import MOST_NESTING, Block, BlockKind, parse_blocks
 
 
 def fence(lines: tuple[int, int], text: str, info: str = "", marker: str = "```") -> Block:
-    return Block(Kind.FENCE, *lines, text, quoted=False, nested=False, info=info, marker=marker)
+    return Block(
+        BlockKind.FENCE, *lines, text, quoted=False, nested=False, info=info, marker=marker
+    )
 
 
 def heading(lines: tuple[int, int], level: int, text: str) -> Block:
-    return Block(Kind.HEADING, *lines, text, quoted=False, nested=False, level=level)
+    return Block(BlockKind.HEADING, *lines, text, quoted=False, nested=False, level=level)
 
 
 def code(lines: tuple[int, int], text: str) -> Block:
-    return Block(Kind.CODE, *lines, text, quoted=False, nested=False)
+    return Block(BlockKind.CODE, *lines, text, quoted=False, nested=False)
 
 
 def html(lines: tuple[int, int], text: str) -> Block:
-    return Block(Kind.HTML, *lines, text, quoted=False, nested=False)
+    return Block(BlockKind.HTML, *lines, text, quoted=False, nested=False)
 
 
 def paragraph(lines: tuple[int, int], text: str) -> Block:
-    return Block(Kind.PARAGRAPH, *lines, text, quoted=False, nested=False)
+    return Block(BlockKind.PARAGRAPH, *lines, text, quoted=False, nested=False)
 
 
 def quoted(block: Block) -> Block:
@@ -39,7 +41,7 @@ def unclosed(block: Block) -> Block:
 
 def marked(text: str) -> list[Block]:
     """All but the paragraphs."""
-    return [block for block in blocks(text) if block.kind is not Kind.PARAGRAPH]
+    return [block for block in parse_blocks(text) if block.kind is not BlockKind.PARAGRAPH]
 
 
 def table(*cases: tuple[str, str, list[Block]]) -> pytest.MarkDecorator:
@@ -243,7 +245,7 @@ def test_headings(text: str, expected: list[Block]) -> None:
     ],
 )
 def test_a_definition_is_no_text(definition: str) -> None:
-    assert blocks(definition) == []
+    assert parse_blocks(definition) == []
     assert marked(f"{definition}\n===") == []
 
 
@@ -268,15 +270,15 @@ def test_a_definition_is_no_text(definition: str) -> None:
     ],
 )
 def test_what_only_looks_like_a_definition_is_text(text: str) -> None:
-    assert blocks(f"{text}\n===") == [heading((1, 2), 1, text)]
+    assert parse_blocks(f"{text}\n===") == [heading((1, 2), 1, text)]
 
 
 def test_a_title_that_goes_wrong_is_text_below_its_definition() -> None:
-    assert blocks("[a]: b\n'c' d") == [paragraph((1, 2), "'c' d")]
+    assert parse_blocks("[a]: b\n'c' d") == [paragraph((1, 2), "'c' d")]
 
 
 def test_a_lazy_line_begins_no_definition() -> None:
-    assert blocks("- [a]:b\n [a]:b") == [nested(paragraph((1, 2), "[a]:b"))]
+    assert parse_blocks("- [a]:b\n [a]:b") == [nested(paragraph((1, 2), "[a]:b"))]
 
 
 @table(
@@ -363,7 +365,7 @@ def test_html_blocks(text: str, expected: list[Block]) -> None:
 
 def test_paragraphs() -> None:
     text = "a\n  b  \n\n> c\nd\n\n- e\n\n      f\n1. g\n"
-    assert blocks(text) == [
+    assert parse_blocks(text) == [
         paragraph((1, 2), "a\nb"),
         quoted(paragraph((4, 5), "c\nd")),
         nested(paragraph((7, 7), "e")),
@@ -374,14 +376,14 @@ def test_paragraphs() -> None:
 
 def test_nesting_is_limited() -> None:
     deepest = "> " * MOST_NESTING
-    assert blocks(deepest + "# a") == [quoted(heading((1, 1), 1, "a"))]
-    assert blocks(deepest + "> # a") == [quoted(paragraph((1, 1), "> # a"))]
-    assert blocks("- " * MOST_NESTING + "- a") == [nested(paragraph((1, 1), "- a"))]
+    assert parse_blocks(deepest + "# a") == [quoted(heading((1, 1), 1, "a"))]
+    assert parse_blocks(deepest + "> # a") == [quoted(paragraph((1, 1), "> # a"))]
+    assert parse_blocks("- " * MOST_NESTING + "- a") == [nested(paragraph((1, 1), "- a"))]
 
 
 def test_a_marker_beyond_the_limit_goes_on_with_the_paragraph() -> None:
     deepest = "> " * MOST_NESTING
-    assert blocks(f"{deepest}a\n{deepest}> b") == [quoted(paragraph((1, 2), "a\n> b"))]
+    assert parse_blocks(f"{deepest}a\n{deepest}> b") == [quoted(paragraph((1, 2), "a\n> b"))]
 
 
 MANY = 20_000
@@ -390,41 +392,53 @@ MANY = 20_000
 @pytest.mark.parametrize(
     ("text", "kinds"),
     [
-        pytest.param("`" * MANY, {Kind.FENCE: 1}, id="backticks"),
-        pytest.param("`" * MANY + "a`", {Kind.PARAGRAPH: 1}, id="backticks that open nothing"),
-        pytest.param("`\n" * MANY, {Kind.PARAGRAPH: 1}, id="a backtick a line"),
-        pytest.param("```\n" * MANY, {Kind.FENCE: MANY // 2}, id="a fence a line"),
+        pytest.param("`" * MANY, {BlockKind.FENCE: 1}, id="backticks"),
+        pytest.param("`" * MANY + "a`", {BlockKind.PARAGRAPH: 1}, id="backticks that open nothing"),
+        pytest.param("`\n" * MANY, {BlockKind.PARAGRAPH: 1}, id="a backtick a line"),
+        pytest.param("```\n" * MANY, {BlockKind.FENCE: MANY // 2}, id="a fence a line"),
         pytest.param(
-            "\n".join("`" * length for length in range(255, 2, -1)), {Kind.FENCE: 1}, id="falling"
+            "\n".join("`" * length for length in range(255, 2, -1)),
+            {BlockKind.FENCE: 1},
+            id="falling",
         ),
-        pytest.param("````\n" + "a ``` " * MANY, {Kind.FENCE: 1}, id="markers in one line"),
-        pytest.param("> " * MANY, {Kind.PARAGRAPH: 1}, id="quotations"),
+        pytest.param("````\n" + "a ``` " * MANY, {BlockKind.FENCE: 1}, id="markers in one line"),
+        pytest.param("> " * MANY, {BlockKind.PARAGRAPH: 1}, id="quotations"),
         pytest.param("- " * MANY, {}, id="a long break"),
-        pytest.param("- " * MANY + "a", {Kind.PARAGRAPH: 1}, id="no break"),
-        pytest.param("* - " * MANY, {Kind.PARAGRAPH: 1}, id="markers in turn"),
-        pytest.param("- " * 90 + "a\n" + "\n" * MANY, {Kind.PARAGRAPH: 1}, id="deep, then blank"),
-        pytest.param("> " * 90 + "a\n" + "b\n" * MANY, {Kind.PARAGRAPH: 1}, id="deep, then lazy"),
-        pytest.param("- " * 90 + "a\n" + " " * MANY + "b", {Kind.PARAGRAPH: 1}, id="deep, far in"),
-        pytest.param("- " * 90 + "a\n" + "\t" * MANY + "b", {Kind.PARAGRAPH: 1}, id="deep, tabs"),
-        pytest.param("- " * 90 + "```\n" + "\n" * MANY, {Kind.FENCE: 1}, id="deep fence"),
-        pytest.param("[" * MANY, {Kind.PARAGRAPH: 1}, id="brackets"),
-        pytest.param("[a\n" * MANY, {Kind.PARAGRAPH: 1}, id="labels never closed"),
-        pytest.param("[a]: b\n" * MANY, {}, id="definitions"),
-        pytest.param("[a]: b '" + "c\n" * MANY, {Kind.PARAGRAPH: 1}, id="title never closed"),
-        pytest.param("[a]: b (" + "\\(" * MANY, {Kind.PARAGRAPH: 1}, id="escapes in a title"),
+        pytest.param("- " * MANY + "a", {BlockKind.PARAGRAPH: 1}, id="no break"),
+        pytest.param("* - " * MANY, {BlockKind.PARAGRAPH: 1}, id="markers in turn"),
         pytest.param(
-            "[a]: b\n===\n" * MANY, {Kind.HEADING: MANY // 2}, id="underlined definitions"
+            "- " * 90 + "a\n" + "\n" * MANY, {BlockKind.PARAGRAPH: 1}, id="deep, then blank"
         ),
-        pytest.param("a\n" * MANY, {Kind.PARAGRAPH: 1}, id="a long paragraph"),
+        pytest.param(
+            "> " * 90 + "a\n" + "b\n" * MANY, {BlockKind.PARAGRAPH: 1}, id="deep, then lazy"
+        ),
+        pytest.param(
+            "- " * 90 + "a\n" + " " * MANY + "b", {BlockKind.PARAGRAPH: 1}, id="deep, far in"
+        ),
+        pytest.param(
+            "- " * 90 + "a\n" + "\t" * MANY + "b", {BlockKind.PARAGRAPH: 1}, id="deep, tabs"
+        ),
+        pytest.param("- " * 90 + "```\n" + "\n" * MANY, {BlockKind.FENCE: 1}, id="deep fence"),
+        pytest.param("[" * MANY, {BlockKind.PARAGRAPH: 1}, id="brackets"),
+        pytest.param("[a\n" * MANY, {BlockKind.PARAGRAPH: 1}, id="labels never closed"),
+        pytest.param("[a]: b\n" * MANY, {}, id="definitions"),
+        pytest.param("[a]: b '" + "c\n" * MANY, {BlockKind.PARAGRAPH: 1}, id="title never closed"),
+        pytest.param("[a]: b (" + "\\(" * MANY, {BlockKind.PARAGRAPH: 1}, id="escapes in a title"),
+        pytest.param(
+            "[a]: b\n===\n" * MANY, {BlockKind.HEADING: MANY // 2}, id="underlined definitions"
+        ),
+        pytest.param("a\n" * MANY, {BlockKind.PARAGRAPH: 1}, id="a long paragraph"),
         pytest.param("2.\n" * MANY, {}, id="empty items"),
-        pytest.param("<!--\n" * MANY, {Kind.HTML: 1}, id="comments never closed"),
-        pytest.param("<!-- -->\n" * MANY, {Kind.HTML: MANY}, id="comments"),
-        pytest.param("<a" + " b" * MANY, {Kind.PARAGRAPH: 1}, id="attributes"),
-        pytest.param("# " + "#" * MANY, {Kind.HEADING: 1}, id="hashes"),
-        pytest.param("    a\n" + "\n" * MANY + "    b", {Kind.CODE: 1}, id="blank lines in code"),
-        pytest.param("```" + "&amp;\\!" * MANY, {Kind.FENCE: 1}, id="a long info string"),
+        pytest.param("<!--\n" * MANY, {BlockKind.HTML: 1}, id="comments never closed"),
+        pytest.param("<!-- -->\n" * MANY, {BlockKind.HTML: MANY}, id="comments"),
+        pytest.param("<a" + " b" * MANY, {BlockKind.PARAGRAPH: 1}, id="attributes"),
+        pytest.param("# " + "#" * MANY, {BlockKind.HEADING: 1}, id="hashes"),
+        pytest.param(
+            "    a\n" + "\n" * MANY + "    b", {BlockKind.CODE: 1}, id="blank lines in code"
+        ),
+        pytest.param("```" + "&amp;\\!" * MANY, {BlockKind.FENCE: 1}, id="a long info string"),
     ],
 )
-def test_hostile_texts_are_read_to_their_end(text: str, kinds: dict[Kind, int]) -> None:
-    found = [block.kind for block in blocks(text)]
+def test_hostile_texts_are_read_to_their_end(text: str, kinds: dict[BlockKind, int]) -> None:
+    found = [block.kind for block in parse_blocks(text)]
     assert {kind: found.count(kind) for kind in set(found)} == kinds

@@ -6,7 +6,7 @@ from string import Formatter
 
 import pytest
 
-from brenner.diagnostics.catalogue import CATALOGUE, CHAPTERS, find_code, nearest_code
+from brenner.diagnostics.catalogue import CATALOGUE, CHAPTERS, closest_code, find_code
 from brenner.diagnostics.model import Code, Diagnostic, Severity
 from brenner.protocol.subjects import check_subject
 from brenner.protocol.thread_ids import check_thread_id
@@ -126,6 +126,6 @@ def test_finding_a_code() -> None:
     assert find_code("mb_004") is CATALOGUE["MB-004"]
     assert find_code("invalid-json") is CATALOGUE["INVALID_JSON"]
     assert find_code("MB-04") is None
-    assert nearest_code("MB-04") == "MB-004"
-    assert nearest_code("INVALID_JSN") == "INVALID_JSON"
-    assert nearest_code("xyzzy") is None
+    assert closest_code("MB-04") == "MB-004"
+    assert closest_code("INVALID_JSN") == "INVALID_JSON"
+    assert closest_code("xyzzy") is None

@@ -7,17 +7,17 @@ from types import MappingProxyType
 from hypothesis import given
 
 from artifacts import artifacts
-from brenner.artifact.html import POLICY, STYLE, html_form
+from brenner.artifact.html import CONTENT_SECURITY_POLICY, STYLE, artifact_html
 from brenner.artifact.model import (
     ITEM_SECTIONS,
     Artifact,
     Item,
-    Killed,
+    KillRecord,
     Metadata,
     Reference,
-    fields,
+    make_fields,
 )
-from brenner.artifact.state import Conflict, Displaced, Source
+from brenner.artifact.state import Conflict, DisplacedValue, Source
 
 VOID = {"meta", "br"}
 ELEMENTS = {
@@ -68,7 +68,7 @@ class Page(HTMLParser):
 @given(artifacts())
 def test_no_text_becomes_markup(artifact: Artifact) -> None:
     """Only our elements and attributes, each ID once, every link to an anchor of the page."""
-    text = html_form(artifact)
+    text = artifact_html(artifact)
     page = Page(text)
     assert {tag for tag, _ in page.met} <= ELEMENTS
     assert {name for _, attributes in page.met for name in attributes} <= ATTRIBUTES
@@ -82,9 +82,9 @@ def test_no_text_becomes_markup(artifact: Artifact) -> None:
     )
 
 
-def item(item_id: str, killed: Killed | None = None, **values: object) -> Item:
+def item(item_id: str, killed: KillRecord | None = None, **values: object) -> Item:
     """An item with some fields."""
-    return Item(item_id, fields(values), killed)
+    return Item(item_id, make_fields(values), killed)
 
 
 def artifact(*items: Item) -> Artifact:
@@ -100,9 +100,9 @@ def artifact(*items: Item) -> Artifact:
 
 WHOLE = artifact(
     item("H1", name="Lineage", claim="Ancestry <b>alone</b> & time", third_alternative=True),
-    item("H2", Killed("RedCreek", "2026-01-03T11:12:13Z", "T1 says no."), name="Gradient"),
+    item("H2", KillRecord("RedCreek", "2026-01-03T11:12:13Z", "T1 says no."), name="Gradient"),
     item("P1", condition="A cut", predictions={"H1": "heals", "H2": "dies"}),
-    item("P2", Killed("", "", ""), condition="A burn", predictions={"H1": "heals"}),
+    item("P2", KillRecord("", "", ""), condition="A burn", predictions={"H1": "heals"}),
     item("T1", name="Transplant", discriminates="H1 vs H2 (not H3K27)", score={"cost": 1}),
     item(
         "T2",
@@ -116,13 +116,15 @@ WHOLE = artifact(
 
 def test_the_page_stands_alone() -> None:
     """No scripts, nothing loaded, one style, and the policy that allows just that."""
-    text = html_form(WHOLE)
+    text = artifact_html(WHOLE)
     assert (
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'.replace("'", "&#x27;")
+        f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">'.replace(
+            "'", "&#x27;"
+        )
         in text
     )
-    assert POLICY.startswith("default-src 'none'; style-src 'sha256-")
-    assert "unsafe" not in POLICY
+    assert CONTENT_SECURITY_POLICY.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in CONTENT_SECURITY_POLICY
     assert not re.search(r"<script|javascript:|https?:|url\(|@import|src=| on\w+=| style=", text)
     assert f"<style>{STYLE}</style>" in text
     assert "prefers-color-scheme: dark" in STYLE
@@ -131,7 +133,7 @@ def test_the_page_stands_alone() -> None:
 
 def test_items_are_anchors() -> None:
     """Each once; IDs are links where the schema says that they are IDs, and they lead somewhere."""
-    text = html_form(WHOLE)
+    text = artifact_html(WHOLE)
     for item_id in ("RT", "H1", "H2", "P1", "P2", "T1", "T2", "X1"):
         assert text.count(f' id="{item_id}"') == 1
     link = '<a class="id" href="#H{0}">H{0}</a>'
@@ -142,7 +144,7 @@ def test_items_are_anchors() -> None:
 
 def test_an_id_that_stands_twice_is_no_anchor() -> None:
     """Nobody could tell which one is meant."""
-    text = html_form(artifact(item("H1", name="One"), item("H1", name="Two")))
+    text = artifact_html(artifact(item("H1", name="One"), item("H1", name="Two")))
     assert 'id="H1"' not in text
     assert 'href="#H1"' not in text
     assert "One" in text
@@ -151,7 +153,7 @@ def test_an_id_that_stands_twice_is_no_anchor() -> None:
 
 def test_what_is_killed() -> None:
     """Struck through all over, the reason not; tests stand by their score."""
-    page = Page(html_form(WHOLE))
+    page = Page(artifact_html(WHOLE))
     assert {"Gradient", "A burn", "H2", "P2"} <= set(page.struck)
     whole = "".join(page.text)
     assert not {"T1 says no.", "RedCreek, 2026-01-03T11:12:13Z", "Lineage"} & set(page.struck)
@@ -167,10 +169,10 @@ def test_conflicts_stand_side_by_side() -> None:
         Source(number, agent, 1, 2, "EDIT") for number, agent in ((5, "RedSky"), (4, "Blue"))
     ]
     lost = (
-        Displaced((Reference("RS-1", "H2", "refines"),), sources[1]),
-        Displaced("Two <months>", sources[1]),
+        DisplacedValue((Reference("RS-1", "H2", "refines"),), sources[1]),
+        DisplacedValue("Two <months>", sources[1]),
     )
-    text = html_form(WHOLE, [Conflict("T1", ("feasibility",), 2, None, sources[0], lost)])
+    text = artifact_html(WHOLE, [Conflict("T1", ("feasibility",), 2, None, sources[0], lost)])
     assert '<p class="label">Open conflict: Feasibility</p>' in text
     assert '<p class="who">RedSky, message 5 (stands)</p><p>(taken away)</p>' in text
     assert '<p class="who">Blue, message 4</p><p>refines RS-1 H2</p>' in text
@@ -179,7 +181,7 @@ def test_conflicts_stand_side_by_side() -> None:
 
 def test_an_empty_artifact_is_a_page() -> None:
     """It says what it lacks."""
-    text = html_form(Artifact(Metadata()))
+    text = artifact_html(Artifact(Metadata()))
     assert "None registered." in text
     assert text.count("None yet.") == 6
     assert "without a session ID" in text
@@ -187,6 +189,6 @@ def test_an_empty_artifact_is_a_page() -> None:
 
 def test_lines_and_paragraphs_stay() -> None:
     """As they were written, tabs too; what hides is spelled out."""
-    text = html_form(artifact(item("H1", name="N\nM", claim="a\r\n b\n\n\tc\x07\u202e\u00a0d")))
+    text = artifact_html(artifact(item("H1", name="N\nM", claim="a\r\n b\n\n\tc\x07\u202e\u00a0d")))
     assert "<p>a\n b</p><p>\tc\\x07\\u202e\u00a0d</p>" in text
     assert "N\\nM" in text

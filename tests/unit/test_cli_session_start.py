@@ -10,7 +10,7 @@ from brenner.cli.session.start import report
 from brenner.diagnostics.codes.sessions import KICKOFF_INCOMPLETE
 from brenner.diagnostics.codes.stores import STORE_FULL
 from brenner.diagnostics.model import UnavailableError
-from brenner.services.start_session import Addressed, Started, State, Status
+from brenner.services.start_session import KickoffDelivery, KickoffState, Started, StartStatus
 from brenner.session.kickoff import compose_kickoffs
 from kickoffs import CONTEXT, EXCERPT, PLAN, QUESTION, ROSTER, SECTIONS, THREAD, headings
 from mail_shell import HOSTILE, Shell, store_of
@@ -294,10 +294,10 @@ def incomplete() -> Started:
         hint="Make room.",
     )
     kickoffs = (
-        Addressed(first, None, State.SENT_BEFORE, "hypothesis_generator"),
-        Addressed(second, None, State.NOT_SENT, "test_designer"),
+        KickoffDelivery(first, None, KickoffState.SENT_BEFORE, "hypothesis_generator"),
+        KickoffDelivery(second, None, KickoffState.NOT_SENT, "test_designer"),
     )
-    return Started(THREAD, Status.INCOMPLETE, kickoffs, (), ROSTER, (told,), error)
+    return Started(THREAD, StartStatus.INCOMPLETE, kickoffs, (), ROSTER, (told,), error)
 
 
 def test_incomplete_kickoff_is_said(capsys: pytest.CaptureFixture[str]) -> None:

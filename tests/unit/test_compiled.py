@@ -5,8 +5,8 @@ import re
 import pytest
 
 from brenner.artifact.diff import Diff, FieldChange, diff
-from brenner.artifact.model import Artifact, Item, Killed, Metadata, fields
-from brenner.artifact.state import Conflict, Displaced, Entry, Outcome, Source
+from brenner.artifact.model import Artifact, Item, KillRecord, Metadata, make_fields
+from brenner.artifact.state import BlockOutcome, Conflict, DisplacedValue, Entry, Source
 from brenner.diagnostics.codes import lint_sections as lint_sections_codes
 from brenner.diagnostics.codes import lint_structure as lint_structure_codes
 from brenner.diagnostics.codes.deltas import MISSING_REQUIRED_FIELD
@@ -14,16 +14,16 @@ from brenner.diagnostics.codes.messages import DELTA_NOT_CONTRIBUTED
 from brenner.diagnostics.model import Code
 from brenner.limits import MOST_BODY_BYTES, MOST_INLINE_ARTIFACT_BYTES, MOST_MESSAGES_OF_A_VERSION
 from brenner.lint.linter import LintReport
-from brenner.markdown.blocks import blocks
-from brenner.protocol.body import sections
+from brenner.markdown.blocks import parse_blocks
+from brenner.protocol.body import parse_sections
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.validate import check_stored
 from brenner.session.compiled_message import (
+    CompiledContent,
     Contributor,
-    Publication,
     compose_compiled,
     contributors_of,
-    description_of,
+    describe_changes,
     size_note,
 )
 from compiled_samples import golden
@@ -33,7 +33,7 @@ REFUSED = golden("two_agents_at_once")[1]
 DISPUTED = golden("conflict")[1]
 
 
-def section(of: Publication, name: str) -> str:
+def section(of: CompiledContent, name: str) -> str:
     """The text of one section of the message."""
     body = compose_compiled(of).body
     match = re.search(rf"^## {re.escape(name)}\n(.*?)(?=\n## |\Z)", body, re.DOTALL | re.MULTILINE)
@@ -41,9 +41,9 @@ def section(of: Publication, name: str) -> str:
     return match[1].rstrip("\n")
 
 
-def names(of: Publication) -> list[str]:
+def names(of: CompiledContent) -> list[str]:
     """The sections of the message."""
-    return [each.name for each in sections(blocks(compose_compiled(of).body))]
+    return [each.name for each in parse_sections(parse_blocks(compose_compiled(of).body))]
 
 
 def test_the_body_is_the_documents() -> None:
@@ -92,7 +92,8 @@ def test_contributors_whom_nobody_vouches_for() -> None:
     assert [found.id for found in check_stored(compose_compiled(of)).violations] == []
     name = "A `b` | c](d) <i> *e* [[fill in: x]] \n## Record\n```delta\n"
     ledger = tuple(
-        Entry(number, 1, 1, name, "ADD", "x", None, Outcome.APPLIED) for number in range(1, 200)
+        Entry(number, 1, 1, name, "ADD", "x", None, BlockOutcome.APPLIED)
+        for number in range(1, 200)
     )
     many = SECOND._replace(ledger=ledger, unverified=tuple(range(1, 200)))
     message = compose_compiled(many)
@@ -111,7 +112,7 @@ def test_contributors_of_a_version_that_applies_nothing() -> None:
     assert contributors_of((), known) == (Contributor("opus", 0, ()), Contributor("gpt", 0, ()))
     entries = tuple(
         Entry(1, number, 1, "Ann", "EDIT", "x", "H1", outcome)
-        for number, outcome in enumerate((Outcome.REFUSED, Outcome.DUPLICATE))
+        for number, outcome in enumerate((BlockOutcome.REFUSED, BlockOutcome.DUPLICATE))
     )
     nobody = Artifact(Metadata(compiled_by="BlueLake"))
     assert contributors_of(entries, nobody) == (Contributor("BlueLake", 0, ()),)
@@ -140,10 +141,13 @@ def test_changes_of_a_later_version() -> None:
 
 
 def _pair() -> tuple[Artifact, Artifact]:
-    kept, gone = Item("H1", fields({"name": "Kept"})), Item("H2", fields({"name": "Gone"}))
-    changed = kept._replace(fields=fields({"name": "Kept", "claim": "c", "anchors": ["§1"]}))
-    killed = gone._replace(killed=Killed("Ann", "2025-12-30T10:00:00Z", "refuted by T1"))
-    added = Item("H3", fields({"name": "New *one*"}))
+    kept, gone = (
+        Item("H1", make_fields({"name": "Kept"})),
+        Item("H2", make_fields({"name": "Gone"})),
+    )
+    changed = kept._replace(fields=make_fields({"name": "Kept", "claim": "c", "anchors": ["§1"]}))
+    killed = gone._replace(killed=KillRecord("Ann", "2025-12-30T10:00:00Z", "refuted by T1"))
+    added = Item("H3", make_fields({"name": "New *one*"}))
     return _with_hypotheses(kept, gone), _with_hypotheses(changed, killed, added)
 
 
@@ -255,7 +259,7 @@ def test_what_the_linter_says_is_said_once() -> None:
         (DISPUTED, "COMPILED: v2 changed H1 (anchors), P1 (H1, H2) and T1 (feasibility, score)"),
     ],
 )
-def test_subjects(of: Publication, subject: str) -> None:
+def test_subjects(of: CompiledContent, subject: str) -> None:
     """In a few words what is new; where that is too long, only the items."""
     assert compose_compiled(of).subject == subject
 
@@ -263,17 +267,17 @@ def test_subjects(of: Publication, subject: str) -> None:
 def test_descriptions() -> None:
     """Of a long change only counts are left; a version without any says so, too."""
     first = FieldChange(("version",), 0, 1)
-    assert description_of(Diff((), (first,)), ()) == "initial artifact"
+    assert describe_changes(Diff((), (first,)), ()) == "initial artifact"
     many = [Item(f"H{number}") for number in range(1, 40)]
     added = diff(_with_hypotheses(), _with_hypotheses(*many))
-    assert description_of(added, ()) == "added H1, H2, H3, H4, H5 and 34 others"
-    edited = [item._replace(fields=fields({"claim": "c", "mechanism": "m"})) for item in many]
+    assert describe_changes(added, ()) == "added H1, H2, H3, H4, H5 and 34 others"
+    edited = [item._replace(fields=make_fields({"claim": "c", "mechanism": "m"})) for item in many]
     changed = diff(_with_hypotheses(*many), _with_hypotheses(*edited))
-    assert description_of(changed, ()) == "39 modified"
+    assert describe_changes(changed, ()) == "39 modified"
     reopened = FieldChange(("status",), "closed", "active")
-    assert description_of(Diff((), (reopened,)), ()) == "session reopened"
-    assert description_of(Diff(), ()) == "no item changed"
-    assert description_of(Diff(), SECOND.ledger) == "no item changed, 9 deltas applied"
+    assert describe_changes(Diff((), (reopened,)), ()) == "session reopened"
+    assert describe_changes(Diff(), ()) == "no item changed"
+    assert describe_changes(Diff(), SECOND.ledger) == "no item changed, 9 deltas applied"
 
 
 @pytest.mark.parametrize(
@@ -291,7 +295,7 @@ def test_any_thread_id(thread_id: str) -> None:
 # The limits
 
 
-def large(size: int) -> Publication:
+def large(size: int) -> CompiledContent:
     """A version whose artifact has so many bytes."""
     rest = size - len(SECOND.text.encode())
     return SECOND._replace(text=SECOND.text + "x" * (rest - 1) + "\n")
@@ -328,11 +332,13 @@ def test_any_version_fits_into_a_message() -> None:
         Entry(number, 1, 1, "A" * 64, "&" * 999, "|" * 999, "H1", state, item_id="H" * 99)._replace(
             diagnostics=(fault,) * 20
         )
-        for state in (Outcome.REFUSED, Outcome.APPLIED)
+        for state in (BlockOutcome.REFUSED, BlockOutcome.APPLIED)
         for number in range(1000)
     )
     source = Source(1, "A" * 64, 1, 1, "EDIT")
-    clash = Conflict("H1", ("claim",), 1, "`" * 999, source, (Displaced("~" * 999, source),) * 20)
+    clash = Conflict(
+        "H1", ("claim",), 1, "`" * 999, source, (DisplacedValue("~" * 999, source),) * 20
+    )
     message = "x" * 127
     of = large(MOST_INLINE_ARTIFACT_BYTES)._replace(
         ledger=entries,

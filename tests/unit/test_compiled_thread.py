@@ -5,19 +5,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from brenner.artifact.merge.engine import merge
-from brenner.artifact.state import Entry, Outcome, empty_state
+from brenner.artifact.state import BlockOutcome, Entry, empty_state
 from brenner.diagnostics.codes.deltas import INVALID_JSON
 from brenner.limits import MOST_BODY_BYTES
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.markdown.blocks import blocks
-from brenner.protocol.compiled import check_sequence
+from brenner.markdown.blocks import parse_blocks
+from brenner.protocol.compiled import check_version_sequence
 from brenner.protocol.delta.parse import is_delta_fence, read_blocks
 from brenner.protocol.messages import Message, PostedMessage
 from brenner.protocol.validate import check_stored
 from brenner.services.blame import check_thread
 from brenner.session.decisions import compose_void
-from brenner.session.validation_reply import compose_refusal
+from brenner.session.validation_reply import compose_block_errors
 from compiled_samples import golden
 
 THREAD_ID = "RS-20251230-cell-fate-dichotomy"
@@ -50,7 +50,7 @@ def compiled(*numbers: int) -> list[PostedMessage]:
 )
 def test_versions_count_up(numbers: tuple[int, ...], wrong: list[tuple[int, str, str]]) -> None:
     """AP-002: from 1, without gaps and repeats; after a gap the count goes on from there."""
-    found = check_sequence(compiled(*numbers))
+    found = check_version_sequence(compiled(*numbers))
     assert [each.id for each in found] == ["AP-002"] * len(wrong)
     for each, (message_id, version, expected) in zip(found, wrong, strict=True):
         assert each.message_id == message_id
@@ -62,24 +62,29 @@ def test_versions_count_up(numbers: tuple[int, ...], wrong: list[tuple[int, str,
 def test_the_order_of_the_thread_counts() -> None:
     """R9: the store's time, whatever order they come in; ids break ties."""
     one, two = compiled(1, 2)
-    assert check_sequence([two, one]) == []
+    assert check_version_sequence([two, one]) == []
     swapped = [one._replace(at=two.at), two._replace(at=one.at)]
-    assert [each.message_id for each in check_sequence(swapped)] == [2, 1]
-    assert check_sequence([two._replace(at=one.at), one]) == []
+    assert [each.message_id for each in check_version_sequence(swapped)] == [2, 1]
+    assert check_version_sequence([two._replace(at=one.at), one]) == []
 
 
 def test_a_void_version_frees_its_number() -> None:
     """The next message with its number is right."""
     thread = compiled(1, 2, 2, 3)
-    assert [each.message_id for each in check_sequence(thread)] == [3]
-    assert check_sequence(thread, voided={2}) == []
+    assert [each.message_id for each in check_version_sequence(thread)] == [3]
+    assert check_version_sequence(thread, voided={2}) == []
     # The void one itself had the next number when it was posted.
-    assert [each.message_id for each in check_sequence(compiled(1, 3, 2), voided={2})] == [2]
+    assert [each.message_id for each in check_version_sequence(compiled(1, 3, 2), voided={2})] == [
+        2
+    ]
 
 
 def test_a_compiled_without_a_number_is_passed_over() -> None:
     """AP-001 tells of it already."""
-    assert check_sequence([*compiled(1), posted(2, "COMPILED: new"), *compiled(1, 2)[1:]]) == []
+    assert (
+        check_version_sequence([*compiled(1), posted(2, "COMPILED: new"), *compiled(1, 2)[1:]])
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +99,7 @@ def test_versions_that_messages_name(subject: str, field: str) -> None:
     """AP-009: those that were there by then, and v0; each with its line."""
     for version, line in (("v0", None), ("v1", None), ("v2", 1), ("v7", 1)):
         body = "# Title\n\n" + field.format(version)
-        found = check_sequence([*compiled(1), posted(2, subject, body)])
+        found = check_version_sequence([*compiled(1), posted(2, subject, body)])
         is_wrong = line is not None
         assert [each.id for each in found] == ["AP-009"] * is_wrong
         for each in found:
@@ -103,7 +108,7 @@ def test_versions_that_messages_name(subject: str, field: str) -> None:
                 each.message
             )
     later = [posted(1, subject, field.format("v1")), posted(2, "COMPILED: v1 x")]
-    assert [each.message_id for each in check_sequence(later)] == [1]
+    assert [each.message_id for each in check_version_sequence(later)] == [1]
 
 
 def test_what_names_no_version() -> None:
@@ -116,7 +121,7 @@ def test_what_names_no_version() -> None:
         ("DELTA[opus]: x", "**Base Version**: v0\n\n**Base Version**: v9"),
         ("Re: DELTA[opus]: x", "**Base Version**: v9"),
     ):
-        assert check_sequence([posted(1, subject, body)]) == []
+        assert check_version_sequence([posted(1, subject, body)]) == []
 
 
 def test_check_thread() -> None:
@@ -173,8 +178,8 @@ def refusal(body: str, latest: int | None = None) -> Message:
     """The reply to a message with bad blocks."""
     sent = posted(12, "DELTA[opus]: Killed H1", body)
     ledger = merge(empty_state(THREAD_ID), [sent]).ledger
-    assert {entry.state for entry in ledger} == {Outcome.REFUSED}
-    return compose_refusal(sent, ledger, "Operator", latest)
+    assert {entry.state for entry in ledger} == {BlockOutcome.REFUSED}
+    return compose_block_errors(sent, ledger, "Operator", latest)
 
 
 def test_a_reply() -> None:
@@ -235,18 +240,18 @@ def test_a_reply_says_what_each_check_can_see() -> None:
 
 def test_the_corrected_block_passes() -> None:
     """Taken out of its outer fence it is a sound block."""
-    (outer,) = [block for block in blocks(refusal(BAD).body) if block.info == "markdown"]
-    (block,) = read_blocks(blocks(outer.text))
+    (outer,) = [block for block in parse_blocks(refusal(BAD).body) if block.info == "markdown"]
+    (block,) = read_blocks(parse_blocks(outer.text))
     assert block.delta is not None
 
 
 def test_both_readings() -> None:
     """A target that can mean two items: the block for each, by its final number."""
     ledger = golden("two_agents_at_once")[1].ledger
-    entries = tuple(entry for entry in ledger if entry.state is Outcome.REFUSED)
-    reply = compose_refusal(posted(7, "DELTA[opus]: Withdrawing H4"), entries, "Operator")
-    ready = [block.text for block in blocks(reply.body) if block.info == "markdown"]
-    targets = [read_blocks(blocks(text))[0].written("target_id") for text in ready]
+    entries = tuple(entry for entry in ledger if entry.state is BlockOutcome.REFUSED)
+    reply = compose_block_errors(posted(7, "DELTA[opus]: Withdrawing H4"), entries, "Operator")
+    ready = [block.text for block in parse_blocks(reply.body) if block.info == "markdown"]
+    targets = [read_blocks(parse_blocks(text))[0].written("target_id") for text in ready]
     assert targets == ["H5", "H4"]
     assert "Send the one that you\nmean, as it is, in a message without a `**Base" in reply.body
     assert reply.body.count("Base Version") == 1
@@ -255,10 +260,10 @@ def test_both_readings() -> None:
 def test_readings_beside_other_blocks() -> None:
     """A message has one base: what goes without one goes apart, and the rest keeps its own."""
     ledger = golden("two_agents_at_once")[1].ledger
-    doubtful = next(entry for entry in ledger if entry.state is Outcome.REFUSED)
+    doubtful = next(entry for entry in ledger if entry.state is BlockOutcome.REFUSED)
     fault = INVALID_JSON.at(1, reason="x")
-    other = Entry(7, 9, 1, "Ann", None, None, None, Outcome.REFUSED, diagnostics=(fault,))
-    reply = compose_refusal(posted(7, "DELTA[opus]: x", BAD), (doubtful, other), "Operator", 3)
+    other = Entry(7, 9, 1, "Ann", None, None, None, BlockOutcome.REFUSED, diagnostics=(fault,))
+    reply = compose_block_errors(posted(7, "DELTA[opus]: x", BAD), (doubtful, other), "Operator", 3)
     assert (
         "What can be meant in two ways goes into a message of its own. For the rest: Keep the base:"
     ) in reply.body
@@ -270,11 +275,11 @@ def test_a_reply_fits_into_a_message() -> None:
     block = "```delta\n" + "x" * (200 * 1024) + "\n```\n"
     fault = INVALID_JSON.at(1, reason="x")._replace(repaired=block)
     entries = tuple(
-        Entry(1, n, 1, "Ann", None, None, None, Outcome.REFUSED, diagnostics=(fault,) * 30)
+        Entry(1, n, 1, "Ann", None, None, None, BlockOutcome.REFUSED, diagnostics=(fault,) * 30)
         for n in range(1, 2001)
     )
-    reply = compose_refusal(posted(1, "DELTA[opus]: x"), entries, "Operator")
+    reply = compose_block_errors(posted(1, "DELTA[opus]: x"), entries, "Operator")
     assert len(reply.body.encode()) < MOST_BODY_BYTES
     assert f"- and 1950 more blocks: `brenner artifact ledger {THREAD_ID}`" in reply.body
     assert "is too long to be repeated here." in reply.body
-    assert not any(map(is_delta_fence, blocks(reply.body)))
+    assert not any(map(is_delta_fence, parse_blocks(reply.body)))

@@ -2,18 +2,18 @@
 
 import pytest
 
-from brenner.text import counted, grouped
+from brenner.text import grouped, plural
 
 
 @pytest.mark.parametrize(
     ("number", "said"), [(0, "0 deltas"), (1, "1 delta"), (2, "2 deltas"), (1234, "1234 deltas")]
 )
 def test_counted(number: int, said: str) -> None:
-    assert counted(number, "delta") == said
+    assert plural(number, "delta") == said
 
 
 def test_a_plural_of_its_own() -> None:
-    said = [counted(number, "hypothesis", "hypotheses") for number in (0, 1, 2)]
+    said = [plural(number, "hypothesis", "hypotheses") for number in (0, 1, 2)]
     assert said == ["0 hypotheses", "1 hypothesis", "2 hypotheses"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.protocol.thread_ids import ThreadKind, cross_reference, is_valid
+from brenner.protocol.thread_ids import ThreadKind, cross_reference, is_valid_thread_id
 from parts import need
 
 IDS = ("RS-20251230-cell-fate", "brenner_bot-5so.3.4.2", "COORD-daily-sync", "-begins-with-a-dash")
@@ -37,7 +37,7 @@ def test_engineering_thread() -> None:
 @pytest.mark.parametrize("thread_id", [*IDS, "a" * 252])
 def test_valid_ids_are_file_names(thread_id: str, tmp_path: Path) -> None:
     """A valid ID is used verbatim as a file's name, inside `artifacts/` and nowhere else."""
-    assert is_valid(thread_id)
+    assert is_valid_thread_id(thread_id)
     path = tmp_path / cross_reference(thread_id).artifact_path
     path.parent.mkdir()
     path.write_text("x", "utf-8")
@@ -47,7 +47,7 @@ def test_valid_ids_are_file_names(thread_id: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("thread_id", ["a" * 253, "../x", "a/b", "..", ".", "", "a\n", "RS-1"])
 def test_what_is_no_file_name_is_refused(thread_id: str) -> None:
     """R1: an ID is valid or refused, never cleaned up."""
-    assert not is_valid(thread_id)
+    assert not is_valid_thread_id(thread_id)
 
 
 @pytest.fixture

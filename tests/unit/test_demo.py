@@ -14,12 +14,12 @@ from brenner.services.demo import (
     STEPS,
     THREAD,
     TRY_NEXT,
-    Found,
-    State,
+    DemoProgress,
+    DemoState,
     Step,
-    look,
-    make_ready,
-    note,
+    prepare_folder,
+    read_progress,
+    save_progress,
 )
 from brenner.session.kickoff_text import excerpt_of
 from program import brenner, files
@@ -90,29 +90,33 @@ def test_the_source_text_has_what_is_cited() -> None:
 
 def test_new_folders(tmp_path: Path) -> None:
     """One that is not there, and one that is empty."""
-    assert look(tmp_path / "there" / "not") == look(tmp_path) == Found(State.NEW)
+    assert (
+        read_progress(tmp_path / "there" / "not")
+        == read_progress(tmp_path)
+        == DemoProgress(DemoState.NEW)
+    )
 
 
 def test_how_far_it_came(tmp_path: Path) -> None:
     """Is kept after each step."""
-    make_ready(tmp_path)
-    assert look(tmp_path) == Found(State.INTERRUPTED, 0)
-    note(tmp_path, 7)
-    assert look(tmp_path) == Found(State.INTERRUPTED, 7)
-    note(tmp_path, len(STEPS))
-    assert look(tmp_path) == Found(State.FINISHED, len(STEPS))
+    prepare_folder(tmp_path)
+    assert read_progress(tmp_path) == DemoProgress(DemoState.INTERRUPTED, 0)
+    save_progress(tmp_path, 7)
+    assert read_progress(tmp_path) == DemoProgress(DemoState.INTERRUPTED, 7)
+    save_progress(tmp_path, len(STEPS))
+    assert read_progress(tmp_path) == DemoProgress(DemoState.FINISHED, len(STEPS))
 
 
 def test_what_is_there_stays(tmp_path: Path) -> None:
     """Going on writes only what is missing."""
-    make_ready(tmp_path)
-    note(tmp_path, 7)
+    prepare_folder(tmp_path)
+    save_progress(tmp_path, 7)
     (tmp_path / "source.md").write_text("mine", "utf-8")
     (tmp_path / "background.md").unlink()
-    make_ready(tmp_path)
+    prepare_folder(tmp_path)
     assert (tmp_path / "source.md").read_text("utf-8") == "mine"
     assert (tmp_path / "background.md").exists()
-    assert look(tmp_path).done == 7
+    assert read_progress(tmp_path).done == 7
 
 
 @pytest.mark.parametrize(
@@ -122,23 +126,23 @@ def test_others_are_left_alone(tmp_path: Path, noted: str) -> None:
     """A folder with anything else, also a demo of another script."""
     (tmp_path / ".brenner").mkdir()
     (tmp_path / ".brenner" / "demo.json").write_text(noted, "latin-1")
-    assert look(tmp_path) == Found(State.OTHER)
+    assert read_progress(tmp_path) == DemoProgress(DemoState.OTHER)
 
 
 @pytest.mark.parametrize("done", [-1, len(STEPS) + 1, True, 1.0, "3", None])
 def test_progress_that_cannot_be(tmp_path: Path, done: object) -> None:
     """Is not ours."""
-    make_ready(tmp_path)
+    prepare_folder(tmp_path)
     path = tmp_path / ".brenner" / "demo.json"
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"done": done}), "utf-8")
-    assert look(tmp_path) == Found(State.OTHER)
+    assert read_progress(tmp_path) == DemoProgress(DemoState.OTHER)
 
 
 def test_a_demo_of_another_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cannot be gone on with: its steps have other numbers."""
-    make_ready(tmp_path)
+    prepare_folder(tmp_path)
     monkeypatch.setattr(demo, "STEPS", (*demo.STEPS, Step("One more.")))
-    assert look(tmp_path) == Found(State.OTHER)
+    assert read_progress(tmp_path) == DemoProgress(DemoState.OTHER)
 
 
 # Wrong usage

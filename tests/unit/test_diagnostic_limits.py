@@ -13,7 +13,7 @@ from types import FrameType
 import pytest
 
 from brenner.artifact.merge.engine import merge
-from brenner.artifact.state import Outcome, empty_state, ledger_json
+from brenner.artifact.state import BlockOutcome, empty_state, ledger_json
 from brenner.diagnostics.codes.deltas import INLINE_DELTA, JSON_SUSPICIOUS_ESCAPE
 from brenner.diagnostics.codes.messages import (
     EMPTY_MESSAGE,
@@ -22,19 +22,24 @@ from brenner.diagnostics.codes.messages import (
     UNREADABLE_INPUT,
 )
 from brenner.diagnostics.model import INFO, WARNING, Diagnostic, Summary, worst_first
-from brenner.diagnostics.truncate import of_block, of_blocks, of_message, of_messages
+from brenner.diagnostics.truncate import (
+    truncate_for_block,
+    truncate_for_blocks,
+    truncate_for_message,
+    truncate_for_messages,
+)
 from brenner.limits import (
     MOST_BLOCKS,
     MOST_DIAGNOSTICS_OF_A_BLOCK,
     MOST_DIAGNOSTICS_OF_A_MESSAGE,
 )
-from brenner.markdown.blocks import blocks
+from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.delta import parse as explain
 from brenner.protocol.delta.parse import read_blocks
 from brenner.protocol.delta.stray import find_strays
 from brenner.protocol.messages import Message, PostedMessage
 from brenner.protocol.validate import check_message
-from brenner.session.compiler import propose
+from brenner.session.compiler import compile_next_version
 from hostile_bodies import HOSTILE_BODIES, OBJECT, HostileBody, fence
 from sample_messages import THREAD_ID
 from version_threads import chain_of, compiler, foreign
@@ -121,7 +126,7 @@ def test_every_kind_of_problem_is_shown() -> None:
     assert len(report.violations) == MOST_DIAGNOSTICS_OF_A_MESSAGE + 1
     assert PLACEHOLDER_LEFT.id in ids(report.violations)
     many = [UNREADABLE_INPUT.at(path="x", reason="y")] * 300
-    kept = of_message([*many, EMPTY_MESSAGE.at()])
+    kept = truncate_for_message([*many, EMPTY_MESSAGE.at()])
     assert EMPTY_MESSAGE.id in ids(kept)
 
 
@@ -156,23 +161,23 @@ def found(count: int, block: int | None = None) -> list[Diagnostic]:
 
 def test_cutting_twice_changes_nothing() -> None:
     """Lists that were cut can be put together and cut again; nothing is counted twice."""
-    once = of_message(found(500))
-    assert of_message(once) == once
-    more = of_message([*once, *found(300)])
+    once = truncate_for_message(found(500))
+    assert truncate_for_message(once) == once
+    more = truncate_for_message([*once, *found(300)])
     assert len(more) == MOST_DIAGNOSTICS_OF_A_MESSAGE + 1
     assert Summary.of(more) == Summary(0, 0, 800)
-    in_block = of_block(found(80, block=3), 3, 9)
+    in_block = truncate_for_block(found(80, block=3), 3, 9)
     assert len(in_block) == MOST_DIAGNOSTICS_OF_A_BLOCK + 1
-    assert of_block(in_block, 3, 9) == in_block
-    counted = of_block(in_block, 3, 9, {WARNING: 7, INFO: 1})
+    assert truncate_for_block(in_block, 3, 9) == in_block
+    counted = truncate_for_block(in_block, 3, 9, {WARNING: 7, INFO: 1})
     assert Summary.of(counted) == Summary(0, 7, 81)
 
 
 def test_few_are_left_as_they_are() -> None:
     """Up to the limit nothing changes, not even the order."""
     few = tuple(reversed(found(MOST_DIAGNOSTICS_OF_A_MESSAGE)))
-    assert of_message(few) == few
-    assert of_messages(few) == few
+    assert truncate_for_message(few) == few
+    assert truncate_for_messages(few) == few
 
 
 def test_blocks_share_the_room_of_a_message() -> None:
@@ -180,7 +185,7 @@ def test_blocks_share_the_room_of_a_message() -> None:
     warning = JSON_SUSPICIOUS_ESCAPE.at(1, escape="e", character="c", rest="r", name="n")
     error = UNREADABLE_INPUT.at(5, path="x", reason="y")
     said = {number: (*found(60), warning, error) for number in range(1, 101)}
-    kept = of_blocks(said, dict.fromkeys(said, 1))
+    kept = truncate_for_blocks(said, dict.fromkeys(said, 1))
     assert all(each[0] in (error, warning) or error in each for each in kept.values())
     assert all(error in each for each in kept.values())
     total = sum(len([one for one in each if one.left_out is None]) for each in kept.values())
@@ -190,8 +195,10 @@ def test_blocks_share_the_room_of_a_message() -> None:
 
 def test_a_count_comes_last() -> None:
     """Behind all others, and behind those of single blocks."""
-    in_block = of_block(found(80, block=3), 3, 9)
-    together = sorted([*of_message(found(300)), *in_block, EMPTY_MESSAGE.at()], key=worst_first)
+    in_block = truncate_for_block(found(80, block=3), 3, 9)
+    together = sorted(
+        [*truncate_for_message(found(300)), *in_block, EMPTY_MESSAGE.at()], key=worst_first
+    )
     assert ids(tuple(together[-2:])) == [MORE_DIAGNOSTICS.id] * 2
     assert [each.block for each in together[-2:]] == [3, None]
 
@@ -209,7 +216,7 @@ def test_ledger_is_bounded(body: HostileBody) -> None:
     assert len(ledger) == expected
     for entry in ledger:
         assert len(entry.diagnostics) <= MOST_DIAGNOSTICS_OF_A_BLOCK + 1
-        if entry.state is Outcome.REFUSED:
+        if entry.state is BlockOutcome.REFUSED:
             assert Summary.of(entry.diagnostics).errors >= 1
     shown = [one for entry in ledger for one in entry.diagnostics if one.left_out is None]
     assert len(shown) <= MOST_DIAGNOSTICS_OF_A_MESSAGE + len(ledger)
@@ -226,7 +233,7 @@ def test_proposal_is_bounded(name: str) -> None:
     """Also what contributes nothing."""
     body = HOSTILE_BODIES[name]
     message = foreign(4, _AT, body.subject, body.make(_SIZE))
-    found = propose(chain_of([message]), compiler(_AT)).not_contributed
+    found = compile_next_version(chain_of([message]), compiler(_AT)).not_contributed
     assert len(found) == MOST_DIAGNOSTICS_OF_A_MESSAGE + 1
     assert {each.message_id for each in found} == {4}
     assert sum(Summary.of(found)) > 5_000
@@ -258,7 +265,7 @@ def looked_at(count: int) -> int:
     """How many characters the search for strays looks at, in a line with so many objects."""
     body = Counted(OBJECT * count)
     Counted.work = 0
-    assert len(find_strays(body, blocks(body))) == count
+    assert len(find_strays(body, parse_blocks(body))) == count
     return Counted.work
 
 
@@ -270,7 +277,7 @@ def test_objects_on_one_line_take_linear_work() -> None:
 def test_indented_fences_have_one_edit_for_each_line() -> None:
     """Once all of them had the edits of all lines: 256 KB took all memory that there is."""
     body = HOSTILE_BODIES["fences as indented code"].make(_SIZE)
-    strays = find_strays(body, blocks(body))
+    strays = find_strays(body, parse_blocks(body))
     assert len(strays) > 1_000
     assert sum(len(each.edits) for each in strays) <= body.count("\n")
 
@@ -278,16 +285,16 @@ def test_indented_fences_have_one_edit_for_each_line() -> None:
 def test_lines_are_looked_up_for_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each look-up counts the lines of the whole block."""
     calls = Counter[str]()
-    line_of = explain._line  # noqa: SLF001
+    line_of = explain._line_of_offset  # noqa: SLF001
 
     def counted(*arguments: object) -> int:
         calls["line"] += 1
         return line_of(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(explain, "_line", counted)
+    monkeypatch.setattr(explain, "_line_of_offset", counted)
     for name in ("commands of LaTeX", "several objects in a block"):
         body = HOSTILE_BODIES[name].make(200_000)
-        assert len(read_blocks(blocks(body))) == 1
+        assert len(read_blocks(parse_blocks(body))) == 1
     assert calls["line"] < 4 * MOST_DIAGNOSTICS_OF_A_BLOCK
 
 
@@ -299,7 +306,7 @@ def calls_of(work: Callable[[str], object], text: str) -> int:
         nonlocal count
         count += event in ("call", "c_call")
 
-    explain._scanned.cache_clear()  # noqa: SLF001
+    explain._cached_scan.cache_clear()  # noqa: SLF001
     sys.setprofile(called)
     try:
         work(text)
@@ -337,7 +344,7 @@ def merged_calls(count: int) -> int:
     """How many functions are called to merge them."""
     ledger = merge(empty_state(THREAD), repeated_edits(count)).ledger
     states = Counter(entry.state for entry in ledger)
-    assert states == {Outcome.APPLIED: count + 2, Outcome.DUPLICATE: count}
+    assert states == {BlockOutcome.APPLIED: count + 2, BlockOutcome.DUPLICATE: count}
     messages = repeated_edits(count)
     return calls_of(lambda _: merge(empty_state(THREAD), messages), "")
 

@@ -4,20 +4,28 @@ import json
 from types import MappingProxyType
 from typing import Any
 
-from brenner.artifact.diff import Diff, FieldChange, ItemChange, Kind, changes, diff, summary
-from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Killed, Metadata, fields
+from brenner.artifact.diff import (
+    ChangeKind,
+    Diff,
+    FieldChange,
+    ItemChange,
+    changed_ids,
+    diff,
+    summary,
+)
+from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, KillRecord, Metadata, make_fields
 from brenner.artifact.serialize import artifact_json, diff_json
 from brenner.protocol.delta.schema import SECTIONS
 
 NO_CHANGES: dict[str, list[str]] = {
     kind: [] for kind in ("added", "modified", "killed", "removed", "revived")
 }
-KILL = Killed("RedCreek", "2026-01-03T11:12:13Z", "T1 came out negative")
+KILL = KillRecord("RedCreek", "2026-01-03T11:12:13Z", "T1 came out negative")
 
 
-def item(item_id: str, killed: Killed | None = None, **values: object) -> Item:
+def item(item_id: str, killed: KillRecord | None = None, **values: object) -> Item:
     """An item with some fields."""
-    return Item(item_id, fields(values), killed)
+    return Item(item_id, make_fields(values), killed)
 
 
 def artifact(*items: Item, thread: Item | None = None, **metadata: Any) -> Artifact:
@@ -42,7 +50,7 @@ P1 = item("P1", condition="A cut", predictions={"H1": "heals", "H2": "dies"})
 def score(item_id: str, *parts: int, **values: object) -> Item:
     """A test with a score."""
     names = ("likelihood_ratio", "cost", "speed", "ambiguity")
-    return Item(item_id, fields({"score": dict(zip(names, parts, strict=False)), **values}))
+    return Item(item_id, make_fields({"score": dict(zip(names, parts, strict=False)), **values}))
 
 
 def test_added_item_tells_all_its_fields() -> None:
@@ -52,7 +60,7 @@ def test_added_item_tells_all_its_fields() -> None:
         "H1",
         "hypothesis_slate",
         "Lineage",
-        (Kind.ADDED,),
+        (ChangeKind.ADDED,),
         (
             FieldChange(("name",), None, "Lineage"),
             FieldChange(("claim",), None, "Ancestry decides"),
@@ -64,14 +72,14 @@ def test_added_item_tells_all_its_fields() -> None:
 def test_an_added_item_may_be_killed_already() -> None:
     """Added and killed between two versions: both are told."""
     change = only(diff(artifact(), artifact(H1._replace(killed=KILL))))
-    assert change.kinds == (Kind.ADDED, Kind.KILLED)
+    assert change.kinds == (ChangeKind.ADDED, ChangeKind.KILLED)
 
 
 def test_single_cell() -> None:
     """Of a map only the keys that changed; ten comes after two."""
     after = item("P1", condition="A cut", predictions={"H1": "heals", "H10": "x", "H2": "N/A"})
     change = only(diff(artifact(P1), artifact(after)))
-    assert change.kinds == (Kind.MODIFIED,)
+    assert change.kinds == (ChangeKind.MODIFIED,)
     assert change.fields == (
         FieldChange(("predictions", "H2"), "dies", "N/A"),
         FieldChange(("predictions", "H10"), None, "x"),
@@ -107,7 +115,7 @@ def test_order_of_a_list() -> None:
 def test_killed_with_who_when_why() -> None:
     """A kill alone is no modification."""
     change = only(diff(artifact(H1), artifact(H1._replace(killed=KILL))))
-    assert change.kinds == (Kind.KILLED,)
+    assert change.kinds == (ChangeKind.KILLED,)
     assert {field.path[-1]: field.new for field in change.fields} == KILL._asdict()
 
 
@@ -115,22 +123,22 @@ def test_killed_and_modified_and_the_way_back() -> None:
     """Both are told; the other way round it was revived."""
     later = item("H1", KILL, name="Lineage", claim="Nothing decides", anchors=["§42", "inference"])
     there, back = diff(artifact(H1), artifact(later)), diff(artifact(later), artifact(H1))
-    assert only(there).kinds == (Kind.MODIFIED, Kind.KILLED)
-    assert only(back).kinds == (Kind.MODIFIED, Kind.REVIVED)
+    assert only(there).kinds == (ChangeKind.MODIFIED, ChangeKind.KILLED)
+    assert only(back).kinds == (ChangeKind.MODIFIED, ChangeKind.REVIVED)
 
 
 def test_another_reason_for_a_kill() -> None:
     """The item stays killed: it is modified."""
     one, other = H1._replace(killed=KILL), H1._replace(killed=KILL._replace(reason="Other"))
     change = only(diff(artifact(one), artifact(other)))
-    assert change.kinds == (Kind.MODIFIED,)
+    assert change.kinds == (ChangeKind.MODIFIED,)
     assert [field.path for field in change.fields] == [("killed", "reason")]
 
 
 def test_removed() -> None:
     """No delta does it, but a file may lack an item."""
     change = only(diff(artifact(H1), artifact()))
-    assert (change.kinds, change.title) == ((Kind.REMOVED,), "Lineage")
+    assert (change.kinds, change.title) == ((ChangeKind.REMOVED,), "Lineage")
 
 
 def test_only_what_moved_by_its_own_score_is_re_ranked() -> None:
@@ -138,24 +146,29 @@ def test_only_what_moved_by_its_own_score_is_re_ranked() -> None:
     old = artifact(score("T1", 3), score("T2", 2), score("T3", 1))
     new = artifact(score("T1", 3), score("T2", 2), score("T3", 3, 3))
     change = only(diff(old, new))
-    assert (change.id, change.kinds) == ("T3", (Kind.MODIFIED, Kind.RE_RANKED))
+    assert (change.id, change.kinds) == ("T3", (ChangeKind.MODIFIED, ChangeKind.RE_RANKED))
     assert change.rank == (3, 1)
 
 
 def test_another_score_at_the_same_place() -> None:
     """Modified, not re-ranked; nor where the parts changed and the sum did not."""
     old = artifact(score("T1", 3), score("T2", 1, 0))
-    assert only(diff(old, artifact(score("T1", 3), score("T2", 2, 0)))).kinds == (Kind.MODIFIED,)
+    assert only(diff(old, artifact(score("T1", 3), score("T2", 2, 0)))).kinds == (
+        ChangeKind.MODIFIED,
+    )
     overtaken = artifact(score("T1", 0, 3), score("T2", 3, 3))
     first, second = diff(old, overtaken).items
-    assert (first.kinds, second.kinds) == ((Kind.MODIFIED,), (Kind.MODIFIED, Kind.RE_RANKED))
+    assert (first.kinds, second.kinds) == (
+        (ChangeKind.MODIFIED,),
+        (ChangeKind.MODIFIED, ChangeKind.RE_RANKED),
+    )
 
 
 def test_new_tests_re_rank_nobody() -> None:
     """Places are counted among the tests that both have."""
     old = artifact(score("T1", 1))
     new = artifact(score("T1", 1), score("T2", 3))
-    assert [change.kinds for change in diff(old, new).items] == [(Kind.ADDED,)]
+    assert [change.kinds for change in diff(old, new).items] == [(ChangeKind.ADDED,)]
 
 
 def test_a_test_without_a_score_is_last() -> None:
@@ -170,8 +183,8 @@ def test_duplicate_ids_go_by_occurrence() -> None:
     old = artifact(item("H1", claim="a"), item("H1", claim="b"))
     new = artifact(item("H1", claim="a"), item("H1", claim="c"), item("H1", claim="d"))
     second, third = diff(old, new).items
-    assert (second.occurrence, second.kinds) == (2, (Kind.MODIFIED,))
-    assert (third.occurrence, third.kinds) == (3, (Kind.ADDED,))
+    assert (second.occurrence, second.kinds) == (2, (ChangeKind.MODIFIED,))
+    assert (third.occurrence, third.kinds) == (3, (ChangeKind.ADDED,))
 
 
 def test_items_stand_in_artifact_order() -> None:
@@ -219,7 +232,7 @@ def test_summary_of_all_kinds() -> None:
         "T3 moved from rank 3 to 1."
     )
     expected = {"added": ["H4", "T4"], "modified": ["H2", "P1", "T3"], "killed": ["H1"]}
-    assert changes(found) == expected | {"removed": [], "revived": []}
+    assert changed_ids(found) == expected | {"removed": [], "revived": []}
 
 
 def test_summary_of_nothing_and_of_metadata() -> None:
@@ -248,7 +261,7 @@ def test_killed_item_that_was_edited() -> None:
     later = item("H1", KILL, name="Lineage", claim="b", anchors=["§42", "inference"])
     found = diff(artifact(H1), artifact(later))
     assert summary(found) == "Changed H1 (claim); killed H1."
-    assert changes(found) == NO_CHANGES | {"killed": ["H1"]}
+    assert changed_ids(found) == NO_CHANGES | {"killed": ["H1"]}
 
 
 def test_lists_of_what_files_alone_can_do() -> None:
@@ -258,7 +271,7 @@ def test_lists_of_what_files_alone_can_do() -> None:
     old = artifact(H1._replace(killed=KILL), item("H2", claim="a"))
     new = artifact(item("H1", claim="b"), item("H3", KILL, claim="c"))
     expected = {"added": ["H3"], "killed": ["H3"], "removed": ["H2"], "revived": ["H1"]}
-    assert changes(diff(old, new)) == NO_CHANGES | expected
+    assert changed_ids(diff(old, new)) == NO_CHANGES | expected
 
 
 def test_items_without_an_id() -> None:

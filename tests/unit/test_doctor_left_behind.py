@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.catalogue import CATALOGUE
-from brenner.services.doctor.checks import own_advice
+from brenner.services.doctor.checks import without_doctor_advice
 from program import brenner
 from session.workspaces import a_desk, kickoff, write
 
@@ -69,7 +69,7 @@ def test_what_cannot_be_read_is_passed_over(project: Path) -> None:
 )
 def test_the_doctor_does_not_send_to_the_doctor(fix: str) -> None:
     """An advice that names it is given without that."""
-    found = own_advice(fix) or ""
+    found = without_doctor_advice(fix) or ""
     assert "brenner doctor" not in found
     assert found.removesuffix("{suggestion}").endswith(".")
     assert len(found) > 20

@@ -12,9 +12,9 @@ from brenner.config import Project
 from brenner.mail.model import Profile
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.protocol.messages import Message
-from brenner.services.doctor.checks import examine
-from brenner.services.doctor.common import way_check
-from brenner.services.doctor.stores import Visit
+from brenner.services.doctor.checks import run_checks
+from brenner.services.doctor.common import encryption_check
+from brenner.services.doctor.stores import DoctorContext
 from brenner.store_url import PostgresAddress
 from program import brenner
 from servers.postgresql import Postgres, running
@@ -171,7 +171,7 @@ def test_clocks_that_differ(ready: Scene) -> None:
     project = Project(ready.folder, ready.url())
     for hours, words in ((-2, "120 minutes behind"), (3, "180 minutes ahead of")):
         now = datetime.now(UTC) + timedelta(hours=hours)
-        checks = {each.name: each for each in examine(Visit(project, None, now))}
+        checks = {each.name: each for each in run_checks(DoctorContext(project, None, now))}
         assert checks["clock"].status == "warning"
         assert f"This machine's clock is {words} the server's" in checks["clock"].detail
 
@@ -208,6 +208,6 @@ def test_with_password_and_tls(tmp_path: Path) -> None:
 )
 def test_who_can_listen(host: str, is_encrypted: bool, status: str) -> None:
     """Mail and passwords in the clear get a warning, unless they stay on this machine."""
-    found = way_check("It answers", host, is_encrypted=is_encrypted, mend="Use TLS.")
+    found = encryption_check("It answers", host, is_encrypted=is_encrypted, fix="Use TLS.")
     assert found.status == status
     assert (found.fix == "Use TLS.") is (status == "warning")

@@ -7,7 +7,7 @@ import pytest
 
 from brenner.config import Project
 from brenner.services.doctor.checks import secrets_check
-from brenner.services.identity import CLIENTS, Endpoint, Program, snippet_for
+from brenner.services.identity import CLIENTS, HttpConnection, StdioConnection, snippet_for
 from brenner.store_url import AgentMailSettings
 from program import git
 
@@ -16,8 +16,8 @@ SECRET = "brs_" + "x" * 43
 OWN_TOKEN = "s3cret-of-the-server"  # noqa: S105
 # What `brenner agent config` prints names variables, and is meant to be committed.
 WAYS = (
-    Endpoint("http://127.0.0.1:8765/mcp/", wants_token=True),
-    Program(("brenner",), ("PGPASSWORD",)),
+    HttpConnection("http://127.0.0.1:8765/mcp/", wants_token=True),
+    StdioConnection(("brenner",), ("PGPASSWORD",)),
 )
 SNIPPETS = [
     (snippet.file, snippet.text)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.config import Project, look_at_project
+from brenner.config import Project, inspect_project
 from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB
 from brenner.mcp.tool import Caller
 from brenner.protocol.messages import Message, render_message_file
@@ -81,7 +81,7 @@ def test_a_short_message_needs_no_project(office: Shell) -> None:
 def test_settings_that_are_refused(tmp_path: Path, value: str) -> None:
     """From 64 KiB to what is stored, and nothing else."""
     (tmp_path / "brenner.toml").write_text(f"max_message_kib = {value}\n")
-    project = look_at_project(str(tmp_path), {})
+    project = inspect_project(str(tmp_path), {})
     assert [each.id for each in project.diagnostics] == ["INVALID_SETTINGS"]
     assert "`max_message_kib` must be a whole number of KiB" in project.diagnostics[0].message
     assert project.most_message_bytes == _MOST
@@ -91,7 +91,7 @@ def test_settings_that_are_followed(tmp_path: Path) -> None:
     """Both ends of the range."""
     for value in (64, 4096):
         (tmp_path / "brenner.toml").write_text(f"max_message_kib = {value}\n")
-        assert look_at_project(str(tmp_path), {}).most_message_bytes == value * 1024
+        assert inspect_project(str(tmp_path), {}).most_message_bytes == value * 1024
     assert value * 1024 == MOST_BODY_BYTES
 
 
@@ -153,7 +153,7 @@ def test_the_lab() -> None:
     operator = Operator(workspace, SESSION)
     before = len(workspace.mailbox.thread(SESSION).messages)
     fields = {"to": ANN, "subject": "INFO: x", "body": "x" * (_MOST + 1)}
-    answer = operator.send(reply.ACTION, fields)
+    answer = operator.send(reply.REPLY_ACTION, fields)
     assert isinstance(answer, Page)
     assert [each["id"] for each in answer.document["violations"]] == [CODE]  # type: ignore[attr-defined]
     assert len(workspace.mailbox.thread(SESSION).messages) == before

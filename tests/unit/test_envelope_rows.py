@@ -3,7 +3,7 @@
 import pytest
 
 from brenner.mail.model import Envelope, Importance, Trust
-from brenner.mail.sql.rows import COLUMN_COUNT, Damaged, stored_of
+from brenner.mail.sql.rows import COLUMN_COUNT, DamagedRowError, message_from_row
 
 _ROW = (1, 0, "T-1", "BlueLake", "RedCreek,Operator", "INFO: x", "y", None, b"h", 1, 1, None, "")
 
@@ -14,7 +14,7 @@ def row(
     """What is read of a message."""
     columns = (*_ROW, is_local, importance, cc, trust, None)
     assert len(columns) == COLUMN_COUNT
-    return stored_of(columns).envelope
+    return message_from_row(columns).envelope
 
 
 @pytest.mark.parametrize("trust", Trust)
@@ -33,5 +33,5 @@ def test_all_of_it() -> None:
 @pytest.mark.parametrize("wrong", [{"importance": "hugely"}, {"trust": "surely"}, {"trust": ""}])
 def test_words_that_nobody_writes(wrong: dict[str, str]) -> None:
     """Another program has been at it: told as damage, not guessed at."""
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedRowError):
         row(is_local=True, **wrong)

@@ -6,9 +6,9 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.session.kickoff_text import (
     MOST_EXCERPT_CHARACTERS,
     Passage,
-    Range,
+    SectionRange,
     excerpt_of,
-    parse_sections,
+    parse_section_ranges,
     passages_of,
     within_limit,
 )
@@ -76,7 +76,7 @@ def code(found: object) -> tuple[str, str]:
 )
 def test_wishes(wish: str, ranges: list[tuple[int, int]]) -> None:
     """Numbers and ranges, with or without the sign, as people write them."""
-    assert parse_sections(wish) == tuple(Range(*each) for each in ranges)
+    assert parse_section_ranges(wish) == tuple(SectionRange(*each) for each in ranges)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_wishes(wish: str, ranges: list[tuple[int, int]]) -> None:
 )
 def test_wishes_that_cannot_be_read(wish: str, reason: str) -> None:
     """Each is refused with what is wrong in it."""
-    found, message = code(parse_sections(wish))
+    found, message = code(parse_section_ranges(wish))
     assert found == "INVALID_SECTIONS"
     assert message.endswith(f" is not a list of sections: {reason}.")
     assert code(excerpt_of(SOURCE, "s.md", wish)) == (found, message)

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from brenner.integrations.tmux import in_front, is_only_shell, name_of, runs
+from brenner.integrations.tmux import foreground_programs, is_only_shell, program_name, runs_command
 
 
 @pytest.mark.parametrize("line", ["bash", "-zsh", "/bin/sh", "bash -l", "sh -i", "-fish --login"])
@@ -26,7 +26,7 @@ def test_no_shell_that_waits(line: str) -> None:
     ],
 )
 def test_the_program_of_an_agent(line: str) -> None:
-    assert runs([("sh", "-c", "x"), tuple(line.split(" "))], "tools/claude")
+    assert runs_command([("sh", "-c", "x"), tuple(line.split(" "))], "tools/claude")
 
 
 @pytest.mark.parametrize(
@@ -34,19 +34,19 @@ def test_the_program_of_an_agent(line: str) -> None:
 )
 def test_a_file_of_that_name(line: str) -> None:
     """Who reads it in an editor does not run it."""
-    assert not runs([tuple(line.split(" "))], "claude")
+    assert not runs_command([tuple(line.split(" "))], "claude")
 
 
 def test_what_it_is_called() -> None:
-    assert name_of([("/bin/sh", "-c", "cat"), ("/bin/cat",)]) == "cat"
-    assert name_of([("-bash",)]) == "bash"
+    assert program_name([("/bin/sh", "-c", "cat"), ("/bin/cat",)]) == "cat"
+    assert program_name([("-bash",)]) == "bash"
 
 
 def test_without_a_terminal_or_a_process_nothing_is_told() -> None:
     process = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, start_new_session=True)
     try:
-        assert in_front(str(process.pid)) == ()
+        assert foreground_programs(str(process.pid)) == ()
     finally:
         process.communicate()
-    assert in_front(str(process.pid)) == ()
-    assert in_front("") == ()
+    assert foreground_programs(str(process.pid)) == ()
+    assert foreground_programs("") == ()

@@ -4,38 +4,38 @@ from datetime import UTC, datetime
 
 import pytest
 
-from brenner.artifact.merge.draft import Node
+from brenner.artifact.merge.draft import SessionItem
 from brenner.protocol.delta.schema import RELATIONS, SECTIONS
 from brenner.session.genealogy import (
     LINEAGE,
     MOST_BRANCHES,
     MOST_LEVELS,
-    RELATION_WORDS,
-    SECTION_WORDS,
-    Between,
+    RELATION_PHRASES,
+    SECTION_LABELS,
     Describe,
-    Described,
     Direction,
-    Fate,
+    ItemInfo,
+    ItemStatus,
     Proposal,
-    Row,
-    Shown,
+    RowKind,
+    SessionLink,
     Tree,
-    between,
-    counted_words,
-    first_proposed,
-    first_sentence,
-    first_words,
+    TreeRow,
+    describe_first_proposal,
+    find_first_proposal,
+    first_proposal_line,
     genealogy,
     mermaid,
-    relation_words,
+    relation_counts_text,
+    relation_text,
+    session_links,
 )
 from brenner.session.references import ReferenceGraph
 from genealogies import chain_of, graph_of, name_only
 
 UP, DOWN = Direction.ANCESTORS, Direction.DESCENDANTS
-OLD, MID, NEW = (Node(f"RS-2026010{day}-idea", "H1") for day in (1, 2, 3))
-OTHER = Node("RS-20251201-other", "H4")
+OLD, MID, NEW = (SessionItem(f"RS-2026010{day}-idea", "H1") for day in (1, 2, 3))
+OTHER = SessionItem("RS-20251201-other", "H4")
 
 
 def told(**days: int | None) -> Describe:
@@ -43,10 +43,10 @@ def told(**days: int | None) -> Describe:
     names = {"old": OLD, "mid": MID, "new": NEW, "other": OTHER}
     by_node = {names[name]: day for name, day in days.items()}
 
-    def describe(node: Node) -> Described:
+    def describe(node: SessionItem) -> ItemInfo:
         day = by_node.get(node)
         if day is None:
-            return Described(node, Fate.UNKNOWN_SESSION)
+            return ItemInfo(node, ItemStatus.UNKNOWN_SESSION)
         at = datetime(2026, 1, day, 9, tzinfo=UTC)
         return name_only(node)._replace(proposal=Proposal(f"Agent{day}", day, 1, 1, at))
 
@@ -58,10 +58,10 @@ def told(**days: int | None) -> Describe:
 
 def test_the_earliest_in_the_line_had_the_idea() -> None:
     graph = graph_of([(NEW, "refines", MID), (MID, "extends", OLD)], [OLD])
-    first = first_proposed(graph, NEW, told(old=1, mid=2, new=3))
+    first = find_first_proposal(graph, NEW, told(old=1, mid=2, new=3))
     assert [each.node for each in first.earliest] == [OLD]
     assert first.not_known == ()
-    assert first_sentence(first) == (
+    assert describe_first_proposal(first) == (
         "First proposed by Agent1 on 2026-01-01, as RS-20260101-idea H1 (message 1)."
     )
 
@@ -70,7 +70,7 @@ def test_the_earliest_in_the_line_had_the_idea() -> None:
 def test_an_idea_lives_on_by_four_relations(relation: str) -> None:
     """What refutes an idea, or only knew of it, is another idea."""
     graph = graph_of([(NEW, relation, OLD)], [OLD])
-    [first] = first_proposed(graph, NEW, told(old=1, new=3)).earliest
+    [first] = find_first_proposal(graph, NEW, told(old=1, new=3)).earliest
     assert first.node == (OLD if relation in LINEAGE else NEW)
     assert {"extends", "refines", "supersedes", "replicates"} == LINEAGE
 
@@ -78,15 +78,15 @@ def test_an_idea_lives_on_by_four_relations(relation: str) -> None:
 def test_time_decides_and_not_the_references() -> None:
     """What is referred to may have been proposed later: an EDIT can refer to anything."""
     graph = graph_of([(NEW, "refines", OLD)], [OLD])
-    [first] = first_proposed(graph, NEW, told(old=5, new=3)).earliest
+    [first] = find_first_proposal(graph, NEW, told(old=5, new=3)).earliest
     assert first.node == NEW
 
 
 def test_several_at_the_same_instant_are_all_named() -> None:
     graph = graph_of([(NEW, "refines", OLD), (NEW, "extends", MID)], [OLD, MID])
-    first = first_proposed(graph, NEW, told(old=1, mid=1, new=3))
+    first = find_first_proposal(graph, NEW, told(old=1, mid=1, new=3))
     assert {each.node for each in first.earliest} == {OLD, MID}
-    said = first_sentence(first)
+    said = describe_first_proposal(first)
     assert "several at the same instant" in said
     assert str(OLD) in said
     assert str(MID) in said
@@ -99,48 +99,48 @@ def test_of_one_message_the_first_block_was_first() -> None:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     blocks = {NEW: 1, again: 2}
 
-    def describe(node: Node) -> Described:
+    def describe(node: SessionItem) -> ItemInfo:
         return name_only(node)._replace(proposal=Proposal("BlueLake", 7, blocks[node], 1, at))
 
-    [first] = first_proposed(graph, again, describe).earliest
+    [first] = find_first_proposal(graph, again, describe).earliest
     assert first.node == NEW
 
 
 def test_what_nobody_knows_may_be_older() -> None:
     graph = graph_of([(NEW, "refines", MID), (MID, "extends", OTHER)])
-    first = first_proposed(graph, NEW, told(mid=2, new=3))
+    first = find_first_proposal(graph, NEW, told(mid=2, new=3))
     assert [each.node for each in first.earliest] == [MID]
     assert first.not_known == (OTHER,)
-    assert first_sentence(first).endswith(
+    assert describe_first_proposal(first).endswith(
         "It may be older: it goes back to RS-20251201-other H4, and who proposed that is not "
         "known here."
     )
-    assert first_words(first).endswith("; perhaps earlier as RS-20251201-other H4")
+    assert first_proposal_line(first).endswith("; perhaps earlier as RS-20251201-other H4")
 
 
 def test_nobody_knows_anything() -> None:
     graph = graph_of([(NEW, "refines", OTHER)])
-    first = first_proposed(graph, NEW, told())
+    first = find_first_proposal(graph, NEW, told())
     assert first.earliest == ()
     assert first.not_known == (NEW, OTHER)
-    assert first_sentence(first).startswith("It goes back to RS-20251201-other H4")
-    alone = first_proposed(graph_of([], [NEW]), NEW, told())
-    assert first_sentence(alone) == "Nobody here can tell who proposed it, and when."
-    assert first_words(alone) == "not known here"
+    assert describe_first_proposal(first).startswith("It goes back to RS-20251201-other H4")
+    alone = find_first_proposal(graph_of([], [NEW]), NEW, told())
+    assert describe_first_proposal(alone) == "Nobody here can tell who proposed it, and when."
+    assert first_proposal_line(alone) == "not known here"
 
 
 def test_of_which_item_nobody_knows_it() -> None:
     """The idea has a first author; it is the item itself that nobody can tell of."""
     graph = graph_of([(NEW, "refines", MID)])
-    first = first_proposed(graph, NEW, told(mid=2))
-    sentence = first_sentence(first)
+    first = find_first_proposal(graph, NEW, told(mid=2))
+    sentence = describe_first_proposal(first)
     assert sentence.startswith("First proposed by ")
     assert sentence.endswith(f" Who proposed {NEW} itself, and when, is not known here.")
 
 
 def test_a_circle_has_a_first_as_well() -> None:
     graph = graph_of([(NEW, "refines", OLD), (OLD, "refines", NEW)])
-    [first] = first_proposed(graph, NEW, told(old=1, new=3)).earliest
+    [first] = find_first_proposal(graph, NEW, told(old=1, new=3)).earliest
     assert first.node == OLD
 
 
@@ -149,17 +149,17 @@ def test_a_circle_has_a_first_as_well() -> None:
 
 def test_every_relation_has_words_in_both_directions() -> None:
     """And the words are told apart: which way a reference goes is never in doubt."""
-    assert tuple(RELATION_WORDS) == RELATIONS
-    assert SECTION_WORDS.keys() == SECTIONS.keys()
-    words = [word for said in RELATION_WORDS.values() for word in said]
+    assert tuple(RELATION_PHRASES) == RELATIONS
+    assert SECTION_LABELS.keys() == SECTIONS.keys()
+    words = [word for said in RELATION_PHRASES.values() for word in said]
     assert len(set(words)) == len(words) == 2 * len(RELATIONS)
-    assert relation_words(["refines", "informed_by"], UP) == "refines, informed by"
-    assert relation_words(["refines", "informed_by"], DOWN) == "refined by, informed"
+    assert relation_text(["refines", "informed_by"], UP) == "refines, informed by"
+    assert relation_text(["refines", "informed_by"], DOWN) == "refined by, informed"
 
 
 def test_a_relation_of_another_program_is_quoted() -> None:
-    assert relation_words(["inspired"], UP) == '"inspired"'
-    assert relation_words(["inspired"], DOWN) == '"inspired" said by'
+    assert relation_text(["inspired"], UP) == '"inspired"'
+    assert relation_text(["inspired"], DOWN) == '"inspired" said by'
 
 
 def test_references_between_sessions_are_summed_up() -> None:
@@ -172,17 +172,17 @@ def test_references_between_sessions_are_summed_up() -> None:
             (NEW, "refutes", OLD),
         ]
     )
-    assert between(graph.edges) == (
-        Between(MID.session, OLD.session, (("refines", 2),)),
-        Between(NEW.session, OLD.session, (("refutes", 1),)),
+    assert session_links(graph.edges) == (
+        SessionLink(MID.session, OLD.session, (("refines", 2),)),
+        SessionLink(NEW.session, OLD.session, (("refutes", 1),)),
     )
-    assert counted_words([("refines", 2), ("informed_by", 1)]) == "refines ×2, informed by"
+    assert relation_counts_text([("refines", 2), ("informed_by", 1)]) == "refines ×2, informed by"
 
 
 # Trees
 
 
-def rows(graph: ReferenceGraph, node: Node) -> list[Row]:
+def rows(graph: ReferenceGraph, node: SessionItem) -> list[TreeRow]:
     """All rows of the tree of what an item comes from."""
     return list(Tree(graph, [node], UP).rows())
 
@@ -195,23 +195,25 @@ def test_a_very_long_line_stays_within_the_page() -> None:
     assert len(found.ancestors.found) == len(nodes) - 1
     drawn = rows(graph, nodes[0])
     assert max(len(row.trunk) for row in drawn) == MOST_LEVELS - 1
-    full = [row.node for row in drawn if row.shown in (Shown.ROOT, Shown.IN_FULL)]
+    full = [row.node for row in drawn if row.shown in (RowKind.ROOT, RowKind.IN_FULL)]
     assert full == nodes
-    parts = [row.part for row in drawn if row.shown is Shown.PART]
-    assert parts == [row.part for row in drawn if row.shown is Shown.IN_FULL and row.part]
+    parts = [row.part for row in drawn if row.shown is RowKind.PART]
+    assert parts == [row.part for row in drawn if row.shown is RowKind.IN_FULL and row.part]
     assert mermaid(found, name_only).count("-->") == len(nodes) - 1
-    first = first_proposed(graph, nodes[0], name_only)
+    first = find_first_proposal(graph, nodes[0], name_only)
     assert first.not_known == tuple(nodes)
 
 
 def test_very_many_branches_are_counted_and_not_drawn() -> None:
-    children = [Node(f"RS-20260105-try-{number:04}", "H1") for number in range(MOST_BRANCHES + 7)]
+    children = [
+        SessionItem(f"RS-20260105-try-{number:04}", "H1") for number in range(MOST_BRANCHES + 7)
+    ]
     graph = graph_of([(child, "refines", OLD) for child in children], [OLD])
     drawn = list(Tree(graph, [OLD], DOWN).rows())
-    assert [row.node for row in drawn if row.shown is Shown.IN_FULL] == children[:MOST_BRANCHES]
+    assert [row.node for row in drawn if row.shown is RowKind.IN_FULL] == children[:MOST_BRANCHES]
     last = drawn[-1]
-    assert (last.shown, last.left_out, last.is_last) == (Shown.MORE, 7, True)
-    assert sum(row.is_last for row in drawn if row.shown is not Shown.ROOT) == 1
+    assert (last.shown, last.left_out, last.is_last) == (RowKind.MORE, 7, True)
+    assert sum(row.is_last for row in drawn if row.shown is not RowKind.ROOT) == 1
 
 
 def test_an_item_is_shown_where_it_is_nearest() -> None:
@@ -221,23 +223,23 @@ def test_an_item_is_shown_where_it_is_nearest() -> None:
     )
     drawn = [(row.node, row.relations, row.shown, len(row.trunk)) for row in rows(graph, NEW)]
     assert drawn == [
-        (NEW, (), Shown.ROOT, 0),
-        (OLD, ("informed_by",), Shown.IN_FULL, 0),
-        (MID, ("refines",), Shown.IN_FULL, 0),
-        (OLD, ("extends",), Shown.ABOVE, 1),
+        (NEW, (), RowKind.ROOT, 0),
+        (OLD, ("informed_by",), RowKind.IN_FULL, 0),
+        (MID, ("refines",), RowKind.IN_FULL, 0),
+        (OLD, ("extends",), RowKind.ABOVE, 1),
     ]
 
 
 def test_a_circle_is_drawn_once_round() -> None:
     graph = graph_of([(NEW, "refines", OLD), (OLD, "refines", NEW)])
     drawn = [(row.node, row.shown) for row in rows(graph, NEW)]
-    assert drawn == [(NEW, Shown.ROOT), (OLD, Shown.IN_FULL), (NEW, Shown.ABOVE)]
+    assert drawn == [(NEW, RowKind.ROOT), (OLD, RowKind.IN_FULL), (NEW, RowKind.ABOVE)]
     found = genealogy(graph, *NEW)
     assert [len(circle) for circle in found.circles] == [2]
 
 
 def test_items_stand_by_session_section_and_number() -> None:
-    named = [Node("RS-20260101-idea", item) for item in ("T1", "H10", "H2")]
+    named = [SessionItem("RS-20260101-idea", item) for item in ("T1", "H10", "H2")]
     graph = graph_of([(NEW, "informed_by", node) for node in named], named)
     drawn = [row.node.item for row in rows(graph, NEW)]
     assert drawn == ["H1", "H2", "H10", "T1"]

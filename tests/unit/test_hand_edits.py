@@ -2,9 +2,9 @@
 
 import pytest
 
-from brenner.artifact.manual_edits import HandEdits, are_contained, hand_edits, human_delta
+from brenner.artifact.manual_edits import HandEdits, contains_edits, hand_edits, render_edit_message
 from brenner.artifact.merge.engine import merge
-from brenner.artifact.model import Artifact, Killed
+from brenner.artifact.model import Artifact, KillRecord
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import State, empty_state
@@ -57,7 +57,7 @@ def only(edits: HandEdits) -> Delta:
 
 def sent(edits: HandEdits, number: int = 20) -> PostedMessage:
     """The message of the edits, as a store has it."""
-    text = human_delta(edits, THREAD_ID, 1, "Operator", ("BlueLake", "RedSky"))
+    text = render_edit_message(edits, THREAD_ID, 1, "Operator", ("BlueLake", "RedSky"))
     return PostedMessage(number, moment(number), parse_message_file(text).message)
 
 
@@ -99,8 +99,8 @@ def test_a_changed_field_is_an_edit(
     delta = only(edits)
     assert (delta.operation, delta.section, delta.target_id) == (Operation.EDIT, section, target)
     assert delta.payload == payload
-    assert are_contained(edits, merge(STATE, [sent(edits)]).artifact)
-    assert not are_contained(edits, STATE.artifact)
+    assert contains_edits(edits, merge(STATE, [sent(edits)]).artifact)
+    assert not contains_edits(edits, STATE.artifact)
 
 
 def test_the_fields_of_an_item_are_one_edit() -> None:
@@ -147,7 +147,7 @@ def test_a_new_item_is_an_add() -> None:
     assert [item.title for item in after.sections[_H]] == ["one", "two", "of another", "three"]
     assert after.sections[_P][0].mapped("predictions")["H4"] == "dies"
     assert after.sections[_T][0].text("discriminates") == "H1 vs H4-like"
-    assert are_contained(edits, after)
+    assert contains_edits(edits, after)
 
 
 def test_a_killed_item_is_a_kill() -> None:
@@ -159,11 +159,11 @@ def test_a_killed_item_is_a_kill() -> None:
     assert delta.payload == {"reason": "Refuted"}
     after = merge(STATE, [sent(edits)]).artifact
     assert after.sections[_P][0].mapped("predictions") == {"H1": "N/A", "H2": "N/A"}
-    assert are_contained(edits, after)
-    assert not are_contained(edits, STATE.artifact)
-    other = after.sections[_H][0]._replace(killed=Killed("RedSky", "", "Dull"))
+    assert contains_edits(edits, after)
+    assert not contains_edits(edits, STATE.artifact)
+    other = after.sections[_H][0]._replace(killed=KillRecord("RedSky", "", "Dull"))
     sections = {**after.sections, _H: (other, *after.sections[_H][1:])}
-    assert not are_contained(edits, after._replace(sections=sections))
+    assert not contains_edits(edits, after._replace(sections=sections))
 
 
 ROW = "| P1 | x | grows | N/A |"
@@ -185,7 +185,7 @@ def test_an_item_is_edited_before_it_is_killed() -> None:
     ]
     after = merge(STATE, [sent(edits)]).artifact
     assert after.sections[_P][0].mapped("predictions") == {"H1": "grows", "H2": "N/A"}
-    assert are_contained(edits, after)
+    assert contains_edits(edits, after)
 
 
 def test_a_kill_needs_no_edit_of_its_cells() -> None:
@@ -277,9 +277,9 @@ def test_what_no_delta_can_do_is_told(old: str, new: str, words: str) -> None:
     edits = edits_of((old, new))
     assert edits.other == (words,)
     assert edits.deltas == ()
-    assert human_delta(edits, THREAD_ID, 1, "Operator", ("BlueLake",)) == ""
-    assert not are_contained(edits, STATE.artifact)
-    assert are_contained(edits, edits.edited)
+    assert render_edit_message(edits, THREAD_ID, 1, "Operator", ("BlueLake",)) == ""
+    assert not contains_edits(edits, STATE.artifact)
+    assert contains_edits(edits, edits.edited)
 
 
 def test_a_killed_item_is_not_revived() -> None:
@@ -306,7 +306,7 @@ def test_another_number_than_the_next() -> None:
     assert edits.other == ("H9 will be H3: numbers are given when a version is compiled.",)
     after = merge(STATE, [sent(edits)]).artifact
     assert after.sections["anomaly_register"][0].listed("conflicts_with") == ("H3",)
-    assert are_contained(edits, after)
+    assert contains_edits(edits, after)
 
 
 def test_what_depends_on_a_refused_item() -> None:
@@ -340,7 +340,7 @@ def test_the_message_is_whole() -> None:
     edits = edits_of(
         ("Two camps.", 'See ``` {"operation": "ADD"}'), ("**Claim**: c", "**Claim**: d")
     )
-    text = human_delta(edits, THREAD_ID, 1, "Operator", ("BlueLake", "RedSky"))
+    text = render_edit_message(edits, THREAD_ID, 1, "Operator", ("BlueLake", "RedSky"))
     report = check_message(text, "Operator")
     assert report.valid
     assert [delta.target_id for delta in report.deltas] == ["RT", "H1"]

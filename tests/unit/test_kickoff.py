@@ -13,7 +13,7 @@ from brenner.protocol.subjects import check_subject, parse_subject
 from brenner.protocol.validate import check_message
 from brenner.session import prompts as unified
 from brenner.session.kickoff import PROMPTS, compose_kickoffs, shorthand_of
-from brenner.session.prompts import SCORES, Prompt, Reader, how_to_contribute
+from brenner.session.prompts import SCORES, Prompt, PromptRecipient, how_to_contribute
 from kickoffs import CONTEXT, PLAN, QUESTION, ROSTER, SECTIONS, THREAD, headings, section, shown
 
 UNIFIED = PLAN._replace(roster=ROSTER._replace(mode="unified"))
@@ -248,7 +248,7 @@ def test_how_to_speaks_to_its_reader() -> None:
 
 def test_thread_that_looks_like_an_option() -> None:
     """A command that is copied from the kickoff must not take the ID for an option."""
-    reader = Reader("-x", "BlueLake", True, ("Operator",), None)
+    reader = PromptRecipient("-x", "BlueLake", True, ("Operator",), None)
     assert "`brenner artifact show -- -x`" in how_to_contribute(unified.UNIFIED_PROMPT, reader)
 
 

@@ -11,13 +11,13 @@ from brenner.mail.model import Profile, StoredMessage
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
 from brenner.protocol.validate import check_stored
-from brenner.services.rosters import RosterWish
+from brenner.services.rosters import RosterRequest
 from brenner.services.start_session import (
-    KickoffThread,
+    KickoffState,
+    SessionThread,
     Started,
     StartOptions,
-    State,
-    Status,
+    StartStatus,
     start_session,
 )
 from brenner.services.workspace import Workspace
@@ -34,7 +34,12 @@ PEOPLE = (
 )
 NAMES = [name for name, _ in PEOPLE]
 OPTIONS = StartOptions(
-    QUESTION, CONTEXT, RosterWish(recipients=PEOPLE), excerpt=EXCERPT, thread_id=THREAD, today=TODAY
+    QUESTION,
+    CONTEXT,
+    RosterRequest(recipients=PEOPLE),
+    excerpt=EXCERPT,
+    thread_id=THREAD,
+    today=TODAY,
 )
 __all__ = ["workspace"]
 
@@ -44,7 +49,7 @@ def mail(workspace: Workspace) -> list[StoredMessage]:
     return list(workspace.mailbox.arrivals(0))
 
 
-def states(done: Started) -> list[tuple[str, State, int | None]]:
+def states(done: Started) -> list[tuple[str, KickoffState, int | None]]:
     """What became of each kickoff."""
     return [
         (", ".join(each.message.recipients), each.state, each.stored.id if each.stored else None)
@@ -64,15 +69,15 @@ def known(workspace: Workspace) -> list[str]:
 
 def asked(*recipients: tuple[str, str | None], **others: object) -> StartOptions:
     """The usual options with other recipients, and whatever else is other."""
-    wish = RosterWish(recipients=recipients)
+    wish = RosterRequest(recipients=recipients)
     return OPTIONS._replace(wish=wish, **others)  # type: ignore[arg-type]
 
 
 def test_each_gets_one_and_is_made_known(workspace: Workspace) -> None:
     """Names are registered with program and model of the roster; each owes an ACK."""
     done = start_session(workspace, OPTIONS)
-    assert (done.thread_id, done.status, done.diagnostics) == (THREAD, Status.SENT, ())
-    assert states(done) == [(name, State.SENT, n) for n, name in enumerate(NAMES, 1)]
+    assert (done.thread_id, done.status, done.diagnostics) == (THREAD, StartStatus.SENT, ())
+    assert states(done) == [(name, KickoffState.SENT, n) for n, name in enumerate(NAMES, 1)]
     assert [each.role for each in done.kickoffs] == [role for _, role in PEOPLE]
     assert list(done.registered) == NAMES
     assert [stored.message for stored in mail(workspace)] == [
@@ -81,15 +86,15 @@ def test_each_gets_one_and_is_made_known(workspace: Workspace) -> None:
     assert [check_stored(stored.message).violations for stored in mail(workspace)] == [()] * 3
     assert {debt.debtor for debt in workspace.mailbox.debts()} == set(NAMES)
     again = start_session(workspace, OPTIONS)
-    assert (again.status, again.registered) == (Status.NOTHING, ())
-    assert states(again) == [(name, State.SENT_BEFORE, n) for n, name in enumerate(NAMES, 1)]
+    assert (again.status, again.registered) == (StartStatus.NOTHING, ())
+    assert states(again) == [(name, KickoffState.SENT_BEFORE, n) for n, name in enumerate(NAMES, 1)]
     assert len(mail(workspace)) == 3
 
 
 def test_program_and_model_of_the_roster(workspace: Workspace) -> None:
     """Only of those who are new: what is known of others stays."""
     workspace.mailbox.register(Profile("BlueLake", "my-own", "tiny"))
-    wish = RosterWish(preset="default-3-agent", recipients=tuple((name, None) for name in NAMES))
+    wish = RosterRequest(preset="default-3-agent", recipients=tuple((name, None) for name in NAMES))
     done = start_session(workspace, OPTIONS._replace(wish=wish))
     assert list(done.registered) == NAMES[1:]
     agents = {agent.name: (agent.program, agent.model) for agent in workspace.mailbox.agents()}
@@ -111,8 +116,12 @@ def test_interrupted_kickoff_is_finished(workspace: Workspace) -> None:
     workspace.mailbox.register(Profile("BlueLake"))
     workspace.mailbox.send(first)
     done = start_session(workspace, OPTIONS._replace(question=QUESTION.replace(" ", "\n  ")))
-    assert (done.status, list(done.registered)) == (Status.SENT, NAMES[1:])
-    assert [state for _, state, _ in states(done)] == [State.SENT_BEFORE, State.SENT, State.SENT]
+    assert (done.status, list(done.registered)) == (StartStatus.SENT, NAMES[1:])
+    assert [state for _, state, _ in states(done)] == [
+        KickoffState.SENT_BEFORE,
+        KickoffState.SENT,
+        KickoffState.SENT,
+    ]
     assert len(mail(workspace)) == 3
 
 
@@ -121,7 +130,7 @@ def test_more_recipients_later(workspace: Workspace) -> None:
     start_session(workspace, asked(*PEOPLE[:2]))
     done = start_session(workspace, OPTIONS)
     assert [state for _, state, _ in states(done)] == [
-        *(State.SENT_BEFORE, State.SENT_BEFORE, State.SENT)
+        *(KickoffState.SENT_BEFORE, KickoffState.SENT_BEFORE, KickoffState.SENT)
     ]
     assert "| GreenValley | adversarial_critic |" in mail(workspace)[-1].message.body
 
@@ -134,8 +143,8 @@ def test_kickoff_of_another_question_does_not_count(workspace: Workspace) -> Non
     workspace.mailbox.send(refined)
     done = start_session(workspace, asked(*PEOPLE[:2]))
     assert states(done) == [
-        ("BlueLake", State.SENT_BEFORE, 1),
-        ("PurpleMountain", State.SENT, 3),
+        ("BlueLake", KickoffState.SENT_BEFORE, 1),
+        ("PurpleMountain", KickoffState.SENT, 3),
     ]
 
 
@@ -143,7 +152,7 @@ def test_changed_role_is_told(workspace: Workspace) -> None:
     """No second kickoff goes out, and the operator hears that the first one said otherwise."""
     start_session(workspace, asked(*PEOPLE[:1]))
     done = start_session(workspace, asked(("BlueLake", "adversarial_critic")))
-    assert (done.status, codes(done)) == (Status.NOTHING, ["ROLE_CHANGED"])
+    assert (done.status, codes(done)) == (StartStatus.NOTHING, ["ROLE_CHANGED"])
     assert done.kickoffs[0].role == "hypothesis_generator"
     assert "as hypothesis_generator (message 1); the roster says adversarial_critic now" in (
         done.diagnostics[0].message
@@ -152,14 +161,14 @@ def test_changed_role_is_told(workspace: Workspace) -> None:
 
 def test_unified_goes_to_those_who_are_missing(workspace: Workspace) -> None:
     """One message for all; later one for those who have come to it."""
-    wish = RosterWish(unified=True, recipients=PEOPLE[:2])
+    wish = RosterRequest(unified=True, recipients=PEOPLE[:2])
     assert states(start_session(workspace, OPTIONS._replace(wish=wish))) == [
-        ("BlueLake, PurpleMountain", State.SENT, 1)
+        ("BlueLake, PurpleMountain", KickoffState.SENT, 1)
     ]
     later = start_session(workspace, OPTIONS._replace(wish=wish._replace(recipients=PEOPLE)))
     assert states(later) == [
-        ("BlueLake, PurpleMountain", State.SENT_BEFORE, 1),
-        ("GreenValley", State.SENT, 2),
+        ("BlueLake, PurpleMountain", KickoffState.SENT_BEFORE, 1),
+        ("GreenValley", KickoffState.SENT, 2),
     ]
     assert later.kickoffs[0].role is None
     assert mail(workspace)[1].message.recipients == ("GreenValley",)
@@ -169,7 +178,7 @@ def test_another_question_is_an_error(workspace: Workspace) -> None:
     """The question that is there is shown, and nothing is sent."""
     start_session(workspace, OPTIONS)
     done = start_session(workspace, OPTIONS._replace(question="Do cells forget?", context="Other."))
-    assert (done.status, codes(done)) == (Status.REFUSED, ["OTHER_QUESTION"])
+    assert (done.status, codes(done)) == (StartStatus.REFUSED, ["OTHER_QUESTION"])
     assert f"asked in message 1: “{QUESTION}”" in done.diagnostics[0].message
     assert len(mail(workspace)) == 3
 
@@ -182,7 +191,7 @@ def test_thread_with_other_mail_can_be_used(workspace: Workspace) -> None:
     workspace.mailbox.send(note)
     options = OPTIONS._replace(thread_id=None, bead="brenner_bot-5so.1")
     done = start_session(workspace, options)
-    assert (done.thread_id, done.status) == ("brenner_bot-5so.1", Status.SENT)
+    assert (done.thread_id, done.status) == ("brenner_bot-5so.1", StartStatus.SENT)
     wrong = start_session(workspace, OPTIONS._replace(thread_id=None, bead="RS-20251230-cell-fate"))
     assert (wrong.thread_id, codes(wrong)) == (None, ["INVALID_BEAD_ID"])
 
@@ -192,7 +201,7 @@ def test_generated_thread(workspace: Workspace) -> None:
     options = OPTIONS._replace(thread_id=None)
     first = start_session(workspace, options)
     assert first.thread_id == "RS-20261116-cells-know-fate"
-    assert start_session(workspace, options).status is Status.NOTHING
+    assert start_session(workspace, options).status is StartStatus.NOTHING
     other = start_session(
         workspace, options._replace(question="How do cells know their fate, though?")
     )
@@ -219,11 +228,11 @@ def test_question_written_otherwise(
     assert f"`{first.thread_id}`, asked in message 1: “{QUESTION}”" in done.diagnostics[0].message
     assert "`--thread-id`" in done.diagnostics[0].fix
     assert [state for _, state, _ in states(done)] == [
-        *(State.SENT_BEFORE, State.SENT_BEFORE, State.SENT)
+        *(KickoffState.SENT_BEFORE, KickoffState.SENT_BEFORE, KickoffState.SENT)
     ]
     assert {section(each.message, "Research Question") for each in mail(workspace)} == {QUESTION}
     again = start_session(workspace, OPTIONS._replace(question=question, thread_id=thread_id))
-    assert (again.status, len(mail(workspace))) == (Status.NOTHING, 3)
+    assert (again.status, len(mail(workspace))) == (StartStatus.NOTHING, 3)
 
 
 def test_the_very_words_are_found_first(workspace: Workspace) -> None:
@@ -234,7 +243,7 @@ def test_the_very_words_are_found_first(workspace: Workspace) -> None:
         )
     for place, question in enumerate((QUESTION, QUESTION.upper())):
         done = start_session(workspace, OPTIONS._replace(question=question, thread_id=None))
-        assert (done.thread_id, done.status) == (f"RS-20261116-x-{place}", Status.NOTHING)
+        assert (done.thread_id, done.status) == (f"RS-20261116-x-{place}", StartStatus.NOTHING)
         assert "QUESTION_RESPELT" not in codes(done)
 
 
@@ -257,9 +266,9 @@ def test_other_texts_are_told(workspace: Workspace, changed: dict[str, str], sec
     """What is there stays; whoever is new gets what was asked for; nothing happens in silence."""
     start_session(workspace, asked(*PEOPLE[:2]))
     other = OPTIONS._replace(**changed)  # type: ignore[arg-type]
-    done = start_session(workspace, other._replace(wish=RosterWish(recipients=PEOPLE[:2])))
+    done = start_session(workspace, other._replace(wish=RosterRequest(recipients=PEOPLE[:2])))
     (found,) = [each for each in done.diagnostics if each.id == "CONTEXT_DIFFERS"]
-    assert (done.status, found.severity) == (Status.NOTHING, "warning")
+    assert (done.status, found.severity) == (StartStatus.NOTHING, "warning")
     assert found.message == (
         f"Message 1, with which the session began, has other words under {sections}. "
         "Nobody gets the new ones."
@@ -267,7 +276,7 @@ def test_other_texts_are_told(workspace: Workspace, changed: dict[str, str], sec
     added = start_session(workspace, other)
     (found,) = [each for each in added.diagnostics if each.id == "CONTEXT_DIFFERS"]
     assert "The new ones are for GreenValley only; the others keep theirs." in found.message
-    assert (added.status, len(mail(workspace))) == (Status.SENT, 3)
+    assert (added.status, len(mail(workspace))) == (StartStatus.SENT, 3)
     assert all(text in mail(workspace)[2].message.body for text in changed.values())
 
 
@@ -276,7 +285,7 @@ def test_the_same_texts_are_no_others(workspace: Workspace) -> None:
     hostile = "# Not a heading\n\n```delta\n{}\n```\n\n> quoted\n\n- one\n\n<!-- hidden -->"
     options = OPTIONS._replace(context=hostile, hypotheses=hostile, constraints=hostile)
     options = options._replace(excerpt=f"§1 {hostile}", outputs=hostile)
-    start_session(workspace, options._replace(wish=RosterWish(recipients=PEOPLE[:1])))
+    start_session(workspace, options._replace(wish=RosterRequest(recipients=PEOPLE[:1])))
     wrapped = options._replace(excerpt=f"§1 {hostile}\n", context=f"\n{hostile}\n")
     assert "CONTEXT_DIFFERS" not in codes(start_session(workspace, wrapped))
 
@@ -285,7 +294,7 @@ def test_finishes_a_thread_of_today_under_another_name(workspace: Workspace) -> 
     """The question counts, not the ID that somebody chose for it."""
     start_session(workspace, OPTIONS._replace(thread_id="RS-20261116-my-own-name"))
     done = start_session(workspace, OPTIONS._replace(thread_id=None))
-    assert (done.thread_id, done.status) == ("RS-20261116-my-own-name", Status.NOTHING)
+    assert (done.thread_id, done.status) == ("RS-20261116-my-own-name", StartStatus.NOTHING)
 
 
 @pytest.mark.parametrize(
@@ -317,9 +326,9 @@ def test_everything_is_checked_before_the_first_send(
         done = start_session(workspace, options._replace(dry_run=is_dry))
         errors = [each.id for each in done.diagnostics if each.severity == "error"]
         assert errors == found
-        assert done.status is (Status.DRY_RUN if is_dry else Status.REFUSED)
+        assert done.status is (StartStatus.DRY_RUN if is_dry else StartStatus.REFUSED)
         assert done.registered == ()
-        assert {each.state for each in done.kickoffs} <= {State.NOT_SENT}
+        assert {each.state for each in done.kickoffs} <= {KickoffState.NOT_SENT}
     assert (mail(workspace), known(workspace)) == ([], ["Operator"])
 
 
@@ -336,13 +345,13 @@ def test_name_that_looks_like_a_known_one(workspace: Workspace) -> None:
 def test_warnings_are_told_once_and_go_through(workspace: Workspace) -> None:
     """Three kickoffs lack the same excerpt: that is one warning."""
     bare = start_session(workspace, OPTIONS._replace(excerpt=""))
-    assert (bare.status, codes(bare)) == (Status.SENT, ["MISSING_RECOMMENDED_SECTION"])
+    assert (bare.status, codes(bare)) == (StartStatus.SENT, ["MISSING_RECOMMENDED_SECTION"])
     assert "`--excerpt-file FILE`" in bare.diagnostics[0].fix
     assert "`--excerpt 42,45-47`" in bare.diagnostics[0].fix
     options = OPTIONS._replace(thread_id="RS-20251230-x1", excerpt="No citation.")
     done = start_session(workspace, options)
     assert (done.status, codes(done)) == (
-        Status.SENT,
+        StartStatus.SENT,
         ["THREAD_ID_ADVICE", "THREAD_ID_ADVICE", "EXCERPT_WITHOUT_CITATION"],
     )
 
@@ -350,13 +359,13 @@ def test_warnings_are_told_once_and_go_through(workspace: Workspace) -> None:
 def test_dry_run_shows_everything_and_does_nothing(workspace: Workspace) -> None:
     """What would be sent is exactly what is sent afterwards."""
     tried = start_session(workspace, OPTIONS._replace(dry_run=True))
-    assert (tried.status, list(tried.registered)) == (Status.DRY_RUN, NAMES)
-    assert {each.state for each in tried.kickoffs} == {State.DRY_RUN}
+    assert (tried.status, list(tried.registered)) == (StartStatus.DRY_RUN, NAMES)
+    assert {each.state for each in tried.kickoffs} == {KickoffState.DRY_RUN}
     assert (mail(workspace), known(workspace)) == ([], ["Operator"])
     done = start_session(workspace, OPTIONS)
     assert [each.message for each in done.kickoffs] == [each.message for each in tried.kickoffs]
     after = start_session(workspace, OPTIONS._replace(dry_run=True))
-    assert {each.state for each in after.kickoffs} == {State.SENT_BEFORE}
+    assert {each.state for each in after.kickoffs} == {KickoffState.SENT_BEFORE}
 
 
 def test_excerpt_from_the_source_text(tmp_path: Path, workspace: Workspace) -> None:
@@ -377,7 +386,7 @@ def test_excerpt_from_the_source_text(tmp_path: Path, workspace: Workspace) -> N
 
 def test_somebody_else_is_quicker(workspace: Workspace) -> None:
     """A kickoff is sent to the thread as it was read; whoever comes second sends what is left."""
-    mine = KickoffThread(workspace.mailbox, THREAD, QUESTION)
+    mine = SessionThread(workspace.mailbox, THREAD, QUESTION)
     start_session(workspace, asked(*PEOPLE[:1]))
     (message,) = compose_kickoffs(PLAN._replace(roster=PLAN.roster._replace(mode="unified")))
     for name in NAMES[1:]:
@@ -386,7 +395,7 @@ def test_somebody_else_is_quicker(workspace: Workspace) -> None:
     assert sent is not None
     assert sent.message.recipients == ("PurpleMountain", "GreenValley")
     assert mine.send(message) is None
-    theirs = KickoffThread(workspace.mailbox, "RS-20261116-other-thread", "Do cells forget?")
+    theirs = SessionThread(workspace.mailbox, "RS-20261116-other-thread", "Do cells forget?")
     start_session(workspace, OPTIONS._replace(thread_id="RS-20261116-other-thread"))
     with pytest.raises(RequestError) as refused:
         theirs.send(message._replace(thread_id="RS-20261116-other-thread"))
@@ -422,19 +431,19 @@ def test_kickoff_that_reaches_only_some(tmp_path: Path, monkeypatch: pytest.Monk
         if isinstance(done, UnavailableError):
             assert (done.diagnostic.id, sent) == ("STORE_FULL", [])
             continue
-        assert done.status is Status.INCOMPLETE
+        assert done.status is StartStatus.INCOMPLETE
         assert isinstance(done.failed, UnavailableError)
         (found,) = done.diagnostics
         reached, missed = ", ".join(NAMES[: len(sent)]), ", ".join(NAMES[len(sent) :])
         assert (found.id, found.also) == ("KICKOFF_INCOMPLETE", ("STORE_FULL",))
         assert found.message.startswith(f"The kickoff has reached {reached}, but not {missed}: ")
         assert [state for _, state, _ in states(done)] == [
-            *[State.SENT] * len(sent),
-            *[State.NOT_SENT] * (3 - len(sent)),
+            *[KickoffState.SENT] * len(sent),
+            *[KickoffState.NOT_SENT] * (3 - len(sent)),
         ]
         with brenner.open(str(folder)) as here:
             again = start_session(here, OPTIONS)
-            assert (again.status, len(mail(here))) == (Status.SENT, 3)
+            assert (again.status, len(mail(here))) == (StartStatus.SENT, 3)
         if outcomes[-1] == 2:
             break
     assert {0, 1, 2} <= set(outcomes)

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from brenner.artifact.model import LAYOUT_OF, Artifact, Item, Killed, fields
+from brenner.artifact.model import LAYOUT_BY_SECTION, Artifact, Item, KillRecord, make_fields
 from brenner.artifact.parse import parse_artifact
 from brenner.cli import artifact, main
 from brenner.diagnostics.catalogue import LINT_CODES
@@ -16,8 +16,8 @@ from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.codes.lint_sections import EH_001, EH_004, IH_001, WH_001
 from brenner.diagnostics.codes.lint_structure import EM_002
-from brenner.lint.context import SourceText, context_of_file, read_source_text
-from brenner.lint.helpers import MOST_SHARING
+from brenner.lint.context import SourceText, make_file_context, read_source_text
+from brenner.lint.helpers import MAX_SHARING_FIX
 from brenner.lint.linter import FILE_ONLY, RULES, LintReport, lint, lint_text
 from brenner.lint.rules_cross import QUESTIONS
 from brenner.lint.sarif import to_sarif
@@ -30,12 +30,12 @@ CONFORMANCE = ROOT / "tests" / "conformance"
 CASES = tomllib.loads((CONFORMANCE / "cases" / "lint.toml").read_text("utf-8"))["case"]
 TEXT = (CONFORMANCE / "artifacts" / "valid.md").read_text("utf-8")
 VALID = parse_artifact(TEXT).artifact
-KILLED = Killed("BlueLake", "2025-12-30T12:00:00Z", "Refuted by T1.")
+KILLED = KillRecord("BlueLake", "2025-12-30T12:00:00Z", "Refuted by T1.")
 
 
-def item(item_id: str, killed: Killed | None = None, **values: object) -> Item:
+def item(item_id: str, killed: KillRecord | None = None, **values: object) -> Item:
     """An item with these fields."""
-    return Item(item_id, fields(values), killed)
+    return Item(item_id, make_fields(values), killed)
 
 
 def with_items(section: str, *items: Item) -> Artifact:
@@ -71,7 +71,7 @@ def test_rules_find_their_own_code_only() -> None:
     for case in CASES:
         parsed = parse_artifact(text_of(case))
         source = read_source_text(case.get("source_text", "## §1 x"), "s.md")
-        on = context_of_file(parsed, source)
+        on = make_file_context(parsed, source)
         for code_id, rule in RULES.items():
             assert {found.id for found in rule(on)} <= {code_id}
         fired |= set(case["codes"])
@@ -234,7 +234,7 @@ def test_questions_are_documented() -> None:
     page = (ROOT / "docs" / "lint.md").read_text("utf-8")
     assert len(page.splitlines()) < 80
     for question in QUESTIONS:
-        heading = LAYOUT_OF[question.section.id].heading[3:]
+        heading = LAYOUT_BY_SECTION[question.section.id].heading[3:]
         assert f"| {heading} | {question.question} |" in page
     assert all(f"`{code_id}`" in page for code_id in FILE_ONLY)
 
@@ -255,7 +255,7 @@ def test_one_delta_mends_all_anchors_of_an_item() -> None:
     many = tuple(str(number) for number in range(1, 100))
     wrong = one._replace(fields=MappingProxyType(dict(one.fields) | {"anchors": many}))
     report = lint(with_items("hypothesis_slate", wrong, *others))
-    assert sum(found.repaired is not None for found in report.violations) == MOST_SHARING
+    assert sum(found.repaired is not None for found in report.violations) == MAX_SHARING_FIX
 
 
 def test_replacing_deltas_come_first() -> None:

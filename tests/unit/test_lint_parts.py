@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brenner.lint.context import SourceText, read_source_text
-from brenner.lint.helpers import mended, misplaced, suggested, what_is_wrong
+from brenner.lint.helpers import anchor_problem, find_misplaced, fix_anchor, suggest_anchor
 
 # Anchors
 
@@ -34,8 +34,8 @@ ANCHORS = {
 @pytest.mark.parametrize("anchor", ANCHORS)
 def test_malformed_anchor(anchor: str) -> None:
     """What is malformed is mended where it has one reading."""
-    assert what_is_wrong(anchor)
-    assert mended(anchor) == ANCHORS[anchor]
+    assert anchor_problem(anchor)
+    assert fix_anchor(anchor) == ANCHORS[anchor]
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_malformed_anchor(anchor: str) -> None:
 )
 def test_suggested_anchor(anchor: str, meant: str | None) -> None:
     """Another sign for § is a likely reading, not a certain one: no delta is made of it."""
-    assert what_is_wrong(anchor)
-    assert suggested(anchor) == meant
+    assert anchor_problem(anchor)
+    assert suggest_anchor(anchor) == meant
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_suggested_anchor(anchor: str, meant: str | None) -> None:
 )
 def test_well_formed_anchor(anchor: str) -> None:
     """The companion's forms."""
-    assert what_is_wrong(anchor) is None
+    assert anchor_problem(anchor) is None
 
 
 # The source text
@@ -94,7 +94,7 @@ def test_ranges_are_not_expanded() -> None:
 @given(st.lists(st.integers(0, 5), max_size=7))
 def test_misplaced_is_as_few_as_can_be(ranks: list[int]) -> None:
     """Without them the rest ascends, and no smaller choice would do; each says where it belongs."""
-    found = misplaced(ranks)
+    found = find_misplaced(ranks)
     wrong = {each.at for each in found}
     rest = [rank for at, rank in enumerate(ranks) if at not in wrong]
     assert rest == sorted(rest)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from archive_samples import record
-from brenner.cli.io import write_whole
+from brenner.cli.io import write_atomically
 from brenner.diagnostics.model import UnavailableError
 from brenner.mail.archive import jsonl
 from mail_shell import HOSTILE, QUESTION, THREAD, Shell
@@ -152,11 +152,11 @@ def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
     file = tmp_path / "mail.jsonl"
     with pytest.raises(UnavailableError, match="no space left"):
-        write_whole(str(file), broken(), replace=False)
+        write_atomically(str(file), broken(), replace=False)
     assert list(tmp_path.iterdir()) == []
     file.write_bytes(b"old")
     with pytest.raises(UnavailableError):
-        write_whole(str(file), broken(), replace=True)
+        write_atomically(str(file), broken(), replace=True)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
 
 

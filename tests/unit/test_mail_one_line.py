@@ -6,7 +6,7 @@ import pytest
 
 from archive_samples import record
 from brenner.mail.archive import jsonl
-from brenner.mail.model import Agent, Record
+from brenner.mail.model import Agent, MessageRecord
 from brenner.protocol.messages import content_hash
 from mail_shell import HOSTILE, QUESTION, THREAD, Shell
 
@@ -14,18 +14,18 @@ FORGED = "FORGED  by me"
 ODD_THREAD = f"x\n{FORGED}\n\r{HOSTILE}"
 
 
-def imported(shell: Shell, *records: Record, agents: tuple[Agent, ...] = ()) -> None:
+def imported(shell: Shell, *records: MessageRecord, agents: tuple[Agent, ...] = ()) -> None:
     """Take in what no command here would send."""
     file = shell.folder / "archive.jsonl"
     file.write_text("".join(jsonl.encode(agents, records)), "utf-8")
     shell.mail("import", str(file))
 
 
-def odd() -> Record:
+def odd() -> MessageRecord:
     """A message whose subject and thread ID have several lines."""
     stored = record(1, f"QUESTION: x\n{FORGED}\n1   Operator → BlueLake", "hello\n").stored
     message = stored.message._replace(thread_id=ODD_THREAD)
-    return Record(stored._replace(message=message, content_hash=content_hash(message)))
+    return MessageRecord(stored._replace(message=message, content_hash=content_hash(message)))
 
 
 @pytest.mark.parametrize(

@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.cli.mail.search import excerpt
+from brenner.cli.mail.search import excerpt_spans
 from brenner.cli.table import cut
 from brenner.cli.terminal import (
     STYLE_OF_TYPE,
     Span,
-    agent_piece,
-    columns,
+    agent_span,
+    display_width,
     joined,
-    subject_pieces,
+    subject_spans,
     thread_argument,
 )
-from brenner.mail.search import words_of
+from brenner.mail.search import tokenize
 from brenner.protocol.grammar import MESSAGE_TYPES
-from brenner.protocol.messages import ago, span
+from brenner.protocol.messages import duration_text, relative_time
 from brenner.text import escape_control
 from strategies import any_text
 
@@ -34,8 +34,8 @@ def test_a_cell_is_cut_by_its_width(texts: list[str], width: int) -> None:
     cell = [Span(text) for text in texts]
     whole = "".join(texts)
     shown = "".join(piece.text for piece in cut(cell, width))
-    assert columns(shown) <= width
-    if columns(whole) <= width:
+    assert display_width(shown) <= width
+    if display_width(whole) <= width:
         assert shown == whole
     else:
         assert shown.endswith("…")
@@ -45,8 +45,8 @@ def test_a_cell_is_cut_by_its_width(texts: list[str], width: int) -> None:
 @given(any_text, any_text)
 def test_an_excerpt_is_a_piece_of_the_body(body: str, words: str) -> None:
     """Whatever is looked for: nothing, or one line that stands in the body so."""
-    phrase = tuple(words_of(words))
-    found = "".join(piece.text for piece in excerpt(body, (phrase,), StringIO()))
+    phrase = tuple(tokenize(words))
+    found = "".join(piece.text for piece in excerpt_spans(body, (phrase,), StringIO()))
     if not found:
         return
     text = found.strip().removeprefix("… ").removesuffix(" …").replace("«", "").replace("»", "")
@@ -69,8 +69,10 @@ def test_an_excerpt_is_a_piece_of_the_body(body: str, words: str) -> None:
 )
 def test_found_words_are_marked(body: str, words: str, shown: str) -> None:
     """Case and accents do not matter; a phrase may go on in the next line."""
-    phrase = tuple(words_of(words))
-    assert "".join(piece.text for piece in excerpt(body, (phrase,), StringIO())).strip() == shown
+    phrase = tuple(tokenize(words))
+    assert (
+        "".join(piece.text for piece in excerpt_spans(body, (phrase,), StringIO())).strip() == shown
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,26 +92,26 @@ def test_found_words_are_marked(body: str, words: str, shown: str) -> None:
 )
 def test_ago(since: timedelta, words: str) -> None:
     """The largest unit that is full; a day where it is long ago, or yet to come."""
-    assert ago(NOW - since, NOW) == words
+    assert relative_time(NOW - since, NOW) == words
 
 
 def test_span_is_never_negative() -> None:
     """A clock that was set back makes no negative times."""
-    assert span(timedelta(seconds=-5)) == "0 s"
+    assert duration_text(timedelta(seconds=-5)) == "0 s"
 
 
 def test_every_type_has_a_role() -> None:
     """All ten, and nothing else; a subject without a valid prefix is plain."""
     assert set(STYLE_OF_TYPE) == set(MESSAGE_TYPES)
-    assert subject_pieces("Re: hello") == (Span("Re: hello"),)
-    assert "".join(piece.text for piece in subject_pieces("ACK:x")) == "ACK:x"
+    assert subject_spans("Re: hello") == (Span("Re: hello"),)
+    assert "".join(piece.text for piece in subject_spans("ACK:x")) == "ACK:x"
 
 
 def test_an_agent_keeps_her_tint() -> None:
     """The same name has the same tint in every process; not all have one."""
     names = [f"Agent{number}" for number in range(40)]
-    assert agent_piece("BlueLake").style == {"fg": 130}
-    assert len({agent_piece(name).style["fg"] for name in names}) > 3
+    assert agent_span("BlueLake").style == {"fg": 130}
+    assert len({agent_span(name).style["fg"] for name in names}) > 3
 
 
 def test_names_in_a_sentence() -> None:

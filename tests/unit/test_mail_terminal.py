@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brenner.cli import mail
-from brenner.cli.terminal import columns
+from brenner.cli.terminal import display_width
 from mail_shell import HOSTILE, THREAD, letter, posted
 from terminal import at_terminal, in_terminal
 
@@ -56,10 +56,10 @@ def test_lines_fit(project: list[str], command: list[str], width: int) -> None:
     """No line is wider than the terminal, whatever it shows; a wide one is used."""
     shown = lines_of(in_terminal(width, *project, "mail", *command))
     assert shown
-    assert max(map(columns, shown)) <= width
+    assert max(map(display_width, shown)) <= width
     if command[0] in ("inbox", "search"):
         assert ("When" in shown[2] + shown[0]) == (width == 140)
-        assert max(map(columns, shown)) > width - 30
+        assert max(map(display_width, shown)) > width - 30
 
 
 def test_rows_are_cut_not_wrapped(project: list[str]) -> None:
@@ -68,7 +68,7 @@ def test_rows_are_cut_not_wrapped(project: list[str]) -> None:
         shown = lines_of(in_terminal(width, *project, "mail", "inbox"))
         rows = [line for line in shown if re.match(r"[•! ]{2} +[0-9]", line)]
         assert len(rows) == 7
-        assert max(map(columns, shown[3:12])) <= width
+        assert max(map(display_width, shown[3:12])) <= width
     narrow = lines_of(in_terminal(80, *project, "mail", "inbox"))
     assert any("KICKOFF: Cell fate dichotomy" in line and "…" in line for line in narrow)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brenner.protocol.validate import is_meant
+from brenner.protocol.validate import looks_like_protocol_subject
 
 # As plain mail these would be lost, wherever they are sent.
 ALWAYS = (
@@ -43,25 +43,25 @@ NEVER = (
 @pytest.mark.parametrize("subject", ALWAYS)
 def test_always(subject: str) -> None:
     """In a session and elsewhere."""
-    assert is_meant(subject, in_session=True)
-    assert is_meant(subject, in_session=False)
+    assert looks_like_protocol_subject(subject, in_session=True)
+    assert looks_like_protocol_subject(subject, in_session=False)
 
 
 @pytest.mark.parametrize("subject", IN_A_SESSION)
 def test_in_a_session(subject: str) -> None:
     """Only there."""
-    assert is_meant(subject, in_session=True)
-    assert not is_meant(subject, in_session=False)
+    assert looks_like_protocol_subject(subject, in_session=True)
+    assert not looks_like_protocol_subject(subject, in_session=False)
 
 
 @pytest.mark.parametrize("subject", NEVER)
 def test_never(subject: str) -> None:
     """Ordinary mail is not refused by accident."""
-    assert not is_meant(subject, in_session=True)
-    assert not is_meant(subject, in_session=False)
+    assert not looks_like_protocol_subject(subject, in_session=True)
+    assert not looks_like_protocol_subject(subject, in_session=False)
 
 
 def test_a_very_long_subject_costs_no_time() -> None:
     """A megabyte of marks after a prefix is looked at as far as a prefix goes."""
-    assert is_meant("DELTA[gpt" + "." * 1_000_000, in_session=False)
-    assert not is_meant("." * 1_000_000 + "DELTA[gpt]: x", in_session=True)
+    assert looks_like_protocol_subject("DELTA[gpt" + "." * 1_000_000, in_session=False)
+    assert not looks_like_protocol_subject("." * 1_000_000 + "DELTA[gpt]: x", in_session=True)

@@ -9,23 +9,23 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brenner.artifact.model import Killed, Reference
+from brenner.artifact.model import KillRecord, Reference
 from brenner.protocol.thread_ids import ThreadKind
 from brenner.session import overview as forms
 from brenner.session.model import Phase, Turn
 from brenner.session.overview import (
-    WAITING,
-    Awaited,
-    Known,
+    WAITING_NEEDS,
+    AwaitedAgent,
+    CachedOverview,
     Need,
     Overview,
-    Owed,
-    counts,
+    OwedAck,
+    count_needs,
     decode_overview,
     encode_overview,
     needs_of,
     overview_json,
-    urgent_first,
+    urgency_key,
 )
 from strategies import scalar_text
 
@@ -55,9 +55,9 @@ def row(thread_id: str = "RS-20251230-cell-fate", **said: object) -> Overview:
     return Overview(thread_id, **{**fields, **said})  # type: ignore[arg-type]
 
 
-def owed(hours: float) -> tuple[Owed, ...]:
+def owed(hours: float) -> tuple[OwedAck, ...]:
     """An ACK that was asked for so long ago."""
-    return (Owed("BlueLake", 1, NOW - timedelta(hours=hours)),)
+    return (OwedAck("BlueLake", 1, NOW - timedelta(hours=hours)),)
 
 
 # In the order in which a list is read
@@ -84,12 +84,12 @@ def test_every_need_has_its_place() -> None:
         assert needs_of(each, NOW, DEADLINE)[0] is need
     for worse, other in pairwise(WORST_FIRST.values()):
         later = other._replace(last_at=NOW)  # which does not help it
-        assert urgent_first(worse, NOW, DEADLINE) < urgent_first(later, NOW, DEADLINE)
+        assert urgency_key(worse, NOW, DEADLINE) < urgency_key(later, NOW, DEADLINE)
 
 
 def test_of_equal_need_the_latest_comes_first() -> None:
     rows = [row("b"), row("a"), row("c", last_at=NOW), row("d", last_at=NOW + DEADLINE)]
-    ordered = sorted(rows, key=lambda each: urgent_first(each, NOW, DEADLINE))
+    ordered = sorted(rows, key=lambda each: urgency_key(each, NOW, DEADLINE))
     assert [each.thread_id for each in ordered] == ["d", "c", "a", "b"]
 
 
@@ -105,7 +105,7 @@ def test_needs_are_all_that_holds() -> None:
         phase=Phase.READY_TO_COMPILE,
     )
     assert needs_of(everything, NOW, DEADLINE) == tuple(
-        need for need in WAITING if need not in (Need.READY, Need.LATE)
+        need for need in WAITING_NEEDS if need not in (Need.READY, Need.LATE)
     )
     ready = everything._replace(is_stopped=False)
     assert Need.READY in needs_of(ready, NOW, DEADLINE)
@@ -125,15 +125,15 @@ def test_overdue_is_a_matter_of_the_clock(hours: float, is_late: bool) -> None:
 
 def test_any_date_is_compared() -> None:
     ends = [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
-    each = row(owed=tuple(Owed("BlueLake", 1, at) for at in ends), last_at=ends[1])
+    each = row(owed=tuple(OwedAck("BlueLake", 1, at) for at in ends), last_at=ends[1])
     assert [one.last_sent for one in each.overdue(NOW, DEADLINE)] == ends[:1]
-    assert urgent_first(each._replace(last_at=ends[0]), NOW, DEADLINE)
+    assert urgency_key(each._replace(last_at=ends[0]), NOW, DEADLINE)
 
 
 def test_counts() -> None:
     """A session counts under each of its needs."""
     both = row(blocked=1, phase=Phase.COMPLETE)
-    found = counts([both, *WORST_FIRST.values()], NOW, DEADLINE)
+    found = count_needs([both, *WORST_FIRST.values()], NOW, DEADLINE)
     assert found == {
         "sessions": 14,
         **{str(need): 1 for need in Need},
@@ -145,7 +145,7 @@ def test_counts() -> None:
 
 
 texts = scalar_text
-kills = st.tuples(texts, st.builds(Killed, texts, texts, texts))
+kills = st.tuples(texts, st.builds(KillRecord, texts, texts, texts))
 moments = st.datetimes(timezones=st.just(UTC))
 small = st.integers(0, 3)
 overviews = st.builds(
@@ -157,8 +157,8 @@ overviews = st.builds(
     phase=st.sampled_from((None, *Phase)),
     version=st.none() | small,
     errors=st.none() | small,
-    awaited=st.lists(st.builds(Awaited, texts, st.sampled_from(Turn)), max_size=3).map(tuple),
-    owed=st.lists(st.builds(Owed, texts, small, moments), max_size=3).map(tuple),
+    awaited=st.lists(st.builds(AwaitedAgent, texts, st.sampled_from(Turn)), max_size=3).map(tuple),
+    owed=st.lists(st.builds(OwedAck, texts, small, moments), max_size=3).map(tuple),
     blocked=small,
     questions=small,
     handoffs=small,
@@ -176,11 +176,11 @@ overviews = st.builds(
     ).map(tuple),
     killed=st.lists(kills, max_size=2).map(tuple),
 )
-knowns = st.builds(Known, texts, st.integers(0, 10**9), moments, st.none() | overviews)
+knowns = st.builds(CachedOverview, texts, st.integers(0, 10**9), moments, st.none() | overviews)
 
 
 @given(knowns)
-def test_what_was_kept_is_read_back(known: Known) -> None:
+def test_what_was_kept_is_read_back(known: CachedOverview) -> None:
     text = encode_overview(known)
     again = decode_overview(text)
     assert again == known
@@ -197,8 +197,8 @@ def is_a_row(text: str) -> bool:
 
 
 @given(known=knowns, where=st.floats(0, 1, exclude_max=True), put=st.text(max_size=3))
-@example(Known("t", 1, NOW, None), 0.0, "")
-def test_damage_is_noticed(known: Known, where: float, put: str) -> None:
+@example(CachedOverview("t", 1, NOW, None), 0.0, "")
+def test_damage_is_noticed(known: CachedOverview, where: float, put: str) -> None:
     """A letter is lost, or there is another one in its place."""
     text = encode_overview(known)
     place = int(where * len(text))
@@ -214,7 +214,7 @@ def test_any_text_is_no_row(text: str) -> None:
 @given(st.recursive(st.none() | st.integers() | st.text(), st.lists))
 def test_any_document_is_no_row(document: object) -> None:
     """Also where its checksum is right: somebody made it so."""
-    sound = encode_overview(Known("t", 1, NOW, row("t")))
+    sound = encode_overview(CachedOverview("t", 1, NOW, row("t")))
     fields = json.loads(sound[16:])
     text = json.dumps([*fields[:3], document, document])
     assert is_a_row(sealed(sound[16:]))
@@ -227,7 +227,7 @@ def sealed(text: str) -> str:
 
 
 def test_another_release_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Known("t", 1, NOW, row("t"))
+    known = CachedOverview("t", 1, NOW, row("t"))
     ours = encode_overview(known)
     monkeypatch.setattr(forms, "_FORMAT", "1 0.0.0")
     theirs = encode_overview(known)
@@ -240,8 +240,8 @@ def test_another_release_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_stable_form() -> None:
     each = row(
-        owed=(*owed(30), Owed("RedSky", 2, NOW)),
-        awaited=(Awaited("RedSky", Turn.OWES_DELTA),),
+        owed=(*owed(30), OwedAck("RedSky", 2, NOW)),
+        awaited=(AwaitedAgent("RedSky", Turn.OWES_DELTA),),
         phase=Phase.AWAITING_DELTAS,
         version=3,
         errors=1,

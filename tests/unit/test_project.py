@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.config import PersistSettings, Project, find_project, look_at_project, store_address
+from brenner.config import PersistSettings, Project, find_project, inspect_project, store_address
 from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.store_url import AgentMailAddress, AgentMailSettings, PostgresAddress
 from stores import store_path
@@ -200,16 +200,16 @@ def test_settings_that_are_no_text(here: Path) -> None:
         find_project(None, NOBODY)
     assert (caught.value.diagnostic.id, caught.value.diagnostic.line) == ("INVALID_SETTINGS", 2)
     file.write_bytes(b"#" * 2_000_000)
-    assert "larger" in look_at_project(None, NOBODY).diagnostics[0].message
+    assert "larger" in inspect_project(None, NOBODY).diagnostics[0].message
     file.unlink()
     file.symlink_to("nowhere")
-    assert "not a file" in look_at_project(None, NOBODY).diagnostics[0].message
+    assert "not a file" in inspect_project(None, NOBODY).diagnostics[0].message
     file.unlink()
     file.mkdir()
-    assert "not a file" in look_at_project(None, NOBODY).diagnostics[0].message
+    assert "not a file" in inspect_project(None, NOBODY).diagnostics[0].message
     file.rmdir()
     os.mkfifo(file)
-    assert "not a file" in look_at_project(None, NOBODY).diagnostics[0].message
+    assert "not a file" in inspect_project(None, NOBODY).diagnostics[0].message
 
 
 def test_byte_order_mark(here: Path) -> None:
@@ -221,7 +221,7 @@ def test_byte_order_mark(here: Path) -> None:
 def test_everything_wrong_is_seen(here: Path) -> None:
     """Who wants to see it all sees it all, beside the defaults."""
     settings(here, 'operator = 1\nack_deadline_hours = 0\nstor = 2\nstore = "sqlite:///m"\n')
-    project = look_at_project(None, NOBODY)
+    project = inspect_project(None, NOBODY)
     assert [(found.id, found.line) for found in project.diagnostics] == [
         ("INVALID_SETTINGS", 1),
         ("INVALID_SETTINGS", 2),
@@ -272,7 +272,7 @@ def test_reading_settings_never_raises(tmp_path_factory: pytest.TempPathFactory,
     file = tmp_path_factory.getbasetemp() / "any" / "brenner.toml"
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
-    project = look_at_project(str(file.parent), NOBODY)
+    project = inspect_project(str(file.parent), NOBODY)
     try:
         names = set(tomllib.loads(file.read_text("utf-8-sig")))
     except (ValueError, RecursionError):

@@ -2,32 +2,34 @@
 
 import pytest
 
-from brenner.artifact.merge.draft import Node
-from brenner.artifact.model import Killed, Reference
+from brenner.artifact.merge.draft import SessionItem
+from brenner.artifact.model import KillRecord, Reference
 from brenner.session.references import (
     Edge,
-    Known,
-    Leads,
-    Names,
     ReferenceGraph,
-    circle,
-    dangling,
-    to_killed,
-    united,
-    unknown_item,
+    SessionNames,
+    SessionReferences,
+    TargetStatus,
+    cycle_diagnostic,
+    dangling_diagnostic,
+    killed_target_diagnostic,
+    merge_session_references,
+    unknown_item_diagnostic,
 )
 
 A, B = "RS-20260101-one-idea", "RS-20260102-next-idea"
 
 
-def known(session: str, items: str, *references: str, **killed: str) -> Known:
+def known(session: str, items: str, *references: str, **killed: str) -> SessionReferences:
     """A session: `known(A, "H1 H2", "H1 extends B H1", H2="why it was killed")`."""
     found = []
     for each in references:
         item, relation, target, name = each.split()
         found.append((item, Reference({"A": A, "B": B}.get(target, target), name, relation)))
-    kills = {item: Killed("BlueLake", "2026-01-01T00:00:00Z", why) for item, why in killed.items()}
-    return Known(session, frozenset(items.split()), tuple(found), kills)
+    kills = {
+        item: KillRecord("BlueLake", "2026-01-01T00:00:00Z", why) for item, why in killed.items()
+    }
+    return SessionReferences(session, frozenset(items.split()), tuple(found), kills)
 
 
 def test_edges_both_ways() -> None:
@@ -36,13 +38,13 @@ def test_edges_both_ways() -> None:
         [known(B, "H1", "H1 refines A H1"), known(A, "H1 H2", "H2 extends A H1")]
     )
     assert list(graph.sessions) == [A, B]
-    assert [str(edge) for edge in graph.into(Node(A, "H1"))] == [
+    assert [str(edge) for edge in graph.into(SessionItem(A, "H1"))] == [
         f"{A} H2 extends {A} H1",
         f"{B} H1 refines {A} H1",
     ]
-    assert [edge.target for edge in graph.out_of(Node(B, "H1"))] == [Node(A, "H1")]
-    assert graph.into(Node(B, "H1")) == graph.out_of(Node("no", "H1")) == ()
-    assert set(graph.nodes) == {Node(A, "H1"), Node(A, "H2"), Node(B, "H1")}
+    assert [edge.target for edge in graph.out_of(SessionItem(B, "H1"))] == [SessionItem(A, "H1")]
+    assert graph.into(SessionItem(B, "H1")) == graph.out_of(SessionItem("no", "H1")) == ()
+    assert set(graph.nodes) == {SessionItem(A, "H1"), SessionItem(A, "H2"), SessionItem(B, "H1")}
 
 
 def test_where_references_lead() -> None:
@@ -50,10 +52,10 @@ def test_where_references_lead() -> None:
     references = ("H1 extends A H1", "H1 extends A H2", "H1 extends A H3", "H1 extends C H1")
     graph = ReferenceGraph([known(A, "H1 H2", H2="No"), known(B, "H1", *references)])
     assert [graph.leads(edge) for edge in graph.edges] == [
-        Leads.SOMEWHERE,
-        Leads.TO_KILLED,
-        Leads.NO_ITEM,
-        Leads.NO_SESSION,
+        TargetStatus.FOUND,
+        TargetStatus.KILLED,
+        TargetStatus.UNKNOWN_ITEM,
+        TargetStatus.UNKNOWN_SESSION,
     ]
     assert graph.dangling() == graph.edges[2:]
 
@@ -62,7 +64,7 @@ def test_mail_and_file_together() -> None:
     """What the mail says of an item holds; the file adds items, with what they say."""
     mail = known(A, "H1", "H1 extends B H1", H1="Mail")
     file = known(A, "H1 H2", "H1 extends B H9", "H2 refines B H2", H1="File", H2="File")
-    both = united(mail, file)
+    both = merge_session_references(mail, file)
     assert both.items == {"H1", "H2"}
     assert [reference.item for _, reference in both.references] == ["H1", "H2"]
     assert {item: kill.reason for item, kill in both.killed.items()} == {"H1": "Mail", "H2": "File"}
@@ -80,8 +82,8 @@ def test_mail_and_file_together() -> None:
 )
 def test_an_item_that_is_not_there(held: str, item: str, said: str) -> None:
     """What there is instead is told."""
-    edge = Edge(Node(B, "H4"), Node(A, item), "informed_by")
-    found = unknown_item(edge, known(A, held))
+    edge = Edge(SessionItem(B, "H4"), SessionItem(A, item), "informed_by")
+    found = unknown_item_diagnostic(edge, known(A, held))
     assert said in found.message
     assert found.message.startswith(f"`H4` is informed by `{A} {item}`, and ")
     assert (found.item, found.field) == ("H4", "references")
@@ -93,8 +95,8 @@ def test_a_session_that_is_not_there() -> None:
     others = [known(f"RS-20260101-idea-number-{each}", "") for each in range(500)]
     misspelt = known(B, "H1", "H1 extends RS-20260101-one-idae H1", "H1 extends RS-2026-x H1")
     graph = ReferenceGraph([*others, known(A, "H1"), misspelt])
-    names = Names(graph.sessions)
-    first, second = (dangling(edge, graph, names) for edge in graph.edges)
+    names = SessionNames(graph.sessions)
+    first, second = (dangling_diagnostic(edge, graph, names) for edge in graph.edges)
     assert (first.suggestion, first.also) == (A, ())
     assert second.also == ("UNKNOWN_REFERENCE",)
 
@@ -103,14 +105,14 @@ def test_a_circle_in_words() -> None:
     """Every step with its relation; of a long one the beginning and the end."""
     graph = ReferenceGraph([known(A, "", "H1 extends B H1"), known(B, "", "H1 informed_by A H1")])
     [way] = graph.circles()
-    assert circle(way).message == (
+    assert cycle_diagnostic(way).message == (
         f"`{A} H1` extends `{B} H1`, which is informed by `{A} H1`: so every one of them comes "
         "from itself."
     )
     steps = [f"H{each} refines A H{each % 90 + 1}" for each in range(1, 91)]
     [way] = ReferenceGraph([known(A, "", *steps)]).circles()
     assert len(way) == 90
-    said = circle(way).message
+    said = cycle_diagnostic(way).message
     assert "which leads through 78 more items" in said
     assert said.endswith(
         "which refines `RS-20260101-one-idea H1`: so every one of them comes from itself."
@@ -119,8 +121,8 @@ def test_a_circle_in_words() -> None:
 
 def test_a_long_reason_is_cut() -> None:
     """Reasons come from mail, and may be of any length."""
-    edge = Edge(Node(B, "H1"), Node(A, "H1"), "extends")
-    said = to_killed(edge, Killed("BlueLake", "", "why " * 1000)).message
+    edge = Edge(SessionItem(B, "H1"), SessionItem(A, "H1"), "extends")
+    said = killed_target_diagnostic(edge, KillRecord("BlueLake", "", "why " * 1000)).message
     assert len(said) < 500
     assert "which BlueLake killed: why why" in said
-    assert "no reason is given" in to_killed(edge, Killed("", "", " ")).message
+    assert "no reason is given" in killed_target_diagnostic(edge, KillRecord("", "", " ")).message

@@ -7,7 +7,7 @@ import pytest
 
 from brenner.config import Project
 from brenner.protocol.roster import Roster, RosterEntry
-from brenner.services.rosters import RosterWish, check_roster_text, resolve_roster
+from brenner.services.rosters import RosterRequest, check_roster_text, resolve_roster
 from roster_project import CRITIC, DESIGNER, Place, by_toml, entry_json, ids, messages
 
 
@@ -280,6 +280,6 @@ def test_variables(place: Place) -> None:
 
 def test_a_missing_folder_is_a_project_without_files(tmp_path: Path) -> None:
     """Nothing is raised, and nothing is made."""
-    wish = RosterWish(agent_roles=(f"Ada={CRITIC}",))
+    wish = RosterRequest(agent_roles=(f"Ada={CRITIC}",))
     assert resolve_roster(Project(tmp_path / "none"), {}, wish).diagnostics == ()
     assert not (tmp_path / "none").exists()

@@ -8,12 +8,12 @@ import pytest
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.roster import DEFAULT_3_AGENT, ROLES, Roster, RosterEntry, RosterPreset
 from brenner.protocol.roster_config import (
-    decode_either,
+    decode_json_or_toml,
     read_preset,
     read_roster,
-    read_settings,
+    read_roster_settings,
     roster_json,
-    unread_keys,
+    unknown_roster_keys,
 )
 
 GENERATOR, DESIGNER, CRITIC = ROLES
@@ -89,7 +89,7 @@ def test_what_cannot_be_read(value: object, reasons: list[str]) -> None:
 def test_unknown_keys_are_not_lost_in_silence() -> None:
     """A warning with the nearest known key, for the roster and for each entry."""
     value = {"entries": [{"agentName": "A", "role": "x", "programme": "y"}], "moode": "unified"}
-    found = unread_keys(value, "`--roster`")
+    found = unknown_roster_keys(value, "`--roster`")
     assert [(each.id, each.suggestion) for each in found] == [
         ("UNKNOWN_ROSTER_KEY", "mode"),
         ("UNKNOWN_ROSTER_KEY", "program"),
@@ -109,7 +109,7 @@ def test_unknown_keys_are_not_lost_in_silence() -> None:
 )
 def test_text_that_is_neither(text: str, part: str) -> None:
     """Of JSON and TOML the one that was probably meant says what is wrong."""
-    found = decode_either(text, "`x`")
+    found = decode_json_or_toml(text, "`x`")
     assert isinstance(found, Diagnostic)
     assert found.id == "MALFORMED_ROSTER"
     assert part in found.message
@@ -180,13 +180,13 @@ def test_presets_that_are_none(preset: object, messages: list[str]) -> None:
 def test_settings_of_a_project() -> None:
     """Presets beside the roster or in it; two of one id, a default of the wrong kind."""
     preset = {"id": "a", "name": "A", "entries": [{"role": CRITIC}], "roles": 1}
-    settings = read_settings(
+    settings = read_roster_settings(
         {"roster": {"presets": [preset], "defaultPreset": 3}, "presets": [preset]}, "`x`"
     )
     assert [each.id for each in settings.presets] == ["a", "a"]
     assert ids(settings.found) == ["UNKNOWN_ROSTER_KEY"] * 2 + ["MALFORMED_ROSTER"] * 2
     assert "two presets have the id `a`" in settings.found[2].message
     assert "`defaultPreset` is not the id of a preset" in settings.found[3].message
-    empty = read_settings({"roster": {"entries": []}}, "`x`")
+    empty = read_roster_settings({"roster": {"entries": []}}, "`x`")
     assert [each.message for each in empty.found] == ["The roster from `x` has no entries."]
-    assert read_settings({"roster": {"mode": "unified"}}, "`x`").found == ()
+    assert read_roster_settings({"roster": {"mode": "unified"}}, "`x`").found == ()

@@ -3,15 +3,15 @@
 import pytest
 
 from brenner.diagnostics.model import Diagnostic
-from brenner.markdown.blocks import blocks
+from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.roster import (
     Mode,
     Role,
     Roster,
     RosterEntry,
+    guess_role,
     read_configuration,
     render_configuration,
-    role_of_name,
     validate_roster,
     validate_roster_coverage,
 )
@@ -169,7 +169,7 @@ def test_values_that_no_kickoff_could_show() -> None:
 )
 def test_roles_guessed_from_names(name: str, role: str | None) -> None:
     """By the programs and models that the document names; two at once tell nothing."""
-    assert role_of_name(name) == role
+    assert guess_role(name) == role
     result = validate_roster_coverage(Roster((), "heuristic"), [name])
     assert ids(result.violations) == ([] if role else ["HEURISTIC_NAME_UNMATCHED"])
 
@@ -180,7 +180,7 @@ def test_roles_guessed_from_names(name: str, role: str | None) -> None:
 def test_the_documents_section() -> None:
     """Byte for byte, and back."""
     assert render_configuration(TRIO) == SECTION
-    assert read_configuration(blocks(SECTION)) == TRIO
+    assert read_configuration(parse_blocks(SECTION)) == TRIO
 
 
 def test_notes_and_time_where_there_are_any() -> None:
@@ -195,13 +195,13 @@ def test_notes_and_time_where_there_are_any() -> None:
     )
     assert "| BlueLake | hypothesis_generator |  |  | checks \\| twice<br>and again |\n" in text
     assert "Roster Name" not in text
-    assert read_configuration(blocks(text)) == full
+    assert read_configuration(parse_blocks(text)) == full
 
 
 def test_an_empty_heuristic_roster_comes_back() -> None:
     """A table without rows."""
     empty = Roster((), "heuristic")
-    assert read_configuration(blocks(render_configuration(empty))) == empty
+    assert read_configuration(parse_blocks(render_configuration(empty))) == empty
 
 
 SLOPPY = """\
@@ -227,7 +227,7 @@ just a line
 
 def test_what_others_wrote() -> None:
     """Other order, other titles, missing and further columns, rows that are short or no rows."""
-    assert read_configuration(blocks(SLOPPY)) == Roster(
+    assert read_configuration(parse_blocks(SLOPPY)) == Roster(
         (
             RosterEntry("BlueLake", DESIGNER),
             RosterEntry("RedSky", CRITIC),
@@ -252,7 +252,7 @@ def test_what_others_wrote() -> None:
 )
 def test_where_there_is_none(body: str) -> None:
     """No such section, or no table with both columns in it."""
-    assert read_configuration(blocks(body)) is None
+    assert read_configuration(parse_blocks(body)) is None
 
 
 def test_the_first_table_with_agents_counts() -> None:
@@ -260,4 +260,4 @@ def test_the_first_table_with_agents_counts() -> None:
     empty = "## Session Configuration\n\nNothing yet.\n\n"
     other = "## Session Configuration\n\n| Key | Value |\n|---|---|\n| a | b |\n\n"
     rest = SECTION.partition("\n\n")[2]
-    assert read_configuration(blocks(empty + other + rest)) == TRIO
+    assert read_configuration(parse_blocks(empty + other + rest)) == TRIO

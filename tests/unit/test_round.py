@@ -4,13 +4,13 @@ import pytest
 
 from brenner.diagnostics.model import RequestError
 from brenner.mail.model import Profile
-from brenner.protocol.compiled import check_sequence
+from brenner.protocol.compiled import check_version_sequence
 from brenner.protocol.messages import render_message_file
 from brenner.protocol.validate import check_message, check_stored
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.next_round import RoundOptions, start_round
-from brenner.services.rosters import RosterWish
-from brenner.services.start_session import State, Status
+from brenner.services.rosters import RosterRequest
+from brenner.services.start_session import KickoffState, StartStatus
 from brenner.services.workspace import Workspace
 from kickoffs import headings, section
 from operator_workspace import workspace
@@ -42,8 +42,10 @@ def test_the_document_s_form(workspace: Workspace) -> None:
     first_round(workspace)
     letter = attack(workspace, "RedSky", "H2 has no clock", ("Operator", "BlueLake"))
     done = asked(workspace, focus="The mechanism\nof H2")
-    assert (done.status, done.round, codes(done)) == (Status.SENT, 2, [])
-    assert states(done) == [(name, State.SENT, n) for n, name in enumerate(NAMES, letter.id + 1)]
+    assert (done.status, done.round, codes(done)) == (StartStatus.SENT, 2, [])
+    assert states(done) == [
+        (name, KickoffState.SENT, n) for n, name in enumerate(NAMES, letter.id + 1)
+    ]
     message = done.kickoffs[0].message
     assert message.subject == f"KICKOFF: Round 2: {QUESTION} ({THREAD})"
     assert message.ack_required
@@ -174,7 +176,7 @@ def test_it_passes_our_own_checks(workspace: Workspace) -> None:
         assert check_stored(each.message).violations == ()
         assert check_message(render_message_file(each.message), "Operator").violations == ()
     thread = [each.posted for each in workspace.mailbox.thread(THREAD).messages]
-    assert check_sequence(thread) == []  # AP-009
+    assert check_version_sequence(thread) == []  # AP-009
     compiled = compile_thread(workspace, THREAD, CompileOptions())
     assert (compiled.status, compiled.ledger, compiled.not_contributed) == (
         "nothing_to_compile",
@@ -188,8 +190,11 @@ def test_dry_run_is_what_is_sent(workspace: Workspace) -> None:
     first_round(workspace)
     count = len(workspace.mailbox.thread(THREAD).messages)
     tried = asked(workspace, dry_run=True)
-    assert (tried.status, len(workspace.mailbox.thread(THREAD).messages)) == (Status.DRY_RUN, count)
-    assert {each.state for each in tried.kickoffs} == {State.DRY_RUN}
+    assert (tried.status, len(workspace.mailbox.thread(THREAD).messages)) == (
+        StartStatus.DRY_RUN,
+        count,
+    )
+    assert {each.state for each in tried.kickoffs} == {KickoffState.DRY_RUN}
     done = asked(workspace)
     assert [each.message for each in done.kickoffs] == [each.message for each in tried.kickoffs]
 
@@ -213,7 +218,11 @@ def test_closed_session(workspace: Workspace) -> None:
         asked(workspace)
     assert refused.value.diagnostic.id == "SESSION_CLOSED"
     done = asked(workspace, reopen=True)
-    assert (done.status, done.round, codes(done)) == (Status.SENT, 3, ["ROUND_OF_CLOSED_SESSION"])
+    assert (done.status, done.round, codes(done)) == (
+        StartStatus.SENT,
+        3,
+        ["ROUND_OF_CLOSED_SESSION"],
+    )
     assert f"`brenner compile --reopen {THREAD}`" in done.diagnostics[0].fix
     delta(workspace, "BlueLake", 2, hypothesis("Third"))
     assert published(workspace, reopen=True).version == 3
@@ -223,8 +232,8 @@ def test_unread_deltas(workspace: Workspace) -> None:
     """A warning, as long as the round has not begun: they would belong to it."""
     first_round(workspace)
     delta(workspace, "BlueLake", 1, hypothesis("Third"))
-    done = asked(workspace, wish=RosterWish(recipients=PEOPLE[:1]))
-    assert (done.status, codes(done)) == (Status.SENT, ["ROUND_BEFORE_COMPILE"])
+    done = asked(workspace, wish=RosterRequest(recipients=PEOPLE[:1]))
+    assert (done.status, codes(done)) == (StartStatus.SENT, ["ROUND_BEFORE_COMPILE"])
     assert done.diagnostics[0].message.startswith("There is 1 DELTA message since v1 that no")
     assert codes(asked(workspace)) == []
 
@@ -247,7 +256,7 @@ def test_refined_question(workspace: Workspace) -> None:
     """The kickoff asks it; the operator gets the EDIT to send; the artifact keeps its own."""
     first_round(workspace)
     done = asked(workspace, question="Do cells forget?")
-    assert (done.status, codes(done)) == (Status.SENT, ["QUESTION_DIFFERS"])
+    assert (done.status, codes(done)) == (StartStatus.SENT, ["QUESTION_DIFFERS"])
     assert '"statement": "Do cells forget?"' in (done.diagnostics[0].repaired or "")
     assert section(done.kickoffs[0].message, "Research Question") == "Do cells forget?"
     assert (
@@ -283,7 +292,7 @@ def test_question_that_would_be_structure(workspace: Workspace) -> None:
     published(workspace)
     done = asked(workspace)
     assert (codes(done), lines(done, "Research Question")[0]) == ([], "\\# Who tells a cell?")
-    assert asked(workspace).status is Status.NOTHING  # the base is still the one of the state
+    assert asked(workspace).status is StartStatus.NOTHING  # the base is still the one of the state
     delta(workspace, "BlueLake", 2, hypothesis("Third"))
     assert "QUESTION_DIFFERS" not in [each.id for each in published(workspace).warnings]
 
@@ -294,9 +303,9 @@ def test_session_without_a_question(workspace: Workspace) -> None:
         workspace.mailbox.register(Profile(name))
     delta(workspace, "BlueLake", 0, hypothesis("Gradient"))
     published(workspace)
-    wish = RosterWish(recipients=PEOPLE)
+    wish = RosterRequest(recipients=PEOPLE)
     assert codes(asked(workspace, wish=wish)) == ["ROUND_WITHOUT_QUESTION"]
     done = asked(workspace, wish=wish, question=QUESTION)
-    assert (done.status, codes(done)) == (Status.SENT, [])
+    assert (done.status, codes(done)) == (StartStatus.SENT, [])
     delta(workspace, "BlueLake", 1, hypothesis("Third"))
     assert published(workspace).artifact.research_thread.text("statement") == QUESTION

@@ -7,9 +7,9 @@ import pytest
 from brenner.diagnostics.model import RequestError
 from brenner.mail.model import Profile
 from brenner.services.decisions import void_version
-from brenner.services.rosters import RosterWish
+from brenner.services.rosters import RosterRequest
 from brenner.services.sessions import load_status
-from brenner.services.start_session import State, Status
+from brenner.services.start_session import KickoffState, StartStatus
 from brenner.services.workspace import Workspace
 from brenner.session.model import Phase
 from operator_workspace import workspace
@@ -38,28 +38,28 @@ __all__ = ["workspace"]
 def test_nobody_is_asked_twice(workspace: Workspace) -> None:
     """The same again sends nothing; an interrupted round is finished; the next round asks anew."""
     first_round(workspace)
-    some = asked(workspace, wish=RosterWish(recipients=(("RedSky", None),)))
-    assert states(some) == [("RedSky", State.SENT, 7)]
+    some = asked(workspace, wish=RosterRequest(recipients=(("RedSky", None),)))
+    assert states(some) == [("RedSky", KickoffState.SENT, 7)]
     assert [entry.role for entry in some.roster.entries] == [
         *("test_designer", "hypothesis_generator", "adversarial_critic")
     ]
     done = asked(workspace)
     assert states(done) == [
-        ("RedSky", State.SENT_BEFORE, 7),
-        ("BlueLake", State.SENT, 8),
-        ("GreenDog", State.SENT, 9),
+        ("RedSky", KickoffState.SENT_BEFORE, 7),
+        ("BlueLake", KickoffState.SENT, 8),
+        ("GreenDog", KickoffState.SENT, 9),
     ]
     again = asked(workspace)
     assert (again.status, {state for _, state, _ in states(again)}) == (
-        Status.NOTHING,
-        {State.SENT_BEFORE},
+        StartStatus.NOTHING,
+        {KickoffState.SENT_BEFORE},
     )
     assert load_status(workspace, THREAD).status.phase is Phase.AWAITING_ACKS
     delta(workspace, "BlueLake", 1, hypothesis("Third"), resolve("C1"))
     published(workspace)
     third = asked(workspace)
-    assert (third.round, third.status) == (3, Status.SENT)
-    assert {state for _, state, _ in states(third)} == {State.SENT}
+    assert (third.round, third.status) == (3, StartStatus.SENT)
+    assert {state for _, state, _ in states(third)} == {KickoffState.SENT}
     assert lines(third, "Current State")[:2] == [
         "- **Base Artifact**: v2",
         "- **Open Critiques**: none",
@@ -73,14 +73,14 @@ def test_an_agent_s_own_kickoff_is_not_the_round_s(workspace: Workspace) -> None
     body += "## Research Question\nWhat tells a cell where it is?\n"
     send(workspace, NAMES[0], "KICKOFF: Agree with me", body, (NAMES[1],))
     assert [(name, state) for name, state, _ in states(asked(workspace))] == [
-        (name, State.SENT) for name in NAMES
+        (name, KickoffState.SENT) for name in NAMES
     ]
 
 
 def test_other_texts_for_some(workspace: Workspace) -> None:
     """Whoever has got the kickoff keeps it; that others get another one is told."""
     first_round(workspace)
-    asked(workspace, wish=RosterWish(recipients=(("RedSky", None),)))
+    asked(workspace, wish=RosterRequest(recipients=(("RedSky", None),)))
     done = asked(workspace, constraints="Soon.")
     (found,) = done.diagnostics
     assert found.id == "CONTEXT_DIFFERS"
@@ -93,7 +93,7 @@ def test_other_texts_for_some(workspace: Workspace) -> None:
 
 def test_unified_session(workspace: Workspace) -> None:
     """One kickoff for all; what waits for somebody names her."""
-    started(workspace, wish=RosterWish(recipients=PEOPLE, unified=True))
+    started(workspace, wish=RosterRequest(recipients=PEOPLE, unified=True))
     wrong = block("EDIT", "H9", "hypothesis_slate", claim="Steeper")
     delta(workspace, "BlueLake", 0, hypothesis("Gradient"), wrong)
     published(workspace)
@@ -105,7 +105,7 @@ def test_unified_session(workspace: Workspace) -> None:
 def test_roster_of_the_latest_kickoff(workspace: Workspace) -> None:
     """R15: roles are those of the latest one; flags beat it."""
     first_round(workspace)
-    changed = asked(workspace, wish=RosterWish(recipients=(("RedSky", "adversarial_critic"),)))
+    changed = asked(workspace, wish=RosterRequest(recipients=(("RedSky", "adversarial_critic"),)))
     assert changed.kickoffs[0].role == "adversarial_critic"
     done = asked(workspace)
     roles = {name: each.role for each in done.kickoffs for name in each.message.recipients}
@@ -120,8 +120,8 @@ def test_a_new_agent_joins(workspace: Workspace) -> None:
     """It is registered and asked alone; the others are not asked again."""
     first_round(workspace)
     asked(workspace)
-    done = asked(workspace, wish=RosterWish(recipients=(("NewHill", "test_designer"),)))
-    assert (done.status, done.registered) == (Status.SENT, ("NewHill",))
+    done = asked(workspace, wish=RosterRequest(recipients=(("NewHill", "test_designer"),)))
+    assert (done.status, done.registered) == (StartStatus.SENT, ("NewHill",))
     assert done.roster.names == ("NewHill", *NAMES)
 
 
@@ -132,7 +132,7 @@ def test_agents_of_the_project_who_take_no_part(workspace: Workspace, tmp_path: 
     (tmp_path / "brenner.toml").write_text(text, "utf-8")
     first_round(workspace)
     done = asked(workspace)
-    assert (done.status, codes(done)) == (Status.SENT, ["LEFT_OUT_OF_ROUND"])
+    assert (done.status, codes(done)) == (StartStatus.SENT, ["LEFT_OUT_OF_ROUND"])
     assert sorted(name for name, _, _ in states(done)) == sorted(NAMES)
     assert "GrayFox" in done.diagnostics[0].message
 
@@ -144,7 +144,7 @@ def test_faulty_roster_of_a_later_kickoff(workspace: Workspace) -> None:
     table = "| Agent | Role |\n|---|---|\n| RedSky | king |\n"
     send(workspace, "RedSky", "KICKOFF: Mine", f"{body}{table}")
     done = asked(workspace)
-    assert (done.status, codes(done)) == (Status.SENT, ["ROSTER_PASSED_OVER"])
+    assert (done.status, codes(done)) == (StartStatus.SENT, ["ROSTER_PASSED_OVER"])
     assert sorted(name for name, _, _ in states(done)) == sorted(NAMES)
 
 
@@ -157,7 +157,7 @@ def test_kickoffs_without_a_roster(workspace: Workspace) -> None:
     delta(workspace, "Claude", 0, hypothesis("Gradient"))
     published(workspace)
     done = asked(workspace)
-    assert done.status is Status.SENT
+    assert done.status is StartStatus.SENT
     assert "NO_ROSTER" in codes(done)
     assert [name for name, _, _ in states(done)] == ["Claude", "CodexAgent"]
 
@@ -201,12 +201,12 @@ def test_the_same_round_is_started_meanwhile(
 
     def others() -> None:
         send(workspace, "RedSky", "INFO: Back soon", "# Information\n\nIn an hour.\n")
-        asked(workspace, wish=RosterWish(recipients=PEOPLE[:2]))
+        asked(workspace, wish=RosterRequest(recipients=PEOPLE[:2]))
 
     meanwhile(workspace, monkeypatch, others)
     done = asked(workspace)
     assert [state for _, state, _ in states(done)] == [
-        *(State.SENT_BEFORE, State.SENT_BEFORE, State.SENT)
+        *(KickoffState.SENT_BEFORE, KickoffState.SENT_BEFORE, KickoffState.SENT)
     ]
     assert len(workspace.mailbox.thread(THREAD).messages) == before + 1 + 3
 

@@ -10,12 +10,12 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.protocol.messages import Message
-from brenner.services.version_store import filed
+from brenner.services.version_store import to_thread_message
 from brenner.session.compiled_message import compose_compiled
-from brenner.session.compiler import Compiler, propose, publication_of
+from brenner.session.compiler import Compiler, compile_next_version, compiled_content_of
 from brenner.session.decisions import compose_void
 from brenner.session.rebuild import ThreadMessage
-from brenner.session.routing import ROUTES, Route, Step, evidence_of, route
+from brenner.session.routing import ROUTES, Route, RouteStep, evidence_of, route
 from brenner.session.status import compose_dismissal, compute_status
 from brenner.session.versions import VersionHistory, replay
 from mail.backends import Clock
@@ -44,7 +44,7 @@ class Thread:
 
     def take(self, message: Message) -> Route:
         """Store a message; where it goes."""
-        new = filed(self.mailbox.send(message).stored)
+        new = to_thread_message(self.mailbox.send(message).stored)
         before, history = self.status, self.history
         self.messages.append(new)
         self.history = replay(THREAD, self.messages, OPERATOR)
@@ -74,8 +74,8 @@ class Thread:
         """The COMPILED message that would come next."""
         assert self.history
         compiler = Compiler(OPERATOR, "2025-12-30T10:00:00Z", OPERATOR)
-        proposal = propose(self.history, compiler, close=close)
-        return compose_compiled(publication_of(self.history, proposal, compiler, (ANN, BEA)))
+        proposal = compile_next_version(self.history, compiler, close=close)
+        return compose_compiled(compiled_content_of(self.history, proposal, compiler, (ANN, BEA)))
 
     @property
     def last(self) -> ThreadMessage:
@@ -97,7 +97,7 @@ def test_every_type_has_a_row() -> None:
 
 def test_a_kickoff_begins_a_round(thread: Thread) -> None:
     found = thread.kickoff()
-    assert (found.type, found.step) == ("KICKOFF", Step.INITIALIZE)
+    assert (found.type, found.step) == ("KICKOFF", RouteStep.INITIALIZE)
     assert found.words == "round 1 begins: BlueLake and RedSky are asked"
     assert found.waiting_for == (ANN, BEA)
 
@@ -168,7 +168,7 @@ def test_a_reference_that_closes_a_circle_is_told(thread: Thread) -> None:
 def test_what_becomes_of_the_blocks_of_a_delta(thread: Thread) -> None:
     thread.kickoff()
     found = thread.delta(ANN, add("One"), add("Two"), edit("H9", claim="No"))
-    assert (found.type, found.model, found.step) == ("DELTA", "opus", Step.MERGE)
+    assert (found.type, found.model, found.step) == ("DELTA", "opus", RouteStep.MERGE)
     assert found.words == (
         "merged into the working artifact: 2 blocks apply (H1 and H2), 1 is refused "
         "(INVALID_TARGET)"
@@ -216,7 +216,7 @@ def test_a_version_is_out(thread: Thread) -> None:
     thread.take(thread.compiled())
     thread.delta(BEA, add("Three"), edit("H1", claim="Other"))
     found = thread.take(thread.compiled())
-    assert found.step is Step.DISTRIBUTE
+    assert found.step is RouteStep.DISTRIBUTE
     assert found.words.startswith("v2 is out: +1 (H3) ~1 (H1); lint ")
     assert found.words.endswith("; sent to BlueLake and RedSky")
     assert set(found.items) == {"H1", "H3"}
@@ -249,7 +249,7 @@ def test_a_version_that_does_not_rebuild(thread: Thread) -> None:
 def test_a_critique_is_queued_for_review(thread: Thread) -> None:
     thread.kickoff()
     found = thread.say(BEA, "CRITIQUE: H2 is weak", CRITIQUE)
-    assert found.step is Step.REVIEW
+    assert found.step is RouteStep.REVIEW
     assert found.words == (
         "queued for review: open critique 1, Major, on H2; it waits for Operator"
     )
@@ -268,7 +268,7 @@ def test_a_critique_is_queued_for_review(thread: Thread) -> None:
 def test_whom_it_waits_for(thread: Thread, subject: str, body: str, words: str) -> None:
     thread.kickoff()
     found = thread.say(ANN, subject, body)
-    assert found.step is Step.WAIT
+    assert found.step is RouteStep.WAIT
     assert found.words.startswith(words)
     assert found.words.endswith("; it waits for Operator")
     assert found.waiting_for == (OPERATOR,)
@@ -286,7 +286,7 @@ def test_what_an_ack_settles(thread: Thread) -> None:
     thread.kickoff()
     number = thread.last.posted.id
     found = thread.ack(ANN, number)
-    assert (found.step, found.waiting_for) == (Step.SETTLE, (BEA,))
+    assert (found.step, found.waiting_for) == (RouteStep.SETTLE, (BEA,))
     assert found.words == f"settles KICKOFF {number}; RedSky still owes one for it"
     last = thread.ack(BEA, number, "Completed")
     assert last.words == f"settles KICKOFF {number}; RedSky passes this round"
@@ -297,7 +297,7 @@ def test_what_an_ack_settles(thread: Thread) -> None:
 
 
 def test_claims_and_news_are_noted(thread: Thread) -> None:
-    assert thread.say(ANN, "CLAIM: Mine", "# Claim\n").step is Step.NOTE
+    assert thread.say(ANN, "CLAIM: Mine", "# Claim\n").step is RouteStep.NOTE
     assert thread.say(ANN, "INFO: News", "# Info\n").words == "noted"
     found = thread.say(OPERATOR, "INFO: Validation error in message 1", "# Validation Error\n")
     assert found.words.startswith("a validation error: BlueLake and RedSky")
@@ -335,7 +335,7 @@ def test_a_dismissal_is_said_as_such_and_heard_only_from_the_operator(thread: Th
 def test_mail_without_a_prefix(thread: Thread) -> None:
     thread.kickoff()
     found = thread.say(ANN, "Re: KICKOFF: Cell fate", "Hello")
-    assert found == Route(None, Step.NOTHING, "not the protocol's: nothing in it is compiled")
+    assert found == Route(None, RouteStep.NOTHING, "not the protocol's: nothing in it is compiled")
     block = f"```delta\n{json.dumps(add('One'))}\n```\n"
     twice = thread.say(ANN, "Re: KICKOFF: Cell fate", f"{block}\n{block}")
     assert "2 delta blocks in it are no contribution" in twice.words

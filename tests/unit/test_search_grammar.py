@@ -8,13 +8,13 @@ from unicodedata import category, normalize
 import pytest
 
 from brenner.mail.search import (
-    FILTERS,
+    FILTER_NAMES,
     Query,
-    items_of,
+    find_item_ids,
     matches,
     parse_query,
     render_query,
-    words_of,
+    tokenize,
 )
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.protocol.messages import Message
@@ -65,21 +65,21 @@ def at(*parts: int) -> datetime:
 )
 def test_words(text: str, expected: list[str]) -> None:
     """Case, marks, width and hidden characters do not count; each home sees the same words."""
-    assert words_of(text) == expected
+    assert tokenize(text) == expected
 
 
 def test_words_of_all_unicode() -> None:
     """Whatever character comes in, a word holds letters and digits, or is `§` and digits."""
     characters = [chr(code) for code in range(0x110000)]
     without = "".join(each for each in characters if not each.isalnum() and each.isprintable())
-    assert [w for w in words_of(without) if not w.isalnum()] == []
+    assert [w for w in tokenize(without) if not w.isalnum()] == []
     assigned = [each for each in characters if category(each) not in ("Cn", "Co", "Cs")]
-    words = words_of("".join(f"{each}§42." for each in assigned))
+    words = tokenize("".join(f"{each}§42." for each in assigned))
     assert {w for w in words if not re.fullmatch(r"§[0-9]+|[^\W_]+", w)} == set()
     assert {category(c)[0] for c in "".join(words) if c != "§"} == {"L", "N"}
     assert "".join(words).isprintable()
     assert words.count("§42") == len(assigned)
-    assert words_of(" ".join(words)) == words
+    assert tokenize(" ".join(words)) == words
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_words_of_all_unicode() -> None:
 )
 def test_items(text: str, expected: list[str]) -> None:
     """Item IDs are whole words in exactly their form, each once."""
-    assert items_of(text) == expected
+    assert find_item_ids(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_faults_say_what_to_write() -> None:
     assert all(f"`{name}`" in value.fix for name in MESSAGE_TYPES)
     assert "perhaps `DELTA`" in value.fix
     assert "quotation marks" in unknown.fix
-    assert all(f"`{name}:" in unknown.fix for name in FILTERS)
+    assert all(f"`{name}:" in unknown.fix for name in FILTER_NAMES)
     assert "with no blank before it" in empty.fix
 
 
@@ -306,7 +306,7 @@ def test_page_shows_queries_that_work() -> None:
     assert listed
     shown = [re.split(r" {2,}|(?<=elsewhere\") ", line)[0] for line in listed[1].splitlines()]
     assert [text for text in shown if not isinstance(parse_query(text), Query)] == []
-    assert [name for name in FILTERS if not any(f"{name}:" in text for text in shown)] == []
+    assert [name for name in FILTER_NAMES if not any(f"{name}:" in text for text in shown)] == []
 
 
 @pytest.mark.parametrize(
@@ -316,4 +316,4 @@ def test_page_shows_queries_that_work() -> None:
 def test_page_tells_the_truth_about_words(finds: str, text: str) -> None:
     """What the page says is found is found."""
     assert f"`{finds}`" in PAGE
-    assert words_of(finds) == words_of(text)
+    assert tokenize(finds) == tokenize(text)

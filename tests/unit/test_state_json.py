@@ -14,7 +14,7 @@ from brenner.artifact.merge.engine import merge
 from brenner.artifact.model import Reference
 from brenner.artifact.render import render_artifact
 from brenner.artifact.serialize import decode_state, encode_state
-from brenner.artifact.state import Kept, Layer, State, adopted_state, empty_state
+from brenner.artifact.state import LazyMapping, Overlay, State, adopted_state, empty_state
 from brenner.protocol.messages import PostedMessage
 from histories import moment
 from sample_messages import FIVE, THREAD_ID, TWO, Draft, edit, hypothesis, opening, to
@@ -142,13 +142,13 @@ def test_a_kept_mapping_is_a_mapping() -> None:
         read.append(text)
         return int(text)
 
-    kept = Kept({"a": "1", "b": "2", "c": "x"}, number)
+    kept = LazyMapping({"a": "1", "b": "2", "c": "x"}, number)
     assert "c" in kept
     assert list(kept) == ["a", "b", "c"]
     assert len(kept) == 3
     assert (kept["b"], kept["b"], kept.get("d", 0)) == (2, 2, 0)
     assert read == ["2"]
-    changed = kept.changed({"c": 30, "d": 40})
+    changed = kept.with_changes({"c": 30, "d": 40})
     assert changed == {"a": 1, "b": 2, "c": 30, "d": 40}
     assert MappingProxyType({"a": 1, "b": 2, "c": 30, "d": 40}) == changed
     assert repr(changed) == repr(MappingProxyType({"a": 1, "b": 2, "c": 30, "d": 40}))
@@ -162,12 +162,12 @@ def test_a_kept_mapping_is_a_mapping() -> None:
 def test_a_layer_leaves_what_is_below_as_it_was() -> None:
     """Changes are made beside it, and come together in a mapping of their own."""
     below = {"a": [1], "b": [2]}
-    layer = Layer(below)
-    assert layer.flat() is below
+    layer = Overlay(below)
+    assert layer.flatten() is below
     layer.own("a", list, []).append(10)
     layer.own("a", list, []).append(11)
     layer.own("c", list, []).append(30)
     layer["d"] = [40]
     assert (layer.get("a", []), layer.get("b", []), layer.get("e", [5])) == ([1, 10, 11], [2], [5])
-    assert layer.flat() == {"a": [1, 10, 11], "b": [2], "c": [30], "d": [40]}
+    assert layer.flatten() == {"a": [1, 10, 11], "b": [2], "c": [30], "d": [40]}
     assert below == {"a": [1], "b": [2]}

@@ -92,7 +92,7 @@ def test_a_copy_of_what_she_wrote_is_no_word_of_hers() -> None:
     asked = sitting.send(ANN, "QUESTION: x", "## Question\nWhich?\n", (BEA,))
     sitting.again(asked)
     ann = sitting.who(ANN)
-    assert (ann.asides, ann.last_at) == ((asked.id,), asked.at)
+    assert (ann.other_messages, ann.last_at) == ((asked.id,), asked.at)
 
 
 @pytest.mark.parametrize(
@@ -104,10 +104,10 @@ def test_an_answer_of_the_wrong_type_is_an_aside(subject: str) -> None:
     sitting.kickoff(ANN)
     number = sitting.send(ANN, subject, add("Place")).id
     ann = sitting.who(ANN)
-    assert (ann.turn, ann.asides, ann.deltas) == (Turn.OWES_ACK, (number,), 0)
+    assert (ann.turn, ann.other_messages, ann.deltas) == (Turn.OWES_ACK, (number,), 0)
     sitting.delta(BEA, add("Time"))
     sitting.compile()
-    assert sitting.who(ANN).asides == ()  # of this round
+    assert sitting.who(ANN).other_messages == ()  # of this round
 
 
 def test_one_who_is_not_in_the_roster_is_no_obstacle_and_is_seen() -> None:

@@ -7,7 +7,7 @@ from brenner.protocol.delta.schema import Delta
 from brenner.session.decisions import DISMISSAL_FENCE
 from brenner.session.rebuild import ThreadMessage
 from brenner.session.status import status_of
-from brenner.session.versions import KeptChain, VersionHistory, decode_chain, encode_chain
+from brenner.session.versions import CachedHistory, VersionHistory, decode_history, encode_history
 from sample_messages import ADD, EDIT, THREAD_ID, kill, row
 from status_sessions import ANN, BEA, Sitting, add, edit
 from version_threads import OPERATOR
@@ -223,7 +223,9 @@ def test_refusals_survive_being_kept(sitting: Sitting) -> None:
     history, messages = sitting.history(), sitting.messages()
     assert len(history.refused) == 3
     known = {each.posted.id: each for each in messages}
-    kept = decode_chain(encode_chain(KeptChain(history, 9)), THREAD_ID, known.__getitem__).history
+    kept = decode_history(
+        encode_history(CachedHistory(history, 9)), THREAD_ID, known.__getitem__
+    ).history
     assert kept == history
     assert _status(kept, messages) == _status(history, messages)
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from brenner.artifact.state import empty_state
-from brenner.cli.session.watch import what_follows
+from brenner.cli.session.watch import next_step_text
 from brenner.config import Project
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.messages import Message, PostedMessage
 from brenner.services.decisions import adopt_thread
-from brenner.services.watch import Threads
+from brenner.services.watch import WatchedThreads
 from brenner.services.workspace import Workspace
 from brenner.session.decisions import compose_void
 from brenner.session.model import Phase, Turn
@@ -107,7 +107,7 @@ def test_a_kickoff_after_the_end_goes_on_with_the_session(closed: Sitting) -> No
     words = "v3 is ready to compile with `--reopen`, 1 block would be applied"
     assert said[:2] == ("ready", words)
     for auto_compile in (True, False):
-        assert "`brenner compile --reopen" in what_follows(seen[-1], auto_compile=auto_compile)
+        assert "`brenner compile --reopen" in next_step_text(seen[-1], auto_compile=auto_compile)
     closed.compile()
     status = closed.status()
     assert (status.phase, status.round, status.is_closed) == (Phase.IN_CRITIQUE, 4, False)
@@ -118,7 +118,7 @@ def test_whoever_passes_after_the_end_leaves_nothing_to_compile(closed: Sitting)
     closed.ack(ANN, closed.kickoff(ANN, words="Once more.").id, "Completed")
     status = closed.status()
     assert (status.phase, status.round, status.awaited) == (Phase.IN_CRITIQUE, 3, ())
-    assert "`brenner session round --reopen" in what_follows(status, auto_compile=False)
+    assert "`brenner session round --reopen" in next_step_text(status, auto_compile=False)
 
 
 def test_what_comes_in_after_the_end_without_a_kickoff_is_late(closed: Sitting) -> None:
@@ -133,7 +133,7 @@ def test_what_comes_in_after_the_end_without_a_kickoff_is_late(closed: Sitting) 
 
 def test_a_watched_thread_is_not_looked_at_twice(closed: Sitting) -> None:
     """The version is linted when it comes out; what becomes of blocks is told with the status."""
-    threads = Threads(Workspace(closed.mailbox, Project(Path("/nowhere")), OPERATOR))
+    threads = WatchedThreads(Workspace(closed.mailbox, Project(Path("/nowhere")), OPERATOR))
     first = threads.take(closed.delta(ANN, add("Time")))
     second = threads.take(closed.delta(BEA, add("Luck"), REFUSED))
     assert first.after
@@ -182,8 +182,11 @@ def test_a_version_that_does_not_rebuild_stops_the_round() -> None:
     forged.delta(ANN, add("Place"))
     number = forged.send(OPERATOR, compiled.message.subject, body).id
     status = forged.status()
-    assert status.stopped
-    assert (status.stopped.id, status.stopped.message_id) == ("RECORD_MISMATCH", number)
+    assert status.compile_blocker
+    assert (status.compile_blocker.id, status.compile_blocker.message_id) == (
+        "RECORD_MISMATCH",
+        number,
+    )
     assert (status.phase, status.applies) == (Phase.AWAITING_DELTAS, 1)
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rounds
-from brenner.cli.session.status import Screen, line, lines, turn_pieces
-from brenner.cli.terminal import columns
+from brenner.cli.session.status import StatusScreen, status_line, status_lines, turn_spans
+from brenner.cli.terminal import display_width
 from brenner.diagnostics.codes.deltas import INVALID_SECTION
 from brenner.integrations.programs import Bead
 from brenner.protocol.thread_ids import ThreadKind
@@ -21,12 +21,12 @@ from brenner.session.model import (
     OpenMessage,
     Participant,
     Phase,
-    Refusal,
+    RefusedBlock,
     SessionStatus,
     Turn,
 )
-from brenner.session.overview import Awaited, Overview, Owed
-from brenner.session.status_text import Reader
+from brenner.session.overview import AwaitedAgent, Overview, OwedAck
+from brenner.session.status_text import StatusReader
 from mail_shell import HOSTILE
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -72,7 +72,7 @@ messages = st.builds(
     texts,
 )
 refusals = st.builds(
-    Refusal,
+    RefusedBlock,
     ids,
     st.integers(1, 2000),
     ids,
@@ -133,9 +133,9 @@ class Watched(io.StringIO):
         return True
 
 
-def shown(screen: Screen, reader: Reader, *, is_full: bool = False) -> list[str]:
+def shown(screen: StatusScreen, reader: StatusReader, *, is_full: bool = False) -> list[str]:
     """What stands on the screen, without styles."""
-    text = "".join(lines(screen, reader, Watched(), is_full=is_full))
+    text = "".join(status_lines(screen, reader, Watched(), is_full=is_full))
     return ESCAPE.sub("", text).split("\n")
 
 
@@ -151,9 +151,9 @@ def test_every_screen_fits(
     status: SessionStatus, nowhere: tuple[object, ...], bead: Bead | None, is_full: bool
 ) -> None:
     """No line is wider than 80 columns, none is forged, and the thread's ID is never broken."""
-    reader = Reader("Operator", "Operator", NOW, DEADLINE)
-    found = shown(Screen(status, nowhere, bead), reader, is_full=is_full)  # type: ignore[arg-type]
-    assert max(map(columns, found)) <= 80
+    reader = StatusReader("Operator", "Operator", NOW, DEADLINE)
+    found = shown(StatusScreen(status, nowhere, bead), reader, is_full=is_full)  # type: ignore[arg-type]
+    assert max(map(display_width, found)) <= 80
     assert all(each.isprintable() for each in found)
     assert found[0].startswith(f"{THREAD}  ")
     command = found[-2].strip()
@@ -165,8 +165,8 @@ def test_every_screen_fits(
 def test_nothing_is_left_out_in_a_pipe(status: SessionStatus) -> None:
     """Every row of every list is there, whole."""
     out = io.StringIO()
-    reader = Reader("Operator", "Operator", NOW, DEADLINE)
-    text = "".join(lines(Screen(status), reader, out, is_full=False))
+    reader = StatusReader("Operator", "Operator", NOW, DEADLINE)
+    text = "".join(status_lines(StatusScreen(status), reader, out, is_full=False))
     assert "\x1b" not in text
     found = text.split("\n")
     for refusal in status.refusals:
@@ -188,8 +188,8 @@ def test_nothing_is_left_out_in_a_pipe(status: SessionStatus) -> None:
         st.sampled_from(Phase) | st.none(),
         st.integers(1, 9999) | st.none(),
         counts | st.none(),
-        st.lists(st.builds(Awaited, names, st.sampled_from(Turn)), max_size=5).map(tuple),
-        st.lists(st.builds(Owed, names, ids, times), max_size=5).map(tuple),
+        st.lists(st.builds(AwaitedAgent, names, st.sampled_from(Turn)), max_size=5).map(tuple),
+        st.lists(st.builds(OwedAck, names, ids, times), max_size=5).map(tuple),
         *[st.integers(0, 9999)] * 7,
         st.booleans(),
         ids,
@@ -199,8 +199,8 @@ def test_nothing_is_left_out_in_a_pipe(status: SessionStatus) -> None:
 )
 def test_a_line_is_one_line(overview: Overview) -> None:
     """At most 80 columns, no style, nothing that a status bar would obey."""
-    said = line(overview, NOW, DEADLINE)
-    assert columns(said) <= 80
+    said = status_line(overview, NOW, DEADLINE)
+    assert display_width(said) <= 80
     assert said.isprintable()
     assert said == said.strip()
 
@@ -216,8 +216,11 @@ def a_participant(turn: Turn, **more: object) -> Participant:
     [
         (a_participant(Turn.OWES_ACK), "owes an ACK, 3 h"),
         (a_participant(Turn.OWES_DELTA), "owes a delta"),
-        (a_participant(Turn.OWES_DELTA, asides=(7,)), "owes a delta; wrote 7"),
-        (a_participant(Turn.OWES_DELTA, asides=(7, 8, 9)), "owes a delta; wrote 3 other messages"),
+        (a_participant(Turn.OWES_DELTA, other_messages=(7,)), "owes a delta; wrote 7"),
+        (
+            a_participant(Turn.OWES_DELTA, other_messages=(7, 8, 9)),
+            "owes a delta; wrote 3 other messages",
+        ),
         (
             a_participant(Turn.CONTRIBUTED, deltas=2, applied=5, refused=1),
             "2 deltas: 5 applied, 1 refused",
@@ -236,7 +239,7 @@ def test_turns_in_words(each: Participant, words: str) -> None:
     owed = OpenAck("RedSky", 4, 6, 2, "KICKOFF", "Operator", "KICKOFF: x", first, asked)
     other = owed._replace(message_id=2, last_message_id=2, last_sent=NOW - timedelta(days=9))
     status = a_status((each,))._replace(open_acks=(other, owed))
-    assert "".join(piece.text for piece in turn_pieces(each, status, NOW)) == words
+    assert "".join(piece.text for piece in turn_spans(each, status, NOW)) == words
 
 
 def a_status(who: tuple[Participant, ...]) -> SessionStatus:
@@ -251,13 +254,13 @@ def test_of_several_reasons_a_terminal_shows_one() -> None:
         INVALID_SECTION.at(3, value=name, known="k", suggestion="")
         for name in ("one", "two", "six")
     )
-    refusal = Refusal(7, 2, 3, "RedSky", "ADD", "x", None, False, None, 1, found)
+    refusal = RefusedBlock(7, 2, 3, "RedSky", "ADD", "x", None, False, None, 1, found)
     status = a_status((a_participant(Turn.TO_CORRECT, refused=1),))._replace(refusals=(refusal,))
-    reader = Reader("Operator", "Operator", NOW, DEADLINE)
+    reader = StatusReader("Operator", "Operator", NOW, DEADLINE)
     cut, full = (
-        "\n".join(shown(Screen(status), reader, is_full=is_full)) for is_full in (False, True)
+        "\n".join(shown(StatusScreen(status), reader, is_full=is_full)) for is_full in (False, True)
     )
-    piped = "".join(lines(Screen(status), reader, io.StringIO(), is_full=False))
+    piped = "".join(status_lines(StatusScreen(status), reader, io.StringIO(), is_full=False))
     assert [text.count("and 2 more") for text in (cut, full, piped)] == [1, 1, 1]
     assert [("one" in text, "six" in text) for text in (cut, full, piped)] == [
         *((True, False), (True, True), (True, True))

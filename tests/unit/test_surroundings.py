@@ -8,14 +8,14 @@ import pytest
 
 from brenner.services.doctor import common as surroundings
 from brenner.services.doctor.common import OK, PROBLEM, WARNING
-from brenner.services.workspace import obstacle_by_others
+from brenner.services.workspace import in_use_problem
 
 
 @pytest.mark.parametrize(
     ("version", "status"),
     [("3.40.1", PROBLEM), ("3.51.2", PROBLEM), ("3.51.3", OK), ("3.54.1", OK), ("4.0.0", OK)],
 )
-def test_sqlite_version(version: str, status: surroundings.Status) -> None:
+def test_sqlite_version(version: str, status: surroundings.CheckStatus) -> None:
     """Before 3.51.3 a store that several write to can be damaged."""
     assert surroundings.sqlite_check(version).status is status
 
@@ -66,14 +66,14 @@ def test_file_system_that_cannot_be_told() -> None:
 def test_mounts_of_this_system() -> None:
     """What the system says is understood."""
     if Path("/proc/mounts").exists():
-        assert surroundings.file_system("/", surroundings.mounts())
+        assert surroundings.file_system("/", surroundings.read_mounts())
 
 
 @pytest.mark.parametrize(
     ("free", "status", "words"),
     [(0, WARNING, "0.0 MB"), (99_999_999, WARNING, "100.0 MB"), (2_500_000_000, OK, "2.5 GB")],
 )
-def test_space(free: int, status: surroundings.Status, words: str) -> None:
+def test_space(free: int, status: surroundings.CheckStatus, words: str) -> None:
     """Little room is a warning before a full disk is an error."""
     check = surroundings.space_check(Path("/"), free)
     assert check.status is status
@@ -87,15 +87,15 @@ def test_who_has_the_store_open(tmp_path: Path) -> None:
     log = tmp_path / "mail.sqlite3-wal"
     log.write_bytes(b"")
     with store.open("wb"):
-        assert obstacle_by_others(store) is None
+        assert in_use_problem(store) is None
     script = "import sys; file = open(sys.argv[1]); print(flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", script, str(log)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdout
         process.stdout.readline()
-        found = obstacle_by_others(store)
+        found = in_use_problem(store)
         assert found
         assert found.reason.startswith(f"process {process.pid} (`")
         process.communicate(b"")
-    assert obstacle_by_others(store) is None
+    assert in_use_problem(store) is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brenner.artifact.text_diff import MOST_COMPARISONS, Mark, matches, unified, word_spans
+from brenner.artifact.text_diff import MAX_COMPARISONS, Mark, common_runs, unified_diff, word_spans
 
 
 def marked(old: str, new: str) -> str:
@@ -40,16 +40,16 @@ def test_a_long_text_is_compared_around_what_is_unique() -> None:
 
 def test_what_could_take_for_ever_is_replaced_whole() -> None:
     """Few different elements, no common ends, nothing unique: beyond the limit it is one change."""
-    side = int(MOST_COMPARISONS**0.5)
-    short = matches(["a", "b"] * (side // 2), ["b", "a"] * (side // 2))
+    side = int(MAX_COMPARISONS**0.5)
+    short = common_runs(["a", "b"] * (side // 2), ["b", "a"] * (side // 2))
     assert [run.length for run in short] == [side - 1]
-    assert matches(["a", "b"] * side, ["b", "a"] * side) == []
+    assert common_runs(["a", "b"] * side, ["b", "a"] * side) == []
 
 
 def test_what_changed_places_is_matched_once() -> None:
     """Unique elements that stand in another order: the longest series of them in both orders."""
     first, second = [f"a{n}" for n in range(150)], [f"b{n}" for n in range(200)]
-    assert matches([*first, *second], [*second, *first]) == [(150, 0, 200)]
+    assert common_runs([*first, *second], [*second, *first]) == [(150, 0, 200)]
 
 
 def test_texts_without_a_unique_word_are_compared_by_series() -> None:
@@ -67,7 +67,7 @@ def test_unified_joins_contexts_that_touch() -> None:
     """Six equal lines between two changes are shown once; seven make two hunks."""
     for between, hunks in ((6, 1), (7, 2)):
         same = "".join(f"{number}\n" for number in range(between))
-        text = unified(f"a\n{same}b\n", f"x\n{same}y\n", "old", "new")
+        text = unified_diff(f"a\n{same}b\n", f"x\n{same}y\n", "old", "new")
         assert text.count("@@ -") == hunks
 
 
@@ -75,9 +75,9 @@ def test_unified() -> None:
     """As `diff -u` has it: contexts of three lines, hunks apart."""
     old = "".join(f"{number}\n" for number in range(1, 21))
     new = old.replace("2\n", "two\n", 1).replace("19\n", "").removesuffix("\n")
-    assert unified(old, new, "a.md", "b.md") == (
+    assert unified_diff(old, new, "a.md", "b.md") == (
         "--- a.md\n+++ b.md\n"
         "@@ -1,5 +1,5 @@\n 1\n-2\n+two\n 3\n 4\n 5\n"
         "@@ -16,5 +16,4 @@\n 16\n 17\n 18\n-19\n-20\n+20\n\\ No newline at end of file\n"
     )
-    assert unified("", "a\n", "x", "y") == "--- x\n+++ y\n@@ -0,0 +1 @@\n+a\n"
+    assert unified_diff("", "a\n", "x", "y") == "--- x\n+++ y\n@@ -0,0 +1 @@\n+a\n"

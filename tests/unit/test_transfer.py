@@ -9,14 +9,14 @@ import pytest
 from archive_samples import AGENT, BOTH, LINES, filled, told
 from brenner.limits import MOST_RECORD_BYTES
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Restored
+from brenner.mail.model import RestoreResult
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.services.archive import (
     Form,
     archive_lines,
-    begins_archive,
     export_archive,
     import_archive,
+    is_archive_start,
 )
 
 HEADER, AGENT_LINE, FIRST, SECOND, END = filled(LINES).encode().splitlines(keepends=True)
@@ -37,7 +37,7 @@ def test_export_counts_what_it_writes(form: Form) -> None:
     portions = list(outgoing)
     assert outgoing.messages == 2
     other = MemoryMailbox()
-    assert isinstance(import_archive(other, portions_as_lines(portions), form, "x"), Restored)
+    assert isinstance(import_archive(other, portions_as_lines(portions), form, "x"), RestoreResult)
     assert list(other.records()) == list(mailbox.records())
     empty = export_archive(MemoryMailbox(), form)
     assert (b"".join(empty).count(b"\n"), empty.messages) == ({"jsonl": 2, "mbox": 0}[form], 0)
@@ -64,7 +64,7 @@ def test_every_fault_is_told_and_nothing_stays(parts: list[bytes], lines: list[i
     """Wherever it stands: before, between or after the messages."""
     mailbox = MemoryMailbox()
     found = import_archive(mailbox, parts, "jsonl", "mail.jsonl")
-    assert not isinstance(found, Restored)
+    assert not isinstance(found, RestoreResult)
     assert [(code, line) for code, line, _ in told(list(found))] == [
         ("INVALID_RECORD", line) for line in lines
     ]
@@ -89,7 +89,7 @@ def test_of_a_line_without_end_little_is_read() -> None:
     with Path("/dev/zero").open("rb") as source:
         assert len(next(archive_lines(source))) == MOST_RECORD_BYTES + 1
         found = import_archive(MemoryMailbox(), archive_lines(source), "jsonl", "x")
-    assert not isinstance(found, Restored)
+    assert not isinstance(found, RestoreResult)
     assert [each.id for each in found] == ["NOT_AN_ARCHIVE"]
 
 
@@ -105,7 +105,7 @@ def test_long_lines_are_cut_and_told() -> None:
     # a copy of them reads the same
     assert list(archive_lines(io.BytesIO(b"".join(lines)))) == lines
     found = import_archive(MemoryMailbox(), lines, "jsonl", "mail.jsonl")
-    assert not isinstance(found, Restored)
+    assert not isinstance(found, RestoreResult)
     assert [each.line for each in found] == [3, 5]
     for length in (MOST_RECORD_BYTES - 1, MOST_RECORD_BYTES):
         whole = b"x" * length + b"\n"
@@ -127,4 +127,4 @@ def test_long_lines_are_cut_and_told() -> None:
 )
 def test_how_an_archive_begins(line: bytes, begins: bool) -> None:
     """What does not begin so need not be awaited."""
-    assert begins_archive(line) is begins
+    assert is_archive_start(line) is begins

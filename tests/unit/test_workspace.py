@@ -31,7 +31,11 @@ def test_a_question_and_its_answer(tmp_path: Path) -> None:
         assert outcome.report.valid
     with brenner.open(str(tmp_path)) as workspace:
         (owed,) = workspace.pending()
-        assert (owed.debt.debtor, owed.debt.first.id, owed.is_overdue) == ("Operator", 1, False)
+        assert (owed.pending.debtor, owed.pending.first.id, owed.is_overdue) == (
+            "Operator",
+            1,
+            False,
+        )
         assert workspace.acknowledge(1, "Completed", "The one of T1.").stored.acknowledges == (1,)
         assert workspace.pending() == ()
         found = workspace.mailbox.search(query("rubric"))

@@ -9,7 +9,7 @@ from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace
-from brenner.web.rendering import html
+from brenner.web.rendering import render_html
 from brenner.web.request import Page, PageFunction, RequestContext
 from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
 
@@ -93,4 +93,4 @@ def looked(function: PageFunction, visit: RequestContext) -> tuple[dict[str, Any
     """The document of a page, and the page as a browser gets it."""
     page = function(visit)
     assert isinstance(page, Page)
-    return dict(page.document), html(page, visit)
+    return dict(page.document), render_html(page, visit)

@@ -11,7 +11,7 @@ from typing import Any
 
 from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Profile, Record, StoredMessage
+from brenner.mail.model import MessageRecord, Profile, StoredMessage
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
@@ -110,14 +110,14 @@ def _fence(text: str) -> str:
     return f"```delta\n{text}\n```\n"
 
 
-def _strangers(position: int) -> Iterator[Record]:
+def _strangers(position: int) -> Iterator[MessageRecord]:
     """Mail of another store: names, subjects, threads and bodies that ours would not have taken."""
     at = datetime(2026, 1, 1, tzinfo=UTC)
     for number, text in enumerate(HOSTILE, position + 1):
         name = _line(text)[:100]
         for offset, thread in enumerate((THREAD, name)):
             message = Message(thread, name, (OPERATOR, name), _line(text), text, True)
-            yield Record(
+            yield MessageRecord(
                 StoredMessage(
                     10_000 * offset + number,
                     at + _AN_HOUR * number,

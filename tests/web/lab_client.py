@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from brenner.services.identity import renew
+from brenner.services.identity import renew_secret
 from serving.running import At, Inside
 
 _NONE: Mapping[str, str | None] = MappingProxyType({})
@@ -75,7 +75,7 @@ class Client:
         if secret is None:
             assert isinstance(self.server, Inside)
             workspace = self.server.workspace
-            secret = renew(workspace.mailbox, workspace.project.operator)
+            secret = renew_secret(workspace.mailbox, workspace.project.operator)
         got = self.post("/lab/login", {"secret": secret})
         assert got.status == 303, got.text
         return secret

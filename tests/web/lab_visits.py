@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from brenner.mail.mailbox import Mailbox
 from brenner.services.workspace import Workspace
 from brenner.web.lab import routes as acting
-from brenner.web.lab.actions import Action, Done
+from brenner.web.lab.actions import Action, ActionResult
 from brenner.web.lab.login import Login
-from brenner.web.rendering import html
-from brenner.web.request import ONCE, About, Form, Page, RequestContext, Site, read_json
+from brenner.web.rendering import render_html
+from brenner.web.request import KEY_FIELD, Form, Page, RequestContext, ServerInfo, Site, parse_json
 from brenner.web.sessions import SessionRepository
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -20,7 +20,7 @@ class Operator:
     """The operator at a form. Every page that she gets is typeset, too."""
 
     def __init__(self, workspace: Workspace, thread_id: str = "") -> None:
-        about = About("lab", "/lab", "mail", "http://127.0.0.1/mcp", is_strict=False)
+        about = ServerInfo("lab", "/lab", "mail", "http://127.0.0.1/mcp", is_strict=False)
         self.workspace = workspace
         self.site = Site(workspace, about, SessionRepository(workspace), is_lab=True)
         self.login = Login("Operator")
@@ -35,23 +35,23 @@ class Operator:
 
     def form(self, action: Action) -> Page:
         """The form as it is at first."""
-        return self._seen(acting.shown(action, self.visit()))
+        return self._seen(acting.form_page(action, self.visit()))
 
-    def send(self, action: Action, fields: Mapping[str, str], key: str = "") -> Done | Page:
+    def send(self, action: Action, fields: Mapping[str, str], key: str = "") -> ActionResult | Page:
         """Send a form with a key of its own, or with one that it had before."""
-        said = {ONCE: key or self.login.once.key(), **fields}
+        said = {KEY_FIELD: key or self.login.once.key(), **fields}
         visit = self.visit(said)
         answer = acting.submit(action, visit)
         if isinstance(answer, Page):
             return self._seen(answer, visit)
-        shown = Page(answer.template, "Done", acting.done_json(answer), is_live=False)
+        shown = Page(answer.template, "Done", acting.result_document(answer), is_live=False)
         self._seen(shown)
         return answer
 
-    def done(self, action: Action, fields: Mapping[str, str], key: str = "") -> Done:
+    def done(self, action: Action, fields: Mapping[str, str], key: str = "") -> ActionResult:
         """The same where it must come to something."""
         answer = self.send(action, fields, key)
-        assert isinstance(answer, Done), answer.document
+        assert isinstance(answer, ActionResult), answer.document
         return answer
 
     def again(self, action: Action, fields: Mapping[str, str], key: str = "") -> Page:
@@ -60,28 +60,28 @@ class Operator:
         assert isinstance(answer, Page), answer
         return answer
 
-    def request(self, action: Action, sent: Mapping[str, object]) -> Done | Page:
+    def request(self, action: Action, sent: Mapping[str, object]) -> ActionResult | Page:
         """What a script gets."""
-        form, document = read_json(json.dumps(sent).encode())
+        form, document = parse_json(json.dumps(sent).encode())
         visit = self.visit()._replace(form=form, sent=document)
         return acting.submit(action, acting.with_key(visit, is_script=True))
 
     def preview(self, action: Action, fields: Mapping[str, str]) -> Mapping[str, object]:
         """What is shown beside the form while one types; the whole page says the same."""
-        visit = self.visit({ONCE: self.login.once.key(), **fields})
-        part = self._seen(acting.previewed(action, visit, is_part=True), visit)
-        whole = self._seen(acting.previewed(action, visit, is_part=False), visit)
+        visit = self.visit({KEY_FIELD: self.login.once.key(), **fields})
+        part = self._seen(acting.preview_page(action, visit, is_part=True), visit)
+        whole = self._seen(acting.preview_page(action, visit, is_part=False), visit)
         seen = _mapping(part.document["preview"])
         assert _timeless(seen) == _timeless(_mapping(whole.document["preview"]))
         return seen
 
     def _seen(self, page: Page, visit: RequestContext | None = None) -> Page:
-        assert "<" in html(page, visit or self.visit())
+        assert "<" in render_html(page, visit or self.visit())
         return page
 
     def html(self, page: Page) -> str:
         """The page as a browser gets it."""
-        return html(page, self.visit())
+        return render_html(page, self.visit())
 
 
 def fields_of(page: Page) -> dict[str, str]:

@@ -7,13 +7,13 @@ from typing import Any
 
 from brenner.config import OPERATOR, Project
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import PLAIN, Envelope, Profile
+from brenner.mail.model import DEFAULT_ENVELOPE, Envelope, Profile
 from brenner.protocol.messages import Message
 from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.workspace import Workspace
-from brenner.web.rendering import html
-from brenner.web.request import Answer, Page, PageFunction, RequestContext
+from brenner.web.rendering import render_html
+from brenner.web.request import Page, PageFunction, PageResult, RequestContext
 
 THREAD = "RS-20260101-mail-on-pages"
 ANN, BEA, CYD = "BlueLake", "RedSky", "GreenDog"
@@ -56,7 +56,7 @@ class Scene:
         to: tuple[str, ...] = (OPERATOR,),
         thread: str = THREAD,
         reply_to: int | None = None,
-        envelope: Envelope = PLAIN,
+        envelope: Envelope = DEFAULT_ENVELOPE,
     ) -> int:
         """Store a message, sound or not; its number."""
         self.now += MINUTE
@@ -84,7 +84,7 @@ class Scene:
 
     def answer(
         self, function: PageFunction, named: Mapping[str, str], asked: Mapping[str, str]
-    ) -> tuple[Answer, RequestContext]:
+    ) -> tuple[PageResult, RequestContext]:
         """What an address answers with."""
         path = "?".join(["/x", *(f"{key}={value}" for key, value in asked.items())])
         visit = RequestContext(self.site, path, self.now + MINUTE, named, asked)
@@ -96,4 +96,4 @@ class Scene:
         """The document of a page, and the page."""
         answer, visit = self.answer(function, named, asked)
         assert isinstance(answer, Page)
-        return dict(answer.document), html(answer, visit)
+        return dict(answer.document), render_html(answer, visit)

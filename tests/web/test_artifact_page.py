@@ -128,7 +128,7 @@ def test_before_the_first_version_it_says_what_will_appear(tmp_path: Path) -> No
 
 def test_a_session_without_mail_is_shown_from_its_file(tmp_path: Path) -> None:
     written = opened(tmp_path / "one")
-    loaded = artifact.view_of(visit_to(written, "/", {"thread": THREAD}))
+    loaded = artifact.shown_version(visit_to(written, "/", {"thread": THREAD}))
     assert loaded is not None
     other = a_desk(tmp_path / "other")
     (tmp_path / "other" / "artifacts").mkdir()
@@ -157,11 +157,11 @@ def test_a_large_artifact_is_shown_in_parts(tmp_path: Path) -> None:
     document, page = shown(workspace, section="anomaly_register", page="3")
     assert list(items(document)) == [f"X{number}" for number in range(81, 91)]
     assert document["addresses"]["H1"] == f"/sessions/{THREAD}/items/H1"
-    view = artifact.view_of(visit_to(workspace, "/", {"thread": THREAD}))
+    view = artifact.shown_version(visit_to(workspace, "/", {"thread": THREAD}))
     assert view is not None
     place = f"/sessions/{THREAD}/artifact?section=anomaly_register&page=3#X81"
-    assert artifact.address_of(view, "X81") == place
-    assert artifact.address_of(view, "H1") == f"/sessions/{THREAD}/artifact#H1"
+    assert artifact.item_address(view, "X81") == place
+    assert artifact.item_address(view, "H1") == f"/sessions/{THREAD}/artifact#H1"
 
 
 def test_the_source_text_is_shown_at_its_section(workspace: Workspace) -> None:

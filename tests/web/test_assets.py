@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import brenner.web
-from brenner.web.rendering import load, style
+from brenner.web.rendering import load_assets, style_sheet
 from web.browsing import Show
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +62,7 @@ def test_files_are_short() -> None:
 
 def test_style_has_every_file() -> None:
     """No sheet is forgotten."""
-    assert all(path.read_text("utf-8") in style() for path in OURS if path.suffix == ".css")
+    assert all(path.read_text("utf-8") in style_sheet() for path in OURS if path.suffix == ".css")
 
 
 def test_htmx_is_as_it_was() -> None:
@@ -74,7 +74,7 @@ def test_htmx_is_as_it_was() -> None:
 
 def test_served_for_good(site: Show) -> None:
     """Under its digest a file never changes; under another one there is none."""
-    for asset in load().values():
+    for asset in load_assets().values():
         reply = site.server.ask("GET", asset.url)
         assert reply.status == 200
         assert "immutable" in reply.headers["cache-control"]

@@ -16,11 +16,11 @@ from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.services.identity import renew
+from brenner.services.identity import renew_secret
 from brenner.store_url import AgentMailAddress, PostgresAddress
 from brenner.web import links
-from brenner.web.app import STALE
-from brenner.web.sessions import Store
+from brenner.web.app import STALE_HEADER
+from brenner.web.sessions import StoreMonitor
 from mail.sample_mail import ANN, BEA, introduce
 from servers.agent_mail import AgentMailServer
 from servers.postgresql import Postgres
@@ -44,7 +44,7 @@ class Away(NamedTuple):
     def page(self, path: str = SESSION) -> tuple[int, dict[str, object], str]:
         """The status of a page, its document, and since when it is stale."""
         found = self.at.ask("GET", path, headers={"Accept": "application/json"})
-        return found.status, found.document, found.headers.get(STALE.lower(), "")
+        return found.status, found.document, found.headers.get(STALE_HEADER.lower(), "")
 
 
 def _postgresql(server: Postgres) -> Mailbox:
@@ -127,7 +127,7 @@ def test_nobody_piles_up_on_a_server_that_stands_still(
 
     Whatever becomes of those who waited, somebody looks for it again.
     """
-    monkeypatch.setattr(Store, "patience", 0.5)
+    monkeypatch.setattr(StoreMonitor, "patience", 0.5)
     with served("postgresql", tmp_path) as away:
         away.page()
         away.store.pause()
@@ -201,7 +201,7 @@ def test_a_file_that_is_gone(file: tuple[Inside, Path]) -> None:
 
 def _comes_back(at: Inside) -> bool:
     for _ in range(100):
-        if STALE.lower() not in at.ask("GET", SESSION).headers:
+        if STALE_HEADER.lower() not in at.ask("GET", SESSION).headers:
             return True
         threading.Event().wait(0.1)
     return False
@@ -252,20 +252,20 @@ def test_what_a_browser_keeps_does_not_keep_a_page_from_being_shown(tmp_path: Pa
         folder.rename(folder.with_name("aside"))
         for someone in (client, Client(stage.server)):
             away = someone.get(path)
-            assert (away.status, STALE.lower() in away.headers) == (200, True)
+            assert (away.status, STALE_HEADER.lower() in away.headers) == (200, True)
             assert "Since you looked" not in away.text
         folder.with_name("aside").rename(folder)
 
 
 def test_the_operator_goes_on_reading(lab: Show) -> None:
     """Who is logged in keeps the pages that she has seen; nobody else is shown them."""
-    secret = renew(lab.mailbox, lab.project.operator)
+    secret = renew_secret(lab.mailbox, lab.project.operator)
     client, path = Client(lab.server), links.session(DEMO, "agents")
     assert client.post("/lab/login", {"secret": secret}).status == 303
     assert client.get(path).status == 200
     folder = lab.project.folder / ".brenner"
     folder.rename(folder.with_name("aside"))
     away = client.get(path)
-    assert (away.status, STALE.lower() in away.headers) == (200, True)
+    assert (away.status, STALE_HEADER.lower() in away.headers) == (200, True)
     assert Client(lab.server).get(path).status == 503
     folder.with_name("aside").rename(folder)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from brenner.artifact.text_diff import columns
+from brenner.artifact.text_diff import side_by_side
 from brenner.diagnostics.model import RequestError
 from brenner.services.workspace import Workspace
 from brenner.web.request import Download
@@ -121,9 +121,9 @@ def test_a_large_difference_a_part_at_a_time(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Items and lines, each with a link to the next."""
-    monkeypatch.setattr(versions, "_DIFF_ITEMS_MOST", 2)
-    monkeypatch.setattr(versions, "_MOST_ROWS", 5)
-    monkeypatch.setattr(versions, "_MOST_LINES", 5)
+    monkeypatch.setattr(versions, "_MAX_ITEMS", 2)
+    monkeypatch.setattr(versions, "_MAX_ROWS", 5)
+    monkeypatch.setattr(versions, "_MAX_LINES", 5)
     whole, _ = shown(versions.diff_page, a_visit(workspace, from_="0", to="3"))
     assert len(whole["items"]) == 2
     assert whole["next"].endswith("page=2")
@@ -145,9 +145,9 @@ def test_a_replacement_too_long_to_pair_is_shown_as_it_is() -> None:
     """Nothing is compared that would take the square of its length."""
     old = "".join(f"old {number} word\n" for number in range(3_000))
     new = "".join(f"new {number} word\n" for number in range(3_000))
-    (stretch,) = columns(old, new).stretches
+    (stretch,) = side_by_side(old, new).hunks
     assert len(stretch.pairs) == 3_000
-    assert not any(pair.is_alike for pair in stretch.pairs)
+    assert not any(pair.is_similar for pair in stretch.pairs)
 
 
 def test_a_field_in_conflict_says_whose_value_stands(tmp_path: Path) -> None:

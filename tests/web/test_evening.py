@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from brenner.mail.model import StoredMessage
 from brenner.persist.artifact_file import with_message_id
-from brenner.services.versions import latest_of
+from brenner.services.versions import load_latest
 from brenner.web import links
 from session.repositories import settings
 from session.workspaces import edit
@@ -139,7 +139,7 @@ def compiles(evening: Evening, thread_id: str) -> None:
 
 def latest_text(evening: Evening, thread_id: str) -> str:
     """What the file of the latest version has to say, worked out from the mail."""
-    version = latest_of(evening.served.server.workspace, thread_id).version
+    version = load_latest(evening.served.server.workspace, thread_id).version
     return with_message_id(version.text, version.message_id)
 
 
@@ -256,7 +256,7 @@ def completes(evening: Evening, thread_id: str) -> None:
     )
     says = evening.does("Complete the session")
     assert re.match(rf"Published v2 of {thread_id}, as message \d+, and closed the session\.", says)
-    history = latest_of(evening.served.server.workspace, thread_id).history
+    history = load_latest(evening.served.server.workspace, thread_id).history
     assert (history.number, history.state.artifact.metadata.status) == (2, "closed")
     assert len(evening.of(thread_id, "COMPILED")) == 2
     text = latest_text(evening, thread_id)

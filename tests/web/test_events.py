@@ -14,7 +14,7 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.web import events as live
-from brenner.web.events import MOST_KEPT, Live, client_of
+from brenner.web.events import MAX_REPLAY, EventStreams, client_of
 from mail.backends import (
     HOMES,
     MEMORY,
@@ -139,13 +139,13 @@ def _cut_again_and_again(workspace: Desk, place: str, lengths: list[int]) -> tup
 
 def test_who_has_missed_much_begins_anew(tmp_path: Path) -> None:
     with served(MEMORY, tmp_path) as workspace:
-        workspace.send(MOST_KEPT + 2)
+        workspace.send(MAX_REPLAY + 2)
         with (
             Looking(workspace.server, after="1") as long_ago,
             Looking(workspace.server, after="2") as late,
         ):
             assert [each.kind for each in islice(long_ago.events(), 1)] == ["reset"]
-            assert len(late.mail(MOST_KEPT)) == MOST_KEPT
+            assert len(late.mail(MAX_REPLAY)) == MAX_REPLAY
             assert workspace.send() == long_ago.mail(1)  # and from there on it is news
 
 
@@ -155,7 +155,7 @@ def test_much_at_once(tmp_path: Path) -> None:
         served(MEMORY, tmp_path / "here") as workspace,
         served(MEMORY, tmp_path / "there") as other,
     ):
-        other.send(MOST_KEPT + 1)
+        other.send(MAX_REPLAY + 1)
         with Looking(workspace.server) as looking:
             looking.settle()
             workspace.writer.restore(other.writer.agents(), other.writer.records())
@@ -208,7 +208,7 @@ def test_a_page_may_be_ahead_of_the_watcher(tmp_path: Path) -> None:
 
 def test_viewers_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who goes makes room."""
-    monkeypatch.setattr(Live, "most_viewers", 2)
+    monkeypatch.setattr(EventStreams, "most_viewers", 2)
     with served(MEMORY, tmp_path) as workspace, Looking(workspace.server) as first:
         first.settle()
         second = Looking(workspace.server)
@@ -228,8 +228,8 @@ def test_one_machine_leaves_places_for_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server's own may have more of them than another, but not all."""
-    assert Live.most_of_one < Live.most_of_this < Live.most_viewers
-    monkeypatch.setattr(Live, "most_of_this", 2)
+    assert EventStreams.most_of_one < EventStreams.most_of_this < EventStreams.most_viewers
+    monkeypatch.setattr(EventStreams, "most_of_this", 2)
     with (
         served(MEMORY, tmp_path) as workspace,
         Looking(workspace.server) as one,
@@ -242,7 +242,7 @@ def test_one_machine_leaves_places_for_others(
         monkeypatch.setattr(live, "client_of", lambda _: "203.0.113.9")
         with Looking(workspace.server) as other:
             other.settle()
-            monkeypatch.setattr(Live, "most_of_one", 1)
+            monkeypatch.setattr(EventStreams, "most_of_one", 1)
             with Looking(workspace.server) as another:
                 assert another.answer.status == 503
 

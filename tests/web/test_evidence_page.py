@@ -13,7 +13,7 @@ from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, Operation
 from brenner.services.decisions import adopt_thread
 from brenner.services.versions import Target, load_version
-from brenner.web.rendering import Bar, Course, Scale, bars, courses, score_chart
+from brenner.web.rendering import AgentActivity, Bar, Scale, activity_chart, bar_chart, score_chart
 from brenner.web.views import artifact as evidence
 from brenner.web.views import versions as ledger
 from integrations.terminals import eventually
@@ -194,8 +194,8 @@ def test_whatever_is_in_a_name_a_chart_is_well_formed() -> None:
         chart
         for text in HOSTILE
         for chart in (
-            bars("Tests", [Bar(text, text, (3, None)), Bar("T2", "x" * 500, (0, 0))], scale),
-            courses("Blocks", ["1", "2"], [Course(text, (0, 4), (1, 0))]),
+            bar_chart("Tests", [Bar(text, text, (3, None)), Bar("T2", "x" * 500, (0, 0))], scale),
+            activity_chart("Blocks", ["1", "2"], [AgentActivity(text, (0, 4), (1, 0))]),
         )
     ]
     for svg in map(str, drawn):
@@ -212,7 +212,7 @@ def test_whatever_is_in_a_name_a_chart_is_well_formed() -> None:
 
 def test_bars_are_as_long_as_their_parts() -> None:
     scale = Scale((("likelihood ratio", "L"), ("cost", "C")), 3)
-    svg = bars("Tests", [Bar("T1", "x", (3, 1)), Bar("T2", "y", (None, 2))], scale)
+    svg = bar_chart("Tests", [Bar("T1", "x", (3, 1)), Bar("T2", "y", (None, 2))], scale)
     widths = [float(each) for each in re.findall(r'class="part part-\d" .*?width="([\d.]+)"', svg)]
     assert widths == [150, 50, 100]
     assert [*re.findall(r'class="figure on-\d".*?>(\w+)<', svg)] == ["L3", "C1", "C2"]

@@ -77,9 +77,9 @@ def test_all_items_of_a_large_artifact(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the page shows the beginning of each section, the report has every item, once."""
-    monkeypatch.setattr(artifact, "_MOST_WHOLE", 1)
-    monkeypatch.setattr(artifact, "_MOST_OF_EACH", 1)
-    monkeypatch.setattr(artifact, "_MOST_ON_PAGE", 2)
+    monkeypatch.setattr(artifact, "_MAX_WHOLE", 1)
+    monkeypatch.setattr(artifact, "_MAX_OF_SECTION", 1)
+    monkeypatch.setattr(artifact, "_MAX_ON_PAGE", 2)
     text = exported(workspace, "html").text
     assert [text.count(f' id="{each}"') for each in ("RT", "H1", "H2", "H3")] == [1, 1, 1, 1]
     assert text.index(' id="H1"') < text.index(' id="H2"') < text.index(' id="H3"')
@@ -87,7 +87,7 @@ def test_all_items_of_a_large_artifact(
 
 def test_what_is_left_out_is_said(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a page has several parts, the file has the first, and says so."""
-    monkeypatch.setattr(agents, "_ON_A_PAGE", 1)
+    monkeypatch.setattr(agents, "_AGENTS_PER_PAGE", 1)
     chapter = exported(workspace, "html").text.partition('id="agents"')[2]
     assert re.search(r"1–1 of \d agents are in this file", chapter)
 
@@ -134,7 +134,7 @@ def test_json_has_everything(workspace: Workspace, monkeypatch: pytest.MonkeyPat
     bodies = [each.message.body for each in workspace.mailbox.thread(THREAD).messages]
     assert [each["body"] for each in found["messages"]] == bodies
     assert found["has_bodies"] is True
-    monkeypatch.setattr(exports, "_MOST_BODIES", 10)
+    monkeypatch.setattr(exports, "_MAX_BODIES", 10)
     found = json.loads(exported(workspace, "json").text)
     assert found["has_bodies"] is False
     assert {each["body"] for each in found["messages"]} == {None}
@@ -153,7 +153,7 @@ def test_a_file_has_a_name_that_is_one(workspace: Workspace, thread: str) -> Non
     """What cannot name a file names no export."""
     visit = a_visit(workspace, f"/sessions/{THREAD}/export/md")
     with pytest.raises(RequestError):
-        exports.page(visit._replace(named={**visit.named, "thread": thread}))
+        exports.page(visit._replace(parameters={**visit.parameters, "thread": thread}))
 
 
 def test_before_the_first_version(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
 from brenner.server.settings import ENDPOINTS, ServeSettings
-from brenner.services.identity import renew
+from brenner.services.identity import renew_secret
 from brenner.web import links
 from brenner.web import request as guests
 from program import brenner
@@ -58,7 +58,7 @@ def client(served: Inside) -> Client:
 def guest(served: Inside, thread_id: str = MINE) -> Client:
     """Somebody who has followed a link."""
     made = Client(served)
-    address = guests.link(TOKEN, thread_id, datetime.now(UTC) + WEEK)
+    address = guests.guest_link(TOKEN, thread_id, datetime.now(UTC) + WEEK)
     got = made.get(f"/guest/{address}")
     assert (got.status, got.to) == (LED, f"/sessions/{thread_id}")
     (cookie,) = got.cookies
@@ -94,7 +94,7 @@ def test_coming_in(served: Inside, client: Client) -> None:
     for path in ENDPOINTS:
         assert client.send(path, {}).status == HTTPStatus.UNAUTHORIZED
         assert client.get(path).status == HTTPStatus.UNAUTHORIZED
-    client.log_in(renew(served.workspace.mailbox, OPERATOR))
+    client.log_in(renew_secret(served.workspace.mailbox, OPERATOR))
     assert client.get("/lab").status == OK
     stranger = Client(served)
     stranger.jar = {name: value for name, value in client.jar.items() if "lab" in name}
@@ -129,16 +129,18 @@ def test_open_redirects(client: Client) -> None:
 
 def test_proofs() -> None:
     """A cookie proves the token as long as it is good, and no other token."""
-    proof = guests.entry(TOKEN, NOW)
-    assert guests.is_entry(TOKEN, proof, NOW + timedelta(days=29))
-    assert not guests.is_entry(TOKEN, proof, NOW + timedelta(days=31))
-    assert not guests.is_entry("another", proof, NOW)
+    proof = guests.sign_token_cookie(TOKEN, NOW)
+    assert guests.is_token_cookie(TOKEN, proof, NOW + timedelta(days=29))
+    assert not guests.is_token_cookie(TOKEN, proof, NOW + timedelta(days=31))
+    assert not guests.is_token_cookie("another", proof, NOW)
     until, _, signature = proof.partition(".")
     for wrong in ("", ".", "x.y", f"{until}.", f"{int(until) + 1}.{signature}", f"x.{signature}"):
-        assert not guests.is_entry(TOKEN, wrong, NOW)
-    link = guests.link(TOKEN, MINE, NOW + WEEK)
-    assert not guests.is_entry(TOKEN, link.partition(".")[2], NOW)  # one purpose, one signature
-    assert guests.entry_cookie(TOKEN) != guests.entry_cookie("another")
+        assert not guests.is_token_cookie(TOKEN, wrong, NOW)
+    link = guests.guest_link(TOKEN, MINE, NOW + WEEK)
+    assert not guests.is_token_cookie(
+        TOKEN, link.partition(".")[2], NOW
+    )  # one purpose, one signature
+    assert guests.token_cookie_name(TOKEN) != guests.token_cookie_name("another")
 
 
 # By a link
@@ -201,42 +203,45 @@ def test_two_links(served: Inside) -> None:
 
 def test_links_that_were_changed(served: Inside) -> None:
     """Whatever is changed in one is noticed, in the address and in the cookie."""
-    good = guests.link(TOKEN, MINE, datetime.now(UTC) + WEEK)
+    good = guests.guest_link(TOKEN, MINE, datetime.now(UTC) + WEEK)
     name, until, signature = good.split(".")
     other = base64.urlsafe_b64encode(OTHER.encode()).decode().rstrip("=")
     wrong = (
         *(f"{other}.{until}.{signature}", f"{name}.{int(until) + 1}.{signature}"),
         *(f"{name}.{until}.{signature[:-1]}", f"{name}.{until}", f"{name}.{until}.", "x"),
-        *(f"{name}=.{until}.{signature}", guests.link("another", MINE, NOW + WEEK), "a.b.c"),
+        *(f"{name}=.{until}.{signature}", guests.guest_link("another", MINE, NOW + WEEK), "a.b.c"),
         *(f"{name}.{until}.{signature.upper()}", "." * 100, "%00.1.x", "A" * 10_000),
     )
     for each in wrong:
         client = Client(served)
         got = client.get(f"/guest/{each}")
         assert (got.status, "LINK_BROKEN" in got.text) == (FORBIDDEN, True), each
-        client.jar = {guests.guest_cookie(OTHER): each}
+        client.jar = {guests.guest_cookie_name(OTHER): each}
         assert client.get(links.session(OTHER)).to.startswith("/enter")
         assert client.get(links.session(MINE)).to.startswith("/enter")
 
 
 def test_links_expire(served: Inside) -> None:
     """They say until when, and so does the refusal."""
-    old = guests.link(TOKEN, MINE, NOW)
+    old = guests.guest_link(TOKEN, MINE, NOW)
     client = Client(served)
     got = client.get(f"/guest/{old}")
     assert (got.status, "2026-01-05 12:00 UTC" in got.text) == (FORBIDDEN, True)
-    client.jar = {guests.guest_cookie(MINE): old}
+    client.jar = {guests.guest_cookie_name(MINE): old}
     assert client.get(links.session(MINE)).to.startswith("/enter")
-    assert guests.linked(TOKEN, old, NOW - WEEK) == (MINE, NOW)
+    assert guests.verify_guest_link(TOKEN, old, NOW - WEEK) == (MINE, NOW)
     with pytest.raises(RequestError) as refused:
-        guests.linked(TOKEN, old, NOW)
+        guests.verify_guest_link(TOKEN, old, NOW)
     assert refused.value.diagnostic.code is codes.LINK_EXPIRED
 
 
 def test_any_thread_id() -> None:
     """Whatever a thread is called, its link leads there."""
     for name in ("a/b", "..", "a.b", "ä 日本", "x" * 300, "%2F"):
-        assert guests.linked(TOKEN, guests.link(TOKEN, name, NOW + WEEK), NOW)[0] == name
+        assert (
+            guests.verify_guest_link(TOKEN, guests.guest_link(TOKEN, name, NOW + WEEK), NOW)[0]
+            == name
+        )
 
 
 def test_without_a_token_there_is_no_entrance() -> None:
@@ -244,7 +249,7 @@ def test_without_a_token_there_is_no_entrance() -> None:
     with inside(MemoryMailbox(), settings=SETTINGS._replace(token=None)) as server:
         client = Client(server)
         assert client.get("/enter").status == HTTPStatus.NOT_FOUND
-        link = guests.link(TOKEN, MINE, datetime.now(UTC) + WEEK)
+        link = guests.guest_link(TOKEN, MINE, datetime.now(UTC) + WEEK)
         assert client.get(f"/guest/{link}").status == HTTPStatus.NOT_FOUND
 
 
@@ -268,7 +273,7 @@ def test_the_command(served: Inside, tmp_path: Path) -> None:
     signed = brenner(*link, *options, cwd=tmp_path, BRENNER_TOKEN=TOKEN).json
     base, _, address = signed["url"].partition("/guest/")
     assert (base, signed["signed"]) == ("https://lab.example", True)
-    thread, until = guests.linked(TOKEN, address, datetime.now(UTC))
+    thread, until = guests.verify_guest_link(TOKEN, address, datetime.now(UTC))
     assert (thread, until.isoformat().replace("+00:00", "Z")) == (MINE, signed["until"])
     assert timedelta(days=2.9) < until - datetime.now(UTC) <= timedelta(days=3)
     file = tmp_path / "token"

@@ -15,7 +15,7 @@ from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace
 from brenner.web import links
 from brenner.web import request as guests
-from brenner.web.app import STALE
+from brenner.web.app import STALE_HEADER
 from mail.sample_mail import letter
 from serving.running import Inside, inside
 from session.workspaces import ANN, BEA, KICKOFF, THREAD, add, contribute
@@ -63,7 +63,7 @@ def served(tmp_path: Path) -> Iterator[Inside]:
 def cookie(seconds: float = 3600.0) -> dict[str, str]:
     """A link to one session, followed."""
     until = datetime.now(UTC) + timedelta(seconds=seconds)
-    return {guests.guest_cookie(THREAD): guests.link(TOKEN, THREAD, until)}
+    return {guests.guest_cookie_name(THREAD): guests.guest_link(TOKEN, THREAD, until)}
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_where_the_mail_is_kept(
         assert PLACE not in got.text, each
         assert str(tmp_path) not in got.text
         assert SECRET not in got.text or not each.startswith(kept)  # else it is her session's text
-    assert guest.get(path).headers[STALE.lower()] == stale["since"]
+    assert guest.get(path).headers[STALE_HEADER.lower()] == stale["since"]
 
 
 def test_the_news_end_with_the_link(served: Inside) -> None:

@@ -15,7 +15,7 @@ from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace
-from brenner.web.rendering import html
+from brenner.web.rendering import render_html
 from brenner.web.request import Page, RequestContext
 from brenner.web.views import project as home
 from commands import in_code, unknown
@@ -33,10 +33,10 @@ def look(
 ) -> tuple[dict[str, Any], str]:
     """The document of the page, and the page."""
     now = datetime.now(UTC) + later
-    visit = RequestContext(site_of(workspace, ServeSettings()), "/", now, asked=asked)
+    visit = RequestContext(site_of(workspace, ServeSettings()), "/", now, query=asked)
     page = home.page(visit)
     assert isinstance(page, Page)
-    return dict(page.document), html(page, visit)
+    return dict(page.document), render_html(page, visit)
 
 
 def answered(mailbox: Mailbox, thread_id: str, question: str = "") -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from brenner.cli.compile import report
 from brenner.limits import MOST_BLOCKS, MOST_DIAGNOSTICS_OF_A_MESSAGE
-from brenner.services.compile import CompileOptions, CompileResult, compiled_json
+from brenner.services.compile import CompileOptions, CompileResult, compile_result_json
 from brenner.web.views import thread
 from brenner.web.views import versions as ledger
 from hostile_bodies import HOSTILE_BODIES, HostileBody, fence
@@ -66,7 +66,7 @@ def test_compiles_are_bounded(scene: Scene, body: HostileBody) -> None:
     scene.send(ANN, body.subject, body.make(_SIZE))
     done = tried(scene)
     assert len(printed(done)) < 250_000
-    document = compiled_json(done)
+    document = compile_result_json(done)
     assert len(json.dumps(document)) < 2_500_000
     assert isinstance(document["violations"], list)
     assert len(document["violations"]) <= 2 * _MOST
@@ -86,7 +86,7 @@ def test_too_many_blocks(scene: Scene) -> None:
     """The ledger counts all of them and lists as many as would have been read."""
     count = MOST_BLOCKS + 100
     scene.send(ANN, "DELTA[gpt]: x", fence("") * count)
-    found = compiled_json(tried(scene))["ledger"]
+    found = compile_result_json(tried(scene))["ledger"]
     assert isinstance(found, dict)
     assert found["refused"] == count
     assert (len(found["entries"]), found["entries_left_out"]) == (MOST_BLOCKS, 100)

@@ -7,7 +7,7 @@ import pytest
 
 from brenner.diagnostics.model import RequestError
 from brenner.services.workspace import Workspace
-from brenner.web.responses import refusal_page
+from brenner.web.responses import error_page
 from brenner.web.views import artifact as item
 from session.workspaces import ANN, BEA, THREAD, a_desk, contribute, kickoff
 from web.disputed import LOST, NEW, OLD, block, compiled, disputed, looked, visit_to
@@ -82,7 +82,7 @@ def test_an_unknown_one_is_not_found_and_the_nearest_is_named(workspace: Workspa
         shown(workspace, "H11")
     assert "`H1`" in refused.value.diagnostic.message + refused.value.diagnostic.fix
     assert f"`brenner artifact show {THREAD}`" in refused.value.diagnostic.fix
-    assert refusal_page(refused.value).status == 404
+    assert error_page(refused.value).status == 404
     assert shown(workspace, "h1")[0]["item"]["id"] == "H1"
 
 
@@ -91,4 +91,4 @@ def test_before_the_first_version_there_is_none(tmp_path: Path) -> None:
     kickoff(workspace)
     with pytest.raises(RequestError) as refused:
         shown(workspace, "H1")
-    assert refusal_page(refused.value).status == 404
+    assert error_page(refused.value).status == 404

@@ -90,7 +90,9 @@ def is_logged_out_meanwhile(evening: Evening, opened: Window) -> None:
 def comes_by_a_link(evening: Evening) -> None:
     """A guest reads one session, on all its pages, and is offered nothing else."""
     page = evening.page
-    page.goto(f"{links.GUEST}/{guests.link(TOKEN, THREAD, datetime.now(UTC) + timedelta(days=7))}")
+    page.goto(
+        f"{links.GUEST}/{guests.guest_link(TOKEN, THREAD, datetime.now(UTC) + timedelta(days=7))}"
+    )
     page.wait_for_url(f"**{links.session(THREAD)}")
     for number in range(1, len(links.TABS) + 1):
         evening.press(page.locator(f"[data-tab='{number}']"))

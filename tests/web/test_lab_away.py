@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
-from brenner.services.identity import renew
+from brenner.services.identity import renew_secret
 from serving.running import inside
 from web.browsing import LAB, THREAD, Show, Window, show, window
 
@@ -16,7 +16,7 @@ SUBJECT = "INFO: Worth keeping"
 
 def log_in(opened: Window, lab: Show) -> None:
     page = opened.open("/lab/login")
-    page.get_by_label("Secret").fill(renew(lab.mailbox, lab.project.operator))
+    page.get_by_label("Secret").fill(renew_secret(lab.mailbox, lab.project.operator))
     page.get_by_role("button", name="Log in").click()
     page.wait_for_url("**/lab")
     page.close()

@@ -10,8 +10,8 @@ from brenner.diagnostics.model import RequestError
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace
-from brenner.web.lab.compile import COMPILE as ACTION
-from brenner.web.lab.compile import COMPLETE, MOST_BLOCKS, MOST_ITEMS
+from brenner.web.lab.compile import COMPILE_ACTION as ACTION
+from brenner.web.lab.compile import COMPLETE_ACTION, MAX_BLOCKS, MAX_ITEMS
 from brenner.web.request import Page
 from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
 from web.lab_visits import Meddling, Operator
@@ -268,8 +268,8 @@ def critique(number: int) -> Json:
 def test_a_large_version_is_shown_in_part(operator: Operator) -> None:
     contribute(operator.workspace, ANN, *map(critique, range(250)))
     compiled = seen(operator.form(ACTION))["compiled"]
-    assert (len(compiled["items"]), compiled["more_items"]) == (MOST_ITEMS, 252 - MOST_ITEMS)
-    assert (len(compiled["ledger"]), compiled["more_blocks"]) == (MOST_BLOCKS, 252 - MOST_BLOCKS)
+    assert (len(compiled["items"]), compiled["more_items"]) == (MAX_ITEMS, 252 - MAX_ITEMS)
+    assert (len(compiled["ledger"]), compiled["more_blocks"]) == (MAX_BLOCKS, 252 - MAX_BLOCKS)
     assert compiled["ledger"][0]["state"] == "refused"
 
 
@@ -294,11 +294,11 @@ def test_hostile_names_stay_texts(operator: Operator) -> None:
 def test_a_session_is_completed_with_what_was_shown(operator: Operator) -> None:
     operator.done(ACTION, position(operator.form(ACTION)))
     contribute(operator.workspace, BEA, add("Clock"), base="v1")
-    page = operator.form(COMPLETE)
+    page = operator.form(COMPLETE_ACTION)
     assert seen(page)["compiled"]["would"] == (
         f"Publishes v2 of {THREAD} in its thread, and closes the session."
     )
-    done = operator.done(COMPLETE, position(page))
+    done = operator.done(COMPLETE_ACTION, position(page))
     assert done.says.endswith("and closed the session.")
     assert "Start the next round" not in [words for _, words in done.to]
     contribute(operator.workspace, ANN, add("Late"), base="v2")
@@ -310,6 +310,6 @@ def test_a_session_is_completed_with_what_was_shown(operator: Operator) -> None:
 
 
 def test_without_a_version_there_is_nothing_to_complete(operator: Operator) -> None:
-    page = operator.form(COMPLETE)
+    page = operator.form(COMPLETE_ACTION)
     assert seen(page)["fault"]["id"] == "NO_VERSION_TO_CLOSE"
     assert seen(page)["position"] is None

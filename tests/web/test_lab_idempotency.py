@@ -18,12 +18,12 @@ from brenner.diagnostics.model import (
     UnknownOutcomeError,
 )
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, Sent
+from brenner.mail.model import Profile, SendResult
 from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
 from brenner.web.lab import actions as once_module
-from brenner.web.lab.actions import Done, IdempotencyKeys
-from brenner.web.request import Form, Page, read_form, read_json
+from brenner.web.lab.actions import ActionResult, IdempotencyKeys
+from brenner.web.request import Form, Page, parse_form, parse_json
 from serving.running import Inside, inside
 from web.lab_client import Client
 
@@ -31,7 +31,7 @@ THREAD = "RS-20251230-cell-fate"
 REPLY = f"/lab/sessions/{THREAD}/reply"
 LAB = ServeSettings(port=0, requests_a_second=1_000_000, is_lab=True)
 LETTER = {"to": "BlueLake", "subject": "INFO: Once", "body": "Only once.\n\nIn two paragraphs."}
-DONE = Done(is_done=True, says="Done.", document={})
+DONE = ActionResult(is_done=True, says="Done.", document={})
 PAGE = Page("lab/kept.html", "Again", {})
 
 
@@ -40,7 +40,7 @@ class Frail(MemoryMailbox):
 
     fails = ""
 
-    def send(self, message: Message, **options: object) -> Sent:
+    def send(self, message: Message, **options: object) -> SendResult:
         fails, self.fails = self.fails, ""
         if fails == "before":
             raise UnavailableError(_away())
@@ -216,7 +216,7 @@ def test_what_is_kept_of_a_form() -> None:
     key = once.key()
 
     def fails(error: Exception) -> None:
-        def do() -> Done:
+        def do() -> ActionResult:
             raise error
 
         with pytest.raises(type(error)):
@@ -254,7 +254,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     once = IdempotencyKeys()
     shown = once.key()
     keys = [once.key() for _ in range(300)]
-    whole = Done(is_done=True, says="Sent.", document={"long": "x" * 1000})
+    whole = ActionResult(is_done=True, says="Sent.", document={"long": "x" * 1000})
     for key in keys:
         once.act(key, "a", lambda: whole)
     assert once.done(keys[-1]) == whole
@@ -267,13 +267,13 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refused.value.diagnostic.code is codes.FORM_UNKNOWN
     once.expect(keys[0])
     assert once.act(keys[0], "a", _never) == once.done(keys[0])
-    monkeypatch.setattr(once_module, "MOST_DONE", 300)
+    monkeypatch.setattr(once_module, "MAX_DONE", 300)
     once.act("of a script 1999", "a", lambda: whole)
     with pytest.raises(RequestError):
         once.done(keys[0])
 
 
-def _never() -> Done:
+def _never() -> ActionResult:
     pytest.fail("it was done again")
 
 
@@ -283,13 +283,13 @@ def test_waiting_for_the_first() -> None:
     key, is_begun, may_end = once.key(), threading.Event(), threading.Event()
     acts: list[str] = []
 
-    def slow() -> Done:
+    def slow() -> ActionResult:
         acts.append("slow")
         is_begun.set()
         may_end.wait(30)
         return DONE
 
-    def quick() -> Done:
+    def quick() -> ActionResult:
         acts.append("quick")
         return DONE
 
@@ -304,18 +304,18 @@ def test_waiting_for_the_first() -> None:
 
 def test_fields_of_forms() -> None:
     """As a browser sends them, and as a script does."""
-    form = read_form(b"to=A&to=B&body=one%0D%0Atwo&empty=&token=t&once=o")
-    assert form.many("to") == ("A", "B")
+    form = parse_form(b"to=A&to=B&body=one%0D%0Atwo&empty=&token=t&once=o")
+    assert form.get_all("to") == ("A", "B")
     assert (form["to"], form["body"], form["empty"]) == ("A", "one\ntwo", "")
     assert dict(form.typed) == {"to": "B", "body": "one\ntwo", "empty": ""}
-    same, sent = read_json(
+    same, sent = parse_json(
         b'{"to": ["A", "B"], "body": "one\\ntwo", "empty": "", "deep": {"x": 1}}'
     )
     assert same.content == form.content
     assert isinstance(sent, dict)
     assert sent["deep"] == {"x": 1}
-    assert read_form(b"to=B&to=A").content != read_form(b"to=A&to=B").content
-    flags, _ = read_json(b'{"yes": true, "no": false, "number": 3, "none": null}')
+    assert parse_form(b"to=B&to=A").content != parse_form(b"to=A&to=B").content
+    flags, _ = parse_json(b'{"yes": true, "no": false, "number": 3, "none": null}')
     assert dict(flags) == {"yes": "yes", "number": "3"}
-    assert form.including("to", "C").many("to") == ("C",)
+    assert form.with_field("to", "C").get_all("to") == ("C",)
     assert Form().content == Form([("once", "x"), ("token", "y")]).content

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Route, expect
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import StoredMessage
 from brenner.protocol.messages import Message
-from brenner.services.identity import renew
+from brenner.services.identity import renew_secret
 from web.browsing import DESKTOP, PHONE, THREAD, Show, Window, window
 
 QUESTION = "Do ribosomes remember the phage?"
@@ -35,7 +35,7 @@ def tabs(browser: Browser, lab: Show) -> Iterator[Window]:
 
 def log_in(opened: Window, lab: Show) -> None:
     page = opened.open("/lab/login")
-    page.get_by_label("Secret").fill(renew(lab.mailbox, lab.project.operator))
+    page.get_by_label("Secret").fill(renew_secret(lab.mailbox, lab.project.operator))
     page.get_by_role("button", name="Log in").click()
     page.wait_for_url("**/lab")
     page.close()

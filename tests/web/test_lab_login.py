@@ -12,8 +12,8 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
-from brenner.services.identity import new_secret, renew
-from brenner.web.auth import LoginThrottle, machine_at
+from brenner.services.identity import new_secret, renew_secret
+from brenner.web.auth import LoginThrottle, client_network
 from brenner.web.lab.login import Login, Logins
 from brenner.web.lab.routes import ACTIONS
 from brenner.web.links import own_path
@@ -62,7 +62,7 @@ def test_without_the_lab_there_is_none() -> None:
     """No address of it exists, for whoever asks and however; no page links to it."""
     with inside(mailbox(), settings=LAB._replace(is_lab=False)) as server:
         client = Client(server)
-        secret = renew(server.workspace.mailbox, OPERATOR)
+        secret = renew_secret(server.workspace.mailbox, OPERATOR)
         for path in PATHS:
             assert client.get(path).status == HTTPStatus.NOT_FOUND
             for given in (None, secret):
@@ -77,7 +77,7 @@ def test_logging_in(served: Inside) -> None:
     """The secret opens it; the cookie is one that no script and no other site can use."""
     client = Client(served)
     assert client.get(HOME).to == f"/lab/login?next=%2Flab%2Fsessions%2F{THREAD}%2Freply"
-    secret = renew(served.workspace.mailbox, OPERATOR)
+    secret = renew_secret(served.workspace.mailbox, OPERATOR)
     got = client.post("/lab/login", {"secret": secret, "next": HOME})
     assert (got.status, got.to) == (HTTPStatus.SEE_OTHER, HOME)
     (cookie,) = got.cookies
@@ -94,7 +94,7 @@ def test_cookie_behind_tls(header: tuple[str, str]) -> None:
     """Behind a proxy that ends TLS the cookie never goes over a plain line."""
     with inside(mailbox(), settings=LAB._replace(hosts=("lab.example",))) as server:
         client = Client(server)
-        secret = renew(server.workspace.mailbox, OPERATOR)
+        secret = renew_secret(server.workspace.mailbox, OPERATOR)
         (cookie,) = client.post("/lab/login", {"secret": secret}, dict([header])).cookies
         assert "secure" in cookie.lower()
 
@@ -129,7 +129,7 @@ def test_what_ends_a_login(served: Inside) -> None:
     client.jar = kept
     assert client.get("/lab").status == HTTPStatus.SEE_OTHER
     assert other.get("/lab").status == HTTPStatus.OK
-    renew(served.workspace.mailbox, OPERATOR)
+    renew_secret(served.workspace.mailbox, OPERATOR)
     assert other.get("/lab").status == HTTPStatus.SEE_OTHER
 
 
@@ -156,7 +156,7 @@ def test_wrong_secrets(fresh: Inside, wrong: str) -> None:
     client = Client(fresh)
     fields = {"secret": wrong.encode(errors="surrogatepass")}
     without = client.post("/lab/login", fields)
-    renew(fresh.workspace.mailbox, OPERATOR)
+    renew_secret(fresh.workspace.mailbox, OPERATOR)
     with_one = client.post("/lab/login", fields)
     if wrong == "\udc80":
         assert without.status == with_one.status == HTTPStatus.BAD_REQUEST
@@ -172,7 +172,7 @@ def test_guessing_is_bounded(fresh: Inside) -> None:
     nobody guesses it, and nobody keeps the operator out.
     """
     client = Client(fresh)
-    secret = renew(fresh.workspace.mailbox, OPERATOR)
+    secret = renew_secret(fresh.workspace.mailbox, OPERATOR)
     for _ in range(3):
         assert client.post("/lab/login", {"secret": "brs_no"}).status == HTTPStatus.UNAUTHORIZED
     for _ in range(2):
@@ -215,11 +215,13 @@ def test_waits_grow_and_end() -> None:
 def test_where_somebody_is() -> None:
     """One network of IPv6 is one place; an IPv4 address is the same by both protocols."""
     assert (
-        machine_at("2001:db8::1") == machine_at("2001:db8::ffff:2") != machine_at("2001:db8:0:1::1")
+        client_network("2001:db8::1")
+        == client_network("2001:db8::ffff:2")
+        != client_network("2001:db8:0:1::1")
     )
-    assert machine_at("::ffff:10.0.0.1") == machine_at("10.0.0.1")
-    assert machine_at("fe80::1%eth0") == machine_at("fe80::2")
-    assert machine_at("nowhere") == "nowhere"
+    assert client_network("::ffff:10.0.0.1") == client_network("10.0.0.1")
+    assert client_network("fe80::1%eth0") == client_network("fe80::2")
+    assert client_network("nowhere") == "nowhere"
 
 
 # Other pages
@@ -300,7 +302,7 @@ def test_open_redirects(served: Inside, path: str) -> None:
     """After logging in one goes on to an address of ours, or home."""
     assert own_path(path) == "/"
     client = Client(served)
-    secret = renew(served.workspace.mailbox, OPERATOR)
+    secret = renew_secret(served.workspace.mailbox, OPERATOR)
     got = client.post("/lab/login", {"secret": secret, "next": path})
     assert got.to in ("/", "/lab")
 
@@ -317,7 +319,7 @@ def test_own_paths() -> None:
 def test_scripts_show_the_secret(served: Inside) -> None:
     """JSON with the header; neither a cookie nor a form's key is needed."""
     client = Client(served)
-    secret = renew(served.workspace.mailbox, OPERATOR)
+    secret = renew_secret(served.workspace.mailbox, OPERATOR)
     said = {"to": ["BlueLake"], "subject": "INFO: By a script", "body": "Hello."}
     got = client.send(HOME, said, secret)
     assert got.status == HTTPStatus.OK, got.text
@@ -340,7 +342,7 @@ def test_scripts_show_the_secret(served: Inside) -> None:
 def test_unreadable_bodies(served: Inside, body: bytes) -> None:
     """What cannot be read does nothing, and says so."""
     client = Client(served)
-    secret = renew(served.workspace.mailbox, OPERATOR)
+    secret = renew_secret(served.workspace.mailbox, OPERATOR)
     before = served.workspace.mailbox.position()
     headers = {"Content-Type": "application/json", "Brenner-Secret": secret}
     got = client.ask("POST", HOME, body, headers)

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from brenner.config import OPERATOR
 from brenner.mail.model import StoredMessage, Trust
 from brenner.protocol.messages import Message
-from brenner.services.identity import renew
+from brenner.services.identity import renew_secret
 from web.browsing import LAB, PHONE, THREAD, Show, show, window
 from web.lab_client import Client
 
@@ -317,7 +317,7 @@ def test_what_is_wrong_with_a_critique_stands_beside_its_field(
     """In the words of the form, and once: without a target there is no subject either."""
     with window(browser, served.base) as opened:
         page = opened.open(CRITIQUE)
-        page.locator("#secret").fill(renew(served.mailbox, OPERATOR))
+        page.locator("#secret").fill(renew_secret(served.mailbox, OPERATOR))
         page.get_by_role("button", name="Log in").click()
         page.get_by_role("button", name="Send the critique").click()
         expect(page.locator("#target-faults")).to_contain_text("Choose the item, or write it into")
@@ -332,7 +332,7 @@ def test_what_is_wrong_with_a_critique_stands_beside_its_field(
 
 def test_in_a_browser(browser: Browser, served: Show) -> None:
     """Logged in, replied with a live preview, by keyboard alone; double click is one message."""
-    secret = renew(served.mailbox, OPERATOR)
+    secret = renew_secret(served.mailbox, OPERATOR)
     question = asked(served, "By keyboard?")
     with window(browser, served.base) as opened:
         page = opened.open(f"{REPLY}?message={question.id}")
@@ -357,7 +357,7 @@ def test_in_a_browser(browser: Browser, served: Show) -> None:
 
 def test_on_a_phone(browser: Browser, served: Show) -> None:
     """No form is wider than the screen."""
-    secret = renew(served.mailbox, OPERATOR)
+    secret = renew_secret(served.mailbox, OPERATOR)
     with window(browser, served.base, PHONE) as opened:
         page = opened.open("/lab/login")
         page.locator("#secret").fill(secret)

@@ -9,7 +9,7 @@ import pytest
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
 from brenner.services.workspace import Workspace
-from brenner.web.lab.compile import ACTION, COMPILE
+from brenner.web.lab.compile import COMPILE_ACTION, PERSIST_ACTION
 from brenner.web.request import Page
 from session.repositories import git, settings, start_repository
 from session.workspaces import ANN, THREAD, a_desk, add, contribute, kickoff
@@ -56,7 +56,7 @@ def file_of(workspace: Workspace) -> Path:
 
 
 def test_the_preview_shows_the_file_and_the_commit_and_writes_nothing(operator: Operator) -> None:
-    page = operator.form(ACTION)
+    page = operator.form(PERSIST_ACTION)
     preview = seen(page)
     assert (preview["version"], preview["path"]) == (1, PATH)
     assert preview["commit"].startswith(MESSAGE)
@@ -74,8 +74,8 @@ def test_it_is_written_committed_and_said_once(operator: Operator) -> None:
     git(folder, "add", "mine.txt")
     fields = {"version": "1", "commit": "yes"}
     key = operator.login.once.key()
-    done = operator.done(ACTION, fields, key)
-    assert operator.done(ACTION, fields, key) is done
+    done = operator.done(PERSIST_ACTION, fields, key)
+    assert operator.done(PERSIST_ACTION, fields, key) is done
     commit = git(folder, "rev-parse", "HEAD").strip()
     assert done.document["commit"] == commit
     assert done.says == (f"Committed: {PATH} holds v1, commit {commit[:10]}; message 4 says so.")
@@ -83,10 +83,10 @@ def test_it_is_written_committed_and_said_once(operator: Operator) -> None:
     shown = git(folder, "show", "--name-only", "--format=", "HEAD").split()
     assert shown == [PATH]
     assert git(folder, "diff", "--cached", "--name-only").split() == ["mine.txt"]
-    another = operator.done(ACTION, fields)
+    another = operator.done(PERSIST_ACTION, fields)
     assert another.document["message_id"] == done.document["message_id"] == 4
     assert len(log(operator.workspace)) == 2
-    after = operator.form(ACTION)
+    after = operator.form(PERSIST_ACTION)
     assert seen(after)["difference"] == ""
     assert seen(after)["would"] == (
         f"{PATH} holds v1 already, and commit {commit[:10]} has it: nothing is left to do."
@@ -94,11 +94,11 @@ def test_it_is_written_committed_and_said_once(operator: Operator) -> None:
 
 
 def test_edits_by_hand_are_in_the_way_and_shown(operator: Operator) -> None:
-    operator.done(ACTION, {"version": "1"})
+    operator.done(PERSIST_ACTION, {"version": "1"})
     file = file_of(operator.workspace)
     edited = file.read_text("utf-8").replace("Gradient decides", "Gradients decide")
     file.write_text(edited, "utf-8")
-    page = operator.again(ACTION, {"version": "1", "commit": "yes"})
+    page = operator.again(PERSIST_ACTION, {"version": "1", "commit": "yes"})
     preview = seen(page)
     assert page.status == 422
     assert preview["fault"]["id"] == "ARTIFACT_FILE_EDITED"
@@ -106,7 +106,7 @@ def test_edits_by_hand_are_in_the_way_and_shown(operator: Operator) -> None:
     assert "DELTA[human]" in preview["fault"]["repaired"]
     assert file.read_text("utf-8") == edited
     assert len(log(operator.workspace)) == 1
-    forced = operator.done(ACTION, {"version": "1", "commit": "yes", "force": "yes"})
+    forced = operator.done(PERSIST_ACTION, {"version": "1", "commit": "yes", "force": "yes"})
     assert forced.is_done
     assert "Gradient decides" in file.read_text("utf-8")
 
@@ -117,16 +117,16 @@ def test_without_a_repository_nothing_is_committed_and_nothing_written(
     with a_desk(tmp_path / "bare") as workspace:
         publish(workspace, "Gradient")
         operator = Operator(workspace, THREAD)
-        page = operator.again(ACTION, {"version": "1", "commit": "yes"})
+        page = operator.again(PERSIST_ACTION, {"version": "1", "commit": "yes"})
         assert seen(page)["fault"]["id"] == "NOT_A_REPOSITORY"
         assert seen(page)["would"] == "Nothing will be written: something is in the way."
         assert not file_of(workspace).exists()
-        assert operator.done(ACTION, {"version": "1"}).document["words"] == "Written"
+        assert operator.done(PERSIST_ACTION, {"version": "1"}).document["words"] == "Written"
 
 
 def test_without_git_the_page_says_so(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    page = operator.again(ACTION, {"version": "1", "commit": "yes"})
+    page = operator.again(PERSIST_ACTION, {"version": "1", "commit": "yes"})
     assert seen(page)["fault"]["id"] == "GIT_MISSING"
     assert not file_of(operator.workspace).exists()
 
@@ -136,19 +136,19 @@ def test_a_hook_that_refuses_leaves_the_file_and_says_how_far_it_came(operator: 
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n", "utf-8")
     hook.chmod(0o755)
-    done = operator.done(ACTION, {"version": "1", "commit": "yes"})
+    done = operator.done(PERSIST_ACTION, {"version": "1", "commit": "yes"})
     assert not done.is_done
     assert done.document["heading"] == "Done in part"
     assert f"{PATH} holds v1, but no commit has it" in done.says
     assert cast("list[Json]", done.document["violations"])[0]["id"] == "HOOK_FAILED"
     assert "not today" in done.says
     hook.unlink()
-    assert operator.done(ACTION, {"version": "1", "commit": "yes"}).is_done
+    assert operator.done(PERSIST_ACTION, {"version": "1", "commit": "yes"}).is_done
 
 
 def test_a_version_that_is_not_the_latest_any_more_is_not_written(operator: Operator) -> None:
     publish(operator.workspace, "Clock")
-    page = operator.again(ACTION, {"version": "1"})
+    page = operator.again(PERSIST_ACTION, {"version": "1"})
     assert page.status == 409
     assert cast("Json", page.document["fault"])["id"] == "VERSION_NOT_LATEST"
     assert seen(page)["version"] == 2
@@ -157,10 +157,10 @@ def test_a_version_that_is_not_the_latest_any_more_is_not_written(operator: Oper
 
 def test_another_version_of_the_same_number_is_not_written(operator: Operator) -> None:
     """A void version's number is given again; what was shown was the other one."""
-    shown = str(seen(operator.form(ACTION))["message_id"])
+    shown = str(seen(operator.form(PERSIST_ACTION))["message_id"])
     void_version(operator.workspace, THREAD, 1, "It was wrong")
     publish(operator.workspace, "Clock")
-    page = operator.again(ACTION, {"version": "1", "message": shown})
+    page = operator.again(PERSIST_ACTION, {"version": "1", "message": shown})
     assert page.status == 409
     assert "another v1 is, message" in cast("Json", page.document["fault"])["message"]
     assert not file_of(operator.workspace).exists()
@@ -168,33 +168,33 @@ def test_another_version_of_the_same_number_is_not_written(operator: Operator) -
 
 def test_only_what_was_seen_is_written_over(operator: Operator) -> None:
     """Somebody edits the file after the preview: her words are shown before they are given up."""
-    operator.done(ACTION, {"version": "1"})
+    operator.done(PERSIST_ACTION, {"version": "1"})
     publish(operator.workspace, "Clock")
-    shown = operator.preview(ACTION, {"force": "yes"})
+    shown = operator.preview(PERSIST_ACTION, {"force": "yes"})
     file = file_of(operator.workspace)
     edited = f"{file.read_text('utf-8')}\nHandwork.\n"
     file.write_text(edited, "utf-8")
     fields = {"version": "2", "force": "yes", "file": str(shown["file"])}
-    page = operator.again(ACTION, fields)
+    page = operator.again(PERSIST_ACTION, fields)
     assert cast("Json", page.document["fault"])["id"] == "FILE_OVERTAKEN"
     assert file.read_text("utf-8") == edited
     assert "-Handwork." in seen(page)["difference"]
-    assert operator.done(ACTION, fields | {"file": str(seen(page)["file"])}).is_done
+    assert operator.done(PERSIST_ACTION, fields | {"file": str(seen(page)["file"])}).is_done
 
 
 def test_a_compile_writes_over_only_what_was_seen(operator: Operator) -> None:
     """The same for a version that is published and kept at once: then nothing is published."""
-    operator.done(ACTION, {"version": "1"})
+    operator.done(PERSIST_ACTION, {"version": "1"})
     contribute(operator.workspace, ANN, add("Clock"))
-    shown = operator.preview(COMPILE, {"persist": "yes", "force": "yes"})
+    shown = operator.preview(COMPILE_ACTION, {"persist": "yes", "force": "yes"})
     file = file_of(operator.workspace)
     edited = f"{file.read_text('utf-8')}\nHandwork.\n"
     file.write_text(edited, "utf-8")
     marks = {name: str(shown[name]) for name in ("position", "seen", "file")}
-    page = operator.again(COMPILE, {"persist": "yes", "force": "yes"} | marks)
+    page = operator.again(COMPILE_ACTION, {"persist": "yes", "force": "yes"} | marks)
     assert cast("Json", page.document["fault"])["id"] == "FILE_OVERTAKEN"
     assert file.read_text("utf-8") == edited
-    assert seen(operator.form(ACTION))["version"] == 1
+    assert seen(operator.form(PERSIST_ACTION))["version"] == 1
 
 
 def test_a_folder_with_a_line_feed_in_its_name(tmp_path: Path, settings: Path) -> None:
@@ -202,7 +202,9 @@ def test_a_folder_with_a_line_feed_in_its_name(tmp_path: Path, settings: Path) -
     with a_desk(tmp_path / "new\nline") as here:
         start_repository(here.project.folder)
         publish(here, "Gradient")
-        assert Operator(here, THREAD).done(ACTION, {"version": "1", "commit": "yes"}).is_done
+        assert (
+            Operator(here, THREAD).done(PERSIST_ACTION, {"version": "1", "commit": "yes"}).is_done
+        )
         assert log(here)[0].startswith(MESSAGE)
 
 
@@ -212,7 +214,7 @@ def test_a_hook_that_changes_the_file_is_told_rightly(operator: Operator) -> Non
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(f"#!/bin/sh\necho more >> {PATH}\ngit add {PATH}\n", "utf-8")
     hook.chmod(0o755)
-    done = operator.done(ACTION, {"version": "1", "commit": "yes"})
+    done = operator.done(PERSIST_ACTION, {"version": "1", "commit": "yes"})
     assert (done.is_done, done.document["heading"]) == (False, "Done in part")
     assert f"{PATH} does not hold v1 as it is" in done.says
 
@@ -223,10 +225,10 @@ def test_it_is_pushed_and_the_mail_goes_along(operator: Operator, tmp_path: Path
     git(folder, "remote", "add", "origin", str(tmp_path / "remote.git"))
     git(folder, "push", "--quiet", "--set-upstream", "origin", "main")
     fields = {"version": "1", "push": "yes", "archive": "yes"}
-    preview = operator.preview(ACTION, fields)
+    preview = operator.preview(PERSIST_ACTION, fields)
     assert preview["destination"] == "main to origin"
     assert preview["archive"] == f"artifacts/{THREAD}.mail.jsonl"
-    done = operator.done(ACTION, fields)
+    done = operator.done(PERSIST_ACTION, fields)
     assert done.document["words"] == "Committed and pushed"
     assert git(tmp_path / "remote.git", "log", "--format=%s", "main").startswith(MESSAGE)
 
@@ -235,13 +237,13 @@ def test_a_session_without_a_version_has_nothing_to_persist(workspace: Workspace
     other = "RS-20260101-nothing-yet"
     contribute_to = workspace.mailbox.thread(THREAD).messages[0].message._replace(thread_id=other)
     workspace.mailbox.send(contribute_to)
-    page = Operator(workspace, other).form(ACTION)
+    page = Operator(workspace, other).form(PERSIST_ACTION)
     assert seen(page)["fault"]["id"] == "NO_VERSION_YET"
     assert seen(page)["version"] is None
 
 
 def test_unread_mail_is_named_that_the_version_has_not(operator: Operator) -> None:
     contribute(operator.workspace, ANN, add("Late"), base="v1")
-    page = operator.form(ACTION)
+    page = operator.form(PERSIST_ACTION)
     assert seen(page)["unread"] == 1
     assert "1 message that no version has read" in operator.html(page)

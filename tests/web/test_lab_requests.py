@@ -15,10 +15,10 @@ from brenner.services.workspace import Workspace
 from brenner.web.lab import compile as persisting
 from brenner.web.lab import messages, start
 from brenner.web.lab import routes as acting
-from brenner.web.lab.actions import Action, Done
-from brenner.web.lab.compile import COMPILE, COMPLETE
+from brenner.web.lab.actions import Action, ActionResult
+from brenner.web.lab.compile import COMPILE_ACTION, COMPLETE_ACTION
 from brenner.web.lab.routes import ACTIONS
-from brenner.web.request import Page, read_form, read_json
+from brenner.web.request import Page, parse_form, parse_json
 from operator_workspace import SETTINGS
 from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
 from web.lab_visits import Meddling, Operator
@@ -65,7 +65,7 @@ def test_the_documentation_has_every_key() -> None:
     assert rows["complete"] == set()  # "the same"
     rows["complete"] = rows["compile"]
     rows["persist"].remove("message_id")  # as the answer calls it
-    taken = {each.name: each.takes for each in ACTIONS if each.takes}
+    taken = {each.name: each.schema for each in ACTIONS if each.schema}
     assert rows == {name: set(takes.known) - {"once", "dry_run"} for name, takes in taken.items()}
 
 
@@ -95,7 +95,7 @@ def state(workspace: Workspace) -> tuple[int, bool]:
     return workspace.mailbox.position(), (workspace.project.folder / "artifacts").exists()
 
 
-def page_of(answer: Done | Page) -> Page:
+def page_of(answer: ActionResult | Page) -> Page:
     assert isinstance(answer, Page), answer
     return answer
 
@@ -107,14 +107,14 @@ def found(page: Page) -> list[str]:
 
 
 GOOD: tuple[tuple[Action, Mapping[str, object]], ...] = (
-    (COMPILE, {}),
-    (COMPLETE, {}),
-    (persisting.ACTION, {}),
-    (messages.ACTION, LETTER),
+    (COMPILE_ACTION, {}),
+    (COMPLETE_ACTION, {}),
+    (persisting.PERSIST_ACTION, {}),
+    (messages.REPLY_ACTION, LETTER),
     (messages.ACKNOWLEDGE_ACTION, {"message": 5}),
     (messages.CRITIQUE_ACTION, CRITIQUE),
     (start.NEXT_ROUND_ACTION, ROWS),
-    (start.ACTION, {**START, "roster": ROSTER}),
+    (start.START_ACTION, {**START, "roster": ROSTER}),
 )
 
 
@@ -132,7 +132,7 @@ def test_a_dry_run_does_nothing(
     assert page.status == 200, page.document
     assert state(operator.workspace) == before
     done = operator.request(action, {**said, "dry_run": False, "once": "k"})
-    assert isinstance(done, Done), done.document
+    assert isinstance(done, ActionResult), done.document
     assert done.is_done
     assert state(operator.workspace) != before
 
@@ -160,24 +160,30 @@ def test_what_nobody_reads_is_refused(
 @pytest.mark.parametrize(
     ("action", "said"),
     [
-        *((COMPILE, {"position": each}) for each in NO_NUMBERS),
-        *((COMPILE, {name: "false"}) for name in ("strict", "reopen", "notify", "commit", "push")),
-        (COMPILE, {"persist": 1}),
-        (COMPILE, {"version": 1}),
-        (COMPLETE, {"position": "first"}),
-        *((persisting.ACTION, {"version": each}) for each in ("7x", 1.0, None, "v1")),
-        *((persisting.ACTION, {name: "no"}) for name in ("commit", "push", "archive", "force")),
+        *((COMPILE_ACTION, {"position": each}) for each in NO_NUMBERS),
+        *(
+            (COMPILE_ACTION, {name: "false"})
+            for name in ("strict", "reopen", "notify", "commit", "push")
+        ),
+        (COMPILE_ACTION, {"persist": 1}),
+        (COMPILE_ACTION, {"version": 1}),
+        (COMPLETE_ACTION, {"position": "first"}),
+        *((persisting.PERSIST_ACTION, {"version": each}) for each in ("7x", 1.0, None, "v1")),
+        *(
+            (persisting.PERSIST_ACTION, {name: "no"})
+            for name in ("commit", "push", "archive", "force")
+        ),
         (start.NEXT_ROUND_ACTION, {**ROWS, "base": "1."}),
         (start.NEXT_ROUND_ACTION, {**ROWS, "reopen": "no"}),
         (start.NEXT_ROUND_ACTION, {**ROWS, "preset": "default-3-agent"}),
         (start.NEXT_ROUND_ACTION, {**ROWS, "agent.1.role": ["critic"]}),
         (start.NEXT_ROUND_ACTION, {**ROWS, "agent.4.name": "GreenDog"}),
         (start.NEXT_ROUND_ACTION, {**ROWS, "agent.51.name": "GreenDog"}),
-        (messages.ACTION, {**LETTER, "to": {"name": ANN}}),
-        (messages.ACTION, {**LETTER, "to": [1]}),
-        (messages.ACTION, {**LETTER, "message": "last"}),
-        (messages.ACTION, {**LETTER, "acknowledge": "no"}),
-        (messages.ACTION, {**LETTER, "ack": "never"}),
+        (messages.REPLY_ACTION, {**LETTER, "to": {"name": ANN}}),
+        (messages.REPLY_ACTION, {**LETTER, "to": [1]}),
+        (messages.REPLY_ACTION, {**LETTER, "message": "last"}),
+        (messages.REPLY_ACTION, {**LETTER, "acknowledge": "no"}),
+        (messages.REPLY_ACTION, {**LETTER, "ack": "never"}),
         (messages.CRITIQUE_ACTION, {**CRITIQUE, "attack": None, "evidence": 3}),
         (messages.ACKNOWLEDGE_ACTION, {"message": [5, "x"]}),
         (messages.ACKNOWLEDGE_ACTION, {"message": 5.0}),
@@ -198,10 +204,10 @@ def test_guards_and_boxes_that_cannot_be_read(
 @pytest.mark.parametrize(
     ("action", "said"),
     [
-        *((COMPILE, {"position": each}) for each in ("5x", "5.0", "", "९")),
-        *((COMPILE, {"position": "5", "commit": each}) for each in ("no", "false", "on")),
-        *((persisting.ACTION, {"version": each}) for each in ("7x", "", "v1")),
-        (persisting.ACTION, {"version": "1", "push": "no"}),
+        *((COMPILE_ACTION, {"position": each}) for each in ("5x", "5.0", "", "९")),
+        *((COMPILE_ACTION, {"position": "5", "commit": each}) for each in ("no", "false", "on")),
+        *((persisting.PERSIST_ACTION, {"version": each}) for each in ("7x", "", "v1")),
+        (persisting.PERSIST_ACTION, {"version": "1", "push": "no"}),
         (start.NEXT_ROUND_ACTION, {**ROWS, "base": "x"}),
     ],
 )
@@ -214,17 +220,17 @@ def test_the_same_in_forms(operator: Operator, action: Action, said: Mapping[str
 
 
 def test_numbers_as_text_are_understood(operator: Operator) -> None:
-    done = operator.request(COMPILE, {"position": "5", "commit": False, "strict": None})
-    assert isinstance(done, Done), done.document
+    done = operator.request(COMPILE_ACTION, {"position": "5", "commit": False, "strict": None})
+    assert isinstance(done, ActionResult), done.document
     assert done.document["version"] == 2
-    assert isinstance(operator.request(persisting.ACTION, {"version": "2"}), Done)
+    assert isinstance(operator.request(persisting.PERSIST_ACTION, {"version": "2"}), ActionResult)
 
 
 @pytest.mark.parametrize(
     ("action", "said"),
     [
-        (COMPILE, {"position": 4}),
-        (persisting.ACTION, {"version": 7}),
+        (COMPILE_ACTION, {"position": 4}),
+        (persisting.PERSIST_ACTION, {"version": 7}),
         (start.NEXT_ROUND_ACTION, {**ROWS, "base": 7}),
     ],
 )
@@ -238,17 +244,17 @@ def test_a_dry_run_minds_the_guard(
 
 def test_a_preview_minds_the_keys(operator: Operator) -> None:
 
-    form, sent = read_json(b'{"strict": "false"}')
+    form, sent = parse_json(b'{"strict": "false"}')
     visit = acting.with_key(operator.visit()._replace(form=form, sent=sent), is_script=True)
-    page = acting.previewed(COMPILE, visit, is_part=False)
+    page = acting.preview_page(COMPILE_ACTION, visit, is_part=False)
     assert (page.status, found(page)) == (WRONG, ["WRONG_ARGUMENT_TYPE"])
 
 
 def test_false_says_that_no_ack_is_wanted(operator: Operator) -> None:
     question = {"subject": "QUESTION: Why?", "body": "## Question\nWhy?\n"}
     for said, wanted in ((False, False), (True, True), ("no", False)):
-        done = operator.request(messages.ACTION, {**LETTER, **question, "ack": said})
-        assert isinstance(done, Done), done.document
+        done = operator.request(messages.REPLY_ACTION, {**LETTER, **question, "ack": said})
+        assert isinstance(done, ActionResult), done.document
         stored = operator.workspace.mailbox.thread(THREAD).messages[-1]
         assert stored.message.ack_required is wanted
 
@@ -259,13 +265,13 @@ def test_false_says_that_no_ack_is_wanted(operator: Operator) -> None:
 def test_a_key_sees_what_is_nested(operator: Operator) -> None:
     """Another roster under the same key is another request, and nobody is told that it was sent."""
     said = [{**START, "roster": [{"agentName": ANN, "role": role}], "once": "k"} for role in ROLES]
-    first = operator.request(start.ACTION, said[0])
-    assert isinstance(first, Done), first.document
-    other = page_of(operator.request(start.ACTION, said[1]))
+    first = operator.request(start.START_ACTION, said[0])
+    assert isinstance(first, ActionResult), first.document
+    other = page_of(operator.request(start.START_ACTION, said[1]))
     assert other.status == CONFLICT
     assert cast("Json", other.document["fault"])["id"] == "FORM_CHANGED"
     turned = dict(reversed(said[0].items()))
-    assert operator.request(start.ACTION, turned) is first
+    assert operator.request(start.START_ACTION, turned) is first
 
 
 def failing(operator: Operator, at: int, error: Exception) -> None:
@@ -286,7 +292,7 @@ def away() -> UnavailableError:
 
 @pytest.mark.parametrize(
     ("action", "said"),
-    [(start.NEXT_ROUND_ACTION, ROWS), (start.ACTION, {**START, "roster": ROSTER})],
+    [(start.NEXT_ROUND_ACTION, ROWS), (start.START_ACTION, {**START, "roster": ROSTER})],
 )
 def test_what_is_sent_in_part_is_no_success(
     operator: Operator, action: Action, said: Mapping[str, object]
@@ -297,7 +303,7 @@ def test_what_is_sent_in_part_is_no_success(
     assert operator.workspace.mailbox.position() == before + 1
     assert (page.status, "KICKOFF_INCOMPLETE" in found(page)) == (AWAY, True)
     again = operator.request(action, said)
-    assert isinstance(again, Done), again.document
+    assert isinstance(again, ActionResult), again.document
     assert operator.workspace.mailbox.position() == before + 2
 
 
@@ -315,26 +321,26 @@ def test_after_an_answer_that_got_lost_the_form_is_good(operator: Operator) -> N
             raise UnknownOutcomeError(OUTCOME_UNKNOWN.at(None, **words))
 
     sound = operator.site
-    key = str(operator.form(COMPILE).document["once"])
+    key = str(operator.form(COMPILE_ACTION).document["once"])
     losing = cast("Mailbox", Losing(mailbox, lambda _: None))
     operator.site = sound._replace(workspace=operator.workspace._replace(mailbox=losing))
-    page = operator.again(COMPILE, {"position": "5"}, key)
+    page = operator.again(COMPILE_ACTION, {"position": "5"}, key)
     operator.site = sound
     assert (page.status, mailbox.thread(THREAD).position) == (AWAY, 6)
     assert page.document["once"] != key
     contribute(operator.workspace, ANN, add("Late"), base="v2")
-    page = operator.again(COMPILE, {"position": "6"}, str(page.document["once"]))
+    page = operator.again(COMPILE_ACTION, {"position": "6"}, str(page.document["once"]))
     assert cast("Json", page.document["fault"])["id"] != "FORM_CHANGED"
     seen = cast("Json", page.document["preview"])
     fields = {"position": str(seen["position"])}
-    done = operator.done(COMPILE, fields, str(page.document["once"]))
+    done = operator.done(COMPILE_ACTION, fields, str(page.document["once"]))
     assert done.document["version"] == 3
 
 
 def test_the_same_form_keeps_its_key(operator: Operator) -> None:
     """What comes back for another reason than news is the form that it was."""
-    key = str(operator.form(COMPILE).document["once"])
-    page = operator.again(COMPILE, {"position": "5", "commit": "yes"}, key)
+    key = str(operator.form(COMPILE_ACTION).document["once"])
+    page = operator.again(COMPILE_ACTION, {"position": "5", "commit": "yes"}, key)
     assert page.document["once"] == key
 
 
@@ -354,14 +360,14 @@ def test_the_same_form_keeps_its_key(operator: Operator) -> None:
 )
 def test_unreadable_objects(body: bytes) -> None:
     with pytest.raises(RequestError) as refused:
-        read_json(body)
+        parse_json(body)
     assert refused.value.diagnostic.id == "FORM_UNREADABLE"
 
 
 def test_a_form_without_a_key(operator: Operator) -> None:
 
-    visit = operator.visit()._replace(form=read_form(b"to=BlueLake&subject=INFO%3A+x&body=y"))
-    page = page_of(acting.submit(messages.ACTION, visit))
+    visit = operator.visit()._replace(form=parse_form(b"to=BlueLake&subject=INFO%3A+x&body=y"))
+    page = page_of(acting.submit(messages.REPLY_ACTION, visit))
     assert cast("Json", page.document["fault"])["id"] == "FORM_UNKNOWN"
     assert page.status == CONFLICT
 

@@ -11,8 +11,8 @@ from brenner.cli.main import cli
 from brenner.diagnostics.codes.mail import SENT_TO_NOBODY
 from brenner.diagnostics.model import UnavailableError
 from brenner.services.workspace import Workspace, workspace_in
-from brenner.web.lab.actions import Done
-from brenner.web.lab.start import ACTION
+from brenner.web.lab.actions import ActionResult
+from brenner.web.lab.start import START_ACTION
 from brenner.web.request import Page
 from operator_workspace import SETTINGS, workspace
 from session.workspaces import project_in
@@ -74,7 +74,7 @@ def mail(workspace: Workspace) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def test_the_form_begins_with_the_roles_of_the_default_preset(operator: Operator) -> None:
-    page = operator.form(ACTION)
+    page = operator.form(START_ACTION)
     rows = cast("list[dict[str, str]]", page.document["agents"])
     assert [(row["name"], row["role"]) for row in rows] == [
         ("", HYPOTHESES),
@@ -89,7 +89,9 @@ def test_the_form_begins_with_the_roles_of_the_default_preset(operator: Operator
 def test_the_form_begins_with_the_roster_of_the_project(tmp_path: Path) -> None:
     (tmp_path / "brenner.toml").write_text(ROSTER, "utf-8")
     with desk_of(tmp_path) as workspace:
-        rows = cast("list[dict[str, str]]", Operator(workspace).form(ACTION).document["agents"])
+        rows = cast(
+            "list[dict[str, str]]", Operator(workspace).form(START_ACTION).document["agents"]
+        )
     assert [(row["name"], row["role"], row["program"]) for row in rows] == [
         ("RedSky", CRITIC, "gemini-cli")
     ]
@@ -108,7 +110,7 @@ def test_buttons_of_the_roster_send_nothing_and_lose_nothing(
     operator: Operator, then: str, names: list[str], focus: str
 ) -> None:
     fields = TYPED | {"preset": "default-3-agent"}
-    page = operator.again(ACTION, {**fields, "then": then})
+    page = operator.again(START_ACTION, {**fields, "then": then})
     rows = cast("list[dict[str, str]]", page.document["agents"])
     assert ([row["name"] for row in rows], page.document["focus"]) == (names, focus)
     texts = {name: text for name, text in TYPED.items() if "." not in name}
@@ -121,7 +123,7 @@ def test_buttons_of_the_roster_send_nothing_and_lose_nothing(
 
 
 def test_what_comes_back_is_what_was_typed(operator: Operator) -> None:
-    page = operator.again(ACTION, TYPED | {"agent.2.name": "no name"})
+    page = operator.again(START_ACTION, TYPED | {"agent.2.name": "no name"})
     assert fields_of(page) | {"preset": ""} == {
         **{f"agent.2.{key}": "" for key in ("program", "model", "notes")},
         **TYPED,
@@ -152,7 +154,7 @@ def test_what_comes_back_is_what_was_typed(operator: Operator) -> None:
 def test_faults_stand_beside_their_fields_and_nothing_is_sent(
     operator: Operator, changes: dict[str, str], found: tuple[str, str]
 ) -> None:
-    page = operator.again(ACTION, TYPED | changes)
+    page = operator.again(START_ACTION, TYPED | changes)
     assert page.status == 422
     assert found in violations(page)
     assert mail(operator.workspace) == []
@@ -167,7 +169,7 @@ def test_whoever_names_nobody_does_not_mean_the_whole_project(tmp_path: Path) ->
     (tmp_path / "brenner.toml").write_text(ROSTER, "utf-8")
     nobody = {name: text for name, text in TYPED.items() if "." not in name}
     with desk_of(tmp_path) as workspace:
-        page = Operator(workspace).again(ACTION, nobody)
+        page = Operator(workspace).again(START_ACTION, nobody)
         assert violations(page) == [(SENT_TO_NOBODY.id, "agents")]
         assert mail(workspace) == []
 
@@ -175,7 +177,7 @@ def test_whoever_names_nobody_does_not_mean_the_whole_project(tmp_path: Path) ->
 # The sources of the roster (R20)
 
 
-def roles_sent(done: Done) -> dict[str, str]:
+def roles_sent(done: ActionResult) -> dict[str, str]:
     kickoffs = cast("list[dict[str, Any]]", done.document["kickoffs"])
     return {each["to"][0]: each["role"] for each in kickoffs}
 
@@ -184,8 +186,8 @@ def test_a_role_of_the_form_beats_the_project_and_an_empty_one_does_not(tmp_path
     (tmp_path / "brenner.toml").write_text(ROSTER, "utf-8")
     with desk_of(tmp_path) as workspace:
         operator = Operator(workspace)
-        beats = operator.preview(ACTION, TYPED)
-        leaves = operator.preview(ACTION, TYPED | {"agent.2.role": ""})
+        beats = operator.preview(START_ACTION, TYPED)
+        leaves = operator.preview(START_ACTION, TYPED | {"agent.2.role": ""})
     for seen, role, program in ((beats, TESTS, None), (leaves, CRITIC, "gemini-cli")):
         entries = cast("dict[str, Any]", seen["started"])["roster"]["entries"]
         entry = next(each for each in entries if each["agentName"] == "RedSky")
@@ -197,16 +199,19 @@ def test_the_environment_beats_the_form_and_that_is_said(
 ) -> None:
     beats = json.dumps([{"agentName": "RedSky", "role": CRITIC}])
     monkeypatch.setenv("BRENNER_ROSTER", beats)
-    seen = operator.preview(ACTION, TYPED)
+    seen = operator.preview(START_ACTION, TYPED)
     found = cast("list[dict[str, str]]", seen["violations"])
     [told] = [each for each in found if each["id"] == "ROSTER_VALUE_OVERRIDDEN"]
     assert "`test_designer` for RedSky from the session has no effect" in told["message"]
-    assert roles_sent(operator.done(ACTION, TYPED)) == {"BlueLake": HYPOTHESES, "RedSky": CRITIC}
+    assert roles_sent(operator.done(START_ACTION, TYPED)) == {
+        "BlueLake": HYPOTHESES,
+        "RedSky": CRITIC,
+    }
 
 
 def test_one_prompt_for_all_needs_no_roles(operator: Operator) -> None:
     same = TYPED | {"mode": "unified", "agent.1.role": "", "agent.2.role": ""}
-    done = operator.done(ACTION, same)
+    done = operator.done(START_ACTION, same)
     [kickoff] = cast("list[dict[str, Any]]", done.document["kickoffs"])
     assert (kickoff["to"], kickoff["role"]) == (["BlueLake", "RedSky"], None)
 
@@ -215,7 +220,7 @@ def test_one_prompt_for_all_needs_no_roles(operator: Operator) -> None:
 
 
 def test_the_preview_is_the_dry_run(operator: Operator) -> None:
-    seen = operator.preview(ACTION, TYPED)
+    seen = operator.preview(START_ACTION, TYPED)
     started = cast("dict[str, Any]", seen["started"])
     assert started["status"] == "dry_run"
     assert started["thread_id"] == "RS-20261116-cells-know-fate"
@@ -227,18 +232,18 @@ def test_the_preview_is_the_dry_run(operator: Operator) -> None:
     )
     assert mail(operator.workspace) == []
     assert [agent.name for agent in operator.workspace.mailbox.agents()] == ["Operator"]
-    sent = operator.done(ACTION, TYPED)
+    sent = operator.done(START_ACTION, TYPED)
     kickoffs = cast("list[dict[str, Any]]", sent.document["kickoffs"])
     assert [each["body"] for each in kickoffs] == [each["body"] for each in started["kickoffs"]]
 
 
 def test_a_form_is_sent_once(operator: Operator) -> None:
     key = operator.login.once.key()
-    first = operator.done(ACTION, TYPED, key)
-    assert operator.done(ACTION, TYPED, key) is first
+    first = operator.done(START_ACTION, TYPED, key)
+    assert operator.done(START_ACTION, TYPED, key) is first
     assert first.says == ("Sent 2 kickoffs in RS-20261116-cells-know-fate: to BlueLake and RedSky.")
     assert len(mail(operator.workspace)) == 2
-    another = operator.done(ACTION, TYPED)  # as from a second tab
+    another = operator.done(START_ACTION, TYPED)  # as from a second tab
     assert another.says.startswith("Nothing was left to send")
     assert len(mail(operator.workspace)) == 2
     assert [each.envelope.trust for each in _stored(operator.workspace)] == ["verified", "verified"]
@@ -248,17 +253,17 @@ def test_who_was_asked_before_and_is_not_in_the_roster_any_more_is_named(
     operator: Operator,
 ) -> None:
     """More agents are asked; the roster that is told last is the session's own."""
-    operator.done(ACTION, TYPED)
+    operator.done(START_ACTION, TYPED)
     one = {name: value for name, value in TYPED.items() if not name.startswith("agent.")}
     more = one | {"agent.1.name": "GreenDog", "agent.1.role": "adversarial_critic"}
-    seen = operator.preview(ACTION, more)
+    seen = operator.preview(START_ACTION, more)
     found = {each["id"]: each for each in cast("list[dict[str, Any]]", seen["violations"])}
     told = found["LEFT_OUT_OF_ROSTER"]
     assert "has asked BlueLake and RedSky before" in told["message"]
     whole = TYPED | {"agent.3.name": "GreenDog", "agent.3.role": "adversarial_critic"}
-    found = operator.preview(ACTION, whole)["violations"]  # type: ignore[assignment]
+    found = operator.preview(START_ACTION, whole)["violations"]  # type: ignore[assignment]
     assert "LEFT_OUT_OF_ROSTER" not in [each["id"] for each in found]
-    assert operator.done(ACTION, whole).document["status"] == "sent"
+    assert operator.done(START_ACTION, whole).document["status"] == "sent"
     assert len(mail(operator.workspace)) == 3
 
 
@@ -266,17 +271,17 @@ def test_a_thread_that_somebody_else_has_taken_meanwhile_is_shown_first(
     operator: Operator,
 ) -> None:
     """What is sent goes where the preview said."""
-    seen = operator.preview(ACTION, TYPED)
+    seen = operator.preview(START_ACTION, TYPED)
     fields = TYPED | {name: str(seen[name]) for name in ("seen", "seen_of")}
     thread = "RS-20261116-cells-know-fate"
-    operator.done(ACTION, TYPED | {"question": "Do cells know fate?", "thread_id": thread})
-    page = operator.again(ACTION, fields)
+    operator.done(START_ACTION, TYPED | {"question": "Do cells know fate?", "thread_id": thread})
+    page = operator.again(START_ACTION, fields)
     assert cast("dict[str, Any]", page.document["fault"])["id"] == "KICKOFFS_OVERTAKEN"
     assert len(mail(operator.workspace)) == 2
     after = cast("dict[str, Any]", page.document["preview"])
     assert after["started"]["thread_id"] == f"{thread}-2"
     again = TYPED | {name: after[name] for name in ("seen", "seen_of")}
-    assert operator.done(ACTION, again).document["thread_id"] == f"{thread}-2"
+    assert operator.done(START_ACTION, again).document["thread_id"] == f"{thread}-2"
 
 
 def _stored(workspace: Workspace) -> list[Any]:
@@ -292,13 +297,13 @@ def test_a_kickoff_that_breaks_off_says_who_has_got_it(operator: Operator) -> No
     broken = cast("Mailbox", Meddling(healthy.mailbox, fail_second))
     operator.site = operator.site._replace(workspace=healthy._replace(mailbox=broken))
     key = operator.login.once.key()
-    page = operator.again(ACTION, TYPED, key)
+    page = operator.again(START_ACTION, TYPED, key)
     partly = cast("dict[str, Any]", page.document["partly"])
     assert [each["status"] for each in partly["became"]] == ["sent", "not_sent"]
     assert "Not all kickoffs were sent." in operator.html(page)
     kept = fields_of(page)
     assert kept["thread_id"] == "RS-20261116-cells-know-fate"
-    done = operator.done(ACTION, kept, key)  # the store is back: what is missing goes out
+    done = operator.done(START_ACTION, kept, key)  # the store is back: what is missing goes out
     assert [to for _, to in mail(healthy)] == [("BlueLake",), ("RedSky",)]
     assert done.is_done
 
@@ -311,7 +316,7 @@ def test_while_the_store_is_away_nothing_typed_is_lost(
 
     for name in ("send", "threads", "agents", "thread", "thread_arrivals"):
         monkeypatch.setattr(type(operator.workspace.mailbox), name, away)
-    page = operator.again(ACTION, TYPED)
+    page = operator.again(START_ACTION, TYPED)
     assert page.status == 503
     assert page.document["fault"] is not None
     assert fields_of(page)["context"] == TYPED["context"]
@@ -319,7 +324,7 @@ def test_while_the_store_is_away_nothing_typed_is_lost(
 
 def test_hostile_texts_stay_texts(operator: Operator) -> None:
     harm = '"><script>alert(1)</script>{{ 7*7 }}</textarea>\u202e'
-    page = operator.again(ACTION, dict.fromkeys(TYPED, harm))
+    page = operator.again(START_ACTION, dict.fromkeys(TYPED, harm))
     html = operator.html(page)
     assert "<script>alert" not in html
     assert "49" not in html.partition("<main")[2]
@@ -358,8 +363,8 @@ def test_a_request_answers_as_the_command_line_does(
     said += ["--thread-id", "RS-20261116-cell-fate", "--roster", json.dumps(REQUEST["roster"])]
     ran = CliRunner().invoke(cli, ["session", "start", *said])
     assert ran.exit_code == 0, ran.output
-    answer = operator.request(ACTION, REQUEST)
-    assert isinstance(answer, Done)
+    answer = operator.request(START_ACTION, REQUEST)
+    assert isinstance(answer, ActionResult)
     expected = json.loads(ran.output)
     assert {key: answer.document[key] for key in expected} == expected
 
@@ -382,7 +387,7 @@ def test_a_request_answers_as_the_command_line_does(
 def test_a_request_with_a_slip_sends_nothing(
     operator: Operator, changes: dict[str, object], found: str
 ) -> None:
-    answer = operator.request(ACTION, REQUEST | changes)
+    answer = operator.request(START_ACTION, REQUEST | changes)
     assert isinstance(answer, Page)
     document = cast("dict[str, Any]", answer.document)
     assert answer.status == 422
@@ -392,7 +397,7 @@ def test_a_request_with_a_slip_sends_nothing(
 
 
 def test_a_request_can_be_a_dry_run(operator: Operator) -> None:
-    answer = operator.request(ACTION, REQUEST | {"dry_run": True, "once": "a-key"})
+    answer = operator.request(START_ACTION, REQUEST | {"dry_run": True, "once": "a-key"})
     assert isinstance(answer, Page)
     assert (answer.status, answer.document["status"]) == (200, "dry_run")
     assert mail(operator.workspace) == []
@@ -401,6 +406,8 @@ def test_a_request_can_be_a_dry_run(operator: Operator) -> None:
 def test_a_preset_gives_its_places_to_the_recipients_of_a_request(operator: Operator) -> None:
     names = ["BlueLake", "RedSky", "GreenDog"]
     wish = {key: value for key, value in REQUEST.items() if key != "roster"}
-    answer = operator.request(ACTION, {**wish, "preset": "default-3-agent", "recipients": names})
-    assert isinstance(answer, Done)
+    answer = operator.request(
+        START_ACTION, {**wish, "preset": "default-3-agent", "recipients": names}
+    )
+    assert isinstance(answer, ActionResult)
     assert roles_sent(answer) == dict(zip(names, (HYPOTHESES, TESTS, CRITIC), strict=True))

@@ -6,7 +6,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from brenner.services.workspace import Workspace
-from brenner.web.compare import SITTING, Look, Moment, is_look, marked, seen
+from brenner.web.compare import (
+    VISIT_GAP,
+    LastVisit,
+    VisitPoint,
+    is_navigation,
+    last_visit,
+    visit_cookie,
+)
 from brenner.web.request import Redirect
 from brenner.web.views import versions
 from session.workspaces import THREAD
@@ -26,12 +33,12 @@ class Browser:
         self.cookies: dict[str, str] = {}
         self.now = START
 
-    def goes(self, after: timedelta, position: int) -> Look | None:
+    def goes(self, after: timedelta, position: int) -> LastVisit | None:
         """Look at the session some time later; what it had seen before that."""
         self.now += after
         visit = a_visit(self.workspace)._replace(now=self.now, cookies=self.cookies)
-        before = seen(visit)
-        cookie = marked(THREAD, self.cookies, Moment(position, self.now))
+        before = last_visit(visit)
+        cookie = visit_cookie(THREAD, self.cookies, VisitPoint(position, self.now))
         self.cookies = {cookie.name: cookie.value}
         return before
 
@@ -52,20 +59,22 @@ def test_sittings(workspace: Workspace) -> None:
     """Reading on does not make what is new old; coming back later does."""
     at, browser = positions(workspace), Browser(workspace)
     assert browser.goes(MINUTE, at[1]) is None
-    assert browser.goes(SOON, at[1]) == Look(1, START + MINUTE)
-    assert browser.goes(SOON, at[2]) == Look(1, START + MINUTE)
+    assert browser.goes(SOON, at[1]) == LastVisit(1, START + MINUTE)
+    assert browser.goes(SOON, at[2]) == LastVisit(1, START + MINUTE)
     end = browser.now
-    assert browser.goes(SITTING + MINUTE, at[3]) == Look(2, end)
-    assert browser.goes(SOON, at[3]) == Look(2, end)
-    assert browser.goes(SOON, at[3]) == Look(2, end)
-    assert browser.goes(SITTING + MINUTE, at[3]) == Look(3, end + SITTING + MINUTE + 2 * SOON)
+    assert browser.goes(VISIT_GAP + MINUTE, at[3]) == LastVisit(2, end)
+    assert browser.goes(SOON, at[3]) == LastVisit(2, end)
+    assert browser.goes(SOON, at[3]) == LastVisit(2, end)
+    assert browser.goes(VISIT_GAP + MINUTE, at[3]) == LastVisit(
+        3, end + VISIT_GAP + MINUTE + 2 * SOON
+    )
 
 
 def test_a_look_before_the_first_version(workspace: Workspace) -> None:
     """It counts as one at nothing."""
     browser = Browser(workspace)
     browser.goes(MINUTE, positions(workspace)[1] - 1)
-    assert browser.goes(SITTING + MINUTE, 99) == Look(0, START + MINUTE)
+    assert browser.goes(VISIT_GAP + MINUTE, 99) == LastVisit(0, START + MINUTE)
 
 
 @pytest.mark.parametrize(
@@ -77,13 +86,13 @@ def test_a_look_before_the_first_version(workspace: Workspace) -> None:
 )
 def test_what_we_did_not_write_is_nothing(workspace: Workspace, value: str) -> None:
     """Nobody can bring a page down with a cookie, nor be told of a look in the future."""
-    assert seen(a_visit(workspace, cookie=value)) is None
-    assert marked(THREAD, {"look": value}, Moment(1, START)).value.startswith("1.")
+    assert last_visit(a_visit(workspace, cookie=value)) is None
+    assert visit_cookie(THREAD, {"look": value}, VisitPoint(1, START)).value.startswith("1.")
 
 
 def test_the_cookie_is_the_session_s(workspace: Workspace) -> None:
     """Another session has its own, and none grows."""
-    cookie = marked(THREAD, {}, Moment(7, START))
+    cookie = visit_cookie(THREAD, {}, VisitPoint(7, START))
     assert cookie.path == f"/sessions/{THREAD}"
     seconds = int(START.timestamp())
     assert cookie.value == f"7.{seconds}.7.{seconds}"
@@ -127,9 +136,9 @@ def test_a_version_is_marked_as_seen(workspace: Workspace) -> None:
 
 def test_who_is_led_there_looks() -> None:
     """A page that asks for itself again has nobody before it, as far as one knows."""
-    assert is_look({"sec-fetch-mode": "navigate"})
-    assert is_look({})
-    assert not is_look({"sec-fetch-mode": "cors"})
+    assert is_navigation({"sec-fetch-mode": "navigate"})
+    assert is_navigation({})
+    assert not is_navigation({"sec-fetch-mode": "cors"})
 
 
 def test_in_a_browser(browser: object, site: Show) -> None:

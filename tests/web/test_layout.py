@@ -8,7 +8,7 @@ import pytest
 
 from brenner.services.persist import persistence_of
 from brenner.services.workspace import Workspace
-from brenner.session.status_text import PHASE_WORDS
+from brenner.session.status_text import PHASE_LABELS
 from brenner.web.layout import session_document
 from brenner.web.sessions import Session, TTLCache
 from brenner.web.views import artifact
@@ -139,7 +139,7 @@ def test_turns_and_the_next_step_are_those_of_the_terminal(tmp_path: Path) -> No
     kickoff(workspace)
     contribute(workspace, ANN, add("Gradient"))
     document = frame(workspace)
-    assert document["stands"] == f"round 1, {PHASE_WORDS[visit_status(workspace)]}"
+    assert document["stands"] == f"round 1, {PHASE_LABELS[visit_status(workspace)]}"
     assert [(each["name"], each["text"]) for each in document["turns"]] == [
         (BEA, "owes an ACK, 1 min"),
         (ANN, "1 delta: 1 applied"),

@@ -12,9 +12,9 @@ from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.workspace import Workspace
 from brenner.web.lab.login import Login
-from brenner.web.rendering import html
+from brenner.web.rendering import render_html
 from brenner.web.request import RequestContext
-from brenner.web.responses import refusal_page
+from brenner.web.responses import error_page
 from brenner.web.views import artifact, project, versions
 from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
 from web.browsing import PHONE, Show, window
@@ -119,16 +119,16 @@ def test_guests_are_told_of_no_command(workspace: Workspace, begun: Workspace) -
 
 def test_guests_are_offered_no_closed_page(workspace: Workspace) -> None:
     guest = visit(workspace, "/help")._replace(guest_of=frozenset({THREAD}))
-    keys = [each["keys"] for each in looked(project.help_sheet_page, guest)[0]["keys"]]
+    keys = [each["keys"] for each in looked(project.help_page, guest)[0]["keys"]]
     assert ("/",) not in keys
     assert ("g", "h") not in keys
     assert ("?",) in keys
-    refused = refusal_page(RequestError(codes.NO_SUCH_PAGE.at(path="/x")))
-    text = html(refused, guest)
+    refused = error_page(RequestError(codes.NO_SUCH_PAGE.at(path="/x")))
+    text = render_html(refused, guest)
     assert "All sessions" not in text
     assert "Search the mail" not in text
     assert "data-help" in text
-    assert "data-help" not in html(refused, guest._replace(guest_of=frozenset()))
+    assert "data-help" not in render_html(refused, guest._replace(guest_of=frozenset()))
 
 
 def test_how_to_dismiss_a_refused_block(workspace: Workspace) -> None:

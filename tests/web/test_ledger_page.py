@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from brenner.artifact.state import Outcome
+from brenner.artifact.state import BlockOutcome
 from brenner.config import OPERATOR
 from brenner.mail.model import Envelope, Trust
 from brenner.services.decisions import dismiss
-from brenner.services.version_store import ledgers
+from brenner.services.version_store import load_ledgers
 from brenner.web.views import versions as ledger
 from web.hostile import BIDI, HOSTILE
 from web.mail_scene import ANN, BEA, THREAD, Scene, added
@@ -51,9 +51,9 @@ def look(scene: Scene, **asked: str) -> tuple[dict[str, Any], str]:
     """The document and the page; the counts of every page of it add up."""
     document, page = scene.look(ledger.ledger_page, NAMED, **asked)
     assert json.loads(json.dumps(document)) == document
-    assert document["blocks"] == sum(document[outcome.value] for outcome in Outcome)
+    assert document["blocks"] == sum(document[outcome.value] for outcome in BlockOutcome)
     for group in document["groups"]:
-        assert group["blocks"] == sum(group[outcome.value] for outcome in Outcome)
+        assert group["blocks"] == sum(group[outcome.value] for outcome in BlockOutcome)
     return document, page
 
 
@@ -87,7 +87,7 @@ def test_every_block_of_every_version_the_newest_first(scene: Scene) -> None:
 def test_entries_are_those_of_the_command_line(scene: Scene) -> None:
     """`Entry.to_json`, with the version and the trust beside it."""
     shown = {(each["message_id"], each["block"]): each for each in rows(look(scene)[0])}
-    for version in ledgers(scene.workspace, THREAD):
+    for version in load_ledgers(scene.workspace, THREAD):
         for entry in version.entries:
             row = shown[entry.message_id, entry.block]
             expected = entry.to_json()

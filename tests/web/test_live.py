@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from brenner.protocol.messages import Message, ago
+from brenner.protocol.messages import Message, relative_time
 from brenner.web import links
 from mail.sample_mail import post
 from serving.running import inside
@@ -184,8 +184,8 @@ def test_times_have_the_words_of_the_server(opened: Window) -> None:
     expect(page.locator(".probe").last).not_to_be_empty(timeout=60_000)
     said = page.locator(".probe").all_inner_texts()
     since = datetime.now(UTC) - now
-    early = [ago(now - timedelta(seconds=each), now) for each in AGES]
-    late = [ago(now - timedelta(seconds=each), now + since) for each in AGES]
+    early = [relative_time(now - timedelta(seconds=each), now) for each in AGES]
+    late = [relative_time(now - timedelta(seconds=each), now + since) for each in AGES]
     told_now = zip(said, early, late, strict=True)
     assert [shown for shown, *words in told_now if shown not in words] == []
 

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.markdown.blocks import blocks
+from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.delta.parse import is_delta_fence
 from brenner.web.markdown import (
     ATTRIBUTES,
-    MOST_SHOWN,
-    MOST_TYPESET,
-    REL,
+    LINK_REL,
+    MAX_SHOWN,
+    MAX_TYPESET,
     SCHEMES,
     TAGS,
     VALUES,
-    Part,
+    HtmlPart,
+    html_parts,
     markdown,
-    parts,
 )
 from web.hostile import HOSTILE, MARK, NOTED, WITH_NUL
 
@@ -77,7 +77,7 @@ class Read(HTMLParser):
 
     def _check(self, tag: str, name: str, value: str) -> None:
         is_known = name in ATTRIBUTES.get(tag, ()) or value in VALUES.get(tag, {}).get(name, ())
-        if (tag, name, value) == ("a", "rel", REL):
+        if (tag, name, value) == ("a", "rel", LINK_REL):
             return
         if name == "href":
             self.links.append(value)
@@ -195,10 +195,10 @@ def test_not_too_deep(text: str) -> None:
 
 def test_too_long() -> None:
     """Plain text, with the reason; and cut where a browser would suffer."""
-    html = markdown("# a\r\n" * (MOST_TYPESET // 4))
+    html = markdown("# a\r\n" * (MAX_TYPESET // 4))
     assert "Shown as plain text: it has 250,000 characters." in html
     assert "# a\n# a\n" in html
-    assert "Cut here: 7 more characters are in the raw text." in markdown("x" * (MOST_SHOWN + 7))
+    assert "Cut here: 7 more characters are in the raw text." in markdown("x" * (MAX_SHOWN + 7))
 
 
 # Places of delta blocks
@@ -219,14 +219,14 @@ BODIES = [
 
 def read_blocks(body: str) -> list[dict[str, object]]:
     """Where our own scanner finds delta blocks."""
-    fences = filter(is_delta_fence, blocks(body))
+    fences = filter(is_delta_fence, parse_blocks(body))
     return [{"line": each.line, "block": number} for number, each in enumerate(fences, 1)]
 
 
 @pytest.mark.parametrize("body", BODIES)
 def test_every_block_has_its_place(body: str) -> None:
     """Each of them once, in order; what stands between them is HTML that closes."""
-    found = parts(body, THREAD, (), read_blocks(body))
+    found = html_parts(body, THREAD, (), read_blocks(body))
     assert [each.block for each in found if each.block] == list(
         range(1, len(read_blocks(body)) + 1)
     )
@@ -237,7 +237,7 @@ def test_every_block_has_its_place(body: str) -> None:
 def test_places_law(body: str) -> None:
     """No block is left out or shown twice, whatever stands around it."""
     numbers = [each["block"] for each in read_blocks(body)]
-    found = parts(body, THREAD, ["H1"], read_blocks(body))
+    found = html_parts(body, THREAD, ["H1"], read_blocks(body))
     assert sorted(each.block for each in found if each.block is not None) == numbers
     assert Read("".join(each.html for each in found)).wrong == []
 
@@ -245,12 +245,14 @@ def test_places_law(body: str) -> None:
 def test_places_are_not_forged() -> None:
     """Only our own scanner says where a block stands."""
     forged = '<hr data-block="1">\n\n```delta\n{}\n```'
-    assert [each.block for each in parts(forged)] == [None]
+    assert [each.block for each in html_parts(forged)] == [None]
 
 
 def test_blocks_out_of_sight() -> None:
     """Those of a text that is cut or plain stand after it."""
-    assert parts("a", THREAD, (), [{"line": 9, "block": 1}])[1:] == (Part(parts("")[0].html, 1),)
+    assert html_parts("a", THREAD, (), [{"line": 9, "block": 1}])[1:] == (
+        HtmlPart(html_parts("")[0].html, 1),
+    )
 
 
 def test_the_list_is_worth_something() -> None:

@@ -10,7 +10,14 @@ from itertools import repeat
 import pytest
 
 from brenner.web import markdown as markdown_html
-from brenner.web.markdown import MOST_TYPESET, MOST_WORK, markdown, weight, words_of, work_of
+from brenner.web.markdown import (
+    MAX_TYPESET,
+    MAX_WORK,
+    markdown,
+    plain_words,
+    typeset_cost,
+    work_budget,
+)
 from brenner.web.messages import ONE_OF_MANY
 from brenner.web.views import thread
 from web.mail_scene import ANN, THREAD, Scene
@@ -84,9 +91,9 @@ def filled(piece: str, length: int) -> str:
 @pytest.fixture
 def tenth(monkeypatch: pytest.MonkeyPatch) -> int:
     """The length of a tenth of the longest text that is typeset, with a tenth of the work."""
-    monkeypatch.setattr(markdown_html, "MOST_WORK", MOST_WORK // 10)
-    monkeypatch.setattr(markdown_html, "_KEPT", markdown_html._Kept(MOST_TYPESET))  # noqa: SLF001
-    return MOST_TYPESET // 10
+    monkeypatch.setattr(markdown_html, "MAX_WORK", MAX_WORK // 10)
+    monkeypatch.setattr(markdown_html, "_CACHE", markdown_html._TypesetCache(MAX_TYPESET))  # noqa: SLF001
+    return MAX_TYPESET // 10
 
 
 def shown_plain(text: str) -> bool:
@@ -96,7 +103,7 @@ def shown_plain(text: str) -> bool:
     if is_plain:
         within = str.__str__(page).split("<pre><code>", 1)[1].removesuffix("</code></pre>")
         assert html.unescape(within) == text
-    assert work_of(text) <= min(weight(text), MOST_WORK)
+    assert typeset_cost(text) <= min(work_budget(text), MAX_WORK)
     return is_plain
 
 
@@ -128,7 +135,7 @@ def test_what_a_beginning_does(head: str, piece: str, tenth: int) -> None:
 @pytest.mark.parametrize("piece", [*AGAIN.values(), *MANY.values()])
 def test_work_grows_as_the_text(piece: str) -> None:
     """Twice the text is at most about twice the work: that is what the weight says."""
-    half, whole = (work_of(filled(piece, length)) for length in (2_000, 4_000))
+    half, whole = (typeset_cost(filled(piece, length)) for length in (2_000, 4_000))
     assert whole <= 2.5 * half + 2_000
 
 
@@ -141,7 +148,7 @@ def test_ordinary_marks() -> None:
         50_000,
     )
     assert not shown_plain(text)
-    assert work_of(text) < weight(text) / 2
+    assert typeset_cost(text) < work_budget(text) / 2
 
 
 def test_links_of_a_long_paragraph() -> None:
@@ -159,7 +166,7 @@ def test_pictures_in_pictures() -> None:
 @pytest.mark.parametrize("text", ["[" * 400, "![" * 200, "[*a," * 100, "[a](" * 100])
 def test_excerpts(text: str) -> None:
     """The first words of a message are bounded too; its marks are words then."""
-    assert html.unescape(words_of(text)) == text
+    assert html.unescape(plain_words(text)) == text
 
 
 def test_work_of_a_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from brenner.config import OPERATOR
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Capability
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Envelope, delivered_json
+from brenner.mail.model import Envelope, message_with_deliveries_json
 from brenner.protocol.messages import parse_message_file
 from brenner.web.request import Download
 from brenner.web.views import thread
@@ -38,7 +38,7 @@ def look(scene: Scene, number: int) -> tuple[dict[str, Any], str]:
 
 def raw(scene: Scene, number: int) -> Download:
     """The text of it."""
-    answer, _ = scene.answer(thread.raw, {"message": str(number)}, {})
+    answer, _ = scene.answer(thread.raw_page, {"message": str(number)}, {})
     assert isinstance(answer, Download)
     return answer
 
@@ -48,7 +48,7 @@ def test_whole(scene: Scene) -> None:
     number = scene.send(ANN, "INFO: Something", "Word\n\n" * 300, to=(OPERATOR, BEA))
     document, page = look(scene, number)
     stored = scene.mailbox.message(number)
-    expected = delivered_json(stored, scene.mailbox.deliveries(number))
+    expected = message_with_deliveries_json(stored, scene.mailbox.deliveries(number))
     deliveries = expected.pop("deliveries")
     found = document["message"]
     assert {key: found[key] for key in expected} == expected
@@ -135,7 +135,7 @@ def test_enormous() -> None:
 
 def test_unknown(scene: Scene) -> None:
     """A number that nobody has is refused, as a page and as a text."""
-    for function in (thread.message_page, thread.raw):
+    for function in (thread.message_page, thread.raw_page):
         with pytest.raises(RequestError) as refused:
             scene.answer(function, {"message": "99"}, {})
         assert refused.value.diagnostic.id == "UNKNOWN_MESSAGE"

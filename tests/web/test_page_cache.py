@@ -12,23 +12,23 @@ import pytest
 from brenner.diagnostics.codes.stores import STORE_UNUSABLE
 from brenner.web import cache, links
 from brenner.web.cache import (
-    LIFE,
-    MOST_KEY,
-    Asked,
-    Key,
+    MAX_PATH,
+    PAGE_TTL,
     LastGoodCache,
+    LastGoodKey,
     PageCache,
-    Text,
-    takes_packed,
+    PageKey,
+    ResponseBody,
+    accepts_gzip,
 )
 from brenner.web.request import Page
-from brenner.web.sessions import Absence, Place
+from brenner.web.sessions import MailCursor, StoreOutage
 from mail.sample_mail import letter
 from serving.running import At
 from web.browsing import THREAD, Show, show
 
-HERE = Place(12, "aa")
-ROOT = Key("/")
+HERE = MailCursor(12, "aa")
+ROOT = PageKey("/")
 
 
 class Clock:
@@ -43,22 +43,27 @@ class Clock:
 
 @pytest.mark.parametrize(
     ("asked", "is_there"),
-    [(HERE, True), (Place(11, "bb"), True), (Place(13, "cc"), False), (Place(12, "ff"), False)],
+    [
+        (HERE, True),
+        (MailCursor(11, "bb"), True),
+        (MailCursor(13, "cc"), False),
+        (MailCursor(12, "ff"), False),
+    ],
 )
-def test_it_has_all_mail_that_there_was(asked: Place, is_there: bool) -> None:
+def test_it_has_all_mail_that_there_was(asked: MailCursor, is_there: bool) -> None:
     """And is of the same store."""
     kept = PageCache()
-    text = Text.of("A page.", "text/html")
+    text = ResponseBody.of("A page.", "text/html")
     kept.keep(ROOT, HERE, text)
     assert (kept.find(ROOT, asked) is text) is is_there
-    assert kept.find(Key("/other"), asked) is None
+    assert kept.find(PageKey("/other"), asked) is None
 
 
 def test_it_does_not_last() -> None:
     clock = Clock()
     kept = PageCache(clock)
-    kept.keep(ROOT, HERE, Text.of("A page.", "text/html"))
-    clock.now += LIFE - 0.01
+    kept.keep(ROOT, HERE, ResponseBody.of("A page.", "text/html"))
+    clock.now += PAGE_TTL - 0.01
     assert kept.find(ROOT, HERE)
     clock.now += 0.01
     assert kept.find(ROOT, HERE) is None
@@ -67,45 +72,47 @@ def test_it_does_not_last() -> None:
 def test_a_store_that_was_put_back_is_not_hidden_by_what_is_kept_long() -> None:
     """What has more mail is for who began a moment ago, also where it is kept for a minute."""
     clock = Clock()
-    kept = PageCache(clock, life=60)
-    kept.keep(ROOT, HERE, Text.of("A file.", "text/html"))
-    assert kept.find(ROOT, Place(11, "bb"))
-    clock.now += LIFE
+    kept = PageCache(clock, ttl=60)
+    kept.keep(ROOT, HERE, ResponseBody.of("A file.", "text/html"))
+    assert kept.find(ROOT, MailCursor(11, "bb"))
+    clock.now += PAGE_TTL
     assert kept.find(ROOT, HERE)
-    assert kept.find(ROOT, Place(11, "bb")) is None
+    assert kept.find(ROOT, MailCursor(11, "bb")) is None
 
 
 def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_MOST_BYTES", 25_000)
+    monkeypatch.setattr(cache, "_MAX_PAGE_BYTES", 25_000)
     clock = Clock()
     kept = PageCache(clock)
     names = ("one", "two", "three")
     for name in names:
-        kept.keep(Key(name), HERE, Text.of("x" * 10_000, "text/html"))
-    assert [bool(kept.find(Key(name), HERE)) for name in names] == [False, True, True]
-    clock.now += LIFE
-    kept.keep(Key("four"), HERE, Text.of("x" * 24_000, "text/html"))
-    kept.keep(Key("four"), HERE, Text.of("x" * 90_000, "text/html"))  # larger than all: that one
-    assert (bool(kept.find(Key("four"), HERE)), len(kept)) == (True, 1)
+        kept.keep(PageKey(name), HERE, ResponseBody.of("x" * 10_000, "text/html"))
+    assert [bool(kept.find(PageKey(name), HERE)) for name in names] == [False, True, True]
+    clock.now += PAGE_TTL
+    kept.keep(PageKey("four"), HERE, ResponseBody.of("x" * 24_000, "text/html"))
+    kept.keep(
+        PageKey("four"), HERE, ResponseBody.of("x" * 90_000, "text/html")
+    )  # larger than all: that one
+    assert (bool(kept.find(PageKey("four"), HERE)), len(kept)) == (True, 1)
 
 
 def test_addresses_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small pages under long addresses, and very many of them; one that is too long is not kept."""
-    monkeypatch.setattr(cache, "_MOST_BYTES", 100_000)
-    kept, text = PageCache(Clock()), Text.of("x", "text/html")
+    monkeypatch.setattr(cache, "_MAX_PAGE_BYTES", 100_000)
+    kept, text = PageCache(Clock()), ResponseBody.of("x", "text/html")
     for number in range(100):
-        kept.keep(Key(f"/search?x={number}" + "y" * 1_900), HERE, text)
+        kept.keep(PageKey(f"/search?x={number}" + "y" * 1_900), HERE, text)
     assert 5 < len(kept) < 25
-    long = Key("/?" + "y" * MOST_KEY)
+    long = PageKey("/?" + "y" * MAX_PATH)
     kept.keep(long, HERE, text)
     assert kept.find(long, HERE) is None
-    monkeypatch.setattr(cache, "_MOST_TEXTS", 3)
+    monkeypatch.setattr(cache, "_MAX_PAGES", 3)
     for number in range(9):
-        kept.keep(Key(f"/?{number}"), HERE, text)
+        kept.keep(PageKey(f"/?{number}"), HERE, text)
     assert len(kept) == 3
 
 
-GONE = Absence(datetime(2026, 1, 5, tzinfo=UTC), STORE_UNUSABLE.at(path="mail", reason="away"))
+GONE = StoreOutage(datetime(2026, 1, 5, tzinfo=UTC), STORE_UNUSABLE.at(path="mail", reason="away"))
 
 
 def test_the_last_good_pages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,23 +120,23 @@ def test_the_last_good_pages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     now, page = GONE.since, Page("x.html", "y" * 1_000, {"a": 1})
     kept = LastGoodCache(most_bytes=100_000)
     for number in range(100):
-        kept.keep(Asked(f"/search?x={number}" + "y" * 1_900), page, now, HERE)
+        kept.keep(LastGoodKey(f"/search?x={number}" + "y" * 1_900), page, now, HERE)
     assert 2 < len(kept) < 15
-    assert kept.find(Asked("/search?x=99" + "y" * 1_900), GONE)
-    long = Asked("/?" + "y" * cache.MOST_ADDRESS)
+    assert kept.find(LastGoodKey("/search?x=99" + "y" * 1_900), GONE)
+    long = LastGoodKey("/?" + "y" * cache.MAX_ADDRESS)
     kept.keep(long, page, now, HERE)
     assert kept.find(long, GONE) is None
-    monkeypatch.setattr(cache, "MOST_PAGES", 3)
+    monkeypatch.setattr(cache, "MAX_LAST_GOOD_PAGES", 3)
     for number in range(9):
-        kept.keep(Asked(f"/?{number}"), page, now, HERE)
+        kept.keep(LastGoodKey(f"/?{number}"), page, now, HERE)
     assert len(kept) == 3
 
 
 def test_the_last_good_page_of_others_is_not_a_guests() -> None:
     kept, page = LastGoodCache(), Page("x.html", "A page", {"a": 1})
-    kept.keep(Asked("/"), page, GONE.since, HERE)
-    assert kept.find(Asked("/"), GONE)
-    assert kept.find(Asked("/", frozenset({THREAD})), GONE) is None
+    kept.keep(LastGoodKey("/"), page, GONE.since, HERE)
+    assert kept.find(LastGoodKey("/"), GONE)
+    assert kept.find(LastGoodKey("/", frozenset({THREAD})), GONE) is None
 
 
 def test_one_writes_at_a_time() -> None:
@@ -137,7 +144,7 @@ def test_one_writes_at_a_time() -> None:
     kept, told = PageCache(), list[str]()
 
     async def write(key: str, name: str) -> None:
-        async with kept.turn(Key(key)):
+        async with kept.turn(PageKey(key)):
             told.append(f"{name} begins")
             await anyio.sleep(0.01)
             told.append(f"{name} ends")
@@ -163,7 +170,7 @@ def test_one_writes_at_a_time() -> None:
     ],
 )
 def test_who_takes_what_is_packed(accepted: str, takes: bool) -> None:
-    assert takes_packed(accepted) is takes
+    assert accepts_gzip(accepted) is takes
 
 
 # Over the line

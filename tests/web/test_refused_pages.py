@@ -9,21 +9,21 @@ import pytest
 from brenner.diagnostics.codes.stores import STORE_UNUSABLE
 from brenner.diagnostics.model import UnavailableError
 from brenner.mail.memory import MemoryMailbox
-from brenner.mcp.server import Places
-from brenner.server.app import tell_place
+from brenner.mcp.server import LocationHandler
+from brenner.server.app import log_location
 from brenner.web import app as routes
-from brenner.web.request import Answer, RequestContext
+from brenner.web.request import PageResult, RequestContext
 from serving.running import Inside, Reply, inside
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 SECRET = "the secret of BlueLake"  # noqa: S105  (made up)
 
 
-def _fails(_visit: RequestContext) -> Answer:
+def _fails(_visit: RequestContext) -> PageResult:
     raise RuntimeError(SECRET)
 
 
-def _is_away(_visit: RequestContext) -> Answer:
+def _is_away(_visit: RequestContext) -> PageResult:
     raise UnavailableError(STORE_UNUSABLE.at(path="mail.sqlite3", reason="it is <b>gone</b>"))
 
 
@@ -114,12 +114,12 @@ def test_a_fault_of_ours(server: Inside, caplog: pytest.LogCaptureFixture) -> No
 def test_only_the_place_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
     """The module and the line in our program that it came through last, and its kind."""
     root = logging.getLogger()
-    handler = Places(logging.ERROR)
+    handler = LocationHandler(logging.ERROR)
     root.addHandler(handler)
     try:
         STORE_UNUSABLE.at(path=SECRET)  # lacks a word: fails inside of our program
     except KeyError as error:
-        tell_place(error)
+        log_location(error)
     finally:
         root.removeHandler(handler)
     told = capsys.readouterr().err

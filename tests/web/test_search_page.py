@@ -13,12 +13,12 @@ from hypothesis import given
 from brenner.config import OPERATOR, Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.mail.search import Query, excerpt, marked, parse_query, words_of
+from brenner.mail.search import Query, excerpt, highlight, parse_query, tokenize
 from brenner.protocol.messages import Message
 from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.workspace import Workspace
-from brenner.web.rendering import html
+from brenner.web.rendering import render_html
 from brenner.web.request import Page, RequestContext
 from brenner.web.views import thread as search
 from strategies import any_text
@@ -39,10 +39,10 @@ def a_desk(*subjects_and_bodies: tuple[str, str]) -> Workspace:
 
 def look(workspace: Workspace, **asked: str) -> tuple[dict[str, Any], str, int]:
     """The document of the page, the page, and its status."""
-    visit = RequestContext(site_of(workspace, ServeSettings()), "/search", NOW, asked=asked)
+    visit = RequestContext(site_of(workspace, ServeSettings()), "/search", NOW, query=asked)
     page = search.search_page(visit)
     assert isinstance(page, Page)
-    return dict(page.document), html(page, visit), page.status
+    return dict(page.document), render_html(page, visit), page.status
 
 
 def test_found() -> None:
@@ -158,11 +158,11 @@ def test_a_type_that_is_not_written_first() -> None:
 @given(any_text, any_text)
 def test_marks_change_nothing(line: str, words: str) -> None:
     """A marked line says what it said; what is marked was looked for."""
-    phrase = tuple(words_of(words))
-    parts = marked(line, (phrase,))
+    phrase = tuple(tokenize(words))
+    parts = highlight(line, (phrase,))
     assert "".join(part.text for part in parts) == line
     for part in parts:
-        assert not part.is_found or words_of(part.text)[: len(phrase)] or phrase
+        assert not part.is_match or tokenize(part.text)[: len(phrase)] or phrase
 
 
 def test_an_excerpt_is_bounded() -> None:

@@ -7,25 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from brenner.artifact.merge.draft import Node
+from brenner.artifact.merge.draft import SessionItem
 from brenner.diagnostics.model import RequestError
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
 from brenner.services.sessions import load_status
-from brenner.services.version_store import ledgers
+from brenner.services.version_store import load_ledgers
 from brenner.services.workspace import Workspace
 from brenner.web import sessions
 from brenner.web.sessions import (
     LRUCache,
-    Place,
+    MailCursor,
     SessionRepository,
     TTLCache,
     cached_property,
+    cursor_at,
     get_or_compute,
-    place_of,
-    read_place,
+    parse_cursor,
 )
 from mail.sample_mail import letter
 from session.thread_writer import acknowledge, contribute, write
@@ -76,7 +76,7 @@ def test_what_is_kept_is_what_is_worked_out_anew(workspace: Workspace) -> None:
         assert session.messages == fresh.messages
         assert session.history == fresh.history
         assert session.stored == workspace.mailbox.thread(THREAD).messages
-        assert tuple(session.ledgers.values()) == ledgers(workspace, THREAD)
+        assert tuple(session.ledgers.values()) == load_ledgers(workspace, THREAD)
         again = SessionRepository(workspace).session(THREAD)
         assert session.latest == again.latest
         assert session.lint == again.lint
@@ -111,22 +111,22 @@ def test_a_long_session_is_ready_before_anybody_looks(
     reading = SessionRepository(workspace)
     reading.begin().join(30)
     assert THREAD not in reading.kept
-    monkeypatch.setattr(sessions, "_LONG", 2)
+    monkeypatch.setattr(sessions, "_LONG_SESSION", 2)
     reading.begin().join(30)
     session = reading.session(THREAD)
-    assert session.of_versions.has_ledgers
-    assert tuple(session.ledgers.values()) == ledgers(workspace, THREAD)
+    assert session.version_cache.has_ledgers
+    assert tuple(session.ledgers.values()) == load_ledgers(workspace, THREAD)
 
 
 def test_one_visit_sees_one_moment(workspace: Workspace) -> None:
     """Whatever comes in while a page is made."""
     reading = SessionRepository(workspace)
-    visit = reading.at(place_of(workspace.mailbox))
+    visit = reading.at(cursor_at(workspace.mailbox))
     first = visit.session(THREAD)
     acknowledge(workspace, ANN, 1)
     assert reading.session(THREAD).position == first.position + 1
     assert visit.session(THREAD) is first
-    late = reading.at(Place(1))  # it began earlier, and may see more
+    late = reading.at(MailCursor(1))  # it began earlier, and may see more
     assert late.session(THREAD).position >= 1
 
 
@@ -142,7 +142,7 @@ def test_an_unknown_session_is_refused_and_leaves_nothing(workspace: Workspace) 
 
 def test_only_some_stay(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that were looked at last, by their messages."""
-    monkeypatch.setattr(sessions, "MOST_MESSAGES", 5)
+    monkeypatch.setattr(sessions, "MAX_MESSAGES", 5)
     reading = SessionRepository(workspace)
     names = [f"RS-20250101-a{number}" for number in range(6)]
     for name in names:
@@ -156,7 +156,7 @@ def test_older_versions_do_not_pile_up(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those that were looked at last stay; whoever has one keeps it."""
-    monkeypatch.setattr(sessions, "MOST_VERSIONS", 2)
+    monkeypatch.setattr(sessions, "MAX_VERSIONS", 2)
     for name in ("Gradient", "Lineage", "Clock"):
         contribute(workspace, ANN, add(name))
         compile_thread(workspace, THREAD, CompileOptions())
@@ -269,13 +269,13 @@ def test_what_is_thrown_away_meanwhile_is_had_all_the_same() -> None:
 
 
 def test_places_as_text() -> None:
-    for place in (Place(0), Place(12), Place(12, "5f3a")):
-        assert read_place(str(place)) == place
+    for place in (MailCursor(0), MailCursor(12), MailCursor(12, "5f3a")):
+        assert parse_cursor(str(place)) == place
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1-", "1-XY", "1 ", "1\n", "٣", "1" * 16])
 def test_what_is_no_place(text: str) -> None:
-    assert read_place(text) is None
+    assert parse_cursor(text) is None
 
 
 def test_what_refers_to_what_is_worked_out_once(
@@ -288,8 +288,8 @@ def test_what_refers_to_what_is_worked_out_once(
     contribute(workspace, ANN, add("Gradient"))
     compile_thread(workspace, THREAD, CompileOptions())
     second = reading.references()
-    assert not first.has(Node(THREAD, "H1"))
-    assert second.has(Node(THREAD, "H1"))
+    assert not first.has(SessionItem(THREAD, "H1"))
+    assert second.has(SessionItem(THREAD, "H1"))
     assert reading.references() is second
     monkeypatch.setattr(TTLCache, "seconds", 0)
     assert reading.references() is not second

@@ -9,7 +9,7 @@ import pytest
 
 from brenner.services.versions import verify
 from brenner.web import links
-from brenner.web.app import AT_ONCE, MOST_WAITING
+from brenner.web.app import MAX_SLOW_REQUESTS, MAX_SLOW_WAITING
 from brenner.web.views import exports, versions
 from brenner.web.views.exports import report
 from mail.sample_mail import letter
@@ -57,14 +57,14 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 def test_readers_do_not_wait_for_it(stage: Show, held: Held) -> None:
     """As many as there may be are under way or wait; one more is told to come again."""
     session = links.session(THREAD)
-    most = AT_ONCE + MOST_WAITING
+    most = MAX_SLOW_REQUESTS + MAX_SLOW_WAITING
     asked = [
         *(f"{REPORT}?version={number}" for number in range(1, most)),  # each a file of its own
         *(f"{session}/versions?verify=1&x={number}" for number in range(most)),
     ]
     with ThreadPoolExecutor(len(asked)) as pool:
         asking = [pool.submit(stage.server.ask, "GET", path) for path in asked]
-        for _ in range(AT_ONCE):
+        for _ in range(MAX_SLOW_REQUESTS):
             assert held.begun.acquire(timeout=60)
         for path in (links.HOME, session, links.session(THREAD, "thread"), links.session(THREAD)):
             assert stage.server.ask("GET", path).status == 200
@@ -72,7 +72,7 @@ def test_readers_do_not_wait_for_it(stage: Show, held: Held) -> None:
         assert {reply.status for reply in busy} == {503}
         assert all("SERVER_BUSY" in str(reply.document) for reply in busy)
         assert all(int(reply.headers["retry-after"]) > 0 for reply in busy)
-        assert held.calls == AT_ONCE
+        assert held.calls == MAX_SLOW_REQUESTS
         held.goes_on.set()
         statuses = sorted(each.result().status for each in asking)
     assert statuses == [200] * most + [503] * (len(asked) - most)

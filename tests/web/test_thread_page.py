@@ -13,7 +13,7 @@ from brenner.mail.model import Envelope, Importance, Trust
 from brenner.services.compile import CompileOptions
 from brenner.services.decisions import adopt_thread
 from brenner.services.versions import Target, load_version
-from brenner.web.messages import ON_A_PAGE, as_tree
+from brenner.web.messages import MESSAGES_PER_PAGE, as_tree
 from brenner.web.request import Redirect
 from brenner.web.views import artifact, thread
 from web.hostile import HOSTILE
@@ -71,7 +71,7 @@ def test_rounds(scene: Scene) -> None:
 
 def test_a_long_thread_opens_with_its_newest_round(scene: Scene) -> None:
     """After a compile that is the round that it ended: the next one has no mail yet."""
-    for _ in range(ON_A_PAGE):
+    for _ in range(MESSAGES_PER_PAGE):
         scene.send(BEA, "INFO: Before it")
     scene.delta(ANN, added("One"))
     scene.compile()
@@ -103,7 +103,7 @@ def test_filters(scene: Scene) -> None:
 
 def test_many_messages(scene: Scene) -> None:
     """A page has a hundred; the newest are shown first, and every one has its address."""
-    numbers = [scene.send(ANN, f"INFO: {each}") for each in range(2 * ON_A_PAGE + 5)]
+    numbers = [scene.send(ANN, f"INFO: {each}") for each in range(2 * MESSAGES_PER_PAGE + 5)]
     document, page = look(scene)
     assert ids(document) == numbers[-6:]
     assert (document["page"], document["pages"], document["next"]) == (3, 3, None)
@@ -315,7 +315,7 @@ def test_long_texts_are_folded(scene: Scene) -> None:
 
 def test_texts_of_a_page_are_bounded(scene: Scene) -> None:
     """However long each of a hundred is."""
-    for _ in range(ON_A_PAGE):
+    for _ in range(MESSAGES_PER_PAGE):
         scene.send(ANN, "INFO: Endless", "Word " * 10_000)
     document, _ = look(scene, page="1")
     assert sum(len(each["body"]) for each in document["messages"]) <= 520_000

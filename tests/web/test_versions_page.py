@@ -74,7 +74,7 @@ def test_many_versions_a_page_at_a_time(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rest is a plain link away."""
-    monkeypatch.setattr(versions, "_MOST", 2)
+    monkeypatch.setattr(versions, "_MAX_VERSIONS", 2)
     document, page = shown(versions.page, a_visit(workspace))
     assert [each["version"] for each in document["versions"]] == [3, 2]
     assert f'href="{document["next"]}"' in page

@@ -11,8 +11,8 @@ from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace
-from brenner.web.rendering import html
-from brenner.web.request import Answer, Page, PageFunction, RequestContext
+from brenner.web.rendering import render_html
+from brenner.web.request import Page, PageFunction, PageResult, RequestContext
 from mail_shell import store_of
 from session import session_mail as mail
 from session.workspaces import ANN, BEA, THREAD, add, contribute, edit, write
@@ -77,6 +77,6 @@ def a_visit(
 
 def shown(function: PageFunction, visit: RequestContext) -> tuple[dict[str, Any], str]:
     """The document of a page, and the page."""
-    page: Answer = function(visit)
+    page: PageResult = function(visit)
     assert isinstance(page, Page)
-    return dict(page.document), html(page, visit)
+    return dict(page.document), render_html(page, visit)

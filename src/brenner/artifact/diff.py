@@ -1,8 +1,8 @@
-"""What differs between two artifacts, by item and by field, down to a single cell or number.
+"""Differences between two artifacts by item and field, and their wording for people.
 
-A field is named by its path, as in blame: ("claim",), ("predictions", "H2"), ("score", "cost"),
-("killed", "reason"). None stands for what is not there. In the metadata a null and an empty map
-say nothing either, and `agent_mail_message_id` is not compared: only the file has it (R18).
+A field is identified by its path, as in blame: ("claim",), ("predictions", "H2"), ("score",
+"cost"), ("killed", "reason"). An absent value is None. In the metadata a null and an empty map are
+absent too. `agent_mail_message_id` is not compared, because only the file has it (R18).
 """
 
 import json
@@ -13,22 +13,22 @@ from typing import NamedTuple
 
 from brenner.artifact.model import (
     KILLED_BY,
-    LAYOUT_OF,
+    LAYOUT_BY_SECTION,
     NO_FIELDS,
     NO_RESEARCH_THREAD,
     REASON,
     SCORE_LABELS,
     Artifact,
     Item,
-    Killed,
+    KillRecord,
     Metadata,
     Reference,
-    order_of,
-    shown,
-    total,
+    in_display_order,
+    item_sort_key,
+    total_score,
 )
-from brenner.artifact.state import Entry, Outcome, Path
-from brenner.artifact.text_diff import Mark, Span, word_spans
+from brenner.artifact.state import BlockOutcome, Entry, Path
+from brenner.artifact.text_diff import Mark, TextSpan, word_spans
 from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     RESEARCH_THREAD,
@@ -39,9 +39,11 @@ from brenner.protocol.delta.schema import (
 )
 from brenner.text import escape_control
 
+# Changes by item and field
 
-class Kind(StrEnum):
-    """What happened to an item. Only files can lose or revive one: no delta does."""
+
+class ChangeKind(StrEnum):
+    """A kind of change to an item. Only files can remove or revive an item; deltas cannot."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -52,10 +54,10 @@ class Kind(StrEnum):
 
 
 class FieldChange(NamedTuple):
-    """One field, one key of a map, or one part of a score, with its two values.
+    """The old and new value of one field, one key of a map, or one part of a score.
 
-    Of a list, `added` and `removed` say which elements came and went; if none did, its order
-    changed.
+    For a list, `added` and `removed` are its new and lost elements. If both are empty, only the
+    order changed.
     """
 
     path: Path
@@ -66,28 +68,30 @@ class FieldChange(NamedTuple):
 
     @property
     def field(self) -> str:
-        """The field as people write it: `claim`, `predictions.H2`."""
+        """Return the field as a dotted path: `claim`, `predictions.H2`."""
         return ".".join(self.path)
 
 
 class ItemChange(NamedTuple):
-    """One item that is not the same in both; of an added or removed one, all its fields.
+    """One item that differs. An added or removed item has all its fields.
 
-    `occurrence` counts the items of this ID in the section; in a sound artifact it is 1. `rank`
-    is a test's place in the old and in the new order of the tests that both have.
+    `occurrence` counts the items with this ID in the section; it is 1 in a valid artifact. `rank`
+    is the rank of a test in the old and the new version, among the tests that both have.
     """
 
     id: str
     section: str
     title: str
-    kinds: tuple[Kind, ...]
+    kinds: tuple[ChangeKind, ...]
     fields: tuple[FieldChange, ...]
     rank: tuple[int, int] | None = None
     occurrence: int = 1
 
 
 class Diff(NamedTuple):
-    """The items that changed, in artifact order; the metadata; how many items are the same."""
+    """The changed items in artifact order, the metadata changes, and the number of unchanged
+    items.
+    """
 
     items: tuple[ItemChange, ...] = ()
     metadata: tuple[FieldChange, ...] = ()
@@ -95,37 +99,38 @@ class Diff(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changed at all."""
         return not self.items and not self.metadata
 
 
-_Key = tuple[str, int]  # an ID, and which one of that ID
+_Key = tuple[str, int]  # an ID and its occurrence
 _NOT_COMPARED = "agent_mail_message_id"
 KILLED = "killed"
 
 
 def diff(old: Artifact, new: Artifact) -> Diff:
-    """What changed from one artifact to the other. Linear in their size."""
+    """Return the changes from one artifact to the other, in linear time."""
     items: list[ItemChange] = []
     both = 0
     for section in SECTIONS.values():
-        before, after = _keyed(_items(old, section)), _keyed(_items(new, section))
+        before, after = _by_occurrence(_items(old, section)), _by_occurrence(_items(new, section))
         both += len(before.keys() & after.keys())
         items += _section_changes(section, before, after)
-    modified = sum(change.kinds[0] not in (Kind.ADDED, Kind.REMOVED) for change in items)
+    modified = sum(
+        change.kinds[0] not in (ChangeKind.ADDED, ChangeKind.REMOVED) for change in items
+    )
     metadata = _metadata_changes(old.metadata, new.metadata)
-    # A research thread that says nothing is always there, and nobody would count it.
+    # An empty research thread is always present, and is not an item to a reader.
     is_silent = old.research_thread == new.research_thread == NO_RESEARCH_THREAD
     return Diff(tuple(items), metadata, both - modified - is_silent)
 
 
-def ranks(tests: Iterable[Item]) -> list[int]:
-    """The place of each test when they are shown by score, from 1, in the order given."""
+def rank_tests(tests: Iterable[Item]) -> list[int]:
+    """Return the rank of each test by score, from 1, in the order of the input."""
     given = list(tests)
     places: dict[int, list[int]] = {}
-    for rank, test in enumerate(shown(DISCRIMINATIVE_TESTS, given), 1):
+    for rank, test in enumerate(in_display_order(DISCRIMINATIVE_TESTS, given), 1):
         places.setdefault(id(test), []).append(rank)
-    # The same test object may stand in a file twice; sorting keeps the two in order.
+    # The same test object may occur twice; the sort is stable, so the two keep their order.
     following = {test: iter(found) for test, found in places.items()}
     return [next(following[id(test)]) for test in given]
 
@@ -136,8 +141,8 @@ def _items(artifact: Artifact, section: Section) -> tuple[Item, ...]:
     return artifact.sections[section.id]
 
 
-def _keyed(items: Iterable[Item]) -> dict[_Key, Item]:
-    """Items by ID; where a file has an ID twice, the second is another item."""
+def _by_occurrence(items: Iterable[Item]) -> dict[_Key, Item]:
+    """Return items by ID and occurrence. A repeated ID in a file is a different item."""
     met: dict[str, int] = {}
     keyed: dict[_Key, Item] = {}
     for item in items:
@@ -151,30 +156,32 @@ def _section_changes(
 ) -> Iterator[ItemChange]:
     changed = [key for key in after if before.get(key) != after[key]]
     changed += [key for key in before if key not in after]
-    moved = _moved(before, after) if section is DISCRIMINATIVE_TESTS and changed else {}
-    for key in sorted(changed, key=_by_number):
+    moved = _moved_tests(before, after) if section is DISCRIMINATIVE_TESTS and changed else {}
+    for key in sorted(changed, key=_item_order):
         change = _item_change(section, key, before.get(key), after.get(key), moved.get(key))
         if change.kinds:
             yield change
 
 
-def _by_number(key: _Key) -> tuple[tuple[int, str], str, int]:
-    return (order_of(key[0]), *key)
+def _item_order(key: _Key) -> tuple[tuple[int, str], str, int]:
+    return (item_sort_key(key[0]), *key)
 
 
-def _moved(before: Mapping[_Key, Item], after: Mapping[_Key, Item]) -> dict[_Key, tuple[int, int]]:
-    """The tests whose own score moved them past another one, and from where to where."""
+def _moved_tests(
+    before: Mapping[_Key, Item], after: Mapping[_Key, Item]
+) -> dict[_Key, tuple[int, int]]:
+    """Return the old and new rank of tests whose own score moved them past another test."""
     common = [key for key in before if key in after]
     places = zip(
         common,
-        ranks(before[key] for key in common),
-        ranks(after[key] for key in common),
+        rank_tests(before[key] for key in common),
+        rank_tests(after[key] for key in common),
         strict=True,
     )
     return {
         key: (was, becomes)
         for key, was, becomes in places
-        if was != becomes and total(before[key]) != total(after[key])
+        if was != becomes and total_score(before[key]) != total_score(after[key])
     }
 
 
@@ -189,29 +196,29 @@ def _item_change(
         if before.get(name) != after.get(name)
         for change in _changes((name,), before.get(name), after.get(name))
     ]
-    kill = list(_changes((KILLED,), _kill(old), _kill(new)))
+    kill = list(_changes((KILLED,), _kill_fields(old), _kill_fields(new)))
     title = (new or old or Item(key[0])).title
     kinds = _kinds(old, new, is_changed=bool(changes), is_kill_changed=bool(kill))
     if rank:
-        kinds += (Kind.RE_RANKED,)
+        kinds += (ChangeKind.RE_RANKED,)
     return ItemChange(key[0], section.id, title, kinds, (*changes, *kill), rank, key[1])
 
 
-def _kill(item: Item | None) -> Mapping[str, str] | None:
+def _kill_fields(item: Item | None) -> Mapping[str, str] | None:
     return item.killed._asdict() if item and item.killed else None
 
 
 def _kinds(
     old: Item | None, new: Item | None, *, is_changed: bool, is_kill_changed: bool
-) -> tuple[Kind, ...]:
+) -> tuple[ChangeKind, ...]:
     if new is None:
-        return (Kind.REMOVED,)
+        return (ChangeKind.REMOVED,)
     if old is None:
-        return (Kind.ADDED,) if new.is_active else (Kind.ADDED, Kind.KILLED)
+        return (ChangeKind.ADDED,) if new.is_active else (ChangeKind.ADDED, ChangeKind.KILLED)
     if old.is_active == new.is_active:
-        return (Kind.MODIFIED,) if is_changed or is_kill_changed else ()
-    ended = Kind.KILLED if old.is_active else Kind.REVIVED
-    return (Kind.MODIFIED, ended) if is_changed else (ended,)
+        return (ChangeKind.MODIFIED,) if is_changed or is_kill_changed else ()
+    ended = ChangeKind.KILLED if old.is_active else ChangeKind.REVIVED
+    return (ChangeKind.MODIFIED, ended) if is_changed else (ended,)
 
 
 def _metadata_changes(old: Metadata, new: Metadata) -> tuple[FieldChange, ...]:
@@ -219,16 +226,16 @@ def _metadata_changes(old: Metadata, new: Metadata) -> tuple[FieldChange, ...]:
         change
         for name, before, after in zip(Metadata._fields, old, new, strict=True)
         if name != _NOT_COMPARED
-        for change in _changes((name,), _said(before), _said(after))
+        for change in _changes((name,), _none_if_empty(before), _none_if_empty(after))
     )
 
 
-def _said(value: object) -> object:
+def _none_if_empty(value: object) -> object:
     return None if value == () else value
 
 
 def _changes(path: Path, old: object, new: object) -> Iterator[FieldChange]:
-    """The changes of one field, key by key where it is a map."""
+    """Yield the changes of one field, key by key if it is a map."""
     if type(old) is str and type(new) is str:
         if old != new:
             yield FieldChange(path, old, new)
@@ -239,24 +246,26 @@ def _changes(path: Path, old: object, new: object) -> Iterator[FieldChange]:
     other = None if isinstance(new, Mapping) else new
     if not _is_same(one, other):
         yield _field_change(path, one, other)
-    for key in sorted({*before, *after}, key=_by_key):
+    for key in sorted({*before, *after}, key=_key_order):
         yield from _changes((*path, key), before.get(key), after.get(key))
 
 
-_KEYS = {name: number for number, name in enumerate((*Killed._fields, *SCORE_PARTS))}
+_KEY_ORDER = {name: number for number, name in enumerate((*KillRecord._fields, *SCORE_PARTS))}
 
 
-def _by_key(key: str) -> tuple[int, tuple[int, str], str]:
-    """Parts of a kill or a score as the protocol lists them, hypotheses by number."""
-    return (_KEYS.get(key, len(_KEYS)), order_of(key), key)
+def _key_order(key: str) -> tuple[int, tuple[int, str], str]:
+    """Sort parts of a kill or a score as the protocol lists them, and hypotheses by number."""
+    return (_KEY_ORDER.get(key, len(_KEY_ORDER)), item_sort_key(key), key)
 
 
 def _is_same(old: object, new: object) -> bool:
-    """Whether two values read the same; unlike in Python, 1 is neither true nor 1.0."""
+    """Return whether two values are equal as JSON. Unlike in Python, 1 equals neither true nor
+    1.0.
+    """
     if isinstance(old, list) and isinstance(new, list):
         return json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True)
     if type(old) is float and type(new) is float:
-        return repr(old) == repr(new)  # of numbers that are none, none equals itself
+        return repr(old) == repr(new)  # NaN does not equal itself
     return type(old) is type(new) and old == new
 
 
@@ -265,11 +274,13 @@ def _field_change(path: Path, old: object, new: object) -> FieldChange:
         return FieldChange(path, old, new)
     before = old if isinstance(old, list | tuple) else ()
     after = new if isinstance(new, list | tuple) else ()
-    return FieldChange(path, old, new, _beyond(before, after), _beyond(after, before))
+    return FieldChange(
+        path, old, new, _extra_elements(before, after), _extra_elements(after, before)
+    )
 
 
-def _beyond(few: Iterable[object], many: Iterable[object]) -> tuple[object, ...]:
-    """The elements of the second list that the first does not have, or not so often."""
+def _extra_elements(few: Iterable[object], many: Iterable[object]) -> tuple[object, ...]:
+    """Return the elements of the second list that the first does not contain, or not as often."""
     left = Counter(json.dumps(element, sort_keys=True) for element in few)
     found: list[object] = []
     for element in many:
@@ -281,110 +292,117 @@ def _beyond(few: Iterable[object], many: Iterable[object]) -> tuple[object, ...]
     return tuple(found)
 
 
-# A difference in one sentence, as a COMPILED message needs it, and as lists of IDs.
+# A difference as one sentence for a COMPILED message, and as lists of IDs
+
+MAX_ITEMS = 6
+MAX_FIELDS = 4
+MAX_CHARACTERS = 24  # of an ID or a key; in a file written by hand they can be any text
 
 
-MOST_ITEMS = 6
-MOST_FIELDS = 4
-MOST_CHARACTERS = 24  # of an ID or a key; in a file that a person wrote they may be any word
+def changed_ids(diff: Diff) -> dict[str, list[str]]:
+    """Return the IDs of added, modified, killed, removed and revived items, in artifact order.
 
-
-def changes(diff: Diff) -> dict[str, list[str]]:
-    """The IDs of the items that were added, modified, killed, removed and revived, in artifact
-    order.
-
-    One that is in any of the other lists does not count as modified, too.
+    An item in any of the other lists is not listed as modified.
     """
-    listed = (Kind.ADDED, Kind.MODIFIED, Kind.KILLED, Kind.REMOVED, Kind.REVIVED)
+    listed = (
+        ChangeKind.ADDED,
+        ChangeKind.MODIFIED,
+        ChangeKind.KILLED,
+        ChangeKind.REMOVED,
+        ChangeKind.REVIVED,
+    )
     ids: dict[str, list[str]] = {kind.value: [] for kind in listed}
     for change in diff.items:
         kinds = [kind for kind in listed if kind in change.kinds]
         for kind in kinds:
-            if kind is not Kind.MODIFIED or len(kinds) == 1:
+            if kind is not ChangeKind.MODIFIED or len(kinds) == 1:
                 ids[kind.value].append(change.id)
     return ids
 
 
 def summary(diff: Diff) -> str:
-    """One sentence, never long: what was added, changed and killed, and which tests moved."""
+    """Return one short sentence: what was added, changed and killed, and which tests moved."""
     if not diff.items:
-        return f"Only the metadata changed ({_fields(diff.metadata)})." if diff.metadata else _NONE
+        return (
+            f"Only the metadata changed ({_field_names(diff.metadata)})."
+            if diff.metadata
+            else _NO_CHANGES
+        )
     clauses = [
-        f"{verb} {_listed([show(change) for change in found], MOST_ITEMS)}"
+        f"{verb} {_join_words([show(change) for change in found], MAX_ITEMS)}"
         for kind, verb, show in _CLAUSES
         if (found := [change for change in diff.items if kind in change.kinds])
     ]
-    moved = [_move(change) for change in diff.items if change.rank]
+    moved = [_rank_change(change) for change in diff.items if change.rank]
     if moved:
-        clauses.append(_listed(moved, MOST_ITEMS))
+        clauses.append(_join_words(moved, MAX_ITEMS))
     sentence = "; ".join(clauses)
     return f"{sentence[0].upper()}{sentence[1:]}."
 
 
-_NONE = "Nothing changed."
+_NO_CHANGES = "Nothing changed."
 
 
-def same_words(count: int) -> str:
-    """How many items did not change."""
+def unchanged_sentence(count: int) -> str:
+    """Return a sentence with the number of unchanged items."""
     return f"{'1 item is' if count == 1 else f'{count} items are'} the same in both."
 
 
-def _name(change: ItemChange) -> str:
-    """Its ID; where a file gives it none, its title."""
+def _item_name(change: ItemChange) -> str:
+    """Return the item's ID, or its title if a file gives it no ID."""
     if change.id:
-        return escape_control(change.id, MOST_CHARACTERS)
-    title = escape_control(change.title, MOST_CHARACTERS)
+        return escape_control(change.id, MAX_CHARACTERS)
+    title = escape_control(change.title, MAX_CHARACTERS)
     return f"“{title}”" if title else "an item without an ID"
 
 
-def _with_fields(change: ItemChange) -> str:
-    """The kill of an item is told elsewhere, unless it is all that changed."""
-    told = [field for field in change.fields if field.path[0] != KILLED] or change.fields
-    return f"{_name(change)} ({_fields(told)})"
+def _item_with_fields(change: ItemChange) -> str:
+    """Return the item with its changed fields. Leave out the kill, unless it is the only change."""
+    shown = [field for field in change.fields if field.path[0] != KILLED] or change.fields
+    return f"{_item_name(change)} ({_field_names(shown)})"
 
 
-def _move(change: ItemChange) -> str:
+def _rank_change(change: ItemChange) -> str:
     old, new = change.rank or (0, 0)
-    return f"{_name(change)} moved from rank {old} to {new}"
+    return f"{_item_name(change)} moved from rank {old} to {new}"
 
 
-_CLAUSES: tuple[tuple[Kind, str, Callable[[ItemChange], str]], ...] = (
-    (Kind.ADDED, "added", _name),
-    (Kind.MODIFIED, "changed", _with_fields),
-    (Kind.KILLED, "killed", _name),
-    (Kind.REVIVED, "revived", _name),
-    (Kind.REMOVED, "removed", _name),
+_CLAUSES: tuple[tuple[ChangeKind, str, Callable[[ItemChange], str]], ...] = (
+    (ChangeKind.ADDED, "added", _item_name),
+    (ChangeKind.MODIFIED, "changed", _item_with_fields),
+    (ChangeKind.KILLED, "killed", _item_name),
+    (ChangeKind.REVIVED, "revived", _item_name),
+    (ChangeKind.REMOVED, "removed", _item_name),
 )
 
 
-def _fields(fields: Iterable[FieldChange]) -> str:
-    """The names of the fields, each once; of predictions, the hypotheses."""
-    names = dict.fromkeys(_field(change) for change in fields)
-    return _listed([escape_control(name, MOST_CHARACTERS) for name in names], MOST_FIELDS, ", ")
+def _field_names(fields: Iterable[FieldChange]) -> str:
+    """Return the names of the fields, each once. For predictions, return the hypotheses."""
+    names = dict.fromkeys(_field_name(change) for change in fields)
+    return _join_words([escape_control(name, MAX_CHARACTERS) for name in names], MAX_FIELDS, ", ")
 
 
-def _field(change: FieldChange) -> str:
+def _field_name(change: FieldChange) -> str:
     return change.path[-1] if change.path[0] == "predictions" else change.path[0]
 
 
-def _listed(words: list[str], most: int, last: str = " and ") -> str:
-    """`H1, H2 and 12 others`."""
+def _join_words(words: list[str], most: int, last: str = " and ") -> str:
+    """Join words as in `H1, H2 and 12 others`."""
     if len(words) > most:
         words, last = [*words[: most - 1], f"{len(words) - most + 1} others"], " and "
     *others, final = words
     return f"{', '.join(others)}{last}{final}" if others else final
 
 
-# What fields are called, and their values in words; terminal and pages say the same.
+# Labels and texts of fields, shared by the terminal and the pages
 
-
-_NOT_SAID = "not said"
+_NOT_STATED = "not said"
 _KILL_LABELS = {"agent": KILLED_BY, "at": "Killed at", "reason": REASON}
 _MAP_LABELS = {"predictions": "", "expected_outcomes": "Expected "}
 
 
-def label_of(section: str, path: Path) -> str:
-    """What the artifact calls a field; what is nested also by its key."""
+def field_label(section: str, path: Path) -> str:
+    """Return the artifact's label for a field. For a nested value, include the key."""
     name, *keys = path
     if name == "killed":
         return _KILL_LABELS.get(keys[-1], keys[-1]) if keys else "Killed"
@@ -392,11 +410,11 @@ def label_of(section: str, path: Path) -> str:
         return f"Score {SCORE_LABELS.get(keys[-1], keys[-1])}"
     if name in _MAP_LABELS and keys:
         return _MAP_LABELS[name] + keys[-1]
-    return LAYOUT_OF[section].labels.get(name) or name.replace("_", " ").capitalize()
+    return LAYOUT_BY_SECTION[section].labels.get(name) or name.replace("_", " ").capitalize()
 
 
 def value_text(value: object) -> str:
-    """A value in words."""
+    """Return a value as text."""
     if isinstance(value, Reference):
         return f"{value.relation} {value.session} {value.item}"
     if isinstance(value, list | tuple):
@@ -408,63 +426,65 @@ def value_text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def kill_texts(killed: Killed) -> tuple[tuple[str, str], ...]:
-    """Who killed it and when, and why: labels and texts."""
+def kill_texts(killed: KillRecord) -> tuple[tuple[str, str], ...]:
+    """Return the labels and texts for the agent, time and reason of a kill."""
     who = f"{killed.agent or 'agent not said'}, {killed.at or 'time not said'}"
-    is_said = killed.agent or killed.at
-    return ((KILLED_BY, who if is_said else _NOT_SAID), (REASON, killed.reason or _NOT_SAID))
+    is_known = killed.agent or killed.at
+    return ((KILLED_BY, who if is_known else _NOT_STATED), (REASON, killed.reason or _NOT_STATED))
 
 
-# A changed item field by field: one text each, in which is marked what went and what came.
+# A changed item field by field, with removed and inserted text marked
+
+TextSpans = tuple[TextSpan, ...]
+_TITLE_PATHS = (("name",), ("condition",))
 
 
-Marks = tuple[Span, ...]
-_TITLES = (("name",), ("condition",))
+def item_spans(change: ItemChange) -> Iterator[tuple[str, TextSpans]]:
+    """Yield the label and the marked value of each field.
 
-
-def item_marks(change: ItemChange) -> Iterator[tuple[str, Marks]]:
-    """Labels and values. What the heading of the item tells already needs no marks."""
-    is_removed, is_killed = Kind.REMOVED in change.kinds, Kind.KILLED in change.kinds
-    is_whole = is_removed or Kind.ADDED in change.kinds
+    Leave out the fields that the item's heading shows already.
+    """
+    is_removed, is_killed = ChangeKind.REMOVED in change.kinds, ChangeKind.KILLED in change.kinds
+    is_whole = is_removed or ChangeKind.ADDED in change.kinds
     for field in change.fields:
-        label = label_of(change.section, field.path)
-        if (is_whole and field.path in _TITLES) or (is_killed and _is_kill(field)):
+        label = field_label(change.section, field.path)
+        if (is_whole and field.path in _TITLE_PATHS) or (is_killed and _is_kill_field(field)):
             continue
         if is_whole:
-            yield label, _unmarked(value_text(field.old if is_removed else field.new))
+            yield label, _unmarked_span(value_text(field.old if is_removed else field.new))
         else:
-            yield label, field_marks(field)
+            yield label, field_spans(field)
     if is_killed:
-        told = {field.path[-1]: str(field.new) for field in change.fields if _is_kill(field)}
-        for label, text in kill_texts(Killed(**told)):
-            yield label, _unmarked(text)
+        kill = {field.path[-1]: str(field.new) for field in change.fields if _is_kill_field(field)}
+        for label, text in kill_texts(KillRecord(**kill)):
+            yield label, _unmarked_span(text)
 
 
-def field_marks(change: FieldChange) -> Marks:
-    """Of texts the words, of lists the elements, else one after the other."""
+def field_spans(change: FieldChange) -> TextSpans:
+    """Return the change of a field: words for texts, elements for lists, else old and new value."""
     if (change.added or change.removed) and isinstance(change.new, list | tuple):
-        return tuple(_elements(change, change.new))
-    return _text_marks(value_text(change.old), value_text(change.new))
+        return tuple(_list_spans(change, change.new))
+    return _text_spans(value_text(change.old), value_text(change.new))
 
 
-def _is_kill(field: FieldChange) -> bool:
+def _is_kill_field(field: FieldChange) -> bool:
     return field.path[0] == KILLED
 
 
-def _unmarked(text: str) -> Marks:
-    return (Span(Mark.SAME, text),) if text else ()
+def _unmarked_span(text: str) -> TextSpans:
+    return (TextSpan(Mark.SAME, text),) if text else ()
 
 
-def _text_marks(old: str, new: str) -> Marks:
-    """Word by word, unless either is a single word: a time, a status, a number."""
+def _text_spans(old: str, new: str) -> TextSpans:
+    """Compare word by word, unless either text is a single word: a time, a status, a number."""
     if all(len(text.split()) > 1 for text in (old, new)):
         return word_spans(old, new)
-    both = (Span(Mark.REMOVED, old), Span(Mark.INSERTED, new))
+    both = (TextSpan(Mark.REMOVED, old), TextSpan(Mark.INSERTED, new))
     return tuple(span for span in both if span.text)
 
 
-def _elements(change: FieldChange, new: list[object] | tuple[object, ...]) -> Iterator[Span]:
-    """The new list, the added ones marked; before it the removed ones."""
+def _list_spans(change: FieldChange, new: list[object] | tuple[object, ...]) -> Iterator[TextSpan]:
+    """Yield the removed elements, then the new list with its added elements marked."""
     marked = [(Mark.REMOVED, element) for element in change.removed]
     added = iter((*change.added, _END))
     following = next(added)
@@ -474,35 +494,35 @@ def _elements(change: FieldChange, new: list[object] | tuple[object, ...]) -> It
         following = next(added) if is_added else following
     for number, (mark, element) in enumerate(marked):
         if number:
-            yield Span(Mark.SAME, ", ")
+            yield TextSpan(Mark.SAME, ", ")
         if text := value_text(element):
-            yield Span(mark, text)
+            yield TextSpan(mark, text)
 
 
 _END = object()
 
 
-# A block of the ledger in words: what it says, and what became of it. The same everywhere.
+# The description of a ledger entry, shared by all views
 
 
-def block_words(entry: Entry) -> str:
-    """The block in short, as it was written."""
+def describe_block(entry: Entry) -> str:
+    """Return a block's operation, target and section as written."""
     words = [entry.operation, entry.target_id, entry.section]
     return " ".join(word for word in words if word) or "not readable"
 
 
-def duplicate_words(entry: Entry) -> str:
-    """What a block that repeats another one stands for."""
+def describe_duplicate(entry: Entry) -> str:
+    """Return what a duplicate block refers to."""
     item = entry.item_id or entry.assigned_id
     return f"stands for {item}" if item else "changed nothing more"
 
 
-def outcome_words(entry: Entry, *, is_read: bool = True) -> str:
-    """What became of a block; of one that no version has read, what would."""
-    if entry.state is Outcome.REFUSED:
+def describe_outcome(entry: Entry, *, is_read: bool = True) -> str:
+    """Return what became of a block, or what would, if no version has read it yet."""
+    if entry.state is BlockOutcome.REFUSED:
         return "refused" if is_read else "would be refused"
-    if entry.state is Outcome.DUPLICATE:
-        return f"duplicate, {duplicate_words(entry)}"
+    if entry.state is BlockOutcome.DUPLICATE:
+        return f"duplicate, {describe_duplicate(entry)}"
     applied = "applied" if is_read else "would be applied"
     item = entry.assigned_id or entry.item_id
     if item is None:

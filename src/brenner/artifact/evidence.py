@@ -1,15 +1,15 @@
-"""Which hypotheses the predictions and tests of an artifact tell apart.
+"""The evidence matrix: which hypotheses the predictions and tests of an artifact tell apart.
 
-Each active or killed prediction and test is a column, each hypothesis a row. Cells of a column that
-agree have one letter. A column separates two hypotheses that have different letters in it.
+Each active or killed prediction and test is a column, each hypothesis a row. Equal cells of a
+column have the same letter. A column separates two hypotheses that have different letters in it.
 
-Two outcomes agree where they say the same but for their case, their blanks and the marks around
-their words: a full stop at the end, quotation marks, brackets, emphasis. Signs inside a word count:
-`0.5` and `5`, `> 10` and `< 10`, `A-B` and `AB` do not agree. What is meant the same and worded
-otherwise does not agree either: nobody but a reader can tell.
+Two outcomes are equal if they differ only in case, spaces and the marks around their words: a final
+full stop, quotation marks, brackets, emphasis. Characters inside a word count: `0.5` and `5`, `>
+10` and `< 10`, `A-B` and `AB` are different. Outcomes with the same meaning but other words are
+different too, since only a reader can compare meanings.
 
-A cell without a word or a number, `N/A`, and `indeterminate` predict nothing. Whatever is observed,
-they are not contradicted; so they have no letter, and separate nothing.
+A cell without a word or a number, `N/A` and `indeterminate` predict nothing. No observation
+contradicts them, so they have no letter and separate nothing.
 """
 
 import re
@@ -19,99 +19,105 @@ from itertools import combinations
 from typing import NamedTuple
 from unicodedata import normalize
 
-from brenner.artifact.model import NOT_APPLICABLE, Artifact, Item, shown
+from brenner.artifact.model import NOT_APPLICABLE, Artifact, Item, in_display_order
 from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,
     Section,
 )
-from brenner.protocol.grammar import NAME_IN_DISCRIMINATES
+from brenner.protocol.grammar import HYPOTHESIS_REFERENCE
 
-# The field of each section that holds an outcome for each hypothesis
-OUTCOMES: Mapping[Section, str] = {
+# The field of each section that maps hypotheses to outcomes
+OUTCOME_FIELDS: Mapping[Section, str] = {
     PREDICTIONS_TABLE: "predictions",
     DISCRIMINATIVE_TESTS: "expected_outcomes",
 }
-_WITHOUT_PREDICTION = frozenset({NOT_APPLICABLE.casefold(), "indeterminate"})
+_NO_PREDICTION = frozenset({NOT_APPLICABLE.casefold(), "indeterminate"})
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _AROUND = r"[\"'“”„‘’‚«»‹›`*_()\[\]]+"
-# Around a word, and behind one; between two letters or digits all of them count
+# Marks around a word and stops after it are ignored; between two letters or digits they count.
 _MARKS = re.compile(rf"(?<![^\W_]){_AROUND}|{_AROUND}(?![^\W_])")
 _STOPS = re.compile(r"[.,;:!]+(?!\w)")
 
 
 class Cell(NamedTuple):
-    """What a column says under one hypothesis; without a letter it predicts nothing."""
+    """The outcome of a column under one hypothesis. Without a letter it predicts nothing."""
 
     outcome: str = ""
     letter: str = ""
 
 
-class Column(NamedTuple):
-    """A prediction or a test: its cells in the order of the hypotheses.
+class EvidenceColumn(NamedTuple):
+    """A prediction or a test, with its cells in the order of the hypotheses.
 
-    `strangers` are outcomes for hypotheses that the slate does not have.
+    `unknown_hypotheses` are the outcomes for hypotheses that are not in the slate.
     """
 
     section: Section
     item: Item
     cells: tuple[Cell, ...]
-    strangers: tuple[tuple[str, str], ...] = ()
+    unknown_hypotheses: tuple[tuple[str, str], ...] = ()
 
 
-class Matrix(NamedTuple):
-    """Hypotheses by number; predictions by number, then tests by score."""
+class EvidenceMatrix(NamedTuple):
+    """The hypotheses by number, and the columns: predictions by number, then tests by score."""
 
     hypotheses: tuple[Item, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[EvidenceColumn, ...]
 
 
-def matrix(artifact: Artifact) -> Matrix:
-    """The hypotheses, and what each prediction and test says under them."""
+def evidence_matrix(artifact: Artifact) -> EvidenceMatrix:
+    """Build the matrix of an artifact."""
     hypotheses = artifact.sections[HYPOTHESIS_SLATE.id]
     columns = (
         _column(section, item, field, hypotheses)
-        for section, field in OUTCOMES.items()
-        for item in shown(section, artifact.sections[section.id])
+        for section, field in OUTCOME_FIELDS.items()
+        for item in in_display_order(section, artifact.sections[section.id])
     )
-    return Matrix(hypotheses, tuple(columns))
+    return EvidenceMatrix(hypotheses, tuple(columns))
 
 
-def _column(section: Section, item: Item, field: str, hypotheses: tuple[Item, ...]) -> Column:
+def _column(
+    section: Section, item: Item, field: str, hypotheses: tuple[Item, ...]
+) -> EvidenceColumn:
     outcomes = item.mapped(field)
     letters: dict[str, str] = {}
     cells = []
     for hypothesis in hypotheses:
         outcome = outcomes.get(hypothesis.id, "")
-        said = meaning(outcome)
-        if said and said not in letters:
-            letters[said] = _letter(len(letters))
-        cells.append(Cell(outcome, letters.get(said, "")))
+        normalised = normalise_outcome(outcome)
+        if normalised and normalised not in letters:
+            letters[normalised] = _letter(len(letters))
+        cells.append(Cell(outcome, letters.get(normalised, "")))
     known = {hypothesis.id for hypothesis in hypotheses}
-    strangers = tuple((name, said) for name, said in outcomes.items() if said and name not in known)
-    return Column(section, item, tuple(cells), strangers)
+    unknown = tuple((name, text) for name, text in outcomes.items() if text and name not in known)
+    return EvidenceColumn(section, item, tuple(cells), unknown)
 
 
-def meaning(outcome: str) -> str:
-    """What an outcome is compared by; empty where it predicts nothing."""
+def normalise_outcome(outcome: str) -> str:
+    """Return an outcome in the form in which it is compared, or an empty text if it predicts
+    nothing.
+    """
     text = normalize("NFC", outcome.casefold()).translate(_DASHES)
     text = _STOPS.sub(" ", _MARKS.sub(" ", text))
-    said = " ".join(text.split())
-    if said in _WITHOUT_PREDICTION or not any(map(str.isalnum, said)):
+    words = " ".join(text.split())
+    if words in _NO_PREDICTION or not any(map(str.isalnum, words)):
         return ""
-    return said
+    return words
 
 
 def _letter(number: int) -> str:
-    """The letters of the alphabet, then `aa`, `ab` and so on."""
+    """Return the letters of the alphabet, then `aa`, `ab` and so on."""
     more, last = divmod(number, len(_ALPHABET))
     return (_letter(more - 1) if more else "") + _ALPHABET[last]
 
 
-def groups(column: Column, hypotheses: tuple[Item, ...]) -> dict[str, tuple[str, ...]]:
-    """Which hypotheses have which letter in a column; killed ones are out of the question."""
+def groups_by_letter(
+    column: EvidenceColumn, hypotheses: tuple[Item, ...]
+) -> dict[str, tuple[str, ...]]:
+    """Return the active hypotheses of a column, grouped by letter."""
     found: dict[str, tuple[str, ...]] = {}
     for hypothesis, cell in zip(hypotheses, column.cells, strict=True):
         if cell.letter and hypothesis.is_active:
@@ -119,13 +125,13 @@ def groups(column: Column, hypotheses: tuple[Item, ...]) -> dict[str, tuple[str,
     return found
 
 
-def unseparated(found: Matrix, section: Section) -> Iterator[tuple[str, str]]:
-    """The pairs of active hypotheses that no active prediction, or no active test, tells apart.
+def unseparated_pairs(found: EvidenceMatrix, section: Section) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of active hypotheses that no active item of this section separates.
 
-    In each column they agree, or one of them predicts nothing.
+    In each column the two are equal, or one of them predicts nothing.
     """
     active = [place for place, each in enumerate(found.hypotheses) if each.is_active]
-    apart = dict.fromkeys(active, 0)  # of each hypothesis, a bit for every one it differs from
+    apart = dict.fromkeys(active, 0)  # per hypothesis, a bit mask of those it differs from
     for column in found.columns:
         if column.section is section and column.item.is_active:
             _note_differences(column, apart)
@@ -134,42 +140,42 @@ def unseparated(found: Matrix, section: Section) -> Iterator[tuple[str, str]]:
             yield found.hypotheses[first].id, found.hypotheses[second].id
 
 
-def by_hypothesis(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
-    """Every pair once, put together by the hypotheses that are in most of them."""
+def group_pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
+    """Group pairs under the hypothesis that occurs most often. Each pair occurs once."""
     left = dict.fromkeys(pairs)
     found = []
     while left:
         places = Counter(each for pair in left for each in pair)
         first = places.most_common(1)[0][0]
-        hers = [pair for pair in left if first in pair]
-        found.append((first, tuple(two if one == first else one for one, two in hers)))
-        for pair in hers:
+        own = [pair for pair in left if first in pair]
+        found.append((first, tuple(two if one == first else one for one, two in own)))
+        for pair in own:
             del left[pair]
     return found
 
 
-def _note_differences(column: Column, apart: dict[int, int]) -> None:
+def _note_differences(column: EvidenceColumn, apart: dict[int, int]) -> None:
     letters: dict[str, int] = {}
-    said = [(place, column.cells[place].letter) for place in apart if column.cells[place].letter]
-    for place, letter in said:
+    cells = [(place, column.cells[place].letter) for place in apart if column.cells[place].letter]
+    for place, letter in cells:
         letters[letter] = letters.get(letter, 0) | 1 << place
     whole = sum(letters.values())
-    for place, letter in said:
+    for place, letter in cells:
         apart[place] |= whole ^ letters[letter]
 
 
-def named(column: Column) -> tuple[str, ...]:
-    """The hypotheses that a test says it discriminates, each once."""
+def discriminated_hypotheses(column: EvidenceColumn) -> tuple[str, ...]:
+    """Return the hypotheses that a test claims to discriminate, each once."""
     text = column.item.text("discriminates")
-    return tuple(dict.fromkeys(NAME_IN_DISCRIMINATES.findall(text)))
+    return tuple(dict.fromkeys(HYPOTHESIS_REFERENCE.findall(text)))
 
 
-def is_unkept(column: Column, hypotheses: tuple[Item, ...]) -> bool:
-    """Whether a test names hypotheses to discriminate, and tells no two of them apart.
+def fails_to_discriminate(column: EvidenceColumn, hypotheses: tuple[Item, ...]) -> bool:
+    """Return whether a test names hypotheses to discriminate but separates no two of them.
 
-    It is said of active tests and active hypotheses only.
+    Only active tests and active hypotheses count.
     """
-    wanted = set(named(column))
+    wanted = set(discriminated_hypotheses(column))
     letters = [
         cell.letter
         for hypothesis, cell in zip(hypotheses, column.cells, strict=True)

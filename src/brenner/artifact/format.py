@@ -1,4 +1,9 @@
-"""The values of an item's fields as text, and back: each form is written and read here."""
+"""The text forms shared by rendering and parsing an artifact: kill marks, field values,
+headings.
+
+Each form is written and read here. The file also contains the front matter as `Metadata`, the notes
+that parsing collects, and the result types of parsing.
+"""
 
 import json
 import re
@@ -13,19 +18,19 @@ from brenner.artifact.model import (
     TITLE,
     Artifact,
     Item,
-    Killed,
-    Layout,
+    KillRecord,
     Metadata,
     Reference,
-    order_of,
+    SectionLayout,
+    item_sort_key,
 )
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.model import Code, Diagnostic
 from brenner.markdown.escape import (
     character_reference,
     escape,
-    escape_also,
     escape_heading,
+    escape_more,
     escape_word,
     split_key,
     split_list,
@@ -41,38 +46,36 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.grammar import ANCHOR, ISO_TIME, ITEM_ID
-from brenner.text import counted
+from brenner.text import plural
 
-# The marks of a kill, as we write them and as others do, and what they say of who, when and why.
+# Kill marks
 #
-# Ours are `~~…~~` and `[KILLED]`. Others write `(KILLED)`, `[KILLED by RedCreek 2025-12-30:
-# vague]`,
-# `— killed by RedCreek`, `<del>…</del>`, strike the ID or the name alone, or say `Killed by …` in a
-# line of its own. The word alone is no mark: `Killed cells re-enter the cycle` is a name. What
-# would
-# be a mark in a text of ours is escaped by the patterns below, so that it is read back as text.
+# We write `~~…~~` and `[KILLED]`. Other programs write `(KILLED)`, `[KILLED by RedCreek
+# 2025-12-30: vague]`, `— killed by RedCreek`, `<del>…</del>`, strike the ID or the name alone, or
+# write `Killed by …` on a line of its own. The word alone is not a mark: `Killed cells re-enter
+# the cycle` is a name. The patterns below also escape a text of ours that looks like a mark, so
+# that it is parsed as text again.
 
-
-KILLED = "[KILLED]"
+KILLED_MARK = "[KILLED]"
 KILLED_WORD = "KILLED"
 
-# The word, where it is the end of what is said or goes on with who, when or why.
-_WORD = r"""killed
+# The word at the end of the text, or followed by agent, time or reason
+_KILLED_PATTERN = r"""killed
     (?: (?= [*_`~]*+ (?: \.?[ \t]*+ (?:\Z|[\])]) | : | [ \t]++[–—-]
               | ,?[ \t]*+ (?: by[ \t]++(?-i:[A-Z@])
                           | (?:(?:on|at)[ \t]++|\()?[0-9]{4}-?[0-9]{2} ) ) )
       | (?<= (?-i:KILLED) ) (?= [ \t]++by\b ) )"""
-_NESTED = r"((?: [^()\[\]] | \([^()]*\) | \[[^\[\]]*\] )*+)"
-_IN_BRACKETS = re.compile(rf"(?axi) (?<!\\)\[[ \t]*+{_WORD}{_NESTED}\]\Z")
-_IN_PARENTHESES = re.compile(rf"(?axi) (?<=[ \t])\([ \t]*+{_WORD}{_NESTED}\)\Z")
-_AFTER_DASH = re.compile(rf"(?axi) (?<=[ \t])(?:[–—]|-{{1,3}})[ \t]*+{_WORD}(.*)\Z")
-_ENDINGS = (_IN_BRACKETS, _IN_PARENTHESES, _AFTER_DASH)
-# An ID of ours ends in a colon and holds no bare blank.
-_LEADING = re.compile(
+_NESTED_BRACKETS = r"((?: [^()\[\]] | \([^()]*\) | \[[^\[\]]*\] )*+)"
+_IN_BRACKETS = re.compile(rf"(?axi) (?<!\\)\[[ \t]*+{_KILLED_PATTERN}{_NESTED_BRACKETS}\]\Z")
+_IN_PARENTHESES = re.compile(rf"(?axi) (?<=[ \t])\([ \t]*+{_KILLED_PATTERN}{_NESTED_BRACKETS}\)\Z")
+_AFTER_DASH = re.compile(rf"(?axi) (?<=[ \t])(?:[–—]|-{{1,3}})[ \t]*+{_KILLED_PATTERN}(.*)\Z")
+_KILL_ENDINGS = (_IN_BRACKETS, _IN_PARENTHESES, _AFTER_DASH)
+# Our IDs end in a colon and contain no unescaped space.
+_LEADING_MARK = re.compile(
     r"(?ai)(?:\[killed\b([^\[\]]*)\][ \t]*+:?"
     r"|\(killed\b([^()]*)\)(?=[ \t]+[*~`]*[A-Z]+[0-9]))[ \t]*"
 )
-_TAG = re.compile(r"(?ai)(?<!\\)</?(?:del|s|strike)>")
+_STRIKE_TAG = re.compile(r"(?ai)(?<!\\)</?(?:del|s|strike)>")
 _STRUCK = r"~~((?:\\.|[^\\~]|~(?!~))++)~~"
 _STRUCK_FIRST = re.compile(rf"{_STRUCK}[ \t]*+(.*)\Z", re.DOTALL)
 _STRUCK_NAME = re.compile(rf"([^\s~]++(?:[ \t]++[:.–—-])?)[ \t]*+{_STRUCK}\Z", re.DOTALL)
@@ -80,66 +83,69 @@ _ID_FIRST = re.compile(r"[*`]{0,3}(?:[HPTAXC][1-9][0-9]{0,8}|RT)\b")
 _SUFFIX = re.compile(r"(?ai)(?<![ \t\\])[ \t]*+\((?:score|third)[^()]*\)\Z")
 
 
-class Marks(NamedTuple):
-    """What a heading, or the ID of a row, says without the marks of a kill.
+class KillMarks(NamedTuple):
+    """A heading or row ID without its kill marks.
 
-    `mark` is the ending that was taken off, `words` what the marks say beyond the word. `is_odd`:
-    something else than the striking of the whole, and perhaps `[KILLED]` after it.
+    `mark` is the ending that was removed, `words` is what the marks contain beyond the word.
+    `is_nonstandard` means anything but striking the whole text, optionally with `[KILLED]` after
+    it.
     """
 
     rest: str
     is_killed: bool = False
     is_struck: bool = False
-    is_odd: bool = False
+    is_nonstandard: bool = False
     mark: str = ""
     words: str = ""
 
 
-def read_marks(raw: str) -> Marks:
-    """Take the marks off. The endings that headings have stay where they are."""
+def read_kill_marks(raw: str) -> KillMarks:
+    """Remove the kill marks. Keep the endings that headings have."""
     rest = raw.strip(" \t")
     if "~~" not in rest and "<" not in rest and "killed" not in rest.lower():
-        return Marks(rest)
-    plain = _TAG.sub("~~", rest)
+        return KillMarks(rest)
+    plain = _STRIKE_TAG.sub("~~", rest)
     rest, mark, words = _without_mark(plain)
     struck = _without_strike(rest)
     inner, second, more = _without_mark(struck.rest)
     is_killed = struck.is_killed or bool(mark or second)
-    is_odd = is_killed and (struck.is_odd or plain != raw.strip(" \t") or bool(second))
-    said = " ".join(filter(None, (words, more, struck.words)))
-    return Marks(inner, is_killed, struck.is_struck, is_odd, mark or second, said)
+    is_odd = is_killed and (struck.is_nonstandard or plain != raw.strip(" \t") or bool(second))
+    all_words = " ".join(filter(None, (words, more, struck.words)))
+    return KillMarks(inner, is_killed, struck.is_struck, is_odd, mark or second, all_words)
 
 
 def _without_mark(text: str) -> tuple[str, str, str]:
-    """The text without `[KILLED]` and its like, that mark, and what else it says."""
+    """Return the text without `[KILLED]` or similar, the mark, and the other words in the mark."""
     if "killed" not in text.lower():
         return text, "", ""
-    leading = _LEADING.match(text)
+    leading = _LEADING_MARK.match(text)
     if leading and leading.end() < len(text):
         return text[leading.end() :], leading[0].strip(), leading[1] or leading[2] or ""
-    body, ending = _parted(text)
-    for pattern in _ENDINGS:
+    body, ending = _split_suffix(text)
+    for pattern in _KILL_ENDINGS:
         if found := pattern.search(body):
             return body[: found.start()].rstrip(" \t") + ending, found[0], found[1]
     return text, "", ""
 
 
-def _parted(text: str) -> tuple[str, str]:
-    """A heading, and `(Score: …)` or `(Third Alternative)` at its end."""
+def _split_suffix(text: str) -> tuple[str, str]:
+    """Split `(Score: …)` or `(Third Alternative)` off the end of a heading."""
     suffix = _SUFFIX.search(text)
     return (text[: suffix.start()], suffix[0]) if suffix else (text, "")
 
 
-def _without_strike(text: str) -> Marks:
-    """The text without `~~`: around all of it, or around the ID or the name alone."""
+def _without_strike(text: str) -> KillMarks:
+    """Return the text without `~~`, around all of it or around the ID or the name alone."""
     if "~~" not in text:
-        return Marks(text)
-    body, ending = _parted(text)
+        return KillMarks(text)
+    body, ending = _split_suffix(text)
     first, named = _STRUCK_FIRST.match(body), _STRUCK_NAME.fullmatch(body)
     if named:
         rest, words = f"{named[1]} {named[2]}", ""
     elif first and not first[2]:
-        return Marks(first[1] + ending, is_killed=True, is_struck=True, is_odd=bool(ending))
+        return KillMarks(
+            first[1] + ending, is_killed=True, is_struck=True, is_nonstandard=bool(ending)
+        )
     elif first and ITEM_ID.fullmatch(first[1].strip("*` ")):
         after = first[2].lstrip(" \t:")
         name = _STRUCK_FIRST.match(after)
@@ -147,25 +153,27 @@ def _without_strike(text: str) -> Marks:
     elif first and _ID_FIRST.match(first[1]):
         rest, words = first.groups()
     else:
-        return Marks(text)
-    return Marks(rest + ending, is_killed=True, is_struck=True, is_odd=True, words=words)
+        return KillMarks(text)
+    return KillMarks(
+        rest + ending, is_killed=True, is_struck=True, is_nonstandard=True, words=words
+    )
 
 
-# Who, when and why
+# Agent, time and reason of a kill
 
-_LEAD = re.compile(r"(?ai)(?:(?:yes|true|killed)\b)?[\s,;:.()*_–—-]*")
+_LEAD_IN = re.compile(r"(?ai)(?:(?:yes|true|killed)\b)?[\s,;:.()*_–—-]*")
 _BY = re.compile(
     r"(?ai)by:?\s+(.{1,80}?)(?=\s*(?:[,;:(–—\n]|\s-\s|\Z)|\.\s*\Z|\s+(?:on|at|because|[0-9]{4}-))"
 )
 _WHEN = re.compile(rf"(?ai)(?:(?:on|at)\s+|\()?({ISO_TIME.pattern})(?![0-9])\)?")
-_BETWEEN = re.compile(r"(?ai)[\s,;:.)–—-]*(?:(?:because|since)\b[\s,:]*)?")
+_SEPARATOR = re.compile(r"(?ai)[\s,;:.)–—-]*(?:(?:because|since)\b[\s,:]*)?")
 
 
-def read_kill_words(raw: str) -> Killed:
-    """Who, when and why, as far as can be told: ` by RedCreek (2025-12-30): too vague`."""
+def read_kill_words(raw: str) -> KillRecord:
+    """Parse agent, time and reason, as far as possible: ` by RedCreek (2025-12-30): too vague`."""
     text = unescape(raw).strip().strip("*_~").strip()
     agent = at = ""
-    position = _end(_LEAD, text, 0)
+    position = _match_end(_LEAD_IN, text, 0)
     while True:
         if not agent and (by := _BY.match(text, position)):
             agent = by[1].strip("*_`~ ")
@@ -174,53 +182,61 @@ def read_kill_words(raw: str) -> Killed:
             at = when[1]
             found = when
         else:
-            return Killed(agent, at, text[position:].strip())
-        position = _end(_BETWEEN, text, found.end())
+            return KillRecord(agent, at, text[position:].strip())
+        position = _match_end(_SEPARATOR, text, found.end())
 
 
-def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
+def _match_end(pattern: re.Pattern[str], text: str, position: int) -> int:
     match = pattern.match(text, position)
     return match.end() if match else position
 
 
-# Lines that say so
+# Lines and statuses that mark an item as killed
 
-_LINE = re.compile(rf"(?axi) [*_~\[(]{{0,6}}{_WORD}(.*)", re.DOTALL)
-_STATUS = re.compile(rf"(?axi) [*_`~]{{0,6}}{_WORD}(.*)", re.DOTALL)
+_KILLED_LINE = re.compile(rf"(?axi) [*_~\[(]{{0,6}}{_KILLED_PATTERN}(.*)", re.DOTALL)
+_KILLED_STATUS = re.compile(rf"(?axi) [*_`~]{{0,6}}{_KILLED_PATTERN}(.*)", re.DOTALL)
 
 
-def killed_line(line: str) -> str | None:
-    """What a line such as `*Killed by RedCreek: too vague*` says; None if it is none."""
-    match = _LINE.match(line)
+def read_killed_line(line: str) -> str | None:
+    """Return the content of a line such as `*Killed by RedCreek: too vague*`, or None for other
+    lines.
+    """
+    match = _KILLED_LINE.match(line)
     return match[1].rstrip("*_~)] \t") if match else None
 
 
-def killed_status(raw: str) -> str | None:
-    """What a status such as `KILLED` says beyond the word; None if it is another one."""
-    match = _STATUS.match(raw)
+def read_killed_status(raw: str) -> str | None:
+    """Return what a status such as `KILLED` contains beyond the word, or None for other
+    statuses.
+    """
+    match = _KILLED_STATUS.match(raw)
     return match[1].strip("*_`~ \t") if match else None
 
 
-# Writing
+# Escaping kill marks in our own texts
 
-_IN_NAME = re.compile(rf"(?axis) \\. | [\[(](?=[ \t]*+{_WORD})")
-_DASH_IN_NAME = re.compile(rf"(?axi) ((?<![^ \t])(?:[–—]|-{{1,3}})[ \t]*+)(k)(?={_WORD[1:]})")
+_KILL_MARK_IN_NAME = re.compile(rf"(?axis) \\. | [\[(](?=[ \t]*+{_KILLED_PATTERN})")
+_DASH_IN_NAME = re.compile(
+    rf"(?axi) ((?<![^ \t])(?:[–—]|-{{1,3}})[ \t]*+)(k)(?={_KILLED_PATTERN[1:]})"
+)
 
 
-def escape_marks(escaped: str) -> str:
-    """The escaped text of a name in which nothing is a mark."""
+def escape_kill_marks(escaped: str) -> str:
+    """Escape everything in an already escaped name that would be read as a kill mark."""
     if "killed" not in escaped.lower():
         return escaped
-    escaped = escape_also(escaped, _IN_NAME)
+    escaped = escape_more(escaped, _KILL_MARK_IN_NAME)
     return _DASH_IN_NAME.sub(lambda mark: f"{mark[1]}{character_reference(mark[2])}", escaped)
 
 
-def escape_status(escaped: str) -> str:
-    """The escaped text of a status that does not say that the item is killed."""
-    if killed_status(escaped) is None:
+def escape_killed_status(escaped: str) -> str:
+    """Escape an already escaped status so that it does not mark the item as killed."""
+    if read_killed_status(escaped) is None:
         return escaped
     return f"{character_reference(escaped[0])}{escaped[1:]}"
 
+
+# Field values
 
 TRUE = "true"
 _COMMA = re.compile(r"\\.|,", re.DOTALL)
@@ -230,55 +246,55 @@ _COMMA_OR_BRACKET = re.compile(r"\\.|[,\[]", re.DOTALL)
 # Texts
 
 
-def text_text(label: str, text: str) -> str:
-    """Any text. A status that says `KILLED` is how other programs mark a killed item."""
-    return escape_status(escape(text)) if is_status(label) else escape(text)
+def format_text(label: str, text: str) -> str:
+    """Escape a text. A status `KILLED` needs more, because other programs mark killed items so."""
+    return escape_killed_status(escape(text)) if is_status(label) else escape(text)
 
 
 def is_status(label: str) -> bool:
-    """Whether a label is that of some status."""
+    """Return whether a label belongs to some status field."""
     return label.casefold().endswith("status")
 
 
 # Lists on one line: §42, §45-47, [external: Smith, 2020]
 
 
-def list_text(values: tuple[str, ...]) -> str:
-    """Anchors or item IDs, joined by commas."""
-    return ", ".join(map(_element, values))
+def format_list(values: tuple[str, ...]) -> str:
+    """Join anchors or item IDs with commas."""
+    return ", ".join(map(_format_element, values))
 
 
-def _element(value: str) -> str:
+def _format_element(value: str) -> str:
     if value.isalnum():
         return value
     if not ANCHOR.fullmatch(value):
-        return escape_also(escape(value), _COMMA_OR_BRACKET)
-    # A comma in the brackets of `[external: Smith, 2020]` parts nothing.
-    return escape(value) if value[0] == "[" else escape_also(escape(value), _COMMA)
+        return escape_more(escape(value), _COMMA_OR_BRACKET)
+    # A comma in the brackets of `[external: Smith, 2020]` is not a separator.
+    return escape(value) if value[0] == "[" else escape_more(escape(value), _COMMA)
 
 
 def read_list(raw: str) -> tuple[str, ...]:
-    """The values that are joined by commas."""
+    """Split a comma-separated list."""
     return tuple(unescape(part) for part in split_list(raw) if part)
 
 
 _OUTCOME = re.compile(rf"(?:\*\*)?{ITEM_ID.pattern}(?:\*\*)?[ \t]*:")
 
-# Lists with an entry to a line: H1: text; refines RS-20251228-initial H2
+# Lists with one entry per line: H1: text; refines RS-20251228-initial H2
 
 
-def outcome_text(key: str, outcome: str) -> str:
-    """An entry of expected outcomes."""
+def format_outcome(key: str, outcome: str) -> str:
+    """Return one entry of the expected outcomes."""
     return f"{escape_word(key)}: {escape(outcome, '  ')}"
 
 
-def in_order(outcomes: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Outcomes by the number of their hypothesis."""
-    return sorted(outcomes.items(), key=lambda pair: order_of(pair[0]))
+def sort_outcomes(outcomes: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Sort outcomes by the number of their hypothesis."""
+    return sorted(outcomes.items(), key=lambda pair: item_sort_key(pair[0]))
 
 
 def read_outcome(raw: str) -> tuple[str, str] | None:
-    """The hypothesis and the outcome. Others put the hypothesis in bold."""
+    """Parse the hypothesis and the outcome. Other programs put the hypothesis in bold."""
     bold = re.match(r"\*\*([^*:\s]+)(?::\*\*|\*\*:)[ \t]*", raw)
     parts = (bold[1], raw[bold.end() :]) if bold else split_key(raw)
     if parts is None or not parts[0] or not parts[1]:
@@ -287,20 +303,22 @@ def read_outcome(raw: str) -> tuple[str, str] | None:
 
 
 def split_outcomes(raw: str) -> list[str]:
-    """`H1: stays; H2: changes` as two, where each begins with an ID; else the text as one."""
+    """Split `H1: stays; H2: changes` in two, if each part begins with an ID. Otherwise do not
+    split.
+    """
     parts = [part.strip() for part in re.split(r"[;\n]", raw)]
-    said = [part for part in parts if part]
-    return said if all(map(_OUTCOME.match, said)) else [raw]
+    entries = [part for part in parts if part]
+    return entries if all(map(_OUTCOME.match, entries)) else [raw]
 
 
-def reference_text(reference: Reference) -> str:
-    """An entry of references."""
+def format_reference(reference: Reference) -> str:
+    """Return one entry of the references."""
     words = (reference.relation, reference.session, reference.item)
     return " ".join(map(escape_word, words))
 
 
 def read_reference(raw: str) -> Reference | None:
-    """The relation, the session and the item."""
+    """Parse the relation, the session and the item."""
     words = raw.split()
     if len(words) != len(Reference._fields):
         return None
@@ -310,26 +328,26 @@ def read_reference(raw: str) -> Reference | None:
 
 # Scores: LR=3, Cost=2, Speed=2, Ambiguity=3
 
-_PART = re.compile(r"([A-Za-z_* -]{1,40})[=:][ \t*]*(-?[0-9]{1,9})(?:[ \t]*/[ \t]*3)?")
-_PARTS = {label.casefold(): part for part, label in SCORE_LABELS.items()} | {
+_SCORE_PART = re.compile(r"([A-Za-z_* -]{1,40})[=:][ \t*]*(-?[0-9]{1,9})(?:[ \t]*/[ \t]*3)?")
+_SCORE_PART_BY_LABEL = {label.casefold(): part for part, label in SCORE_LABELS.items()} | {
     part.replace("_", " "): part for part in SCORE_LABELS
 }
 
 
-def score_text(score: Mapping[str, int]) -> str:
-    """The parts that were given, in the order of the layout."""
+def format_score(score: Mapping[str, int]) -> str:
+    """Return the parts that are present, in the order of the layout."""
     given = ((label, score[part]) for part, label in SCORE_LABELS.items() if part in score)
     return ", ".join(f"{label}={number}" for label, number in given)
 
 
 def read_score(raw: str) -> tuple[dict[str, int], list[str]]:
-    """The parts of a score, and what cannot be read as one."""
+    """Parse the parts of a score. Return also the parts that cannot be parsed."""
     score: dict[str, int] = {}
     unread = []
     for written in filter(None, split_list(raw.replace(";", ","))):
-        match = _PART.fullmatch(written)
+        match = _SCORE_PART.fullmatch(written)
         word = re.sub(r"[_* -]+", " ", match[1]).strip() if match else ""
-        part = _PARTS.get(word.casefold())
+        part = _SCORE_PART_BY_LABEL.get(word.casefold())
         if match and part and part not in score and 0 <= int(match[2]) <= MOST_SCORE:
             score[part] = int(match[2])
         else:
@@ -337,42 +355,41 @@ def read_score(raw: str) -> tuple[dict[str, int], list[str]]:
     return score, unread
 
 
-# Who killed an item, and when: BlueLake, 2025-12-30T10:00:00Z
+# The agent and time of a kill: BlueLake, 2025-12-30T10:00:00Z
 
-_TIME_OF_OTHERS = re.compile(r"(?:\bat\b|\bon\b|\()[ \t]*+([0-9]{4}-[0-9]{2}-[0-9]{2}[^()]*)\)?\Z")
+_FOREIGN_TIME = re.compile(r"(?:\bat\b|\bon\b|\()[ \t]*+([0-9]{4}-[0-9]{2}-[0-9]{2}[^()]*)\)?\Z")
 
 
-def killed_by_text(killed: Killed) -> str:
-    """The agent and the time; a time that is not known is left out."""
-    agent, at = (escape_also(escape(part), _COMMA) for part in (killed.agent, killed.at))
+def format_killed_by(killed: KillRecord) -> str:
+    """Return the agent and the time. Leave out an unknown time."""
+    agent, at = (escape_more(escape(part), _COMMA) for part in (killed.agent, killed.at))
     return f"{agent}, {at}" if at else agent
 
 
 def read_killed_by(raw: str) -> tuple[str, str, bool]:
-    """The agent, the time, and whether they are written as we write them."""
+    """Parse the agent and the time. Return also whether they have our form."""
     *agents, at = split_list(raw, brackets="")
     if agents:
         return unescape(", ".join(agents)), unescape(at), len(agents) == 1
-    other = _TIME_OF_OTHERS.search(raw)
+    other = _FOREIGN_TIME.search(raw)
     if other:
         return unescape(raw[: other.start()].rstrip()), unescape(other[1].rstrip()), False
     return unescape(raw), "", True
 
 
-# The headings of an artifact: written as the layout has them, read as others write them, too.
+# Headings: we write the form of the layout, and also read the forms of other programs.
 #
 # `### H1: Name`, `### T1: Name (Score: 9/12)`, `### H3: Name (Third Alternative)`, and killed
-# `### ~~H2: Name~~ [KILLED]`. What looks like such an ending in a name is escaped there.
-
+# `### ~~H2: Name~~ [KILLED]`. A name that looks like such an ending is escaped.
 
 THIRD_ALTERNATIVE = "Third Alternative"
-MOST_POINTS = MOST_SCORE * len(SCORE_PARTS)
+MAX_POINTS = MOST_SCORE * len(SCORE_PARTS)
 
 _POINTS = r"score:?[ \t]*([0-9]{1,3})[ \t]*/[ \t]*12\)"
 _ENDING_IN_NAME = re.compile(
     rf"\\.|\((?=score:|{_POINTS}|third alternative\))", re.IGNORECASE | re.DOTALL
 )
-# Blanks, from the first of them, or nothing, and then no escape.
+# All spaces before the ending, or no space and no escape. The lookbehind prevents backtracking.
 _GAP = r"(?:(?<![ \t])[ \t]++|(?<![ \t\\]))"
 _SCORE = re.compile(rf"{_GAP}\({_POINTS}\Z", re.IGNORECASE)
 _THIRD = re.compile(rf"{_GAP}\(Third Alternative\)\Z", re.IGNORECASE)
@@ -382,32 +399,36 @@ _THIRD = re.compile(rf"{_GAP}\(Third Alternative\)\Z", re.IGNORECASE)
 
 
 def title_heading(session_id: str | None) -> str:
-    """The title of the document."""
+    """Return the title of the document."""
     return f"# {TITLE}: {escape_heading(session_id)}" if session_id else f"# {TITLE}"
 
 
 def item_heading(section: Section, item: Item) -> str:
-    """The heading of an item."""
+    """Return the heading of an item."""
     name = item.text("name")
     text = f"{escape_word(item.id)}:"
     if name:
         escaped = escape_heading(name)
         if "(" in escaped:
-            escaped = escape_also(escaped, _ENDING_IN_NAME)
-        text = f"{text} {escape_marks(escaped)}"
+            escaped = escape_more(escaped, _ENDING_IN_NAME)
+        text = f"{text} {escape_kill_marks(escaped)}"
     if section is DISCRIMINATIVE_TESTS and item.score:
         text = f"{text} {_score_ending(sum(item.score.values()))}"
-    elif section is HYPOTHESIS_SLATE and "third_alternative" in item.fields and not says_so(name):
+    elif (
+        section is HYPOTHESIS_SLATE
+        and "third_alternative" in item.fields
+        and not names_third_alternative(name)
+    ):
         text = f"{text} ({THIRD_ALTERNATIVE})"
-    return f"### ~~{text}~~ {KILLED}" if item.killed else f"### {text}"
+    return f"### ~~{text}~~ {KILLED_MARK}" if item.killed else f"### {text}"
 
 
 def _score_ending(points: int) -> str:
-    return f"(Score: {points}/{MOST_POINTS})"
+    return f"(Score: {points}/{MAX_POINTS})"
 
 
-def says_so(name: str) -> bool:
-    """Whether a name says by itself that it is the third alternative."""
+def names_third_alternative(name: str) -> bool:
+    """Return whether the name contains the words "third alternative"."""
     return THIRD_ALTERNATIVE.casefold() in name.casefold()
 
 
@@ -415,59 +436,59 @@ def says_so(name: str) -> bool:
 
 
 class ItemHeading(NamedTuple):
-    """What the heading of an item says; the ID is empty where there is none.
+    """The parts of an item's heading. The ID is empty if there is none.
 
-    `name` is still escaped. `is_form` and `is_kill_form` tell whether the ID and the marks of a
-    kill are written as we write them; `kill_words` are what the marks say of who, when and why.
+    `name` is still escaped. `is_canonical` and `is_kill_canonical` mean that the ID and the kill
+    marks have our form. `kill_words` are the marks' words about agent, time and reason.
     """
 
     id: str
     name: str
-    is_form: bool
+    is_canonical: bool
     is_killed: bool
-    is_kill_form: bool
+    is_kill_canonical: bool
     kill_words: str
 
 
 def read_item_heading(raw: str) -> ItemHeading:
-    """Take a heading apart."""
-    marks = read_marks(raw)
-    is_ours = marks.is_struck and not marks.is_odd and marks.mark == KILLED
+    """Parse the heading of an item."""
+    marks = read_kill_marks(raw)
+    is_ours = marks.is_struck and not marks.is_nonstandard and marks.mark == KILLED_MARK
     return ItemHeading(
-        *_split(marks.rest), marks.is_killed, is_ours or not marks.is_killed, marks.words
+        *_split_heading(marks.rest), marks.is_killed, is_ours or not marks.is_killed, marks.words
     )
 
 
-class Name(NamedTuple):
-    """A name, and what the heading says after it; `is_form`: in our words."""
+class HeadingName(NamedTuple):
+    """The name in a heading and its ending. `is_canonical` means that the ending has our form."""
 
     text: str
     score: int | None = None
     is_third: bool = False
-    is_form: bool = True
+    is_canonical: bool = True
 
 
-def read_name(section: Section, raw: str) -> Name:
-    """The name in a heading of this section, without the endings that such headings have."""
+def read_name(section: Section, raw: str) -> HeadingName:
+    """Parse the name in a heading of this section, and the ending such as the score."""
     score = _SCORE.search(raw) if section is DISCRIMINATIVE_TESTS else None
     third = _THIRD.search(raw) if section is HYPOTHESIS_SLATE else None
     ending = score or third
     text = unescape(raw[: ending.start()] if ending else raw)
     points = int(score[1]) if score else None
-    is_form = points is None or raw.endswith(_score_ending(points))
-    return Name(text, points, third is not None, is_form)
+    is_canonical = points is None or raw.endswith(_score_ending(points))
+    return HeadingName(text, points, third is not None, is_canonical)
 
 
-# A number, or a sign, before the ID; the ID, or all, in bold or as code. No ID of ours holds a
-# blank, and its asterisks and backticks are escaped.
+# A number or a sign before the ID; the ID in bold or as code. Our IDs contain no space, and their
+# asterisks and backticks are escaped.
 _ODD_START = re.compile(r"(?:[0-9]{1,3}[.)]|[^\w\s:*`~\\]{1,3})[ \t]+(?=[HPTAXC][1-9])")
 _ODD_ID = re.compile(r"(\*\*|__|`)([^*_`]+)\1")
 
 
-def _split(text: str) -> tuple[str, str, bool]:
-    """The ID, the name, and whether they are written as `H1: Name`.
+def _split_heading(text: str) -> tuple[str, str, bool]:
+    """Return the ID, the name, and whether they have the form `H1: Name`.
 
-    Others write `H1 - Name`, `H1. Name`, `H1` alone, `**H1**: Name`, `1. H1: Name`.
+    Other programs write `H1 - Name`, `H1. Name`, `H1` alone, `**H1**: Name`, `1. H1: Name`.
     """
     odd = _ODD_START.match(text) or _ODD_ID.match(text)
     if odd:
@@ -483,9 +504,9 @@ def _split(text: str) -> tuple[str, str, bool]:
 
 
 _NUMBERED = re.compile(r"(?:section[ \t]+)?[0-9]*[ \t]*[.):–—-]*[ \t]*(.*?)[ \t]*:?", re.IGNORECASE)
-_BY_WORDS = {layout.heading.partition(". ")[2].casefold(): layout for layout in LAYOUT}
-_BY_WORDS |= {layout.section.id.replace("_", " "): layout for layout in LAYOUT}
-_BY_WORDS |= {
+_LAYOUT_BY_WORDS = {layout.heading.partition(". ")[2].casefold(): layout for layout in LAYOUT}
+_LAYOUT_BY_WORDS |= {layout.section.id.replace("_", " "): layout for layout in LAYOUT}
+_LAYOUT_BY_WORDS |= {
     alias: layout
     for alias, section_id in SECTION_ALIASES.items()
     for layout in LAYOUT
@@ -493,21 +514,22 @@ _BY_WORDS |= {
 }
 
 
-def read_section_heading(raw: str) -> Layout | None:
-    """The section that a heading names, whether or not it has its number."""
+def read_section_heading(raw: str) -> SectionLayout | None:
+    """Return the section that a heading names, with or without its number."""
     words = re.sub(r"[*_`]", " ", raw[:100]).strip()
     match = _NUMBERED.fullmatch(words)
-    return _BY_WORDS.get(" ".join(match[1].casefold().split())) if match else None
+    return _LAYOUT_BY_WORDS.get(" ".join(match[1].casefold().split())) if match else None
 
 
-# What reading an artifact's text has to say about it, gathered in the order of the lines.
+# Diagnostics of parsing
+
+MAX_LINES = 10
 
 
-MOST_LINES = 10
-
-
-class Note:
-    """A diagnostic in the making. What else was not read for the same reason is counted in it."""
+class ParseNote:
+    """A diagnostic under construction. It counts further text that is unread for the same
+    reason.
+    """
 
     def __init__(self, code: Code, line: int, item: str | None, words: dict[str, str]) -> None:
         self.code = code
@@ -518,101 +540,101 @@ class Note:
         self.blocks = 0
 
     def diagnostic(self) -> Diagnostic:
-        """The diagnostic, as far as it is known."""
-        more = _UNREAD.get(self.code.id, _further)(self)
+        more = _COUNT_WORDINGS.get(self.code.id, _count_below)(self)
         return self.code.at(self.line, more=more, **self.words)._replace(item=self.item)
 
 
-def _further(note: Note) -> str:
-    """What follows the text that is quoted."""
+def _count_below(note: ParseNote) -> str:
+    """Count the unread blocks after the quoted text."""
     count = note.headings + note.blocks
-    return f" (and {counted(count, 'more block')} below it)" if count else ""
+    return f" (and {plural(count, 'more block')} below it)" if count else ""
 
 
-def _under(note: Note) -> str:
-    """What stands under the heading that is quoted."""
+def _count_under_heading(note: ParseNote) -> str:
+    """Count the unread headings and blocks under the quoted heading."""
     both = [("heading", note.headings), ("block", note.blocks)]
-    parts = [counted(count, word) for word, count in both if count]
+    parts = [plural(count, word) for word, count in both if count]
     return f" Not read: {' and '.join(parts)}." if parts else ""
 
 
-_UNREAD = {"UNKNOWN_SECTION": _under}
+_COUNT_WORDINGS = {"UNKNOWN_SECTION": _count_under_heading}
 
 
-class Notes:
-    """All that was found.
+class ParseNotes:
+    """The diagnostics that parsing collects.
 
-    A form that is read all the same is told once, with the lines where it occurs: a program that
-    writes one field in its own way writes them all so. What is not read is told every time.
+    A nonstandard form that was still read is reported once, with its lines: a program that writes
+    one field in its own form writes all of them so. Unread text is reported every time.
     """
 
     def __init__(self) -> None:
-        self._found: list[Note] = []
-        self._forms: dict[tuple[str, str], tuple[Note, list[int]]] = {}
+        self._found: list[ParseNote] = []
+        self._forms: dict[tuple[str, str], tuple[ParseNote, list[int]]] = {}
 
-    def add(self, code: Code, line: int, item: str | None = None, **words: str) -> Note:
-        """Something that is told every time."""
-        note = Note(code, line, item, words)
+    def add(self, code: Code, line: int, item: str | None = None, **words: str) -> ParseNote:
+        """Add a diagnostic that is reported every time."""
+        note = ParseNote(code, line, item, words)
         self._found.append(note)
         return note
 
-    def form(self, code: Code, kind: str, line: int, item: str | None = None, **words: str) -> None:
-        """Something that is told once per kind."""
-        found = self._forms.setdefault((code.id, kind), (Note(code, line, item, words), []))
+    def add_form(
+        self, code: Code, kind: str, line: int, item: str | None = None, **words: str
+    ) -> None:
+        """Add a nonstandard form, which is reported once per kind."""
+        found = self._forms.setdefault((code.id, kind), (ParseNote(code, line, item, words), []))
         found[1].append(line)
 
-    def drop(self, note: Note) -> None:
-        """Take back what turned out to be nothing."""
+    def remove(self, note: ParseNote) -> None:
+        """Remove a note that turned out to be harmless."""
         self._found.remove(note)
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """All of them, by line."""
+        """Return all diagnostics, sorted by line."""
         found = [note.diagnostic() for note in self._found]
         for note, lines in self._forms.values():
-            told = note.code.at(note.line, more=_places(lines), **note.words)
-            found.append(told._replace(item=note.item))
+            diagnostic = note.code.at(note.line, more=_other_lines(lines), **note.words)
+            found.append(diagnostic._replace(item=note.item))
         return tuple(sorted(found, key=lambda each: each.line or 0))
 
 
-def _places(lines: list[int]) -> str:
-    """Where else a form occurs."""
+def _other_lines(lines: list[int]) -> str:
+    """Return a sentence with the other lines where a form occurs."""
     if len(lines) == 1:
         return ""
     numbers = sorted(set(lines))
-    shown = ", ".join(map(str, numbers[:MOST_LINES]))
-    more = f" and {len(numbers) - MOST_LINES} more" if len(numbers) > MOST_LINES else ""
+    shown = ", ".join(map(str, numbers[:MAX_LINES]))
+    more = f" and {len(numbers) - MAX_LINES} more" if len(numbers) > MAX_LINES else ""
     word = "line" if len(numbers) == 1 else "lines"
     return f" The same holds in {len(lines)} places: {word} {shown}{more}."
 
 
-# The metadata as front matter, and front matter, whoever wrote it, as metadata (R18).
+# Metadata as front matter, and front matter of any program as metadata (R18)
 
-
-_TEXTS = ("session_id", "created_at", "updated_at", "compiled_at", "compiled_by", "status")
-_MAPS = ("roster", "research_program")
-# Rules of the linter speak of what these may hold (EM-002 to EM-004, IM-002).
-_LINTED = frozenset({"session_id", "version", "created_at", "status"})
-# Under which keys other programs name a contributor, the best first.
-_NAMES = ("shorthand", "model", "agent", "name")
+_TEXT_KEYS = ("session_id", "created_at", "updated_at", "compiled_at", "compiled_by", "status")
+_MAP_KEYS = ("roster", "research_program")
+# Lint rules report wrong values of these (EM-002 to EM-004, IM-002).
+_CHECKED_BY_LINT = frozenset({"session_id", "version", "created_at", "status"})
+# The keys under which other programs name a contributor, the best first
+_CONTRIBUTOR_KEYS = ("shorthand", "model", "agent", "name")
 _NUMBER = re.compile(r"v?([0-9]{1,9})")
 
 
 def render_metadata(metadata: Metadata) -> str:
-    """The front matter: known keys in their order, then all others by name."""
+    """Return the front matter: known keys in their order, then all others by name."""
     known = metadata._asdict()
     extra = known.pop("extra")
-    entries = {key: value for key, value in known.items() if _is_there(value)}
+    entries = {key: value for key, value in known.items() if _is_present(value)}
     entries |= {key: extra[key] for key in sorted(extra) if key not in entries}
     return render_front_matter(entries.items())
 
 
-def _is_there(value: object) -> bool:
+def _is_present(value: object) -> bool:
     return value is not None and value not in ("", (), {})
 
 
-def read_metadata(matter: FrontMatter, notes: Notes) -> Metadata:
-    """The metadata that front matter holds. What has another form than ours is read if it can be;
-    what cannot is kept under `extra`.
+def read_metadata(matter: FrontMatter, notes: ParseNotes) -> Metadata:
+    """Convert front matter to metadata. Values of the wrong type are converted if possible, and
+    otherwise stored under `extra`.
     """
     known: dict[str, Any] = {}
     extra: dict[str, JSON] = {}
@@ -625,88 +647,93 @@ def read_metadata(matter: FrontMatter, notes: Notes) -> Metadata:
             extra[key] = value
         else:
             known[key] = content
-        if words and key not in _LINTED:
+        if words and key not in _CHECKED_BY_LINT:
             notes.add(codes.FRONT_MATTER_FORM, matter.lines.get(key, 1), key=key, words=words)
     return Metadata(**known, extra=MappingProxyType(extra))
 
 
-# Each reader gives the value, or None where it cannot be used, and what was odd about it.
-_KEPT = "it was kept as it is, and says nothing to this program"
+# Each reader returns the value, or None if it is unusable, and a description of what is wrong.
+_KEPT_AS_IS = "it was kept as it is, and says nothing to this program"
 
 
-def _text(value: JSON) -> tuple[str | None, str]:
+def _read_text(value: JSON) -> tuple[str | None, str]:
     if isinstance(value, str):
         return (value or None), ""
     if isinstance(value, list | dict):
-        return None, f"is not a text; {_KEPT}"
+        return None, f"is not a text; {_KEPT_AS_IS}"
     text = json.dumps(value)
     return text, f"is not a text in quotes; it was read as `{text}`"
 
 
-def _number(value: JSON) -> tuple[int | None, str]:
+def _read_number(value: JSON) -> tuple[int | None, str]:
     if type(value) is int:
         return value, ""
     match = _NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
     if match:
         return int(match[1]), f"is a text; it was read as the number {int(match[1])}"
-    return None, f"is not a whole number; {_KEPT}"
+    return None, f"is not a whole number; {_KEPT_AS_IS}"
 
 
-def _map(value: JSON) -> tuple[Mapping[str, JSON] | None, str]:
+def _read_map(value: JSON) -> tuple[Mapping[str, JSON] | None, str]:
     if isinstance(value, dict):
         return MappingProxyType(value), ""
-    return None, f"is not a list of `key: value`; {_KEPT}"
+    return None, f"is not a list of `key: value`; {_KEPT_AS_IS}"
 
 
-def _contributors(value: JSON) -> tuple[tuple[str, ...] | None, str]:
+def _read_contributors(value: JSON) -> tuple[tuple[str, ...] | None, str]:
     if isinstance(value, str):
         names = tuple(name.strip() for name in value.split(",") if name.strip())
-        return names, f"is one text; it was read as {_listed(names)}"
+        return names, f"is one text; it was read as {_quote_names(names)}"
     if isinstance(value, dict):
         names = tuple(value)
-        return names, f"is not a list; its keys were read: {_listed(names)}"
+        return names, f"is not a list; its keys were read: {_quote_names(names)}"
     if not isinstance(value, list):
-        return None, f"is not a list; {_KEPT}"
-    names = tuple(map(_contributor, value))
+        return None, f"is not a list; {_KEPT_AS_IS}"
+    names = tuple(map(_contributor_name, value))
     if all(isinstance(each, str) for each in value):
         return names, ""
-    return names, f"does not list texts alone; it was read as {_listed(names)}"
+    return names, f"does not list texts alone; it was read as {_quote_names(names)}"
 
 
-def _contributor(value: JSON) -> str:
+def _contributor_name(value: JSON) -> str:
     if isinstance(value, dict):
-        named = (value[key] for key in _NAMES if isinstance(value.get(key), str) and value[key])
+        named = (
+            value[key]
+            for key in _CONTRIBUTOR_KEYS
+            if isinstance(value.get(key), str) and value[key]
+        )
         return str(next(named, json.dumps(value, ensure_ascii=False)))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _quote_names(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "nobody"
 
 
 _READERS: dict[str, Callable[[JSON], tuple[Any, str]]] = {
-    **dict.fromkeys(_TEXTS, _text),
-    **dict.fromkeys(_MAPS, _map),
-    "version": _number,
-    "agent_mail_message_id": _number,
-    "contributors": _contributors,
+    **dict.fromkeys(_TEXT_KEYS, _read_text),
+    **dict.fromkeys(_MAP_KEYS, _read_map),
+    "version": _read_number,
+    "agent_mail_message_id": _read_number,
+    "contributors": _read_contributors,
 }
 
 
-# What reading an artifact's text gives: the artifact, and where in the text everything stands.
+# The result of parsing: the artifact, and the lines of its parts
 
 
 # ("H1",) an item; ("H1", "claim") a field; ("P1", "predictions", "H2") a cell;
 # ("metadata", "session_id") a line of the front matter; ("hypothesis_slate",) a section's heading.
-Place = tuple[str, ...]
-NO_LINES: Mapping[Place, int] = MappingProxyType({})
+Location = tuple[str, ...]
+NO_LINES: Mapping[Location, int] = MappingProxyType({})
 
 
 class Outline(NamedTuple):
-    """What only the text can show: the rules about files look at this (rulings, Small decisions).
+    """Facts about the text that the artifact does not contain, for the rules about files
+    (rulings, Small decisions).
 
-    `headings` are the sections found, with their lines, in the order of the text. `front_matter`
-    is None where there is none, or where `no_front_matter` says why it could not be read.
+    `headings` are the sections found, with their lines, in the order of the text. `front_matter` is
+    None if there is none, or if it is unreadable; then `no_front_matter` is the reason.
     """
 
     front_matter: Mapping[str, object] | None
@@ -718,15 +745,15 @@ class Outline(NamedTuple):
 
 
 class ParsedArtifact(NamedTuple):
-    """An artifact as it was read; `diagnostics` tell where the text departs from the format.
+    """A parsed artifact. `diagnostics` report where the text departs from the format.
 
-    `lines` goes by ID: where an ID stands twice, it knows the first. `item_lines` has one mapping
-    for each item of `artifact.sections`, in the same order: `()` is the item's line, `("claim",)`
-    a field's, `("predictions", "H2")` a cell's.
+    `lines` maps IDs to lines; for a repeated ID it has the first. `item_lines` has one mapping for
+    each item of `artifact.sections`, in the same order: `()` is the item's line, `("claim",)` a
+    field's, `("predictions", "H2")` a cell's.
     """
 
     artifact: Artifact
     diagnostics: tuple[Diagnostic, ...]
-    lines: Mapping[Place, int]
+    lines: Mapping[Location, int]
     outline: Outline
-    item_lines: Mapping[str, tuple[Mapping[Place, int], ...]]
+    item_lines: Mapping[str, tuple[Mapping[Location, int], ...]]

@@ -1,7 +1,7 @@
-"""An artifact as one page of HTML: no scripts, nothing loaded from elsewhere, every text escaped.
+"""Render an artifact as one page of HTML: no scripts, no external resources, every text escaped.
 
-Items are anchors (`#H2`). IDs are links where the schema says that they are IDs; prose is never
-searched for them, since `H4` may be a histone.
+Items are anchors (`#H2`). IDs become links where the schema says that they are IDs. Prose is not
+searched for IDs here, since `H4` may be a histone.
 """
 
 import re
@@ -14,13 +14,13 @@ from types import MappingProxyType
 from typing import NamedTuple, cast
 from unicodedata import category
 
-from brenner.artifact.format import in_order
+from brenner.artifact.format import sort_outcomes
 from brenner.artifact.model import (
     CONDITION_COLUMN,
     ID_COLUMN,
     KILLED_BY,
     LAYOUT,
-    LAYOUT_OF,
+    LAYOUT_BY_SECTION,
     NONE_REGISTERED,
     REASON,
     REFERENCES,
@@ -28,13 +28,13 @@ from brenner.artifact.model import (
     TITLE,
     Artifact,
     Item,
-    Killed,
-    Layout,
+    KillRecord,
     Metadata,
     Reference,
-    order_of,
-    shown,
-    total,
+    SectionLayout,
+    in_display_order,
+    item_sort_key,
+    total_score,
 )
 from brenner.artifact.state import Conflict, Source
 from brenner.protocol.delta.schema import (
@@ -48,14 +48,14 @@ from brenner.protocol.delta.schema import (
     FieldKind,
     Section,
 )
-from brenner.protocol.grammar import ITEM_ID, MENTION, NAME_IN_DISCRIMINATES
+from brenner.protocol.grammar import HYPOTHESIS_REFERENCE, ITEM_ID, MENTION
 from brenner.text import escape_control
 
-# How the page of an artifact looks: one style sheet, and the policy that lets nothing else in.
+# The style sheet, and the content security policy that allows nothing else
 
 
-# Three sizes, two weights, distances in steps of 4 pixels. Prose is set in a serif at about 70
-# characters to the line, the frame in a sans, IDs in a mono.
+# Three font sizes, two weights, distances in steps of 4 pixels. Prose is serif with about 70
+# characters per line, the frame is sans-serif, IDs are monospaced.
 STYLE = """\
 :root {
   color-scheme: light dark;
@@ -140,266 +140,279 @@ footer { margin-top: 64px; padding-top: 12px; border-top: 1px solid var(--rule);
   th, td, td:first-of-type { min-width: 0; }
 }
 """
-# Nothing is loaded, nothing runs, and of styles only the one above counts.
-_HASH = b64encode(sha256(STYLE.encode()).digest()).decode()
-POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'"
+# Load nothing, run nothing, and allow only the style sheet above.
+_STYLE_HASH = b64encode(sha256(STYLE.encode()).digest()).decode()
+CONTENT_SECURITY_POLICY = (
+    f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'"
+)
 
 
-# Values of an item as HTML: every text escaped, hidden characters spelled out, IDs as links.
+# Values of an item as HTML: every text escaped, invisible characters made visible, IDs as links
 
 
-class Known(NamedTuple):
-    """What a page has addresses for: items of this session by their IDs (`H2`), those of others by
-    both (`RS-20251228-initial H2`), sections of the source text (`§42`).
+class LinkTargets(NamedTuple):
+    """The addresses that a page can link to.
 
-    A page that `reads_prose` looks for them in every text; one that does not takes only those for
-    links of which the schema says that they are IDs.
+    Keys are items of this session by ID (`H2`), items of other sessions by both IDs
+    (`RS-20251228-initial H2`), and sections of the source text (`§42`). With `links_in_prose`, the
+    page links them in every text. Otherwise it links only fields that the schema declares as IDs.
     """
 
     session_id: str
     addresses: Mapping[str, str]
-    reads_prose: bool = False
+    links_in_prose: bool = False
 
     def link(self, name: str, shown: str) -> str:
-        """A link where it leads somewhere; else nothing but the words."""
+        """Return a link if the name has an address, else only the text."""
         address = self.addresses.get(name)
         return f'<a href="{escape(address)}">{shown}</a>' if address else shown
 
 
-NOTHING_KNOWN = Known("", MappingProxyType({}))
-# What shapes letters and is no disguise: joiners of scripts and of emoji
+NO_LINK_TARGETS = LinkTargets("", MappingProxyType({}))
+# Joiners of scripts and of emoji shape letters and hide nothing.
 _JOINERS = "\u200c\u200d"
-_BLANK = "Zs"
+_SPACE_CATEGORY = "Zs"
 _MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
-_TOWER = re.compile(f"({_MARK}{{6}})({_MARK}+)")
+_EXCESS_MARKS = re.compile(f"({_MARK}{{6}})({_MARK}+)")
 
 
 def text_html(text: str) -> str:
-    """A text on one line, escaped; nothing in it is obeyed, by the browser or by the eye."""
-    return escape(spelled_out(text))
+    """Escape a text of one line, including invisible and control characters."""
+    return escape(escape_invisible(text))
 
 
 def lines_html(text: str) -> str:
-    """A text of several lines, in the same way; its lines and tabs stay."""
+    """Escape a text of several lines. Keep its line breaks and tabs."""
     return "\n".join("\t".join(map(text_html, line.split("\t"))) for line in text.split("\n"))
 
 
-def spelled_out(text: str) -> str:
-    """Control and format characters spelled out; blanks and joiners are letters like others.
+def escape_invisible(text: str) -> str:
+    """Replace control and format characters by visible escapes. Keep spaces and joiners.
 
-    So are marks on a letter, as many as languages have; a tower of them would leave its place.
+    Keep combining marks too, up to the number that languages use. More of them would cover other
+    text.
     """
     if not text.isascii():
-        text = _TOWER.sub(_levelled, text)
+        text = _EXCESS_MARKS.sub(_escape_excess_marks, text)
     if text.isprintable():
         return text
     return "".join(
         each
-        if each.isprintable() or each in _JOINERS or category(each) == _BLANK
+        if each.isprintable() or each in _JOINERS or category(each) == _SPACE_CATEGORY
         else escape_control(each)
         for each in text
     )
 
 
-def _levelled(tower: re.Match[str]) -> str:
-    """The marks beyond the most that a letter has, as numbers."""
+def _escape_excess_marks(tower: re.Match[str]) -> str:
+    """Replace excess combining marks by numeric escapes."""
     return tower[1] + "".join(f"\\u{ord(each):04x}" for each in tower[2])
 
 
-def struck(html: str, is_killed: bool) -> str:
-    """Struck through where the item is killed."""
+def strike_if_killed(html: str, is_killed: bool) -> str:
+    """Strike the HTML through if the item is killed."""
     return f"<s>{html}</s>" if is_killed and html else html
 
 
-def prose(text: str, is_killed: bool = False, known: Known = NOTHING_KNOWN) -> str:
-    """Paragraphs, as blank lines part them; the lines of one stay lines."""
+def prose_html(text: str, is_killed: bool = False, targets: LinkTargets = NO_LINK_TARGETS) -> str:
+    """Render paragraphs, which are separated by blank lines. Line breaks in a paragraph stay."""
     paragraphs = text.replace("\r\n", "\n").split("\n\n")
     return "".join(
-        f"<p>{struck(_lines(part, known), is_killed)}</p>" for part in paragraphs if part.strip()
+        f"<p>{strike_if_killed(_lines_with_links(part, targets), is_killed)}</p>"
+        for part in paragraphs
+        if part.strip()
     )
 
 
-def _lines(text: str, known: Known) -> str:
-    """Lines and tabs as they are: the page keeps blanks."""
+def _lines_with_links(text: str, targets: LinkTargets) -> str:
+    """Render lines and tabs as they are. The style sheet preserves spaces."""
     return "\n".join(
-        "\t".join(_read(part, known) for part in line.split("\t"))
+        "\t".join(_link_mentions(part, targets) for part in line.split("\t"))
         for line in text.strip("\n").split("\n")
     )
 
 
-def _read(text: str, known: Known) -> str:
-    """A text in which items and sections are links, where the page knows them."""
-    if not known.reads_prose:
+def _link_mentions(text: str, targets: LinkTargets) -> str:
+    """Escape a text and link the items and sections that the page has addresses for."""
+    if not targets.links_in_prose:
         return text_html(text)
     parts, end = [], 0
     for match in MENTION.finditer(text):
-        name = _mentioned(match)
-        if name in known.addresses:
+        name = _mention_name(match)
+        if name in targets.addresses:
             shown = text_html(match[0])
-            parts += [text_html(text[end : match.start()]), known.link(name, shown)]
+            parts += [text_html(text[end : match.start()]), targets.link(name, shown)]
             end = match.end()
     return "".join([*parts, text_html(text[end:])])
 
 
-def mentions(text: str) -> Iterator[str]:
-    """What a text may mean to lead to, under the names of `Known`."""
-    return map(_mentioned, MENTION.finditer(text))
+def mentioned_names(text: str) -> Iterator[str]:
+    """Yield the keys of `LinkTargets` that a text may refer to."""
+    return map(_mention_name, MENTION.finditer(text))
 
 
-def _mentioned(match: re.Match[str]) -> str:
-    """Of a range of sections the first; an item behind another session's ID is that session's."""
+def _mention_name(match: re.Match[str]) -> str:
+    """Return the key of a mention. Use the first section of a range. An item after a session ID
+    belongs to that session.
+    """
     if match["section"]:
         return f"§{int(match['section'])}"
     return f"{match['session']} {match['its']}" if match["session"] else match[0]
 
 
-def item_link(item_id: str, known: Known) -> str:
-    """An ID, a link where it leads somewhere."""
+def item_link(item_id: str, targets: LinkTargets) -> str:
+    """Return an ID, as a link if it has an address."""
     shown = text_html(item_id)
-    if item_id in known.addresses:
-        return f'<a class="id" href="{escape(known.addresses[item_id])}">{shown}</a>'
+    if item_id in targets.addresses:
+        return f'<a class="id" href="{escape(targets.addresses[item_id])}">{shown}</a>'
     return f'<span class="id">{shown}</span>'
 
 
-def value_html(field: Field, value: object, known: Known, *, is_killed: bool) -> str:
-    """A field's value."""
+def value_html(field: Field, value: object, targets: LinkTargets, *, is_killed: bool) -> str:
+    """Render the value of a field."""
     if field.names_items:
-        return f"<p>{struck(_named(cast('str', value), known), is_killed)}</p>"
-    return _WRITERS[field.kind](value, known, is_killed)
+        return f"<p>{strike_if_killed(_link_item_ids(cast('str', value), targets), is_killed)}</p>"
+    return _VALUE_RENDERERS[field.kind](value, targets, is_killed)
 
 
-def part_html(field: Field, value: object, known: Known, *, is_killed: bool) -> str:
-    """One entry of a field: of a list an element, of a map what stands under a key.
+def entry_html(field: Field, value: object, targets: LinkTargets, *, is_killed: bool) -> str:
+    """Render one entry of a field: an element of a list, or the value under a key of a map.
 
-    Whatever else a file has there, and all of any other field, is a text.
+    Any other value is rendered as text.
     """
     if field.kind is FieldKind.ANCHORS:
-        return struck(_read(str(value), known), is_killed)
+        return strike_if_killed(_link_mentions(str(value), targets), is_killed)
     if field.kind is FieldKind.ITEMS:
-        return struck(item_link(str(value), known), is_killed)
+        return strike_if_killed(item_link(str(value), targets), is_killed)
     if isinstance(value, Reference):
-        return struck(_reference(value, known), is_killed)
+        return strike_if_killed(_reference_html(value, targets), is_killed)
     if field.names_items:
-        return f"<p>{struck(_named(str(value), known), is_killed)}</p>"
+        return f"<p>{strike_if_killed(_link_item_ids(str(value), targets), is_killed)}</p>"
     if field.kind is FieldKind.SCORE or isinstance(value, bool):
-        return struck("yes" if value is True else text_html(str(value)), is_killed)
-    return prose(str(value), is_killed, known)
+        return strike_if_killed("yes" if value is True else text_html(str(value)), is_killed)
+    return prose_html(str(value), is_killed, targets)
 
 
-def any_html(value: object) -> str:
-    """A value of a conflict: None where it was taken away."""
+def conflict_value_html(value: object) -> str:
+    """Render a value of a conflict; None means that it was removed."""
     if value is None:
         return "<p>(taken away)</p>"
     if isinstance(value, tuple):
-        return prose(", ".join(map(_element, value)))
-    return prose("yes" if value is True else str(value))
+        return prose_html(", ".join(map(_element_text, value)))
+    return prose_html("yes" if value is True else str(value))
 
 
-def _element(element: object) -> str:
+def _element_text(element: object) -> str:
     if isinstance(element, Reference):
         return f"{element.relation} {element.session} {element.item}"
     return str(element)
 
 
-def _named(text: str, known: Known) -> str:
-    """A text in which items are named, each a link."""
+def _link_item_ids(text: str, targets: LinkTargets) -> str:
+    """Escape a text and link the item IDs in it."""
     parts, end = [], 0
-    for match in NAME_IN_DISCRIMINATES.finditer(text):
-        parts += [text_html(text[end : match.start()]), item_link(match[0], known)]
+    for match in HYPOTHESIS_REFERENCE.finditer(text):
+        parts += [text_html(text[end : match.start()]), item_link(match[0], targets)]
         end = match.end()
     return "".join([*parts, text_html(text[end:])])
 
 
-def _prose(value: object, known: Known, is_killed: bool) -> str:
-    return prose(cast("str", value), is_killed, known)
+def _prose_value(value: object, targets: LinkTargets, is_killed: bool) -> str:
+    return prose_html(cast("str", value), is_killed, targets)
 
 
-def _flag(_value: object, _known: Known, is_killed: bool) -> str:
-    return f"<p>{struck('yes', is_killed)}</p>"
+def _flag_value(_value: object, _known: LinkTargets, is_killed: bool) -> str:
+    return f"<p>{strike_if_killed('yes', is_killed)}</p>"
 
 
-def _anchors(value: object, known: Known, is_killed: bool) -> str:
-    return prose(", ".join(cast("tuple[str, ...]", value)), is_killed, known)
+def _anchors_value(value: object, targets: LinkTargets, is_killed: bool) -> str:
+    return prose_html(", ".join(cast("tuple[str, ...]", value)), is_killed, targets)
 
 
-def _items(value: object, known: Known, is_killed: bool) -> str:
-    links = ", ".join(item_link(each, known) for each in cast("tuple[str, ...]", value))
-    return f"<p>{struck(links, is_killed)}</p>"
+def _items_value(value: object, targets: LinkTargets, is_killed: bool) -> str:
+    links = ", ".join(item_link(each, targets) for each in cast("tuple[str, ...]", value))
+    return f"<p>{strike_if_killed(links, is_killed)}</p>"
 
 
-def _score(value: object, _known: Known, is_killed: bool) -> str:
+def _score_value(value: object, _known: LinkTargets, is_killed: bool) -> str:
     score = cast("Mapping[str, int]", value)
     given = (f"{label} {score[part]}" for part, label in SCORE_LABELS.items() if part in score)
-    return f"<p>{struck(', '.join(given), is_killed)}</p>"
+    return f"<p>{strike_if_killed(', '.join(given), is_killed)}</p>"
 
 
-def _outcomes(value: object, known: Known, is_killed: bool) -> str:
-    pairs = in_order(cast("Mapping[str, str]", value))
-    return _listed(
-        (f"{item_link(key, known)} {_lines(outcome, known)}" for key, outcome in pairs), is_killed
+def _outcomes_value(value: object, targets: LinkTargets, is_killed: bool) -> str:
+    pairs = sort_outcomes(cast("Mapping[str, str]", value))
+    return _plain_list(
+        (
+            f"{item_link(key, targets)} {_lines_with_links(outcome, targets)}"
+            for key, outcome in pairs
+        ),
+        is_killed,
     )
 
 
-def _references(value: object, known: Known, is_killed: bool) -> str:
-    return _listed(
-        (_reference(each, known) for each in cast("tuple[Reference, ...]", value)), is_killed
+def _references_value(value: object, targets: LinkTargets, is_killed: bool) -> str:
+    return _plain_list(
+        (_reference_html(each, targets) for each in cast("tuple[Reference, ...]", value)), is_killed
     )
 
 
-def _reference(reference: Reference, known: Known) -> str:
-    if reference.session == known.session_id:
-        return f"{text_html(reference.relation)} {item_link(reference.item, known)}"
+def _reference_html(reference: Reference, targets: LinkTargets) -> str:
+    if reference.session == targets.session_id:
+        return f"{text_html(reference.relation)} {item_link(reference.item, targets)}"
     name = f"{reference.session} {reference.item}"
-    place = known.link(name, text_html(name))
+    place = targets.link(name, text_html(name))
     return f'{text_html(reference.relation)} <span class="id">{place}</span>'
 
 
-def _listed(entries: Iterable[str], is_killed: bool) -> str:
-    rows = "".join(f"<li>{struck(entry, is_killed)}</li>" for entry in entries)
+def _plain_list(entries: Iterable[str], is_killed: bool) -> str:
+    rows = "".join(f"<li>{strike_if_killed(entry, is_killed)}</li>" for entry in entries)
     return f'<ul class="plain">{rows}</ul>'
 
 
-_WRITERS: dict[FieldKind, Callable[[object, Known, bool], str]] = {
-    FieldKind.TEXT: _prose,
-    FieldKind.CHOICE: _prose,
-    FieldKind.FLAG: _flag,
-    FieldKind.ANCHORS: _anchors,
-    FieldKind.ITEMS: _items,
-    FieldKind.SCORE: _score,
-    FieldKind.OUTCOMES: _outcomes,
-    FieldKind.REFERENCES: _references,
+_VALUE_RENDERERS: dict[FieldKind, Callable[[object, LinkTargets, bool], str]] = {
+    FieldKind.TEXT: _prose_value,
+    FieldKind.CHOICE: _prose_value,
+    FieldKind.FLAG: _flag_value,
+    FieldKind.ANCHORS: _anchors_value,
+    FieldKind.ITEMS: _items_value,
+    FieldKind.SCORE: _score_value,
+    FieldKind.OUTCOMES: _outcomes_value,
+    FieldKind.REFERENCES: _references_value,
 }
 
 
-_NOT_SAID = "not said"
-# What the heading of an item says already
+# The page
+
+_NOT_STATED = "not said"
+# Fields that the heading of an item shows already
 _IN_HEADING = {RESEARCH_THREAD.id: {"statement"}, HYPOTHESIS_SLATE.id: {"third_alternative"}}
 
 
-class _Page(NamedTuple):
-    """What the parts of the page need to know of the whole."""
+class _PageContext(NamedTuple):
+    """The link targets and conflicts of the whole page."""
 
-    known: Known
+    targets: LinkTargets
     conflicts: Mapping[str, tuple[Conflict, ...]]
 
 
-def html_form(artifact: Artifact, conflicts: Iterable[Conflict] = (), verdict: str = "") -> str:
-    """The whole page. `verdict` is what the linter says, in words."""
-    page = _page(artifact, conflicts)
+def artifact_html(artifact: Artifact, conflicts: Iterable[Conflict] = (), verdict: str = "") -> str:
+    """Return the whole page. `verdict` is the linter's result as text."""
+    page = _page_context(artifact, conflicts)
     metadata = artifact.metadata
-    title = _joined([metadata.session_id or TITLE, _version(metadata)], " ")
+    title = _join_nonempty([metadata.session_id or TITLE, _version(metadata)], " ")
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en">',
         '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">',
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(CONTENT_SECURITY_POLICY)}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="referrer" content="no-referrer">',
         f"<title>{text_html(title)}</title>",
         f"<style>{STYLE}</style>",
         "<main>",
         *_header(metadata, verdict),
-        *_contents(artifact, page),
+        *_table_of_contents(artifact, page),
     ]
     for layout in LAYOUT:
         parts += _section(artifact, layout, page)
@@ -407,16 +420,16 @@ def html_form(artifact: Artifact, conflicts: Iterable[Conflict] = (), verdict: s
     return "\n".join(parts) + "\n"
 
 
-def _page(artifact: Artifact, conflicts: Iterable[Conflict]) -> _Page:
-    """Only an ID that is well formed and stands once can be an anchor."""
+def _page_context(artifact: Artifact, conflicts: Iterable[Conflict]) -> _PageContext:
+    """Collect link targets and conflicts. Only a well-formed, unique ID can be an anchor."""
     times = Counter(item.id for _, item in artifact.all_items())
     anchors = (item_id for item_id, count in times.items() if count == 1)
     by_item: dict[str, tuple[Conflict, ...]] = {}
     for conflict in conflicts:
         by_item[conflict.item_id] = (*by_item.get(conflict.item_id, ()), conflict)
     addresses = {item_id: f"#{item_id}" for item_id in filter(ITEM_ID.fullmatch, anchors)}
-    known = Known(artifact.metadata.session_id or "", addresses)
-    return _Page(known, by_item)
+    targets = LinkTargets(artifact.metadata.session_id or "", addresses)
+    return _PageContext(targets, by_item)
 
 
 # The frame
@@ -429,7 +442,7 @@ def _header(metadata: Metadata, verdict: str) -> Iterator[str]:
     yield "<header>"
     yield f"<p>{TITLE}</p>"
     yield f'<h1 class="session">{text_html(session)}</h1>'
-    yield f"<p>{text_html(_joined(facts))}</p>"
+    yield f"<p>{text_html(_join_nonempty(facts))}</p>"
     yield "</header>"
 
 
@@ -437,18 +450,20 @@ def _version(metadata: Metadata) -> str:
     return f"v{metadata.version}" if metadata.version is not None else ""
 
 
-def _joined(facts: Iterable[str], between: str = " · ") -> str:
+def _join_nonempty(facts: Iterable[str], between: str = " · ") -> str:
     return between.join(fact for fact in facts if fact)
 
 
-def _contents(artifact: Artifact, page: _Page) -> Iterator[str]:
-    """Every item by its ID, section by section; the killed ones struck through."""
+def _table_of_contents(artifact: Artifact, page: _PageContext) -> Iterator[str]:
+    """Yield every item by its ID, section by section. Killed items are struck through."""
     yield '<nav aria-label="Items">'
     for layout in LAYOUT:
         if layout.section is RESEARCH_THREAD:
             continue
-        items = shown(layout.section, artifact.sections[layout.section.id])
-        links = [struck(item_link(item.id, page.known), not item.is_active) for item in items]
+        items = in_display_order(layout.section, artifact.sections[layout.section.id])
+        links = [
+            strike_if_killed(item_link(item.id, page.targets), not item.is_active) for item in items
+        ]
         words = layout.heading.partition(". ")[2]
         yield f"<p><span>{words}</span>{' '.join(links) or 'none'}</p>"
     yield "</nav>"
@@ -462,18 +477,18 @@ def _footer(metadata: Metadata) -> Iterator[str]:
         f"begun {metadata.created_at}" if metadata.created_at else "",
     ]
     if any(facts):
-        yield f"<footer>{text_html(_joined(facts))}</footer>"
+        yield f"<footer>{text_html(_join_nonempty(facts))}</footer>"
 
 
 # Sections and items
 
 
-def _section(artifact: Artifact, layout: Layout, page: _Page) -> Iterator[str]:
+def _section(artifact: Artifact, layout: SectionLayout, page: _PageContext) -> Iterator[str]:
     section = layout.section
     if section is RESEARCH_THREAD:
         items = [artifact.research_thread] if artifact.research_thread.fields else []
     else:
-        items = shown(section, artifact.sections[section.id])
+        items = in_display_order(section, artifact.sections[section.id])
     yield f'<section id="{section.id}">'
     yield f"<h2>{layout.heading}</h2>"
     if not items:
@@ -486,57 +501,60 @@ def _section(artifact: Artifact, layout: Layout, page: _Page) -> Iterator[str]:
     yield "</section>"
 
 
-def _item(item: Item, layout: Layout, page: _Page) -> Iterator[str]:
-    section, known, is_killed = layout.section, page.known, not item.is_active
+def _item(item: Item, layout: SectionLayout, page: _PageContext) -> Iterator[str]:
+    section, targets, is_killed = layout.section, page.targets, not item.is_active
     hidden = _IN_HEADING.get(section.id, set())
     yield f"<article{_anchor(item.id, page)}>"
     yield _heading(item, section, page)
     fields = [
-        (label, value_html(section.fields[name], item.fields[name], known, is_killed=is_killed))
+        (label, value_html(section.fields[name], item.fields[name], targets, is_killed=is_killed))
         for name, label in layout.labels.items()
         if name in item.fields and name not in hidden
     ]
     if item.killed:
-        fields += [(label, prose(text)) for label, text in _kill(item.killed)]
-    yield from _fields(fields)
+        fields += [(label, prose_html(text)) for label, text in _kill_fields(item.killed)]
+    yield from _definition_list(fields)
     yield from _conflicts(item.id, section, page)
     yield "</article>"
 
 
-def _anchor(item_id: str, page: _Page) -> str:
-    return f' id="{item_id}"' if item_id in page.known.addresses else ""
+def _anchor(item_id: str, page: _PageContext) -> str:
+    return f' id="{item_id}"' if item_id in page.targets.addresses else ""
 
 
-def _fields(fields: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _definition_list(fields: Iterable[tuple[str, str]]) -> Iterator[str]:
     listed = [f"<dt>{text_html(label)}</dt><dd>{value}</dd>" for label, value in fields]
     if listed:
         yield "\n".join(["<dl>", *listed, "</dl>"])
 
 
-def _heading(item: Item, section: Section, page: _Page) -> str:
+def _heading(item: Item, section: Section, page: _PageContext) -> str:
     title = item.text("statement") if section is RESEARCH_THREAD else item.text("name")
-    parts = [item_link(item.id, page.known), struck(text_html(title), not item.is_active)]
+    parts = [
+        item_link(item.id, page.targets),
+        strike_if_killed(text_html(title), not item.is_active),
+    ]
     if section is HYPOTHESIS_SLATE and "third_alternative" in item.fields:
         parts.append('<span class="mark">third alternative</span>')
     if item.killed:
         parts.append('<span class="mark killed">killed</span>')
     if section is DISCRIMINATIVE_TESTS and item.score:
         most = MOST_SCORE * len(SCORE_PARTS)
-        parts.append(f'<span class="mark points">{total(item)}/{most}</span>')
+        parts.append(f'<span class="mark points">{total_score(item)}/{most}</span>')
     return f"<h3>{' '.join(parts)}</h3>"
 
 
-def _kill(killed: Killed) -> tuple[tuple[str, str], ...]:
-    """Who and when, and why, at full strength."""
-    who = _joined([killed.agent, killed.at], ", ")
-    return ((KILLED_BY, who or _NOT_SAID), (REASON, killed.reason or _NOT_SAID))
+def _kill_fields(killed: KillRecord) -> tuple[tuple[str, str], ...]:
+    """Return the agent and time, and the reason, not struck through."""
+    who = _join_nonempty([killed.agent, killed.at], ", ")
+    return ((KILLED_BY, who or _NOT_STATED), (REASON, killed.reason or _NOT_STATED))
 
 
-def _conflicts(item_id: str, section: Section, page: _Page) -> Iterator[str]:
-    """Both values side by side, with their authors."""
+def _conflicts(item_id: str, section: Section, page: _PageContext) -> Iterator[str]:
+    """Yield the conflicting values side by side, with their authors."""
     for conflict in page.conflicts.get(item_id, ()):
-        label = LAYOUT_OF[section.id].labels.get(conflict.path[0]) or conflict.path[0]
-        name = _joined([label, *conflict.path[1:]], " ")
+        label = LAYOUT_BY_SECTION[section.id].labels.get(conflict.path[0]) or conflict.path[0]
+        name = _join_nonempty([label, *conflict.path[1:]], " ")
         sides = [
             _side(conflict.value, conflict.source, " (stands)"),
             *(_side(lost.value, lost.source, "") for lost in conflict.displaced),
@@ -549,19 +567,19 @@ def _conflicts(item_id: str, section: Section, page: _Page) -> Iterator[str]:
 
 def _side(value: object, source: Source, stands: str) -> str:
     who = text_html(f"{source.agent}, message {source.message_id}{stands}")
-    return f'<div class="side"><p class="who">{who}</p>{any_html(value)}</div>'
+    return f'<div class="side"><p class="who">{who}</p>{conflict_value_html(value)}</div>'
 
 
 # The predictions table
 
 
-def _predictions(artifact: Artifact, rows: list[Item], page: _Page) -> Iterator[str]:
-    """The table in a box in which it scrolls, and under it what has no cell."""
+def _predictions(artifact: Artifact, rows: list[Item], page: _PageContext) -> Iterator[str]:
+    """Yield the table in a scrollable box, and below it the fields that have no column."""
     hypotheses = artifact.sections[HYPOTHESIS_SLATE.id]
     killed = {item.id for item in hypotheses if item.killed}
     named = {item.id for item in hypotheses}.union(*(row.mapped("predictions") for row in rows))
-    keys = sorted(named - {""}, key=order_of)
-    heads = [struck(item_link(key, page.known), key in killed) for key in keys]
+    keys = sorted(named - {""}, key=item_sort_key)
+    heads = [strike_if_killed(item_link(key, page.targets), key in killed) for key in keys]
     titles = "".join(f'<th scope="col">{each}</th>' for each in (CONDITION_COLUMN, *heads))
     yield '<div class="scroll" tabindex="0" role="region" aria-label="Predictions">'
     yield "<table>"
@@ -573,26 +591,26 @@ def _predictions(artifact: Artifact, rows: list[Item], page: _Page) -> Iterator[
     yield "</table>"
     yield "</div>"
     for row in rows:
-        yield from _notes(row, page)
+        yield from _row_notes(row, page)
 
 
-def _row(row: Item, keys: list[str], page: _Page) -> str:
+def _row(row: Item, keys: list[str], page: _PageContext) -> str:
     outcomes = row.mapped("predictions")
     texts = [row.text("condition"), *(outcomes.get(key, "") for key in keys)]
-    cells = "".join(f"<td>{prose(text, not row.is_active)}</td>" for text in texts)
-    link = struck(item_link(row.id, page.known), not row.is_active)
+    cells = "".join(f"<td>{prose_html(text, not row.is_active)}</td>" for text in texts)
+    link = strike_if_killed(item_link(row.id, page.targets), not row.is_active)
     return f'<tr{_anchor(row.id, page)}><th scope="row">{link}</th>{cells}</tr>'
 
 
-def _notes(row: Item, page: _Page) -> Iterator[str]:
-    """What a row of the table says besides its cells."""
+def _row_notes(row: Item, page: _PageContext) -> Iterator[str]:
+    """Yield the fields of a row that have no column."""
     fields = []
     if row.references:
         kind = PREDICTIONS_TABLE.fields["references"]
-        value = value_html(kind, row.references, page.known, is_killed=not row.is_active)
+        value = value_html(kind, row.references, page.targets, is_killed=not row.is_active)
         fields.append((f"{row.id} {REFERENCES.lower()}", value))
     if row.killed:
-        told = _kill(row.killed)
-        fields += [(f"{row.id} {label.lower()}", prose(text)) for label, text in told]
-    yield from _fields(fields)
+        kill_fields = _kill_fields(row.killed)
+        fields += [(f"{row.id} {label.lower()}", prose_html(text)) for label, text in kill_fields]
+    yield from _definition_list(fields)
     yield from _conflicts(row.id, PREDICTIONS_TABLE, page)

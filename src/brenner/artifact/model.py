@@ -1,8 +1,8 @@
-"""The artifact: one document per thread, as frozen values.
+"""The artifact of a thread as frozen values, and its layout: headings, labels, limits and order.
 
-A field that says nothing is not there: no blank text, no flag that is false, no empty list or map.
-So two artifacts that read the same are equal. `fields` builds such a mapping from any values.
-Items stand in the order of their numbers; how tests are ranked is a matter of showing them.
+An empty field is absent: no blank text, no false flag, no empty list or map. So two artifacts with
+the same content are equal. `make_fields` builds such a mapping from any values. Items are stored in
+the order of their numbers; `in_display_order` ranks tests by score.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,75 +28,75 @@ JSON = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
 
 
 class Reference(NamedTuple):
-    """That an item comes from another one, perhaps of another session."""
+    """A reference from an item to the item it comes from, perhaps in another session."""
 
     session: str
     item: str
     relation: str
 
 
-class Killed(NamedTuple):
-    """Who killed an item, when (ISO 8601), and why."""
+class KillRecord(NamedTuple):
+    """The agent that killed an item, the time (ISO 8601), and the reason."""
 
     agent: str
     at: str
     reason: str
 
 
-# What a field holds, by its kind: text and choice; flag; anchors and items; references;
+# The value of a field, by its kind: text and choice; flag; anchors and items; references;
 # outcomes by hypothesis; the parts of a score.
 Value = str | bool | tuple[str, ...] | tuple[Reference, ...] | Mapping[str, str] | Mapping[str, int]
 Fields = Mapping[str, Value]
 NO_FIELDS: Fields = MappingProxyType({})
-NOTHING: Mapping[str, JSON] = MappingProxyType({})
+NO_JSON: Mapping[str, JSON] = MappingProxyType({})
 
 
 class Item(NamedTuple):
-    """One item. Its ID is a prefix and a number; in a file that a person wrote, any word."""
+    """One item. Its ID is a prefix and a number; in a file written by hand it can be any word."""
 
     id: str
     fields: Fields = NO_FIELDS
-    killed: Killed | None = None
+    killed: KillRecord | None = None
 
     @property
     def is_active(self) -> bool:
-        """Whether it is not killed."""
         return self.killed is None
 
     @property
     def title(self) -> str:
-        """What people call it: its name, or a prediction's condition, or else its ID."""
+        """Return the item's name, or a prediction's condition, or else its ID."""
         called = self.fields.get("name") or self.fields.get("condition") or self.id
         return str(called)
 
     def text(self, name: str) -> str:
-        """A field that holds text; empty where it is not there."""
+        """Return a text field, or an empty text if the field is absent."""
         value = self.fields.get(name, "")
         return value if isinstance(value, str) else ""
 
     def listed(self, name: str) -> tuple[str, ...]:
-        """A field that holds a list of texts; empty where it is not there."""
+        """Return a field that is a list of texts, or an empty tuple if the field is absent."""
         return cast("tuple[str, ...]", self.fields.get(name, ()))
 
     def mapped(self, name: str) -> Mapping[str, str]:
-        """A field that holds outcomes by hypothesis; empty where it is not there."""
+        """Return a field that maps hypotheses to outcomes, or an empty map if the field is
+        absent.
+        """
         return cast("Mapping[str, str]", self.fields.get(name) or NO_FIELDS)
 
     @property
     def score(self) -> Mapping[str, int]:
-        """The parts of a test's score that were given."""
+        """Return the parts of a test's score that are present."""
         return cast("Mapping[str, int]", self.fields.get("score") or NO_FIELDS)
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """Where it comes from."""
         return cast("tuple[Reference, ...]", self.fields.get("references", ()))
 
 
 class Metadata(NamedTuple):
-    """The front matter: the publish document's and the companion's together (R18).
+    """The front matter: the fields of the publish document and of the companion together (R18).
 
-    Times are ISO 8601 text. `extra` keeps what other programs wrote and we do not know.
+    Times are ISO 8601 text. `extra` contains the keys of other programs that we do not know.
     """
 
     session_id: str | None = None
@@ -108,13 +108,13 @@ class Metadata(NamedTuple):
     status: str | None = None
     contributors: tuple[str, ...] = ()
     agent_mail_message_id: int | None = None
-    roster: Mapping[str, JSON] = NOTHING
-    research_program: Mapping[str, JSON] = NOTHING
-    extra: Mapping[str, JSON] = NOTHING
+    roster: Mapping[str, JSON] = NO_JSON
+    research_program: Mapping[str, JSON] = NO_JSON
+    extra: Mapping[str, JSON] = NO_JSON
 
     @property
     def agents(self) -> tuple[str, ...]:
-        """The names in the session's roster, in its order; whatever else stands there aside."""
+        """Return the agent names in the session's roster, in order. Ignore malformed entries."""
         entries = self.roster.get("entries")
         listed = entries if isinstance(entries, list) else []
         names = [entry.get("agentName") for entry in listed if isinstance(entry, Mapping)]
@@ -138,29 +138,31 @@ class Artifact(NamedTuple):
     sections: Mapping[str, tuple[Item, ...]] = NO_ITEMS
 
     def active(self, section: Section) -> tuple[Item, ...]:
-        """The items of a section that are not killed."""
+        """Return the items of a section that are not killed."""
         return tuple(item for item in self.sections[section.id] if item.killed is None)
 
     def all_items(self) -> Iterator[tuple[Section, Item]]:
-        """The research thread, then every item, in the order of the sections."""
+        """Yield the research thread, then every item, in the order of the sections."""
         yield RESEARCH_THREAD, self.research_thread
         for section in ITEM_SECTIONS:
             for item in self.sections[section.id]:
                 yield section, item
 
 
-def fields(values: Mapping[str, object]) -> Fields:
-    """The fields of an item, from values that may be lists, plain maps, or say nothing."""
-    return MappingProxyType({name: frozen(v) for name, v in values.items() if says_something(v)})
+def make_fields(values: Mapping[str, object]) -> Fields:
+    """Build the fields of an item. The values may be lists or plain maps; empty ones are left
+    out.
+    """
+    return MappingProxyType({name: freeze(v) for name, v in values.items() if has_content(v)})
 
 
-def says_something(value: object) -> bool:
-    """Whether a field with this value is there at all."""
+def has_content(value: object) -> bool:
+    """Return whether a field with this value is present at all."""
     return value is not None and value is not False and bool(value) and not is_blank(value)
 
 
-def frozen(value: object) -> Value:
-    """A value that nobody can change."""
+def freeze(value: object) -> Value:
+    """Return an immutable copy of a value."""
     if type(value) is str or type(value) is bool:
         return value
     if isinstance(value, Mapping):
@@ -170,27 +172,30 @@ def frozen(value: object) -> Value:
     raise TypeError(type(value).__name__)
 
 
-_WITHOUT_NUMBER = 1 << 40
+_AFTER_ALL_NUMBERS = 1 << 40
 
 
-def order_of(item_id: str) -> tuple[int, str]:
-    """The sort key of items: by number; those without one come last, by their words."""
+def item_sort_key(item_id: str) -> tuple[int, str]:
+    """Return the sort key of an item ID: by number. IDs without a number come last, by their
+    text.
+    """
     match = ITEM_ID.fullmatch(item_id)
-    return (int(match[2] or 0), "") if match else (_WITHOUT_NUMBER, item_id)
+    return (int(match[2] or 0), "") if match else (_AFTER_ALL_NUMBERS, item_id)
 
 
-# How the artifact is laid out: headings, labels and their order, how many items (companion, 1).
-
+# The layout of the artifact: headings, labels and their order, limits (companion, 1)
 
 TITLE = "Brenner Protocol Artifact"
 NONE_REGISTERED = "None registered"
 NOT_APPLICABLE = "N/A"
-MOST_ACTIVE_HYPOTHESES = 6
+MAX_ACTIVE_HYPOTHESES = 6
 KILLED_BY, REASON, REFERENCES = "Killed by", "Reason", "References"
 
 
-class Layout(NamedTuple):
-    """One section: its heading, the label of each field in order, the least number of items."""
+class SectionLayout(NamedTuple):
+    """The heading of a section, the label of each field in order, and the minimum number of
+    items.
+    """
 
     section: Section
     heading: str
@@ -199,7 +204,7 @@ class Layout(NamedTuple):
 
 
 LAYOUT = (
-    Layout(
+    SectionLayout(
         RESEARCH_THREAD,
         "1. Research Thread",
         {
@@ -210,7 +215,7 @@ LAYOUT = (
         },
         1,
     ),
-    Layout(
+    SectionLayout(
         HYPOTHESIS_SLATE,
         "2. Hypothesis Slate",
         {
@@ -223,8 +228,8 @@ LAYOUT = (
         },
         3,
     ),
-    Layout(PREDICTIONS_TABLE, "3. Predictions Table", {"references": REFERENCES}, 3),
-    Layout(
+    SectionLayout(PREDICTIONS_TABLE, "3. Predictions Table", {"references": REFERENCES}, 3),
+    SectionLayout(
         DISCRIMINATIVE_TESTS,
         "4. Discriminative Tests",
         {
@@ -238,7 +243,7 @@ LAYOUT = (
         },
         2,
     ),
-    Layout(
+    SectionLayout(
         ASSUMPTION_LEDGER,
         "5. Assumption Ledger",
         {
@@ -253,7 +258,7 @@ LAYOUT = (
         },
         3,
     ),
-    Layout(
+    SectionLayout(
         ANOMALY_REGISTER,
         "6. Anomaly Register",
         {
@@ -265,7 +270,7 @@ LAYOUT = (
         },
         0,
     ),
-    Layout(
+    SectionLayout(
         ADVERSARIAL_CRITIQUE,
         "7. Adversarial Critique",
         {
@@ -279,27 +284,29 @@ LAYOUT = (
         2,
     ),
 )
-LAYOUT_OF = {layout.section.id: layout for layout in LAYOUT}
+LAYOUT_BY_SECTION = {layout.section.id: layout for layout in LAYOUT}
 # **Evidence-per-week score**: `LR=3, Cost=2, Speed=2, Ambiguity=3`
 SCORE_LABELS = dict(zip(SCORE_PARTS, ("LR", "Cost", "Speed", "Ambiguity"), strict=True))
 ID_COLUMN, CONDITION_COLUMN = "ID", "Observation/Condition"
 
 
-# The order in which items are shown: tests by score, all others by number (R14).
+# Display order: tests by score, all others by number (R14)
 
 
-def total(test: Item) -> int:
-    """The sum of the parts of its score that were given; -1 without any."""
+def total_score(test: Item) -> int:
+    """Return the sum of the score's parts, or -1 if it has none."""
     return sum(test.score.values()) if test.score else -1
 
 
-def _by_score(test: Item) -> tuple[int, tuple[int, str]]:
-    """Highest first, scoreless ones last, then by number; killed ones among them."""
-    return (-total(test), order_of(test.id))
+def _score_sort_key(test: Item) -> tuple[int, tuple[int, str]]:
+    """Sort by descending score, tests without a score last, then by number. Killed tests are
+    included.
+    """
+    return (-total_score(test), item_sort_key(test.id))
 
 
-def shown(section: Section, items: Iterable[Item]) -> list[Item]:
-    """The items of a section as a reader sees them."""
+def in_display_order(section: Section, items: Iterable[Item]) -> list[Item]:
+    """Return the items of a section in the order in which they are shown."""
     if section is DISCRIMINATIVE_TESTS:
-        return sorted(items, key=_by_score)
+        return sorted(items, key=_score_sort_key)
     return list(items)

@@ -1,4 +1,6 @@
-"""A field while its text is being read, and the value that it holds."""
+"""Parse items and their fields: open items and fields collect text and are decoded when they
+end.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -6,35 +8,35 @@ from typing import NamedTuple
 
 from brenner.artifact.format import (
     TRUE,
+    HeadingName,
     ItemHeading,
-    Name,
-    Note,
-    Notes,
-    Place,
+    Location,
+    ParseNote,
+    ParseNotes,
     item_heading,
+    names_third_alternative,
+    read_kill_marks,
     read_kill_words,
     read_killed_by,
     read_list,
-    read_marks,
     read_name,
     read_outcome,
     read_reference,
     read_score,
-    says_so,
     split_outcomes,
 )
 from brenner.artifact.model import (
     CONDITION_COLUMN,
     ID_COLUMN,
-    LAYOUT_OF,
+    LAYOUT_BY_SECTION,
     REASON,
     Item,
-    Killed,
-    fields,
-    total,
+    KillRecord,
+    make_fields,
+    total_score,
 )
 from brenner.diagnostics.codes import artifacts as codes
-from brenner.markdown.escape import Row, Table, unescape, unstruck
+from brenner.markdown.escape import Table, TableRow, strip_strikethrough, unescape
 from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
@@ -47,9 +49,11 @@ from brenner.protocol.delta.schema import (
 from brenner.protocol.grammar import ITEM_ID
 from brenner.text import closest, did_you_mean
 
+# Fields
 
-class Entry(NamedTuple):
-    """An entry of a list, still escaped; `key` where the column of a table gives it."""
+
+class ListEntry(NamedTuple):
+    """An entry of a list, still escaped. `key` is set if a table column gives it."""
 
     raw: str
     line: int
@@ -57,7 +61,7 @@ class Entry(NamedTuple):
 
 
 class OpenField:
-    """A field that may go on."""
+    """A field that more text can be added to."""
 
     def __init__(self, name: str, label: str, kind: FieldKind, line: int, raw: str = "") -> None:
         self.name = name
@@ -65,30 +69,32 @@ class OpenField:
         self.kind = kind
         self.line = line
         self._parts = [raw]
-        self.entries: list[Entry] = []
-        self.in_list = False  # it began as the entry of a list
-        self.is_headed = False  # a heading is its label, and its text follows
-        self.is_line_struck = False  # `~~` stands before the label, too
-        self.is_read = True  # False: told of already, and passed over
+        self.entries: list[ListEntry] = []
+        self.is_list_entry = False  # its label is in a list entry
+        self.has_heading = False  # its label is a heading
+        self.is_line_struck = False  # `~~` is before the label, too
+        self.is_read = True  # False: already reported as unread
 
     @property
     def raw(self) -> str:
-        """Its text, still escaped."""
+        """Return the collected text, still escaped."""
         return "".join(self._parts)
 
     @property
     def is_struck(self) -> bool:
-        """Whether all of it is struck through."""
+        """Return whether the whole field is struck through."""
         raws = [*filter(None, (self.raw,)), *(entry.raw for entry in self.entries)]
-        return bool(raws) and all(unstruck(raw) is not None for raw in raws)
+        return bool(raws) and all(strip_strikethrough(raw) is not None for raw in raws)
 
-    def go_on(self, gap: str, raw: str) -> None:
-        """More text, after a gap if there is any before it."""
+    def append_text(self, gap: str, raw: str) -> None:
+        """Append text, after a gap if there is text before it."""
         self._parts += [gap, raw] if self._parts != [""] else [raw]
 
 
-class Content(NamedTuple):
-    """What a field holds; whether all of it was struck through; the lines of its parts."""
+class FieldContent(NamedTuple):
+    """The decoded value of a field, whether all of it was struck through, and the lines of its
+    parts.
+    """
 
     value: object
     is_struck: bool
@@ -96,77 +102,78 @@ class Content(NamedTuple):
 
 
 class FieldReader:
-    """Decodes the fields of one item."""
+    """The decoder for the fields of one item."""
 
-    def __init__(self, notes: Notes, item_id: str, is_killed: bool) -> None:
+    def __init__(self, notes: ParseNotes, item_id: str, is_killed: bool) -> None:
         self.notes = notes
         self.item_id = item_id
         self.is_killed = is_killed
-        self.lacks_points = False  # a part of the score could not be read
+        self.has_unread_score = False  # a part of the score could not be read
         self._are_struck = True
 
-    def read(self, field: OpenField) -> Content:
-        """What the field holds; None where that cannot be read."""
+    def read(self, field: OpenField) -> FieldContent:
+        """Decode a field. The value is None if it is unreadable."""
         self._are_struck = True
         lines: dict[str, int] = {}
         value = _READERS[field.kind](self, field, lines)
-        return Content(value, self._are_struck, lines)
+        return FieldContent(value, self._are_struck, lines)
 
     def _plain(self, raw: str) -> str:
-        """The text without the marks of a killed item."""
-        inner = unstruck(raw) if self.is_killed else None
+        """Remove the strike-through of a killed item."""
+        inner = strip_strikethrough(raw) if self.is_killed else None
         if inner is not None:
             return inner
         self._are_struck = False
         return raw
 
     def text(self, field: OpenField, _lines: dict[str, int]) -> object:
-        """A text."""
         return unescape(self._plain(field.raw))
 
     def flag(self, field: OpenField, _lines: dict[str, int]) -> object:
-        """A flag; others write `yes`."""
+        """Decode a flag. Other programs write `yes`."""
         written = unescape(self._plain(field.raw))
         word = written.strip().casefold()
         if word in _YES and written != TRUE:
             what = f"The flag `**{field.label}**` is written `{written}`"
-            self._form("flag", field, what, f"`**{field.label}**: {TRUE}`")
+            self._report_form("flag", field, what, f"`**{field.label}**: {TRUE}`")
         if word not in _YES and word not in _NO:
-            self._unreadable(field, written, f"`{TRUE}`", TRUE)
+            self._report_unreadable(field, written, f"`{TRUE}`", TRUE)
         return word in _YES
 
     def listed(self, field: OpenField, _lines: dict[str, int]) -> object:
-        """Anchors or item IDs."""
+        """Decode anchors or item IDs."""
         found = read_list(self._plain(field.raw)) if field.raw else ()
         if field.entries:
             what = f"`**{field.label}**` is a list with an entry to a line"
-            self._form("list", field, what, f"`**{field.label}**: one, two`")
+            self._report_form("list", field, what, f"`**{field.label}**: one, two`")
         for entry in field.entries:
             found += (unescape(self._plain(entry.raw)),)
         return found
 
     def score(self, field: OpenField, _lines: dict[str, int]) -> object:
-        """The parts of a score."""
+        """Decode the parts of a score."""
         raws = [self._plain(raw) for raw in (field.raw, *(e.raw for e in field.entries)) if raw]
         if field.entries:
             what = f"`**{field.label}**` is a list with a part to a line"
-            self._form("score list", field, what, f"`**{field.label}**: LR=3, Cost=2`")
+            self._report_form("score list", field, what, f"`**{field.label}**: LR=3, Cost=2`")
         score, unread = read_score(", ".join(raws))
         if unread:
-            self.lacks_points = True
+            self.has_unread_score = True
             expected = f"a part of a score, a number from 0 to {MOST_SCORE} and each once"
-            self._unreadable(field, ", ".join(unread), expected, "LR=3, Cost=2")
+            self._report_unreadable(field, ", ".join(unread), expected, "LR=3, Cost=2")
         return score
 
     def outcomes(self, field: OpenField, lines: dict[str, int]) -> object:
-        """Outcomes by hypothesis: a list, or the cells of a row."""
+        """Decode outcomes by hypothesis: a list, or the cells of a row."""
         found: dict[str, str] = {}
         for entry in self._entries(field):
             raw = self._plain(entry.raw)
             pair = read_outcome(raw) if entry.key is None else (entry.key, unescape(raw))
             if pair is None or pair[0] in found:
                 expected = "a hypothesis and its outcome, each once"
-                self._unreadable(field, entry.raw, expected, "H1: Marks follow lineage", entry)
+                self._report_unreadable(
+                    field, entry.raw, expected, "H1: Marks follow lineage", entry
+                )
             else:
                 found[pair[0]] = pair[1]
                 lines[pair[0]] = entry.line
@@ -174,39 +181,46 @@ class FieldReader:
         return found
 
     def references(self, field: OpenField, _lines: dict[str, int]) -> object:
-        """References to other sessions."""
+        """Decode references to items."""
         found = []
         for entry in self._entries(field):
             reference = read_reference(self._plain(entry.raw))
             if reference is None:
                 expected = "a relation, a session and an item"
                 example = "refines RS-20251228-initial H2"
-                self._unreadable(field, entry.raw, expected, example, entry)
+                self._report_unreadable(field, entry.raw, expected, example, entry)
             else:
                 found.append(reference)
         self._check_inline(field, found)
         return found
 
     def _check_inline(self, field: OpenField, found: object) -> None:
-        """Tell of a list that begins on the line of its label, if anything could be read."""
+        """Report a list that begins on the line of its label, if any of it could be read."""
         if field.raw and found:
             what = f"The text of `**{field.label}**` stands on the line of its label"
-            self._form("inline list", field, what, "a list below it, `- ` and an entry to a line")
+            self._report_form(
+                "inline list", field, what, "a list below it, `- ` and an entry to a line"
+            )
 
-    def _entries(self, field: OpenField) -> list[Entry]:
-        """The entries. Text on the line of the label counts as the first."""
+    def _entries(self, field: OpenField) -> list[ListEntry]:
+        """Return the entries. Text on the line of the label is the first."""
         if not field.raw:
             return field.entries
-        is_list = field.kind is FieldKind.OUTCOMES and unstruck(field.raw) is None
+        is_list = field.kind is FieldKind.OUTCOMES and strip_strikethrough(field.raw) is None
         raws = split_outcomes(field.raw) if is_list else [field.raw]
-        return [*(Entry(raw, field.line) for raw in raws), *field.entries]
+        return [*(ListEntry(raw, field.line) for raw in raws), *field.entries]
 
-    def _form(self, kind: str, field: OpenField, what: str, right: str) -> None:
+    def _report_form(self, kind: str, field: OpenField, what: str, right: str) -> None:
         words = {"what": what, "right": right}
-        self.notes.form(codes.FIELD_FORM, kind, field.line, self.item_id, **words)
+        self.notes.add_form(codes.FIELD_FORM, kind, field.line, self.item_id, **words)
 
-    def _unreadable(
-        self, field: OpenField, value: str, expected: str, example: str, entry: Entry | None = None
+    def _report_unreadable(
+        self,
+        field: OpenField,
+        value: str,
+        expected: str,
+        example: str,
+        entry: ListEntry | None = None,
     ) -> None:
         words = {"value": value, "label": field.label, "expected": expected, "example": example}
         line = entry.line if entry else field.line
@@ -227,19 +241,18 @@ _READERS: dict[FieldKind, Callable[[FieldReader, OpenField, dict[str, int]], obj
 }
 
 
-# An item while its text is being read, and the item that it becomes.
+# Items
 #
-# Fields are decoded when the item ends: only then is it known whether it is killed, and its fields
-# struck through.
-
+# Fields are decoded when the item ends. Only then is it known whether the item is killed, and so
+# whether its fields are struck through.
 
 KILLED_BY_FIELD, REASON_FIELD = "killed_by", "reason"
 ITEM_LEVEL = 3
-_NO_NAME = Name("")
+_NO_NAME = HeadingName("")
 
 
-class Written(NamedTuple):
-    """A heading as it was written, taken apart."""
+class ParsedHeading(NamedTuple):
+    """A heading as written, and its parts."""
 
     text: str
     level: int
@@ -247,44 +260,44 @@ class Written(NamedTuple):
 
 
 class OpenItem:
-    """An item that may go on."""
+    """An item that more fields can be added to."""
 
     def __init__(self, item_id: str, section: Section, line: int) -> None:
         self.id = item_id
         self.section = section
         self.line = line
         self.fields: dict[str, OpenField] = {}
-        self.heading: Written | None = None
+        self.heading: ParsedHeading | None = None
         self.is_killed = False
-        self.is_kill_form = True  # the marks of a kill are where they belong
-        self.kill_words: list[str] = []  # what they say of who, when and why
+        self.is_kill_canonical = True  # the kill marks have our form
+        self.kill_words: list[str] = []  # their words about agent, time and reason
 
-    def say_killed(self, words: str, *, is_form: bool = False) -> None:
-        """Something marks it as killed."""
+    def mark_killed(self, words: str, *, is_canonical: bool = False) -> None:
+        """Mark the item as killed, with the words of the mark."""
         self.is_killed = True
-        self.is_kill_form = self.is_kill_form and is_form
+        self.is_kill_canonical = self.is_kill_canonical and is_canonical
         if words:
             self.kill_words.append(words)
 
 
-class Closed(NamedTuple):
-    """An item as it was read, and the lines of its parts."""
+class ParsedItem(NamedTuple):
+    """A parsed item and the lines of its parts."""
 
     item: Item
-    lines: Mapping[Place, int]
+    lines: Mapping[Location, int]
 
 
-def close_item(opened: OpenItem, notes: Notes) -> Closed:
-    """The item that was read, and the lines of its parts."""
-    lines: dict[Place, int] = {(): opened.line}
+def close_item(opened: OpenItem, notes: ParseNotes) -> ParsedItem:
+    """Decode the fields of an item that has ended."""
+    lines: dict[Location, int] = {(): opened.line}
     by = opened.fields.pop(KILLED_BY_FIELD, None)
     reason = opened.fields.pop(REASON_FIELD, None)
     named = opened.fields.pop("name", None)
     if not opened.is_killed and by is None:
         if _is_all_struck(opened):
-            opened.say_killed("")
+            opened.mark_killed("")
         elif reason:
-            unknown_label(notes, opened.section, opened.id, REASON, reason.line)
+            report_unknown_label(notes, opened.section, opened.id, REASON, reason.line)
     is_killed = opened.is_killed or by is not None
     name = read_name(opened.section, named.raw) if named else _NO_NAME
     values: dict[str, object] = {"name": name.text}
@@ -302,46 +315,46 @@ def close_item(opened: OpenItem, notes: Notes) -> Closed:
         values["third_alternative"] = True
         lines.setdefault(("third_alternative",), opened.line)
         other = "no field says so"
-        _contradicts(notes, opened, "`(Third Alternative)`", other, "It was read as one.")
-    killed = _killed(opened, by, reason, are_struck, notes) if is_killed else None
-    item = Item(opened.id, fields(values), killed)
+        _report_contradiction(notes, opened, "`(Third Alternative)`", other, "It was read as one.")
+    killed = _read_kill(opened, by, reason, are_struck, notes) if is_killed else None
+    item = Item(opened.id, make_fields(values), killed)
     if killed:
         lines["killed",] = by.line if by else opened.line
     if opened.heading and opened.id:
-        _check_score(opened, item, name, notes, reader.lacks_points)
+        _check_score(opened, item, name, notes, reader.has_unread_score)
         _check_heading(opened, opened.heading, item, name, notes)
-    return Closed(item, lines)
+    return ParsedItem(item, lines)
 
 
 def _is_all_struck(opened: OpenItem) -> bool:
-    """Whether every field is struck through: what others leave of a killed item."""
+    """Return whether every field is struck through. Some programs mark killed items only so."""
     is_there = opened.section is not RESEARCH_THREAD and bool(opened.fields)
     return is_there and all(field.is_struck for field in opened.fields.values())
 
 
-def _killed(
+def _read_kill(
     opened: OpenItem,
     by: OpenField | None,
     reason: OpenField | None,
     are_struck: bool,
-    notes: Notes,
-) -> Killed:
-    agent, at, is_form = read_killed_by(by.raw) if by else ("", "", True)
+    notes: ParseNotes,
+) -> KillRecord:
+    agent, at, is_canonical = read_killed_by(by.raw) if by else ("", "", True)
     has_struck_labels = any(field.is_line_struck for field in opened.fields.values())
-    said = [Killed(agent, at, unescape(reason.raw) if reason else "")]
-    said += map(read_kill_words, opened.kill_words)
+    records = [KillRecord(agent, at, unescape(reason.raw) if reason else "")]
+    records += map(read_kill_words, opened.kill_words)
     agents, times, reasons = (
-        list(dict.fromkeys(filter(None, each))) for each in zip(*said, strict=True)
+        list(dict.fromkeys(filter(None, each))) for each in zip(*records, strict=True)
     )
-    killed = Killed(next(iter(agents), ""), next(iter(times), ""), "\n".join(reasons))
-    unsaid = {"who killed it": killed.agent, "when": killed.at, "why": killed.reason}
-    missing = ", ".join(words for words, word in unsaid.items() if not word)
+    killed = KillRecord(next(iter(agents), ""), next(iter(times), ""), "\n".join(reasons))
+    details = {"who killed it": killed.agent, "when": killed.at, "why": killed.reason}
+    missing = ", ".join(words for words, word in details.items() if not word)
     others = ", ".join(f"`{word}`" for word in (*agents[1:], *times[1:]))
     wrong = {
-        "it is not marked where the format marks it": opened.is_kill_form and opened.is_killed,
+        "it is not marked where the format marks it": opened.is_kill_canonical and opened.is_killed,
         "its fields are not struck through": are_struck,
         "its labels are struck through with their fields": not has_struck_labels,
-        "who and when are not written as `agent, time`": is_form,
+        "who and when are not written as `agent, time`": is_canonical,
         f"it does not say {missing}": not missing,
         f"it also says {others}, which was not read": not others,
     }
@@ -361,49 +374,59 @@ def _killed(
 
 
 def _check_score(
-    opened: OpenItem, item: Item, name: Name, notes: Notes, lacks_points: bool
+    opened: OpenItem, item: Item, name: HeadingName, notes: ParseNotes, lacks_points: bool
 ) -> None:
-    """Whether the score in the heading is the sum of the parts; of parts not read is told."""
-    if name.score is None or name.score == total(item) or lacks_points:
+    """Check that the score in the heading is the sum of the parts. Unread parts are reported
+    elsewhere.
+    """
+    if name.score is None or name.score == total_score(item) or lacks_points:
         return
     says = f"a score of {name.score}"
     if item.score:
-        _contradicts(notes, opened, says, f"the parts make {total(item)}", "The parts were read.")
+        _report_contradiction(
+            notes, opened, says, f"the parts make {total_score(item)}", "The parts were read."
+        )
     else:
-        label = LAYOUT_OF[opened.section.id].labels["score"]
+        label = LAYOUT_BY_SECTION[opened.section.id].labels["score"]
         other = f"its parts are missing: there is no `**{label}**` below"
-        _contradicts(notes, opened, says, other, "No score was read.")
+        _report_contradiction(notes, opened, says, other, "No score was read.")
 
 
 def _check_heading(
-    opened: OpenItem, heading: Written, item: Item, name: Name, notes: Notes
+    opened: OpenItem, heading: ParsedHeading, item: Item, name: HeadingName, notes: ParseNotes
 ) -> None:
-    """Whether the heading says what the fields say, in the form that the layout has."""
+    """Check that the heading agrees with the fields and has the form of the layout."""
     section = opened.section
     lacks_score = section is DISCRIMINATIVE_TESTS and name.score is None and bool(item.score)
     is_third = section is HYPOTHESIS_SLATE and "third_alternative" in item.fields
     if section is PREDICTIONS_TABLE:
-        kind, meant = "row", f"a row of the table under ## {LAYOUT_OF[section.id].heading}"
-    elif not heading.parts.is_form or heading.level != ITEM_LEVEL:
+        kind, meant = "row", f"a row of the table under ## {LAYOUT_BY_SECTION[section.id].heading}"
+    elif not heading.parts.is_canonical or heading.level != ITEM_LEVEL:
         kind, meant = "item", item_heading(section, item)
-    elif lacks_score or not name.is_form or (is_third and not says_so(heading.text)):
+    elif (
+        lacks_score
+        or not name.is_canonical
+        or (is_third and not names_third_alternative(heading.text))
+    ):
         kind, meant = f"ending of {section.prefix}", item_heading(section, item)
     else:
         return
     written = f"{'#' * heading.level} {heading.text}".strip()
-    notes.form(codes.HEADING_FORM, kind, opened.line, opened.id, written=written, meant=meant)
+    notes.add_form(codes.HEADING_FORM, kind, opened.line, opened.id, written=written, meant=meant)
 
 
-def _contradicts(notes: Notes, opened: OpenItem, says: str, other: str, read: str) -> None:
+def _report_contradiction(
+    notes: ParseNotes, opened: OpenItem, says: str, other: str, read: str
+) -> None:
     words = {"id": opened.id, "says": says, "other": other, "read": read}
     notes.add(codes.HEADING_CONTRADICTS, opened.line, opened.id, **words)
 
 
-def unknown_label(
-    notes: Notes, section: Section, item_id: str | None, label: str, line: int
-) -> Note:
-    """Tell of a label that means nothing here."""
-    layout = LAYOUT_OF[section.id]
+def report_unknown_label(
+    notes: ParseNotes, section: Section, item_id: str | None, label: str, line: int
+) -> ParseNote:
+    """Report a label that is unknown in this section."""
+    layout = LAYOUT_BY_SECTION[section.id]
     known = list(layout.labels.values())
     words = {"label": label, "heading": f"## {layout.heading}"}
     labels = ", ".join(f"`{each}`" for each in known)
@@ -413,61 +436,60 @@ def unknown_label(
     )
 
 
-# The predictions table while it is being read: one open item per row.
+# The predictions table: each row is one open item
 
-
-_CONDITIONS = frozenset(
+_CONDITION_HEADERS = frozenset(
     {CONDITION_COLUMN.casefold(), "observation / condition", "observation", "condition"}
 )
 
 
-class Columns:
-    """Which column holds what. `names` are the headings as the layout would have them."""
+class TableColumns:
+    """The roles of the table's columns. `names` are the headers as the layout has them."""
 
-    def __init__(self, header: Row, notes: Notes) -> None:
+    def __init__(self, header: TableRow, notes: ParseNotes) -> None:
         written = [re.sub(r"^(\*\*|~~)(.*)\1$", r"\2", cell) for cell in header.cells]
         folded = [unescape(cell).strip().casefold() for cell in written]
         self.id = folded.index(ID_COLUMN.casefold()) if ID_COLUMN.casefold() in folded else None
         others = [index for index in range(len(folded)) if index != self.id]
-        named = [index for index in others if folded[index] in _CONDITIONS]
+        named = [index for index in others if folded[index] in _CONDITION_HEADERS]
         self.condition = named[0] if named else next(iter(others), None)
-        self.names = tuple(map(_hypothesis, written))
+        self.names = tuple(map(_column_key, written))
         for index, name in ((self.id, ID_COLUMN), (self.condition, CONDITION_COLUMN)):
             if index is not None:
                 self.names = (*self.names[:index], name, *self.names[index + 1 :])
         for cell, name in zip(header.cells, self.names, strict=True):
             if unescape(cell) != name:
                 words = {"what": f"A column is headed `{cell}`", "right": f"`{name}`"}
-                notes.form(codes.FIELD_FORM, "column", header.line, **words)
+                notes.add_form(codes.FIELD_FORM, "column", header.line, **words)
 
 
-def _hypothesis(written: str) -> str:
-    """The key of a column. Others add the name: `H1 (Lineage)`, `H1: Lineage`."""
+def _column_key(written: str) -> str:
+    """Return the key of a column. Other programs add the name: `H1 (Lineage)`, `H1: Lineage`."""
     word = re.match(r"([A-Z][0-9]+)(?: \(|: | [-–—] )", written)
     return word[1] if word and ITEM_ID.fullmatch(word[1]) else unescape(written)
 
 
-def read_rows(table: Table, columns: Columns, notes: Notes) -> list[OpenItem]:
-    """The rows as open items; lines under the table may add to them."""
-    return [_row(row, columns, notes) for row in table.rows if any(row.cells)]
+def read_rows(table: Table, columns: TableColumns, notes: ParseNotes) -> list[OpenItem]:
+    """Return the rows as open items. Lines under the table can add to them."""
+    return [_read_row(row, columns, notes) for row in table.rows if any(row.cells)]
 
 
-def _row(row: Row, columns: Columns, notes: Notes) -> OpenItem:
+def _read_row(row: TableRow, columns: TableColumns, notes: ParseNotes) -> OpenItem:
     cells = row.cells[: len(columns.names)]
     for cell in filter(None, row.cells[len(columns.names) :]):
         notes.add(codes.TEXT_NOT_READ, row.line, text=cell)
     written = cells[columns.id] if columns.id is not None and columns.id < len(cells) else ""
-    marks = read_marks(written)
+    marks = read_kill_marks(written)
     opened = OpenItem(unescape(marks.rest), PREDICTIONS_TABLE, row.line)
     if marks.is_killed:
-        opened.say_killed(marks.words, is_form=not marks.is_odd and not marks.mark)
+        opened.mark_killed(marks.words, is_canonical=not marks.is_nonstandard and not marks.mark)
     outcomes = OpenField("predictions", "Predictions", FieldKind.OUTCOMES, row.line)
     for index, cell in enumerate(cells):
         if index == columns.condition and cell:
             field = OpenField("condition", CONDITION_COLUMN, FieldKind.TEXT, row.line, cell)
             opened.fields[field.name] = field
         elif index not in (columns.id, columns.condition) and cell:
-            outcomes.entries.append(Entry(cell, row.line, columns.names[index]))
+            outcomes.entries.append(ListEntry(cell, row.line, columns.names[index]))
     if outcomes.entries:
         opened.fields[outcomes.name] = outcomes
     return opened

@@ -1,6 +1,6 @@
-"""The text under a heading: fields, the entries of lists, the predictions table, and what is none.
+"""Parse the text under a heading: fields, list entries, the predictions table, and unread text.
 
-A field is open until the next label or heading. What stands in between is its text.
+A field stays open until the next label or heading. The text in between belongs to it.
 """
 
 import re
@@ -8,7 +8,13 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from brenner.artifact.format import Note, Notes, is_status, killed_line, killed_status
+from brenner.artifact.format import (
+    ParseNote,
+    ParseNotes,
+    is_status,
+    read_killed_line,
+    read_killed_status,
+)
 from brenner.artifact.model import (
     CONDITION_COLUMN,
     KILLED_BY,
@@ -16,20 +22,20 @@ from brenner.artifact.model import (
     NONE_REGISTERED,
     REASON,
     REFERENCES,
-    Layout,
+    SectionLayout,
 )
 from brenner.artifact.parse_fields import (
     KILLED_BY_FIELD,
     REASON_FIELD,
-    Columns,
-    Entry,
+    ListEntry,
     OpenField,
     OpenItem,
+    TableColumns,
     read_rows,
-    unknown_label,
+    report_unknown_label,
 )
 from brenner.diagnostics.codes import artifacts as codes
-from brenner.markdown.blocks import Block, Kind
+from brenner.markdown.blocks import Block, BlockKind
 from brenner.markdown.escape import read_table, split_key, unescape
 from brenner.protocol.delta.schema import (
     ANOMALY_REGISTER,
@@ -40,10 +46,10 @@ from brenner.protocol.delta.schema import (
 )
 from brenner.protocol.grammar import ITEM_ID
 
-# Labels: what begins a field, and which field that is, ours or as others write it.
+# Labels, in our form and in those of other programs
 
 
-# `**Claim**: text`. Others put the colon inside, or strike the line through as a whole.
+# `**Claim**: text`. Others put the colon inside, or strike the whole line through.
 _LABEL = re.compile(
     r"(~~)?(\*\*|__)((?:[^*\\\n]|\\.)+?)(:\2|\2[ \t]*+:)[ \t]*+(.*)",
 )
@@ -57,140 +63,152 @@ KILLED_LABEL = "Killed"
 
 
 class Label(NamedTuple):
-    """A label, as it is to be read, and the rest of its line, still escaped."""
+    """A label as it is to be read, and the rest of its line, still escaped."""
 
     text: str
     rest: str
     written: str
-    is_form: bool
+    is_canonical: bool
     is_struck: bool = False  # with its line
 
 
 def read_label(line: str) -> Label | None:
-    """The label that a line begins with."""
+    """Parse the label at the start of a line."""
     match = _LABEL.match(line) if line.startswith(("**", "~~**", "__", "~~__")) else None
     if match is None:
         return None
     struck, _bold, name, colon, rest = match.groups()
     written = line[: match.start(5)].strip()
-    is_form = colon == "**:"
+    is_canonical = colon == "**:"
     name = unescape(name).strip()
-    return Label(name, f"{struck or ''}{rest}", written, is_form, struck is not None)
+    return Label(name, f"{struck or ''}{rest}", written, is_canonical, struck is not None)
 
 
 def read_other_label(line: str) -> Label | None:
-    """What may be a label, or say that the item is killed: only if the item has such a field."""
-    words = killed_line(line)
+    """Parse a possible label, or a line that marks the item as killed.
+
+    It counts only if the item has such a field.
+    """
+    words = read_killed_line(line)
     if words is not None:
-        return Label(KILLED_LABEL, words, line, is_form=False)
+        return Label(KILLED_LABEL, words, line, is_canonical=False)
     match = _OTHER_LABEL.match(line)
     if match is None:
         return None
     plain, _, marked, rest = match.groups()
-    return Label((plain or marked).strip(), rest, line[: match.start(4)].strip(), is_form=False)
+    return Label(
+        (plain or marked).strip(), rest, line[: match.start(4)].strip(), is_canonical=False
+    )
 
 
-def folded(label: str) -> str:
-    """A label as it is compared."""
+def fold_label(label: str) -> str:
+    """Return a label in the form in which it is compared."""
     return " ".join(label.replace("_", " ").casefold().split())
 
 
-# Labels of other programs that say by themselves that the item is killed.
-KILL_REASONS = frozenset(
+# Labels of other programs that mark the item as killed
+KILL_REASON_LABELS = frozenset(
     {"kill reason", "killed reason", "kill rationale", "reason for kill", "reason for killing"}
 )
-_KILLED = frozenset({"killed", "killed at", "killed on", "kill date"})
-_NOT_KILLED = frozenset({"", "no", "false", "n", "n/a", "-", "–", "—"})
+_KILL_LABELS = frozenset({"killed", "killed at", "killed on", "kill date"})
+_NOT_KILLED_WORDS = frozenset({"", "no", "false", "n", "n/a", "-", "–", "—"})
 
 
-def said_killed(section: Section, label: str, raw: str) -> str | None:
-    """What a field says of a kill beyond that there was one; None where it says nothing of it."""
+def read_kill_field(section: Section, label: str, raw: str) -> str | None:
+    """Return a field's words about a kill, or None if the field does not say that the item is
+    killed.
+    """
     if section is RESEARCH_THREAD:
         return None
-    word = folded(label)
-    if word in _KILLED:
-        return None if raw.strip(" *_.").casefold() in _NOT_KILLED else raw
-    return killed_status(raw) if is_status(word) else None
+    word = fold_label(label)
+    if word in _KILL_LABELS:
+        return None if raw.strip(" *_.").casefold() in _NOT_KILLED_WORDS else raw
+    return read_killed_status(raw) if is_status(word) else None
 
 
-def _names(layout: Layout) -> dict[str, str]:
-    """The fields of a section by the words that may stand as their label, also folded."""
+def _field_by_label(layout: SectionLayout) -> dict[str, str]:
+    """Return the fields of a section by their possible labels, also in folded form."""
     labels = {label: name for name, label in layout.labels.items()}
     if layout.section is not RESEARCH_THREAD:
         labels |= {KILLED_BY: KILLED_BY_FIELD, REASON: REASON_FIELD}
     others = {name: name for name in layout.section.fields}
     if layout.section is not RESEARCH_THREAD:
-        others |= dict.fromkeys(KILL_REASONS, REASON_FIELD)
+        others |= dict.fromkeys(KILL_REASON_LABELS, REASON_FIELD)
     if layout.section is PREDICTIONS_TABLE:
         others[CONDITION_COLUMN] = "condition"
-    return {folded(word): name for word, name in (others | labels).items()} | labels
+    return {fold_label(word): name for word, name in (others | labels).items()} | labels
 
 
-_NAMES = {layout.section.id: _names(layout) for layout in LAYOUT}
-_LABELS = {
+_FIELD_BY_LABEL = {layout.section.id: _field_by_label(layout) for layout in LAYOUT}
+_LABEL_BY_FIELD = {
     layout.section.id: layout.labels | {KILLED_BY_FIELD: KILLED_BY, REASON_FIELD: REASON}
     for layout in LAYOUT
 }
-# What stands under the table for one of its rows: `**P2 Killed by**: …`.
+# Labels under the table for one of its rows: `**P2 Killed by**: …`
 _ROW_LABELS = {REFERENCES: "references", KILLED_BY: KILLED_BY_FIELD, REASON: REASON_FIELD}
 
 
-class Named(NamedTuple):
-    """The field of an item that a label names; `right` is the label as the layout has it."""
+class LabelledField(NamedTuple):
+    """The field of an item that a label names. `layout_label` is the label of the layout."""
 
     item: OpenItem
     name: str
-    right: str | None
+    layout_label: str | None
 
     @property
     def kind(self) -> FieldKind:
-        """What the field holds."""
         field = self.item.section.fields.get(self.name)
         return field.kind if field else FieldKind.TEXT
 
 
-def named(label: str, item: OpenItem | None, rows: Mapping[str, OpenItem]) -> Named | None:
-    """What a label names, in the open item or in a row of the table above."""
+def find_field(
+    label: str, item: OpenItem | None, rows: Mapping[str, OpenItem]
+) -> LabelledField | None:
+    """Return the field that a label names, in the open item or in a row of the table above."""
     if item:
         section_id = item.section.id
-        names = _NAMES[section_id]
-        field = names.get(label) or names.get(folded(label))
-        return Named(item, field, _LABELS[section_id].get(field)) if field else None
+        names = _FIELD_BY_LABEL[section_id]
+        field = names.get(label) or names.get(fold_label(label))
+        return LabelledField(item, field, _LABEL_BY_FIELD[section_id].get(field)) if field else None
     for ending, name in _ROW_LABELS.items() if rows else ():
         if label.casefold().endswith(f" {ending.casefold()}"):
             row = rows.get(label[: -len(ending) - 1])
             if row:
-                return Named(row, name, f"{row.id} {ending}")
+                return LabelledField(row, name, f"{row.id} {ending}")
     return None
 
 
-class Place(Enum):
-    """Where a label stands: in a paragraph, in the entry of a list, or right below a list."""
+class LabelPosition(Enum):
+    """The position of a label: in a paragraph, in a list entry, or directly below a list."""
 
     PARAGRAPH = ""
     ENTRY = "is the entry of a list"
     BELOW_LIST = "follows a list without a blank line between, so that viewers show it there"
 
 
-def odd_form(label: Label, field: Named, place: Place) -> tuple[str, str, str] | None:
-    """The kind of a form that is not ours, what it is, and what would be right."""
-    if field.right is None:
+def nonstandard_form(
+    label: Label, field: LabelledField, place: LabelPosition
+) -> tuple[str, str, str] | None:
+    """Return the kind of a nonstandard form, its description, and the right form."""
+    if field.layout_label is None:
         right = "it into the heading" if field.name == "name" else "it into the table"
         return "own line", f"`**{label.text}**` has a line of its own", right
-    right = f"`**{field.right}**: …` as a paragraph of its own"
+    right = f"`**{field.layout_label}**: …` as a paragraph of its own"
     if place.value:
         return place.name, f"`**{label.text}**` {place.value}", right
-    if folded(label.text) in KILL_REASONS:
-        return None  # the item is told of as killed in another form
-    if not label.is_form or label.text != field.right:
-        return "label", f"The label `**{field.right}**:` is written `{label.written}`", right
+    if fold_label(label.text) in KILL_REASON_LABELS:
+        return None  # the kill's nonstandard form is reported already
+    if not label.is_canonical or label.text != field.layout_label:
+        return "label", f"The label `**{field.layout_label}**:` is written `{label.written}`", right
     return None
 
 
-_TEXTS = frozenset({FieldKind.TEXT, FieldKind.CHOICE})
-_LISTS = frozenset(FieldKind) - _TEXTS - {FieldKind.FLAG}
-# What others say of an empty register. The linter asks for "None registered" (EX-002).
-_NONE = frozenset(
+# Reading the text under a heading
+
+_TEXT_KINDS = frozenset({FieldKind.TEXT, FieldKind.CHOICE})
+_LIST_KINDS = frozenset(FieldKind) - _TEXT_KINDS - {FieldKind.FLAG}
+# Words of other programs for an empty register. The linter requires "None registered" (EX-002).
+_EMPTY_REGISTER_WORDS = frozenset(
     {"none", "none yet", "none so far", "nothing", "no anomalies", "no anomalies yet", "n/a", "-"}
     | {
         "no anomalies registered",
@@ -203,53 +221,54 @@ _NONE = frozenset(
 )
 
 
-class Part(NamedTuple):
-    """A part of a block: its text, the text as it is written, and the line of the file."""
+class TextPart(NamedTuple):
+    """A part of a block: its text, the text as written, and its line in the file."""
 
     text: str
     written: str
     line: int
     is_prose: bool  # a paragraph, and not quoted
-    is_entry: bool  # and in a list
-    gap: str  # what parts it from the block before
+    is_entry: bool  # and inside a list
+    gap: str  # the separator from the block before
 
 
-class OpenText:
-    """What is open under the last heading."""
+class TextReader:
+    """The reader for the text under the latest heading."""
 
-    def __init__(self, opened: list[OpenItem], notes: Notes) -> None:
+    def __init__(self, opened: list[OpenItem], notes: ParseNotes) -> None:
         self.columns: tuple[str, ...] | None = None
         self.says_none_registered = False
-        self.says_none: list[Note] = []  # in other words: nothing, unless there are anomalies
+        # "none" in other words than ours; harmless, unless there are anomalies
+        self.empty_register_notes: list[ParseNote] = []
         self._opened = opened
         self._notes = notes
         self._section: Section | None = None
         self._item: OpenItem | None = None
-        self._owner: OpenItem | None = None  # whose deeper headings follow
+        self._owner: OpenItem | None = None  # the item that deeper headings belong to
         self._field: OpenField | None = None
         self._rows: dict[str, OpenItem] = {}
-        self._unread: Note | None = None  # in which further text that is not read is counted
+        self._unread: ParseNote | None = None  # counts further unread text
 
-    def move(
-        self, section: Section | None, item: OpenItem | None = None, unread: Note | None = None
+    def enter(
+        self, section: Section | None, item: OpenItem | None = None, unread: ParseNote | None = None
     ) -> None:
-        """Go on under another heading."""
+        """Continue under another heading."""
         self._section = section
         self._item = self._owner = item
         self._field = None
         self._rows = {}
         self._unread = unread
 
-    def stop(self) -> None:
-        """End the field: a line across the page, or what is no text, follows."""
+    def end_field(self) -> None:
+        """End the field, because a thematic break or a block without text follows."""
         self._field = None
 
     def leave_item(
-        self, text: str, line: int, unread: Note | None = None, *, is_deep: bool = False
+        self, text: str, line: int, unread: ParseNote | None = None, *, is_deep: bool = False
     ) -> None:
-        """A heading follows that was not understood: nothing under it goes to the item before.
+        """Leave the item after an unknown heading, so that no text below is added to the item.
 
-        After a deep one another heading may name a field of that item.
+        After a deep heading, another heading may name a field of the same item.
         """
         self._field = None
         if self._section is not RESEARCH_THREAD:
@@ -259,27 +278,27 @@ class OpenText:
         if unread:
             unread.headings += 1
         else:
-            self.not_read(text, line)
+            self.report_unread(text, line)
 
-    def take(self, part: Part) -> None:
-        """Go on with a part of a block."""
+    def take(self, part: TextPart) -> None:
+        """Process a part of a block."""
         if not part.is_prose:
             self._continue(part)
         elif not (self._section is PREDICTIONS_TABLE and "|" in part.text and self._table(part)):
             self._paragraph(part)
 
-    def not_read(self, text: str, line: int) -> None:
-        """Tell of text that is nobody's, or count it where that was told of."""
+    def report_unread(self, text: str, line: int) -> None:
+        """Report unread text, or count it in the previous report."""
         if self._unread:
             self._unread.blocks += 1
         else:
             self._unread = self._notes.add(codes.TEXT_NOT_READ, line, text=text)
 
-    def _table(self, part: Part) -> bool:
+    def _table(self, part: TextPart) -> bool:
         table = read_table(part.text, part.line)
         if table is None:
             return False
-        columns = Columns(table.header, self._notes)
+        columns = TableColumns(table.header, self._notes)
         rows = read_rows(table, columns, self._notes)
         self.columns = self.columns or columns.names
         self._opened += rows
@@ -289,10 +308,10 @@ class OpenText:
 
     # Fields
 
-    def _paragraph(self, part: Part) -> None:
-        """A paragraph that may hold labels, each with the lines that follow it."""
+    def _paragraph(self, part: TextPart) -> None:
+        """Process a paragraph, which may contain labels with the lines that follow them."""
         if "\n" not in part.text and not part.is_entry and (only := read_label(part.text)):
-            self._open_field(only, only.rest.strip(" \t"), part.line, Place.PARAGRAPH)
+            self._open_field(only, only.rest.strip(" \t"), part.line, LabelPosition.PARAGRAPH)
             return
         lines = part.text.split("\n")
         found = self._labels(lines, part)
@@ -307,16 +326,18 @@ class OpenText:
         for (index, label), end in zip(found, ends, strict=True):
             raw = "\n".join([label.rest, *lines[index + 1 : end]]).strip(" \t\n")
             raw = _without_break(raw) if end < len(lines) else raw
-            place = Place.PARAGRAPH
+            place = LabelPosition.PARAGRAPH
             if part.is_entry:
-                place = Place.BELOW_LIST if index else Place.ENTRY
+                place = LabelPosition.BELOW_LIST if index else LabelPosition.ENTRY
             self._open_field(label, raw, part.line + index, place)
 
-    def _labels(self, lines: list[str], part: Part) -> list[tuple[int, Label]]:
-        """The lines of a paragraph that begin with a label; after a hard line break none does."""
+    def _labels(self, lines: list[str], part: TextPart) -> list[tuple[int, Label]]:
+        """Return the lines of a paragraph that begin with a label. None does after a hard line
+        break.
+        """
         field = self._field
-        in_list = part.is_entry and field is not None and not field.in_list
-        is_entry_of_field = in_list and field is not None and field.kind in _LISTS
+        in_list = part.is_entry and field is not None and not field.is_list_entry
+        is_entry_of_field = in_list and field is not None and field.kind in _LIST_KINDS
         found = []
         for index, line in enumerate(lines):
             label = read_label(line)
@@ -330,132 +351,142 @@ class OpenText:
         return found
 
     def _ends_list(self, label: Label) -> bool:
-        """Bold words in a list under a field are its text, unless they are a label of the item, or
-        the ID of another one.
+        """Return whether bold words in a list end it. They do if they are a label of the item,
+        or the ID of another item.
         """
-        if named(label.text, self._item, self._rows):
+        if find_field(label.text, self._item, self._rows):
             return True
         is_listed = self._field is not None and self._field.kind is FieldKind.OUTCOMES
         return self._is_item(label.text) and not is_listed
 
     def _is_item(self, label: str) -> bool:
-        """Whether it is the ID of an item of this section."""
+        """Return whether a label is the ID of an item of this section."""
         match = ITEM_ID.fullmatch(label) if self._section else None
         return match is not None and self._section is not None and match[1] == self._section.prefix
 
     def other_label(self, line: str) -> Label | None:
-        """A label that is not in bold, or has no colon: only if the open item has such a field."""
+        """Return a label without bold or colon, if the open item has such a field."""
         label = read_other_label(line) if self._item or self._rows else None
         if label is None:
             return None
         item = self._item
-        if item and said_killed(item.section, label.text, label.rest) is not None:
+        if item and read_kill_field(item.section, label.text, label.rest) is not None:
             return label
-        field = named(label.text, item, self._rows)
-        if field and field.name == REASON_FIELD and folded(label.text) == REASON.casefold():
+        field = find_field(label.text, item, self._rows)
+        if field and field.name == REASON_FIELD and fold_label(label.text) == REASON.casefold():
             is_killed = field.item.is_killed or KILLED_BY_FIELD in field.item.fields
             return label if is_killed else None
         return label if field else None
 
     def take_heading(self, text: str, line: int) -> bool:
-        """Open the field that a heading such as `#### Mechanism` names; whether there is one."""
+        """Open the field that a heading such as `#### Mechanism` names. Return whether it names
+        one.
+        """
         words, rest = split_key(text) or (text, "")
         words = words.strip("*_ \t")
-        if not self._owner or not named(words, self._owner, {}):
+        if not self._owner or not find_field(words, self._owner, {}):
             return False
         self._item = self._owner
-        label = Label(words, rest, f"#### {text}", is_form=False)
-        self._open_field(label, rest, line, Place.PARAGRAPH)
+        label = Label(words, rest, f"#### {text}", is_canonical=False)
+        self._open_field(label, rest, line, LabelPosition.PARAGRAPH)
         if self._field:
-            self._field.is_headed = True
+            self._field.has_heading = True
         return True
 
-    def _open_field(self, label: Label, raw: str, line: int, place: Place) -> None:
-        field = named(label.text, self._item, self._rows)
+    def _open_field(self, label: Label, raw: str, line: int, place: LabelPosition) -> None:
+        field = find_field(label.text, self._item, self._rows)
         item = field.item if field else self._item
         section = item.section if item else self._section
         self._field = opened = OpenField("", label.text, FieldKind.TEXT, line, raw)
-        opened.in_list = place is Place.ENTRY
+        opened.is_list_entry = place is LabelPosition.ENTRY
         opened.is_line_struck = label.is_struck
         opened.is_read = False
-        said = said_killed(item.section, label.text, raw) if item else None
-        if item and said is not None:
-            item.say_killed(said)
+        kill_words = read_kill_field(item.section, label.text, raw) if item else None
+        if item and kill_words is not None:
+            item.mark_killed(kill_words)
             self._unread = None
         elif section is None or (item is None and not self._rows):
-            self.not_read(f"{label.written} {raw}", line)
+            self.report_unread(f"{label.written} {raw}", line)
         elif field is None and self._is_item(label.text):
             self.leave_item(f"{label.written} {raw}", line)
         elif field is None:
             item_id = item.id if item else None
-            self._unread = unknown_label(self._notes, section, item_id, label.text, line)
+            self._unread = report_unknown_label(self._notes, section, item_id, label.text, line)
         elif first := field.item.fields.get(field.name):
             words = {"label": label.text, "id": field.item.id, "first": str(first.line)}
             self._unread = self._notes.add(codes.REPEATED_LABEL, line, field.item.id, **words)
         else:
-            self._fill(field, opened, label, place)
+            self._add_field(field, opened, label, place)
 
-    def _fill(self, field: Named, opened: OpenField, label: Label, place: Place) -> None:
-        """Put the field into its item."""
+    def _add_field(
+        self, field: LabelledField, opened: OpenField, label: Label, place: LabelPosition
+    ) -> None:
+        """Add the field to its item."""
         opened.name, opened.kind, opened.is_read = field.name, field.kind, True
         field.item.fields[field.name] = opened
         self._unread = None
-        if field.name == REASON_FIELD and folded(label.text) in KILL_REASONS:
-            field.item.say_killed("")
-        odd = odd_form(label, field, place)
+        if field.name == REASON_FIELD and fold_label(label.text) in KILL_REASON_LABELS:
+            field.item.mark_killed("")
+        odd = nonstandard_form(label, field, place)
         if odd:
             kind, what, right = odd
             words = {"what": what, "right": right}
-            self._notes.form(codes.FIELD_FORM, kind, opened.line, field.item.id, **words)
+            self._notes.add_form(codes.FIELD_FORM, kind, opened.line, field.item.id, **words)
 
     # Text without a label
 
-    def _continue(self, part: Part) -> None:
-        """An entry of a list, more of the field, or nobody's."""
+    def _continue(self, part: TextPart) -> None:
+        """Process text without a label: a list entry, more of the field, or unread text."""
         field = self._field
         if field is None:
-            self._without_field(part)
+            self._take_unlabelled(part)
         elif not field.is_read:
-            self.not_read(part.written, part.line)
-        elif field.kind in _LISTS and part.is_entry:
-            field.entries.append(Entry(part.text, part.line))
-        elif field.kind in _TEXTS:
-            is_first = field.is_headed and not field.raw
-            field.go_on(part.gap, part.written)
+            self.report_unread(part.written, part.line)
+        elif field.kind in _LIST_KINDS and part.is_entry:
+            field.entries.append(ListEntry(part.text, part.line))
+        elif field.kind in _TEXT_KINDS:
+            is_first = field.has_heading and not field.raw
+            field.append_text(part.gap, part.written)
             if is_first:
                 return
             what = f"The text of `**{field.label}**` goes on in further blocks"
             right = "it in one paragraph, with `\\` at the end of a line for a line break"
-            self._notes.form(codes.FIELD_FORM, "blocks", part.line, what=what, right=right)
+            self._notes.add_form(codes.FIELD_FORM, "blocks", part.line, what=what, right=right)
         else:
-            self.not_read(part.written, part.line)
+            self.report_unread(part.written, part.line)
 
-    def _without_field(self, part: Part) -> None:
+    def _take_unlabelled(self, part: TextPart) -> None:
         words = part.written.strip("*_. \t\n").casefold()
         none_registered = NONE_REGISTERED.casefold()
         if self._section is ANOMALY_REGISTER and words.startswith(none_registered):
             self.says_none_registered = True
             if words == none_registered:
                 return
-        if self._section is ANOMALY_REGISTER and words in _NONE and not self._unread:
-            self.says_none.append(self._notes.add(codes.TEXT_NOT_READ, part.line, text=words))
+        if (
+            self._section is ANOMALY_REGISTER
+            and words in _EMPTY_REGISTER_WORDS
+            and not self._unread
+        ):
+            self.empty_register_notes.append(
+                self._notes.add(codes.TEXT_NOT_READ, part.line, text=words)
+            )
         elif words:
-            self.not_read(part.written, part.line)
+            self.report_unread(part.written, part.line)
 
 
-def part_of(block: Block, lines_before: int, source: list[str], last: int) -> Part:
-    """A block as a part; `last` is the line on which the block before it ends."""
-    is_prose = block.kind in (Kind.PARAGRAPH, Kind.HEADING) and not block.quoted
+def make_part(block: Block, lines_before: int, source: list[str], last: int) -> TextPart:
+    """Return a block as a part. `last` is the last line of the block before it."""
+    is_prose = block.kind in (BlockKind.PARAGRAPH, BlockKind.HEADING) and not block.quoted
     written = block.text
     line = block.line + lines_before
     if not is_prose or block.nested:
         lines = source[line - 1 : block.end + lines_before]
         written = "\n".join(each.rstrip() for each in lines)
     gap = "\n\n" if block.line > last + 1 else "\n"
-    return Part(block.text, written, line, is_prose, is_prose and block.nested, gap)
+    return TextPart(block.text, written, line, is_prose, is_prose and block.nested, gap)
 
 
 def _without_break(raw: str) -> str:
-    """A value without the line break that parts it from the label below."""
+    """Remove the line break between a value and the label below it."""
     backslashes = len(raw) - len(raw.rstrip("\\"))
     return raw[:-1] if backslashes % 2 else raw

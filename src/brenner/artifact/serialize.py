@@ -1,10 +1,11 @@
-"""A state as text and back, so that the next round costs what is new, not the whole thread.
+"""The stored text form of a state, and the JSON forms of artifacts and differences.
 
-The text is a line for each part, and each part is JSON; so lines never break inside one. The first
-line says which format it is and holds a checksum of the rest. The second is what every round looks
-at: the artifact, the versions, the open conflicts. Then come the blame of each item and the memory
-of each author, a line each, which stay text until somebody asks for them (`memory_json`). They are
-no JSON texts inside of JSON: to escape them anew would cost, every time, what was to be saved.
+Storing the state makes the cost of a merge proportional to the new messages, not to the thread.
+Each line of the text is one JSON document. The first line has the format and a checksum of the
+rest. The second has the parts that every merge needs: the artifact, the versions, the open
+conflicts. Then follow the blame of each item and the history of each author, one per line. They
+stay text until first access (`LazyMapping`). They are not JSON strings inside of JSON, because
+escaping them again would cost as much as it saves.
 """
 
 import json
@@ -16,297 +17,311 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 from zlib import crc32
 
-from brenner.artifact.diff import Diff, FieldChange, ItemChange, changes, ranks, summary
+from brenner.artifact.diff import Diff, FieldChange, ItemChange, changed_ids, rank_tests, summary
 from brenner.artifact.model import (
     ITEM_SECTIONS,
     Artifact,
     Item,
-    Killed,
+    KillRecord,
     Metadata,
     Reference,
     Value,
-    total,
+    total_score,
 )
 from brenner.artifact.state import (
-    Applied,
+    AppliedBlock,
+    AuthorHistory,
+    BlockPage,
     Change,
     Conflict,
     Counts,
-    Displaced,
-    Kept,
-    Memory,
-    Page,
+    DisplacedValue,
+    LazyMapping,
     Path,
-    Said,
-    SaidOfItem,
     Source,
     State,
+    StatedValue,
+    StatedValues,
     Version,
-    read_text,
+    decode_checked,
 )
 from brenner.artifact.text_diff import word_spans
 from brenner.protocol.delta.schema import DISCRIMINATIVE_TESTS, RESEARCH_THREAD, FieldKind, Section
 
-# The memory of a state as text: who set what, and what each author has said.
+# Blame and author histories as text
 #
-# Of an item a round needs the latest change of each field, and of an author what she did on the
-# bases that are in use. So the text of each is parted by tabs, which JSON never holds unescaped,
-# into
-# what is read first and what stays text even then: the changes before the latest; the pages of her
-# blocks, what she says of each item.
-
+# A merge needs the latest change of each field, and an author's blocks on the bases in use. So each
+# text is divided by tabs, which JSON never contains unescaped. The first part is decoded on first
+# access. The others stay text even then: the earlier changes, the pages of blocks, the values that
+# the author gave each item.
 
 K = TypeVar("K")
 V = TypeVar("V")
 _TAB = "\t"
 
-# Escapes are ASCII: so a character takes one byte, whatever anybody wrote, and tabs only part.
-as_text = json.JSONEncoder(separators=(",", ":"), check_circular=False, default=dict).encode
+# ASCII escapes keep each character at one byte, and tabs occur only as separators.
+to_json_text = json.JSONEncoder(separators=(",", ":"), check_circular=False, default=dict).encode
 
 
-def texts_of(values: Mapping[K, V], encode: Callable[[V], str]) -> Iterator[str]:
-    """The text of each value; of one that was kept as text, that text."""
-    texts = values.texts if isinstance(values, Kept) else dict.fromkeys(values)
+def encoded_texts(values: Mapping[K, V], encode: Callable[[V], str]) -> Iterator[str]:
+    """Yield the text of each value. A value that is still text is not encoded again."""
+    texts = values.texts if isinstance(values, LazyMapping) else dict.fromkeys(values)
     for key, text in texts.items():
         yield encode(values[key]) if text is None else text
 
 
-def element(written: Any) -> Any:
-    """A value of a field, or an element of a list: only references are written as lists."""
-    return Reference(*written) if type(written) is list else written
+def decode_element(encoded: Any) -> Any:
+    """Decode a field's value or a list element. Only references are encoded as lists."""
+    return Reference(*encoded) if type(encoded) is list else encoded
 
 
-# Blame: of each path its latest change, and where its earlier ones stand
+# Blame: per path the latest change, and the index of the part with the earlier ones
 
 
-class _Latest(Change):
-    """A change whose earlier ones are still text; `written` is itself as it was written."""
+class _LatestChange(Change):
+    """A change whose earlier changes are still text. `encoded` is its own encoded form."""
 
-    written: list[Any]
-    earlier: str
+    encoded: list[Any]
+    encoded_history: str
 
     @cached_property
     def before(self) -> Change | None:
-        """The change that had set what it replaced, read when it is asked for."""
-        return read_text(_read_history, self.earlier) if self.earlier else None
+        """Return the change that had set the replaced value, decoded on first access."""
+        return (
+            decode_checked(_decode_history, self.encoded_history) if self.encoded_history else None
+        )
 
 
 def encode_blame(changes: Mapping[Path, Change]) -> str:
-    """The text of an item's blame."""
+    """Return the text of an item's blame."""
     heads: list[list[object]] = []
     histories: list[str] = []
     for path, latest in changes.items():
-        written, earlier = _history(latest)
-        histories += [earlier] if earlier else []
-        head = [path, written, len(histories) if earlier else 0]
+        encoded, encoded_history = _encode_history(latest)
+        histories += [encoded_history] if encoded_history else []
+        head = [path, encoded, len(histories) if encoded_history else 0]
         heads.append(head if latest.replaced is None else [*head, latest.replaced])
-    return _TAB.join([as_text(heads), *histories])
+    return _TAB.join([to_json_text(heads), *histories])
 
 
-def _history(latest: Change) -> tuple[list[Any], str]:
-    """A change as it is written, and the text of the earlier ones, oldest first."""
+def _encode_history(latest: Change) -> tuple[list[Any], str]:
+    """Return the encoded change, and the text of the earlier ones, oldest first."""
     newer = []
     change: Change | None = latest
-    while change is not None and not isinstance(change, _Latest):
+    while change is not None and not isinstance(change, _LatestChange):
         newer.append(change)
         change = change.before
-    written, earlier = ([change.written], change.earlier) if change else ([], "")
+    encoded, encoded_history = ([change.encoded], change.encoded_history) if change else ([], "")
     for following in reversed(newer):
-        written.append(_written(following, change))
+        encoded.append(_encode_change(following, change))
         change = following
-    *others, last = written
+    *others, last = encoded
     if others:
-        more = as_text(others)
-        earlier = f"{earlier[:-1]},{more[1:]}" if earlier else more
-    return last, earlier
+        more = to_json_text(others)
+        encoded_history = f"{encoded_history[:-1]},{more[1:]}" if encoded_history else more
+    return last, encoded_history
 
 
-def _written(change: Change, before: Change | None) -> list[Any]:
-    """Source and value; what it replaced only where that is not the value of the one before."""
+def _encode_change(change: Change, before: Change | None) -> list[Any]:
+    """Encode source and value. Add the replaced value only if it is not the previous change's
+    value.
+    """
     expected = before.value if before else None
     replaced = () if change.replaced == expected else (change.replaced,)
     return [*change.source, change.value, *replaced]
 
 
-def read_blame(text: str) -> dict[Path, Change]:
-    """An item's blame, of which only the latest changes are read."""
+def decode_blame(text: str) -> dict[Path, Change]:
+    """Decode the latest changes of an item's blame. Earlier changes stay text."""
     parts = text.split(_TAB)
     changes: dict[Path, Change] = {}
-    for path, written, place, *replaced in json.loads(parts[0]):
-        before = element(replaced[0]) if replaced else None
-        latest = _Latest(Source(*written[:5]), element(written[5]), before)
-        latest.written = written
-        latest.earlier = parts[place] if place else ""
+    for path, encoded, place, *replaced in json.loads(parts[0]):
+        before = decode_element(replaced[0]) if replaced else None
+        latest = _LatestChange(Source(*encoded[:5]), decode_element(encoded[5]), before)
+        latest.encoded = encoded
+        latest.encoded_history = parts[place] if place else ""
         changes[tuple(path)] = latest
     return changes
 
 
-def _read_history(text: str) -> Change | None:
+def _decode_history(text: str) -> Change | None:
     change: Change | None = None
-    for written in json.loads(text):
+    for encoded in json.loads(text):
         expected = change.value if change else None
-        replaced = element(written[6]) if written[6:] else expected
-        change = Change(Source(*written[:5]), element(written[5]), replaced, change)
+        replaced = decode_element(encoded[6]) if encoded[6:] else expected
+        change = Change(Source(*encoded[:5]), decode_element(encoded[5]), replaced, change)
     return change
 
 
-# Authors: the rest of the memory, then the pages of blocks, then what is said of each item
+# Author histories: the head, then the pages of blocks, then the values given to each item
 
 
-def encode_author(memory: Memory) -> str:
-    """The text of an author's memory."""
-    adds = [[*where, items] for where, items in memory.adds.items()]
-    head = as_text([memory.applied, adds, list(memory.blocks), list(memory.said)])
+def encode_author(history: AuthorHistory) -> str:
+    """Return the text of an author's history."""
+    adds = [[*where, items] for where, items in history.adds.items()]
+    head = to_json_text([history.applied, adds, list(history.blocks), list(history.said)])
     return _TAB.join(
-        [head, *texts_of(memory.blocks, _encode_page), *texts_of(memory.said, _encode_said)]
+        [
+            head,
+            *encoded_texts(history.blocks, _encode_page),
+            *encoded_texts(history.said, _encode_stated),
+        ]
     )
 
 
-def read_author(text: str) -> Memory:
-    """An author's memory, of which little is read."""
+def decode_author(text: str) -> AuthorHistory:
+    """Decode an author's history. Its pages and values stay text."""
     head, *parts = text.split(_TAB)
     applied, adds, pages, items = json.loads(head)
-    said = parts[len(pages) :]
-    return Memory(
+    stated = parts[len(pages) :]
+    return AuthorHistory(
         applied,
-        Kept(dict(zip(pages, parts, strict=False)), _read_page),
+        LazyMapping(dict(zip(pages, parts, strict=False)), _decode_page),
         {(base, prefix): added for base, prefix, added in adds},
-        Kept(dict(zip(items, said, strict=True)), _read_said),
+        LazyMapping(dict(zip(items, stated, strict=True)), _decode_stated),
     )
 
 
-def _encode_page(page: Page) -> str:
-    return as_text({digest: list(chain(*equal)) for digest, equal in page.items()})
+def _encode_page(page: BlockPage) -> str:
+    return to_json_text({digest: list(chain(*equal)) for digest, equal in page.items()})
 
 
-def _read_page(text: str) -> Page:
-    width = len(Applied._fields)
+def _decode_page(text: str) -> BlockPage:
+    width = len(AppliedBlock._fields)
     return {
-        digest: tuple([Applied(*equal[at : at + width]) for at in range(0, len(equal), width)])
+        digest: tuple([AppliedBlock(*equal[at : at + width]) for at in range(0, len(equal), width)])
         for digest, equal in json.loads(text).items()
     }
 
 
-def _encode_said(said: SaidOfItem) -> str:
-    return as_text(
+def _encode_stated(stated: StatedValues) -> str:
+    return to_json_text(
         {
             field: {key: [value, *since] for key, (value, since) in keys.items()}
-            for field, keys in said.items()
+            for field, keys in stated.items()
         }
     )
 
 
-def _read_said(text: str) -> SaidOfItem:
+def _decode_stated(text: str) -> StatedValues:
     return {
         field: {
-            key: Said(tuple(value) if type(value) is list else value, Applied(*since))
+            key: StatedValue(tuple(value) if type(value) is list else value, AppliedBlock(*since))
             for key, (value, *since) in keys.items()
         }
         for field, keys in json.loads(text).items()
     }
 
 
+# The state as text
+
 FORMAT = 1
 _FROZEN_METADATA = ("roster", "research_program", "extra")
 
 
 def encode_state(state: State) -> str:
-    """The text of a state; what of it is still text is used as it is."""
+    """Return the text of a state. Reuse the parts that are still text."""
     blame, authors = state.blame, state.authors
     head = {
-        "artifact": _artifact(state.artifact),
+        "artifact": _encode_artifact(state.artifact),
         "blame": list(blame),
         "authors": list(authors),
-        "conflicts": [_conflict(each) for each in state.conflicts],
-        "versions": _versions(state.versions),
+        "conflicts": [_encode_conflict(each) for each in state.conflicts],
+        "versions": _encode_versions(state.versions),
         "counts": dict(state.counts),
         "added": [
             list(state.added),
-            [_time(at) for at, _ in state.added.values()],
+            [_encode_time(at) for at, _ in state.added.values()],
             [number for _, number in state.added.values()],
         ],
         "has_question": state.has_question,
-        "updated": _time(state.updated),
+        "updated": _encode_time(state.updated),
     }
-    lines = [as_text(head), *texts_of(blame, encode_blame), *texts_of(authors, encode_author)]
-    return "\n".join([_stamp(lines), *lines])
+    lines = [
+        to_json_text(head),
+        *encoded_texts(blame, encode_blame),
+        *encoded_texts(authors, encode_author),
+    ]
+    return "\n".join([_header_line(lines), *lines])
 
 
 def decode_state(text: str) -> State:
-    """The state of a text; ValueError where it is damaged or no text of this format."""
+    """Decode the text of a state. Raise ValueError if it is damaged or has another format."""
     stamp, *lines = text.split("\n")
-    if stamp != _stamp(lines):
+    if stamp != _header_line(lines):
         message = "This is no state of this format, or it was damaged."
         raise ValueError(message)
-    return read_text(_state, lines)
+    return decode_checked(_decode_lines, lines)
 
 
-def _stamp(lines: Iterable[str]) -> str:
+def _header_line(lines: Iterable[str]) -> str:
     checksum = 0
-    for line in lines:  # one by one: another copy of the whole takes longer than the sum
+    for line in lines:  # line by line, since joining the lines takes longer than the checksum
         checksum = crc32(b"\n", crc32(line.encode(), checksum))
-    return as_text({"brenner_state": FORMAT, "crc32": checksum})
+    return to_json_text({"brenner_state": FORMAT, "crc32": checksum})
 
 
-def _state(lines: list[str]) -> State:
+def _decode_lines(lines: list[str]) -> State:
     head = json.loads(lines[0])
     blame_of, names = head["blame"], head["authors"]
     memories = lines[len(blame_of) + 1 :]
     ids, times, numbers = head["added"]
     return State(
-        _read_artifact(head["artifact"]),
-        Kept(dict(zip(blame_of, lines[1:], strict=False)), read_blame),
-        tuple(_read_conflict(each) for each in head["conflicts"]),
-        _read_versions(*head["versions"]),
+        _decode_artifact(head["artifact"]),
+        LazyMapping(dict(zip(blame_of, lines[1:], strict=False)), decode_blame),
+        tuple(_decode_conflict(each) for each in head["conflicts"]),
+        _decode_versions(*head["versions"]),
         MappingProxyType(head["counts"]),
-        Kept(dict(zip(names, memories, strict=True)), read_author),
-        MappingProxyType(dict(zip(ids, zip(_times(times), numbers, strict=True), strict=True))),
+        LazyMapping(dict(zip(names, memories, strict=True)), decode_author),
+        MappingProxyType(
+            dict(zip(ids, zip(_decode_times(times), numbers, strict=True), strict=True))
+        ),
         head["has_question"],
         datetime.fromisoformat(head["updated"]) if head["updated"] else None,
     )
 
 
-def _time(at: datetime | None) -> str | None:
+def _encode_time(at: datetime | None) -> str | None:
     return at.isoformat() if at else None
 
 
-def _times(written: Iterable[str]) -> Iterable[datetime]:
-    return map(datetime.fromisoformat, written)
+def _decode_times(encoded: Iterable[str]) -> Iterable[datetime]:
+    return map(datetime.fromisoformat, encoded)
 
 
 # The artifact
 
 
-def _artifact(artifact: Artifact) -> list[object]:
+def _encode_artifact(artifact: Artifact) -> list[object]:
     sections = [
-        [_item(item) for item in artifact.sections[section.id]] for section in ITEM_SECTIONS
+        [_encode_item(item) for item in artifact.sections[section.id]] for section in ITEM_SECTIONS
     ]
-    return [artifact.metadata._asdict(), _item(artifact.research_thread), *sections]
+    return [artifact.metadata._asdict(), _encode_item(artifact.research_thread), *sections]
 
 
-def _item(item: Item) -> list[object]:
+def _encode_item(item: Item) -> list[object]:
     return [item.id, item.fields, item.killed] if item.killed else [item.id, item.fields]
 
 
-def _read_artifact(parts: list[Any]) -> Artifact:
-    said, thread, *sections = parts
-    said["contributors"] = tuple(said["contributors"])
-    said |= {name: MappingProxyType(said[name]) for name in _FROZEN_METADATA}
+def _decode_artifact(parts: list[Any]) -> Artifact:
+    metadata, thread, *sections = parts
+    metadata["contributors"] = tuple(metadata["contributors"])
+    metadata |= {name: MappingProxyType(metadata[name]) for name in _FROZEN_METADATA}
     items = {
-        section.id: tuple([_read_item(*each) for each in found])
+        section.id: tuple([_decode_item(*each) for each in found])
         for section, found in zip(ITEM_SECTIONS, sections, strict=True)
     }
-    return Artifact(Metadata(**said), _read_item(*thread), MappingProxyType(items))
+    return Artifact(Metadata(**metadata), _decode_item(*thread), MappingProxyType(items))
 
 
-def _read_item(item_id: str, values: dict[str, Any], killed: list[str] | None = None) -> Item:
+def _decode_item(item_id: str, values: dict[str, Any], killed: list[str] | None = None) -> Item:
     for name, value in values.items():
         if type(value) is list or type(value) is dict:
-            values[name] = _frozen(value)
-    return Item(item_id, MappingProxyType(values), Killed(*killed) if killed else None)
+            values[name] = _freeze(value)
+    return Item(item_id, MappingProxyType(values), KillRecord(*killed) if killed else None)
 
 
-def _frozen(value: list[Any] | dict[str, Any]) -> Value:
+def _freeze(value: list[Any] | dict[str, Any]) -> Value:
     if isinstance(value, dict):
         return MappingProxyType(value)
     return tuple([Reference(*each) if type(each) is list else each for each in value])
@@ -315,24 +330,26 @@ def _frozen(value: list[Any] | dict[str, Any]) -> Value:
 # Conflicts and versions
 
 
-def _conflict(conflict: Conflict) -> list[object]:
+def _encode_conflict(conflict: Conflict) -> list[object]:
     displaced = [[lost.value, lost.source] for lost in conflict.displaced]
     return [*conflict[:5], displaced]
 
 
-def _read_conflict(parts: list[Any]) -> Conflict:
+def _decode_conflict(parts: list[Any]) -> Conflict:
     item_id, path, version, value, source, displaced = parts
-    lost = [Displaced(_standing(each), Source(*by)) for each, by in displaced]
-    return Conflict(item_id, tuple(path), version, _standing(value), Source(*source), tuple(lost))
+    lost = [DisplacedValue(_decode_conflict_value(each), Source(*by)) for each, by in displaced]
+    return Conflict(
+        item_id, tuple(path), version, _decode_conflict_value(value), Source(*source), tuple(lost)
+    )
 
 
-def _standing(value: Any) -> object:
-    """A value in a conflict: where it is a list, then a whole one."""
-    return tuple(map(element, value)) if type(value) is list else value
+def _decode_conflict_value(value: Any) -> object:
+    """Decode a value in a conflict. A list is a complete list field."""
+    return tuple(map(decode_element, value)) if type(value) is list else value
 
 
-def _versions(versions: tuple[Version, ...]) -> list[object]:
-    """In columns; the counts, which seldom change, each with how many versions have them."""
+def _encode_versions(versions: tuple[Version, ...]) -> list[object]:
+    """Encode versions as columns. Equal counts of consecutive versions are run-length encoded."""
     runs: list[list[Any]] = []
     last: Counts | None = None
     for version in versions:
@@ -342,13 +359,13 @@ def _versions(versions: tuple[Version, ...]) -> list[object]:
         runs[-1][1] += 1
     return [
         [version.number for version in versions],
-        [_time(version.at) for version in versions],
+        [_encode_time(version.at) for version in versions],
         [version.message_id for version in versions],
         runs,
     ]
 
 
-def _read_versions(
+def _decode_versions(
     numbers: list[int], times: list[str | None], ids: list[int], runs: list[tuple[Any, int]]
 ) -> tuple[Version, ...]:
     counts: Iterable[Counts] = chain.from_iterable(
@@ -358,84 +375,84 @@ def _read_versions(
     return tuple([Version(*row) for row in zip(numbers, at, ids, counts, strict=True)])
 
 
-# Artifacts and their differences as JSON; keys are only ever added.
+# Artifacts and their differences as JSON; keys are only ever added
 
-
-_LISTS = (FieldKind.ANCHORS, FieldKind.ITEMS, FieldKind.REFERENCES)
-_MAPS = (FieldKind.OUTCOMES, FieldKind.SCORE)
+_LIST_KINDS = (FieldKind.ANCHORS, FieldKind.ITEMS, FieldKind.REFERENCES)
+_MAP_KINDS = (FieldKind.OUTCOMES, FieldKind.SCORE)
 
 
 def artifact_json(artifact: Artifact) -> dict[str, object]:
-    """`metadata`, `research_thread`, and the items of the other sections by section ID.
+    """Return `metadata`, `research_thread`, and the items of the other sections by section ID.
 
-    A field that is not there is null, false, [] or {}, by its kind. Tests stand in the order of
-    their numbers, each with its `score_total` (null without a score) and its `rank`.
+    An absent field is null, false, [] or {}, depending on its kind. Tests are in the order of their
+    numbers, each with its `score_total` (null without a score) and its `rank`.
     """
     document: dict[str, object] = {
-        "metadata": plain(artifact.metadata._asdict()),
-        RESEARCH_THREAD.id: _json_form_item(RESEARCH_THREAD, artifact.research_thread),
+        "metadata": plain_json(artifact.metadata._asdict()),
+        RESEARCH_THREAD.id: _item_json(RESEARCH_THREAD, artifact.research_thread),
     }
     for section in ITEM_SECTIONS:
         items = artifact.sections[section.id]
         is_ranked = section is DISCRIMINATIVE_TESTS
         document[section.id] = (
-            _tests(items) if is_ranked else [_json_form_item(section, item) for item in items]
+            _tests_json(items) if is_ranked else [_item_json(section, item) for item in items]
         )
     return document
 
 
-def _tests(tests: tuple[Item, ...]) -> list[dict[str, object]]:
+def _tests_json(tests: tuple[Item, ...]) -> list[dict[str, object]]:
     return [
-        _json_form_item(DISCRIMINATIVE_TESTS, test)
-        | {"score_total": total(test) if test.score else None, "rank": rank}
-        for test, rank in zip(tests, ranks(tests), strict=True)
+        _item_json(DISCRIMINATIVE_TESTS, test)
+        | {"score_total": total_score(test) if test.score else None, "rank": rank}
+        for test, rank in zip(tests, rank_tests(tests), strict=True)
     ]
 
 
-def _json_form_item(section: Section, item: Item) -> dict[str, object]:
+def _item_json(section: Section, item: Item) -> dict[str, object]:
     values = {
-        name: plain(item.fields[name]) if name in item.fields else _nothing(field.kind)
+        name: plain_json(item.fields[name]) if name in item.fields else _empty_value(field.kind)
         for name, field in section.fields.items()
     }
-    return {"id": item.id, **values, "killed": plain(item.killed)}
+    return {"id": item.id, **values, "killed": plain_json(item.killed)}
 
 
-def _nothing(kind: FieldKind) -> object:
-    if kind in _LISTS:
+def _empty_value(kind: FieldKind) -> object:
+    if kind in _LIST_KINDS:
         return []
-    if kind in _MAPS:
+    if kind in _MAP_KINDS:
         return {}
     return False if kind is FieldKind.FLAG else None
 
 
-def plain(value: object) -> object:
-    """A value of the model as JSON has it."""
+def plain_json(value: object) -> object:
+    """Convert a value of the model to plain JSON values."""
     if hasattr(value, "_asdict"):
-        return plain(value._asdict())
+        return plain_json(value._asdict())
     if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
+        return {key: plain_json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [plain_json(each) for each in value]
     return value
 
 
 def diff_json(diff: Diff, old: Metadata, new: Metadata) -> dict[str, object]:
-    """The difference: which versions, in one sentence, as lists of IDs, item by item.
+    """Return the difference: the versions, a sentence, lists of IDs, and the changes item by
+    item.
 
-    `summary` is left to the count of violations, as everywhere.
+    The key `summary` is reserved for the count of violations, as in all JSON output.
     """
     return {
-        "old": _version(old),
-        "new": _version(new),
+        "old": _version_json(old),
+        "new": _version_json(new),
         "sentence": summary(diff),
-        "changes": changes(diff),
+        "changes": changed_ids(diff),
         "unchanged": diff.unchanged,
         "items": [item_change_json(change) for change in diff.items],
-        "metadata": [_field_change(change) for change in diff.metadata],
+        "metadata": [_field_change_json(change) for change in diff.metadata],
     }
 
 
-def _version(metadata: Metadata) -> dict[str, object]:
+def _version_json(metadata: Metadata) -> dict[str, object]:
     return {
         "session_id": metadata.session_id,
         "version": metadata.version,
@@ -444,7 +461,7 @@ def _version(metadata: Metadata) -> dict[str, object]:
 
 
 def item_change_json(change: ItemChange) -> dict[str, object]:
-    """An item that changed, field by field."""
+    """Return a changed item, field by field."""
     rank = {"old": change.rank[0], "new": change.rank[1]} if change.rank else None
     return {
         "id": change.id,
@@ -453,20 +470,22 @@ def item_change_json(change: ItemChange) -> dict[str, object]:
         "kinds": [kind.value for kind in change.kinds],
         "occurrence": change.occurrence,
         "rank": rank,
-        "fields": [_field_change(field) for field in change.fields],
+        "fields": [_field_change_json(field) for field in change.fields],
     }
 
 
-def _field_change(change: FieldChange) -> dict[str, object]:
-    """Of a list also what came and went; of a text that replaced another one, the words."""
+def _field_change_json(change: FieldChange) -> dict[str, object]:
+    """Return a field change, with added and removed elements of a list, or the word diff of a
+    text.
+    """
     document: dict[str, object] = {
         "field": change.field,
         "path": list(change.path),
-        "old": plain(change.old),
-        "new": plain(change.new),
+        "old": plain_json(change.old),
+        "new": plain_json(change.new),
     }
     if isinstance(change.old, list | tuple) or isinstance(change.new, list | tuple):
-        document |= {"added": plain(change.added), "removed": plain(change.removed)}
+        document |= {"added": plain_json(change.added), "removed": plain_json(change.removed)}
     elif isinstance(change.old, str) and isinstance(change.new, str):
         document["words"] = [
             {"mark": span.mark.value, "text": span.text}

@@ -1,4 +1,4 @@
-"""`brenner agent`: what an agent needs to take part, each command imported when it is called."""
+"""`brenner agent`: print settings that connect a client (`config`), create secrets (`secret`)."""
 
 import os
 import shutil
@@ -8,61 +8,69 @@ from urllib.parse import urlsplit
 
 import click
 
-from brenner.cli.options import Command, Commands, Settings, common_options, examples, group_options
-from brenner.cli.output import note_done, write_json
+from brenner.cli.options import (
+    LazyCommand,
+    LazyGroup,
+    Settings,
+    common_options,
+    examples,
+    group_options,
+)
+from brenner.cli.output import note_changes_made, write_json
 from brenner.cli.serve import serve_url
 from brenner.cli.terminal import print_hint, print_message
-from brenner.cli.workspace import FINE as SECRET_FINE
-from brenner.cli.workspace import is_trial, real_workspace, trial_workspace
+from brenner.cli.workspace import is_in_memory, workspace_for_writing, workspace_with_store
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes.serving import SECRET_GIVEN
 from brenner.diagnostics.codes.stores import HOME_CANNOT
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Capability
-from brenner.mail.rules import name_refusal
-from brenner.services.doctor.common import is_here
+from brenner.mail.rules import name_problem
+from brenner.services.doctor.common import is_local_host
 from brenner.services.identity import (
     CLIENTS,
     SECRET,
     SECRET_HEADER,
     TOKEN,
-    Connection,
-    Endpoint,
-    Program,
-    Snippet,
-    claim,
-    first_words,
-    renew,
+    ClientConnection,
+    ConfigSnippet,
+    HttpConnection,
+    StdioConnection,
+    agent_instructions,
+    claim_name,
+    renew_secret,
     snippet_for,
 )
 from brenner.services.init_project import is_set_up
-from brenner.services.spawn_agents import store_of_panes
+from brenner.services.spawn_agents import pane_environment
 from brenner.services.workspace import Workspace
 
 COMMANDS = {
-    "config": Command("brenner.cli.agent", "config", "Print what a client's settings need."),
-    "secret": Command("brenner.cli.agent", "secret", "Give a name a new secret."),
+    "config": LazyCommand("brenner.cli.agent", "config", "Print what a client's settings need."),
+    "secret": LazyCommand("brenner.cli.agent", "secret", "Give a name a new secret."),
 }
 
 
-@click.group(cls=Commands, table=COMMANDS)
+@click.group(cls=LazyGroup, table=COMMANDS)
 @group_options
 def command() -> None:
     """Connect agents to this project."""
 
 
-# `brenner agent config`: what the settings of an agent's program need.
+# `brenner agent config`
 
 
-FINE = 0
+EXIT_OK = 0
 _NO_PROJECT = (
     "{} is no project: nobody has set it up, and the agent would get a new, empty mailbox. Name "
     "the folder of your project with `--project DIR`, or set this one up with `brenner init`."
 )
-_OPEN = "its mail is unverified (refused, where the server was started with `--strict-identity`)"
-_STRICT = "its mail is refused: identity is strict on a server that is not on loopback"
-# What a home of the mail may need, and a client may keep from a program that it starts
-_OF_HOMES = (
+_UNVERIFIED_NOTE = (
+    "its mail is unverified (refused, where the server was started with `--strict-identity`)"
+)
+_REFUSED_NOTE = "its mail is refused: identity is strict on a server that is not on loopback"
+# Variables that a store may need. Some clients do not pass them on to programs that they start.
+_STORE_VARIABLES = (
     *("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE"),
     *("AGENT_MAIL_BEARER_TOKEN", "AGENT_MAIL_BASE_URL", "AGENT_MAIL_PATH"),
 )
@@ -97,27 +105,27 @@ def config(
         raise click.UsageError(message)
     project = find_project(settings.project, os.environ, settings.store)
     _check_name(settings.actor, project)
-    connection = _program(project) if stdio else _endpoint(url, wants_token=token)
+    connection = _stdio_program(project) if stdio else _endpoint(url, wants_token=token)
     snippet = snippet_for(client or "", connection, project.folder)
     if stdio and not is_set_up(project):
         snippet = snippet._replace(notes=(*snippet.notes, _NO_PROJECT.format(project.folder)))
-    _check_text(snippet.text)
+    _check_encodable(snippet.text)
     if settings.as_json:
-        write_json(_to_json(snippet, connection, settings.actor))
+        write_json(_snippet_json(snippet, connection, settings.actor))
     else:
-        _write(snippet, connection, settings.actor)
-    return FINE
+        _write_snippet(snippet, connection, settings.actor)
+    return EXIT_OK
 
 
 def _refuse_client(client: str | None) -> None:
-    said = f"There is no client `{client}`" if client is not None else "Name the --client"
-    message = f"{said}; those known are {', '.join(CLIENTS)}."
+    reason = f"There is no client `{client}`" if client is not None else "Name the --client"
+    message = f"{reason}; those known are {', '.join(CLIENTS)}."
     raise click.UsageError(message)
 
 
 def _check_name(name: str | None, project: Project) -> None:
-    """Whether an agent can register under it; under the operator's no agent can."""
-    found = name_refusal(name, ()) if name else None
+    """Refuse a name under which no agent can register, such as the operator's."""
+    found = name_problem(name, ()) if name else None
     if found:
         raise RequestError(found)
     if name and name.casefold() == project.operator.casefold():
@@ -129,33 +137,40 @@ def _check_name(name: str | None, project: Project) -> None:
         raise click.UsageError(message)
 
 
-def _endpoint(url: str | None, *, wants_token: bool) -> Endpoint:
-    """Whoever has the token in the environment has a server that wants it."""
-    whole = serve_url(url)
-    return Endpoint(whole, wants_token or not _is_near(whole) or bool(os.environ.get(TOKEN)))
+def _endpoint(url: str | None, *, wants_token: bool) -> HttpConnection:
+    """Return the server's address. A token in the environment means that the server requires it."""
+    address = serve_url(url)
+    return HttpConnection(
+        address, wants_token or not _is_loopback(address) or bool(os.environ.get(TOKEN))
+    )
 
 
-def _is_near(url: str) -> bool:
-    """Whether the server is on loopback; elsewhere it wants a token, and is strict."""
-    return is_here(urlsplit(url).hostname or "")
+def _is_loopback(url: str) -> bool:
+    """Return whether the server is on loopback.
+
+    Elsewhere it requires a token and strict identity.
+    """
+    return is_local_host(urlsplit(url).hostname or "")
 
 
-def _program(project: Project) -> Program:
-    """The program that runs here, so that it is found from everywhere."""
-    store = store_of_panes(project).get("BRENNER_STORE")
-    said = ("--store", store) if store else ()
-    command = (*_own_program(), "mcp", "--project", str(project.folder), *said)
-    return Program(command, tuple(name for name in _OF_HOMES if os.environ.get(name)))
+def _stdio_program(project: Project) -> StdioConnection:
+    """Return the command that starts `brenner mcp`, with absolute paths."""
+    store = pane_environment(project).get("BRENNER_STORE")
+    store_option = ("--store", store) if store else ()
+    command = (*_brenner_command(), "mcp", "--project", str(project.folder), *store_option)
+    return StdioConnection(
+        command, tuple(name for name in _STORE_VARIABLES if os.environ.get(name))
+    )
 
 
-def _own_program() -> tuple[str, ...]:
-    """The one beside the interpreter, else the package itself, wherever it is called."""
+def _brenner_command() -> tuple[str, ...]:
+    """Return the `brenner` script beside the interpreter, or else `python -m brenner`."""
     beside = shutil.which("brenner", path=str(Path(sys.executable).parent))
     return (beside,) if beside else (sys.executable, "-P", "-m", "brenner")
 
 
-def _check_text(text: str) -> None:
-    """A path may be of any bytes; what is JSON or TOML may not."""
+def _check_encodable(text: str) -> None:
+    """Refuse a snippet that is not UTF-8: a path may have any bytes, JSON and TOML may not."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -163,8 +178,8 @@ def _check_text(text: str) -> None:
         raise click.UsageError(message) from None
 
 
-def _write(snippet: Snippet, connection: Connection, actor: str | None) -> None:
-    """The snippet alone goes out; all around it is for people."""
+def _write_snippet(snippet: ConfigSnippet, connection: ClientConnection, actor: str | None) -> None:
+    """Write only the snippet to the standard output. The explanations go to the standard error."""
     err = sys.stderr
     print_message(f"This belongs into `{snippet.file}`, beside what is there:", err)
     err.flush()
@@ -175,25 +190,32 @@ def _write(snippet: Snippet, connection: Connection, actor: str | None) -> None:
     for note in (*snippet.notes, *_variables(connection).values()):
         print_hint(note, err)
     print_message("Tell the agent:", err)
-    print_hint(first_words(actor), err)
+    print_hint(agent_instructions(actor), err)
 
 
-def _variables(connection: Connection) -> dict[str, str]:
-    """What to set in the environment of the client, by name, and why."""
-    way = f"the header {SECRET_HEADER}" if isinstance(connection, Endpoint) else "the environment"
-    is_near = not isinstance(connection, Endpoint) or _is_near(connection.url)
-    known = {
+def _variables(connection: ClientConnection) -> dict[str, str]:
+    """Return the environment variables that the client needs, each with the reason."""
+    via = (
+        f"the header {SECRET_HEADER}"
+        if isinstance(connection, HttpConnection)
+        else "the environment"
+    )
+    is_near = not isinstance(connection, HttpConnection) or _is_loopback(connection.url)
+    otherwise = _UNVERIFIED_NOTE if is_near else _REFUSED_NOTE
+    variables = {
         SECRET: f"{SECRET}, set where the client is started, is the agent's secret (its "
-        f"registration_token, or `brenner agent secret NAME`), and goes along in {way}. Without it "
-        f"the agent gives it to the tools itself, or {_OPEN if is_near else _STRICT}."
+        f"registration_token, or `brenner agent secret NAME`), and goes along in {via}. Without it "
+        f"the agent gives it to the tools itself, or {otherwise}."
     }
-    if isinstance(connection, Endpoint) and connection.wants_token:
-        known[TOKEN] = f"{TOKEN} must be set there: the server lets nobody in without it."
-    return known
+    if isinstance(connection, HttpConnection) and connection.wants_token:
+        variables[TOKEN] = f"{TOKEN} must be set there: the server lets nobody in without it."
+    return variables
 
 
-def _to_json(snippet: Snippet, connection: Connection, actor: str | None) -> dict[str, object]:
-    is_http = isinstance(connection, Endpoint)
+def _snippet_json(
+    snippet: ConfigSnippet, connection: ClientConnection, actor: str | None
+) -> dict[str, object]:
+    is_http = isinstance(connection, HttpConnection)
     return {
         "client": snippet.client,
         "transport": "http" if is_http else "stdio",
@@ -203,11 +225,11 @@ def _to_json(snippet: Snippet, connection: Connection, actor: str | None) -> dic
         "command": snippet.typed,
         "notes": list(snippet.notes),
         "variables": _variables(connection),
-        "tell": first_words(actor),
+        "tell": agent_instructions(actor),
     }
 
 
-# `brenner agent secret`: give a name a secret, and show it once.
+# `brenner agent secret`
 
 
 @click.command(
@@ -228,18 +250,18 @@ def secret(settings: Settings, *, name: str, new: bool) -> int:
     without, and for agents that were given a name and are to be given its secret. It is printed
     once, alone on the standard output, and kept nowhere: the store has a digest.
     """
-    with trial_workspace(settings) as here:
-        _check(here, settings.actor, name)
-        if not is_trial(here):
-            given = _given(here, name, is_new=new)
-    if is_trial(here):
-        with real_workspace(here) as here:
-            given = _given(here, name, is_new=new)
-    note_done()
+    with workspace_for_writing(settings) as here:
+        _check_may_get_secret(here, settings.actor, name)
+        if not is_in_memory(here):
+            created = _create_secret(here, name, is_new=new)
+    if is_in_memory(here):
+        with workspace_with_store(here) as here:
+            created = _create_secret(here, name, is_new=new)
+    note_changes_made()
     if settings.as_json:
-        write_json({"name": name, "secret": given})
-        return SECRET_FINE
-    sys.stdout.write(f"{given}\n")
+        write_json({"name": name, "secret": created})
+        return EXIT_OK
+    sys.stdout.write(f"{created}\n")
     sys.stdout.flush()
     print_message(f"That is the secret of {name}. It is shown this once.", sys.stderr)
     print_hint(
@@ -247,14 +269,14 @@ def secret(settings: Settings, *, name: str, new: bool) -> int:
         "git takes.",
         sys.stderr,
     )
-    return SECRET_FINE
+    return EXIT_OK
 
 
-def _check(here: Workspace, actor: str | None, name: str) -> None:
-    """Whether the name can have one, and the one who asks may give it.
+def _check_may_get_secret(here: Workspace, actor: str | None, name: str) -> None:
+    """Check that the name can have a secret, and that the actor may create it.
 
-    Who has the store has everything in it. But an agent that tries is not to end up with another
-    name by a slip.
+    Access to the store is access to all of it. The check only keeps an agent from taking another
+    name by mistake.
     """
     if actor is not None and actor not in (name, here.project.operator):
         message = f"{actor} acts here (--as, AGENT_NAME); only the operator gives others a secret."
@@ -265,8 +287,8 @@ def _check(here: Workspace, actor: str | None, name: str) -> None:
         raise RequestError(HOME_CANNOT.at(ability=Capability.SECRETS, reason=reason))
 
 
-def _given(here: Workspace, name: str, *, is_new: bool) -> str:
-    found = renew(here.mailbox, name) if is_new else claim(here.mailbox, name)
+def _create_secret(here: Workspace, name: str, *, is_new: bool) -> str:
+    found = renew_secret(here.mailbox, name) if is_new else claim_name(here.mailbox, name)
     if found is None:
         raise RequestError(SECRET_GIVEN.at(name=name))
     return found

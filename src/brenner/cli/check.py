@@ -1,4 +1,4 @@
-"""`brenner check`: is this message all right, and if not, what is wrong with it?"""
+"""`brenner check`: check message files, print a corrected one, or the reply to its sender."""
 
 import sys
 from typing import NamedTuple
@@ -7,14 +7,14 @@ import click
 
 from brenner.cli.io import STANDARD_INPUT, read_message
 from brenner.cli.options import Settings, common_options, operator_of
-from brenner.cli.output import counted, styled, write_diagnostics, write_json
+from brenner.cli.output import count_by_severity, styled, write_diagnostics, write_json
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.validate import Report, check_message
 from brenner.text import escape_control
 
-_UNREADABLE = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
-FINE, CONTENT, UNREADABLE = 0, 1, 2
+_UNREADABLE_CODES = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
+EXIT_OK, EXIT_INVALID, EXIT_UNREADABLE = 0, 1, 2
 
 
 @click.command()
@@ -36,7 +36,7 @@ def command(
     """
     if thread_id is not None:
         return _check_thread(settings, thread_id, is_alone=not (files or fix or reply))
-    names = _names(files)
+    names = _input_names(files)
     if fix and reply:
         message = "--fix and --reply exclude each other."
         raise click.UsageError(message)
@@ -44,7 +44,7 @@ def command(
         message = "--fix and --reply take one FILE at a time."
         raise click.UsageError(message)
     replier = (settings.actor or operator_of(settings)) if reply else ""
-    # Who replies is not who wrote it, so only the author's own check is about the sender.
+    # With --reply the actor is not the author, so the sender is not checked against it.
     checked = [_check(name, None if reply else settings.actor, settings) for name in names]
     if settings.as_json:
         documents = [each.to_json(replier) for each in checked]
@@ -56,7 +56,7 @@ def command(
     else:
         for each in checked:
             _write_report(each)
-    return max(FINE if fix and each.report.corrected else each.exit_code for each in checked)
+    return max(EXIT_OK if fix and each.report.corrected else each.exit_code for each in checked)
 
 
 def _check_thread(settings: Settings, thread_id: str, *, is_alone: bool) -> int:
@@ -68,36 +68,36 @@ def _check_thread(settings: Settings, thread_id: str, *, is_alone: bool) -> int:
     return check(settings, thread_id)
 
 
-class _Checked(NamedTuple):
-    """One input: its name, its text where it could be read, and what was found."""
+class _CheckedInput(NamedTuple):
+    """One input: its name, its text if it could be read, and the report."""
 
     name: str
     text: str
     report: Report
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         return "<stdin>" if self.name == STANDARD_INPUT else self.name
 
     def reply(self, sender: str) -> str | None:
-        """The Validation Error reply, where there is an error and somebody to tell."""
+        """Return the Validation Error reply, if there is an error and a sender to reply to."""
         from brenner.session.validation_reply import compose_reply
 
         return None if self.report.valid else compose_reply(self.text, self.report, sender)
 
     def to_json(self, replier: str) -> dict[str, object]:
-        """The stable form; `reply` only where one was asked for."""
+        """Return the stable JSON form. `reply` is included only if one was requested."""
         reply = {"reply": self.reply(replier)} if replier else {}
         return {"file": self.name} | self.report.to_json() | reply
 
     @property
     def exit_code(self) -> int:
-        if any(found.id in _UNREADABLE for found in self.report.violations):
-            return UNREADABLE
-        return FINE if self.report.valid else CONTENT
+        if any(found.id in _UNREADABLE_CODES for found in self.report.violations):
+            return EXIT_UNREADABLE
+        return EXIT_OK if self.report.valid else EXIT_INVALID
 
 
-def _names(files: tuple[str, ...]) -> tuple[str, ...]:
+def _input_names(files: tuple[str, ...]) -> tuple[str, ...]:
     if not files and sys.stdin is not None and sys.stdin.isatty():
         message = "Give a FILE, or - to read from the standard input."
         raise click.UsageError(message)
@@ -107,16 +107,16 @@ def _names(files: tuple[str, ...]) -> tuple[str, ...]:
     return files or (STANDARD_INPUT,)
 
 
-def _check(name: str, actor: str | None, settings: Settings) -> _Checked:
+def _check(name: str, actor: str | None, settings: Settings) -> _CheckedInput:
     text = read_message(name, settings)
     if isinstance(text, Diagnostic):
-        return _Checked(name, "", Report(None, None, (text,)))
-    return _Checked(name, text, check_message(text, actor))
+        return _CheckedInput(name, "", Report(None, None, (text,)))
+    return _CheckedInput(name, text, check_message(text, actor))
 
 
-def _write_report(checked: _Checked) -> None:
+def _write_report(checked: _CheckedInput) -> None:
     out, report = sys.stdout, checked.report
-    write_diagnostics(report.violations, checked.shown, out)
+    write_diagnostics(report.violations, checked.label, out)
     if report.valid:
         verdict = styled("valid", out, fg="green", bold=True)
     else:
@@ -125,7 +125,9 @@ def _write_report(checked: _Checked) -> None:
     deltas = [f"{blocks} delta block{'s' * (blocks != 1)}"] if blocks else []
     details = ", ".join([*([report.type] if report.type else []), *deltas])
     about = f" ({details})" if details else ""
-    out.write(f"{escape_control(checked.shown)}: {verdict}: {counted(report.summary)}{about}\n")
+    out.write(
+        f"{escape_control(checked.label)}: {verdict}: {count_by_severity(report.summary)}{about}\n"
+    )
     if report.corrected is not None:
         from shlex import quote
 
@@ -137,32 +139,32 @@ def _write_report(checked: _Checked) -> None:
         out.write("  There is no certain correction: at least one error needs its author.\n")
 
 
-def _write_fix(checked: _Checked) -> int:
-    """The corrected message goes to the standard output, everything else to the other one."""
+def _write_fix(checked: _CheckedInput) -> int:
+    """Write the corrected message to the standard output, all else to the standard error."""
     err, report = sys.stderr, checked.report
-    write_diagnostics(report.violations, checked.shown, err)
+    write_diagnostics(report.violations, checked.label, err)
     if report.corrected is not None:
-        err.write(f"{escape_control(checked.shown)}: corrected; what was printed is valid\n")
+        err.write(f"{escape_control(checked.label)}: corrected; what was printed is valid\n")
         sys.stdout.write(report.corrected)
     elif report.valid:
-        err.write(f"{escape_control(checked.shown)}: valid; there is nothing to correct\n")
+        err.write(f"{escape_control(checked.label)}: valid; there is nothing to correct\n")
         sys.stdout.write(checked.text)
     else:
         err.write(
-            f"{escape_control(checked.shown)}: not corrected: at least one error needs its author\n"
+            f"{escape_control(checked.label)}: not corrected: at least one error needs its author\n"
         )
         return checked.exit_code
-    return FINE
+    return EXIT_OK
 
 
-def _write_reply(checked: _Checked, sender: str) -> int:
-    """The Validation Error reply as a message file, where there is somebody to tell."""
+def _write_reply(checked: _CheckedInput, sender: str) -> int:
+    """Write the Validation Error reply as a message file, if there is a sender to reply to."""
     if checked.report.valid:
-        sys.stderr.write(f"{escape_control(checked.shown)}: valid; there is nothing to reply\n")
-        return FINE
+        sys.stderr.write(f"{escape_control(checked.label)}: valid; there is nothing to reply\n")
+        return EXIT_OK
     reply = checked.reply(sender)
     if reply is None:
-        write_diagnostics(checked.report.violations, checked.shown, sys.stderr)
+        write_diagnostics(checked.report.violations, checked.label, sys.stderr)
         sys.stderr.write("There is no reply: the message has no valid thread or sender.\n")
     else:
         sys.stdout.write(reply)

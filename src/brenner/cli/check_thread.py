@@ -1,11 +1,11 @@
-"""`brenner check --thread`: every stored message of a thread, checked as received mail."""
+"""`brenner check --thread`: check every stored message of a thread as received mail."""
 
 import sys
 from collections.abc import Sequence
 
 from brenner.cli.options import Settings
-from brenner.cli.output import counted, styled, write_diagnostics, write_json
-from brenner.cli.workspace import CONTENT, FINE, workspace_of
+from brenner.cli.output import count_by_severity, styled, write_diagnostics, write_json
+from brenner.cli.workspace import EXIT_INVALID, EXIT_OK, workspace_of
 from brenner.diagnostics.model import Summary, worst_first
 from brenner.protocol.validate import Report
 from brenner.services.blame import CheckedMessage, check_thread
@@ -13,28 +13,28 @@ from brenner.text import escape_control
 
 
 def check(settings: Settings, thread_id: str) -> int:
-    """Check the thread and say what was found; the exit code."""
+    """Check the thread, write the report, and return the exit code."""
     with workspace_of(settings) as here:
         checked = check_thread(here.mailbox, thread_id, here.project.operator)
-    whole = _together([each.report for each in checked])
+    summary = _total_summary([each.report for each in checked])
     if settings.as_json:
-        write_json(_document(thread_id, checked, whole))
+        write_json(_document(thread_id, checked, summary))
     else:
-        _write(thread_id, checked, whole)
-    return CONTENT if whole.errors else FINE
+        _write(thread_id, checked, summary)
+    return EXIT_INVALID if summary.errors else EXIT_OK
 
 
-def _together(reports: Sequence[Report]) -> Summary:
+def _total_summary(reports: Sequence[Report]) -> Summary:
     return Summary.of(found for report in reports for found in report.violations)
 
 
 def _document(
-    thread_id: str, checked: Sequence[CheckedMessage], whole: Summary
+    thread_id: str, checked: Sequence[CheckedMessage], summary: Summary
 ) -> dict[str, object]:
     return {
         "thread_id": thread_id,
-        "valid": not whole.errors,
-        "summary": whole._asdict(),
+        "valid": not summary.errors,
+        "summary": summary._asdict(),
         "results": [_message_json(each) for each in checked],
     }
 
@@ -45,18 +45,20 @@ def _message_json(checked: CheckedMessage) -> dict[str, object]:
     return about | checked.report.to_json()
 
 
-def _write(thread_id: str, checked: Sequence[CheckedMessage], whole: Summary) -> None:
-    """The worst first, whichever message it is in; then how the thread stands."""
+def _write(thread_id: str, checked: Sequence[CheckedMessage], summary: Summary) -> None:
+    """Write the diagnostics of all messages, worst first, then the verdict on the thread."""
     out = sys.stdout
     found = [(each.stored.id, one) for each in checked for one in each.report.violations]
     for message_id, diagnostic in sorted(found, key=lambda each: worst_first(each[1])[0]):
         write_diagnostics([diagnostic], f"message {message_id}", out)
-    if whole.errors:
+    if summary.errors:
         verdict = styled("not valid", out, fg="magenta", bold=True)
     else:
         verdict = styled("valid", out, fg="green", bold=True)
     count = len(checked)
     messages = f"{count} message{'s' * (count != 1)}"
-    out.write(f"{escape_control(thread_id)}: {verdict}: {counted(whole)} ({messages})\n")
-    if whole.errors:
+    out.write(
+        f"{escape_control(thread_id)}: {verdict}: {count_by_severity(summary)} ({messages})\n"
+    )
+    if summary.errors:
         out.write("  Mail never changes: its author sends the block or the message again.\n")

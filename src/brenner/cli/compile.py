@@ -1,4 +1,7 @@
-"""`brenner compile`: publish the next version of a thread, and keep it where asked for."""
+"""`brenner compile`: publish the next version of a thread and persist it if requested.
+
+`session complete` uses the same options and the same report.
+"""
 
 import functools
 import shlex
@@ -9,16 +12,22 @@ from typing import Any, TextIO
 import click
 
 from brenner.artifact.diff import summary
-from brenner.artifact.state import Entry, Outcome, counts
+from brenner.artifact.state import BlockOutcome, Entry, count_outcomes
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import Reporting, counted, note_done, write_diagnostics, write_json
-from brenner.cli.table import some_ids
+from brenner.cli.output import (
+    JsonCommand,
+    count_by_severity,
+    note_changes_made,
+    write_diagnostics,
+    write_json,
+)
+from brenner.cli.table import ids_text
 from brenner.cli.terminal import (
     ATTENTION,
     QUIET,
     STRONG,
     Span,
-    agent_piece,
+    agent_span,
     fold,
     joined,
     print_hint,
@@ -28,25 +37,25 @@ from brenner.cli.terminal import (
 from brenner.cli.workspace import exit_code, indented, workspace_of, write_error
 from brenner.diagnostics.codes.merging import UNKNOWN_REFERENCED_ITEM, UNKNOWN_REFERENCED_SESSION
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
-from brenner.diagnostics.truncate import how_many, of_message
+from brenner.diagnostics.truncate import count_with_omitted, truncate_for_message
 from brenner.services.compile import (
     CompileOptions,
     CompileResult,
-    Status,
+    CompileStatus,
+    compile_result_json,
+    compile_summary,
     compile_thread,
-    compiled_json,
-    persisted_words,
-    refused_in,
-    what_happened,
+    persist_summary,
+    refused_entries,
 )
 from brenner.services.persist import PersistOptions
 from brenner.session.compiled_message import third_alternative
 from brenner.text import escape_control
 
-# The options of the commands that publish a version: `compile` and `session complete`.
+# Options of `compile` and `session complete`
 
 
-_HOW = (
+_COMPILE_OPTIONS = (
     click.option("--dry-run", is_flag=True, help="Show what would be published; post nothing."),
     click.option(
         "--strict", is_flag=True, help="Publish only if no block is refused and lint passes."
@@ -56,7 +65,7 @@ _HOW = (
         "--notify", is_flag=True, help="Mail the authors of refused blocks what is wrong."
     ),
 )
-_KEPT = (
+_PERSIST_OPTIONS = (
     click.option("--persist", is_flag=True, help="Write the version to artifacts/THREAD.md."),
     click.option("--commit", is_flag=True, help="Commit that file, and nothing else."),
     click.option("--push", is_flag=True, help="Push the branch afterwards."),
@@ -65,27 +74,33 @@ _KEPT = (
     ),
     click.option("--force", is_flag=True, help="Write over changes made by hand in the file."),
 )
-_FLAGS = ("dry_run", "strict", "reopen", "notify")
-_ASKED = ("persist", "commit", "push", "archive")
+_COMPILE_FLAGS = ("dry_run", "strict", "reopen", "notify")
+_PERSIST_FLAGS = ("persist", "commit", "push", "archive")
 
 
 def compile_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Add them to a command, which gets `options`."""
+    """Add the options that publish a version to a command, which gets them as `options`."""
 
     @functools.wraps(function)
-    def command(*args: object, **said: object) -> int:
-        flags = {name: bool(said.pop(name)) for name in (*_FLAGS, *_ASKED, "force")}
-        how: dict[str, Any] = {name: flags[name] for name in _FLAGS}
-        return function(*args, options=CompileOptions(**how, persist=_wish(flags)), **said)
+    def command(*args: object, **options: object) -> int:
+        flags = {
+            name: bool(options.pop(name)) for name in (*_COMPILE_FLAGS, *_PERSIST_FLAGS, "force")
+        }
+        compile_flags: dict[str, Any] = {name: flags[name] for name in _COMPILE_FLAGS}
+        return function(
+            *args,
+            options=CompileOptions(**compile_flags, persist=_make_persist_options(flags)),
+            **options,
+        )
 
-    for option in reversed((*_HOW, *_KEPT)):
+    for option in reversed((*_COMPILE_OPTIONS, *_PERSIST_OPTIONS)):
         command = option(command)
     return command
 
 
-def _wish(flags: dict[str, bool]) -> PersistOptions | None:
-    """How the version is to be kept; None where it is not."""
-    if not any(flags[name] for name in _ASKED):
+def _make_persist_options(flags: dict[str, bool]) -> PersistOptions | None:
+    """Return how to persist the version, or None if it is not to be persisted."""
+    if not any(flags[name] for name in _PERSIST_FLAGS):
         if flags["force"]:
             message = "--force says how to persist; add --persist."
             raise click.UsageError(message)
@@ -98,156 +113,161 @@ def _wish(flags: dict[str, bool]) -> PersistOptions | None:
     )
 
 
-# What a compile did, for people and as JSON; also for the one that closes a session.
+# Report
 
 
-FINE, CONTENT = 0, 1
-_MOST_CONFLICTS, _MOST_ITEMS, _MOST_UNRESOLVED = 20, 8, 5
-_MOST_REFUSED = 50  # blocks that are shown with what is wrong with them
-_MOST_READY = 100_000  # characters of corrected blocks, all together
-_UNRESOLVED = (UNKNOWN_REFERENCED_SESSION, UNKNOWN_REFERENCED_ITEM)
-_QUIET = {
+EXIT_OK, EXIT_INVALID = 0, 1
+_MAX_CONFLICTS, _MAX_ITEMS, _MAX_UNRESOLVED = 20, 8, 5
+_MAX_REFUSED = 50  # blocks that are shown with their diagnostics
+_MAX_BLOCK_CHARACTERS = 100_000  # of all corrected blocks together
+_UNRESOLVED_CODES = (UNKNOWN_REFERENCED_SESSION, UNKNOWN_REFERENCED_ITEM)
+_QUIET_CODES = {
     *("BELOW_MINIMUM", "NO_SCALE_CHECK", "NO_THIRD_ALTERNATIVE", "DUPLICATE_BLOCK", "ID_REWRITTEN")
 }
-ALWAYS = {"thread_id": None, "status": None, "version": None, "message_id": None}
+JSON_DEFAULTS = {"thread_id": None, "status": None, "version": None, "message_id": None}
 
 
 def report(done: CompileResult, *, as_json: bool) -> int:
-    """Show it; the exit code."""
+    """Write what a compile did, and return the exit code."""
     if as_json:
-        write_json(compiled_json(done))
+        write_json(compile_result_json(done))
     else:
         _write(done)
     if done.failed:
         return exit_code(done.failed)
     has_errors = any(found.severity is ERROR for found in done.notes)
-    return CONTENT if done.status is Status.REFUSED or has_errors else FINE
+    return EXIT_INVALID if done.status is CompileStatus.REFUSED or has_errors else EXIT_OK
 
 
-# For people
+# Text output
 
 
 def _write(done: CompileResult) -> None:
     out = sys.stdout
     for found in done.notes:
-        write_diagnostics([found], _place(found), sys.stderr)
-    print_message(what_happened(done))
-    if done.status is not Status.NOTHING:
-        out.writelines(_facts(done, out))
+        write_diagnostics([found], _location(found), sys.stderr)
+    print_message(compile_summary(done))
+    if done.status is not CompileStatus.NOTHING:
+        out.writelines(_fact_lines(done, out))
     _write_problems(done, out)
     _write_persisted(done)
     for sent in done.notified:
         to, about = joined(sent.stored.message.recipients), sent.stored.reply_to
         print_message(f"Told {to} what is wrong with message {about}, in message {sent.stored.id}.")
     if done.failed:
-        write_error(done.failed)  # what it says to do comes last
+        write_error(done.failed)  # its fix comes last, so no other hint follows
     else:
-        print_hint(_what_next(done))
+        print_hint(_next_step(done))
 
 
-def _facts(done: CompileResult, out: TextIO) -> Iterator[str]:
-    """What changed, who contributed, how many blocks, what the linter says."""
-    for label, pieces in (
+def _fact_lines(done: CompileResult, out: TextIO) -> Iterator[str]:
+    """Yield the changes, the contributors, the block counts and the linter's summary."""
+    for label, spans in (
         ("Changes", [Span(summary(done.diff))]),
-        ("Contributors", _contributors(done)),
-        ("Blocks", [Span(_blocks(done.ledger))]),
-        ("Linter", [Span(_linter(done))]),
-        ("Conflicts", [Span(_conflicts(done))] if done.conflicts else []),
-        ("Unverified", [Span(_unverified(done), ATTENTION)] if done.unverified else []),
+        ("Contributors", _contributor_spans(done)),
+        ("Blocks", [Span(_block_counts(done.ledger))]),
+        ("Linter", [Span(_lint_text(done))]),
+        ("Conflicts", [Span(_conflict_text(done))] if done.conflicts else []),
+        ("Unverified", [Span(_unverified_text(done), ATTENTION)] if done.unverified else []),
         ("Unread", [Span(f"{done.left} messages, for the next version")] if done.left else []),
     ):
-        if pieces:
-            yield fold([Span(f"  {label:<14}", QUIET)], pieces, " " * 16, out)
+        if spans:
+            yield fold([Span(f"  {label:<14}", QUIET)], spans, " " * 16, out)
 
 
-def _contributors(done: CompileResult) -> list[Span]:
-    pieces: list[Span] = []
+def _contributor_spans(done: CompileResult) -> list[Span]:
+    spans: list[Span] = []
     for each in done.contributors:
         if not each.deltas:
             continue
-        more = ", …" * (len(each.items) > _MOST_ITEMS)
-        items = f" ({', '.join(each.items[:_MOST_ITEMS])}{more})"
-        said = f" {each.deltas}{items if each.items else ''}"
-        pieces += [Span(", ")] if pieces else []
-        pieces += [agent_piece(each.agent), Span(said)]
-    return pieces
+        more = ", …" * (len(each.items) > _MAX_ITEMS)
+        items = f" ({', '.join(each.items[:_MAX_ITEMS])}{more})"
+        text = f" {each.deltas}{items if each.items else ''}"
+        spans += [Span(", ")] if spans else []
+        spans += [agent_span(each.agent), Span(text)]
+    return spans
 
 
-def _blocks(ledger: tuple[Entry, ...]) -> str:
-    found = counts(ledger)
-    return ", ".join(f"{found[state.value]} {state.value}" for state in Outcome)
+def _block_counts(ledger: tuple[Entry, ...]) -> str:
+    found = count_outcomes(ledger)
+    return ", ".join(f"{found[state.value]} {state.value}" for state in BlockOutcome)
 
 
-def _linter(done: CompileResult) -> str:
+def _lint_text(done: CompileResult) -> str:
     status = done.artifact.metadata.status
     alternative = third_alternative(done.artifact)
-    return f"{counted(done.lint.summary)}; status {status}; third alternative: {alternative}"
+    return (
+        f"{count_by_severity(done.lint.summary)}; status {status}; third alternative: {alternative}"
+    )
 
 
-def _conflicts(done: CompileResult) -> str:
+def _conflict_text(done: CompileResult) -> str:
     named = [f"{conflict.item_id}.{conflict.field}" for conflict in done.conflicts]
-    more = f" and {len(named) - _MOST_CONFLICTS} more" if len(named) > _MOST_CONFLICTS else ""
-    return ", ".join(named[:_MOST_CONFLICTS]) + more
+    more = f" and {len(named) - _MAX_CONFLICTS} more" if len(named) > _MAX_CONFLICTS else ""
+    return ", ".join(named[:_MAX_CONFLICTS]) + more
 
 
-def _unverified(done: CompileResult) -> str:
-    """What of the version anybody may have sent."""
+def _unverified_text(done: CompileResult) -> str:
+    """Name the messages of the version whose senders are unverified."""
     whose = "its sender is" if len(done.unverified) == 1 else "their senders are"
-    return f"{some_ids(done.unverified)}: {whose} not known for certain"
+    return f"{ids_text(done.unverified)}: {whose} not known for certain"
 
 
 def _write_problems(done: CompileResult, out: TextIO) -> None:
-    """Refused blocks with their fixes, then what else is to be said; the worst first."""
-    refused = refused_in(done)
+    """Write the refused blocks with their fixes, then the other problems, worst first."""
+    refused = refused_entries(done)
     if refused:
         out.write(fold([], [Span(f"Refused blocks ({len(refused)}):", ATTENTION)], "", out))
-    room = _MOST_READY
-    for entry in refused[:_MOST_REFUSED]:
+    room = _MAX_BLOCK_CHARACTERS
+    for entry in refused[:_MAX_REFUSED]:
         whose = f"{escape_control(entry.agent)}, block {entry.block}: "
         named = [each._replace(message=whose + each.message) for each in entry.diagnostics]
-        room -= _write_found(named, f"message {entry.message_id}", out, room)
-    if len(refused) > _MOST_REFUSED:
+        room -= _write_with_blocks(named, f"message {entry.message_id}", out, room)
+    if len(refused) > _MAX_REFUSED:
         print_message(
-            f"{len(refused) - _MOST_REFUSED:,} more refused blocks: {_lists_all(done)}.", out
+            f"{len(refused) - _MAX_REFUSED:,} more refused blocks: {_list_all_hint(done)}.", out
         )
     if done.not_contributed:
-        count = how_many(done.not_contributed)
+        count = count_with_omitted(done.not_contributed)
         out.write(fold([], [Span(f"Not contributed ({count}):", STRONG)], "", out))
-    for found in done.not_contributed[:_MOST_REFUSED]:
-        _write_found([found], _place(found), out)
-    more = how_many(done.not_contributed[_MOST_REFUSED:])
+    for found in done.not_contributed[:_MAX_REFUSED]:
+        _write_with_blocks([found], _location(found), out)
+    more = count_with_omitted(done.not_contributed[_MAX_REFUSED:])
     if more:
         command = f"brenner check {shlex.quote(f'--thread={done.thread_id}')}"
         print_message(f"{more:,} more: `{command}` checks every message.", out)
-    if done.status is Status.REFUSED:
-        _write_found(done.lint.violations, f"v{done.version}", out)
+    if done.status is CompileStatus.REFUSED:
+        _write_with_blocks(done.lint.violations, f"v{done.version}", out)
     others = [
         found
         for entry in done.ledger
-        if entry.state is not Outcome.REFUSED
+        if entry.state is not BlockOutcome.REFUSED
         for found in entry.diagnostics
-        if found.severity is not ERROR or entry.state is Outcome.APPLIED
+        if found.severity is not ERROR or entry.state is BlockOutcome.APPLIED
     ]
-    told = [each for each in (*done.warnings, *others) if not _is_quiet(each)]
-    for found in of_message(sorted(told, key=worst_first)):
-        write_diagnostics([found], _place(found), sys.stderr)
+    shown = [each for each in (*done.warnings, *others) if not _is_quiet(each)]
+    for found in truncate_for_message(sorted(shown, key=worst_first)):
+        write_diagnostics([found], _location(found), sys.stderr)
     _write_unresolved(done)
 
 
-def _lists_all(done: CompileResult) -> str:
-    """The command that lists every refused block; what no version has read is in no ledger."""
+def _list_all_hint(done: CompileResult) -> str:
+    """Name the command that lists every refused block.
+
+    The ledger has only blocks of published versions.
+    """
     thread = thread_argument(done.thread_id)
-    if done.status is Status.PUBLISHED:
+    if done.status is CompileStatus.PUBLISHED:
         return f"`brenner artifact ledger {thread}` lists them all"
     return f"`brenner compile --dry-run --json {thread}` lists them all"
 
 
 def _write_unresolved(done: CompileResult) -> None:
-    """References that lead nowhere yet: told at every compile, so of many only the first ones."""
-    found = [each for each in done.warnings if each.code in _UNRESOLVED]
-    for each in found[:_MOST_UNRESOLVED]:
+    """Write the broken references. Every compile repeats them, so only the first few are shown."""
+    found = [each for each in done.warnings if each.code in _UNRESOLVED_CODES]
+    for each in found[:_MAX_UNRESOLVED]:
         write_diagnostics([each], f"{done.thread_id} {each.item}", sys.stderr)
-    more = len(found) - _MOST_UNRESOLVED
+    more = len(found) - _MAX_UNRESOLVED
     if more > 0:
         shows_all = f"`brenner refs check {thread_argument(done.thread_id)}`"
         print_message(
@@ -256,14 +276,16 @@ def _write_unresolved(done: CompileResult) -> None:
 
 
 def _is_quiet(found: Diagnostic) -> bool:
-    """What the linter says again, what only the ledger has to say in full, what comes last."""
-    return found.id in _QUIET or found.code in _UNRESOLVED
+    """Return whether a diagnostic is shown elsewhere: by the linter, in the ledger, at the end."""
+    return found.id in _QUIET_CODES or found.code in _UNRESOLVED_CODES
 
 
-def _write_found(
-    found: Iterable[Diagnostic], place: str, out: TextIO, room: int = _MOST_READY
+def _write_with_blocks(
+    found: Iterable[Diagnostic], place: str, out: TextIO, room: int = _MAX_BLOCK_CHARACTERS
 ) -> int:
-    """Write them with their ready blocks, as far as there is room; how many characters those had.
+    """Write diagnostics with their corrected blocks, within `room`.
+
+    Return the characters of the blocks.
 
     A block that is left out is in `--json`, and in the reply that its author gets.
     """
@@ -279,7 +301,7 @@ def _write_found(
     return used
 
 
-def _place(found: Diagnostic) -> str:
+def _location(found: Diagnostic) -> str:
     return f"message {found.message_id}" if found.message_id else "brenner"
 
 
@@ -289,14 +311,14 @@ def _write_persisted(done: CompileResult) -> None:
         return
     for found in persisted.notes:
         write_diagnostics([found], "brenner", sys.stderr)
-    print_message(persisted_words(persisted))
+    print_message(persist_summary(persisted))
 
 
-def _what_next(done: CompileResult) -> str:
+def _next_step(done: CompileResult) -> str:
     thread = thread_argument(done.thread_id)
-    if done.status is Status.REFUSED:
+    if done.status is CompileStatus.REFUSED:
         return "Mend what is listed, or repeat the command without `--strict`."
-    if done.status is Status.DRY_RUN:
+    if done.status is CompileStatus.DRY_RUN:
         return "Without `--dry-run` it is published; with `--json` you see it whole."
     if not done.version:
         return "A contribution is a message whose subject begins with `DELTA[…]:`."
@@ -312,8 +334,8 @@ def _what_next(done: CompileResult) -> str:
 
 @click.command(
     "compile",
-    cls=Reporting,
-    always=ALWAYS,
+    cls=JsonCommand,
+    json_defaults=JSON_DEFAULTS,
     epilog=examples(
         "brenner compile RS-20251230-cell-fate --dry-run",
         "brenner compile RS-20251230-cell-fate --notify",
@@ -335,5 +357,5 @@ def command(settings: Settings, thread: str, options: CompileOptions) -> int:
     with workspace_of(settings) as here:
         done = compile_thread(here, thread, options)
     if not options.dry_run:
-        note_done()
+        note_changes_made()
     return report(done, as_json=settings.as_json)

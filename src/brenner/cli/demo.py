@@ -1,4 +1,4 @@
-"""`brenner demo`: a whole session, in a folder of its own."""
+"""`brenner demo`: run a whole example session in a folder of its own."""
 
 import io
 import os
@@ -16,27 +16,29 @@ import click
 
 from brenner.cli.main import run
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import Reporting, write_json
+from brenner.cli.output import JsonCommand, write_json
 from brenner.cli.terminal import QUIET, STRONG, Span, fold, print_message
 from brenner.cli.workspace import write_failure
 from brenner.diagnostics.codes.stores import NO_SUCH_PROJECT
 from brenner.diagnostics.model import BrennerError, RequestError
 from brenner.persist import git as git_process
-from brenner.services.demo import STEPS, Step, When, note
+from brenner.services.demo import STEPS, Step, When, save_progress
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
-    from brenner.services.demo import Found
+    from brenner.services.demo import DemoProgress
 
 
-FINE, FAILED = 0, 1
-_KEPT_CODES = (3, 130)  # something outside is unavailable; somebody interrupted it
-_ALWAYS: dict[str, object] = {"project": None, "thread_id": None, "git": None}
-_ALWAYS |= {"resumed_after": None, "steps": [], "ok": False}
+EXIT_OK, EXIT_FAILED = 0, 1
+_PRESERVED_EXIT_CODES = (3, 130)  # unavailable, interrupted
+_JSON_DEFAULTS: dict[str, object] = {"project": None, "thread_id": None, "git": None}
+_JSON_DEFAULTS |= {"resumed_after": None, "steps": [], "ok": False}
 
 
 @click.command(
-    cls=Reporting, always=_ALWAYS, epilog=examples("brenner demo", "brenner demo ~/brenner-demo")
+    cls=JsonCommand,
+    json_defaults=_JSON_DEFAULTS,
+    epilog=examples("brenner demo", "brenner demo ~/brenner-demo"),
 )
 @click.argument("folder", required=False, metavar="[DIR]")
 @common_options
@@ -52,17 +54,17 @@ def command(settings: Settings, folder: str | None) -> int:
     or git failed.
     """
     _check_usage(settings)
-    place, found = _place(folder)
-    stage = Stage(place, found.done, is_silent=settings.as_json)
+    folder_path, found = _prepare_folder(folder)
+    runner = DemoRunner(folder_path, found.done, is_silent=settings.as_json)
     if not settings.as_json:
-        sys.stdout.writelines(_opening(stage, found))
-    played = stage.play()
+        sys.stdout.writelines(_intro_lines(runner, found))
+    results = runner.play()
     if settings.as_json:
-        write_json(_document(stage, played))
+        write_json(_document(runner, results))
     else:
-        _write_end(stage, played)
-    code = played[-1].code if played and not played[-1].is_right else FINE
-    return code if code in (FINE, *_KEPT_CODES) else FAILED
+        _write_end(runner, results)
+    code = results[-1].code if results and not results[-1].is_as_expected else EXIT_OK
+    return code if code in (EXIT_OK, *_PRESERVED_EXIT_CODES) else EXIT_FAILED
 
 
 def _check_usage(settings: Settings) -> None:
@@ -72,27 +74,27 @@ def _check_usage(settings: Settings) -> None:
         raise click.UsageError(message)
 
 
-def _place(name: str | None) -> "tuple[Path, Found]":
-    """The folder, ready for the demo, and what was there before."""
-    from brenner.services.demo import State, look, make_ready
+def _prepare_folder(name: str | None) -> "tuple[Path, DemoProgress]":
+    """Prepare the folder for the demo, and return it with the state of an earlier run."""
+    from brenner.services.demo import DemoState, prepare_folder, read_progress
 
     try:
-        place = Path(mkdtemp(prefix="brenner-demo-") if name is None else name).resolve()
-        if place.exists() and not place.is_dir():
+        folder = Path(mkdtemp(prefix="brenner-demo-") if name is None else name).resolve()
+        if folder.exists() and not folder.is_dir():
             message = f"`{escape_control(name or '')}` is not a folder."
             raise click.UsageError(message)
-        found = look(place)
-        if found.state in (State.FINISHED, State.OTHER):
-            _refuse(name or "", is_finished=found.state is State.FINISHED)
-        make_ready(place)
+        found = read_progress(folder)
+        if found.state in (DemoState.FINISHED, DemoState.OTHER):
+            _refuse_folder(name or "", is_finished=found.state is DemoState.FINISHED)
+        prepare_folder(folder)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or "that is not a folder's name").lower()
         path = name or "a temporary folder"
         raise RequestError(NO_SUCH_PROJECT.at(path=path, reason=reason)) from None
-    return place, found
+    return folder, found
 
 
-def _refuse(name: str, *, is_finished: bool) -> None:
+def _refuse_folder(name: str, *, is_finished: bool) -> None:
     about = (
         "holds a demo that was played to its end; look at it there"
         if is_finished
@@ -102,102 +104,102 @@ def _refuse(name: str, *, is_finished: bool) -> None:
     raise click.UsageError(message)
 
 
-# For programs
+# JSON output
 
 
-def _document(stage: "Stage", played: "list[Played]") -> dict[str, object]:
-    """The stable form; keys are only ever added."""
+def _document(runner: "DemoRunner", results: "list[StepResult]") -> dict[str, object]:
+    """Return the stable JSON form. Keys are only ever added."""
     from brenner.services.demo import THREAD
 
     return {
-        "project": str(stage.folder),
+        "project": str(runner.folder),
         "thread_id": THREAD,
-        "git": stage.has_git,
-        "resumed_after": stage.done or None,
-        "steps": [each.to_json() for each in played],
-        "ok": all(each.is_right for each in played),
+        "git": runner.has_git,
+        "resumed_after": runner.done or None,
+        "steps": [each.to_json() for each in results],
+        "ok": all(each.is_as_expected for each in results),
     }
 
 
-# For people
+# Text output
 
 
-def _opening(stage: "Stage", found: "Found") -> Iterator[str]:
-    from brenner.services.demo import STEPS, State
+def _intro_lines(runner: "DemoRunner", found: "DemoProgress") -> Iterator[str]:
+    from brenner.services.demo import STEPS, DemoState
 
     out = sys.stdout
-    if found.state is State.INTERRUPTED:
-        said = (
+    if found.state is DemoState.INTERRUPTED:
+        text = (
             f"A demo was interrupted here, after step {found.done} of {len(STEPS)}. It goes on "
             "from there."
         )
     else:
-        said = (
+        text = (
             "A project: a folder with a source text, and in outbox/ the messages that three agents "
             "are going to send. Each command that you see is run, and you see what it says."
         )
-    yield fold([Span("-- ", STRONG)], [Span(said, STRONG)], "   ", out)
-    if stage.put_away:
-        about = f"{', '.join(stage.put_away)}: set in your environment, and not used here."
+    yield fold([Span("-- ", STRONG)], [Span(text, STRONG)], "   ", out)
+    if runner.unset_variables:
+        about = f"{', '.join(runner.unset_variables)}: set in your environment, and not used here."
         yield fold([Span("-- ", STRONG)], [Span(about, STRONG)], "   ", out)
-    yield f"$ cd {_typed(stage.folder)}\n"
+    yield f"$ cd {_quoted(runner.folder)}\n"
 
 
-def _write_end(stage: "Stage", played: "list[Played]") -> None:
+def _write_end(runner: "DemoRunner", results: "list[StepResult]") -> None:
     from brenner.services.demo import STEPS
 
-    last = played[-1]
-    if not last.is_right:
+    last = results[-1]
+    if not last.is_as_expected:
         print_message(
             f"Step {last.number} of {len(STEPS)} did not end as it should: exit code {last.code} "
-            f"instead of {last.step.code}. `brenner demo {_typed(stage.folder)}` tries it again, "
+            f"instead of {last.step.code}. `brenner demo {_quoted(runner.folder)}` tries it again, "
             "and goes on.",
             sys.stderr,
         )
         return
-    sys.stdout.writelines(_try_next(stage))
+    sys.stdout.writelines(_try_next_lines(runner))
 
 
-def _try_next(stage: "Stage") -> Iterator[str]:
+def _try_next_lines(runner: "DemoRunner") -> Iterator[str]:
     from brenner.services.demo import TRY_NEXT
 
     out = sys.stdout
     yield "\n"
-    if not stage.has_git:
+    if not runner.has_git:
         yield fold([], [Span("GIT IS NOT INSTALLED: nothing was committed.", STRONG)], "", out)
     yield fold([], [Span("Every step ended as it should. The folder stays. Try next:")], "", out)
-    yield f"  cd {_typed(stage.folder)}\n"
+    yield f"  cd {_quoted(runner.folder)}\n"
     if which("brenner") is None:
-        yield f"  {_made_known()}\n"
-    if stage.put_away:
-        yield f"  unset {' '.join(stage.put_away)}\n"
+        yield f"  {_path_command()}\n"
+    if runner.unset_variables:
+        yield f"  unset {' '.join(runner.unset_variables)}\n"
     for command, about in TRY_NEXT:
         yield f"  {command}\n"
         yield fold([Span("      ")], [Span(about, QUIET)], "      ", out)
 
 
-def _made_known() -> str:
-    """What makes `brenner` a command in a shell that knows of none, as after `make demo`."""
+def _path_command() -> str:
+    """Return a shell command that puts `brenner` on the path, as needed after `make demo`."""
     python = Path(sys.executable)
     if python.with_name("brenner").exists():
-        return f'PATH={_typed(python.parent)}:"$PATH"'
-    return f"alias brenner={quote(f'{_typed(python)} -m brenner')}"
+        return f'PATH={_quoted(python.parent)}:"$PATH"'
+    return f"alias brenner={quote(f'{_quoted(python)} -m brenner')}"
 
 
-def _typed(path: Path) -> str:
-    """A path as one types it."""
+def _quoted(path: Path) -> str:
+    """Return a path quoted for the shell."""
     return quote(escape_control(str(path), len(str(path)) + 1))
 
 
-# Where the demo is played: each step run as if it had been typed in the folder.
+# Running the steps
 
 
-_AGENT = "AGENT_NAME"
-_OURS = "BRENNER_"
+_AGENT_VARIABLE = "AGENT_NAME"
+_VARIABLE_PREFIX = "BRENNER_"
 
 
-class Played(NamedTuple):
-    """A step that was run: its number in the script, how it ended, and what was seen of it."""
+class StepResult(NamedTuple):
+    """A step that was run: its number in the script, its exit code and its output."""
 
     number: int
     step: Step
@@ -205,68 +207,70 @@ class Played(NamedTuple):
     output: str
 
     @property
-    def is_right(self) -> bool:
-        """Whether it ended as it should."""
+    def is_as_expected(self) -> bool:
         return self.code == self.step.code
 
     def to_json(self) -> dict[str, object]:
-        """The stable form; keys are only ever added."""
+        """Return the stable JSON form. Keys are only ever added."""
         return {
             "step": self.number,
             "says": self.step.says,
             "command": self.step.typed or None,
             "expected": self.step.code,
             "exit_code": self.code,
-            "ok": self.is_right,
+            "ok": self.is_as_expected,
             "output": self.output,
         }
 
 
-class Stage:
-    """A folder to play in. `done` steps were played before; a silent one keeps what is said."""
+class DemoRunner:
+    """Runs the steps of the demo in a folder, as if they were typed there.
+
+    `done` steps were run before. A silent runner collects the output instead of showing it.
+    """
 
     def __init__(self, folder: Path, done: int, *, is_silent: bool) -> None:
         self.folder = folder
         self.done = done
         self.is_silent = is_silent
         self.has_git = shutil.which("git") is not None
-        self.put_away = sorted(name for name in os.environ if _is_ours(name))
+        self.unset_variables = sorted(name for name in os.environ if _is_brenner_variable(name))
 
-    def play(self) -> list[Played]:
-        """Run the steps that are left, up to the first that does not end as it should."""
-        played: list[Played] = []
-        with _surroundings(self.folder):
+    def play(self) -> list[StepResult]:
+        """Run the remaining steps, up to the first that does not end as expected."""
+        results: list[StepResult] = []
+        with _clean_environment(self.folder):
             for number, step in enumerate(STEPS[self.done :], self.done + 1):
                 if self._is_due(step.when):
-                    played.append(self._played(number, step))
-                    if not played[-1].is_right:
+                    results.append(self._run_step(number, step))
+                    if not results[-1].is_as_expected:
                         break
-                note(self.folder, number)
-        return played
+                save_progress(self.folder, number)
+        return results
 
     def _is_due(self, when: When) -> bool:
         if not self.has_git:
             return when in (When.ALWAYS, When.NO_GIT)
         if when in (When.ALWAYS, When.GIT, When.NO_GIT):
             return when is not When.NO_GIT
-        done = git_process.ask(self.folder, *_QUESTIONS[when])
+        done = git_process.query(self.folder, *_GIT_QUERIES[when])
         return done.code != 0 if when is When.NO_IDENTITY else done.text not in ("", "false")
 
-    def _played(self, number: int, step: Step) -> Played:
-        kept = io.StringIO()
-        seen = kept if self.is_silent else sys.stdout
+    def _run_step(self, number: int, step: Step) -> StepResult:
+        buffer = io.StringIO()
+        stream = buffer if self.is_silent else sys.stdout
         with ExitStack() as streams:
-            streams.enter_context(redirect_stdout(seen))
-            # The demo shows what one would see, and one sees both.
-            streams.enter_context(redirect_stderr(seen))
+            streams.enter_context(redirect_stdout(stream))
+            # A terminal shows both streams, and so does the demo.
+            streams.enter_context(redirect_stderr(stream))
             if not self.is_silent:
-                seen.writelines(_announcement(step, seen))
-                seen.flush()
+                stream.writelines(_step_intro(step, stream))
+                stream.flush()
             code = self._run(step) if step.command else 0
             if code and not self.is_silent:
-                seen.write(fold([], [Span(f"(exit code {code})", QUIET)], "", seen))
-            seen.flush()
-        return Played(number, step, code, kept.getvalue())
+                stream.write(fold([], [Span(f"(exit code {code})", QUIET)], "", stream))
+            stream.flush()
+        return StepResult(number, step, code, buffer.getvalue())
 
     def _run(self, step: Step) -> int:
         program, *arguments = split(step.command.replace("\\\n", ""))
@@ -289,39 +293,39 @@ class Stage:
         return done.code
 
 
-# What git is asked before a step that depends on it
-_QUESTIONS = {
+# Queries to git that decide whether a step runs
+_GIT_QUERIES = {
     When.NO_IDENTITY: ("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"),
     When.SIGNING: ("config", "--type=bool", "commit.gpgsign"),
     When.HOOKS: ("config", "core.hooksPath"),
 }
 
 
-def _is_ours(name: str) -> bool:
-    return name == _AGENT or name.startswith(_OURS)
+def _is_brenner_variable(name: str) -> bool:
+    return name == _AGENT_VARIABLE or name.startswith(_VARIABLE_PREFIX)
 
 
 @contextmanager
-def _surroundings(folder: Path) -> Iterator[None]:
-    """As in a new shell in that folder: nothing of ours is set, and nobody is at the keyboard."""
-    before, keyboard = dict(os.environ), sys.stdin
-    here = os.open(".", os.O_RDONLY)  # also where the folder is gone by now
-    with Path(os.devnull).open(encoding="utf-8") as nobody:
+def _clean_environment(folder: Path) -> Iterator[None]:
+    """Simulate a new shell in the folder: no variables of Brenner, and an empty standard input."""
+    variables, stdin = dict(os.environ), sys.stdin
+    old_folder = os.open(".", os.O_RDONLY)  # works even if the folder was deleted
+    with Path(os.devnull).open(encoding="utf-8") as null:
         try:
-            for name in filter(_is_ours, before):
+            for name in filter(_is_brenner_variable, variables):
                 del os.environ[name]
-            sys.stdin = nobody
+            sys.stdin = null
             os.chdir(folder)
             yield
         finally:
-            sys.stdin = keyboard
-            os.environ.update(before)
-            os.fchdir(here)
-            os.close(here)
+            sys.stdin = stdin
+            os.environ.update(variables)
+            os.fchdir(old_folder)
+            os.close(old_folder)
 
 
-def _announcement(step: Step, out: TextIO) -> Iterator[str]:
-    """What is about to happen, and what one would type."""
+def _step_intro(step: Step, out: TextIO) -> Iterator[str]:
+    """Yield the explanation of a step and the command as typed."""
     if step.says:
         yield "\n" + fold([Span("-- ", STRONG)], [Span(step.says, STRONG)], "   ", out)
     if step.typed:

@@ -1,4 +1,4 @@
-"""`brenner doctor`: what is installed, reachable, wrong, and how to mend it."""
+"""`brenner doctor`: check programs, settings, store and server, and say how to fix problems."""
 
 import os
 import sys
@@ -13,21 +13,21 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.serve import serve_url
 from brenner.cli.terminal import Span, Style, fold
-from brenner.config import look_at_project
-from brenner.services.doctor.checks import examine, is_fine
-from brenner.services.doctor.common import OK, PROBLEM, WARNING, Check, Status
-from brenner.services.doctor.server import Endpoint
-from brenner.services.doctor.stores import Visit
+from brenner.config import inspect_project
+from brenner.services.doctor.checks import is_fine, run_checks
+from brenner.services.doctor.common import OK, PROBLEM, WARNING, Check, CheckStatus
+from brenner.services.doctor.server import ServerAddress
+from brenner.services.doctor.stores import DoctorContext
 from brenner.services.identity import TOKEN
 from brenner.text import grouped
 
-FINE, CONTENT, UNUSABLE = 0, 1, 3
-_STYLES: dict[Status, Style] = {
+EXIT_OK, EXIT_INVALID, EXIT_UNAVAILABLE = 0, 1, 3
+_STYLES: dict[CheckStatus, Style] = {
     OK: MappingProxyType({"fg": "green"}),
     WARNING: MappingProxyType({"fg": "yellow", "bold": True}),
     PROBLEM: MappingProxyType({"fg": "magenta", "bold": True}),
 }
-_LONG_SECONDS = 1
+_SLOW_SECONDS = 1
 _STATUS_COLUMNS, _NAME_COLUMNS = 9, 13
 _REST = " " * (_STATUS_COLUMNS + _NAME_COLUMNS)
 
@@ -43,11 +43,13 @@ def command(settings: Settings, *, url: str | None) -> int:
     nothing is left behind in the store. Exit code 0: no problem; 1: the mail itself has one; 3:
     something cannot be used.
     """
-    project = look_at_project(settings.project, os.environ, settings.store)
-    endpoint = Endpoint(serve_url(url), os.environ.get(TOKEN) or None, is_asked=url is not None)
-    visit = Visit(project, settings.actor, datetime.now(UTC), endpoint)
+    project = inspect_project(settings.project, os.environ, settings.store)
+    endpoint = ServerAddress(
+        serve_url(url), os.environ.get(TOKEN) or None, is_requested=url is not None
+    )
+    visit = DoctorContext(project, settings.actor, datetime.now(UTC), endpoint)
     checks = []
-    for check in _patiently(examine(visit)):
+    for check in _with_slow_notice(run_checks(visit)):
         checks.append(check)
         if not settings.as_json:
             _write(check)
@@ -57,14 +59,17 @@ def command(settings: Settings, *, url: str | None) -> int:
         _write_verdict(checks)
     problems = [check for check in checks if check.status is PROBLEM]
     if all(check.is_content for check in problems):
-        return CONTENT if problems else FINE
-    return UNUSABLE
+        return EXIT_INVALID if problems else EXIT_OK
+    return EXIT_UNAVAILABLE
 
 
-def _patiently(checks: Iterator[Check]) -> Iterator[Check]:
-    """Each check as it comes; whoever waits for one in front of a terminal is told so."""
+def _with_slow_notice(checks: Iterator[Check]) -> Iterator[Check]:
+    """Yield each check as it comes.
+
+    On a terminal print a notice if one takes longer than a second.
+    """
     while True:
-        timer = Timer(_LONG_SECONDS, _write_progress)
+        timer = Timer(_SLOW_SECONDS, _write_slow_notice)
         timer.daemon = True
         timer.start()
         try:
@@ -76,13 +81,12 @@ def _patiently(checks: Iterator[Check]) -> Iterator[Check]:
         yield check
 
 
-def _write_progress() -> None:
+def _write_slow_notice() -> None:
     if sys.stderr.isatty():
         sys.stderr.write("The next check takes its time: the store is large, in use, or far …\n")
 
 
 def _write(check: Check) -> None:
-    """One check, as soon as it is there."""
     out = sys.stdout
     start = [
         Span(f"{check.status:<{_STATUS_COLUMNS}}", _STYLES[check.status]),
@@ -109,7 +113,7 @@ def _write_verdict(checks: list[Check]) -> None:
 
 
 def _to_json(check: Check) -> dict[str, object]:
-    """The stable form: `fix` and `id` only where there are any."""
+    """Return the stable JSON form. `fix` and `id` are included only if there are any."""
     document: dict[str, object] = {
         "name": check.name,
         "status": str(check.status),

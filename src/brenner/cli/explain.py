@@ -1,18 +1,25 @@
-"""`brenner explain`: what a code means, why it exists, how to mend it."""
+"""`brenner explain`: show what a code means, why it exists and how to fix it, or list all codes."""
 
 import sys
 
 import click
 
 from brenner.cli.options import Settings, common_options
-from brenner.cli.output import failure, folded, styled, width_of, write_diagnostics, write_json
-from brenner.diagnostics.catalogue import CHAPTERS, find_code, nearest_code
+from brenner.cli.output import (
+    failure_json,
+    styled,
+    terminal_width,
+    wrap_text,
+    write_diagnostics,
+    write_json,
+)
+from brenner.diagnostics.catalogue import CHAPTERS, closest_code, find_code
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Code
 from brenner.text import escape_control_lines, template_text
 
 _PLAIN_WIDTH = 80
-_UNKNOWN = 2
+_EXIT_UNKNOWN_CODE = 2
 
 
 @click.command()
@@ -25,14 +32,14 @@ def command(settings: Settings, code: str | None) -> int:
         return 0
     found = find_code(code)
     if found is None:
-        near = nearest_code(code)
+        near = closest_code(code)
         suggestion = f" Perhaps `{near}`." if near else ""
         unknown = codes.UNKNOWN_CODE.at(code=code, suggestion=suggestion)
         if settings.as_json:
-            write_json(failure(unknown))
+            write_json(failure_json(unknown))
         else:
             write_diagnostics([unknown], "brenner", sys.stderr)
-        return _UNKNOWN
+        return _EXIT_UNKNOWN_CODE
     if settings.as_json:
         write_json(_to_json(found))
     else:
@@ -48,8 +55,8 @@ def _list(settings: Settings) -> None:
         sys.stdout.write(styled(title, sys.stdout, bold=True) + "\n")
         for code in chapter:
             start = f"  {code.id:<28} {code.severity:<8} "
-            width = width_of(sys.stdout) or len(start) + len(code.title)
-            sys.stdout.write(folded(code.title, start, " " * len(start), width))
+            width = terminal_width(sys.stdout) or len(start) + len(code.title)
+            sys.stdout.write(wrap_text(code.title, start, " " * len(start), width))
 
 
 def _write(code: Code) -> None:
@@ -58,7 +65,7 @@ def _write(code: Code) -> None:
     out.write(f"{code.title}.\n\n")
     parts = {"says": template_text(code.message), "fix": template_text(code.fix), "why": code.why}
     for name, text in (parts | {"spec": code.spec}).items():
-        out.write(folded(text, f"  {name:<6}", " " * 8, width_of(out) or _PLAIN_WIDTH))
+        out.write(wrap_text(text, f"  {name:<6}", " " * 8, terminal_width(out) or _PLAIN_WIDTH))
     if code.also:
         out.write(f"  {'also':<6}{', '.join(code.also)}\n")
     for name, text in (("wrong", code.example.wrong), ("right", code.example.right)):

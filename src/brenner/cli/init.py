@@ -1,4 +1,4 @@
-"""`brenner init`: set a project up."""
+"""`brenner init`: set up a project, its mailbox and its operator."""
 
 import os
 import sys
@@ -8,17 +8,17 @@ from shlex import quote
 import click
 
 from brenner.cli.options import Settings, common_options
-from brenner.cli.output import note_done, write_diagnostics, write_json
+from brenner.cli.output import note_changes_made, write_diagnostics, write_json
 from brenner.cli.terminal import Span, fold
-from brenner.cli.workspace import place_of
+from brenner.cli.workspace import location_label
 from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.model import RequestError, Summary
 from brenner.mail.open import SqliteStore, store_of
-from brenner.mail.rules import name_refusal
-from brenner.services.init_project import VARIABLE, Initialised, StoreSetting, init_project
+from brenner.mail.rules import name_problem
+from brenner.services.init_project import STORE_ENV, InitResult, StoreSetting, init_project
 from brenner.text import grouped
 
-FINE = 0
+EXIT_OK = 0
 
 
 @click.command()
@@ -34,28 +34,28 @@ def command(settings: Settings, operator: str | None) -> int:
     project = find_project(settings.project, os.environ, settings.store)
     _check_operator(project, operator)
     done = init_project(project, operator)
-    note_done()
+    note_changes_made()
     if settings.as_json:
         write_json(_to_json(done))
-        return FINE
+        return EXIT_OK
     for found in project.diagnostics:
-        write_diagnostics([found], place_of(found.id), sys.stderr)
+        write_diagnostics([found], location_label(found.id), sys.stderr)
     out = sys.stdout
-    for line in filter(None, (_did(done), _remembered(done), _next(done))):
+    for line in filter(None, (_result_text(done), _variable_note(done), _next_step(done))):
         out.write(fold([], [Span(line)], "", out))
     if done.hint:
         write_diagnostics([done.hint], "brenner", sys.stderr)
-    return FINE
+    return EXIT_OK
 
 
 def _check_operator(project: Project, operator: str | None) -> None:
-    """Settings that are there are the author's; nobody else writes into them.
+    """Refuse to change the operator in a settings file that exists: its author has to edit it.
 
-    What is no name is refused first: nobody is told to write it there.
+    An invalid name is refused first, so that the message never suggests writing it there.
     """
     is_there = os.path.lexists(project.folder / SETTINGS_FILE)
     if is_there and operator is not None and operator != project.operator:
-        found = name_refusal(operator, ())
+        found = name_problem(operator, ())
         if found:
             raise RequestError(found)
         message = (
@@ -65,49 +65,52 @@ def _check_operator(project: Project, operator: str | None) -> None:
         raise click.UsageError(message)
 
 
-def _did(done: Initialised) -> str:
-    """What was done, in one sentence."""
+def _result_text(done: InitResult) -> str:
+    """Return one sentence about what was created or found."""
     folder = done.project.folder
     if not done.created:
-        start = "Already there" if done.is_operator_new else "Everything is there already"
-        return f"{start}: {_mail(done)} in {done.store}; {_operator(done)}."
-    files = [name for name in done.created if name != done.store or _is_file(done)]
+        beginning = "Already there" if done.is_operator_new else "Everything is there already"
+        return f"{beginning}: {_mail_counts(done)} in {done.store}; {_operator_text(done)}."
+    files = [name for name in done.created if name != done.store or _is_file_store(done)]
     parts = []
     if len(files) < len(done.created):
         parts.append(f"the mailbox in {done.store}")
     if files:
-        parts.append(f"{' and '.join(_seen_from(folder, name) for name in files)} in {folder}")
+        parts.append(f"{' and '.join(_relative_name(folder, name) for name in files)} in {folder}")
     if done.store not in done.created:
-        parts.append(f"found {_mail(done)} in {done.store}")
-    return f"Created {', and '.join(parts)}; {_operator(done)}."
+        parts.append(f"found {_mail_counts(done)} in {done.store}")
+    return f"Created {', and '.join(parts)}; {_operator_text(done)}."
 
 
-def _mail(done: Initialised) -> str:
-    """How much was there; an operator who was added now was not."""
+def _mail_counts(done: InitResult) -> str:
+    """Return how many messages and agents were there before.
+
+    An operator registered now does not count.
+    """
     agents = done.agents - done.is_operator_new
     return f"{grouped(done.messages, 'message')} and {grouped(agents, 'agent')}"
 
 
-def _operator(done: Initialised) -> str:
+def _operator_text(done: InitResult) -> str:
     name = done.project.operator
     if done.is_operator_new and done.store not in done.created:
         return f"the operator is {name}, who was made known there"
     return f"the operator is {name}"
 
 
-def _is_file(done: Initialised) -> bool:
-    """Whether the mail is in a file; else it is on a server."""
+def _is_file_store(done: InitResult) -> bool:
+    """Return whether the store is a file, not a server."""
     return isinstance(store_of(done.project), SqliteStore)
 
 
-def _next(done: Initialised) -> str:
-    """What to do next, in one sentence."""
+def _next_step(done: InitResult) -> str:
+    """Return one sentence about what to do next."""
     project = done.project
-    if done.setting and project.store_from != VARIABLE:
-        return _keep(done.setting)
-    if not done.created and project.folder_from != "--project" and _is_elsewhere(project):
+    if done.setting and project.store_from != STORE_ENV:
+        return _store_hint(done.setting)
+    if not done.created and project.folder_from != "--project" and _is_other_folder(project):
         return "Next: go on there, or make a project of its own here: `brenner init --project .`."
-    where = f" --project {quote(str(project.folder))}" if _is_elsewhere(project) else ""
+    where = f" --project {quote(str(project.folder))}" if _is_other_folder(project) else ""
     if done.messages:
         return f"Next: `brenner mail inbox{where}` lists what was sent to you."
     return (
@@ -116,36 +119,36 @@ def _next(done: Initialised) -> str:
     )
 
 
-def _remembered(done: Initialised) -> str:
-    """Who works with a variable may not know that nothing else leads to this store."""
-    if done.setting is None or done.project.store_from != VARIABLE:
+def _variable_note(done: InitResult) -> str:
+    """Warn that only the environment variable points to this store, if that is so."""
+    if done.setting is None or done.project.store_from != STORE_ENV:
         return ""
-    words = f"Only {VARIABLE} remembers this store; `{done.setting.line}` in {SETTINGS_FILE} would"
+    words = f"Only {STORE_ENV} remembers this store; `{done.setting.line}` in {SETTINGS_FILE} would"
     secret = ", with the password in PGPASSWORD or PGPASSFILE" * done.setting.lacks_password
     return f"{words} keep it for every command{secret}."
 
 
-def _keep(setting: StoreSetting) -> str:
-    """How to keep a store that only this command was told of."""
+def _store_hint(setting: StoreSetting) -> str:
+    """Say how to save a store that was given on the command line."""
     words = f"Next: write `{setting.line}` into {SETTINGS_FILE}"
     if setting.lacks_password:
         return f"{words}; the password belongs into PGPASSWORD or PGPASSFILE, not there."
-    return f"{words}, or set {VARIABLE}, so that every command uses this store."
+    return f"{words}, or set {STORE_ENV}, so that every command uses this store."
 
 
-def _is_elsewhere(project: Project) -> bool:
-    """Whether its folder is not the current one; with --project there need not even be one."""
+def _is_other_folder(project: Project) -> bool:
+    """Return whether the project is not in the current folder. The current folder may not exist."""
     try:
         return Path.cwd() != project.folder
     except OSError:
         return True
 
 
-def _seen_from(folder: Path, name: str) -> str:
+def _relative_name(folder: Path, name: str) -> str:
     return name.removeprefix(f"{folder}/")
 
 
-def _to_json(done: Initialised) -> dict[str, object]:
+def _to_json(done: InitResult) -> dict[str, object]:
     project = done.project
     found = (*project.diagnostics, *([done.hint] if done.hint else ()))
     return {

@@ -1,4 +1,4 @@
-"""A file that is written whole or not at all."""
+"""Files: write one atomically, and read a file or the standard input up to the size limit."""
 
 import os
 import sys
@@ -15,12 +15,12 @@ from brenner.diagnostics.model import Diagnostic, UnavailableError
 from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB_AT_LEAST
 
 
-def check_free(name: str, *, replace: bool) -> None:
-    """Refuse a name that is taken; only a file can be replaced, not a folder or a device."""
+def check_overwrite(name: str, *, replace: bool) -> None:
+    """Refuse a name that exists, unless `replace` is set. Only regular files can be replaced."""
     try:
         mode = Path(name).lstat().st_mode
     except (OSError, ValueError):
-        return  # nothing is there; what else is wrong shows when it is written
+        return  # it does not exist; other errors appear when it is written
     if not replace:
         message = f"{name} is there already; --force replaces it."
         raise click.UsageError(message)
@@ -29,27 +29,27 @@ def check_free(name: str, *, replace: bool) -> None:
         raise click.UsageError(message)
 
 
-def write_whole(name: str, portions: Iterable[bytes], *, replace: bool) -> int:
-    """Write a file and make it safe before it gets its name; how many bytes."""
-    check_free(name, replace=replace)
+def write_atomically(name: str, portions: Iterable[bytes], *, replace: bool) -> int:
+    """Write and fsync a temporary file, then give it its name. Return the size in bytes."""
+    check_overwrite(name, replace=replace)
     path = Path(name)
     temporary = path.parent / f".brenner-{token_hex(8)}.part"
     try:
-        size = _write(temporary, portions)
-        _put(temporary, path, replace=replace)
+        size = _write_synced(temporary, portions)
+        _move_into_place(temporary, path, replace=replace)
     except FileExistsError:
-        check_free(name, replace=replace)
+        check_overwrite(name, replace=replace)
         raise
     except (OSError, ValueError) as error:
-        told = getattr(error, "strerror", None) or "that is not a file's name"
-        found = codes.OUTPUT_CLOSED.at(reason=f"{name}: {told.lower()}")
+        reason = getattr(error, "strerror", None) or "that is not a file's name"
+        found = codes.OUTPUT_CLOSED.at(reason=f"{name}: {reason.lower()}")
         raise UnavailableError(found) from None
     finally:
-        _remove(temporary)
+        _remove_temporary(temporary)
     return size
 
 
-def _write(path: Path, portions: Iterable[bytes]) -> int:
+def _write_synced(path: Path, portions: Iterable[bytes]) -> int:
     size = 0
     with path.open("xb") as file:
         for portion in portions:
@@ -59,8 +59,11 @@ def _write(path: Path, portions: Iterable[bytes]) -> int:
     return size
 
 
-def _put(temporary: Path, path: Path, *, replace: bool) -> None:
-    """Give it its name; unlike a rename, a link never takes the name from another file."""
+def _move_into_place(temporary: Path, path: Path, *, replace: bool) -> None:
+    """Give the temporary file its name.
+
+    Unlike a rename, a hard link never overwrites another file.
+    """
     if replace:
         temporary.replace(path)
         return
@@ -68,27 +71,26 @@ def _put(temporary: Path, path: Path, *, replace: bool) -> None:
         path.hardlink_to(temporary)
     except FileExistsError:
         raise
-    except OSError:  # a file system without links
-        check_free(str(path), replace=False)
+    except OSError:  # the file system has no hard links
+        check_overwrite(str(path), replace=False)
         temporary.replace(path)
 
 
-def _remove(path: Path) -> None:
-    """Of what was not finished nothing stays."""
+def _remove_temporary(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except (OSError, ValueError):
         return
 
 
-# Reading what was handed in: a file or the standard input, never more than the limit.
+# Reading input: a file or the standard input, up to the size limit
 
 
 STANDARD_INPUT = "-"
 
 
 def read_text(path: str) -> str | Diagnostic:
-    """The text of a file, or why it cannot be had."""
+    """Return the text of a file, or a diagnostic that says why it cannot be read."""
     try:
         raw = _read_bytes(path)
     except OSError as error:
@@ -106,25 +108,25 @@ def read_text(path: str) -> str | Diagnostic:
 
 
 def read_message(path: str, settings: Settings) -> str | Diagnostic:
-    """Return the text of a message file that is to be sent or checked, or what is wrong with it.
+    """Return the text of a message file that is to be sent or checked, or a diagnostic.
 
-    The project decides how long it may be. Only for a long text the project is looked up.
+    The project sets the size limit. It is looked up only for a long text.
     """
-    from brenner.protocol.validate import too_large, too_large_for  # other files are no messages
+    from brenner.protocol.validate import check_size, message_too_large  # only messages need it
 
     text = read_text(path)
     is_longer = isinstance(text, Diagnostic) and text.code is codes.MESSAGE_TOO_LARGE
-    is_long = isinstance(text, str) and too_large(text, MOST_SENT_KIB_AT_LEAST * 1024)
+    is_long = isinstance(text, str) and check_size(text, MOST_SENT_KIB_AT_LEAST * 1024)
     if not (is_long or is_longer):
         return text
     most = most_message_bytes(settings)
     if isinstance(text, str):
-        return too_large(text, most) or text
-    return too_large_for(most)
+        return check_size(text, most) or text
+    return message_too_large(most)
 
 
 def _read_bytes(path: str) -> bytes:
-    """At most one byte more than the limit, so that its excess is seen and nothing else is paid."""
+    """Read at most one byte more than the limit, enough to detect that the input is too long."""
     if path != STANDARD_INPUT:
         with open(path, "rb") as file:  # noqa: PTH123  (pathlib costs 5 ms at every start)
             return file.read(MOST_BODY_BYTES + 1)

@@ -1,4 +1,4 @@
-"""`brenner mcp`: the server for one agent, on the standard input and output."""
+"""`brenner mcp`: the MCP server for one agent, on the standard input and output."""
 
 import os
 import sys
@@ -6,14 +6,16 @@ import sys
 import click
 
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import note_done, write_diagnostics
+from brenner.cli.output import note_changes_made, write_diagnostics
 from brenner.cli.terminal import print_message
 from brenner.cli.workspace import workspace_of
 from brenner.config import find_project
 from brenner.services.identity import SECRET
-from brenner.services.init_project import new_mailbox
+from brenner.services.init_project import new_mailbox_notes
 
-_BY_HAND = "Serving MCP on the standard input and output, for an agent's program; Ctrl-D ends it."
+_TERMINAL_NOTICE = (
+    "Serving MCP on the standard input and output, for an agent's program; Ctrl-D ends it."
+)
 
 
 @click.command(
@@ -33,19 +35,21 @@ def command(settings: Settings, *, strict_identity: bool) -> int:
     its configuration. The agent's secret may be in BRENNER_SECRET. It ends when the input does, and
     finishes what is under way. Exit code 3: the store is unavailable, or answers were lost.
     """
-    found = new_mailbox(find_project(settings.project, os.environ, settings.store))
+    found = new_mailbox_notes(find_project(settings.project, os.environ, settings.store))
     with workspace_of(settings._replace(actor=None), create=True) as here:
         write_diagnostics(found, "brenner", sys.stderr)
         from brenner.mcp.server import ServerState, build  # takes most of a second
         from brenner.mcp.stdio import serve
-        from brenner.mcp.tool import Bindings, Fetched
+        from brenner.mcp.tool import Bindings, FetchedVersions
 
         secret = os.environ.get(SECRET) or None
-        brain = ServerState(here, Bindings(), Fetched(), is_strict=strict_identity, secret=secret)
+        state = ServerState(
+            here, Bindings(), FetchedVersions(), is_strict=strict_identity, secret=secret
+        )
         if sys.stdin is not None and sys.stdin.isatty():
-            print_message(_BY_HAND, sys.stderr)
-        note_done()
-        ended = serve(build(brain))
+            print_message(_TERMINAL_NOTICE, sys.stderr)
+        note_changes_made()
+        ended = serve(build(state))
     if ended.lost is not None:
         raise ended.lost
     return ended.code

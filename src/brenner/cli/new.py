@@ -1,4 +1,4 @@
-"""`brenner new`: a message of a type, to fill in."""
+"""`brenner new`: print a message of a type as a template to fill in."""
 
 import sys
 from datetime import UTC, datetime
@@ -13,8 +13,8 @@ from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import DELTA, KICKOFF, TYPES, MessageType
 from brenner.protocol.messages import render_message_file
 from brenner.protocol.subjects import ROLE_SHORTHANDS
-from brenner.protocol.templates import Known, new_message, operations_of
-from brenner.protocol.thread_ids import check_thread_id, is_valid
+from brenner.protocol.templates import TemplateValues, allowed_operations, new_message
+from brenner.protocol.thread_ids import check_thread_id, is_valid_thread_id
 
 
 @click.command()
@@ -64,15 +64,15 @@ def command(  # noqa: PLR0913  (one parameter per option)
             message = f"{found.message} {found.fix}"
             raise click.UsageError(message)
     where = SECTIONS[section or "hypothesis_slate"]
-    possible = operations_of(where)
+    possible = allowed_operations(where)
     if operation and operation not in possible:
         message = f"{operation} is not possible on {where.id}; use {possible[0].value}."
         raise click.UsageError(message)
-    if thread_id is not None and not is_valid(thread_id):
+    if thread_id is not None and not is_valid_thread_id(thread_id):
         wrong = check_thread_id(thread_id)[0]
         message = f"{wrong.message} {wrong.fix}"
         raise click.UsageError(message)
-    known = Known(
+    known = TemplateValues(
         thread_id=thread_id,
         sender=settings.actor,
         recipients=recipients,
@@ -89,8 +89,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     return 0
 
 
-def _message_file(message_type: MessageType, known: Known, settings: Settings) -> str:
-    """The message as a file; to the project's operator, unless it is for others."""
+def _message_file(message_type: MessageType, known: TemplateValues, settings: Settings) -> str:
+    """Return the message as a file. Without recipients it goes to the project's operator."""
     message = new_message(message_type, known, datetime.now(UTC).date())
     if not known.recipients:
         message = message._replace(recipients=(operator_of(settings),))

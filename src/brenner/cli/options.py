@@ -1,4 +1,4 @@
-"""The options that every command takes, before or after its name."""
+"""Options that all commands accept, and groups that import their commands lazily."""
 
 import functools
 import os
@@ -12,7 +12,7 @@ from brenner.diagnostics.model import BrennerError
 from brenner.limits import MOST_NUMBER_DIGITS
 from brenner.text import closest, escape_control
 
-_OPTIONS = (
+_COMMON_OPTIONS = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."),
     click.option("--as", "actor", metavar="NAME", help="Who you are (or AGENT_NAME)."),
     click.option("--project", metavar="DIR", help="The folder of the project."),
@@ -21,30 +21,29 @@ _OPTIONS = (
 
 
 class Number(click.types.IntParamType):
-    """A whole number in plain digits: `int` would also take `1_0`, ` 1 ` and other scripts."""
+    """A non-negative integer in ASCII digits. `int` also accepts `1_0`, ` 1 ` and other scripts."""
 
-    def __init__(self, least: int = 0) -> None:
-        self.least = least
+    def __init__(self, minimum: int = 0) -> None:
+        self.minimum = minimum
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number, or wrong usage."""
-        said = str(value)
-        is_plain = said.isascii() and said.isdigit() and len(said) <= MOST_NUMBER_DIGITS
-        if not is_plain or int(said) < self.least:
-            least = f", {self.least} or more" if self.least else ""
-            message = f"`{escape_control(said)}` is not a number in the digits 0 to 9{least}."
+        """Return the number, or fail with a usage error."""
+        text = str(value)
+        is_plain = text.isascii() and text.isdigit() and len(text) <= MOST_NUMBER_DIGITS
+        if not is_plain or int(text) < self.minimum:
+            least = f", {self.minimum} or more" if self.minimum else ""
+            message = f"`{escape_control(text)}` is not a number in the digits 0 to 9{least}."
             self.fail(message, param, ctx)
-        return int(said)
+        return int(text)
 
 
 MESSAGE_ID = Number()
 
 
 class Settings(NamedTuple):
-    """What the common options say. `actor` is who runs the command, where that is known.
+    """The values of the common options. `actor` is the agent or operator that runs the command.
 
-    `project` and `store` are as they were typed; `brenner.project.find_project` makes sense of
-    them.
+    `project` and `store` are as they were typed; `brenner.config.find_project` interprets them.
     """
 
     as_json: bool = False
@@ -56,18 +55,18 @@ class Settings(NamedTuple):
 def common_options(function: Callable[..., int]) -> Callable[..., int]:
     """Add the common options to a command, which gets `settings` as its first argument.
 
-    An error of ours that it raises is shown, and becomes the exit code.
+    A `BrennerError` that the command raises is printed and becomes the exit code.
     """
 
     @functools.wraps(function)
     def command(*args: object, **options: object) -> int:
-        said = _taken(options)
-        _check_actor(said.actor)
-        settings = said._replace(actor=said.actor or os.environ.get("AGENT_NAME") or None)
+        given = _pop_common_options(options)
+        _check_actor(given.actor)
+        settings = given._replace(actor=given.actor or os.environ.get("AGENT_NAME") or None)
         try:
             return function(settings, *args, **options)
         except BrennerError as error:
-            from brenner.cli.workspace import write_failure  # only a failure pays
+            from brenner.cli.workspace import write_failure  # imported only on failure
 
             return write_failure(error, as_json=settings.as_json)
 
@@ -75,25 +74,26 @@ def common_options(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def group_options(function: Callable[[], None]) -> Callable[..., None]:
-    """Add the common options to a group, for the commands in it."""
+    """Add the common options to a group, as defaults for its commands."""
 
     @functools.wraps(function)
     def group(**options: object) -> None:
-        click.get_current_context().find_root().obj = _taken(options)._asdict()
+        click.get_current_context().find_root().obj = _pop_common_options(options)._asdict()
         function()
 
     return _with_options(group)
 
 
 def operator_of(settings: Settings) -> str:
-    """What the operator of the project is called, for commands that need no project.
+    """Return the operator's name, for commands that work without a project.
 
-    Settings that cannot be followed do not stop them, nor does a folder that is gone.
+    Return the default name if the settings are invalid or the folder does not exist, unless
+    `--project` was given.
     """
-    from brenner.config import OPERATOR, look_at_project  # only who asks pays
+    from brenner.config import OPERATOR, inspect_project  # slow to import
 
     try:
-        return look_at_project(settings.project, os.environ, settings.store).operator
+        return inspect_project(settings.project, os.environ, settings.store).operator
     except BrennerError:
         if settings.project is not None:
             raise
@@ -101,14 +101,15 @@ def operator_of(settings: Settings) -> str:
 
 
 def most_message_bytes(settings: Settings) -> int:
-    """How many bytes a message may have here that is sent or checked; the default without a
-    project.
+    """Return the size limit of a message that is sent or checked.
+
+    Without a project it is the default.
     """
-    from brenner.config import look_at_project  # only who has a long message pays
+    from brenner.config import inspect_project  # slow to import
     from brenner.limits import MOST_SENT_KIB
 
     try:
-        return look_at_project(settings.project, os.environ, settings.store).most_message_bytes
+        return inspect_project(settings.project, os.environ, settings.store).most_message_bytes
     except BrennerError:
         if settings.project is not None:
             raise
@@ -116,45 +117,51 @@ def most_message_bytes(settings: Settings) -> int:
 
 
 def _check_actor(actor: str | None) -> None:
-    """An empty name is most often a variable that was not filled in, and not the operator."""
+    """Refuse an empty name: it is usually an unset shell variable, not the operator."""
     if actor is not None and not actor.strip():
         message = "--as needs a NAME; leave it out to act as AGENT_NAME or as the operator."
         raise click.UsageError(message)
 
 
 def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_OPTIONS):
+    for option in reversed(_COMMON_OPTIONS):
         function = option(function)
     return function
 
 
-def _taken(options: dict[str, object]) -> Settings:
-    """The common ones out of all options; what stands nearer to the command counts."""
-    before = Settings(**(click.get_current_context().find_root().obj or {}))
-    here: dict[str, Any] = {name: options.pop(name) for name in Settings._fields}
-    return before._replace(**{name: value for name, value in here.items() if _is_said(value)})
+def _pop_common_options(options: dict[str, object]) -> Settings:
+    """Take the common options out of all options.
+
+    Those of the command override those of its group.
+    """
+    inherited = Settings(**(click.get_current_context().find_root().obj or {}))
+    own: dict[str, Any] = {name: options.pop(name) for name in Settings._fields}
+    return inherited._replace(**{name: value for name, value in own.items() if _is_given(value)})
 
 
-def _is_said(value: object) -> bool:
-    """An empty text is said too: `--store ""` is a mistake, not the default."""
+def _is_given(value: object) -> bool:
+    """Return whether an option was given.
+
+    An empty text counts: `--store ""` is an error, not the default.
+    """
     return value is not None and value is not False
 
 
-# Groups of commands that import a command only to run it, not to list it.
+# Groups
 
 
-class Command(NamedTuple):
-    """Where a command lives, and what the help of its group says of it."""
+class LazyCommand(NamedTuple):
+    """The module and name of a command, and its line in the help of its group."""
 
     module: str
     name: str
     about: str
 
 
-class Commands(click.Group):
-    """A group with a table of commands."""
+class LazyGroup(click.Group):
+    """A click group that imports a command only to run it, not to list it."""
 
-    def __init__(self, *, table: Mapping[str, Command], **options: object) -> None:
+    def __init__(self, *, table: Mapping[str, LazyCommand], **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
         self.table = table
 
@@ -164,8 +171,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self.table:
             return None
-        place = self.table[cmd_name]
-        command: click.Command = getattr(import_module(place.module), place.name)
+        entry = self.table[cmd_name]
+        command: click.Command = getattr(import_module(entry.module), entry.name)
         return command
 
     def resolve_command(
@@ -179,12 +186,15 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
-            formatter.write_dl([(name, place.about) for name, place in self.table.items()])
+            formatter.write_dl([(name, entry.about) for name, entry in self.table.items()])
 
 
-# The end of a command's help: how one calls it.
+# Examples in the help
 
 
 def examples(*commands: str) -> str:
-    """Commands as they are typed, one on a line; click must not fold them."""
+    """Return the epilog of a command's help, one example per line.
+
+    Its first line keeps click from wrapping.
+    """
     return "\b\n" + "\n".join(["Examples:", *(f"  {command}" for command in commands)])

@@ -1,4 +1,4 @@
-"""How results look in a terminal, in a pipe, and as JSON."""
+"""Output of commands: JSON documents, diagnostics, styles, and progress on the standard error."""
 
 import json
 import os
@@ -13,99 +13,112 @@ from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
 from brenner.text import escape_control
 
 _COLOURS = {Severity.ERROR: "magenta", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
-_WIDEST = 140
-_DONE = "brenner.done"
+_MAX_WIDTH = 140
+_CHANGES_MADE_KEY = "brenner.done"
 
 
 def write_json(document: object) -> None:
-    """One JSON document on the standard output. What a terminal would obey is spelled out."""
+    """Write one JSON document to the standard output.
+
+    Escape characters that a terminal would interpret.
+    """
     lines = json.dumps(document, ensure_ascii=False, indent=2).split("\n")
-    sys.stdout.writelines(f"{_spelled_out(line)}\n" for line in lines)
+    sys.stdout.writelines(f"{_escape_unprintable(line)}\n" for line in lines)
 
 
-def _spelled_out(line: str) -> str:
-    """Only texts have such characters, and in a text the escape is the same character."""
+def _escape_unprintable(line: str) -> str:
+    """Escape unprintable characters as JSON does.
+
+    They occur only inside strings, so the value is the same.
+    """
     if line.isprintable():
         return line
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in line)
 
 
-def failure(found: Diagnostic, context: click.Context | None = None) -> dict[str, object]:
-    """The JSON of a command that could not do its work, with the keys that it always has."""
-    always = context.command if context else None
-    kept = always.always if isinstance(always, Reporting) else {}
+def failure_json(found: Diagnostic, context: click.Context | None = None) -> dict[str, object]:
+    """Return the JSON document of a failed command, with the keys that it always has."""
+    command = context.command if context else None
+    defaults = command.json_defaults if isinstance(command, JsonCommand) else {}
     summary = Summary.of([found])._asdict()
-    return {**kept, "valid": False, "summary": summary, "violations": [found.to_json()]}
+    return {**defaults, "valid": False, "summary": summary, "violations": [found.to_json()]}
 
 
-class Reporting(click.Command):
-    """A command whose document has some keys always; `always` is what they say if it failed."""
+class JsonCommand(click.Command):
+    """A command whose JSON document always has certain keys.
 
-    def __init__(self, *arguments: Any, always: Mapping[str, object], **options: Any) -> None:
+    `json_defaults` are their values on failure.
+    """
+
+    def __init__(
+        self, *arguments: Any, json_defaults: Mapping[str, object], **options: Any
+    ) -> None:
         super().__init__(*arguments, **options)
-        self.always = always
+        self.json_defaults = json_defaults
 
 
-def note_done() -> None:
-    """From here on the command has changed something: only its report can still fail."""
-    click.get_current_context().meta[_DONE] = True
+def note_changes_made() -> None:
+    """Record that the command has changed something. From now on only its report can fail."""
+    click.get_current_context().meta[_CHANGES_MADE_KEY] = True
 
 
-def is_done(context: click.Context) -> bool:
-    """Whether the command has changed something."""
-    return _DONE in context.meta
+def were_changes_made(context: click.Context) -> bool:
+    return _CHANGES_MADE_KEY in context.meta
 
 
-def is_terminal(stream: TextIO) -> bool:
-    """Whether people look at it, in colour: not a pipe, not NO_COLOR, not a dumb terminal."""
+def supports_styles(stream: TextIO) -> bool:
+    """Return whether the stream shows styles: a terminal, without NO_COLOR, and not a dumb one."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return stream.isatty() and not plain
 
 
 def styled(text: str, stream: TextIO, **style: object) -> str:
-    """The text in a style where the stream shows one."""
-    return click.style(text, **style) if is_terminal(stream) else text  # type: ignore[arg-type]
+    """Return the text in a style, or unchanged if the stream supports no styles."""
+    return click.style(text, **style) if supports_styles(stream) else text  # type: ignore[arg-type]
 
 
-def width_of(stream: TextIO) -> int:
-    """How wide to write: the terminal's width within reason."""
+def terminal_width(stream: TextIO) -> int:
+    """Return the width of the terminal in columns, at most 140. Return 0 for a pipe or a file."""
     if not stream.isatty():
         return 0
     from shutil import get_terminal_size  # not needed in a pipe
 
-    return min(get_terminal_size().columns, _WIDEST)
+    return min(get_terminal_size().columns, _MAX_WIDTH)
 
 
 def write_diagnostics(found: Iterable[Diagnostic], name: str, stream: TextIO) -> None:
-    """`file:line  severity CODE  what  → fix`, worst first; folded where there is a terminal."""
+    """Write `file:line  severity CODE  message  → fix`, worst first.
+
+    Wrap the text in a terminal.
+    """
     shown_name = escape_control(name)
     for diagnostic in sorted(found, key=worst_first):
-        place = f"{shown_name}:{diagnostic.line}" if diagnostic.line else shown_name
+        location = f"{shown_name}:{diagnostic.line}" if diagnostic.line else shown_name
         severity = styled(
             f"{diagnostic.severity} {diagnostic.id}",
             stream,
             fg=_COLOURS[diagnostic.severity],
             bold=True,
         )
-        width = width_of(stream)
+        width = terminal_width(stream)
         if width:
-            stream.write(f"{place}  {severity}\n")
-            stream.write(folded(diagnostic.message, "    ", "    ", width))
-            stream.write(folded(diagnostic.fix, "    → ", "      ", width))
+            stream.write(f"{location}  {severity}\n")
+            stream.write(wrap_text(diagnostic.message, "    ", "    ", width))
+            stream.write(wrap_text(diagnostic.fix, "    → ", "      ", width))
         else:
-            stream.write(f"{place}  {severity}  {diagnostic.message}  → {diagnostic.fix}\n")
+            stream.write(f"{location}  {severity}  {diagnostic.message}  → {diagnostic.fix}\n")
 
 
-def folded(text: str, first: str, rest: str, width: int) -> str:
-    """The text in lines of that width, with the indentation of the first and of the others."""
+def wrap_text(text: str, first: str, rest: str, width: int) -> str:
+    """Wrap a text to the width. `first` indents the first line, `rest` the others."""
     from textwrap import wrap  # not needed in a pipe
 
     lines = wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
     return "\n".join(lines) + "\n"
 
 
-def counted(summary: Summary) -> str:
-    """`2 errors, 1 warning`: what is zero is left out."""
+def count_by_severity(summary: Summary) -> str:
+    """Return a count such as `2 errors, 1 warning`. Zero counts are left out."""
     words = [
         f"{count} {word if count == 1 or word == 'info' else word + 's'}"
         for count, word in zip(summary, ("error", "warning", "info"), strict=True)
@@ -114,52 +127,55 @@ def counted(summary: Summary) -> str:
     return ", ".join(words) or "no problems"
 
 
-# Progress of long work on the standard error, for who watches it.
+# Progress on the standard error, only on a terminal
 
 
-_SHOWN_AFTER = 1.0
-_SHOWN_EVERY = 0.2
+_PROGRESS_DELAY = 1.0
+_PROGRESS_INTERVAL = 0.2
 _MEGABYTE = 1_000_000
 
 
-def watched(portions: Iterable[bytes], doing: str) -> Iterator[bytes]:
-    """The portions as they are; after a second, how many megabytes went by. The end state stays."""
+def with_progress(portions: Iterable[bytes], doing: str) -> Iterator[bytes]:
+    """Yield the portions unchanged.
+
+    After a second, show on a terminal how many megabytes have passed.
+    """
     if not sys.stderr.isatty():
         yield from portions
         return
-    size, following = 0, time.monotonic() + _SHOWN_AFTER
+    size, next_update = 0, time.monotonic() + _PROGRESS_DELAY
     is_shown = False
     for portion in portions:
         size += len(portion)
-        if time.monotonic() >= following:
+        if time.monotonic() >= next_update:
             sys.stderr.write(f"\r{doing} {size / _MEGABYTE:.1f} MB")
             sys.stderr.flush()
-            is_shown, following = True, time.monotonic() + _SHOWN_EVERY
+            is_shown, next_update = True, time.monotonic() + _PROGRESS_INTERVAL
         yield portion
     if is_shown:
         sys.stderr.write(f"\r{doing} {size / _MEGABYTE:.1f} MB\n")
 
 
 class Progress:
-    """`Sending 12 of 32` while something is counted, once it has taken a second."""
+    """A progress line such as `Sending 12 of 32`, shown on a terminal after one second."""
 
     def __init__(self) -> None:
-        self._following = time.monotonic() + _SHOWN_AFTER
-        self._width = 0  # of what is shown now
+        self._next_update = time.monotonic() + _PROGRESS_DELAY
+        self._width = 0  # of the text that is shown now
 
     def __call__(self, doing: str, done: int, total: int | None) -> None:
-        """So far so many are done."""
-        if time.monotonic() < self._following or not sys.stderr.isatty():
+        """Show how many are done."""
+        if time.monotonic() < self._next_update or not sys.stderr.isatty():
             return
-        said = f"{doing} {done:,}" + (f" of {total:,}" if total is not None else "")
-        sys.stderr.write(f"\r{said:<{self._width}}")
+        text = f"{doing} {done:,}" + (f" of {total:,}" if total is not None else "")
+        sys.stderr.write(f"\r{text:<{self._width}}")
         sys.stderr.flush()
-        self._width, self._following = len(said), time.monotonic() + _SHOWN_EVERY
+        self._width, self._next_update = len(text), time.monotonic() + _PROGRESS_INTERVAL
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """What comes next begins on a line of its own."""
+        """End the progress line, so that later output begins on a new line."""
         if self._width:
             sys.stderr.write("\n")

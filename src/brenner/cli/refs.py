@@ -1,4 +1,4 @@
-"""`brenner refs`: references between the items of sessions, each command imported when called."""
+"""`brenner refs`: check references between sessions, and show the genealogy of an item."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -6,87 +6,87 @@ from typing import NamedTuple, TextIO
 
 import click
 
-from brenner.artifact.merge.draft import Node
+from brenner.artifact.merge.draft import SessionItem
 from brenner.cli.artifact.common import BOLD, DIM, STRUCK
 from brenner.cli.options import (
-    Command,
-    Commands,
+    LazyCommand,
+    LazyGroup,
     Number,
     Settings,
     common_options,
     examples,
     group_options,
 )
-from brenner.cli.output import Progress, Reporting, width_of, write_diagnostics, write_json
+from brenner.cli.output import JsonCommand, Progress, terminal_width, write_diagnostics, write_json
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
     STYLE_OF_TYPE,
-    UNLIMITED,
+    UNLIMITED_WIDTH,
     Span,
     Style,
-    advice,
-    agent_piece,
-    columns,
+    agent_span,
+    display_width,
     fold,
-    lines_of,
+    format_hint,
+    format_message,
     pager_option,
     print_hint,
     print_message,
-    sentence,
-    shown_line,
+    styled_line,
+    wrap_spans,
     write_lines,
 )
-from brenner.cli.workspace import CONTENT, FINE, workspace_of
+from brenner.cli.workspace import EXIT_INVALID, EXIT_OK, workspace_of
 from brenner.diagnostics.model import Summary, worst_first
 from brenner.protocol.delta.schema import RELATIONS
-from brenner.services.genealogy import Followed
-from brenner.services.references import Checked, CheckedReferences, check_references
+from brenner.services.genealogy import GenealogyResult
+from brenner.services.references import CheckedReference, CheckedReferences, check_references
 from brenner.session.genealogy import (
     ARROWS,
-    SECTION_WORDS,
-    Between,
+    SECTION_LABELS,
     Describe,
-    Described,
     Direction,
-    Fate,
     Genealogy,
+    ItemInfo,
+    ItemStatus,
     Kill,
     Proposal,
-    Row,
-    SessionFacts,
-    Shown,
+    RowKind,
+    SessionInfo,
+    SessionLink,
     Tree,
-    between,
-    counted_words,
-    first_sentence,
-    first_words,
-    relation_words,
+    TreeRow,
+    describe_first_proposal,
+    first_proposal_line,
+    relation_counts_text,
+    relation_text,
+    session_links,
 )
 from brenner.session.model import Phase
-from brenner.session.references import Edge, Leads, ReferenceGraph
-from brenner.session.status_text import PHASE_WORDS
+from brenner.session.references import Edge, ReferenceGraph, TargetStatus
+from brenner.session.status_text import PHASE_LABELS
 from brenner.text import escape_control, grouped
 
 COMMANDS = {
-    "check": Command("brenner.cli.refs", "check", "List what leads nowhere or in a circle."),
-    "graph": Command("brenner.cli.refs", "graph", "Show what an item comes from and led to."),
+    "check": LazyCommand("brenner.cli.refs", "check", "List what leads nowhere or in a circle."),
+    "graph": LazyCommand("brenner.cli.refs", "graph", "Show what an item comes from and led to."),
 }
 
 
-@click.group(cls=Commands, table=COMMANDS)
+@click.group(cls=LazyGroup, table=COMMANDS)
 @group_options
 def command() -> None:
     """Follow an idea across sessions."""
 
 
-# `brenner refs check`: references that lead nowhere, in a circle, or to a killed item.
+# `brenner refs check`: broken references, cycles, references to killed items
 
 
 @click.command(
     "check",
-    cls=Reporting,
-    always={"references": [], "circles": []},
+    cls=JsonCommand,
+    json_defaults={"references": [], "circles": []},
     epilog=examples(
         "brenner refs check", "brenner refs check RS-20251230-cell-fate RS-20251231-vesicles"
     ),
@@ -105,17 +105,17 @@ def check(settings: Settings, threads: tuple[str, ...]) -> int:
     with workspace_of(settings) as here, Progress() as progress:
         checked = check_references(here, threads, progress)
     if settings.as_json:
-        write_json(_document(checked))
+        write_json(_check_document(checked))
     else:
-        _write(checked)
-    return CONTENT if checked.summary.errors else FINE
+        _write_check(checked)
+    return EXIT_INVALID if checked.summary.errors else EXIT_OK
 
 
-# JSON
+# JSON output
 
 
-def _document(checked: CheckedReferences) -> dict[str, object]:
-    """The stable form; keys are only ever added."""
+def _check_document(checked: CheckedReferences) -> dict[str, object]:
+    """Return the stable JSON form. Keys are only ever added."""
     violations = [
         {"session": found.session} | each.to_json()
         for found in checked.found
@@ -123,19 +123,19 @@ def _document(checked: CheckedReferences) -> dict[str, object]:
     ]
     violations += [each.to_json() for each in checked.problems]
     return {
-        "references": [_reference(each) for each in checked.references],
-        "circles": [[_step(edge) for edge in way] for way in checked.circles],
+        "references": [_reference_json(each) for each in checked.references],
+        "circles": [[_edge_json(edge) for edge in cycle] for cycle in checked.circles],
         "violations": violations,
         "summary": checked.summary._asdict(),
         "valid": not checked.summary.errors,
     }
 
 
-def _reference(checked: Checked) -> dict[str, str]:
-    return _step(checked.edge) | {"state": str(checked.leads)}
+def _reference_json(checked: CheckedReference) -> dict[str, str]:
+    return _edge_json(checked.edge) | {"state": str(checked.leads)}
 
 
-def _step(edge: Edge) -> dict[str, str]:
+def _edge_json(edge: Edge) -> dict[str, str]:
     return {
         "session": edge.origin.session,
         "item": edge.origin.item,
@@ -145,17 +145,17 @@ def _step(edge: Edge) -> dict[str, str]:
     }
 
 
-# For people
+# Text output
 
 
-def _write(checked: CheckedReferences) -> None:
-    """Session by session, then the files, then the figures."""
+def _write_check(checked: CheckedReferences) -> None:
+    """Write the problems by session, then those of files, then the totals."""
     out = sys.stdout
     for found in checked.found:
         for each in found.violations:
             write_diagnostics([each], f"{found.session} {each.item or ''}".rstrip(), out)
     write_diagnostics(checked.problems, "brenner", out)
-    print_message(_verdict(checked))
+    print_message(_check_verdict(checked))
     if not checked.references:
         print_hint(
             "A delta says in `references` which item of which session its own comes from; "
@@ -163,151 +163,156 @@ def _write(checked: CheckedReferences) -> None:
         )
 
 
-def _verdict(checked: CheckedReferences) -> str:
+def _check_verdict(checked: CheckedReferences) -> str:
     count = len(checked.references)
     if not count:
         return "No item refers to another one yet."
     sessions = len({each.edge.origin.session for each in checked.references})
     leads = [each.leads for each in checked.references]
-    killed = leads.count(Leads.TO_KILLED)
-    nowhere = leads.count(Leads.NO_SESSION) + leads.count(Leads.NO_ITEM)
-    said = [f"{nowhere} {'leads' if nowhere == 1 else 'lead'} nowhere yet"] if nowhere else []
-    if not nowhere:
-        said.append("all lead somewhere" if count > 1 else "it leads somewhere")
+    killed = leads.count(TargetStatus.KILLED)
+    broken = leads.count(TargetStatus.UNKNOWN_SESSION) + leads.count(TargetStatus.UNKNOWN_ITEM)
+    parts = [f"{broken} {'leads' if broken == 1 else 'lead'} nowhere yet"] if broken else []
+    if not broken:
+        parts.append("all lead somewhere" if count > 1 else "it leads somewhere")
     if killed:
-        said.append(f"{killed} to {'a killed item' if killed == 1 else 'killed items'}")
+        parts.append(f"{killed} to {'a killed item' if killed == 1 else 'killed items'}")
     if checked.circles:
-        said.append(grouped(len(checked.circles), "circle"))
+        parts.append(grouped(len(checked.circles), "circle"))
     figures = f"{grouped(count, 'reference')} in {grouped(sessions, 'session')}"
-    return f"{figures}; {', '.join(said)}."
+    return f"{figures}; {', '.join(parts)}."
 
 
-# One item of a genealogy: its name, who proposed it and when, its fate; in a tree or alone.
+# One item of a genealogy, in a tree or alone
 
 
-_BRANCH, _END, _DOWN, _NOTHING = "├── ", "└── ", "│   ", "    "
+_BRANCH, _LAST_BRANCH, _TRUNK, _NO_TRUNK = "├── ", "└── ", "│   ", "    "
 _GAP = "  "
 _NOTICE = STYLE_OF_TYPE["QUESTION"]
-_ROOM_FOR_TITLE = 50  # columns, in which also a long one may begin
-_DAY = 10  # letters of a time in ISO 8601
+_MIN_TITLE_WIDTH = 50  # columns; a long title begins beside the name if so many are left
+_DATE_CHARACTERS = 10  # the date in a time of ISO 8601
 _KILLED = "[KILLED]"
-_UNKNOWN = {
-    Fate.UNKNOWN_SESSION: ("[UNKNOWN SESSION]", "nothing of it can be read, in mail or artifacts/"),
-    Fate.UNKNOWN_ITEM: ("[UNKNOWN ITEM]", "its session does not have it"),
+_UNKNOWN_FATES = {
+    ItemStatus.UNKNOWN_SESSION: (
+        "[UNKNOWN SESSION]",
+        "nothing of it can be read, in mail or artifacts/",
+    ),
+    ItemStatus.UNKNOWN_ITEM: ("[UNKNOWN ITEM]", "its session does not have it"),
 }
 
 
 class Margin(NamedTuple):
-    """What stands before the first line of an item, and before the others."""
+    """The text before the first line of an item, and before its other lines."""
 
     first: str = ""
     under: str = "  "
 
 
-def row_lines(row: Row, direction: Direction, describe: Describe, out: TextIO) -> Iterator[str]:
-    """A row of a tree: an item in full, or only its name and where it is shown."""
+def row_lines(row: TreeRow, direction: Direction, describe: Describe, out: TextIO) -> Iterator[str]:
+    """Yield a row of a tree: an item in full, or its name and where it is shown."""
     margin = _margin(row)
-    words = escape_control(relation_words(row.relations, direction))
+    words = escape_control(relation_text(row.relations, direction))
     relation = [Span(f"{ARROWS[direction]} ", DIM), Span(f"{words} ")]
-    if row.shown is Shown.MORE:
+    if row.shown is RowKind.MORE:
         words = f"… and {row.left_out} more; `--json` lists them all"
-        yield from _folded(margin, [Span(words, DIM)], out)
-    elif row.shown is Shown.PART:
+        yield from _fold_with_margin(margin, [Span(words, DIM)], out)
+    elif row.shown is RowKind.PART:
         yield "\n"
-        pieces = [Span(f"[{row.part}] ", BOLD), *name_pieces(row.node, BOLD)]
-        yield from _folded(Margin(), [*pieces, Span(", from above", DIM)], out)
-    elif row.shown is Shown.IN_FULL:
+        spans = [Span(f"[{row.part}] ", BOLD), *item_name_spans(row.node, BOLD)]
+        yield from _fold_with_margin(Margin(), [*spans, Span(", from above", DIM)], out)
+    elif row.shown is RowKind.IN_FULL:
         yield from item_lines(describe(row.node), relation, margin, out)
         if row.part:
             words = f"goes on below, at [{row.part}]"
-            yield from _folded(Margin(margin.under, margin.under), [Span(words, BOLD)], out)
+            yield from _fold_with_margin(
+                Margin(margin.under, margin.under), [Span(words, BOLD)], out
+            )
     else:
-        where = "see above" if row.shown is Shown.ABOVE else "see below"
-        pieces = [*relation, *name_pieces(row.node, PLAIN), Span(f"  ({where})", DIM)]
-        yield from _folded(margin, pieces, out)
+        where = "see above" if row.shown is RowKind.ABOVE else "see below"
+        spans = [*relation, *item_name_spans(row.node, PLAIN), Span(f"  ({where})", DIM)]
+        yield from _fold_with_margin(margin, spans, out)
 
 
-def _margin(row: Row) -> Margin:
-    if row.shown is Shown.PART:
+def _margin(row: TreeRow) -> Margin:
+    if row.shown is RowKind.PART:
         return Margin()
-    trunk = "".join(_DOWN if goes_on else _NOTHING for goes_on in row.trunk)
-    first, under = (_END, _NOTHING) if row.is_last else (_BRANCH, _DOWN)
+    trunk = "".join(_TRUNK if goes_on else _NO_TRUNK for goes_on in row.trunk)
+    first, under = (_LAST_BRANCH, _NO_TRUNK) if row.is_last else (_BRANCH, _TRUNK)
     return Margin(trunk + first, trunk + under)
 
 
 def item_lines(
-    known: Described, before: Sequence[Span], margin: Margin, out: TextIO
+    item: ItemInfo, before: Sequence[Span], margin: Margin, out: TextIO
 ) -> Iterator[str]:
-    """An item in full. Its title stands beside its name where there is room for it."""
-    is_killed = known.fate is Fate.KILLED
-    name = [*before, *name_pieces(known.node, BOLD)]
-    title = Span(one_line(known.title), STRUCK if is_killed else PLAIN)
+    """Yield an item in full. Its title is beside its name if there is room."""
+    is_killed = item.status is ItemStatus.KILLED
+    name = [*before, *item_name_spans(item.node, BOLD)]
+    title = Span(one_line(item.title), STRUCK if is_killed else PLAIN)
     under = Margin(margin.under, margin.under)
-    taken = columns(margin.first + _GAP) + sum(columns(each.text) for each in name)
-    room = (width_of(out) or UNLIMITED) - taken
-    if known.title and room >= min(columns(title.text), _ROOM_FOR_TITLE):
-        yield from _folded(margin, [*name, Span(_GAP), title], out)
+    used = display_width(margin.first + _GAP) + sum(display_width(each.text) for each in name)
+    room = (terminal_width(out) or UNLIMITED_WIDTH) - used
+    if item.title and room >= min(display_width(title.text), _MIN_TITLE_WIDTH):
+        yield from _fold_with_margin(margin, [*name, Span(_GAP), title], out)
     else:
-        yield from _folded(margin, name, out)
-        if known.title:
-            yield from _folded(under, [title], out)
-    if known.fate in _UNKNOWN:
-        word, why = _UNKNOWN[known.fate]
-        yield from _folded(under, [Span(word, _NOTICE), Span(f" {why}", DIM)], out)
+        yield from _fold_with_margin(margin, name, out)
+        if item.title:
+            yield from _fold_with_margin(under, [title], out)
+    if item.status in _UNKNOWN_FATES:
+        word, why = _UNKNOWN_FATES[item.status]
+        yield from _fold_with_margin(under, [Span(word, _NOTICE), Span(f" {why}", DIM)], out)
         return
-    yield from _folded(under, _proposal_pieces(known), out)
-    if known.kill:
-        yield from _folded(under, _kill_pieces(known.kill), out)
+    yield from _fold_with_margin(under, _proposal_spans(item), out)
+    if item.kill:
+        yield from _fold_with_margin(under, _kill_spans(item.kill), out)
 
 
-def root_lines(known: Described, out: TextIO, *, is_seen: bool) -> Iterator[str]:
-    """An item of the session that it is all about, with the tree that begins under it.
+def root_lines(item: ItemInfo, out: TextIO, *, is_seen: bool) -> Iterator[str]:
+    """Yield an item of the session, as the root of a tree.
 
-    One that was told of above is only named.
+    One that is shown above is only named.
     """
-    short = known._replace(node=known.node._replace(session=""))
+    short = item._replace(node=item.node._replace(session=""))
     yield "\n"
     if is_seen:
-        title = Span(one_line(known.title), STRUCK if known.kill else PLAIN)
-        mark = [Span(f"{_GAP}{_KILLED}", ATTENTION)] if known.kill else []
-        name = name_pieces(short.node, BOLD)
-        pieces = [*name, Span(_GAP), title, *mark, Span("  (see above)", DIM)]
-        yield from _folded(Margin(under=_DOWN), pieces, out)
+        title = Span(one_line(item.title), STRUCK if item.kill else PLAIN)
+        mark = [Span(f"{_GAP}{_KILLED}", ATTENTION)] if item.kill else []
+        name = item_name_spans(short.node, BOLD)
+        spans = [*name, Span(_GAP), title, *mark, Span("  (see above)", DIM)]
+        yield from _fold_with_margin(Margin(under=_TRUNK), spans, out)
     else:
-        yield from item_lines(short, [], Margin(under=_DOWN), out)
+        yield from item_lines(short, [], Margin(under=_TRUNK), out)
 
 
-def name_pieces(node: Node, style: Style) -> list[Span]:
-    """An item as one names it; its ID is never parted from its session."""
+def item_name_spans(node: SessionItem, style: Style) -> list[Span]:
+    """Return the name of an item. Its ID is never wrapped apart from its session."""
     name = f"{node.session} {node.item}".lstrip()
-    return [Span(escape_control(name, len(name) + 1), style, is_solid=True)]
+    return [Span(escape_control(name, len(name) + 1), style, is_unbreakable=True)]
 
 
 def one_line(text: str) -> str:
-    """A text of several lines on one, whole."""
+    """Join the lines of a text, and escape it."""
     joined = " ".join(text.split())
     return escape_control(joined, len(joined) + 1)
 
 
-def _proposal_pieces(known: Described) -> list[Span]:
-    """`hypothesis by BlueLake, 2026-01-05, message 4, in v1`."""
-    what = SECTION_WORDS.get(known.section or "", "item")
-    proposal: Proposal | None = known.proposal
+def _proposal_spans(item: ItemInfo) -> list[Span]:
+    """Return spans such as `hypothesis by BlueLake, 2026-01-05, message 4, in v1`."""
+    what = SECTION_LABELS.get(item.section or "", "item")
+    proposal: Proposal | None = item.proposal
     if proposal is None:
         return [Span(f"{what}; who proposed it is not known here", DIM)]
     when = f", {proposal.at:%Y-%m-%d}" if proposal.at else ""
     return [
         Span(f"{what} by ", DIM),
-        agent_piece(proposal.agent),
+        agent_span(proposal.agent),
         Span(f"{when}, message {proposal.message_id}, in v{proposal.version}", DIM),
     ]
 
 
-def _kill_pieces(kill: Kill) -> list[Span]:
-    """The mark in words, who and when quiet, the reason at full strength."""
+def _kill_spans(kill: Kill) -> list[Span]:
+    """Return the mark, the agent and the date dimmed, and the reason in normal style."""
     where = f" in v{kill.version}" if kill.version else ""
-    when = f", {escape_control(kill.at[:_DAY])}" if kill.at else ""
-    by = [Span(" by ", DIM), agent_piece(kill.agent)] if kill.agent else []
+    when = f", {escape_control(kill.at[:_DATE_CHARACTERS])}" if kill.at else ""
+    by = [Span(" by ", DIM), agent_span(kill.agent)] if kill.agent else []
     return [
         Span(_KILLED, ATTENTION),
         Span(where, DIM),
@@ -317,128 +322,140 @@ def _kill_pieces(kill: Kill) -> list[Span]:
     ]
 
 
-def _folded(margin: Margin, pieces: Sequence[Span], out: TextIO) -> Iterator[str]:
-    """The pieces in lines, the tree before them quiet."""
-    laid_out = lines_of([Span(margin.first)], pieces, margin.under, width_of(out) or UNLIMITED)
+def _fold_with_margin(margin: Margin, spans: Sequence[Span], out: TextIO) -> Iterator[str]:
+    """Wrap the spans, with the tree in the margin dimmed."""
+    laid_out = wrap_spans(
+        [Span(margin.first)], spans, margin.under, terminal_width(out) or UNLIMITED_WIDTH
+    )
     for line in laid_out:
         quiet = [line[0]._replace(style=DIM), *line[1:]] if line else []
-        yield f"{shown_line(quiet, out)}\n"
+        yield f"{styled_line(quiet, out)}\n"
 
 
-# A genealogy for people: who had the idea, what it comes from, what came of it.
+# A genealogy as text: first proposals, ancestors, descendants
 
 
 _INDENT = "  "
 _TITLES = {Direction.ANCESTORS: "Comes from", Direction.DESCENDANTS: "What came of it"}
-_GENEALOGY_LINES_NOTHING = {
+_ITEM_WITHOUT_REFERENCES = {
     Direction.ANCESTORS: "refers to nothing",
     Direction.DESCENDANTS: "led to nothing yet",
 }
-_NO_ITEM = {Direction.ANCESTORS: "refers to another", Direction.DESCENDANTS: "is referred to"}
+_SESSION_WITHOUT_REFERENCES = {
+    Direction.ANCESTORS: "refers to another",
+    Direction.DESCENDANTS: "is referred to",
+}
 _SOURCES = {"file": "only its file is here", "archive": "from its file and archive"}
-_UP = ARROWS[Direction.ANCESTORS]
-_MOST_NAME = 40  # columns of a session's name, in which states line up
-_NONE = {Direction.ANCESTORS: "nothing", Direction.DESCENDANTS: "nothing yet"}
+_ANCESTOR_ARROW = ARROWS[Direction.ANCESTORS]
+_MAX_NAME_WIDTH = 40  # columns; the states after longer names are not aligned
+_EMPTY_TREE = {Direction.ANCESTORS: "nothing", Direction.DESCENDANTS: "nothing yet"}
 _EXAMPLE = '"references": [{"session": "RS-…", "item": "H2", "relation": "refines"}]'
 
 
-def lines(followed: Followed, out: TextIO) -> Iterator[str]:
-    """All of it, as it is being looked up."""
+def genealogy_lines(followed: GenealogyResult, out: TextIO) -> Iterator[str]:
+    """Yield the whole genealogy. Items are looked up as their lines are written."""
     found = followed.genealogy
-    yield from _head(followed, out)
+    yield from _head_lines(followed, out)
     if not found.edges:
         yield "\n"
-        yield from _no_references(found, out)
+        yield from _no_reference_lines(found, out)
         return
     if found.item is None:
-        yield from _sessions(followed, out)
-        yield from _firsts(followed, out)
+        yield from _session_lines(followed, out)
+        yield from _first_proposal_lines(followed, out)
     for reach in found.reaches:
         yield "\n"
         yield fold([], [Span(_TITLES[reach.direction], BOLD)], "", out)
-        yield from _tree(followed, reach.direction, out)
+        yield from _tree_lines(followed, reach.direction, out)
         if reach.left_out:
-            yield _left_out(reach.left_out, out)
-    for circle in found.circles:
+            yield _left_out_hint(reach.left_out, out)
+    for cycle in found.circles:
         yield "\n"
-        yield from _circle(circle, out)
+        yield from _cycle_lines(cycle, out)
 
 
-# What it is about
+# Head
 
 
-def _head(followed: Followed, out: TextIO) -> Iterator[str]:
+def _head_lines(followed: GenealogyResult, out: TextIO) -> Iterator[str]:
     found = followed.genealogy
     if found.item is None:
-        yield from _session_head(followed.sessions.facts(found.session), found, out)
+        yield from _session_head_lines(followed.sessions.facts(found.session), found, out)
         return
     [target] = found.starts
     yield from item_lines(followed.sessions.item(target), [], Margin(under=_INDENT), out)
     for first in followed.firsts():
-        yield fold([Span(_INDENT)], [Span(_whole(first_sentence(first)))], _INDENT, out)
+        yield fold(
+            [Span(_INDENT)], [Span(_escape_whole(describe_first_proposal(first)))], _INDENT, out
+        )
 
 
-def _session_head(facts: SessionFacts, found: Genealogy, out: TextIO) -> Iterator[str]:
-    name = Span(_whole(found.session), BOLD, is_solid=True)
-    yield fold([], [name, Span(f"  {_state(facts)}", DIM)], _INDENT, out)
+def _session_head_lines(facts: SessionInfo, found: Genealogy, out: TextIO) -> Iterator[str]:
+    name = Span(_escape_whole(found.session), BOLD, is_unbreakable=True)
+    yield fold([], [name, Span(f"  {_session_state(facts)}", DIM)], _INDENT, out)
     if facts.question:
         yield fold([Span(_INDENT)], [Span(one_line(facts.question))], _INDENT, out)
 
 
-def _state(facts: SessionFacts) -> str:
-    """`v2, in critique`; what is only known from elsewhere than the mail is said."""
+def _session_state(facts: SessionInfo) -> str:
+    """Return a state such as `v2, in critique`, and the source if it is not the mail."""
     if facts.source is None:
         return "unknown session"
-    state = PHASE_WORDS[Phase(facts.phase)] if facts.phase else escape_control(facts.status or "")
+    state = PHASE_LABELS[Phase(facts.phase)] if facts.phase else escape_control(facts.status or "")
     version = f"v{facts.version}" if facts.version else "no version yet"
     return ", ".join(filter(None, [version, state, _SOURCES.get(facts.source)]))
 
 
-def _no_references(found: Genealogy, out: TextIO) -> Iterator[str]:
-    """That there is nothing to show, and how that is changed."""
-    asked = [reach.direction for reach in found.reaches]
+def _no_reference_lines(found: Genealogy, out: TextIO) -> Iterator[str]:
+    """Say that there are no references, and how to add one."""
+    directions = [reach.direction for reach in found.reaches]
     if found.item:
-        said = " and ".join(_GENEALOGY_LINES_NOTHING[each] for each in asked)
-        yield sentence(_whole(f"{found.session} {found.item} {said}."), out)
+        text = " and ".join(_ITEM_WITHOUT_REFERENCES[each] for each in directions)
+        yield format_message(_escape_whole(f"{found.session} {found.item} {text}."), out)
     else:
-        said = " or ".join(_NO_ITEM[each] for each in asked)
-        yield sentence(_whole(f"No item of {found.session} {said}."), out)
+        text = " or ".join(_SESSION_WITHOUT_REFERENCES[each] for each in directions)
+        yield format_message(_escape_whole(f"No item of {found.session} {text}."), out)
     words = ", ".join(RELATIONS[:-1]) + f" or {RELATIONS[-1]}"
-    yield advice(
+    yield format_hint(
         f"An item refers to another one in its ADD or an EDIT: `{_EXAMPLE}`; the relation is "
         f"{words}.",
         out,
     )
 
 
-def _whole(text: str) -> str:
-    """A text that may be long, on one line."""
+def _escape_whole(text: str) -> str:
+    """Escape a text on one line, without cutting it."""
     return escape_control(text, len(text) + 1)
 
 
-# Between sessions
+# References between sessions
 
 
-def _sessions(followed: Followed, out: TextIO) -> Iterator[str]:
-    """Every session of the answer, the oldest first, and what it refers to."""
+def _session_lines(followed: GenealogyResult, out: TextIO) -> Iterator[str]:
+    """Yield every session of the result, the oldest first, with its references."""
     found = followed.genealogy
-    sums: dict[str, list[Between]] = {}
-    for each in between(found.edges):
+    sums: dict[str, list[SessionLink]] = {}
+    for each in session_links(found.edges):
         sums.setdefault(each.origin, []).append(each)
     yield "\n"
     yield fold([], [Span("Sessions", BOLD)], "", out)
-    widest = min(_MOST_NAME, max(len(each) for each in found.sessions))
+    widest = min(_MAX_NAME_WIDTH, max(len(each) for each in found.sessions))
     for session in found.sessions:
-        state = _state(followed.sessions.facts(session))
-        name = f"{_whole(session):<{widest}}  "
-        yield fold([Span(_INDENT)], [Span(name, is_solid=True), Span(state, DIM)], _INDENT, out)
+        state = _session_state(followed.sessions.facts(session))
+        name = f"{_escape_whole(session):<{widest}}  "
+        yield fold(
+            [Span(_INDENT)], [Span(name, is_unbreakable=True), Span(state, DIM)], _INDENT, out
+        )
         for each in sums.get(session, ()):
-            words = [Span(f"{_UP} ", DIM), Span(f"{_whole(counted_words(each.relations))} ")]
-            target = Span(_whole(each.target), is_solid=True)
+            words = [
+                Span(f"{_ANCESTOR_ARROW} ", DIM),
+                Span(f"{_escape_whole(relation_counts_text(each.relations))} "),
+            ]
+            target = Span(_escape_whole(each.target), is_unbreakable=True)
             yield fold([Span(_INDENT * 2)], [*words, target], _INDENT * 3, out)
 
 
-def _firsts(followed: Followed, out: TextIO) -> Iterator[str]:
+def _first_proposal_lines(followed: GenealogyResult, out: TextIO) -> Iterator[str]:
     firsts = followed.firsts()
     if not firsts:
         return
@@ -446,59 +463,60 @@ def _firsts(followed: Followed, out: TextIO) -> Iterator[str]:
     yield fold([], [Span("First proposed by", BOLD)], "", out)
     for first in firsts:
         start = [Span(_INDENT), Span(f"{first.item.item:<3} ", BOLD)]
-        yield fold(start, [Span(_whole(first_words(first)))], _INDENT * 3, out)
+        yield fold(start, [Span(_escape_whole(first_proposal_line(first)))], _INDENT * 3, out)
 
 
-# The trees
+# Trees
 
 
-def _tree(followed: Followed, direction: Direction, out: TextIO) -> Iterator[str]:
+def _tree_lines(followed: GenealogyResult, direction: Direction, out: TextIO) -> Iterator[str]:
     found, graph = followed.genealogy, followed.graph
     reach = found.ancestors if direction is Direction.ANCESTORS else found.descendants
     if reach is None or not reach.edges:
-        yield fold([Span(_INDENT)], [Span(_NONE[direction], DIM)], _INDENT, out)
+        yield fold([Span(_INDENT)], [Span(_EMPTY_TREE[direction], DIM)], _INDENT, out)
         return
-    following = graph.out_of if direction is Direction.ANCESTORS else graph.into
-    roots = [node for node in found.starts if following(node)]
+    edges_of = graph.out_of if direction is Direction.ANCESTORS else graph.into
+    roots = [node for node in found.starts if edges_of(node)]
     for row in Tree(graph, roots, direction, reach.depth).rows():
-        if row.shown is not Shown.ROOT:
+        if row.shown is not RowKind.ROOT:
             yield from row_lines(row, direction, followed.sessions.item, out)
         elif found.item is None:
-            known = followed.sessions.item(row.node)
-            yield from root_lines(known, out, is_seen=_is_seen(found, graph, row.node, direction))
+            item = followed.sessions.item(row.node)
+            yield from root_lines(
+                item, out, is_seen=_is_shown_above(found, graph, row.node, direction)
+            )
 
 
-def _is_seen(found: Genealogy, graph: ReferenceGraph, node: Node, direction: Direction) -> bool:
-    """Whether an item of the session was told of in the tree before."""
+def _is_shown_above(
+    found: Genealogy, graph: ReferenceGraph, node: SessionItem, direction: Direction
+) -> bool:
+    """Return whether an item of the session was shown in the tree before."""
     is_second = direction is Direction.DESCENDANTS and found.ancestors is not None
     return is_second and bool(graph.out_of(node))
 
 
-def _left_out(count: int, out: TextIO) -> str:
+def _left_out_hint(count: int, out: TextIO) -> str:
     words = "1 more item is" if count == 1 else f"{count} more items are"
-    return advice(f"{words} further away; without `--depth` everything is shown.", out)
+    return format_hint(f"{words} further away; without `--depth` everything is shown.", out)
 
 
-def _circle(circle: Sequence[Edge], out: TextIO) -> Iterator[str]:
-    """That items come from one another: told as a sentence, marked as what needs somebody."""
-    pieces = [Span("A circle: ", ATTENTION), *name_pieces(circle[0].origin, PLAIN)]
-    for edge in circle:
-        words = relation_words([edge.relation], Direction.ANCESTORS)
-        pieces += [Span(f" {words} ", DIM), *name_pieces(edge.target, PLAIN)]
-    yield fold([], pieces, _INDENT, out)
-    yield advice("`brenner explain CIRCLE_OF_REFERENCES` says how one is taken apart.", out)
+def _cycle_lines(cycle: Sequence[Edge], out: TextIO) -> Iterator[str]:
+    """Yield a reference cycle as a highlighted sentence, and how to fix it."""
+    spans = [Span("A circle: ", ATTENTION), *item_name_spans(cycle[0].origin, PLAIN)]
+    for edge in cycle:
+        words = relation_text([edge.relation], Direction.ANCESTORS)
+        spans += [Span(f" {words} ", DIM), *item_name_spans(edge.target, PLAIN)]
+    yield fold([], spans, _INDENT, out)
+    yield format_hint("`brenner explain CIRCLE_OF_REFERENCES` says how one is taken apart.", out)
 
 
-# `brenner refs graph`: what an item comes from and what came of it, over all sessions.
-
-
-GRAPH_FINE = 0
+# `brenner refs graph`: ancestors and descendants of an item, over all sessions
 
 
 @click.command(
     "graph",
-    cls=Reporting,
-    always={
+    cls=JsonCommand,
+    json_defaults={
         "target": None,
         "sessions": [],
         "nodes": [],
@@ -535,29 +553,31 @@ def graph(settings: Settings, thread: str, item: str | None, **options: "bool | 
     if options["as_mermaid"] and settings.as_json:
         message = "Give either --mermaid or --json."
         raise click.UsageError(message)
-    from brenner.cli.artifact.common import thread_of
+    from brenner.cli.artifact.common import require_thread
     from brenner.cli.output import Progress
     from brenner.cli.workspace import workspace_of
-    from brenner.services.genealogy import Asked, follow
+    from brenner.services.genealogy import GenealogyQuery, trace_genealogy
 
-    ways = _directions(ancestors=options["ancestors"], descendants=options["descendants"])
-    asked = Asked(thread_of(thread), item, ways, options["depth"])
+    directions = _directions(ancestors=options["ancestors"], descendants=options["descendants"])
+    request = GenealogyQuery(require_thread(thread), item, directions, options["depth"])
     with workspace_of(settings) as here:
         with Progress() as progress:
-            followed = follow(here, asked, progress)
-            if settings.as_json or options["as_mermaid"]:  # a tree is written as it is looked up
+            followed = trace_genealogy(here, request, progress)
+            if (
+                settings.as_json or options["as_mermaid"]
+            ):  # the tree looks items up while it is written
                 followed.look_up(progress)
         if settings.as_json:
             write_json(_graph_document(followed))
         elif options["as_mermaid"]:
             _write_mermaid(followed)
         else:
-            _write_text(followed, pager=bool(options["pager"]))
-    return GRAPH_FINE
+            _write_tree(followed, pager=bool(options["pager"]))
+    return EXIT_OK
 
 
 def _directions(*, ancestors: object, descendants: object) -> "tuple[Direction, ...]":
-    """Both, unless one is asked for."""
+    """Return the requested direction, or both."""
     from brenner.session.genealogy import Direction
 
     if ancestors and descendants:
@@ -568,7 +588,7 @@ def _directions(*, ancestors: object, descendants: object) -> "tuple[Direction, 
     return (Direction.DESCENDANTS,) if descendants else tuple(Direction)
 
 
-def _graph_document(followed: "Followed") -> dict[str, object]:
+def _graph_document(followed: "GenealogyResult") -> dict[str, object]:
     from brenner.session.genealogy import genealogy_json
 
     sessions = followed.sessions
@@ -581,8 +601,8 @@ def _graph_document(followed: "Followed") -> dict[str, object]:
     }
 
 
-def _write_mermaid(followed: "Followed") -> None:
-    """The flowchart, whole; where Mermaid would not draw it as it is set up, that is said."""
+def _write_mermaid(followed: "GenealogyResult") -> None:
+    """Write the whole flowchart. Warn if it exceeds the default limits of Mermaid."""
     from brenner.session.genealogy import MOST_CHARACTERS, MOST_EDGES, mermaid
 
     text = mermaid(followed.genealogy, followed.sessions.item)
@@ -596,12 +616,12 @@ def _write_mermaid(followed: "Followed") -> None:
     _write_problems(followed)
 
 
-def _write_text(followed: "Followed", *, pager: bool) -> None:
+def _write_tree(followed: "GenealogyResult", *, pager: bool) -> None:
 
-    write_lines(lines(followed, sys.stdout), pager=pager)
+    write_lines(genealogy_lines(followed, sys.stdout), pager=pager)
     _write_problems(followed)
 
 
-def _write_problems(followed: "Followed") -> None:
-    """Files that could not be read: what they hold is missing in the answer."""
+def _write_problems(followed: "GenealogyResult") -> None:
+    """Write which files could not be read: their items are missing in the result."""
     write_diagnostics(followed.problems, "artifacts", sys.stderr)

@@ -1,4 +1,7 @@
-"""`brenner roster`: who has which role, where that is said, and whether it can be used."""
+"""`brenner roster`: show and check the roster of a session, and list the presets.
+
+Commands that start a session or a round use its options (`roster_options`).
+"""
 
 import functools
 import os
@@ -9,21 +12,37 @@ from typing import Any, NoReturn, TextIO
 import click
 
 from brenner.cli.io import STANDARD_INPUT, read_text
-from brenner.cli.mail.show import labelled
-from brenner.cli.options import Command, Commands, Settings, common_options, examples, group_options
-from brenner.cli.output import Reporting, counted, styled, write_diagnostics, write_json
-from brenner.cli.table import Column, Row, table
-from brenner.cli.terminal import QUIET, STRONG, Span, advice, agent_piece, fold, joined, sentence
-from brenner.cli.workspace import REFUSED, USAGE, place_of
+from brenner.cli.mail.show import labelled_lines
+from brenner.cli.options import (
+    LazyCommand,
+    LazyGroup,
+    Settings,
+    common_options,
+    examples,
+    group_options,
+)
+from brenner.cli.output import JsonCommand, count_by_severity, styled, write_diagnostics, write_json
+from brenner.cli.table import TableColumn, TableRow, table
+from brenner.cli.terminal import (
+    QUIET,
+    STRONG,
+    Span,
+    agent_span,
+    fold,
+    format_hint,
+    format_message,
+    joined,
+)
+from brenner.cli.workspace import EXIT_REFUSED, EXIT_USAGE, location_label
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
 from brenner.protocol.roster import PresetEntry, RosterEntry, ValidationResult
 from brenner.protocol.roster_config import entry_json, preset_json, roster_json
-from brenner.protocol.roster_resolve import Origin, Resolved
+from brenner.protocol.roster_resolve import ResolvedRoster, RosterOrigin
 from brenner.services.rosters import (
     ListedPreset,
-    RosterWish,
+    RosterRequest,
     check_roster_text,
     list_presets,
     resolve_roster,
@@ -31,14 +50,14 @@ from brenner.services.rosters import (
 from brenner.text import escape_control
 
 COMMANDS = {
-    "show": Command("brenner.cli.roster", "show", "Say who has which role, and where from."),
-    "validate": Command("brenner.cli.roster", "validate", "Check a roster, send nothing."),
-    "presets": Command("brenner.cli.roster", "presets", "List the presets."),
+    "show": LazyCommand("brenner.cli.roster", "show", "Say who has which role, and where from."),
+    "validate": LazyCommand("brenner.cli.roster", "validate", "Check a roster, send nothing."),
+    "presets": LazyCommand("brenner.cli.roster", "presets", "List the presets."),
 }
 
 
 @click.group(
-    cls=Commands,
+    cls=LazyGroup,
     table=COMMANDS,
     epilog=examples(
         "brenner roster show --to BlueLake --role test_designer",
@@ -56,44 +75,46 @@ def command() -> None:
     """
 
 
-# What the roster commands have in common: the question, the verdict, the exit code.
+# Shared by the roster commands
 
 
-FINE = 0
-HERE = "roster"
+EXIT_OK = 0
+ROSTER_LABEL = "roster"
 
 
 def project_of(settings: Settings) -> Project:
-    """The project; no mail is needed."""
+    """Return the project. No mailbox is opened."""
     return find_project(settings.project, os.environ, settings.store)
 
 
-def resolved_here(settings: Settings, wish: RosterWish) -> tuple[Project, Resolved]:
-    """What comes of the flags here. A preset for which nobody is named is shown, not refused."""
+def resolve_for_command(settings: Settings, wish: RosterRequest) -> tuple[Project, ResolvedRoster]:
+    """Resolve the roster from the options. A preset without recipients is shown, not refused."""
     project = project_of(settings)
     resolved = resolve_roster(project, os.environ, wish)
-    if has_free_places(resolved):
-        kept = (each for each in resolved.diagnostics if each.code != codes.PRESET_RECIPIENT_COUNT)
-        resolved = resolved._replace(diagnostics=tuple(kept))
+    if has_unassigned_places(resolved):
+        relevant = (
+            each for each in resolved.diagnostics if each.code != codes.PRESET_RECIPIENT_COUNT
+        )
+        resolved = resolved._replace(diagnostics=tuple(relevant))
     return project, resolved
 
 
-def has_free_places(resolved: Resolved) -> bool:
-    """Whether there is a preset and nobody to give its places to."""
+def has_unassigned_places(resolved: ResolvedRoster) -> bool:
+    """Return whether there is a preset but no recipients for its places."""
     preset = resolved.preset
     return preset is not None and not resolved.recipients and not preset.placeholder_names
 
 
-def exit_code(found: Iterable[Diagnostic]) -> int:
-    """2 where a source cannot be read, 1 for any other error."""
+def roster_exit_code(found: Iterable[Diagnostic]) -> int:
+    """Return 2 if a source cannot be read, 1 for any other error, else 0."""
     errors = [each for each in found if each.severity is ERROR]
     if any(each.code == codes.MALFORMED_ROSTER for each in errors):
-        return USAGE
-    return REFUSED if errors else FINE
+        return EXIT_USAGE
+    return EXIT_REFUSED if errors else EXIT_OK
 
 
-def verdict(found: Sequence[Diagnostic]) -> dict[str, object]:
-    """`valid`, `summary` and `violations`, as in all documents."""
+def verdict_json(found: Sequence[Diagnostic]) -> dict[str, object]:
+    """Return `valid`, `summary` and `violations`, as in all documents."""
     summary = Summary.of(found)
     return {
         "valid": not summary.errors,
@@ -102,40 +123,40 @@ def verdict(found: Sequence[Diagnostic]) -> dict[str, object]:
     }
 
 
-def write_found(project: Project, found: Iterable[Diagnostic], stream: TextIO) -> None:
-    """What is wrong in the project's settings, and with the roster."""
+def write_problems(project: Project, found: Iterable[Diagnostic], stream: TextIO) -> None:
+    """Write the problems of the project's settings and of the roster."""
     for each in project.diagnostics:
-        write_diagnostics([each], place_of(each.id), stream)
-    write_diagnostics(found, HERE, stream)
+        write_diagnostics([each], location_label(each.id), stream)
+    write_diagnostics(found, ROSTER_LABEL, stream)
 
 
 def write_verdict(name: str, found: Sequence[Diagnostic]) -> None:
-    """`roster.json: valid: 1 warning`."""
+    """Write a verdict such as `roster.json: valid: 1 warning`."""
     out, summary = sys.stdout, Summary.of(found)
     word, colour = ("not valid", "magenta") if summary.errors else ("valid", "green")
     shown = styled(word, out, fg=colour, bold=True)
-    out.write(f"{escape_control(name)}: {shown}: {counted(summary)}\n")
+    out.write(f"{escape_control(name)}: {shown}: {count_by_severity(summary)}\n")
 
 
-def without_ticks(label: str) -> str:
-    """The words for a place, where no sentence stands around them."""
+def without_backticks(label: str) -> str:
+    """Return a label without backticks, for use outside a sentence."""
     return label.replace("`", "")
 
 
-# `brenner roster presets`: the rosters without names that one can ask for.
+# `brenner roster presets`
 
 
 _INDENT = "    "
-_COLUMNS = (
-    Column("Preset", least=10),
-    Column("For", least=9),
-    Column("Role", least=20),
-    Column("Program", least=8),
-    Column("Model", least=8),
+_PRESET_COLUMNS = (
+    TableColumn("Preset", min_width=10),
+    TableColumn("For", min_width=9),
+    TableColumn("Role", min_width=20),
+    TableColumn("Program", min_width=8),
+    TableColumn("Model", min_width=8),
 )
 
 
-@click.command("presets", cls=Reporting, always={"presets": []})
+@click.command("presets", cls=JsonCommand, json_defaults={"presets": []})
 @common_options
 def presets(settings: Settings) -> int:
     """List the presets, each with its places: rosters without names, for --preset ID.
@@ -144,60 +165,61 @@ def presets(settings: Settings) -> int:
     preset that is wrong, or cannot be read.
     """
     project = project_of(settings)
-    listed, odd = list_presets(project)
-    found = (*project.diagnostics, *odd)
+    listed, problems = list_presets(project)
+    found = (*project.diagnostics, *problems)
     if settings.as_json:
-        write_json({"presets": [_document(each) for each in listed]} | verdict(found))
+        write_json({"presets": [_preset_document(each) for each in listed]} | verdict_json(found))
     else:
-        write_found(project, odd, sys.stderr)
-        sys.stdout.writelines(_lines(listed))
-    return exit_code(found)
+        write_problems(project, problems, sys.stderr)
+        sys.stdout.writelines(_preset_lines(listed))
+    return roster_exit_code(found)
 
 
-def _document(listed: ListedPreset) -> dict[str, object]:
-    about = {"source": without_ticks(listed.label), "default": listed.is_default}
+def _preset_document(listed: ListedPreset) -> dict[str, object]:
+    about = {"source": without_backticks(listed.label), "default": listed.is_default}
     return {**preset_json(listed.preset), **about}
 
 
-def _lines(listed: tuple[ListedPreset, ...]) -> Iterator[str]:
+def _preset_lines(listed: tuple[ListedPreset, ...]) -> Iterator[str]:
     out = sys.stdout
     for each in listed:
         preset = each.preset
-        about = without_ticks(each.label) + "; the default" * each.is_default
-        named = [Span(_whole(preset.name)), Span(f"  ({about})", QUIET)]
+        about = without_backticks(each.label) + "; the default" * each.is_default
+        named = [Span(_escape_preset_text(preset.name)), Span(f"  ({about})", QUIET)]
         yield fold([Span(preset.id, STRONG), Span("  ")], named, _INDENT, out)
         if preset.description:
-            yield fold([Span(_INDENT)], [Span(_whole(preset.description))], _INDENT, out)
+            yield fold(
+                [Span(_INDENT)], [Span(_escape_preset_text(preset.description))], _INDENT, out
+            )
     yield "\n"
-    yield from table(_COLUMNS, [row for each in listed for row in _rows(each)], out)
+    yield from table(_PRESET_COLUMNS, [row for each in listed for row in _preset_rows(each)], out)
 
 
-def _rows(listed: ListedPreset) -> Iterator[Row]:
-    """Its places; the names where it has some of its own, and as many."""
+def _preset_rows(listed: ListedPreset) -> Iterator[TableRow]:
+    """Yield the places of a preset, with the names that it suggests, if any."""
     preset = listed.preset
     for number, place in enumerate(preset.entries):
         named = preset.placeholder_names[number : number + 1] or ("--to NAME",)
         others = [[Span(text or "")] for text in (*named, place.role, place.program, place.model)]
-        yield Row(([Span(preset.id if number == 0 else "")], *others))
+        yield TableRow(([Span(preset.id if number == 0 else "")], *others))
 
 
-def _whole(text: str) -> str:
+def _escape_preset_text(text: str) -> str:
     return escape_control(text, len(text) + 1)
 
 
-# The options with which a command is told who does what.
-#
-# Each `--role` belongs to the `--to` before it, so the order of the two matters; click keeps that
-# of
-# each option alone. What it found, and in which order, is noted where it parses.
+# The options that define a roster
 
 
-_ORDER = "brenner.recipients"
+_ORDER_KEY = "brenner.recipients"
 _TO, _ROLE = "to", "role"
 
 
-class _Ordered(click.Option):
-    """An option that notes in which order its values and those of `--role` stood."""
+class _OrderedOption(click.Option):
+    """An option that records the order of `--to` and `--role` on the command line.
+
+    Each `--role` belongs to the `--to` before it, but click keeps the order of each option alone.
+    """
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         super().add_to_parser(parser, ctx)
@@ -205,15 +227,19 @@ class _Ordered(click.Option):
 
         def noting(args: list[str]) -> Any:
             values, rest, order = parse(args)
-            ctx.meta[_ORDER] = [each.name for each in order if each.name in (_TO, _ROLE)]
+            ctx.meta[_ORDER_KEY] = [each.name for each in order if each.name in (_TO, _ROLE)]
             return values, rest, order
 
         parser.parse_args = noting
 
 
-_OPTIONS = (
+_ROSTER_OPTIONS = (
     click.option(
-        "--to", cls=_Ordered, multiple=True, metavar="NAME", help="Who takes part; repeatable."
+        "--to",
+        cls=_OrderedOption,
+        multiple=True,
+        metavar="NAME",
+        help="Who takes part; repeatable.",
     ),
     click.option("--role", multiple=True, metavar="ROLE", help="The role of the --to before it."),
     click.option(
@@ -226,14 +252,14 @@ _OPTIONS = (
 
 
 def roster_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command, which gets what they say as its argument `wish`."""
+    """Add the roster options to a command, which gets them as its argument `wish`."""
 
     @functools.wraps(function)
     def command(*args: object, **options: Any) -> Any:
-        from brenner.services.rosters import RosterWish  # help needs no rosters
+        from brenner.services.rosters import RosterRequest  # `--help` does not need it
 
-        recipients = _paired(options.pop(_TO), options.pop(_ROLE))
-        wish = RosterWish(
+        recipients = _pair_roles(options.pop(_TO), options.pop(_ROLE))
+        wish = RosterRequest(
             roster=options.pop("roster"),
             agent_roles=options.pop("agent_role"),
             recipients=recipients,
@@ -242,56 +268,56 @@ def roster_options(function: Callable[..., Any]) -> Callable[..., Any]:
         )
         return function(*args, wish=wish, **options)
 
-    for option in reversed(_OPTIONS):
+    for option in reversed(_ROSTER_OPTIONS):
         command = option(command)
     return command
 
 
-def _paired(names: Sequence[str], roles: Sequence[str]) -> tuple[tuple[str, str | None], ...]:
-    """Each name with the role that stands after it; wrong usage where a role has no name."""
+def _pair_roles(names: Sequence[str], roles: Sequence[str]) -> tuple[tuple[str, str | None], ...]:
+    """Return each name with the role after it. Refuse a role without a name."""
     context = click.get_current_context()
     paired: list[tuple[str, str | None]] = []
     name, role = iter(names), iter(roles)
-    for kind in context.meta.get(_ORDER, ()):
+    for kind in context.meta.get(_ORDER_KEY, ()):
         if kind == _TO:
             paired.append((next(name), None))
             continue
-        said = next(role)
+        value = next(role)
         if not paired:
-            _refuse(said, "it stands before any --to", context)
+            _refuse_role(value, "it stands before any --to", context)
         to, before = paired[-1]
         if before is not None:
-            _refuse(
-                said,
+            _refuse_role(
+                value,
                 f"--to {escape_control(to)} has the role {escape_control(before)} already",
                 context,
             )
-        paired[-1] = (to, said)
+        paired[-1] = (to, value)
     return tuple(paired)
 
 
-def _refuse(role: str, reason: str, context: click.Context) -> NoReturn:
+def _refuse_role(role: str, reason: str, context: click.Context) -> NoReturn:
     message = f"--role {escape_control(role)} belongs to no --to NAME: {reason}."
     raise click.UsageError(message, context)
 
 
-# `brenner roster show`: the roster that a session would get, and where each entry is from.
+# `brenner roster show`
 
 
 _SHOW_COLUMNS = (
-    Column("Agent", least=10),
-    Column("Role", least=20),
-    Column("Program", least=8),
-    Column("Model", least=8),
-    Column("Source", least=24),
+    TableColumn("Agent", min_width=10),
+    TableColumn("Role", min_width=20),
+    TableColumn("Program", min_width=8),
+    TableColumn("Model", min_width=8),
+    TableColumn("Source", min_width=24),
 )
 _EXAMPLE = "`brenner roster show --to NAME --role ROLE`, or `[roster]` in `brenner.toml`"
 
 
 @click.command(
     "show",
-    cls=Reporting,
-    always={"roster": None, "recipients": [], "entries": [], "origins": {}, "preset": None},
+    cls=JsonCommand,
+    json_defaults={"roster": None, "recipients": [], "entries": [], "origins": {}, "preset": None},
     epilog=examples(
         "brenner roster show",
         "brenner roster show --to BlueLake --role test_designer",
@@ -300,23 +326,23 @@ _EXAMPLE = "`brenner roster show --to NAME --role ROLE`, or `[roster]` in `brenn
 )
 @roster_options
 @common_options
-def show(settings: Settings, wish: RosterWish) -> int:
+def show(settings: Settings, wish: RosterRequest) -> int:
     """Show the roster that a session would get, and the source of each entry.
 
     It is what `session start` with the same flags would use, here and now. Nothing is sent.
     Exit code 0: it can be used; 1: it has errors; 2: one of its sources cannot be read.
     """
-    project, resolved = resolved_here(settings, wish)
+    project, resolved = resolve_for_command(settings, wish)
     found = (*project.diagnostics, *resolved.diagnostics)
     if settings.as_json:
-        write_json(_show_document(resolved) | verdict(found))
+        write_json(_show_document(resolved) | verdict_json(found))
     else:
-        write_found(project, resolved.diagnostics, sys.stderr)
+        write_problems(project, resolved.diagnostics, sys.stderr)
         sys.stdout.writelines(_show_lines(resolved))
-    return exit_code(found)
+    return roster_exit_code(found)
 
 
-def _show_document(resolved: Resolved) -> dict[str, object]:
+def _show_document(resolved: ResolvedRoster) -> dict[str, object]:
     origins = resolved.origins
     entries = [
         {**entry_json(entry), **_origin_document(origins[entry.agent_name])}
@@ -331,40 +357,42 @@ def _show_document(resolved: Resolved) -> dict[str, object]:
     }
 
 
-def _origin_document(origin: Origin) -> dict[str, str]:
-    return {"source": str(origin.source), "from": without_ticks(origin.label)}
+def _origin_document(origin: RosterOrigin) -> dict[str, str]:
+    return {"source": str(origin.source), "from": without_backticks(origin.label)}
 
 
-def _show_lines(resolved: Resolved) -> Iterator[str]:
+def _show_lines(resolved: ResolvedRoster) -> Iterator[str]:
     out, entries = sys.stdout, resolved.roster.entries
-    rows = [_row(entry, resolved.origins[entry.agent_name]) for entry in entries]
-    if has_free_places(resolved) and resolved.preset:
-        rows = [_free_row(place, resolved.preset.id) for place in resolved.preset.entries]
+    rows = [_entry_row(entry, resolved.origins[entry.agent_name]) for entry in entries]
+    if has_unassigned_places(resolved) and resolved.preset:
+        rows = [_unassigned_row(place, resolved.preset.id) for place in resolved.preset.entries]
     if not rows:
         if not resolved.errors:
-            yield sentence("There is no roster here. Who has which role will appear here:", out)
-            yield advice(_EXAMPLE, out)
+            yield format_message(
+                "There is no roster here. Who has which role will appear here:", out
+            )
+            yield format_hint(_EXAMPLE, out)
         return
-    yield from labelled(_header(resolved), out)
+    yield from labelled_lines(_header_fields(resolved), out)
     yield "\n"
     yield from table(_SHOW_COLUMNS, rows, out)
     for entry in entries:
         if entry.notes is not None:
-            start = [Span("  "), agent_piece(entry.agent_name), Span(": ")]
-            yield fold(start, [Span(_show_whole(entry.notes))], "    ", out)
+            start = [Span("  "), agent_span(entry.agent_name), Span(": ")]
+            yield fold(start, [Span(_escape_roster_text(entry.notes))], "    ", out)
 
 
-def _header(resolved: Resolved) -> list[tuple[str, list[Span]]]:
-    """Mode, name and time, each with where it is from; the recipients, where not all are."""
+def _header_fields(resolved: ResolvedRoster) -> list[tuple[str, list[Span]]]:
+    """Return mode, name and time with their sources. Add recipients that differ from the roster."""
     roster = resolved.roster
-    said: tuple[tuple[str, str, str | None], ...] = (
+    headers: tuple[tuple[str, str, str | None], ...] = (
         ("Mode", "mode", roster.mode),
         ("Name", "name", roster.name),
         ("Created", "created_at", roster.created_at),
     )
     fields = [
-        (label, [Span(_show_whole(text)), _from(resolved.header.get(field))])
-        for label, field, text in said
+        (label, [Span(_escape_roster_text(text)), _origin_span(resolved.header.get(field))])
+        for label, field, text in headers
         if text is not None
     ]
     if set(resolved.recipients) != set(roster.names):
@@ -372,33 +400,33 @@ def _header(resolved: Resolved) -> list[tuple[str, list[Span]]]:
     return fields
 
 
-def _from(origin: Origin | None) -> Span:
-    return Span(f"  ({without_ticks(origin.label) if origin else 'the default'})", QUIET)
+def _origin_span(origin: RosterOrigin | None) -> Span:
+    return Span(f"  ({without_backticks(origin.label) if origin else 'the default'})", QUIET)
 
 
-def _row(entry: RosterEntry, origin: Origin) -> Row:
+def _entry_row(entry: RosterEntry, origin: RosterOrigin) -> TableRow:
     others = [[Span(text or "")] for text in (entry.role, entry.program, entry.model)]
-    source = [Span(without_ticks(origin.label), QUIET)]
-    return Row(([agent_piece(entry.agent_name)], *others, source))
+    source = [Span(without_backticks(origin.label), QUIET)]
+    return TableRow(([agent_span(entry.agent_name)], *others, source))
 
 
-def _free_row(place: PresetEntry, preset: str) -> Row:
+def _unassigned_row(place: PresetEntry, preset: str) -> TableRow:
     others = [[Span(text or "")] for text in (place.role, place.program, place.model)]
-    return Row(([Span("--to NAME", QUIET)], *others, [Span(f"preset {preset}", QUIET)]))
+    return TableRow(([Span("--to NAME", QUIET)], *others, [Span(f"preset {preset}", QUIET)]))
 
 
-def _show_whole(text: str) -> str:
-    """Somebody's text on one line."""
+def _escape_roster_text(text: str) -> str:
+    """Escape a text of the roster on one line, without cutting it."""
     return escape_control(text, len(text) + 1)
 
 
-# `brenner roster validate`: whether a roster can be used.
+# `brenner roster validate`
 
 
 @click.command(
     "validate",
-    cls=Reporting,
-    always={"file": None},
+    cls=JsonCommand,
+    json_defaults={"file": None},
     epilog=examples(
         "brenner roster validate roster.json",
         "brenner roster validate",
@@ -408,7 +436,7 @@ def _show_whole(text: str) -> str:
 @click.argument("file", required=False, metavar="[FILE|-]")
 @roster_options
 @common_options
-def validate(settings: Settings, wish: RosterWish, file: str | None) -> int:
+def validate(settings: Settings, wish: RosterRequest, file: str | None) -> int:
     """Check a roster in a FILE (JSON or TOML), or the one that a session would get here.
 
     A FILE is a list of entries, a roster, or a project's file with one in it; with - the standard
@@ -416,29 +444,29 @@ def validate(settings: Settings, wish: RosterWish, file: str | None) -> int:
     """
     if file is not None:
         return _validate_file(settings, wish, file)
-    project, resolved = resolved_here(settings, wish)
+    project, resolved = resolve_for_command(settings, wish)
     found = (*project.diagnostics, *resolved.diagnostics)
     if settings.as_json:
-        write_json({"file": None} | verdict(found))
+        write_json({"file": None} | verdict_json(found))
     else:
-        write_found(project, resolved.diagnostics, sys.stdout)
-        write_verdict(HERE, found)
-    return exit_code(found)
+        write_problems(project, resolved.diagnostics, sys.stdout)
+        write_verdict(ROSTER_LABEL, found)
+    return roster_exit_code(found)
 
 
-def _validate_file(settings: Settings, wish: RosterWish, file: str) -> int:
-    if wish != RosterWish():
+def _validate_file(settings: Settings, wish: RosterRequest, file: str) -> int:
+    if wish != RosterRequest():
         message = "A FILE goes with no flags: it is checked alone."
         raise click.UsageError(message)
     shown = "<stdin>" if file == STANDARD_INPUT else file
     text = read_text(file)
     if isinstance(text, Diagnostic):
-        result, refusal = ValidationResult.of([text]), USAGE
+        result, refusal = ValidationResult.of([text]), EXIT_USAGE
     else:
-        result, refusal = check_roster_text(text, f"`{shown}`"), REFUSED
+        result, refusal = check_roster_text(text, f"`{shown}`"), EXIT_REFUSED
     if settings.as_json:
-        write_json({"file": file} | verdict(result.violations))
+        write_json({"file": file} | verdict_json(result.violations))
     else:
         write_diagnostics(result.violations, shown, sys.stdout)
         write_verdict(shown, result.violations)
-    return FINE if result.valid else refusal
+    return EXIT_OK if result.valid else refusal

@@ -1,4 +1,4 @@
-"""`brenner serve`: the server for agents and browsers, over HTTP."""
+"""`brenner serve`: the HTTP server for agents and browsers, and its address for other commands."""
 
 import gc
 import json
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import note_done, write_diagnostics
+from brenner.cli.output import note_changes_made, write_diagnostics
 from brenner.cli.terminal import print_hint, print_message
 from brenner.cli.workspace import workspace_of
 from brenner.config import Project, find_project
@@ -22,27 +22,27 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.mail.mailbox import Capability
 from brenner.mail.open import store_of
-from brenner.server.app import ends_before_it_serves
 from brenner.server.settings import (
     CLIENTS,
     ENDPOINTS,
     HOST,
     PORT,
-    Place,
+    ListenAddress,
     ServeSettings,
-    find,
+    address_for_agents,
+    find_address,
     listen,
     read_token,
-    way_of,
 )
+from brenner.server.signals import exit_on_signal
 from brenner.services.identity import TOKEN, new_secret, operator_digest
-from brenner.services.init_project import new_mailbox
+from brenner.services.init_project import new_mailbox_notes
 from brenner.services.workspace import Workspace
 from brenner.text import escape_control
 from brenner.web.links import LAB
 
-_OPEN = "Agents without a secret are let in, and what they send is marked unverified."
-_STRICT = "Identity is strict: nobody sends anything without the secret of the name."
+_OPEN_IDENTITY = "Agents without a secret are let in, and what they send is marked unverified."
+_STRICT_IDENTITY = "Identity is strict: nobody sends anything without the secret of the name."
 _HIGHEST_PORT = 65_535
 
 
@@ -98,33 +98,35 @@ def command(  # noqa: PLR0913  (one parameter per option)
         message = "--host needs an address; leave it out for this machine only."
         raise click.UsageError(message)
     token = read_token(token_file, os.environ)
-    place = find(host, port)
+    place = find_address(host, port)
     if token.value is None and not place.is_loopback:
         raise RequestError(codes.TOKEN_NEEDED.at(host=place.shown))
     is_strict = strict_identity or not place.is_loopback
     project = find_project(settings.project, os.environ, settings.store)
     if is_strict:
-        _check_secrets(project, "--strict-identity" if strict_identity else place.shown)
+        _check_store_has_secrets(project, "--strict-identity" if strict_identity else place.shown)
     listening, place = listen(place)
     served = ServeSettings(*place.address, token.value, is_strict, hosts, is_lab=is_lab)
     if is_lab and Capability.SECRETS in store_of(project).lacks:
         served = served._replace(lab_secret=new_secret())
-    with listening, ends_before_it_serves():
-        ready = _Ready(project, served, place, (*token.warnings, *new_mailbox(project)))
+    with listening, exit_on_signal():
+        ready = _StartupReport(
+            project, served, place, (*token.warnings, *new_mailbox_notes(project))
+        )
         return _serve(settings, ready, listening)
 
 
-def _serve(settings: Settings, ready: "_Ready", listening: socket) -> int:
+def _serve(settings: Settings, ready: "_StartupReport", listening: socket) -> int:
     with workspace_of(settings._replace(actor=None), create=True) as here:
-        with _uncollected():
+        with _gc_disabled():
             from brenner.server.app import serve  # takes about a second
 
         if not settings.as_json:
             write_diagnostics(ready.warnings, "brenner", sys.stderr)
-        note_done()
+        note_changes_made()
         ready = ready._replace(has_secret=ready.served.is_lab and _has_secret(here))
-        tell = ready.tell_json if settings.as_json else ready.tell
-        return serve(here, ready.served, listening, tell)
+        announce = ready.write_json_line if settings.as_json else ready.write_text
+        return serve(here, ready.served, listening, announce)
 
 
 def _has_secret(here: Workspace) -> bool:
@@ -132,8 +134,11 @@ def _has_secret(here: Workspace) -> bool:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """What is imported stays. To look through it for garbage takes a sixth of the start."""
+def _gc_disabled() -> Iterator[None]:
+    """Disable garbage collection during imports, and exempt imported objects from it afterwards.
+
+    Collecting them would take a sixth of the start time.
+    """
     gc.disable()
     try:
         yield
@@ -142,8 +147,8 @@ def _uncollected() -> Iterator[None]:
         gc.enable()
 
 
-def _check_secrets(project: Project, because: str) -> None:
-    """Strict identity where nobody can have a secret would keep everybody out."""
+def _check_store_has_secrets(project: Project, because: str) -> None:
+    """Refuse strict identity if the store keeps no secrets: no agent could send."""
     store = store_of(project)
     reason = store.lacks.get(Capability.SECRETS)
     if reason is not None:
@@ -151,12 +156,12 @@ def _check_secrets(project: Project, because: str) -> None:
         raise RequestError(found)
 
 
-class _Ready(NamedTuple):
-    """What is said once requests are answered."""
+class _StartupReport(NamedTuple):
+    """What the server reports once it answers requests."""
 
     project: Project
     served: ServeSettings
-    place: Place
+    place: ListenAddress
     warnings: tuple[Diagnostic, ...]
     has_secret: bool = False
 
@@ -164,8 +169,8 @@ class _Ready(NamedTuple):
     def address(self) -> str:
         return f"http://{self.place.shown}"
 
-    def tell_json(self) -> None:
-        """The stable form, on one line; keys are only ever added."""
+    def write_json_line(self) -> None:
+        """Write the stable JSON form on one line. Keys are only ever added."""
         document = {
             "address": self.address,
             "endpoint": f"{self.address}/mcp",
@@ -181,8 +186,7 @@ class _Ready(NamedTuple):
         sys.stdout.write(json.dumps(document) + "\n")
         sys.stdout.flush()
 
-    def tell(self) -> None:
-        """For people."""
+    def write_text(self) -> None:
         folder, store = (
             escape_control(str(self.project.folder)),
             escape_control(store_of(self.project).shown),
@@ -191,21 +195,24 @@ class _Ready(NamedTuple):
             f"Serving {folder} at {self.address} for browsers, at {self.address}/mcp for agents."
         )
         print_hint(f"Mail: {store}.")
-        identity = _STRICT if self.served.is_strict else _OPEN
+        identity = _STRICT_IDENTITY if self.served.is_strict else _OPEN_IDENTITY
         token = "" if self.served.token is None else " Every request needs the token."
         print_hint(f"{identity}{token}")
-        way = way_of(self.served)
-        print_hint(f"`{way.command()}` connects an agent ({', '.join(CLIENTS)}). Ctrl-C ends it.")
-        if way.remark:
-            print_hint(way.remark)
+        connection = address_for_agents(self.served)
+        print_hint(
+            f"`{connection.command()}` connects an agent ({', '.join(CLIENTS)}). Ctrl-C ends it."
+        )
+        if connection.remark:
+            print_hint(connection.remark)
         for sentence in self._about_lab():
             print_hint(sentence)
         sys.stdout.flush()
 
     @property
     def _lab_json(self) -> dict[str, object] | None:
-        """How the lab is opened; nothing where there is none. A secret of this run is told here,
-        and nowhere else.
+        """Return how to log in to the lab, or None without a lab.
+
+        A secret of this run is printed only here.
         """
         if not self.served.is_lab:
             return None
@@ -218,7 +225,7 @@ class _Ready(NamedTuple):
         return f"{self.address}{LAB}"
 
     def _about_lab(self) -> Iterator[str]:
-        """How the operator gets in."""
+        """Explain how the operator logs in to the lab."""
         if not self.served.is_lab:
             return
         operator = escape_control(self.project.operator)
@@ -232,40 +239,52 @@ class _Ready(NamedTuple):
             yield f"Lab: {self._lab}. {operator} has no secret yet: `{command}` makes it."
 
 
-# Where the server is, for commands that speak of it: `--url`, else the environment, else here.
+# The address of the server: `--url`, the environment variable, or the default
 
 
-VARIABLE = "BRENNER_SERVE_URL"
-DEFAULT = f"http://{HOST}:{PORT}{ENDPOINTS[1]}"
+URL_VARIABLE = "BRENNER_SERVE_URL"
+DEFAULT_URL = f"http://{HOST}:{PORT}{ENDPOINTS[1]}"
 _SCHEMES = ("http", "https")
 
 
-def serve_url(said: str | None) -> str:
-    """The whole address; where only a host is said, the path is the usual one."""
-    named, url = ("--url", said) if said is not None else (VARIABLE, os.environ.get(VARIABLE, ""))
-    if said is None and not url:
-        return DEFAULT
-    reason = _fault(url)
+def serve_url(given_url: str | None) -> str:
+    """Return the address of the server: `--url`, the environment variable, or the default.
+
+    If it names only a host, the default path is added.
+    """
+    named, url = (
+        ("--url", given_url)
+        if given_url is not None
+        else (URL_VARIABLE, os.environ.get(URL_VARIABLE, ""))
+    )
+    if given_url is None and not url:
+        return DEFAULT_URL
+    reason = _url_problem(url)
     if reason:
-        message = f"{named} is not the address of a server: {reason}. It looks like `{DEFAULT}`."
+        message = (
+            f"{named} is not the address of a server: {reason}. It looks like `{DEFAULT_URL}`."
+        )
         raise click.UsageError(message)
     parts = urlsplit(url)
     return url if parts.path.strip("/") else parts._replace(path=ENDPOINTS[1]).geturl()
 
 
-def pages_url(said: str | None) -> str:
-    """Where its pages are: beside the endpoint, at the root."""
-    parts = urlsplit(serve_url(said))
+def pages_url(given_url: str | None) -> str:
+    """Return the address of the server's web pages."""
+    parts = urlsplit(serve_url(given_url))
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _fault(url: str) -> str | None:
-    """Why a text is no address; a password would be shown, so its text is not."""
+def _url_problem(url: str) -> str | None:
+    """Return why a text is not a valid address.
+
+    The text is shown only if it can contain no password.
+    """
     if not (url.isascii() and url.isprintable()) or " " in url:
         return "it has characters that belong into none"
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018  (one that is none raises)
+        parts.port  # noqa: B018  (raises if it is not a port)
     except ValueError:
         return "its host or port cannot be read"
     if parts.scheme not in _SCHEMES or not parts.hostname:

@@ -1,6 +1,7 @@
-"""Tables for people: columns by display width, rows that are cut and never wrapped.
+"""Tables for the terminal, and messages as table rows.
 
-Into a pipe everything goes uncut and without styles.
+Columns are aligned by display width. A terminal cuts rows that are too long, never wraps them. A
+pipe gets whole rows without styles.
 """
 
 import sys
@@ -11,157 +12,159 @@ from typing import NamedTuple, TextIO
 import click
 
 from brenner.cli.options import MESSAGE_ID, Number
-from brenner.cli.output import width_of
+from brenner.cli.output import terminal_width
 from brenner.cli.terminal import (
     ATTENTION,
     QUIET,
     STRONG,
     Span,
-    agent_piece,
-    columns,
-    sentence,
-    shown_line,
-    subject_pieces,
+    agent_span,
+    display_width,
+    format_message,
+    styled_line,
+    subject_spans,
 )
 from brenner.mail.model import Importance, StoredMessage, Trust
-from brenner.protocol.messages import ago, exact
+from brenner.protocol.messages import exact_time, relative_time
 from brenner.text import escape_control
 
 GAP = "  "
-_CUT = "…"
-# Marks that take no room of their own can stand on one letter without end
-_MOST_LETTERS_PER_COLUMN = 4
+_ELLIPSIS = "…"
+# Combining marks have no width, so a cell could otherwise be arbitrarily long
+_MAX_CHARACTERS_PER_COLUMN = 4
 
 Cell = Sequence[Span]
 
 
-class Column(NamedTuple):
-    """A column. Where a row is too long, those that have a `least` give way, the last one first.
+class TableColumn(NamedTuple):
+    """A column. If a row is too wide, columns with a `min_width` shrink, the last one first.
 
-    A column that is not `shown_from` so many columns on is left out of a narrow terminal.
+    A terminal narrower than `min_terminal_width` does not show the column.
     """
 
     title: str
-    least: int | None = None
+    min_width: int | None = None
     is_right: bool = False
-    shown_from: int = 0
+    min_terminal_width: int = 0
 
 
-class Row(NamedTuple):
-    """The cells of a row, and lines that stand under it across the columns."""
+class TableRow(NamedTuple):
+    """The cells of a row, and lines below it that span all columns."""
 
     cells: Sequence[Cell]
     below: Sequence[Cell] = ()
 
 
-def table(heads: Sequence[Column], rows: Sequence[Row], stream: TextIO) -> Iterator[str]:
-    """The lines of a table: the titles, the rule, the rows."""
-    width = width_of(stream)
-    shown = [number for number, head in enumerate(heads) if not width or head.shown_from <= width]
-    kept = [heads[number] for number in shown]
-    body = [[_safe(row.cells[number], width) for number in shown] for row in rows]
-    titles: list[Cell] = [[Span(head.title, QUIET)] for head in kept]
-    sizes = _sizes(kept, [titles, *body], width)
-    yield _line(kept, titles, sizes, stream)
+def table(heads: Sequence[TableColumn], rows: Sequence[TableRow], stream: TextIO) -> Iterator[str]:
+    """Yield the lines of a table: the titles, a rule, the rows."""
+    width = terminal_width(stream)
+    shown = [
+        number for number, head in enumerate(heads) if not width or head.min_terminal_width <= width
+    ]
+    visible = [heads[number] for number in shown]
+    body = [[_escape_cell(row.cells[number], width) for number in shown] for row in rows]
+    titles: list[Cell] = [[Span(head.title, QUIET)] for head in visible]
+    sizes = _column_widths(visible, [titles, *body], width)
+    yield _row_line(visible, titles, sizes, stream)
     total = sum(sizes) + len(GAP) * (len(sizes) - 1)
     total = min(total, width) if width else total
-    yield shown_line([Span("─" * total, QUIET)], stream) + "\n"
+    yield styled_line([Span("─" * total, QUIET)], stream) + "\n"
     for cells, row in zip(body, rows, strict=True):
-        yield _line(kept, cells, sizes, stream)
+        yield _row_line(visible, cells, sizes, stream)
         for below in row.below:
-            safe = _safe(below, width)
-            yield shown_line(cut(safe, width) if width else safe, stream) + "\n"
+            safe = _escape_cell(below, width)
+            yield styled_line(cut(safe, width) if width else safe, stream) + "\n"
 
 
 def cut(cell: Cell, width: int) -> list[Span]:
-    """As much of a cell as fits; its last column says that there is more."""
-    if sum(columns(piece.text) for piece in cell) <= width:
+    """Cut a cell to the width. An ellipsis marks the cut."""
+    if sum(display_width(span.text) for span in cell) <= width:
         return list(cell)
-    kept: list[Span] = []
-    room = width - columns(_CUT)
-    for piece in cell:
-        end = _end(piece.text, room)
-        kept.append(piece._replace(text=piece.text[:end] + _CUT * (end < len(piece.text))))
-        room -= columns(piece.text)
-        if end < len(piece.text):
+    result: list[Span] = []
+    room = width - display_width(_ELLIPSIS)
+    for span in cell:
+        end = _fitting_length(span.text, room)
+        result.append(span._replace(text=span.text[:end] + _ELLIPSIS * (end < len(span.text))))
+        room -= display_width(span.text)
+        if end < len(span.text):
             break
-    return kept
+    return result
 
 
-def _end(text: str, room: int) -> int:
-    """Up to where the text fits into so many columns."""
-    for place, letter in enumerate(text):
-        room -= columns(letter)
+def _fitting_length(text: str, room: int) -> int:
+    """Return how many characters of the text fit into `room` columns."""
+    for position, character in enumerate(text):
+        room -= display_width(character)
         if room < 0:
-            return place
+            return position
     return len(text)
 
 
-def _safe(cell: Cell, width: int) -> list[Span]:
-    """Nothing in it is obeyed, nor endless where it is looked at."""
-    most = width * _MOST_LETTERS_PER_COLUMN
+def _escape_cell(cell: Cell, width: int) -> list[Span]:
+    """Escape control characters, and limit the length where a terminal shows the cell."""
+    most = width * _MAX_CHARACTERS_PER_COLUMN
     return [
-        piece._replace(text=escape_control(piece.text, most or len(piece.text) + 1))
-        for piece in cell
+        span._replace(text=escape_control(span.text, most or len(span.text) + 1)) for span in cell
     ]
 
 
-def _sizes(heads: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
-    """How wide each column is: as its widest cell asks for, unless the terminal is narrower."""
+def _column_widths(
+    heads: Sequence[TableColumn], rows: Sequence[Sequence[Cell]], width: int
+) -> list[int]:
+    """Return the width of each column: its widest cell, or less if the terminal is narrower."""
     sizes = [
-        max(sum(columns(piece.text) for piece in row[number]) for row in rows)
+        max(sum(display_width(span.text) for span in row[number]) for row in rows)
         for number in range(len(heads))
     ]
-    over = sum(sizes) + len(GAP) * (len(sizes) - 1) - width
+    excess = sum(sizes) + len(GAP) * (len(sizes) - 1) - width
     if not width:
         return sizes
     for number in reversed(range(len(heads))):
-        least = heads[number].least
-        if least is not None and over > 0:
-            given = max(0, min(over, sizes[number] - least))
-            sizes[number] -= given
-            over -= given
+        min_width = heads[number].min_width
+        if min_width is not None and excess > 0:
+            shrunk = max(0, min(excess, sizes[number] - min_width))
+            sizes[number] -= shrunk
+            excess -= shrunk
     return sizes
 
 
-def _line(heads: Sequence[Column], cells: Sequence[Cell], sizes: list[int], stream: TextIO) -> str:
-    pieces: list[Span] = []
+def _row_line(
+    heads: Sequence[TableColumn], cells: Sequence[Cell], sizes: list[int], stream: TextIO
+) -> str:
+    spans: list[Span] = []
     for head, cell, size in zip(heads, cells, sizes, strict=True):
         fitting = cut(cell, size)
-        blank = Span(" " * (size - sum(columns(piece.text) for piece in fitting)))
-        pieces += [blank, *fitting] if head.is_right else [*fitting, blank]
-        pieces.append(Span(GAP))
-    width = width_of(stream)
-    whole = _without_end(pieces)
-    return shown_line(cut(whole, width) if width else whole, stream) + "\n"
+        blank = Span(" " * (size - sum(display_width(span.text) for span in fitting)))
+        spans += [blank, *fitting] if head.is_right else [*fitting, blank]
+        spans.append(Span(GAP))
+    width = terminal_width(stream)
+    whole = _strip_trailing_spaces(spans)
+    return styled_line(cut(whole, width) if width else whole, stream) + "\n"
 
 
-def _without_end(pieces: list[Span]) -> list[Span]:
-    """The pieces without the blanks that end the line."""
-    while pieces and not pieces[-1].text.strip(" "):
-        pieces.pop()
-    return pieces
+def _strip_trailing_spaces(spans: list[Span]) -> list[Span]:
+    while spans and not spans[-1].text.strip(" "):
+        spans.pop()
+    return spans
 
 
-# What stands on a message, in words: how its sender is known, and how urgent it is said to be.
-#
-# What is as usual is not said: mail that was written here, of normal importance.
+# Trust and importance of a message in words. The usual values are not shown.
 
 
-_MOST_IDS = 8
+_MAX_IDS = 8
 _PRESSING = (Importance.HIGH, Importance.URGENT)
 
 
-def trust_pieces(stored: StoredMessage) -> list[Span]:
-    """`unverified`, which stands out, or `verified`."""
+def trust_spans(stored: StoredMessage) -> list[Span]:
+    """Return `unverified`, highlighted, or `verified`; nothing for mail that was written here."""
     trust = stored.envelope.trust
     if trust is Trust.UNVERIFIED:
         return [Span(trust, ATTENTION)]
     return [Span(trust, QUIET)] if trust is Trust.VERIFIED else []
 
 
-def importance_pieces(stored: StoredMessage) -> list[Span]:
-    """`urgent`, `high` or `low`."""
+def importance_spans(stored: StoredMessage) -> list[Span]:
+    """Return `urgent`, `high` or `low`; nothing for normal importance."""
     importance = stored.envelope.importance
     if importance is Importance.NORMAL:
         return []
@@ -169,13 +172,13 @@ def importance_pieces(stored: StoredMessage) -> list[Span]:
 
 
 def is_unverified(stored: StoredMessage) -> bool:
-    """Whether anybody may have sent it."""
+    """Return whether the sender of the message is unverified."""
     return stored.envelope.trust is Trust.UNVERIFIED
 
 
-def some_ids(ids: Sequence[int]) -> str:
-    """`messages 12, 14 and 15`, the first ones of many."""
-    shown = [str(each) for each in ids[:_MOST_IDS]]
+def ids_text(ids: Sequence[int]) -> str:
+    """Return a text such as `messages 12, 14 and 15`. Of many IDs it names the first 8."""
+    shown = [str(each) for each in ids[:_MAX_IDS]]
     left = len(ids) - len(shown)
     if left:
         return f"messages {', '.join(shown)} and {left} more"
@@ -184,23 +187,30 @@ def some_ids(ids: Sequence[int]) -> str:
     return f"messages {', '.join(shown[:-1])} and {shown[-1]}"
 
 
-# Messages as rows: the table of the conventions document, with what a reader wants before it.
+# Messages as rows: the table of the conventions document, with a column of marks before it
 
 
-UNREAD, OWED, UNVERIFIED = "•", "!", "?"
+UNREAD_MARK, OWED_MARK, UNVERIFIED_MARK = "•", "!", "?"
 _LEGEND = {
-    UNREAD: "unread (`brenner mail mark ID{actor}` marks it as read)",
-    OWED: "you owe an ACK (`brenner mail ack ID{actor}` sends it)",
-    UNVERIFIED: "unverified: anybody may have sent it",
+    UNREAD_MARK: "unread (`brenner mail mark ID{actor}` marks it as read)",
+    OWED_MARK: "you owe an ACK (`brenner mail ack ID{actor}` sends it)",
+    UNVERIFIED_MARK: "unverified: anybody may have sent it",
 }
-WIDE = 100
+WIDE_TERMINAL = 100
 
-ID = Column("ID", is_right=True)
-FROM = Column("From", least=10)
-SUBJECT = Column("Subject", least=24)
-THREAD = Column("Thread", least=24)
-WHEN = Column("When", shown_from=WIDE)
-COLUMNS = (Column(""), ID, FROM, SUBJECT, THREAD, WHEN)
+ID_COLUMN = TableColumn("ID", is_right=True)
+FROM_COLUMN = TableColumn("From", min_width=10)
+SUBJECT_COLUMN = TableColumn("Subject", min_width=24)
+THREAD_COLUMN = TableColumn("Thread", min_width=24)
+TIME_COLUMN = TableColumn("When", min_terminal_width=WIDE_TERMINAL)
+MESSAGE_COLUMNS = (
+    TableColumn(""),
+    ID_COLUMN,
+    FROM_COLUMN,
+    SUBJECT_COLUMN,
+    THREAD_COLUMN,
+    TIME_COLUMN,
+)
 
 limit_option = click.option(
     "--limit", type=Number(1), default=50, metavar="N", help="How many at most (50)."
@@ -210,41 +220,44 @@ before_option = click.option(
 )
 
 
-def row(stored: StoredMessage, marks: str = "", below: Iterable[Cell] = ()) -> Row:
-    """One message. How urgent it is stands before the subject; `standing_marks` says more."""
+def message_row(stored: StoredMessage, marks: str = "", below: Iterable[Cell] = ()) -> TableRow:
+    """Return the row of a message. Its importance comes before the subject."""
     message = stored.message
-    importance = [piece for each in importance_pieces(stored) for piece in (each, Span(" "))]
+    importance = [span for each in importance_spans(stored) for span in (each, Span(" "))]
     cells = (
         mark_cell(marks),
         [Span(str(stored.id))],
-        [agent_piece(message.sender)],
-        [*importance, *subject_pieces(message.subject)],
+        [agent_span(message.sender)],
+        [*importance, *subject_spans(message.subject)],
         [Span(message.thread_id)],
-        [Span(when(stored.at, sys.stdout), QUIET)],
+        [Span(format_time(stored.at, sys.stdout), QUIET)],
     )
-    return Row(cells, tuple(below))
+    return TableRow(cells, tuple(below))
 
 
-def standing_marks(stored: StoredMessage) -> str:
-    """What a row marks of a message, whoever looks at it."""
-    return UNVERIFIED * is_unverified(stored)
+def trust_mark(stored: StoredMessage) -> str:
+    """Return the mark of an unverified message, the same for all readers."""
+    return UNVERIFIED_MARK * is_unverified(stored)
 
 
 def mark_cell(marks: str) -> Cell:
-    """The marks, each in its style; the legend has the words."""
-    return [Span(mark, STRONG if mark == UNREAD else ATTENTION) for mark in marks]
+    """Return the marks, each in its style. `legend` explains them."""
+    return [Span(mark, STRONG if mark == UNREAD_MARK else ATTENTION) for mark in marks]
 
 
-def when(at: datetime, out: TextIO) -> str:
-    """Relative where people look; exact in what is kept."""
-    return ago(at, datetime.now(UTC)) if out.isatty() else exact(at)
+def format_time(at: datetime, out: TextIO) -> str:
+    """Return the relative time for a terminal, the exact time for a pipe or a file."""
+    return relative_time(at, datetime.now(UTC)) if out.isatty() else exact_time(at)
 
 
 def legend(marks: Iterable[str], actor: str) -> list[str]:
-    """The marks that are used, in words; `actor` is the option that says who acts."""
+    """Return one line for each mark that occurs.
+
+    `actor` is the `--as` option for the commands in it.
+    """
     used = {mark for each in marks for mark in each}
     return [
-        sentence(f"{mark} {words.format(actor=actor)}", sys.stdout)
+        format_message(f"{mark} {words.format(actor=actor)}", sys.stdout)
         for mark, words in _LEGEND.items()
         if mark in used
     ]

@@ -1,4 +1,7 @@
-"""Text in several styles, folded to the width of the terminal. Nothing in it is obeyed."""
+"""Styled text for the terminal: spans, wrapping, colours, paging, messages and hints.
+
+All text from outside is escaped, so that a terminal interprets nothing in it.
+"""
 
 import re
 import sys
@@ -10,16 +13,16 @@ from zlib import crc32
 
 import click
 
-from brenner.cli.output import styled, width_of
+from brenner.cli.output import styled, terminal_width
 from brenner.protocol.message_types import TYPES, ColourRole
 from brenner.protocol.subjects import parse_subject
 from brenner.text import as_option, escape_control, escape_control_lines, joined, thread_argument
 
 Style = Mapping[str, object]
 PLAIN: Style = MappingProxyType({})
-UNLIMITED = sys.maxsize  # the width of a pipe
-_MOST_AT_START = 60
-_WORDS_AND_BLANKS = re.compile(r" +|[^ ]+")
+UNLIMITED_WIDTH = sys.maxsize  # the width of a pipe
+_MAX_START_CHARACTERS = 60
+_WORDS_AND_SPACES = re.compile(r" +|[^ ]+")
 
 
 class Span(NamedTuple):
@@ -27,56 +30,63 @@ class Span(NamedTuple):
 
     text: str
     style: Style = PLAIN
-    is_solid: bool = False  # never folded: its blanks are what it is about
+    is_unbreakable: bool = False  # never wrapped: its spaces matter
 
 
-def fold(start: Iterable[Span], pieces: Iterable[Span], rest: str, stream: TextIO) -> str:
-    """The pieces as lines for a stream: folded and in colour where it is a terminal."""
-    laid_out = lines_of(start, pieces, rest, width_of(stream) or UNLIMITED)
-    return "".join(f"{shown_line(line, stream)}\n" for line in laid_out)
+def fold(start: Iterable[Span], spans: Iterable[Span], rest: str, stream: TextIO) -> str:
+    """Return the spans as lines for a stream. A terminal gets them wrapped and in colour."""
+    laid_out = wrap_spans(start, spans, rest, terminal_width(stream) or UNLIMITED_WIDTH)
+    return "".join(f"{styled_line(line, stream)}\n" for line in laid_out)
 
 
-def lines_of(
-    start: Iterable[Span], pieces: Iterable[Span], rest: str, width: int
+def wrap_spans(
+    start: Iterable[Span], spans: Iterable[Span], rest: str, width: int
 ) -> list[list[Span]]:
-    """The pieces one after the other; `start` stands before the first line, `rest` before others.
+    """Wrap the spans to the width.
 
-    What stands at the start is never folded, and cut where it is very long.
+    `start` comes before the first line, `rest` before the others.
+
+    The start is never wrapped. It is cut if it is very long.
     """
-    lines = _Lines(width, rest)
-    lines.begin(Span(escape_control(piece.text, _MOST_AT_START), piece.style) for piece in start)
-    for piece in pieces:
-        for number, text in enumerate(piece.text.split("\n")):
+    wrapper = _LineWrapper(width, rest)
+    wrapper.begin(
+        Span(escape_control(span.text, _MAX_START_CHARACTERS), span.style) for span in start
+    )
+    for span in spans:
+        for number, text in enumerate(span.text.split("\n")):
             if number:
-                lines.end()
-            safe = escape_control(text, len(text) + 1)
-            if piece.is_solid or width == UNLIMITED:
-                lines.take(Span(safe, piece.style), is_blank=False)
+                wrapper.end()
+            escaped = escape_control(text, len(text) + 1)
+            if span.is_unbreakable or width == UNLIMITED_WIDTH:
+                wrapper.add(Span(escaped, span.style), is_space=False)
                 continue
-            for part in _WORDS_AND_BLANKS.findall(safe):
-                lines.take(Span(part, piece.style), is_blank=part.startswith(" "))
-    lines.end()
-    return lines.done
+            for part in _WORDS_AND_SPACES.findall(escaped):
+                wrapper.add(Span(part, span.style), is_space=part.startswith(" "))
+    wrapper.end()
+    return wrapper.lines
 
 
-def columns(text: str) -> int:
-    """How wide the terminal shows a text."""
+def display_width(text: str) -> int:
+    """Return how many columns a terminal uses to show the text."""
     if text.isascii():
         return len(text)
-    from unicodedata import category, east_asian_width  # most texts need neither
+    from unicodedata import (
+        category,
+        east_asian_width,
+    )  # slow to import, and most texts need neither
 
     return sum(
-        0 if category(letter) in ("Mn", "Me") else 1 + (east_asian_width(letter) in "WF")
-        for letter in text
+        0 if category(character) in ("Mn", "Me") else 1 + (east_asian_width(character) in "WF")
+        for character in text
     )
 
 
-class _Lines:
-    """Lines that fill up word by word; `gap` is what stands before the word that is open."""
+class _LineWrapper:
+    """Builds lines word by word. `gap` holds the spaces before the unfinished `word`."""
 
     def __init__(self, width: int, rest: str) -> None:
         self.width, self.rest = width, rest
-        self.done: list[list[Span]] = []
+        self.lines: list[list[Span]] = []
         self.line: list[Span] = []
         self.column = 0
         self.gap: list[Span] = []
@@ -85,76 +95,78 @@ class _Lines:
 
     def begin(self, start: Iterable[Span]) -> None:
         self.line = list(start)
-        self.column = sum(columns(piece.text) for piece in self.line)
+        self.column = sum(display_width(span.text) for span in self.line)
 
-    def take(self, piece: Span, *, is_blank: bool) -> None:
-        if not is_blank:
-            self.word.append(piece)
+    def add(self, span: Span, *, is_space: bool) -> None:
+        if not is_space:
+            self.word.append(span)
             return
-        self._place()
-        self.gap.append(piece)
+        self._finish_word()
+        self.gap.append(span)
 
     def end(self) -> None:
-        """End the line here."""
-        self._place()
+        self._finish_word()
         self._break()
 
     def _break(self) -> None:
-        self.done.append(self.line)
+        self.lines.append(self.line)
         self.begin([Span(self.rest)])
         self.gap, self.is_begun = [], False
 
-    def _place(self) -> None:
-        """Put the open word on this line, or on the next where it does not fit."""
-        size = sum(columns(piece.text) for piece in self.word)
-        before = sum(columns(piece.text) for piece in self.gap)
+    def _finish_word(self) -> None:
+        """Put the unfinished word on this line, or on the next if it does not fit."""
+        size = sum(display_width(span.text) for span in self.word)
+        before = sum(display_width(span.text) for span in self.gap)
         if not size:
             return
         if self.is_begun and self.column + before + size > self.width:
             self._break()
-        for piece in (*self.gap, *self.word):
-            self._add(piece)
+        for span in (*self.gap, *self.word):
+            self._append(span)
         self.gap, self.word, self.is_begun = [], [], True
 
-    def _add(self, piece: Span) -> None:
-        """A word that is wider than a line goes on in the next one."""
-        text, start = piece.text, 0
-        size = columns(text)
+    def _append(self, span: Span) -> None:
+        """Append a span. Break one that is wider than a line."""
+        text, start = span.text, 0
+        size = display_width(text)
         if self.column + size <= self.width:
-            self.line.append(piece)
+            self.line.append(span)
             self.column += size
             return
         while start < len(text):
-            is_empty = self.column == columns(self.rest)
-            end = max(_end_of(text, start, self.width - self.column), start + is_empty)
-            self.line.append(piece._replace(text=text[start:end]))
-            self.column += columns(text[start:end])
+            is_empty = self.column == display_width(self.rest)
+            end = max(_fitting_end(text, start, self.width - self.column), start + is_empty)
+            self.line.append(span._replace(text=text[start:end]))
+            self.column += display_width(text[start:end])
             start = end
             if start < len(text):
                 self._break()
 
 
-def _end_of(text: str, start: int, room: int) -> int:
-    """Up to where the text fits into so many columns."""
+def _fitting_end(text: str, start: int, room: int) -> int:
+    """Return the index up to which the text fits into `room` columns."""
     if text.isascii():
         return min(len(text), start + max(0, room))
-    for place in range(start, len(text)):
-        room -= columns(text[place])
+    for position in range(start, len(text)):
+        room -= display_width(text[position])
         if room < 0:
-            return place
+            return position
     return len(text)
 
 
-def shown_line(line: list[Span], stream: TextIO) -> str:
-    """A line with its styles, neighbours of one style together, no blanks at its end."""
+def styled_line(line: list[Span], stream: TextIO) -> str:
+    """Return a line with its styles, without trailing spaces.
+
+    Adjacent spans of one style are joined.
+    """
     parts = []
-    for style, pieces in groupby(line, key=lambda piece: piece.style):
-        text = "".join(piece.text for piece in pieces)
+    for style, spans in groupby(line, key=lambda span: span.style):
+        text = "".join(span.text for span in spans)
         parts.append(styled(text, stream, **style) if style else text)
     return "".join(parts).rstrip(" ")
 
 
-# Colour roles in the terminal: of message types and of agents, each always beside its word.
+# Styles of message types and colours of agents. A colour never stands alone: the word is beside it.
 
 
 QUIET: Style = MappingProxyType({"dim": True})
@@ -164,7 +176,7 @@ _POSITIVE: Style = MappingProxyType({"fg": "green", "bold": True})
 ATTENTION: Style = MappingProxyType({"fg": "magenta", "bold": True})
 _NOTICE: Style = MappingProxyType({"fg": "yellow"})
 
-# Green and yellow look alike to some: they differ in weight as well.
+# Colour-blind readers may confuse green and yellow, so these also differ in weight.
 _STYLES: dict[ColourRole, Style] = {
     "accent": _ACCENT,
     "strong": STRONG,
@@ -174,14 +186,15 @@ _STYLES: dict[ColourRole, Style] = {
     "quiet": QUIET,
 }
 STYLE_OF_TYPE: dict[str, Style] = {row.name: _STYLES[row.colour] for row in TYPES.values()}
-# Of the 256 colours some that have a contrast of at least 4 on black and on white
+# Colours out of 256 with a contrast of at least 4 on black and on white
 _TINTS = (30, 31, 62, 97, 130, 132)
 
 
-def subject_pieces(subject: str) -> tuple[Span, ...]:
-    """A subject with its type's word in the role's style; a quiet one is quiet all through.
+def subject_spans(subject: str) -> tuple[Span, ...]:
+    """Return a subject as one line, with the word of its type in the style of the type.
 
-    It is one line, whatever somebody has imported.
+    A type with the quiet style makes the whole subject quiet. Imported subjects may contain control
+    characters, so they are escaped.
     """
     subject = escape_control(subject, len(subject) + 1)
     parsed = parse_subject(subject)
@@ -192,42 +205,42 @@ def subject_pieces(subject: str) -> tuple[Span, ...]:
     return (Span(word, style), Span(rest, QUIET if style is QUIET else PLAIN))
 
 
-def agent_piece(name: str) -> Span:
-    """An agent's name in the tint that is always hers."""
+def agent_span(name: str) -> Span:
+    """Return an agent's name in its colour, which is computed from the name."""
     tint = _TINTS[crc32(name.encode(errors="replace")) % len(_TINTS)]
     return Span(escape_control(name), MappingProxyType({"fg": tint}))
 
 
-# What is longer than the screen goes through the reader's pager; what is exact, out unchanged.
+# Paging and exact output
 
 
 def write_lines(lines: Iterable[str], *, pager: bool = True) -> None:
-    """Write lines for people: by the pager where there are more than the screen has."""
+    """Write lines to the standard output, through the pager if they do not fit on the screen."""
     out = sys.stdout
-    if not pager or not _is_watched(out):
+    if not pager or not _is_interactive(out):
         out.writelines(lines)
         return
     from shutil import get_terminal_size  # not needed in a pipe
 
     screen, rows = get_terminal_size().lines, 0
-    following = iter(lines)
+    remaining = iter(lines)
     first = []
-    for line in following:
+    for line in remaining:
         first.append(line)
         rows += line.count("\n")
         if rows >= screen:
-            click.echo_via_pager(chain(first, following))
+            click.echo_via_pager(chain(first, remaining))
             return
     out.writelines(first)
 
 
 def write_exact(text: str, out: TextIO) -> None:
-    """Every byte as it is into a pipe or a file; in a terminal nothing of it is obeyed."""
+    """Write the text byte for byte to a pipe or a file. In a terminal escape control characters."""
     out.write(escape_control_lines(text) if out.isatty() else text)
 
 
-def _is_watched(out: TextIO) -> bool:
-    """Whether somebody is there to turn the pages."""
+def _is_interactive(out: TextIO) -> bool:
+    """Return whether input and output are a terminal, so that a pager can be used."""
     return out.isatty() and sys.stdin is not None and sys.stdin.isatty()
 
 
@@ -236,50 +249,53 @@ pager_option = click.option(
 )
 
 
-# What a command says in words: what it did, then what to do next, folded to the terminal.
+# Messages and hints
 
 
 __all__ = [
-    "advice",
     "as_option",
+    "code_spans",
+    "format_hint",
+    "format_message",
     "joined",
-    "pieces",
     "print_hint",
     "print_message",
-    "sentence",
     "thread_argument",
 ]
 
 
-def sentence(text: str, out: TextIO) -> str:
-    """What was done or found."""
-    return fold([], pieces(text), "", out)
+def format_message(text: str, out: TextIO) -> str:
+    """Return a message about what was done or found, wrapped for the stream."""
+    return fold([], code_spans(text), "", out)
 
 
-def advice(text: str, out: TextIO) -> str:
-    """What to do next, or what else there is to know."""
-    return fold([Span("  ")], pieces(text), "  ", out)
+def format_hint(text: str, out: TextIO) -> str:
+    """Return an indented hint, such as what to do next, wrapped for the stream."""
+    return fold([Span("  ")], code_spans(text), "  ", out)
 
 
-def pieces(text: str, style: Style = PLAIN) -> list[Span]:
-    """The text, in which a command between backticks is never folded: one copies it whole."""
+def code_spans(text: str, style: Style = PLAIN) -> list[Span]:
+    """Return the text as spans.
+
+    Commands between backticks are never wrapped, so that they can be copied.
+    """
     parts = text.split("`")
-    if len(parts) % 2 == 0:  # a backtick that stands for itself
+    if len(parts) % 2 == 0:  # an unpaired backtick
         return [Span(text, style)]
     return [
-        Span(f"`{part}`", style, is_solid=True) if is_code else Span(part, style)
+        Span(f"`{part}`", style, is_unbreakable=True) if is_code else Span(part, style)
         for part, is_code in zip(parts, cycle((False, True)), strict=False)
         if part
     ]
 
 
 def print_message(text: str, out: TextIO | None = None) -> None:
-    """Write what was done or found, to the standard output unless said otherwise."""
+    """Write what was done or found, by default to the standard output."""
     out = out or sys.stdout
-    out.write(sentence(text, out))
+    out.write(format_message(text, out))
 
 
 def print_hint(text: str, out: TextIO | None = None) -> None:
-    """Write what to do next."""
+    """Write what to do next, by default to the standard output."""
     out = out or sys.stdout
-    out.write(advice(text, out))
+    out.write(format_hint(text, out))

@@ -1,4 +1,4 @@
-"""Where a mail command sits down: the project, its mailbox, and who is at work."""
+"""The workspace of a command (project, mailbox, actor), and how failures are reported."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import click
 
 from brenner.cli.options import Settings
-from brenner.cli.output import failure, write_diagnostics, write_json
+from brenner.cli.output import failure_json, write_diagnostics, write_json
 from brenner.cli.terminal import print_message
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes import stores as codes
@@ -17,16 +17,16 @@ from brenner.diagnostics.codes.sessions import MALFORMED_ROSTER
 from brenner.diagnostics.model import BrennerError, RequestError, UnavailableError
 from brenner.mail.model import Profile
 from brenner.mail.open import AgentMailStore, PostgresStore, store_of
-from brenner.services.init_project import about_operator, check_folder
+from brenner.services.init_project import check_folder, explain_operator_name
 from brenner.services.workspace import Workspace, workspace_in
 from brenner.text import escape_control
 
-# How a command ends that could not do its work: the words, and the exit code.
+# Reporting failures
 
 
-REFUSED, USAGE, UNAVAILABLE = 1, 2, 3
-# What is wrong with how the program was called or set up, not with what was asked of the mail
-_USAGE = {
+EXIT_REFUSED, EXIT_USAGE, EXIT_UNAVAILABLE = 1, 2, 3
+# Errors in the call or the setup of the program, not in the request to the mail
+_USAGE_CODES = {
     codes.NO_SUCH_PROJECT.id,
     codes.INVALID_SETTINGS.id,
     codes.UNKNOWN_STORE.id,
@@ -34,130 +34,130 @@ _USAGE = {
     TOKEN_NEEDED.id,
     UNUSABLE_TOKEN.id,
 }
-_GIVEN = "The message that does it, from here to the end:"
-_IN_SETTINGS = {codes.INVALID_SETTINGS.id, codes.UNKNOWN_SETTING.id}
+_REPAIRED_HEADING = "The message that does it, from here to the end:"
+_SETTINGS_CODES = {codes.INVALID_SETTINGS.id, codes.UNKNOWN_SETTING.id}
 
 
 def write_failure(error: BrennerError, *, as_json: bool) -> int:
-    """Say what could not be done; the exit code."""
+    """Report an error, as text or JSON, and return the exit code."""
     found = error.diagnostic
     if as_json:
-        write_json(failure(found, click.get_current_context(silent=True)))
+        write_json(failure_json(found, click.get_current_context(silent=True)))
     else:
         write_error(error)
     return exit_code(error)
 
 
 def write_error(error: BrennerError) -> None:
-    """What went wrong, and what belongs to it: a difference, what git said, what to send."""
+    """Write the diagnostic and its details: a diff, the output of git, a message to send."""
     found = error.diagnostic
-    write_diagnostics([found], place_of(found.id), sys.stderr)
+    write_diagnostics([found], location_label(found.id), sys.stderr)
     for text in filter(None, error.details):
         sys.stderr.write(indented(text))
     if found.repaired:
-        sys.stderr.write(f"\n{_GIVEN}\n\n{_shown(found.repaired)}")
+        sys.stderr.write(f"\n{_REPAIRED_HEADING}\n\n{_escape_lines(found.repaired)}")
 
 
 def indented(text: str) -> str:
-    """A text as it may be shown beside a diagnostic."""
-    return _shown(text, " " * 6)
+    """Return a text indented and escaped, to be shown below a diagnostic."""
+    return _escape_lines(text, " " * 6)
 
 
-def _shown(text: str, margin: str = "") -> str:
-    """Lines stay lines and tabs stay tabs; what else is hidden is spelled out."""
+def _escape_lines(text: str, margin: str = "") -> str:
+    """Escape control characters, except line feeds and tabs."""
     lines = text.rstrip("\n").split("\n")
-    return "".join(f"{margin}{_line(line)}\n" for line in lines)
+    return "".join(f"{margin}{_escape_line(line)}\n" for line in lines)
 
 
-def _line(line: str) -> str:
+def _escape_line(line: str) -> str:
     return "\t".join(escape_control(part, len(part) + 1) for part in line.split("\t"))
 
 
 def exit_code(error: BrennerError) -> int:
-    """1 for a refusal, 2 for wrong usage, 3 for a world that is broken."""
+    """Return 1 for a refusal, 2 for wrong usage, 3 for an unavailable resource."""
     if isinstance(error, UnavailableError):
-        return UNAVAILABLE
-    return USAGE if error.diagnostic.id in _USAGE else REFUSED
+        return EXIT_UNAVAILABLE
+    return EXIT_USAGE if error.diagnostic.id in _USAGE_CODES else EXIT_REFUSED
 
 
-def place_of(code_id: str) -> str:
-    """What a diagnostic with a line is about: the settings, or else the program."""
-    return "brenner.toml" if code_id in _IN_SETTINGS else "brenner"
+def location_label(code_id: str) -> str:
+    """Return what a diagnostic is about: the settings file or the program."""
+    return "brenner.toml" if code_id in _SETTINGS_CODES else "brenner"
 
 
-FINE, CONTENT, UNREADABLE = 0, 1, 2
+EXIT_OK, EXIT_INVALID, EXIT_UNREADABLE = 0, 1, 2
 
 
 def workspace_of(settings: Settings, *, create: bool = False) -> Workspace:
-    """The desk for one command; what is odd in the project's settings is told."""
-    here = _sit_down(_project(settings), settings.actor, create=create)
+    """Open the workspace of a command, and print warnings about the project's settings."""
+    here = _open_workspace(_find_project(settings), settings.actor, create=create)
     store = store_of(here.project)
-    if isinstance(store, PostgresStore | AgentMailStore) and is_trial(here):
-        # A file that is missing is seen in its folder; a slip in an address is seen nowhere.
-        _note(f"There is no mail in {escape_control(store.shown)} yet.", settings)
+    if isinstance(store, PostgresStore | AgentMailStore) and is_in_memory(here):
+        # A missing file is easy to notice, a typo in an address is not.
+        _print_note(f"There is no mail in {escape_control(store.shown)} yet.", settings)
     return here
 
 
-def trial_workspace(settings: Settings, *, needs_operator: bool = True) -> Workspace:
-    """The desk for a command that writes unless it is refused.
+def workspace_for_writing(settings: Settings, *, needs_operator: bool = True) -> Workspace:
+    """Open the workspace of a command that writes unless it is refused.
 
-    Where there is no store yet, it is one in memory, so that a refusal leaves nothing behind; what
-    was done there `is_trial`, and is done again at the `real_desk`.
+    If there is no store yet, the mailbox is in memory, so that a refused command creates nothing.
+    Then `is_in_memory` is true, and the command repeats its work in `workspace_with_store`.
     """
-    project = _project(settings)
+    project = _find_project(settings)
     has_store = store_of(project).is_there()
-    here = _sit_down(project, settings.actor, create=has_store, needs_operator=needs_operator)
+    here = _open_workspace(project, settings.actor, create=has_store, needs_operator=needs_operator)
     if not has_store:
-        with _about_operator():
+        with _errors_about_operator():
             here.mailbox.register(Profile(project.operator, task="operator"), update=True)
     return here
 
 
-def desk_without_mail(settings: Settings) -> Workspace:
-    """The desk of who reads files only: it needs no store, and asks no server (companion 4)."""
+def workspace_without_mail(settings: Settings) -> Workspace:
+    """Return a workspace that reads files only: no store, no server (companion 4)."""
     from brenner.mail.memory import MemoryMailbox
 
-    project = _project(settings)
+    project = _find_project(settings)
     return Workspace(MemoryMailbox(), project, settings.actor or project.operator)
 
 
-def is_trial(here: Workspace) -> bool:
-    """Whether nothing that is done there stays."""
-    from brenner.mail.memory import MemoryMailbox  # only who writes asks
+def is_in_memory(here: Workspace) -> bool:
+    """Return whether the mailbox is only in memory, so that nothing is stored."""
+    from brenner.mail.memory import MemoryMailbox  # only commands that write need it
 
     return isinstance(here.mailbox, MemoryMailbox)
 
 
-def real_workspace(here: Workspace, *, needs_operator: bool = True) -> Workspace:
-    """The same desk where what is done stays."""
-    return _sit_down(here.project, here.actor, create=True, needs_operator=needs_operator)
+def workspace_with_store(here: Workspace, *, needs_operator: bool = True) -> Workspace:
+    """Open the same workspace with its store. Create the store if it does not exist."""
+    return _open_workspace(here.project, here.actor, create=True, needs_operator=needs_operator)
 
 
-def _note(words: str, settings: Settings) -> None:
+def _print_note(words: str, settings: Settings) -> None:
     if not settings.as_json:
         print_message(words, sys.stderr)
 
 
-def _project(settings: Settings) -> Project:
+def _find_project(settings: Settings) -> Project:
     project = find_project(settings.project, os.environ, settings.store)
     if not settings.as_json:
         for found in project.diagnostics:
-            write_diagnostics([found], place_of(found.id), sys.stderr)
+            write_diagnostics([found], location_label(found.id), sys.stderr)
     return project
 
 
-def _sit_down(
+def _open_workspace(
     project: Project, actor: str | None, *, create: bool, needs_operator: bool = True
 ) -> Workspace:
     check_folder(store_of(project))
-    with _about_operator():
+    with _errors_about_operator():
         return workspace_in(project, actor, create=create, needs_operator=needs_operator)
 
 
 @contextmanager
-def _about_operator() -> Iterator[None]:
-    """A name that is refused while a desk is made ready is the operator's."""
+def _errors_about_operator() -> Iterator[None]:
+    """Rewrite errors about a name: while a workspace is opened, the name is the operator's."""
     try:
         yield
     except RequestError as refused:
-        raise RequestError(about_operator(refused.diagnostic)) from None
+        raise RequestError(explain_operator_name(refused.diagnostic)) from None

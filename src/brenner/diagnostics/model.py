@@ -1,7 +1,7 @@
-"""What a diagnostic is: a code of the catalogue, and one place where it applies.
+"""Diagnostics and exceptions.
 
-A `Code` is written once, in the catalogue, with everything that a person needs to understand it.
-A `Diagnostic` is one occurrence of it: the words filled in, the place known.
+A `Code` is written once, in the catalogue, with everything that a person needs to understand it. A
+`Diagnostic` is one occurrence of it, with its parameters filled in and its location.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from brenner.text import escape_control
 
 
 class Severity(StrEnum):
-    """An error stops the message or the block that it is about; a warning or an info does not."""
+    """The severity of a code. Only an error stops the message or block that it is about."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -25,10 +25,10 @@ ExampleKind = Literal["thread_id", "subject", "message", "block", "text"]
 
 
 class Example(NamedTuple):
-    """The fault and its mending, side by side.
+    """A wrong text and its correction, side by side.
 
-    A `message` leaves out the headers that do not matter; a `block` is the inside of a delta
-    block; a `text` is for reading only, whereas all others are checked by the tests.
+    A `message` omits irrelevant headers. A `block` is the content of a delta block. A `text` is
+    only for reading; tests check all other kinds.
     """
 
     kind: ExampleKind
@@ -37,7 +37,7 @@ class Example(NamedTuple):
 
 
 class Code(NamedTuple):
-    """One entry of the catalogue. An id, once published, never changes its meaning."""
+    """One entry of the catalogue. A published ID never changes its meaning."""
 
     id: str
     severity: Severity
@@ -52,7 +52,7 @@ class Code(NamedTuple):
     retired: str | None = None
 
     def at(self, line: int | None = None, **words: str | int) -> "Diagnostic":
-        """An occurrence of this code; `words` fill the places in its message and fix."""
+        """Return an occurrence of this code; `words` are the parameters of its message and fix."""
         shown = {name: escape_control(str(word)) for name, word in words.items()}
         message, fix = self.message.format_map(shown), self.fix.format_map(shown)
         meant = getattr(words.get("suggestion"), "meant", None)
@@ -60,7 +60,7 @@ class Code(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """What is wrong, where, and how to mend it."""
+    """What is wrong, where, and how to fix it."""
 
     code: Code
     message: str
@@ -73,12 +73,12 @@ class Diagnostic(NamedTuple):
     repaired: str | None = None
     suggestion: str | None = None
     message_id: int | None = None
-    readings: tuple[str, ...] = ()  # ready blocks, of which the author has to choose one
-    left_out: "Summary | None" = None  # of MORE_DIAGNOSTICS: how many it stands for
+    readings: tuple[str, ...] = ()  # complete blocks; the author has to choose one
+    left_out: "Summary | None" = None  # for MORE_DIAGNOSTICS: how many were omitted
 
     @property
     def id(self) -> str:
-        """The code's id."""
+        """The code's ID."""
         return self.code.id
 
     @property
@@ -87,15 +87,15 @@ class Diagnostic(NamedTuple):
         return self.code.severity
 
     def in_block(self, number: int, item: str | None = None, field: str | None = None) -> Self:
-        """The same diagnostic, about a delta block, and there about an item and a field."""
+        """Return the diagnostic with its delta block, and the item and field there."""
         return self._replace(block=number, item=item, field=field)
 
     def moved(self, lines: int) -> Self:
-        """The same diagnostic in a text that has so many lines more before it."""
+        """Return the diagnostic for a text with `lines` more lines before it."""
         return self if self.line is None else self._replace(line=self.line + lines)
 
     def to_json(self) -> dict[str, object]:
-        """The stable form of a diagnostic; keys are only ever added."""
+        """Return the diagnostic as stable JSON: keys are only added, never changed."""
         known: dict[str, object] = {
             "also": list(self.also) or None,
             "block": self.block,
@@ -118,7 +118,7 @@ class Diagnostic(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """How many diagnostics of each severity."""
+    """The number of diagnostics of each severity."""
 
     errors: int
     warnings: int
@@ -126,7 +126,10 @@ class Summary(NamedTuple):
 
     @classmethod
     def of(cls, diagnostics: Iterable[Diagnostic]) -> Self:
-        """Count them. One that stands for others counts as those, not as itself."""
+        """Count the diagnostics.
+
+        One that represents omitted ones counts as those, not as itself.
+        """
         found = list(diagnostics)
         severities = [each.severity for each in found if each.left_out is None]
         counted = cls(severities.count(ERROR), severities.count(WARNING), severities.count(INFO))
@@ -141,29 +144,28 @@ class Summary(NamedTuple):
 
 
 _RANK = {ERROR: 0, WARNING: 1, INFO: 2}
-_LAST = 3  # the rank of a diagnostic that counts others
-_BEHIND_ALL_LINES = 2**62
+_COUNT_RANK = 3  # the rank of a diagnostic that counts omitted ones
+_AFTER_ALL_LINES = 2**62
 
 
 def worst_first(diagnostic: Diagnostic) -> tuple[int, int]:
-    """The sort key of every list of diagnostics that is shown: severity, then line."""
+    """Return the sort key of every displayed list of diagnostics: severity, then line."""
     if diagnostic.left_out is not None:
-        return (_LAST, diagnostic.line or _BEHIND_ALL_LINES)
+        return (_COUNT_RANK, diagnostic.line or _AFTER_ALL_LINES)
     return (_RANK[diagnostic.severity], diagnostic.line or 0)
 
 
-# What is raised. A wrong text is never raised but returned, as diagnostics beside what was read.
+# Exceptions. Invalid text is never raised: parsers return diagnostics with what they could read.
 #
-# The tree:
-#     BrennerError            carries the diagnostic that says what, where and how to mend it
-#     ├── Refused             the request cannot be granted as things stand: nothing was done
-#     │   └── Altered         it was done, but not as it was asked for
-#     └── Unavailable         the world is broken: no store, no disk, no server, no permission
-#         └── Uncertain       the answer got lost: it may have been done, or not
+#     BrennerError                has the diagnostic: what is wrong, where, and how to fix it
+#     ├── RequestError            the request is not possible; nothing was done
+#     │   └── AlteredError        it was done, but not exactly as requested
+#     └── UnavailableError        no store, no disk, no server, no permission
+#         └── UnknownOutcomeError the response was lost; the request may have been executed
 
 
 class BrennerError(Exception):
-    """Something that a command, page or tool shows as a diagnostic, never as a traceback."""
+    """An error that a command, page or tool shows as a diagnostic, never as a traceback."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(f"{diagnostic.id}: {diagnostic.message}")
@@ -171,21 +173,21 @@ class BrennerError(Exception):
 
     @property
     def details(self) -> tuple[str, ...]:
-        """Texts of several lines that belong to it, for people to read."""
+        """Texts of several lines that belong to the error, for people to read."""
         return ()
 
 
 class RequestError(BrennerError):
-    """The request contradicts what is stored: an unknown name, a thread that has moved."""
+    """A request that contradicts the stored data: an unknown name, a thread that has changed."""
 
 
 class AlteredError(RequestError):
-    """A server stored a message otherwise than it was sent; it is there, and stays."""
+    """A server stored a message differently from how it was sent. The message remains stored."""
 
 
 class UnavailableError(BrennerError):
-    """Something outside cannot be used now."""
+    """An external resource cannot be used now."""
 
 
 class UnknownOutcomeError(UnavailableError):
-    """A server was lost after it was asked to store something, and cannot be asked any more."""
+    """A connection was lost after a request to store something; the outcome is unknown."""

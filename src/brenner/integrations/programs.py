@@ -1,7 +1,7 @@
-"""Running the programs beside ours: found on PATH, with a limit to their time and their words.
+"""Run external programs with a timeout and an output limit; the clients of ntm and bd.
 
-They are optional, and none of them is ours. Whatever one does (it hangs, it floods us, it is no
-program at all) ends as words in `Ran.problem`, never as an exception.
+The programs are optional. Any failure of one (a timeout, too much output, a file that cannot be
+run) becomes `RunResult.problem`, never an exception.
 """
 
 import json
@@ -16,16 +16,16 @@ from pathlib import Path
 from time import monotonic
 from typing import IO, NamedTuple
 
-from brenner.protocol.thread_ids import cross_reference, is_valid
+from brenner.protocol.thread_ids import cross_reference, is_valid_thread_id
 
-MOST_BYTES = 256 * 1024
-_PIECE = 64 * 1024
-_TICK = 0.05  # how long to wait for words before looking whether the program has ended
-_MOST_REASON = 200
+MOST_OUTPUT_BYTES = 256 * 1024
+_CHUNK_BYTES = 64 * 1024
+_POLL_SECONDS = 0.05  # wait for output before checking whether the program has ended
+_MOST_REASON_CHARACTERS = 200
 
 
-class Ran(NamedTuple):
-    """How a program ended. `problem` is why it could not be heard out, in words; else empty."""
+class RunResult(NamedTuple):
+    """The result of a program. `problem` says why it was stopped or could not run; else empty."""
 
     code: int
     out: str
@@ -33,36 +33,40 @@ class Ran(NamedTuple):
     problem: str = ""
 
     @property
-    def is_fine(self) -> bool:
-        """Whether it did what it was asked to."""
+    def succeeded(self) -> bool:
+        """Whether the exit code is 0 and there was no problem."""
         return self.code == 0 and not self.problem
 
     @property
     def reason(self) -> str:
-        """Why it did not, on one line."""
+        """The reason of a failure, on one line."""
         if self.problem:
             return self.problem
-        said = f"{self.err}\n{self.out}".split("\n")
-        first = next(filter(None, (line.strip() for line in said)), "")
-        cut = first if len(first) <= _MOST_REASON else f"{first[: _MOST_REASON - 1]}…"
+        lines = f"{self.err}\n{self.out}".split("\n")
+        first = next(filter(None, (line.strip() for line in lines)), "")
+        cut = (
+            first
+            if len(first) <= _MOST_REASON_CHARACTERS
+            else f"{first[: _MOST_REASON_CHARACTERS - 1]}…"
+        )
         return cut or f"it said nothing, exit code {self.code}"
 
 
-def find(name: str) -> str | None:
-    """Where a program is; the path holds also for who runs it in another folder."""
+def find_program(name: str) -> str | None:
+    """Return the absolute path of a program on PATH, or None."""
     found = shutil.which(name)
     return os.path.abspath(found) if found else None  # noqa: PTH100  (a folder may be gone)
 
 
-def run(
+def run_program(
     command: Sequence[str],
     seconds: float,
     folder: Path | None = None,
-    more: Mapping[str, str] | None = None,
-) -> Ran:
-    """Run a program; `more` is added to its environment.
+    environment: Mapping[str, str] | None = None,
+) -> RunResult:
+    """Run a program; `environment` is added to ours.
 
-    What it leaves behind in the background, as servers do, goes on and holds nobody up.
+    Processes that it leaves in the background, such as servers, go on and block nothing.
     """
     try:
         process = subprocess.Popen(  # noqa: S603
@@ -71,86 +75,86 @@ def run(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **(more or {})},
+            env={**os.environ, **(environment or {})},
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
-        return Ran(-1, "", "", f"it cannot be run: {reason.lower()}")
+        return RunResult(-1, "", "", f"it cannot be run: {reason.lower()}")
     with process:
         try:
-            return _heard_out(process, seconds)
-        except BaseException:  # somebody interrupts us, and means all of it
+            return _collect_output(process, seconds)
+        except BaseException:  # an interrupt ends the program, too
             _kill(process)
             raise
 
 
-class _Words:
-    """What a process says on its two outputs, as far as there is room for it."""
+class _Output:
+    """The output of a process on stdout and stderr, up to a limit."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._selector = selectors.DefaultSelector()
-        self._said: dict[IO[bytes], bytearray] = {}
+        self._outputs: dict[IO[bytes], bytearray] = {}
         for pipe in (process.stdout, process.stderr):
             if pipe is not None:
                 os.set_blocking(pipe.fileno(), False)
                 self._selector.register(pipe, selectors.EVENT_READ, pipe)
-                self._said[pipe] = bytearray()
+                self._outputs[pipe] = bytearray()
 
     @property
-    def are_too_many(self) -> bool:
-        return any(len(said) > MOST_BYTES for said in self._said.values())
+    def is_too_long(self) -> bool:
+        return any(len(output) > MOST_OUTPUT_BYTES for output in self._outputs.values())
 
     @property
     def texts(self) -> tuple[str, str]:
-        out, err = (said.decode("utf-8", "replace") for said in self._said.values())
+        out, err = (output.decode("utf-8", "replace") for output in self._outputs.values())
         return out, err
 
     def take(self, seconds: float) -> bool:
-        """Take what comes within that time; whether there was anything."""
+        """Read available output within that time, and return whether there was any."""
         if not self._selector.get_map():
             return False
         ready = self._selector.select(seconds)
         for key, _ in ready:
-            piece = os.read(key.fd, _PIECE)
+            piece = os.read(key.fd, _CHUNK_BYTES)
             if piece:
-                self._said[key.data].extend(piece)
+                self._outputs[key.data].extend(piece)
             else:
                 self._selector.unregister(key.data)
         return bool(ready)
 
     @property
-    def are_over(self) -> bool:
+    def is_closed(self) -> bool:
         return not self._selector.get_map()
 
     def close(self) -> None:
         self._selector.close()
 
 
-def _heard_out(process: subprocess.Popen[bytes], seconds: float) -> Ran:
-    words = _Words(process)
+def _collect_output(process: subprocess.Popen[bytes], seconds: float) -> RunResult:
+    output = _Output(process)
     end = monotonic() + seconds
     problem = ""
     try:
         while process.poll() is None and not problem:
-            if words.are_over:
+            if output.is_closed:
                 with suppress(subprocess.TimeoutExpired):
-                    process.wait(_TICK)
+                    process.wait(_POLL_SECONDS)
             else:
-                words.take(_TICK)
-            problem = _excess(words, end, seconds)
-        while not problem and words.take(0):
-            problem = _excess(words, end, seconds)
+                output.take(_POLL_SECONDS)
+            problem = _limit_problem(output, end, seconds)
+        while not problem and output.take(0):
+            problem = _limit_problem(output, end, seconds)
     finally:
-        words.close()
+        output.close()
     if problem:
         _kill(process)
-    return Ran(process.wait(), *words.texts, problem)
+    return RunResult(process.wait(), *output.texts, problem)
 
 
-def _excess(words: _Words, end: float, seconds: float) -> str:
-    if words.are_too_many:
-        return f"it said more than {MOST_BYTES:,} bytes"
+def _limit_problem(output: _Output, end: float, seconds: float) -> str:
+    if output.is_too_long:
+        return f"it said more than {MOST_OUTPUT_BYTES:,} bytes"
     return f"it had not ended after {seconds:g} seconds" if monotonic() > end else ""
 
 
@@ -160,53 +164,54 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-# ntm, the named tmux manager: it opens a session with so many of each program, and speaks to all.
-#
-# It takes the thread ID as it is. One that begins with a hyphen stands behind `--`.
+# ntm, the named tmux manager. It takes the thread ID unchanged, after `--` if that begins with a
+# hyphen.
 
 
-FLAGS = {"claude-code": "--cc", "codex-cli": "--cod", "gemini-cli": "--gmi"}
+NTM_FLAGS = {"claude-code": "--cc", "codex-cli": "--cod", "gemini-cli": "--gmi"}
 _SPAWN_SECONDS = 60
 _SEND_SECONDS = 30
 
 
 class Ntm(NamedTuple):
-    """The program, the folder to run it in, and what to add to its environment."""
+    """The program ntm, its working folder, and its additional environment."""
 
     program: str
     folder: Path
     environment: Mapping[str, str]
 
-    def spawn(self, session: str, programs: Sequence[str]) -> Ran:
-        """Open the session with these programs, of which each may be there several times."""
+    def spawn(self, session: str, programs: Sequence[str]) -> RunResult:
+        """Open the session with these programs; a program may occur several times."""
         counts = [
-            f"{flag}={programs.count(name)}" for name, flag in FLAGS.items() if name in programs
+            f"{flag}={programs.count(name)}" for name, flag in NTM_FLAGS.items() if name in programs
         ]
         return self._run(_SPAWN_SECONDS, "spawn", session, counts)
 
-    def send(self, session: str, text: str) -> Ran:
-        """Say something to all panes of the session."""
+    def send(self, session: str, text: str) -> RunResult:
+        """Send a text to all panes of the session."""
         return self._run(_SEND_SECONDS, "send", session, ["--all"], text)
 
-    def _run(self, seconds: float, verb: str, session: str, flags: list[str], *text: str) -> Ran:
+    def _run(
+        self, seconds: float, verb: str, session: str, flags: list[str], *text: str
+    ) -> RunResult:
         if session.startswith("-"):
-            said = [*flags, "--", session, *text]
+            arguments = [*flags, "--", session, *text]
         else:
-            said = [session, *flags, *text]
-        return run([self.program, verb, *said], seconds, self.folder, self.environment)
+            arguments = [session, *flags, *text]
+        return run_program([self.program, verb, *arguments], seconds, self.folder, self.environment)
 
 
-# bd: the bead of an engineering thread, which has the thread's ID (Cross-Reference Contract).
+# bd: the bead of an engineering thread has the thread's ID (Cross-Reference Contract).
 
 
-SECONDS = 3
-_MOST = 1_000  # characters of a field; who wants more asks bd
+BD_SECONDS = 3
+_MOST_FIELD_CHARACTERS = 1_000  # of each text
 
 
 class Bead(NamedTuple):
-    """What bd tells of a bead, as far as it tells it; it is other people's text.
+    """A bead as reported by bd; its texts are untrusted.
 
-    `problem` says, in words, why bd has told nothing.
+    `problem` says why bd reported nothing.
     """
 
     id: str
@@ -217,32 +222,34 @@ class Bead(NamedTuple):
     problem: str = ""
 
 
-def show(program: str, bead: str, folder: Path | None = None) -> Bead:
-    """Ask bd for a bead; one whose ID begins with a hyphen is no option."""
-    asked = ["--json", "--", bead] if bead.startswith("-") else [bead, "--json"]
-    ran = run([program, "show", *asked], SECONDS, folder)
-    if not ran.is_fine:
-        return Bead(bead, problem=_refusal(ran))
+def show_bead(program: str, bead: str, folder: Path | None = None) -> Bead:
+    """Ask bd for a bead. An ID that begins with a hyphen is not taken for an option."""
+    arguments = ["--json", "--", bead] if bead.startswith("-") else [bead, "--json"]
+    result = run_program([program, "show", *arguments], BD_SECONDS, folder)
+    if not result.succeeded:
+        return Bead(bead, problem=_bd_problem(result))
     try:
-        return _read(json.loads(ran.out), bead)
+        return _parse_bead(json.loads(result.out), bead)
     except (ValueError, RecursionError):
         return Bead(bead, problem="its answer is no JSON")
 
 
-def _refusal(ran: Ran) -> str:
-    """Why bd told nothing: its own words, which may be JSON."""
-    if not ran.problem:
+def _bd_problem(result: RunResult) -> str:
+    """Return why bd failed, from its output, which may be JSON."""
+    if not result.problem:
         try:
-            said = json.loads(ran.out)
+            answer = json.loads(result.out)
         except (ValueError, RecursionError):
-            return ran.reason
-        error = said.get("error") if isinstance(said, Mapping) else None
-        return ran._replace(out="", err=error).reason if isinstance(error, str) else ran.reason
-    return ran.reason
+            return result.reason
+        error = answer.get("error") if isinstance(answer, Mapping) else None
+        return (
+            result._replace(out="", err=error).reason if isinstance(error, str) else result.reason
+        )
+    return result.reason
 
 
-def _read(answer: object, bead: str) -> Bead:
-    """One object, or a list with one."""
+def _parse_bead(answer: object, bead: str) -> Bead:
+    """Parse an object, or a list with one object."""
     if isinstance(answer, list) and len(answer) == 1:
         answer = answer[0]
     if not isinstance(answer, Mapping):
@@ -254,27 +261,31 @@ def _read(answer: object, bead: str) -> Bead:
     is_number = isinstance(priority, int) and not isinstance(priority, bool)
     return Bead(
         bead,
-        _text(answer.get("title")),
-        _text(answer.get("status")),
-        priority if is_number else _text(priority),
-        _text(answer.get("assignee")),
+        _nonempty_text(answer.get("title")),
+        _nonempty_text(answer.get("status")),
+        priority if is_number else _nonempty_text(priority),
+        _nonempty_text(answer.get("assignee")),
     )
 
 
-def _text(value: object) -> str | None:
-    """A text with something in it."""
-    return value.strip()[:_MOST] or None if isinstance(value, str) else None
+def _nonempty_text(value: object) -> str | None:
+    """Return a text limited in length, or None if it is empty or not a text."""
+    return value.strip()[:_MOST_FIELD_CHARACTERS] or None if isinstance(value, str) else None
 
 
 NTM, TMUX, BD = "ntm", "tmux", "bd"
 
 
-def bead_of(thread_id: str, folder: Path | None = None) -> Bead | None:
-    """The bead of an engineering thread; None where there is none, or no bd.
+def find_bead(thread_id: str, folder: Path | None = None) -> Bead | None:
+    """Return the bead of an engineering thread, or None without a bead or without bd.
 
-    bd looks for its beads from the folder upwards, the current one unless another is given.
+    bd searches for its data from `folder` upwards, by default from the current folder.
     """
-    program = find(BD)
-    if program is None or not is_valid(thread_id) or cross_reference(thread_id).bead is None:
+    program = find_program(BD)
+    if (
+        program is None
+        or not is_valid_thread_id(thread_id)
+        or cross_reference(thread_id).bead is None
+    ):
         return None
-    return show(program, thread_id, folder)
+    return show_bead(program, thread_id, folder)

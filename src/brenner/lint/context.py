@@ -1,8 +1,8 @@
-"""What a rule looks at: the artifact, and, of a file, the text around it.
+"""The input of the lint rules: the artifact, for a file also its text, and the source text.
 
-All rules hold to one thing about killed items. A killed item takes no more changes, so nothing is
-said of its fields, and it does not count toward any minimum. Its ID stays in use: it is checked for
-form, keeps its place in the numbering, and may be referred to.
+All rules treat killed items alike. A killed item cannot be changed, so its fields are not checked,
+and it does not count toward any minimum. Its ID stays in use: the rules check its form and its
+number, and other items may refer to it.
 """
 
 import re
@@ -11,16 +11,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Self
 
-from brenner.artifact.format import NO_LINES, Outline, ParsedArtifact, Place
-from brenner.artifact.model import ITEM_SECTIONS, LAYOUT_OF, Artifact, Item
+from brenner.artifact.format import NO_LINES, Location, Outline, ParsedArtifact
+from brenner.artifact.model import ITEM_SECTIONS, LAYOUT_BY_SECTION, Artifact, Item
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.model import Code, Diagnostic
-from brenner.markdown.blocks import Kind, blocks
+from brenner.markdown.blocks import BlockKind, parse_blocks
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS, Section
 from brenner.protocol.grammar import ITEM_ID
 from brenner.text import escape_control
 
-# The source text of a project: which section numbers exist in it (companion, Anchors).
+# The section numbers of a project's source text (companion, Anchors)
 
 
 # `## §42 Title`, `## 42. Title`, `## 42 Title`, `## Section 42`; not the `4.2` of a chapter
@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"(?:[Ss]ection )?([0-9]{1,9})(?![0-9])(?!\.[0-9])")
 class SourceText(NamedTuple):
     """The section numbers of a source text, as runs without gaps, and its path as shown.
 
-    Runs make a range as cheap to look up as a single number, however far it reaches.
+    With runs, looking up a range costs as little as looking up one number.
     """
 
     path: str
@@ -40,7 +40,7 @@ class SourceText(NamedTuple):
 
     @classmethod
     def of(cls, path: str, numbers: Iterable[int]) -> Self:
-        """A source text that has these sections."""
+        """Build a source text that has these sections."""
         firsts: list[int] = []
         lasts: list[int] = []
         for number in sorted(set(numbers)):
@@ -53,11 +53,10 @@ class SourceText(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no section at all."""
         return not self.firsts
 
     def missing(self, first: int, last: int) -> int | None:
-        """The first section from `first` to `last` that does not exist."""
+        """Return the first section from `first` to `last` that does not exist, or None."""
         run = bisect_right(self.firsts, first) - 1
         if run < 0 or self.lasts[run] < first:
             return first
@@ -65,19 +64,23 @@ class SourceText(NamedTuple):
 
 
 def read_source_text(text: str, path: str) -> SourceText:
-    """The sections that the headings of a Markdown file number.
+    """Read the section numbers from the headings of a Markdown file.
 
-    Where any heading has the sign §, only those count: the others number chapters.
+    If any heading has the sign §, only those count, because the others number chapters.
     """
-    headings = [block.text.strip() for block in blocks(text) if block.kind is Kind.HEADING]
+    headings = [
+        block.text.strip() for block in parse_blocks(text) if block.kind is BlockKind.HEADING
+    ]
     signed = [match[1] for heading in headings if (match := _SIGN.match(heading))]
     plain = [match[1] for heading in headings if (match := _NUMBER.match(heading))]
     return SourceText.of(path, map(int, signed or plain))
 
 
-# What the reader of a file says of text that it did read. Whatever else it says, something was
-# passed over.
-_READ_ALL_THE_SAME = frozenset(
+# The context of the rules
+
+
+# Parser diagnostics about text that was read. All other codes mean that some text was not read.
+_CODES_OF_READ_TEXT = frozenset(
     code.id
     for code in (
         codes.FRONT_MATTER_FORM,
@@ -88,17 +91,17 @@ _READ_ALL_THE_SAME = frozenset(
         codes.KILLED_FORM,
     )
 )
-_MOST_OF_A_TITLE = 60
+_MAX_TITLE_LENGTH = 60
 
 
-class Context(NamedTuple):
-    """One artifact under examination.
+class LintContext(NamedTuple):
+    """One artifact with lookup tables for the rules, and constructors of diagnostics.
 
-    `active` are the items that are not killed, by section; `items` and `hypotheses` the IDs that
-    exist, killed ones included; `repeated` those that stand twice. `source` is there where a source
-    text is given, all that follows and `outline` and `lines` for a file only: the sections that
-    are `missing`; whether something `was_misread`; and, by the identity of each item, the lines of
-    its fields, since an ID may stand twice.
+    `active` are the items that are not killed, by section. `items` and `hypotheses` are the
+    existing IDs, killed ones included; `repeated` are the IDs that occur twice. `source` is the
+    source text, if any. The rest is for files only: `outline` and `lines`; the `missing` sections;
+    whether there was unread text; and the lines of each item's fields by the identity of the item,
+    since an ID may occur twice.
     """
 
     artifact: Artifact
@@ -107,84 +110,89 @@ class Context(NamedTuple):
     hypotheses: frozenset[str]
     repeated: frozenset[str]
     outline: Outline | None
-    lines: Mapping[Place, int]
+    lines: Mapping[Location, int]
     source: SourceText | None
     missing: frozenset[str]
-    was_misread: bool
-    item_lines: Mapping[int, Mapping[Place, int]]
+    has_unread_text: bool
+    item_lines: Mapping[int, Mapping[Location, int]]
 
-    def has(self, section: Section) -> bool:
-        """Whether the section is there. Where it is missing that is the fault, not what it lacks.
+    def has_section(self, section: Section) -> bool:
+        """Return whether the section exists. Only a file can lack one.
 
-        Only a file can lack one.
+        If it is missing, that is the error, and rules do not report what it lacks.
         """
         return section.id not in self.missing
 
-    def of_item(self, code: Code, item: Item, *path: str, **words: str | int) -> Diagnostic:
-        """An occurrence in an item, and there in a field; `{id}` is filled in."""
-        filled: dict[str, str | int] = {"id": called(item), **words}
+    def item_diagnostic(self, code: Code, item: Item, *path: str, **words: str | int) -> Diagnostic:
+        """Return a diagnostic at an item or at one of its fields; `{id}` is filled in."""
+        filled: dict[str, str | int] = {"id": item_name(item), **words}
         found = code.at(self._line_of(item, path) if self.lines else None, **filled)
         if "EDIT" in code.fix and "{id}" in code.fix and not ITEM_ID.fullmatch(item.id):
             found = found._replace(fix=f"{_ID_FIRST} {code.at(None, **filled | {'id': '…'}).fix}")
         return found._replace(item=item.id or None, field=".".join(path) or None)
 
-    def _line_of(self, item: Item, path: Place) -> int | None:
-        """The line of a field, or of its item; of the one research thread, or of its heading."""
+    def _line_of(self, item: Item, path: Location) -> int | None:
+        """Return the line of a field, or of its item. For the research thread, fall back to the
+        heading.
+        """
         if id(item) in self.item_lines:
-            return _innermost(self.item_lines[id(item)], path)
+            return _innermost_line(self.item_lines[id(item)], path)
         line = self._line((RESEARCH_THREAD.prefix, *path))
         return self.lines.get((RESEARCH_THREAD.id,)) if line is None else line
 
-    def of_section(self, code: Code, section: Section, **words: str | int) -> Diagnostic:
-        """An occurrence in a section as a whole."""
+    def section_diagnostic(self, code: Code, section: Section, **words: str | int) -> Diagnostic:
+        """Return a diagnostic at a section as a whole."""
         return code.at(self.lines.get((section.id,)), **words)
 
-    def in_place_of(self, code: Code, section: Section, **words: str | int) -> Diagnostic:
-        """A section that is missing, told at the next one that is there: it belongs before it."""
+    def missing_section_diagnostic(
+        self, code: Code, section: Section, **words: str | int
+    ) -> Diagnostic:
+        """Return a diagnostic for a missing section, at the next existing one, where it belongs."""
         later = list(SECTIONS)[list(SECTIONS).index(section.id) + 1 :]
         lines = (self.lines.get((section_id,)) for section_id in later)
         return code.at(next(filter(None, lines), None), **words)
 
-    def of_metadata(self, code: Code, name: str, **words: str | int) -> Diagnostic:
-        """An occurrence in the front matter."""
+    def metadata_diagnostic(self, code: Code, name: str, **words: str | int) -> Diagnostic:
+        """Return a diagnostic in the front matter."""
         line = self._line(("metadata", name)) or (1 if self.outline else None)
         return code.at(line, **words)._replace(field=name)
 
-    def _line(self, place: Place) -> int | None:
-        return _innermost(self.lines, place)
+    def _line(self, place: Location) -> int | None:
+        return _innermost_line(self.lines, place)
 
-    def too_few(self, code: Code, section: Section) -> Iterator[Diagnostic]:
-        """A section that is there and has fewer active items than it needs."""
-        count, least = len(self.active[section.id]), LAYOUT_OF[section.id].least
-        if count < least and self.has(section):
-            yield self.of_section(code, section, count=count, least=least)
+    def too_few_items(self, code: Code, section: Section) -> Iterator[Diagnostic]:
+        """Yield a diagnostic if an existing section has too few active items."""
+        count, least = len(self.active[section.id]), LAYOUT_BY_SECTION[section.id].least
+        if count < least and self.has_section(section):
+            yield self.section_diagnostic(code, section, count=count, least=least)
 
-    def without(self, code: Code, section: Section, field: str) -> Iterator[Diagnostic]:
-        """The active items of a section that lack a field."""
+    def without_field(self, code: Code, section: Section, field: str) -> Iterator[Diagnostic]:
+        """Yield a diagnostic for each active item of a section that lacks a field."""
         for item in self.active[section.id]:
             if field not in item.fields:
-                yield self.of_item(code, item, field)
+                yield self.item_diagnostic(code, item, field)
 
     def can_edit(self, section: Section, item: Item) -> bool:
-        """Whether a delta can address the item, and say all that it says: its ID is well formed
-        and its own, and nothing of the file was passed over.
+        """Return whether a delta can address the item and repeat all of its content.
+
+        The ID must be well formed and unique, and the file must have no unread text.
         """
         is_own = is_well_formed(section, item.id) and item.id not in self.repeated
-        return is_own and not self.was_misread
+        return is_own and not self.has_unread_text
 
-    def is_lost(self, item_id: str) -> bool:
-        """Whether an ID names nothing only because its whole section is missing."""
+    def is_in_missing_section(self, item_id: str) -> bool:
+        """Return whether an ID does not exist only because its whole section is missing."""
         section = _SECTION_OF.get(item_id[:1]) if ITEM_ID.fullmatch(item_id) else None
-        return section is not None and not self.has(section)
+        return section is not None and not self.has_section(section)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether an ID that names nothing surely has no item.
+    def has_all_items(self) -> bool:
+        """Return whether an unknown ID certainly has no item.
 
-        Where a section is missing, an ID malformed, used twice or left out, the item may be there
+        If a section is missing, or an ID is malformed, repeated or skipped, the item may exist
         under another ID, or in the published version.
         """
-        return all(self.has(section) for section in SECTIONS.values()) and all(
+        return all(self.has_section(section) for section in SECTIONS.values()) and all(
             self._is_numbered(section) for section in ITEM_SECTIONS
         )
 
@@ -199,10 +207,10 @@ _ID_FIRST = "Give the item its ID first, since a delta finds it by that. Then:"
 _SECTION_OF = {section.prefix: section for section in ITEM_SECTIONS}
 
 
-def context_of(artifact: Artifact, source: SourceText | None = None) -> Context:
-    """Look at an artifact once, so that every rule can look things up."""
+def make_context(artifact: Artifact, source: SourceText | None = None) -> LintContext:
+    """Build the lookup tables for an artifact."""
     ids = Counter(item.id for _, item in artifact.all_items())
-    return Context(
+    return LintContext(
         artifact,
         {section.id: artifact.active(section) for section in ITEM_SECTIONS},
         frozenset(ids),
@@ -212,18 +220,18 @@ def context_of(artifact: Artifact, source: SourceText | None = None) -> Context:
         lines=NO_LINES,
         source=source,
         missing=frozenset(),
-        was_misread=False,
+        has_unread_text=False,
         item_lines={},
     )
 
 
-def context_of_file(parsed: ParsedArtifact, source: SourceText | None = None) -> Context:
-    """The same, of an artifact that was read from a file."""
-    return context_of(parsed.artifact, source)._replace(
+def make_file_context(parsed: ParsedArtifact, source: SourceText | None = None) -> LintContext:
+    """Build the lookup tables for an artifact that was parsed from a file."""
+    return make_context(parsed.artifact, source)._replace(
         outline=parsed.outline,
         lines=parsed.lines,
         missing=frozenset(SECTIONS) - {section_id for section_id, _ in parsed.outline.headings},
-        was_misread=any(found.id not in _READ_ALL_THE_SAME for found in parsed.diagnostics),
+        has_unread_text=any(found.id not in _CODES_OF_READ_TEXT for found in parsed.diagnostics),
         item_lines={
             id(item): lines
             for section_id, items in parsed.artifact.sections.items()
@@ -232,8 +240,8 @@ def context_of_file(parsed: ParsedArtifact, source: SourceText | None = None) ->
     )
 
 
-def _innermost(lines: Mapping[Place, int], place: Place) -> int | None:
-    """The line of a place, or of what it stands in."""
+def _innermost_line(lines: Mapping[Location, int], place: Location) -> int | None:
+    """Return the line of a location, or of the innermost one that contains it."""
     for length in range(len(place), -1, -1):
         line = lines.get(place[:length])
         if line is not None:
@@ -241,12 +249,14 @@ def _innermost(lines: Mapping[Place, int], place: Place) -> int | None:
     return None
 
 
-def called(item: Item) -> str:
-    """The ID of an item, or, where it has none, what people call it."""
-    return item.id or escape_control(item.title, _MOST_OF_A_TITLE) or "an item without an ID"
+def item_name(item: Item) -> str:
+    """Return the ID of an item, or its title if it has no ID."""
+    return item.id or escape_control(item.title, _MAX_TITLE_LENGTH) or "an item without an ID"
 
 
 def is_well_formed(section: Section, item_id: str) -> bool:
-    """Whether an ID is the section's own prefix and a number; `RT` for the research thread."""
+    """Return whether an ID is the section's prefix and a number, or `RT` for the research
+    thread.
+    """
     match = ITEM_ID.fullmatch(item_id)
     return match is not None and (match[1] or RESEARCH_THREAD.prefix) == section.prefix

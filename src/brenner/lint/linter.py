@@ -1,129 +1,129 @@
-"""Linting: of a model, and of a Markdown file, with the same result either way."""
+"""Run the lint rules on an artifact or on a Markdown file. Both give the same report."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Self
 
 from brenner.artifact.format import ParsedArtifact
-from brenner.artifact.model import Artifact, order_of
+from brenner.artifact.model import Artifact, item_sort_key
 from brenner.artifact.parse import parse_artifact
 from brenner.diagnostics.model import Diagnostic, Summary, worst_first
 from brenner.lint import rules_cross, rules_sections, rules_structure
-from brenner.lint.context import Context, SourceText, context_of, context_of_file
+from brenner.lint.context import LintContext, SourceText, make_context, make_file_context
 from brenner.lint.rules_cross import QUESTIONS
 from brenner.protocol.delta.schema import SECTIONS
 from brenner.protocol.grammar import ITEM_ID
 
-# The rules: which function finds which code. A code is found by one function and no other.
+# The rule for each code. Each code has exactly one rule.
 
-
-Rule = Callable[[Context], Iterator[Diagnostic]]
+Rule = Callable[[LintContext], Iterator[Diagnostic]]
 
 RULES: dict[str, Rule] = {
-    "EM-001": rules_structure.front_matter,
-    "EM-002": rules_structure.session_id,
-    "EM-003": rules_structure.created_at,
-    "EM-004": rules_structure.status,
-    "WM-001": rules_structure.contributors,
-    "WM-002": rules_structure.updated_at,
-    "IM-001": rules_structure.thread_id,
-    "IM-002": rules_structure.version,
-    "ES-001": rules_structure.sections,
-    "ES-002": rules_structure.order,
-    "ES-003": rules_structure.well_formed_ids,
-    "ES-004": rules_structure.unique_ids,
-    "WS-001": rules_structure.numbering,
-    "ER-001": rules_structure.question,
-    "ER-002": rules_structure.context,
-    "WR-001": rules_structure.anchors,
-    "IR-001": rules_structure.why_it_matters,
-    "EH-001": rules_sections.enough,
-    "EH-002": rules_sections.not_too_many,
-    "EH-003": rules_sections.third_alternative,
-    "EH-004": rules_sections.claims,
-    "WH-001": rules_sections.anchors,
-    "WH-002": rules_sections.well_formed_anchors,
-    "WH-003": rules_sections.labelled_inference,
-    "IH-001": rules_sections.mechanisms,
-    "EP-001": rules_sections.predictions_enough,
-    "EP-002": rules_sections.id_column,
-    "EP-003": rules_sections.hypothesis_columns,
-    "WP-001": rules_sections.cells_differ,
-    "WP-002": rules_sections.well_formed_ids,
-    "IP-001": rules_sections.third_alternative_cells,
-    "ET-001": rules_sections.tests_enough,
-    "ET-002": rules_sections.procedures,
-    "ET-003": rules_sections.expected_outcomes,
-    "WT-001": rules_sections.potency_checks,
-    "WT-002": rules_sections.ranked,
-    "WT-003": rules_sections.scores,
-    "IT-001": rules_sections.discriminates,
-    "IT-002": rules_sections.feasibility,
-    "EA-001": rules_sections.assumptions_enough,
-    "EA-002": rules_sections.scale_check,
-    "EA-003": rules_sections.statements,
-    "WA-001": rules_sections.loads,
-    "WA-002": rules_sections.tests,
-    "WA-003": rules_sections.calculations,
-    "IA-001": rules_sections.statuses,
-    "EX-001": rules_sections.section,
-    "EX-002": rules_sections.empty_in_words,
-    "WX-001": rules_sections.observations,
-    "WX-002": rules_sections.conflicts,
-    "IX-001": rules_sections.anomalies_statuses,
-    "EC-001": rules_sections.critiques_enough,
-    "EC-002": rules_sections.attacks,
-    "WC-001": rules_sections.real_third_alternative,
-    "WC-002": rules_sections.evidence,
-    "IC-001": rules_sections.current_statuses,
-    "EP-P01": rules_cross.cited_sections,
-    "WP-P01": rules_cross.sourced_claims,
-    "WP-P02": rules_cross.sourced_inferences,
-    "WS-101": rules_cross.anchors_in_one_form,
-    "WS-102": rules_cross.referenced_items,
-    "WS-103": rules_cross.different_names,
-    "WP-101": rules_cross.predicted_hypotheses,
-    "WT-101": rules_cross.tested_hypotheses,
-    "WA-101": rules_cross.numbers,
+    "EM-001": rules_structure.front_matter_readable,
+    "EM-002": rules_structure.session_id_present,
+    "EM-003": rules_structure.created_at_valid,
+    "EM-004": rules_structure.status_valid,
+    "WM-001": rules_structure.contributors_present,
+    "WM-002": rules_structure.updated_not_before_created,
+    "IM-001": rules_structure.thread_id_valid,
+    "IM-002": rules_structure.version_is_integer,
+    "ES-001": rules_structure.sections_present,
+    "ES-002": rules_structure.sections_in_order,
+    "ES-003": rules_structure.item_ids_well_formed,
+    "ES-004": rules_structure.item_ids_unique,
+    "WS-001": rules_structure.item_numbers_contiguous,
+    "ER-001": rules_structure.research_question_present,
+    "ER-002": rules_structure.research_context_present,
+    "WR-001": rules_structure.research_anchors_present,
+    "IR-001": rules_structure.why_it_matters_present,
+    "EH-001": rules_sections.enough_hypotheses,
+    "EH-002": rules_sections.not_too_many_hypotheses,
+    "EH-003": rules_sections.third_alternative_present,
+    "EH-004": rules_sections.claims_present,
+    "WH-001": rules_sections.hypothesis_anchors_present,
+    "WH-002": rules_sections.anchors_well_formed,
+    "WH-003": rules_sections.inference_labelled,
+    "IH-001": rules_sections.mechanisms_present,
+    "EP-001": rules_sections.enough_predictions,
+    "EP-002": rules_sections.id_column_present,
+    "EP-003": rules_sections.hypothesis_columns_present,
+    "WP-001": rules_sections.prediction_cells_differ,
+    "WP-002": rules_sections.prediction_ids_well_formed,
+    "IP-001": rules_sections.third_alternative_predicted,
+    "ET-001": rules_sections.enough_tests,
+    "ET-002": rules_sections.procedures_present,
+    "ET-003": rules_sections.expected_outcomes_present,
+    "WT-001": rules_sections.potency_checks_present,
+    "WT-002": rules_sections.ranked_by_score,
+    "WT-003": rules_sections.scores_complete,
+    "IT-001": rules_sections.discriminated_hypotheses_named,
+    "IT-002": rules_sections.feasibility_present,
+    "EA-001": rules_sections.enough_assumptions,
+    "EA-002": rules_sections.scale_check_present,
+    "EA-003": rules_sections.statements_present,
+    "WA-001": rules_sections.loads_present,
+    "WA-002": rules_sections.assumption_tests_present,
+    "WA-003": rules_sections.calculations_present,
+    "IA-001": rules_sections.assumption_status_valid,
+    "EX-001": rules_sections.anomaly_section_present,
+    "EX-002": rules_sections.empty_register_stated,
+    "WX-001": rules_sections.observations_present,
+    "WX-002": rules_sections.conflicts_with_present,
+    "IX-001": rules_sections.anomaly_status_valid,
+    "EC-001": rules_sections.enough_critiques,
+    "EC-002": rules_sections.attacks_present,
+    "WC-001": rules_sections.real_third_alternative_present,
+    "WC-002": rules_sections.critique_evidence_present,
+    "IC-001": rules_sections.critique_status_present,
+    "EP-P01": rules_cross.cited_sections_exist,
+    "WP-P01": rules_cross.claims_sourced,
+    "WP-P02": rules_cross.inferences_sourced,
+    "WS-101": rules_cross.ranges_in_one_form,
+    "WS-102": rules_cross.referenced_items_exist,
+    "WS-103": rules_cross.hypothesis_names_differ,
+    "WP-101": rules_cross.predicted_hypotheses_exist,
+    "WT-101": rules_cross.discriminated_hypotheses_exist,
+    "WA-101": rules_cross.scale_check_has_numbers,
 }
-# Rules about the text itself: a model cannot break them (rulings, Small decisions).
+# Rules about the text itself, which a model cannot violate (rulings, Small decisions)
 FILE_ONLY = frozenset(
     {"EM-001", "ES-001", "ES-002", "EP-002", "EP-003", "WT-002", "EX-001", "EX-002"}
 )
 
 
-# What linting found, as a value and as the stable JSON (design, JSON).
+# The report, with its stable JSON form (design, JSON)
 
 
 class LintReport(NamedTuple):
-    """Everything that was found in one artifact, worst first. Lines count in the file."""
+    """All violations in one artifact, worst first. Line numbers are those of the file."""
 
     violations: tuple[Diagnostic, ...]
 
     @classmethod
     def of(cls, found: Iterable[Diagnostic]) -> Self:
-        """The report, in the order in which it is shown."""
-        return cls(tuple(sorted(found, key=_order)))
+        """Build a report with the violations in display order."""
+        return cls(tuple(sorted(found, key=_sort_key)))
 
     @property
     def summary(self) -> Summary:
-        """How many of each severity."""
+        """Return the number of violations per severity."""
         return Summary.of(self.violations)
 
     @property
     def valid(self) -> bool:
-        """Whether there is no error."""
+        """Return whether there is no error."""
         return self.summary.errors == 0
 
     @property
     def deltas(self) -> tuple[str, ...]:
-        """The fixes that are deltas, each once. Those that replace come first: one that adds to a
-        field must not be undone by one that replaces it.
+        """Return the fixes that are deltas, each once.
+
+        Those that replace a field come first, so that they do not undo one that adds to it.
         """
         blocks = dict.fromkeys(found.repaired for found in self.violations if found.repaired)
         return tuple(sorted(blocks, key=lambda block: '_replace": true' not in block))
 
     def to_json(self) -> dict[str, object]:
-        """The stable form; keys are only ever added."""
+        """Return the stable JSON form; keys are only ever added."""
         return {
             "valid": self.valid,
             "summary": self.summary._asdict(),
@@ -132,11 +132,11 @@ class LintReport(NamedTuple):
         }
 
 
-def _order(found: Diagnostic) -> tuple[object, ...]:
-    """Severity and line; then the section, item, rule and field, where lines do not decide. What
-    one rule finds in one field stays in the order of the field.
+def _sort_key(found: Diagnostic) -> tuple[object, ...]:
+    """Sort by severity and line, then by section, item, rule and field.
 
-    The section is that of the item, or else the one that the second letter of the code names.
+    Violations of one rule in one field stay in the order of the field. The section is that of the
+    item, or else the one that the second letter of the code names.
     """
     item = found.item or ""
     match = ITEM_ID.fullmatch(item)
@@ -144,38 +144,41 @@ def _order(found: Diagnostic) -> tuple[object, ...]:
     return (
         worst_first(found),
         _SECTION_RANK.get(prefix or "", -1),
-        order_of(item) if item else (0, ""),
+        item_sort_key(item) if item else (0, ""),
         _RULE_RANK.get(found.id, len(RULES)),
         found.field or "",
     )
 
 
-# The front matter, the sections of the artifact; R stands for RT in the code of a rule.
+# The front matter first, then the sections. In the code of a rule, R means RT.
 _SECTION_RANK = {"M": 0, "S": 1, "R": 2} | {
     section.prefix: number for number, section in enumerate(SECTIONS.values(), 2)
 }
 _RULE_RANK = {code_id: number for number, code_id in enumerate(RULES)}
 
 
+# Linting
+
+
 def lint(artifact: Artifact, source: SourceText | None = None) -> LintReport:
-    """What the rules find in an artifact."""
-    return _examine(context_of(artifact, source))
+    """Check an artifact against all rules."""
+    return _run_rules(make_context(artifact, source))
 
 
 def lint_text(text: str, source: SourceText | None = None) -> LintReport:
-    """What the rules find in the text of an artifact, with lines.
+    """Check the text of an artifact, with line numbers.
 
-    Rules about the text itself hold here, and the report tells where the text departs from the
+    This includes the rules about the text itself, and reports where the text departs from the
     format.
     """
     return lint_parsed(parse_artifact(text), source)
 
 
 def lint_parsed(parsed: ParsedArtifact, source: SourceText | None = None) -> LintReport:
-    """The same, of a text that was read already."""
-    report = _examine(context_of_file(parsed, source))
+    """Check a file that is already parsed."""
+    report = _run_rules(make_file_context(parsed, source))
     return LintReport.of((*parsed.diagnostics, *report.violations))
 
 
-def _examine(on: Context) -> LintReport:
-    return LintReport.of(found for rule in RULES.values() for found in rule(on))
+def _run_rules(context: LintContext) -> LintReport:
+    return LintReport.of(found for rule in RULES.values() for found in rule(context))

@@ -1,4 +1,6 @@
-"""Rules about what one section says of another (101 and up)."""
+"""Lint rules that compare sections (101 and up), rules about sources (P01, P02), and the
+questions that only people can judge.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -6,19 +8,19 @@ from typing import NamedTuple
 from brenner.artifact.model import NOT_APPLICABLE, Item
 from brenner.diagnostics.codes import lint_structure as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.lint.context import Context, called
+from brenner.lint.context import LintContext, item_name
 from brenner.lint.helpers import (
-    INFERENCES,
-    LABEL,
-    cited,
+    INFERENCE_ANCHORS,
+    INFERENCE_LABEL,
+    cited_sections,
+    fixed_anchors,
     has_long_range,
     has_short_range,
-    known_only,
-    mended_anchors,
-    replaced,
-    with_edit,
+    known_outcomes,
+    replacement_payload,
+    with_edit_fix,
 )
-from brenner.lint.rules_sections import anchored, has_numbers, named_in
+from brenner.lint.rules_sections import has_digits, items_with_anchors, named_hypotheses
 from brenner.protocol.delta.schema import (
     ADVERSARIAL_CRITIQUE,
     ANOMALY_REGISTER,
@@ -31,185 +33,198 @@ from brenner.protocol.delta.schema import (
 )
 from brenner.protocol.grammar import SOURCE_IN_TEXT
 
+# Rules that compare sections (101 and up)
 
-def anchors_in_one_form(on: Context) -> Iterator[Diagnostic]:
-    """WS-101: `§42-§45` where `§42-45` is in use as well; one violation per item."""
-    first, short = next(_short_ranges(on), ("", ""))
-    for section, item in anchored(on) if short else ():
+
+def ranges_in_one_form(context: LintContext) -> Iterator[Diagnostic]:
+    """WS-101: `§42-§45` where `§42-45` is used as well; one violation per item."""
+    first, short = next(_short_ranges(context), ("", ""))
+    for section, item in items_with_anchors(context) if short else ():
         long = next(filter(has_long_range, item.listed("anchors")), None)
         if long:
             words = {"section": section.id, "value": long, "other": short, "first": first}
-            found = on.of_item(codes.WS_101, item, "anchors", **words)
-            yield from with_edit([found], on, section, item, mended_anchors(item))
+            found = context.item_diagnostic(codes.WS_101, item, "anchors", **words)
+            yield from with_edit_fix([found], context, section, item, fixed_anchors(item))
 
 
-def _short_ranges(on: Context) -> Iterator[tuple[str, str]]:
-    """Each anchor of the form `§42-45`, after the item that has it."""
-    for _, item in anchored(on):
+def _short_ranges(context: LintContext) -> Iterator[tuple[str, str]]:
+    """Yield each anchor of the form `§42-45`, with the name of its item."""
+    for _, item in items_with_anchors(context):
         for anchor in item.listed("anchors"):
             if has_short_range(anchor):
-                yield called(item), anchor
+                yield item_name(item), anchor
 
 
-def referenced_items(on: Context) -> Iterator[Diagnostic]:
-    """WS-102: what an anomaly conflicts with, and references to items of this session.
+def referenced_items_exist(context: LintContext) -> Iterator[Diagnostic]:
+    """WS-102: items in `conflicts_with`, and references to items of this session.
 
-    A killed item exists. What other sessions hold cannot be seen from here. Where the section of
-    the item is missing, that is the fault.
+    A killed item exists. Items of other sessions cannot be checked. If the section of the item is
+    missing, another rule reports that.
     """
-    is_whole = on.is_whole
-    yield from _conflicts(on, is_whole=is_whole)
-    session = on.artifact.metadata.session_id
-    for section, item in on.artifact.all_items():
+    is_whole = context.has_all_items
+    yield from _unknown_conflicts(context, is_whole=is_whole)
+    session = context.artifact.metadata.session_id
+    for section, item in context.artifact.all_items():
         if item.killed is not None or not item.references:
             continue
         unknown = {
             each: each.item
             for each in item.references
-            if each.session == session and each.item not in on.items and not on.is_lost(each.item)
+            if each.session == session
+            and each.item not in context.items
+            and not context.is_in_missing_section(each.item)
         }
         kept = [each._asdict() for each in item.references if each not in unknown]
         found = [
-            on.of_item(codes.WS_102, item, "references", other=name)
+            context.item_diagnostic(codes.WS_102, item, "references", other=name)
             for name in dict.fromkeys(unknown.values())
         ]
-        payload = replaced("references", kept) if is_whole else None
-        yield from with_edit(found, on, section, item, payload)
+        payload = replacement_payload("references", kept) if is_whole else None
+        yield from with_edit_fix(found, context, section, item, payload)
 
 
-def _conflicts(on: Context, *, is_whole: bool) -> Iterator[Diagnostic]:
-    for item in on.active[ANOMALY_REGISTER.id]:
+def _unknown_conflicts(context: LintContext, *, is_whole: bool) -> Iterator[Diagnostic]:
+    for item in context.active[ANOMALY_REGISTER.id]:
         given = item.listed("conflicts_with")
         unknown = dict.fromkeys(
-            name for name in given if name not in on.items and not on.is_lost(name)
+            name
+            for name in given
+            if name not in context.items and not context.is_in_missing_section(name)
         )
         kept = [name for name in given if name not in unknown]
-        found = [on.of_item(codes.WS_102, item, "conflicts_with", other=name) for name in unknown]
-        payload = replaced("conflicts_with", kept) if is_whole else None
-        yield from with_edit(found, on, ANOMALY_REGISTER, item, payload)
+        found = [
+            context.item_diagnostic(codes.WS_102, item, "conflicts_with", other=name)
+            for name in unknown
+        ]
+        payload = replacement_payload("conflicts_with", kept) if is_whole else None
+        yield from with_edit_fix(found, context, ANOMALY_REGISTER, item, payload)
 
 
-def different_names(on: Context) -> Iterator[Diagnostic]:
-    """WS-103: active hypotheses; case and blanks make no difference."""
+def hypothesis_names_differ(context: LintContext) -> Iterator[Diagnostic]:
+    """WS-103: active hypotheses, ignoring case and spaces."""
     first: dict[str, tuple[str, str]] = {}
-    for item in on.active[HYPOTHESIS_SLATE.id]:
+    for item in context.active[HYPOTHESIS_SLATE.id]:
         name = item.text("name")
         folded = " ".join(name.split()).casefold()
-        other_id, other = first.setdefault(folded, (item.id, called(item)))
+        other_id, other = first.setdefault(folded, (item.id, item_name(item)))
         if name and other_id != item.id:
-            yield on.of_item(codes.WS_103, item, "name", other=other, name=name)
+            yield context.item_diagnostic(codes.WS_103, item, "name", other=other, name=name)
 
 
-def predicted_hypotheses(on: Context) -> Iterator[Diagnostic]:
-    """WP-101: a killed hypothesis exists, and its cell says N/A (R12). Without a slate that is the
-    fault.
+def predicted_hypotheses_exist(context: LintContext) -> Iterator[Diagnostic]:
+    """WP-101: a killed hypothesis exists, and its cell is N/A (R12). Skip the rule without a
+    slate.
     """
-    active = {item.id for item in on.active[HYPOTHESIS_SLATE.id]}
-    is_whole = on.is_whole
-    for row in on.active[PREDICTIONS_TABLE.id] if on.has(HYPOTHESIS_SLATE) else ():
+    active = {item.id for item in context.active[HYPOTHESIS_SLATE.id]}
+    is_whole = context.has_all_items
+    for row in (
+        context.active[PREDICTIONS_TABLE.id] if context.has_section(HYPOTHESIS_SLATE) else ()
+    ):
         cells = row.mapped("predictions")
         found = [
-            on.of_item(codes.WP_101, row, "predictions", name, other=name)
+            context.item_diagnostic(codes.WP_101, row, "predictions", name, other=name)
             for name in cells
-            if name not in on.hypotheses
+            if name not in context.hypotheses
         ]
         if found:
-            kept = known_only(cells, on.hypotheses) if is_whole else None
+            kept = known_outcomes(cells, context.hypotheses) if is_whole else None
             if kept is not None:
                 kept |= dict.fromkeys(kept.keys() - active, NOT_APPLICABLE)
-            payload = replaced("predictions", kept)
-            yield from with_edit(found, on, PREDICTIONS_TABLE, row, payload)
+            payload = replacement_payload("predictions", kept)
+            yield from with_edit_fix(found, context, PREDICTIONS_TABLE, row, payload)
 
 
-def tested_hypotheses(on: Context) -> Iterator[Diagnostic]:
-    """WT-101: one violation per hypothesis, in the text or under the outcomes. Without a slate
-    that is the fault.
+def discriminated_hypotheses_exist(context: LintContext) -> Iterator[Diagnostic]:
+    """WT-101: one violation per hypothesis, in the text or in the outcomes. Skip the rule
+    without a slate.
     """
-    is_whole = on.is_whole
-    for test in on.active[DISCRIMINATIVE_TESTS.id] if on.has(HYPOTHESIS_SLATE) else ():
-        named = dict.fromkeys(named_in(test.text("discriminates")))
+    is_whole = context.has_all_items
+    for test in (
+        context.active[DISCRIMINATIVE_TESTS.id] if context.has_section(HYPOTHESIS_SLATE) else ()
+    ):
+        named = dict.fromkeys(named_hypotheses(test.text("discriminates")))
         for name in named:
-            if name not in on.hypotheses:
-                yield on.of_item(codes.WT_101, test, "discriminates", other=name)
+            if name not in context.hypotheses:
+                yield context.item_diagnostic(codes.WT_101, test, "discriminates", other=name)
         outcomes = test.mapped("expected_outcomes")
         found = [
-            on.of_item(codes.WT_101, test, "expected_outcomes", name, other=name)
+            context.item_diagnostic(codes.WT_101, test, "expected_outcomes", name, other=name)
             for name in outcomes
-            if name not in on.hypotheses and name not in named
+            if name not in context.hypotheses and name not in named
         ]
         if found:
-            kept = known_only(outcomes, on.hypotheses) if is_whole else None
-            payload = replaced("expected_outcomes", kept)
-            yield from with_edit(found, on, DISCRIMINATIVE_TESTS, test, payload)
+            kept = known_outcomes(outcomes, context.hypotheses) if is_whole else None
+            payload = replacement_payload("expected_outcomes", kept)
+            yield from with_edit_fix(found, context, DISCRIMINATIVE_TESTS, test, payload)
 
 
-def numbers(on: Context) -> Iterator[Diagnostic]:
+def scale_check_has_numbers(context: LintContext) -> Iterator[Diagnostic]:
     """WA-101. A scale check without any calculation is WA-003."""
-    for item in on.active[ASSUMPTION_LEDGER.id]:
+    for item in context.active[ASSUMPTION_LEDGER.id]:
         calculation = item.text("calculation")
-        if "scale_check" in item.fields and calculation and not has_numbers(calculation):
-            yield on.of_item(codes.WA_101, item, "calculation")
+        if "scale_check" in item.fields and calculation and not has_digits(calculation):
+            yield context.item_diagnostic(codes.WA_101, item, "calculation")
 
 
-# Rules about where claims come from (P01, P02).
+# Rules about the sources of claims (P01, P02)
 #
-# A hypothesis and the research thread say it under `anchors`; an assumption and an anomaly have no
-# such field, so they say it in their text, or by a reference to an item of some session.
+# A hypothesis and the research thread name sources under `anchors`. An assumption and an anomaly
+# have no such field, so they name them in their text, or by a reference to an item.
 
 
-# The field of each of the two sections that is a claim
-_CLAIMS = ((ASSUMPTION_LEDGER, "statement"), (ANOMALY_REGISTER, "observation"))
+# The sections without anchors, with the field that makes a claim
+_CLAIM_FIELDS = ((ASSUMPTION_LEDGER, "statement"), (ANOMALY_REGISTER, "observation"))
 
 
-def cited_sections(on: Context) -> Iterator[Diagnostic]:
-    """EP-P01, with a source text only: in anchors and in every text; once per item and section."""
-    if on.source is None:
+def cited_sections_exist(context: LintContext) -> Iterator[Diagnostic]:
+    """EP-P01, only with a source text: check anchors and all texts; once per item and section."""
+    if context.source is None:
         return
-    for section, item in on.artifact.all_items():
-        told: set[str] = set()
+    for section, item in context.artifact.all_items():
+        reported: set[str] = set()
         for name, text in _texts(item, section.fields) if item.killed is None else ():
-            for written, first, last in cited(text):
-                missing = on.source.missing(first, last)
-                if missing is not None and written not in told:
-                    told.add(written)
+            for written, first, last in cited_sections(text):
+                missing = context.source.missing(first, last)
+                if missing is not None and written not in reported:
+                    reported.add(written)
                     value = written if first == last else f"{written} (there is no §{missing})"
-                    words = {"value": value, "path": on.source.path}
-                    yield on.of_item(codes.EP_P01, item, name, **words)
+                    words = {"value": value, "path": context.source.path}
+                    yield context.item_diagnostic(codes.EP_P01, item, name, **words)
 
 
-def sourced_claims(on: Context) -> Iterator[Diagnostic]:
+def claims_sourced(context: LintContext) -> Iterator[Diagnostic]:
     """WP-P01. A hypothesis without anchors is WH-001, a research thread without them WR-001."""
-    for section, field in _CLAIMS:
-        for item in on.active[section.id]:
+    for section, field in _CLAIM_FIELDS:
+        for item in context.active[section.id]:
             if field in item.fields and not _is_sourced(item) and not _is_labelled(item):
-                yield on.of_item(codes.WP_P01, item, field)
+                yield context.item_diagnostic(codes.WP_P01, item, field)
 
 
-def sourced_inferences(on: Context) -> Iterator[Diagnostic]:
-    """WP-P02: an inference, by its anchors or by the label in its text, and no source with it."""
-    for _, item in anchored(on):
+def inferences_sourced(context: LintContext) -> Iterator[Diagnostic]:
+    """WP-P02: an inference, by its anchors or by the label in its text, that names no source."""
+    for _, item in items_with_anchors(context):
         given = item.listed("anchors")
-        if given and INFERENCES.issuperset(given) and not _is_sourced(item):
-            yield on.of_item(codes.WP_P02, item, "anchors")
-    for section, field in _CLAIMS:
-        for item in on.active[section.id]:
+        if given and INFERENCE_ANCHORS.issuperset(given) and not _is_sourced(item):
+            yield context.item_diagnostic(codes.WP_P02, item, "anchors")
+    for section, field in _CLAIM_FIELDS:
+        for item in context.active[section.id]:
             if field in item.fields and _is_labelled(item) and not _is_sourced(item):
-                yield on.of_item(codes.WP_P02, item, field)
+                yield context.item_diagnostic(codes.WP_P02, item, field)
 
 
 def _is_sourced(item: Item) -> bool:
-    """Whether any of its texts names a source, or it refers to an item."""
+    """Return whether a text of the item names a source, or the item has a reference."""
     return bool(item.references) or any(SOURCE_IN_TEXT.search(text) for _, text in _texts(item))
 
 
 def _is_labelled(item: Item) -> bool:
-    return any(LABEL in text for _, text in _texts(item))
+    return any(INFERENCE_LABEL in text for _, text in _texts(item))
 
 
 def _texts(item: Item, names: Iterable[str] | None = None) -> Iterator[tuple[str, str]]:
-    """Every text of an item with the field that it stands in, anchors and outcomes included.
+    """Yield every text of an item with its field, including anchors and outcomes.
 
-    With `names` in their order, otherwise in any.
+    With `names`, the fields are in that order.
     """
     for name in item.fields if names is None else names:
         value = item.fields.get(name)
@@ -221,18 +236,18 @@ def _texts(item: Item, names: Iterable[str] | None = None) -> Iterator[tuple[str
             yield from ((name, text) for text in item.mapped(name).values())
 
 
-# What only people can judge. These questions never fire; a report lists them as they are.
+# Questions that only people can judge. No rule checks them; every report lists all of them.
 
 
 class Question(NamedTuple):
-    """A question to a person; `rules` are those that see the part of it that a program can see."""
+    """A question for a person. `rules` check the part of it that a program can check."""
 
     section: Section
     rules: tuple[str, ...]
     question: str
 
     def to_json(self) -> dict[str, object]:
-        """The stable form; keys are only ever added."""
+        """Return the stable JSON form; keys are only ever added."""
         return {
             "section": self.section.id,
             "rules": list(self.rules),

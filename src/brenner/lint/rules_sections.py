@@ -1,23 +1,31 @@
-"""Rules about the hypothesis slate (H)."""
+"""Lint rules about single sections: hypotheses (H), predictions (P), tests (T), assumptions (A),
+anomalies (X) and critiques (C).
+"""
 
 from collections.abc import Iterator
 
-from brenner.artifact.model import ID_COLUMN, MOST_ACTIVE_HYPOTHESES, NOT_APPLICABLE, Item, total
+from brenner.artifact.model import (
+    ID_COLUMN,
+    MAX_ACTIVE_HYPOTHESES,
+    NOT_APPLICABLE,
+    Item,
+    total_score,
+)
 from brenner.diagnostics.codes import lint_sections as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.lint.context import Context, called, is_well_formed
+from brenner.lint.context import LintContext, is_well_formed, item_name
 from brenner.lint.helpers import (
-    INFERENCES,
-    LABEL,
-    mended_anchors,
-    misplaced,
-    not_a_choice,
-    suggested,
-    what_is_wrong,
-    with_edit,
-    with_flag,
+    INFERENCE_ANCHORS,
+    INFERENCE_LABEL,
+    anchor_problem,
+    find_misplaced,
+    fixed_anchors,
+    invalid_status,
+    suggest_anchor,
+    with_edit_fix,
+    with_flag_fix,
 )
-from brenner.lint.rules_structure import malformed, why_malformed
+from brenner.lint.rules_structure import id_problem, items_with_malformed_id
 from brenner.protocol.delta.schema import (
     ADVERSARIAL_CRITIQUE,
     ANOMALY_REGISTER,
@@ -30,379 +38,377 @@ from brenner.protocol.delta.schema import (
     SCORE_PARTS,
     Section,
 )
-from brenner.protocol.grammar import NAME_IN_DISCRIMINATES
+from brenner.protocol.grammar import HYPOTHESIS_REFERENCE
 from brenner.text import did_you_mean
 
-_SECTION = HYPOTHESIS_SLATE
-_TEXTS = ("claim", "mechanism", "how_this_could_be_true")
+# Rules about the hypothesis slate (H)
+
+_LABELLED_TEXTS = ("claim", "mechanism", "how_this_could_be_true")
 
 
-def enough(on: Context) -> Iterator[Diagnostic]:
-    """EH-001: three active ones."""
-    return on.too_few(codes.EH_001, _SECTION)
+def enough_hypotheses(context: LintContext) -> Iterator[Diagnostic]:
+    """EH-001: at least three active hypotheses."""
+    return context.too_few_items(codes.EH_001, HYPOTHESIS_SLATE)
 
 
-def not_too_many(on: Context) -> Iterator[Diagnostic]:
-    """EH-002: killed ones do not count."""
-    count = len(on.active[_SECTION.id])
-    if count > MOST_ACTIVE_HYPOTHESES:
-        words = {"count": count, "most": MOST_ACTIVE_HYPOTHESES}
-        yield on.of_section(codes.EH_002, _SECTION, **words)
+def not_too_many_hypotheses(context: LintContext) -> Iterator[Diagnostic]:
+    """EH-002: killed hypotheses do not count."""
+    count = len(context.active[HYPOTHESIS_SLATE.id])
+    if count > MAX_ACTIVE_HYPOTHESES:
+        words = {"count": count, "most": MAX_ACTIVE_HYPOTHESES}
+        yield context.section_diagnostic(codes.EH_002, HYPOTHESIS_SLATE, **words)
 
 
-def third_alternative(on: Context) -> Iterator[Diagnostic]:
-    """EH-003: the label counts, not the name. A killed one is no alternative any more."""
-    active = on.active[_SECTION.id]
-    if not on.has(_SECTION) or any("third_alternative" in item.fields for item in active):
+def third_alternative_present(context: LintContext) -> Iterator[Diagnostic]:
+    """EH-003: the label counts, not the name, and a killed hypothesis does not count."""
+    active = context.active[HYPOTHESIS_SLATE.id]
+    if not context.has_section(HYPOTHESIS_SLATE) or any(
+        "third_alternative" in item.fields for item in active
+    ):
         return
     called_so = [item for item in active if _is_called_third(item.text("name"))]
-    found = on.of_section(codes.EH_003, _SECTION)
-    yield with_flag(found, on, _SECTION, called_so, "third_alternative")
+    found = context.section_diagnostic(codes.EH_003, HYPOTHESIS_SLATE)
+    yield with_flag_fix(found, context, HYPOTHESIS_SLATE, called_so, "third_alternative")
 
 
 def _is_called_third(name: str) -> bool:
-    """Whether the name itself says it: `Third alternative: …`, `… (Third Alternative)`."""
+    """Return whether the name contains the label: `Third alternative: …`, `… (Third
+    Alternative)`.
+    """
     folded = " ".join(name.split()).casefold()
     return folded.startswith("third alternative") or folded.endswith("(third alternative)")
 
 
-def claims(on: Context) -> Iterator[Diagnostic]:
+def claims_present(context: LintContext) -> Iterator[Diagnostic]:
     """EH-004."""
-    return on.without(codes.EH_004, _SECTION, "claim")
+    return context.without_field(codes.EH_004, HYPOTHESIS_SLATE, "claim")
 
 
-def anchors(on: Context) -> Iterator[Diagnostic]:
+def hypothesis_anchors_present(context: LintContext) -> Iterator[Diagnostic]:
     """WH-001."""
-    return on.without(codes.WH_001, _SECTION, "anchors")
+    return context.without_field(codes.WH_001, HYPOTHESIS_SLATE, "anchors")
 
 
-def well_formed_anchors(on: Context) -> Iterator[Diagnostic]:
-    """WH-002, one per anchor; of the research thread, too, which has no rule of its own."""
-    for section, item in anchored(on):
+def anchors_well_formed(context: LintContext) -> Iterator[Diagnostic]:
+    """WH-002, one per anchor. It includes the research thread, which has no rule of its own."""
+    for section, item in items_with_anchors(context):
         found = []
         for anchor in item.listed("anchors"):
-            reason = what_is_wrong(anchor)
+            reason = anchor_problem(anchor)
             if reason:
-                suggestion = did_you_mean(suggested(anchor))
+                suggestion = did_you_mean(suggest_anchor(anchor))
                 words = {"section": section.id, "value": anchor, "reason": reason}
                 words["suggestion"] = suggestion
-                found.append(on.of_item(codes.WH_002, item, "anchors", **words))
+                found.append(context.item_diagnostic(codes.WH_002, item, "anchors", **words))
         if found:
-            yield from with_edit(found, on, section, item, mended_anchors(item))
+            yield from with_edit_fix(found, context, section, item, fixed_anchors(item))
 
 
-def labelled_inference(on: Context) -> Iterator[Diagnostic]:
-    """WH-003: anchors that are inference alone, and no `[inference]` in the item."""
-    for item in on.active[_SECTION.id]:
+def inference_labelled(context: LintContext) -> Iterator[Diagnostic]:
+    """WH-003: all anchors are inference, and no text of the item contains `[inference]`."""
+    for item in context.active[HYPOTHESIS_SLATE.id]:
         given = item.listed("anchors")
-        if not given or not INFERENCES.issuperset(given) or LABEL in given:
+        if not given or not INFERENCE_ANCHORS.issuperset(given) or INFERENCE_LABEL in given:
             continue
-        if not any(LABEL in item.text(name) for name in _TEXTS):
-            found = on.of_item(codes.WH_003, item, "claim")
+        if not any(INFERENCE_LABEL in item.text(name) for name in _LABELLED_TEXTS):
+            found = context.item_diagnostic(codes.WH_003, item, "claim")
             claim = item.text("claim")
-            payload = {"claim": f"{claim.rstrip()} {LABEL}"} if claim else None
-            yield from with_edit([found], on, _SECTION, item, payload)
+            payload = {"claim": f"{claim.rstrip()} {INFERENCE_LABEL}"} if claim else None
+            yield from with_edit_fix([found], context, HYPOTHESIS_SLATE, item, payload)
 
 
-def mechanisms(on: Context) -> Iterator[Diagnostic]:
+def mechanisms_present(context: LintContext) -> Iterator[Diagnostic]:
     """IH-001."""
-    return on.without(codes.IH_001, _SECTION, "mechanism")
+    return context.without_field(codes.IH_001, HYPOTHESIS_SLATE, "mechanism")
 
 
-def anchored(on: Context) -> Iterator[tuple[Section, Item]]:
-    """The active items that have a field for anchors."""
-    yield RESEARCH_THREAD, on.artifact.research_thread
-    for item in on.active[_SECTION.id]:
-        yield _SECTION, item
+def items_with_anchors(context: LintContext) -> Iterator[tuple[Section, Item]]:
+    """Yield the active items that can have anchors."""
+    yield RESEARCH_THREAD, context.artifact.research_thread
+    for item in context.active[HYPOTHESIS_SLATE.id]:
+        yield HYPOTHESIS_SLATE, item
 
 
-# Rules about the predictions table (P).
+# Rules about the predictions table (P)
 
-
-_PREDICTIONS_SECTION = PREDICTIONS_TABLE
 INDETERMINATE = "indeterminate"
 
 
-def predictions_enough(on: Context) -> Iterator[Diagnostic]:
-    """EP-001: three active rows."""
-    return on.too_few(codes.EP_001, _PREDICTIONS_SECTION)
+def enough_predictions(context: LintContext) -> Iterator[Diagnostic]:
+    """EP-001: at least three active rows."""
+    return context.too_few_items(codes.EP_001, PREDICTIONS_TABLE)
 
 
-def id_column(on: Context) -> Iterator[Diagnostic]:
-    """EP-002, files only. Without any table there are too few rows, which is EP-001."""
-    if _lacks_ids(on):
-        yield on.of_section(codes.EP_002, _PREDICTIONS_SECTION)
+def id_column_present(context: LintContext) -> Iterator[Diagnostic]:
+    """EP-002, files only. A missing table has too few rows, which is EP-001."""
+    if _lacks_id_column(context):
+        yield context.section_diagnostic(codes.EP_002, PREDICTIONS_TABLE)
 
 
-def hypothesis_columns(on: Context) -> Iterator[Diagnostic]:
+def hypothesis_columns_present(context: LintContext) -> Iterator[Diagnostic]:
     """EP-003, files only. A killed hypothesis needs no column; a malformed ID is ES-003."""
-    shown = _shown(on)
-    for item_id in _hypotheses(on):
+    shown = _hypotheses_with_column(context)
+    for item_id in _active_hypotheses(context):
         if item_id not in shown:
-            yield on.of_section(codes.EP_003, _PREDICTIONS_SECTION, id=item_id)._replace(
+            yield context.section_diagnostic(codes.EP_003, PREDICTIONS_TABLE, id=item_id)._replace(
                 item=item_id
             )
 
 
-def cells_differ(on: Context) -> Iterator[Diagnostic]:
-    """WP-001: the cells of the active hypotheses; case and blanks make no difference.
+def prediction_cells_differ(context: LintContext) -> Iterator[Diagnostic]:
+    """WP-001: compare the cells of active hypotheses, ignoring case and spaces.
 
-    Where one has no column that is the fault (EP-003).
+    Skip the rule if a hypothesis has no column, which is EP-003.
     """
-    hypotheses = _hypotheses(on)
-    if len(hypotheses) < 2 or len(_shown(on)) < len(hypotheses):  # noqa: PLR2004
+    hypotheses = _active_hypotheses(context)
+    if len(hypotheses) < 2 or len(_hypotheses_with_column(context)) < len(hypotheses):  # noqa: PLR2004
         return
-    for row in on.active[_PREDICTIONS_SECTION.id]:
+    for row in context.active[PREDICTIONS_TABLE.id]:
         cells = [text for key, text in row.mapped("predictions").items() if key in hypotheses]
         if not cells:
-            yield on.of_item(codes.WP_001, row, "predictions", say="are empty")
-        elif len(cells) == len(hypotheses) and len(set(map(_folded, cells))) == 1:
-            yield on.of_item(codes.WP_001, row, "predictions", say="say the same")
+            yield context.item_diagnostic(codes.WP_001, row, "predictions", say="are empty")
+        elif len(cells) == len(hypotheses) and len(set(map(_fold, cells))) == 1:
+            yield context.item_diagnostic(codes.WP_001, row, "predictions", say="say the same")
 
 
-def well_formed_ids(on: Context) -> Iterator[Diagnostic]:
-    """WP-002, killed rows included. Without an ID column that is the fault (EP-002)."""
-    if not _lacks_ids(on):
-        for row in malformed(on, _PREDICTIONS_SECTION):
-            yield on.of_item(codes.WP_002, row, reason=why_malformed(_PREDICTIONS_SECTION, row.id))
+def prediction_ids_well_formed(context: LintContext) -> Iterator[Diagnostic]:
+    """WP-002, killed rows included. A missing ID column is EP-002."""
+    if not _lacks_id_column(context):
+        for row in items_with_malformed_id(context, PREDICTIONS_TABLE):
+            yield context.item_diagnostic(
+                codes.WP_002, row, reason=id_problem(PREDICTIONS_TABLE, row.id)
+            )
 
 
-def third_alternative_cells(on: Context) -> Iterator[Diagnostic]:
-    """IP-001: cells with no word or number in them. Wholly empty rows are WP-001.
+def third_alternative_predicted(context: LintContext) -> Iterator[Diagnostic]:
+    """IP-001: cells without a word or a number. Completely empty rows are WP-001.
 
-    No more third alternatives are looked at than hypotheses are allowed (EH-002).
+    The number of third alternatives checked is limited to the maximum of hypotheses (EH-002).
     """
-    shown = _shown(on)
+    shown = _hypotheses_with_column(context)
     alternatives = [name for name, item in shown.items() if "third_alternative" in item.fields]
-    for row in on.active[_PREDICTIONS_SECTION.id] if alternatives else ():
+    for row in context.active[PREDICTIONS_TABLE.id] if alternatives else ():
         cells = row.mapped("predictions")
         if shown.keys().isdisjoint(cells):
             continue
-        for hypothesis in alternatives[:MOST_ACTIVE_HYPOTHESES]:
-            if _says_nothing(cells.get(hypothesis, "")):
+        for hypothesis in alternatives[:MAX_ACTIVE_HYPOTHESES]:
+            if _predicts_nothing(cells.get(hypothesis, "")):
                 path = ("predictions", hypothesis)
-                cell = f"{called(row)}.{hypothesis}"
-                found = on.of_item(codes.IP_001, row, *path, cell=cell)
+                cell = f"{item_name(row)}.{hypothesis}"
+                found = context.item_diagnostic(codes.IP_001, row, *path, cell=cell)
                 payload = {"predictions": {hypothesis: INDETERMINATE}}
-                yield from with_edit([found], on, _PREDICTIONS_SECTION, row, payload)
+                yield from with_edit_fix([found], context, PREDICTIONS_TABLE, row, payload)
 
 
-def _hypotheses(on: Context) -> dict[str, Item]:
-    """The active hypotheses by ID; those whose ID is malformed have a fault of their own."""
-    active = on.active[HYPOTHESIS_SLATE.id]
+def _active_hypotheses(context: LintContext) -> dict[str, Item]:
+    """Return the active hypotheses by ID. Malformed IDs are reported by another rule."""
+    active = context.active[HYPOTHESIS_SLATE.id]
     return {item.id: item for item in active if is_well_formed(HYPOTHESIS_SLATE, item.id)}
 
 
-def _shown(on: Context) -> dict[str, Item]:
-    """Those of them that have a column: in a model all, in a file those of its table."""
-    hypotheses = _hypotheses(on)
-    columns = on.outline.columns if on.outline else None
+def _hypotheses_with_column(context: LintContext) -> dict[str, Item]:
+    """Return the active hypotheses that have a column: for a model all of them."""
+    hypotheses = _active_hypotheses(context)
+    columns = context.outline.columns if context.outline else None
     if columns is None:
         return hypotheses
     return {name: hypotheses[name] for name in columns if name in hypotheses}
 
 
-def _lacks_ids(on: Context) -> bool:
-    columns = on.outline.columns if on.outline else None
+def _lacks_id_column(context: LintContext) -> bool:
+    columns = context.outline.columns if context.outline else None
     return columns is not None and ID_COLUMN not in columns
 
 
-def _says_nothing(cell: str) -> bool:
-    """`—` or `?` predicts nothing, and `N/A` is what the cell of a killed hypothesis says."""
+def _predicts_nothing(cell: str) -> bool:
+    """Return whether a cell is `—`, `?` or the like, or the `N/A` of a killed hypothesis."""
     return cell == NOT_APPLICABLE or not any(map(str.isalnum, cell))
 
 
-def _folded(cell: str) -> str:
+def _fold(cell: str) -> str:
     return " ".join(cell.split()).casefold()
 
 
-# Rules about the discriminative tests (T).
+# Rules about the discriminative tests (T)
 
 
-_TESTS_SECTION = DISCRIMINATIVE_TESTS
+def enough_tests(context: LintContext) -> Iterator[Diagnostic]:
+    """ET-001: at least two active tests."""
+    return context.too_few_items(codes.ET_001, DISCRIMINATIVE_TESTS)
 
 
-def tests_enough(on: Context) -> Iterator[Diagnostic]:
-    """ET-001: two active ones."""
-    return on.too_few(codes.ET_001, _TESTS_SECTION)
-
-
-def procedures(on: Context) -> Iterator[Diagnostic]:
+def procedures_present(context: LintContext) -> Iterator[Diagnostic]:
     """ET-002."""
-    return on.without(codes.ET_002, _TESTS_SECTION, "procedure")
+    return context.without_field(codes.ET_002, DISCRIMINATIVE_TESTS, "procedure")
 
 
-def expected_outcomes(on: Context) -> Iterator[Diagnostic]:
+def expected_outcomes_present(context: LintContext) -> Iterator[Diagnostic]:
     """ET-003."""
-    return on.without(codes.ET_003, _TESTS_SECTION, "expected_outcomes")
+    return context.without_field(codes.ET_003, DISCRIMINATIVE_TESTS, "expected_outcomes")
 
 
-def potency_checks(on: Context) -> Iterator[Diagnostic]:
+def potency_checks_present(context: LintContext) -> Iterator[Diagnostic]:
     """WT-001."""
-    return on.without(codes.WT_001, _TESTS_SECTION, "potency_check")
+    return context.without_field(codes.WT_001, DISCRIMINATIVE_TESTS, "potency_check")
 
 
-def ranked(on: Context) -> Iterator[Diagnostic]:
-    """WT-002, files only: killed tests are ranked among the others (R14); equal scores may stand
-    in any order, and an ID that stands twice has no place of its own.
+def ranked_by_score(context: LintContext) -> Iterator[Diagnostic]:
+    """WT-002, files only: killed tests are ranked among the others (R14).
+
+    Equal scores may be in any order. Tests with a repeated ID are ignored.
     """
-    tests = {test.id: test for test in on.artifact.sections[_TESTS_SECTION.id]}
-    written = on.outline.tests if on.outline else ()
-    shown = [tests[name] for name in written if name in tests and name not in on.repeated]
-    for wrong in misplaced([-total(test) for test in shown]):
+    tests = {test.id: test for test in context.artifact.sections[DISCRIMINATIVE_TESTS.id]}
+    written = context.outline.tests if context.outline else ()
+    shown = [tests[name] for name in written if name in tests and name not in context.repeated]
+    for wrong in find_misplaced([-total_score(test) for test in shown]):
         words = {
             "score": "higher" if wrong.is_late else "lower",
-            "other": called(shown[wrong.other]),
+            "other": item_name(shown[wrong.other]),
             "where": "after" if wrong.is_late else "before",
             "way": "up" if wrong.is_late else "down",
         }
-        yield on.of_item(codes.WT_002, shown[wrong.at], **words)
+        yield context.item_diagnostic(codes.WT_002, shown[wrong.at], **words)
 
 
-def scores(on: Context) -> Iterator[Diagnostic]:
-    """WT-003: a part that is not from 0 to 3 is as good as none."""
-    for test in on.active[_TESTS_SECTION.id]:
+def scores_complete(context: LintContext) -> Iterator[Diagnostic]:
+    """WT-003: a part outside the range 0 to 3 counts as missing."""
+    for test in context.active[DISCRIMINATIVE_TESTS.id]:
         score = test.score
         missing = [part for part in SCORE_PARTS if not 0 <= score.get(part, -1) <= MOST_SCORE]
         if missing:
             listed = ", ".join(f"`{part}`" for part in missing)
-            yield on.of_item(codes.WT_003, test, "score", missing=listed)
+            yield context.item_diagnostic(codes.WT_003, test, "score", missing=listed)
 
 
-def discriminates(on: Context) -> Iterator[Diagnostic]:
-    """IT-001: an ID of a hypothesis; whether it exists is WT-101."""
-    for test in on.active[_TESTS_SECTION.id]:
-        if not named_in(test.text("discriminates")):
-            yield on.of_item(codes.IT_001, test, "discriminates")
+def discriminated_hypotheses_named(context: LintContext) -> Iterator[Diagnostic]:
+    """IT-001: the ID of a hypothesis. Whether the hypothesis exists is WT-101."""
+    for test in context.active[DISCRIMINATIVE_TESTS.id]:
+        if not named_hypotheses(test.text("discriminates")):
+            yield context.item_diagnostic(codes.IT_001, test, "discriminates")
 
 
-def feasibility(on: Context) -> Iterator[Diagnostic]:
+def feasibility_present(context: LintContext) -> Iterator[Diagnostic]:
     """IT-002."""
-    return on.without(codes.IT_002, _TESTS_SECTION, "feasibility")
+    return context.without_field(codes.IT_002, DISCRIMINATIVE_TESTS, "feasibility")
 
 
-def named_in(text: str) -> list[str]:
-    """The hypotheses that a text such as `H1 vs H2` names."""
-    return [name for name in NAME_IN_DISCRIMINATES.findall(text) if not name.startswith("@")]
+def named_hypotheses(text: str) -> list[str]:
+    """Return the hypotheses that a text such as `H1 vs H2` names."""
+    return [name for name in HYPOTHESIS_REFERENCE.findall(text) if not name.startswith("@")]
 
 
-# Rules about the assumption ledger (A).
+# Rules about the assumption ledger (A)
 
 
-_ASSUMPTIONS_SECTION = ASSUMPTION_LEDGER
+def enough_assumptions(context: LintContext) -> Iterator[Diagnostic]:
+    """EA-001: at least three active assumptions."""
+    return context.too_few_items(codes.EA_001, ASSUMPTION_LEDGER)
 
 
-def assumptions_enough(on: Context) -> Iterator[Diagnostic]:
-    """EA-001: three active ones."""
-    return on.too_few(codes.EA_001, _ASSUMPTIONS_SECTION)
-
-
-def scale_check(on: Context) -> Iterator[Diagnostic]:
-    """EA-002: a killed one checks nothing any more."""
-    active = on.active[_ASSUMPTIONS_SECTION.id]
-    if not on.has(_ASSUMPTIONS_SECTION) or any("scale_check" in item.fields for item in active):
+def scale_check_present(context: LintContext) -> Iterator[Diagnostic]:
+    """EA-002: a killed assumption does not count."""
+    active = context.active[ASSUMPTION_LEDGER.id]
+    if not context.has_section(ASSUMPTION_LEDGER) or any(
+        "scale_check" in item.fields for item in active
+    ):
         return
-    calculated = [item for item in active if has_numbers(item.text("calculation"))]
-    found = on.of_section(codes.EA_002, _ASSUMPTIONS_SECTION)
-    yield with_flag(found, on, _ASSUMPTIONS_SECTION, calculated, "scale_check")
+    calculated = [item for item in active if has_digits(item.text("calculation"))]
+    found = context.section_diagnostic(codes.EA_002, ASSUMPTION_LEDGER)
+    yield with_flag_fix(found, context, ASSUMPTION_LEDGER, calculated, "scale_check")
 
 
-def statements(on: Context) -> Iterator[Diagnostic]:
+def statements_present(context: LintContext) -> Iterator[Diagnostic]:
     """EA-003."""
-    return on.without(codes.EA_003, _ASSUMPTIONS_SECTION, "statement")
+    return context.without_field(codes.EA_003, ASSUMPTION_LEDGER, "statement")
 
 
-def loads(on: Context) -> Iterator[Diagnostic]:
+def loads_present(context: LintContext) -> Iterator[Diagnostic]:
     """WA-001."""
-    return on.without(codes.WA_001, _ASSUMPTIONS_SECTION, "load")
+    return context.without_field(codes.WA_001, ASSUMPTION_LEDGER, "load")
 
 
-def tests(on: Context) -> Iterator[Diagnostic]:
+def assumption_tests_present(context: LintContext) -> Iterator[Diagnostic]:
     """WA-002."""
-    return on.without(codes.WA_002, _ASSUMPTIONS_SECTION, "test")
+    return context.without_field(codes.WA_002, ASSUMPTION_LEDGER, "test")
 
 
-def calculations(on: Context) -> Iterator[Diagnostic]:
-    """WA-003. One without numbers is WA-101."""
-    for item in on.active[_ASSUMPTIONS_SECTION.id]:
+def calculations_present(context: LintContext) -> Iterator[Diagnostic]:
+    """WA-003. A calculation without numbers is WA-101."""
+    for item in context.active[ASSUMPTION_LEDGER.id]:
         if "scale_check" in item.fields and "calculation" not in item.fields:
-            yield on.of_item(codes.WA_003, item, "calculation")
+            yield context.item_diagnostic(codes.WA_003, item, "calculation")
 
 
-def statuses(on: Context) -> Iterator[Diagnostic]:
+def assumption_status_valid(context: LintContext) -> Iterator[Diagnostic]:
     """IA-001."""
-    return not_a_choice(on, codes.IA_001, _ASSUMPTIONS_SECTION)
+    return invalid_status(context, codes.IA_001, ASSUMPTION_LEDGER)
 
 
-def has_numbers(text: str) -> bool:
-    """Whether there is a digit in it, of whatever alphabet."""
+def has_digits(text: str) -> bool:
+    """Return whether a text contains a digit of any script."""
     return any(map(str.isdecimal, text))
 
 
-# Rules about the anomaly register (X).
+# Rules about the anomaly register (X)
 
 
-_ANOMALIES_SECTION = ANOMALY_REGISTER
-
-
-def section(on: Context) -> Iterator[Diagnostic]:
+def anomaly_section_present(context: LintContext) -> Iterator[Diagnostic]:
     """EX-001, files only."""
-    if not on.has(_ANOMALIES_SECTION):
-        yield on.in_place_of(codes.EX_001, _ANOMALIES_SECTION)
+    if not context.has_section(ANOMALY_REGISTER):
+        yield context.missing_section_diagnostic(codes.EX_001, ANOMALY_REGISTER)
 
 
-def empty_in_words(on: Context) -> Iterator[Diagnostic]:
-    """EX-002, files only. A register that shows a killed anomaly is not empty."""
-    is_empty = on.has(_ANOMALIES_SECTION) and not on.artifact.sections[_ANOMALIES_SECTION.id]
-    if on.outline and is_empty and not on.outline.says_none_registered:
-        yield on.of_section(codes.EX_002, _ANOMALIES_SECTION)
+def empty_register_stated(context: LintContext) -> Iterator[Diagnostic]:
+    """EX-002, files only. A register with a killed anomaly is not empty."""
+    is_empty = (
+        context.has_section(ANOMALY_REGISTER) and not context.artifact.sections[ANOMALY_REGISTER.id]
+    )
+    if context.outline and is_empty and not context.outline.says_none_registered:
+        yield context.section_diagnostic(codes.EX_002, ANOMALY_REGISTER)
 
 
-def observations(on: Context) -> Iterator[Diagnostic]:
+def observations_present(context: LintContext) -> Iterator[Diagnostic]:
     """WX-001."""
-    return on.without(codes.WX_001, _ANOMALIES_SECTION, "observation")
+    return context.without_field(codes.WX_001, ANOMALY_REGISTER, "observation")
 
 
-def conflicts(on: Context) -> Iterator[Diagnostic]:
+def conflicts_with_present(context: LintContext) -> Iterator[Diagnostic]:
     """WX-002."""
-    return on.without(codes.WX_002, _ANOMALIES_SECTION, "conflicts_with")
+    return context.without_field(codes.WX_002, ANOMALY_REGISTER, "conflicts_with")
 
 
-def anomalies_statuses(on: Context) -> Iterator[Diagnostic]:
+def anomaly_status_valid(context: LintContext) -> Iterator[Diagnostic]:
     """IX-001."""
-    return not_a_choice(on, codes.IX_001, _ANOMALIES_SECTION)
+    return invalid_status(context, codes.IX_001, ANOMALY_REGISTER)
 
 
-# Rules about the adversarial critique (C).
+# Rules about the adversarial critique (C)
 
 
-_CRITIQUES_SECTION = ADVERSARIAL_CRITIQUE
+def enough_critiques(context: LintContext) -> Iterator[Diagnostic]:
+    """EC-001: at least two active critiques."""
+    return context.too_few_items(codes.EC_001, ADVERSARIAL_CRITIQUE)
 
 
-def critiques_enough(on: Context) -> Iterator[Diagnostic]:
-    """EC-001: two active ones."""
-    return on.too_few(codes.EC_001, _CRITIQUES_SECTION)
-
-
-def attacks(on: Context) -> Iterator[Diagnostic]:
+def attacks_present(context: LintContext) -> Iterator[Diagnostic]:
     """EC-002."""
-    return on.without(codes.EC_002, _CRITIQUES_SECTION, "attack")
+    return context.without_field(codes.EC_002, ADVERSARIAL_CRITIQUE, "attack")
 
 
-def real_third_alternative(on: Context) -> Iterator[Diagnostic]:
+def real_third_alternative_present(context: LintContext) -> Iterator[Diagnostic]:
     """WC-001: the mark counts, not the name."""
-    active = on.active[_CRITIQUES_SECTION.id]
-    if on.has(_CRITIQUES_SECTION) and not any(
+    active = context.active[ADVERSARIAL_CRITIQUE.id]
+    if context.has_section(ADVERSARIAL_CRITIQUE) and not any(
         "real_third_alternative" in item.fields for item in active
     ):
-        yield on.of_section(codes.WC_001, _CRITIQUES_SECTION)
+        yield context.section_diagnostic(codes.WC_001, ADVERSARIAL_CRITIQUE)
 
 
-def evidence(on: Context) -> Iterator[Diagnostic]:
+def critique_evidence_present(context: LintContext) -> Iterator[Diagnostic]:
     """WC-002."""
-    return on.without(codes.WC_002, _CRITIQUES_SECTION, "evidence")
+    return context.without_field(codes.WC_002, ADVERSARIAL_CRITIQUE, "evidence")
 
 
-def current_statuses(on: Context) -> Iterator[Diagnostic]:
-    """IC-001: any words will do."""
-    return on.without(codes.IC_001, _CRITIQUES_SECTION, "current_status")
+def critique_status_present(context: LintContext) -> Iterator[Diagnostic]:
+    """IC-001: any text is allowed."""
+    return context.without_field(codes.IC_001, ADVERSARIAL_CRITIQUE, "current_status")

@@ -1,15 +1,17 @@
-"""Rules about the front matter (M)."""
+"""Lint rules about the front matter (M), the sections and item IDs (S), and the research thread
+(R).
+"""
 
 import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
-from brenner.artifact.model import ITEM_SECTIONS, LAYOUT, LAYOUT_OF, Item
+from brenner.artifact.model import ITEM_SECTIONS, LAYOUT, LAYOUT_BY_SECTION, Item
 from brenner.diagnostics.codes import lint_structure as codes
 from brenner.diagnostics.model import ERROR, Code, Diagnostic
-from brenner.lint.context import Context, is_well_formed
-from brenner.lint.helpers import misplaced
+from brenner.lint.context import LintContext, is_well_formed
+from brenner.lint.helpers import find_misplaced
 from brenner.markdown.front_matter import read_front_matter
 from brenner.protocol.delta.schema import (
     ANOMALY_REGISTER,
@@ -23,26 +25,28 @@ from brenner.protocol.grammar import ISO_TIME, ITEM_ID
 from brenner.protocol.thread_ids import check_thread_id
 from brenner.text import did_you_mean
 
+# Rules about the front matter (M)
+
 STATUSES = ("draft", "active", "closed")
-_DAY = 10  # the characters of 2025-12-30
-_DIGITS_OF_A_DAY = 8
+_DATE_LENGTH = 10  # the characters of 2025-12-30
+_COMPACT_DATE_LENGTH = 8
 
 
-# What the reader says of a text that has none at all
-_NONE_AT_ALL = read_front_matter("").reason
+# The reader's reason for a text without front matter
+_NO_FRONT_MATTER = read_front_matter("").reason
 _AT_LINE = re.compile(r" at line ([0-9]{1,9})")
 
 
-def front_matter(on: Context) -> Iterator[Diagnostic]:
-    """EM-001, files only. Where it fails, the other rules of this file have nothing to look at."""
-    if on.outline is None or on.outline.front_matter is not None:
+def front_matter_readable(context: LintContext) -> Iterator[Diagnostic]:
+    """EM-001, files only. If it fails, the other rules about the front matter check nothing."""
+    if context.outline is None or context.outline.front_matter is not None:
         return
-    reason = on.outline.no_front_matter
-    is_there = reason != _NONE_AT_ALL
+    reason = context.outline.no_front_matter
+    is_there = reason != _NO_FRONT_MATTER
     place = _AT_LINE.search(reason)
     line = int(place[1]) if place else 1
-    # The reason may quote the file, which can say anything.
-    is_above = any(line < heading for _, heading in on.outline.headings[:1])
+    # The reason may quote the file, so its line number is trusted only above the first heading.
+    is_above = any(line < heading for _, heading in context.outline.headings[:1])
     yield codes.EM_001.at(
         line if is_above else 1,
         state="cannot be read" if is_there else "is missing",
@@ -51,92 +55,95 @@ def front_matter(on: Context) -> Iterator[Diagnostic]:
     )
 
 
-def session_id(on: Context) -> Iterator[Diagnostic]:
+def session_id_present(context: LintContext) -> Iterator[Diagnostic]:
     """EM-002."""
-    if _is_there(on) and is_blank(_written(on, "session_id") or ""):
-        yield on.of_metadata(codes.EM_002, "session_id")
+    if _has_front_matter(context) and is_blank(_front_matter_value(context, "session_id") or ""):
+        yield context.metadata_diagnostic(codes.EM_002, "session_id")
 
 
-def created_at(on: Context) -> Iterator[Diagnostic]:
+def created_at_valid(context: LintContext) -> Iterator[Diagnostic]:
     """EM-003."""
-    written = _written(on, "created_at")
-    reason = _why_no_time(written)
-    if _is_there(on) and reason:
-        yield on.of_metadata(codes.EM_003, "created_at", reason=reason)
+    written = _front_matter_value(context, "created_at")
+    reason = _time_problem(written)
+    if _has_front_matter(context) and reason:
+        yield context.metadata_diagnostic(codes.EM_003, "created_at", reason=reason)
 
 
-def status(on: Context) -> Iterator[Diagnostic]:
+def status_valid(context: LintContext) -> Iterator[Diagnostic]:
     """EM-004."""
-    written = _written(on, "status")
-    if _is_there(on) and written not in STATUSES:
-        yield on.of_metadata(codes.EM_004, "status", reason=_said(written))
+    written = _front_matter_value(context, "status")
+    if _has_front_matter(context) and written not in STATUSES:
+        yield context.metadata_diagnostic(codes.EM_004, "status", reason=_value_problem(written))
 
 
-def contributors(on: Context) -> Iterator[Diagnostic]:
+def contributors_present(context: LintContext) -> Iterator[Diagnostic]:
     """WM-001."""
-    if _is_there(on) and not on.artifact.metadata.contributors:
-        yield on.of_metadata(codes.WM_001, "contributors")
+    if _has_front_matter(context) and not context.artifact.metadata.contributors:
+        yield context.metadata_diagnostic(codes.WM_001, "contributors")
 
 
-def updated_at(on: Context) -> Iterator[Diagnostic]:
-    """WM-002. Times that cannot be compared are not: one without a zone against one with it."""
-    created, updated = _written(on, "created_at"), _written(on, "updated_at")
-    if _is_there(on) and _is_before(updated, created):
+def updated_not_before_created(context: LintContext) -> Iterator[Diagnostic]:
+    """WM-002. A time without a zone and one with a zone are not compared."""
+    created, updated = (
+        _front_matter_value(context, "created_at"),
+        _front_matter_value(context, "updated_at"),
+    )
+    if _has_front_matter(context) and _is_before(updated, created):
         words = {"created_at": str(created), "updated_at": str(updated)}
-        yield on.of_metadata(codes.WM_002, "updated_at", **words)
+        yield context.metadata_diagnostic(codes.WM_002, "updated_at", **words)
 
 
-def thread_id(on: Context) -> Iterator[Diagnostic]:
-    """IM-001. One that is missing is EM-002, and advice on IDs is for new ones."""
-    written = _written(on, "session_id")
-    if not _is_there(on) or is_blank(written or ""):
+def thread_id_valid(context: LintContext) -> Iterator[Diagnostic]:
+    """IM-001. A missing ID is EM-002. Warnings are ignored, because they are advice for new IDs."""
+    written = _front_matter_value(context, "session_id")
+    if not _has_front_matter(context) or is_blank(written or ""):
         return
     for wrong in check_thread_id(str(written)):
         if wrong.severity is ERROR:
             suggestion = did_you_mean(wrong.suggestion)
             words = {"reason": wrong.message, "suggestion": suggestion}
-            found = on.of_metadata(codes.IM_001, "session_id", **words)
+            found = context.metadata_diagnostic(codes.IM_001, "session_id", **words)
             yield found._replace(also=(*found.also, wrong.id))
 
 
-def version(on: Context) -> Iterator[Diagnostic]:
-    """IM-002. A file's `v3` is understood, so that only the text shows it."""
-    written = _written(on, "version")
-    if on.outline and on.outline.front_matter is not None:
-        written = on.outline.front_matter.get("version")
-    if _is_there(on) and type(written) is not int:
-        # In quotes it is a text, which nobody would see without them.
+def version_is_integer(context: LintContext) -> Iterator[Diagnostic]:
+    """IM-002. `v3` in a file is parsed as a number, so only the text shows it."""
+    written = _front_matter_value(context, "version")
+    if context.outline and context.outline.front_matter is not None:
+        written = context.outline.front_matter.get("version")
+    if _has_front_matter(context) and type(written) is not int:
+        # Show the quotes, since without them the text looks like a number.
         is_text = isinstance(written, str) and not is_blank(written)
-        reason = f'it is the text `"{written}"`' if is_text else _said(written)
-        yield on.of_metadata(codes.IM_002, "version", reason=reason)
+        reason = f'it is the text `"{written}"`' if is_text else _value_problem(written)
+        yield context.metadata_diagnostic(codes.IM_002, "version", reason=reason)
 
 
-def _is_there(on: Context) -> bool:
-    return on.outline is None or on.outline.front_matter is not None
+def _has_front_matter(context: LintContext) -> bool:
+    return context.outline is None or context.outline.front_matter is not None
 
 
-def _written(on: Context, name: str) -> object:
-    """What the front matter says; where that is of another kind it is kept under `extra`."""
-    metadata = on.artifact.metadata
+def _front_matter_value(context: LintContext, name: str) -> object:
+    """Return a value of the front matter. A value of the wrong type is under `extra`."""
+    metadata = context.artifact.metadata
     known: object = getattr(metadata, name)
     return metadata.extra.get(name) if known is None else known
 
 
-def _said(written: object) -> str:
+def _value_problem(written: object) -> str:
     if written is None or is_blank(written):
         return "it is missing"
     return f"it is `{written}`" if isinstance(written, str | int | float) else "it is not a text"
 
 
-def _why_no_time(written: object) -> str | None:
+def _time_problem(written: object) -> str | None:
     if written is None or is_blank(written) or not isinstance(written, str):
-        return _said(written)
+        return _value_problem(written)
     if not ISO_TIME.fullmatch(written):
         return f"it is `{written}`"
-    return None if _instant(written) else f"`{written}` is not in the calendar"
+    return None if _parse_time(written) else f"`{written}` is not in the calendar"
 
 
-def _instant(written: object) -> datetime | None:
+def _parse_time(written: object) -> datetime | None:
     if not isinstance(written, str) or not ISO_TIME.fullmatch(written):
         return None
     try:
@@ -146,98 +153,101 @@ def _instant(written: object) -> datetime | None:
 
 
 def _is_before(one: object, other: object) -> bool:
-    first, second = _instant(one), _instant(other)
+    first, second = _parse_time(one), _parse_time(other)
     if first is None or second is None:
         return False
-    if _is_a_day(one) or _is_a_day(other):
+    if _is_date(one) or _is_date(other):
         return first.date() < second.date()
     if (first.tzinfo is None) is not (second.tzinfo is None):
         return False
     return first < second
 
 
-def _is_a_day(written: object) -> bool:
-    return len(str(written)) in (_DAY, _DIGITS_OF_A_DAY)
+def _is_date(written: object) -> bool:
+    return len(str(written)) in (_DATE_LENGTH, _COMPACT_DATE_LENGTH)
 
 
-# Rules about the sections and the item IDs (S).
+# Rules about the sections and the item IDs (S)
 
-
-_RANK = {section_id: number for number, section_id in enumerate(SECTIONS)}
+_SECTION_ORDER = {section_id: number for number, section_id in enumerate(SECTIONS)}
 _SECOND = 2
 
 
-def sections(on: Context) -> Iterator[Diagnostic]:
+def sections_present(context: LintContext) -> Iterator[Diagnostic]:
     """ES-001, files only. A missing section 6 is EX-001."""
     for layout in LAYOUT:
-        if layout.section is not ANOMALY_REGISTER and not on.has(layout.section):
+        if layout.section is not ANOMALY_REGISTER and not context.has_section(layout.section):
             heading = f"## {layout.heading}"
-            yield on.in_place_of(codes.ES_001, layout.section, heading=heading)
+            yield context.missing_section_diagnostic(codes.ES_001, layout.section, heading=heading)
 
 
-def order(on: Context) -> Iterator[Diagnostic]:
-    """ES-002, files only: as few sections as have to move. Of a repeated one the first counts."""
-    places = dict(reversed(on.outline.headings)) if on.outline else {}
-    found = sorted((section for section in places if section in _RANK), key=places.__getitem__)
-    for wrong in misplaced([_RANK[section] for section in found]):
+def sections_in_order(context: LintContext) -> Iterator[Diagnostic]:
+    """ES-002, files only: report as few sections as have to move. Repetitions of a section are
+    ignored.
+    """
+    places = dict(reversed(context.outline.headings)) if context.outline else {}
+    found = sorted(
+        (section for section in places if section in _SECTION_ORDER), key=places.__getitem__
+    )
+    for wrong in find_misplaced([_SECTION_ORDER[section] for section in found]):
         section, other = found[wrong.at], found[wrong.other]
         yield codes.ES_002.at(
             places[section],
-            heading=f"## {LAYOUT_OF[section].heading}",
+            heading=f"## {LAYOUT_BY_SECTION[section].heading}",
             where="after" if wrong.is_late else "before",
-            other=f"## {LAYOUT_OF[other].heading}",
+            other=f"## {LAYOUT_BY_SECTION[other].heading}",
             place="before" if wrong.is_late else "after",
         )
 
 
-def well_formed_ids(on: Context) -> Iterator[Diagnostic]:
+def item_ids_well_formed(context: LintContext) -> Iterator[Diagnostic]:
     """ES-003, killed items included. A malformed ID of a prediction is WP-002."""
     for section in ITEM_SECTIONS:
         if section is not PREDICTIONS_TABLE:
-            for item in malformed(on, section):
-                words = {"section": section.id, "reason": why_malformed(section, item.id)}
-                yield on.of_item(codes.ES_003, item, **words)
+            for item in items_with_malformed_id(context, section):
+                words = {"section": section.id, "reason": id_problem(section, item.id)}
+                yield context.item_diagnostic(codes.ES_003, item, **words)
 
 
-def unique_ids(on: Context) -> Iterator[Diagnostic]:
-    """ES-004, killed items included; one violation however often it stands there, told at the
-    second one.
-    """
+def item_ids_unique(context: LintContext) -> Iterator[Diagnostic]:
+    """ES-004, killed items included. One violation per ID, at its second occurrence."""
     for section in ITEM_SECTIONS:
         met: Counter[str] = Counter()
-        for item in on.artifact.sections[section.id]:
+        for item in context.artifact.sections[section.id]:
             met[item.id] += 1
             if met[item.id] == _SECOND and is_well_formed(section, item.id):
-                yield on.of_item(codes.ES_004, item)
+                yield context.item_diagnostic(codes.ES_004, item)
 
 
-def numbering(on: Context) -> Iterator[Diagnostic]:
-    """WS-001, killed items included: one violation per gap, told at the item after it.
+def item_numbers_contiguous(context: LintContext) -> Iterator[Diagnostic]:
+    """WS-001, killed items included: one violation per gap, at the item after it.
 
-    Where an ID of the section is malformed or stands twice a gap comes from the same slip.
+    Skip a section with a malformed or repeated ID, because a gap has the same cause there.
     """
     for section in ITEM_SECTIONS:
-        items = on.artifact.sections[section.id]
-        if any(item.id in on.repeated or not is_well_formed(section, item.id) for item in items):
+        items = context.artifact.sections[section.id]
+        if any(
+            item.id in context.repeated or not is_well_formed(section, item.id) for item in items
+        ):
             continue
         expected = 1
         for number, item in sorted((int(item.id[len(section.prefix) :]), item) for item in items):
             if number > expected:
-                missing = _from_to(section, expected, number - 1)
+                missing = _id_range(section, expected, number - 1)
                 words = {"section": section.id, "missing": missing}
-                yield on.of_item(codes.WS_001, item, **words)
+                yield context.item_diagnostic(codes.WS_001, item, **words)
             expected = number + 1
 
 
-def malformed(on: Context, section: Section) -> Iterator[Item]:
-    """The items of a section whose ID is not its prefix and a number."""
-    for item in on.artifact.sections[section.id]:
+def items_with_malformed_id(context: LintContext, section: Section) -> Iterator[Item]:
+    """Yield the items of a section whose ID is not its prefix and a number."""
+    for item in context.artifact.sections[section.id]:
         if not is_well_formed(section, item.id):
             yield item
 
 
-def why_malformed(section: Section, item_id: str) -> str:
-    """What keeps an ID from being one of this section."""
+def id_problem(section: Section, item_id: str) -> str:
+    """Return why an ID is not valid in this section."""
     if not item_id:
         return f"there is none, and it would be `{section.prefix}` and a number"
     if ITEM_ID.fullmatch(item_id):
@@ -248,35 +258,35 @@ def why_malformed(section: Section, item_id: str) -> str:
     return f"it is not `{section.prefix}` and a number{hint}"
 
 
-def _from_to(section: Section, first: int, last: int) -> str:
+def _id_range(section: Section, first: int, last: int) -> str:
     one, other = f"`{section.prefix}{first}`", f"`{section.prefix}{last}`"
     return one if first == last else f"{one} to {other}"
 
 
-# Rules about the research thread (R).
+# Rules about the research thread (R)
 
 
-def question(on: Context) -> Iterator[Diagnostic]:
+def research_question_present(context: LintContext) -> Iterator[Diagnostic]:
     """ER-001."""
-    return _has(on, "statement", codes.ER_001)
+    return _field_present(context, "statement", codes.ER_001)
 
 
-def context(on: Context) -> Iterator[Diagnostic]:
+def research_context_present(context: LintContext) -> Iterator[Diagnostic]:
     """ER-002."""
-    return _has(on, "context", codes.ER_002)
+    return _field_present(context, "context", codes.ER_002)
 
 
-def anchors(on: Context) -> Iterator[Diagnostic]:
-    """WR-001. Malformed ones are WH-002, as for hypotheses."""
-    return _has(on, "anchors", codes.WR_001)
+def research_anchors_present(context: LintContext) -> Iterator[Diagnostic]:
+    """WR-001. Malformed anchors are WH-002, as for hypotheses."""
+    return _field_present(context, "anchors", codes.WR_001)
 
 
-def why_it_matters(on: Context) -> Iterator[Diagnostic]:
+def why_it_matters_present(context: LintContext) -> Iterator[Diagnostic]:
     """IR-001."""
-    return _has(on, "why_it_matters", codes.IR_001)
+    return _field_present(context, "why_it_matters", codes.IR_001)
 
 
-def _has(on: Context, field: str, code: Code) -> Iterator[Diagnostic]:
-    item = on.artifact.research_thread
-    if field not in item.fields and on.has(RESEARCH_THREAD):
-        yield on.of_item(code, item, field)
+def _field_present(context: LintContext, field: str, code: Code) -> Iterator[Diagnostic]:
+    item = context.artifact.research_thread
+    if field not in item.fields and context.has_section(RESEARCH_THREAD):
+        yield context.item_diagnostic(code, item, field)

@@ -1,4 +1,4 @@
-"""A report as SARIF 2.1.0, the format in which code hosts and editors take what linters find."""
+"""Lint reports as SARIF 2.1.0, the format that code hosts and editors read."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def to_sarif(report: LintReport, uri: str, program_version: str) -> dict[str, object]:
-    """The SARIF log of one file. `uri` is its path, encoded as a URI."""
+    """Return the SARIF log of one file. `uri` is its path, encoded as a URI."""
     codes = {code.id: code for code in (*LINT_CODES, *(found.code for found in report.violations))}
     places = {code_id: index for index, code_id in enumerate(codes)}
     return _log(
@@ -25,8 +25,8 @@ def to_sarif(report: LintReport, uri: str, program_version: str) -> dict[str, ob
     )
 
 
-def failed_sarif(found: Diagnostic, uri: str, program_version: str) -> dict[str, object]:
-    """The SARIF log of a file that could not be read: no result, and why."""
+def failure_to_sarif(found: Diagnostic, uri: str, program_version: str) -> dict[str, object]:
+    """Return the SARIF log of an unreadable file: no results, and the reason."""
     place: dict[str, object] = {"artifactLocation": {"uri": uri}}
     if found.line:
         place["region"] = {"startLine": found.line}

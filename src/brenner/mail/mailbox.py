@@ -1,12 +1,12 @@
-"""The mailbox: one small interface, the same for every home that mail can have.
+"""The `Mailbox` interface, which every mail backend implements, and the optional capabilities.
 
-All of it is synchronous. A request that cannot be granted raises `Refused`, a home that cannot be
-used raises `Unavailable` (brenner.diagnostics.errors); then nothing has been done. Only where it
-raises `Uncertain` nobody knows. Names, threads and ids that are asked about and not known are
-refused too, never answered with nothing.
+All methods are synchronous. An invalid request raises `RequestError`, an unusable store raises
+`UnavailableError`; in both cases nothing was changed. Only `UnknownOutcomeError` leaves open
+whether the change was made. Unknown names, threads and ids raise an error; they never give an empty
+result.
 
-Not every home can do everything: what one `lacks` it says, with the reason. Then it refuses
-(`HOME_CANNOT`), or does what is said at the ability.
+A backend may miss capabilities. It lists them in `lacks`, with the reason. It then raises
+`HOME_CANNOT`, or behaves as described at the capability.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,116 +15,115 @@ from types import MappingProxyType
 from typing import Protocol, Self
 
 from brenner.mail.model import (
-    PLAIN,
+    DEFAULT_ENVELOPE,
     Agent,
     Delivery,
     Envelope,
     InboxFilter,
     InboxPage,
+    MessageRecord,
     PendingAck,
     Profile,
-    Record,
-    Registered,
-    Released,
+    RegistrationResult,
+    ReleaseResult,
     Reservation,
     ReservationRequest,
     ReservationResult,
-    Restored,
+    RestoreResult,
     SearchPage,
-    Sent,
-    Since,
+    SendResult,
     StoredMessage,
     ThreadPage,
     ThreadSummary,
+    UnchangedSince,
 )
 from brenner.mail.search import Query
 from brenner.protocol.messages import Message
 
-# What not every home of the mail can do. Each home says what it lacks, and why.
-
 
 class Capability(StrEnum):
-    """Something that a home may lack; the words are for people."""
+    """An optional feature of a mail backend. The values are shown to people."""
 
-    # Of two sends on the same condition one is refused, whoever is quicker.
-    EXACT_POSITIONS = "conditional sends"
-    # A key makes a second send the first one, whatever else was sent; else equal content does.
-    KEYS = "idempotency keys"
-    # What a message is a reply to is kept, beside what its body says.
+    # Of two concurrent sends with the same condition, exactly one succeeds.
+    CONDITIONAL_SENDS = "conditional sends"
+    # Idempotency keys are stored. Without them, an equal message counts as the same send.
+    IDEMPOTENCY_KEYS = "idempotency keys"
+    # `reply_to` is stored.
     REPLY_LINKS = "links between messages"
-    # Who has read what can be told, and taken back.
+    # Read marks are reported and can be removed.
     READ_MARKS = "read marks"
-    # Messages from another store keep their ids and times, and come in all or none.
-    AS_THEY_WERE = "restoring messages as they were"
-    # A name belongs to this project: registering it takes it from nobody.
-    OWN_NAMES = "names of its own"
-    # What was worked out from the mail is kept beside it.
-    KEEPING = "keeping what was worked out"
-    # Times are those that the mailbox is told, not a server's.
-    OUR_CLOCK = "times of our own"
-    # In which order the recipients of a message were named is kept.
+    # Imported messages keep their ids and times, and an import is atomic.
+    EXACT_RESTORE = "restoring messages as they were"
+    # Names belong to this project: registering one never takes it from another project.
+    PROJECT_NAMES = "names of its own"
+    # Values computed from the mail can be cached beside it.
+    CACHE = "keeping what was worked out"
+    # Times come from the mailbox's clock, not from a server.
+    CLIENT_CLOCK = "times of our own"
+    # The order of recipients is stored.
     RECIPIENT_ORDER = "the order of recipients"
-    # Whether a sender said that an ACK is wanted, or left it to the type, is kept.
-    STATED_ACKS = "stated wishes for an ACK"
-    # Who has a name can have a secret that belongs to it.
+    # An explicit `ack_required` is stored apart from the default of the type.
+    EXPLICIT_ACK_REQUESTS = "stated wishes for an ACK"
+    # A name can have a secret.
     SECRETS = "secrets of names"
-    # How it is known who sent a message is kept.
+    # `trust` of a message is stored.
     TRUST = "marks of verified senders"
-    # Any text that can be stored at all comes back as it was.
+    # Every storable text is returned unchanged.
     ANY_TEXT = "any text"
 
 
-Lacks = Mapping[Capability, str]
-NOTHING_LACKS: Lacks = MappingProxyType({})
+MissingCapabilities = Mapping[Capability, str]
+NOTHING_MISSING: MissingCapabilities = MappingProxyType({})
 
 
-EVERYTHING = InboxFilter()
+NO_FILTER = InboxFilter()
 
 
 class Mailbox(Protocol):
     """The mail of one project.
 
-    `operator` is the name whose decisions count from now on; `open_mailbox` sets it. Where it is
-    None, or the store cannot keep what was settled, decisions count by the sender's name.
+    `operator` is the name whose decisions count for messages stored from now on; `open_mailbox`
+    sets it. If it is None, or the store cannot record `decides`, decisions count by the sender's
+    name.
     """
 
     operator: str | None
 
     @property
-    def lacks(self) -> Lacks:
-        """What this home cannot do, and why."""
+    def lacks(self) -> MissingCapabilities:
+        """Return the missing capabilities, each with the reason."""
         ...
 
     # Agents
 
-    def register(self, profile: Profile, *, update: bool = False) -> Registered:
-        """Make a name known, as asked for or not at all.
+    def register(self, profile: Profile, *, update: bool = False) -> RegistrationResult:
+        """Register an agent under exactly the given name.
 
-        Registering it again with the same program and model is fine. With others it is refused,
-        unless `update` says that it is the same agent.
+        Registering again with the same program and model is allowed. Another program or model
+        raises an error, unless `update` confirms that it is the same agent.
         """
         ...
 
     def agents(self) -> tuple[Agent, ...]:
-        """Everybody known, by name."""
+        """Return all registered agents, sorted by name."""
         ...
 
     def agent(self, name: str) -> Agent:
-        """One of them."""
+        """Return a registered agent."""
         ...
 
     def digest(self, name: str) -> str | None:
-        """What is kept of the secret of a name; None as long as nobody has claimed it."""
+        """Return the digest of an agent's secret, or None if no secret is set."""
         ...
 
     def named_by(self, digest: str) -> str | None:
-        """Whose secret has that digest, if it is anybody's."""
+        """Return the name of the agent whose secret has this digest, or None."""
         ...
 
     def claim(self, name: str, digest: str, *, replace: bool = False) -> bool:
-        """Give a name a secret, of which only a digest is kept; whether it got this one.
+        """Store the digest of an agent's secret, and return whether it was stored.
 
-        A name that has one keeps it, unless `replace` says otherwise.
+        An existing secret stays, unless `replace` is true.
         """
         ...
 
@@ -136,27 +135,27 @@ class Mailbox(Protocol):
         *,
         reply_to: int | None = None,
         key: str | None = None,
-        position: int | Since | None = None,
-        envelope: Envelope = PLAIN,
-    ) -> Sent:
-        """Store a message; when this returns, it is safe.
+        position: int | UnchangedSince | None = None,
+        envelope: Envelope = DEFAULT_ENVELOPE,
+    ) -> SendResult:
+        """Store a message durably before returning.
 
-        Its content is not looked at here: that is the check's work. With a `key` a second send by
-        the same sender is the first one. With a `position` it is sent only if the thread still has
-        exactly so many messages; with `Since` as the position only if no message that changes the
-        next version has come into the thread since. One that names no thread begins one, which is
-        called after its id.
+        The content is not validated here. With a `key`, a second send by the same sender returns
+        the first message. With an integer `position`, the send fails unless the thread has exactly
+        that many messages. With an `UnchangedSince` as the position, it fails if a message that
+        changes the next version has arrived since. A message without a thread starts one, named
+        after the message's id.
         """
         ...
 
-    # Reading; none of it changes what is unread
+    # Reading; this sets no read marks
 
     def message(self, message_id: int) -> StoredMessage:
-        """The message of that id."""
+        """Return the message with this id."""
         ...
 
     def deliveries(self, message_id: int) -> tuple[Delivery, ...]:
-        """What became of it at each recipient, in the order in which they were named."""
+        """Return the delivery state for each recipient, in the order of the recipients."""
         ...
 
     def thread(
@@ -167,34 +166,34 @@ class Mailbox(Protocol):
         before: int | None = None,
         after: int | None = None,
     ) -> ThreadPage:
-        """A thread, whole, or the newest `limit` messages of it.
+        """Return a whole thread, or its newest `limit` messages.
 
-        `before` and `after` are ids of messages in it, themselves left out; with `after` the
-        limit takes the oldest. A thread that nobody has written to is empty.
+        `before` and `after` are ids of messages in the thread; both are exclusive. With `after`,
+        the limit takes the oldest messages. A thread without messages gives an empty page.
         """
         ...
 
     def thread_arrivals(self, thread_id: str, after: int) -> tuple[StoredMessage, ...]:
-        """The messages of a thread that came in after so many of the store, in that order."""
+        """Return the messages of a thread with an `arrival` greater than `after`, in that order."""
         ...
 
     def threads(self, limit: int | None = None) -> tuple[ThreadSummary, ...]:
-        """All threads, the one with the newest message first."""
+        """Return all threads, the one with the newest message first."""
         ...
 
     def inbox(
         self,
         name: str,
-        wanted: InboxFilter = EVERYTHING,
+        wanted: InboxFilter = NO_FILTER,
         *,
         limit: int | None = None,
         before: int | None = None,
     ) -> InboxPage:
-        """What was sent to somebody, newest first, from before the message of that id on."""
+        """Return the messages sent to an agent, newest first, older than the message `before`."""
         ...
 
     def unread(self, name: str) -> int:
-        """How many messages somebody has not read."""
+        """Return the number of unread messages of an agent."""
         ...
 
     def search(
@@ -205,85 +204,90 @@ class Mailbox(Protocol):
         limit: int = 50,
         before: int | None = None,
     ) -> SearchPage:
-        """The messages that match, the latest arrivals first, from before that message on.
+        """Return the matching messages, latest arrivals first, that arrived before the message
+        `before`.
 
-        `is:unread` and `needs:ack` ask about the `reader`.
+        `is:unread` and `needs:ack` apply to the inbox of `reader`.
         """
         ...
 
     def debts(
         self, debtor: str | None = None, thread_id: str | None = None
     ) -> tuple[PendingAck, ...]:
-        """Who owes an ACK for what, the oldest first."""
+        """Return the pending acknowledgements, oldest first."""
         ...
 
-    # What a recipient does
+    # Read marks
 
     def mark(self, name: str, message_ids: Iterable[int], *, is_read: bool) -> int:
-        """Mark messages in an inbox, all or none of them; how many that changed."""
+        """Mark all given messages of an inbox as read or unread, or none; return how many
+        changed.
+        """
         ...
 
-    # Files that agents are at work on
+    # File reservations
 
-    def reserve(self, name: str, wish: ReservationRequest) -> ReservationResult:
-        """Reserve files. It is advice: who comes second is told, and gets them all the same."""
+    def reserve(self, name: str, request: ReservationRequest) -> ReservationResult:
+        """Reserve files. Reservations are advisory: conflicting ones are granted and reported."""
         ...
 
     def release(
         self, name: str, *, patterns: Iterable[str] | None = None, ids: Iterable[int] | None = None
-    ) -> Released:
-        """End reservations of one's own; all of them where nothing is said."""
+    ) -> ReleaseResult:
+        """End reservations of an agent; all of them if neither `patterns` nor `ids` is given."""
         ...
 
     def reservations(self) -> tuple[Reservation, ...]:
-        """Those that hold now, the oldest first."""
+        """Return the reservations that have not expired, oldest first."""
         ...
 
-    # Following
+    # New messages
 
     def position(self) -> int:
-        """How many messages there are in all; the `arrival` of the latest."""
+        """Return the number of messages in the store, which is the `arrival` of the latest."""
         ...
 
     def arrivals(self, after: int, limit: int | None = None) -> tuple[StoredMessage, ...]:
-        """The messages that came in after so many, in the order in which they came."""
+        """Return the messages with an `arrival` greater than `after`, in that order."""
         ...
 
     def wait(self, position: int, seconds: float) -> int:
-        """The position as soon as it is beyond that one, or when the time is up."""
+        """Wait until the position exceeds the given one or the timeout expires; return the
+        position.
+        """
         ...
 
-    # What was worked out from the mail
+    # Cache of values computed from the mail
 
     def kept(self, name: str) -> str | None:
-        """What was kept under a name. It may be gone at any time: then it is worked out again."""
+        """Return the cached value of a key, or None. An entry may disappear at any time."""
         ...
 
     def kept_under(self, prefix: str) -> dict[str, str]:
-        """All that was kept under names that begin so, by name."""
+        """Return all cached values whose keys begin with the prefix, by key."""
         ...
 
     def keep(self, contents: Mapping[str, str]) -> None:
-        """Keep, by name, what follows from the mail of this store and from nothing else."""
+        """Cache values by key. They must be computable from the mail of this store alone."""
         ...
 
-    # Moving
+    # Export and import
 
-    def records(self) -> Iterator[Record]:
-        """Every message in the order in which it came, as one moment saw them."""
+    def records(self) -> Iterator[MessageRecord]:
+        """Iterate over all messages in order of arrival, as a consistent snapshot."""
         ...
 
-    def restore(self, agents: Iterable[Agent], records: Iterable[Record]) -> Restored:
-        """Take messages over from another store, all or none of them.
+    def restore(self, agents: Iterable[Agent], records: Iterable[MessageRecord]) -> RestoreResult:
+        """Import messages from another store, all or none.
 
-        Times and hashes stay, and ids up to the first that cannot: taken here, or too large. From
-        there on messages get new ones, in their order. One whose origin (id and hash) is known is
-        skipped. Links follow their messages to their new ids.
+        Times and hashes stay. Ids stay up to the first one that is taken here or too large; later
+        messages get new ids, in their order. A message whose origin (id and hash) exists here is
+        skipped. Links between messages are mapped to the new ids.
         """
         ...
 
     def close(self) -> None:
-        """Let go of the home."""
+        """Release the store."""
         ...
 
     def __enter__(self) -> Self: ...

@@ -1,7 +1,7 @@
-"""The mailbox in memory: what every home must behave like, in the plainest form.
+"""The mailbox in memory: the reference implementation of the `Mailbox` interface.
 
-It is kept for its clearness, not for its speed. The contract suite runs over it as over all
-others, and the other homes are compared with it.
+It is written for clarity, not for speed. The contract tests run over it as over all backends, and
+the other backends are compared with it.
 """
 
 import threading
@@ -13,47 +13,51 @@ from typing import Self
 
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import RequestError
-from brenner.mail import reservations as reserving
+from brenner.mail import reservations as reservation_rules
 from brenner.mail import rules
-from brenner.mail.mailbox import EVERYTHING, NOTHING_LACKS, Lacks
+from brenner.mail.mailbox import NO_FILTER, NOTHING_MISSING, MissingCapabilities
 from brenner.mail.model import (
-    PLAIN,
+    DEFAULT_ENVELOPE,
     Agent,
     Clock,
     Delivery,
     Envelope,
     InboxFilter,
+    InboxMessage,
     InboxPage,
+    MessageRecord,
     PendingAck,
     Profile,
-    Received,
-    Record,
-    Registered,
-    Released,
+    RegistrationResult,
+    ReleaseResult,
     Reservation,
     ReservationRequest,
     ReservationResult,
-    Restored,
+    RestoreResult,
     SearchPage,
-    Sent,
-    Since,
+    SendResult,
     StoredMessage,
     ThreadPage,
     ThreadSummary,
+    UnchangedSince,
     system_clock,
     type_of,
 )
-from brenner.mail.rules import Landing, fits, order, strangers, true_links
+from brenner.mail.rules import (
+    ImportIdMap,
+    drop_invalid_links,
+    matches_filter,
+    message_order,
+    unregistered_agents,
+)
 from brenner.mail.search import Query, matches
-from brenner.protocol.body import OpenDebt, named_messages, settled_by
+from brenner.protocol.body import UnacknowledgedMessage, acknowledged_ids, settled_message_ids
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message, content_hash
 
-# The agents of a mailbox in memory: who they are, their secrets, the files they are at work on.
-
 
 class MemoryAgents:
-    """What a mailbox knows of its agents."""
+    """The agents of a mailbox in memory, with their secrets and reservations."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -63,21 +67,21 @@ class MemoryAgents:
         self._reservations: dict[int, Reservation] = {}
         self._reservation_ids = count(1)
 
-    def register(self, profile: Profile, *, update: bool = False) -> Registered:
+    def register(self, profile: Profile, *, update: bool = False) -> RegistrationResult:
         known = self._agents.get(profile.name)
         if known and not update:
             rules.check_same_agent(profile, known, self._agents)
-        kept = rules.registration(profile, known, self._agents)
-        agent = Agent(*kept, known.registered_at if known else self._clock())
+        merged = rules.merge_profile(profile, known, self._agents)
+        agent = Agent(*merged, known.registered_at if known else self._clock())
         self._agents[agent.name] = agent
-        return Registered(agent, known)
+        return RegistrationResult(agent, known)
 
     def agents(self) -> tuple[Agent, ...]:
         return tuple(sorted(self._agents.values()))
 
     def agent(self, name: str) -> Agent:
         if name not in self._agents:
-            raise rules.no_such_agent(name, self._agents)
+            raise rules.unknown_agent_error(name, self._agents)
         return self._agents[name]
 
     def digest(self, name: str) -> str | None:
@@ -86,7 +90,7 @@ class MemoryAgents:
 
     def named_by(self, digest: str) -> str | None:
         with self._lock:
-            names = [name for name, kept in self._secrets.items() if kept == digest]
+            names = [name for name, stored in self._secrets.items() if stored == digest]
         return min(names, default=None)
 
     def claim(self, name: str, digest: str, *, replace: bool = False) -> bool:
@@ -97,70 +101,75 @@ class MemoryAgents:
                 self._secrets[name] = digest
         return is_free
 
-    def reserve(self, name: str, wish: ReservationRequest) -> ReservationResult:
-        wish = reserving.checked(wish)
+    def reserve(self, name: str, request: ReservationRequest) -> ReservationResult:
+        request = reservation_rules.validate_request(request)
         self.agent(name)
         with self._lock:
             now = self._clock()
-            held = reserving.holding(self._reservations.values(), now)
+            held = reservation_rules.active(self._reservations.values(), now)
             own = [each for each in held if each.agent == name]
-            old = reserving.replaced(wish, own, len(held) - len(own))
+            old = reservation_rules.replaced_ids(request, own, len(held) - len(own))
             granted = [
                 Reservation(
                     id=next(self._reservation_ids),
                     agent=name,
                     pattern=pattern,
-                    exclusive=wish.exclusive,
-                    reason=wish.reason,
+                    exclusive=request.exclusive,
+                    reason=request.reason,
                     created_at=now,
-                    expires_at=now + timedelta(seconds=wish.seconds),
+                    expires_at=now + timedelta(seconds=request.seconds),
                 )
-                for pattern in wish.patterns
+                for pattern in request.patterns
             ]
-            kept = [each for each in held if each.id not in old]
-            self._reservations = {each.id: each for each in (*kept, *granted)}
-        return ReservationResult(tuple(granted), reserving.conflicts(granted, kept))
+            remaining = [each for each in held if each.id not in old]
+            self._reservations = {each.id: each for each in (*remaining, *granted)}
+        return ReservationResult(
+            tuple(granted), reservation_rules.find_conflicts(granted, remaining)
+        )
 
     def release(
         self, name: str, *, patterns: Iterable[str] | None = None, ids: Iterable[int] | None = None
-    ) -> Released:
+    ) -> ReleaseResult:
         self.agent(name)
         with self._lock:
             now = self._clock()
-            held = reserving.holding(self._reservations.values(), now)
+            held = reservation_rules.active(self._reservations.values(), now)
             own = [each for each in held if each.agent == name]
-            released = reserving.chosen(own, patterns, ids)
+            released = reservation_rules.select_to_release(own, patterns, ids)
             for each in released:
                 del self._reservations[each.id]
-        return Released(len(released), now)
+        return ReleaseResult(len(released), now)
 
     def reservations(self) -> tuple[Reservation, ...]:
         with self._lock:
-            return reserving.holding(self._reservations.values(), self._clock())
+            return reservation_rules.active(self._reservations.values(), self._clock())
 
 
-# What an import that fails takes back
-_CONTENTS = ("_agents", "_messages", "_read_at", "_owed", "_acknowledged_by")
+# The state that a failed import restores
+_RESTORED_FIELDS = ("_agents", "_messages", "_read_at", "_owed", "_acknowledged_by")
 
 
 class MemoryMailbox(MemoryAgents):
-    """A mailbox that ends with the program.
+    """A mailbox that ends with the process.
 
-    It lacks nothing; one that stands in for a home which is still to be made says what that lacks.
+    It misses no capability. As a stand-in for a store that does not exist yet, it reports `lacks`
+    of that store.
     """
 
-    def __init__(self, clock: Clock = system_clock, lacks: Lacks = NOTHING_LACKS) -> None:
+    def __init__(
+        self, clock: Clock = system_clock, lacks: MissingCapabilities = NOTHING_MISSING
+    ) -> None:
         super().__init__(clock)
         self.lacks = lacks
         self.operator: str | None = None
-        self._messages: dict[int, StoredMessage] = {}  # by id, in the order of arrival
-        self._kept: dict[str, str] = {}
+        self._messages: dict[int, StoredMessage] = {}  # by id, in order of arrival
+        self._cache: dict[str, str] = {}
         self._last_time: datetime | None = None
         self._keys: dict[tuple[str, str], int] = {}
         self._read_at: dict[tuple[int, str], datetime] = {}
         self._owed: set[tuple[int, str]] = set()
         self._acknowledged_by: dict[tuple[int, str], int] = {}
-        self._news = threading.Condition(self._lock)
+        self._arrived = threading.Condition(self._lock)
 
     def send(
         self,
@@ -168,40 +177,40 @@ class MemoryMailbox(MemoryAgents):
         *,
         reply_to: int | None = None,
         key: str | None = None,
-        position: int | Since | None = None,
-        envelope: Envelope = PLAIN,
-    ) -> Sent:
-        message = rules.prepared(message)
-        envelope = rules.prepared_envelope(envelope, message)
+        position: int | UnchangedSince | None = None,
+        envelope: Envelope = DEFAULT_ENVELOPE,
+    ) -> SendResult:
+        message = rules.normalize_message(message)
+        envelope = rules.normalize_envelope(envelope, message)
         rules.check_storable(message, self._agents, key)
-        with self._news:
+        with self._arrived:
             if key is not None and (message.sender, key) in self._keys:
                 first = self._messages[self._keys[message.sender, key]]
-                rules.check_same(key, first, message, reply_to, envelope)
-                return Sent(first, is_new=False)
+                rules.check_key_reuse(key, first, message, reply_to, envelope)
+                return SendResult(first, is_new=False)
             new_id = max(self._messages, default=0) + 1
-            message = rules.in_thread(message, new_id)
+            message = rules.with_thread_id(message, new_id)
             if reply_to is not None:
                 rules.check_reply(self.message(reply_to), message)
             rules.check_position(message.thread_id, position, len(self._thread(message.thread_id)))
-            if isinstance(position, Since):
+            if isinstance(position, UnchangedSince):
                 arrived = self.thread_arrivals(message.thread_id, position.arrival)
-                rules.check_since(message.thread_id, position, arrived)
+                rules.check_unchanged_since(message.thread_id, position, arrived)
             at = rules.next_time(self._clock(), self._last_time)
-            stored = self._stored(message, new_id, at, reply_to)._replace(
-                envelope=envelope, decides=rules.decides(message, self.operator)
+            stored = self._new_message(message, new_id, at, reply_to)._replace(
+                envelope=envelope, decides=rules.counts_as_decision(message, self.operator)
             )
             self._add(stored)
             self._last_time = stored.at
             if key is not None:
                 self._keys[message.sender, key] = stored.id
-            self._news.notify_all()
-        return Sent(stored, is_new=True)
+            self._arrived.notify_all()
+        return SendResult(stored, is_new=True)
 
-    def _stored(
+    def _new_message(
         self, message: Message, message_id: int, at: datetime, reply_to: int | None = None
     ) -> StoredMessage:
-        """The message as the next one that comes in."""
+        """Return the message as the next one to be stored."""
         return StoredMessage(
             id=message_id,
             at=at,
@@ -210,19 +219,21 @@ class MemoryMailbox(MemoryAgents):
             arrival=len(self._messages) + 1,
             origin_id=message_id,
             reply_to=reply_to,
-            acknowledges=self._settled_by(message, reply_to) if type_of(message) == "ACK" else (),
+            acknowledges=self._acknowledged_ids(message, reply_to)
+            if type_of(message) == "ACK"
+            else (),
         )
 
-    def _settled_by(self, ack: Message, reply_to: int | None) -> tuple[int, ...]:
+    def _acknowledged_ids(self, ack: Message, reply_to: int | None) -> tuple[int, ...]:
         thread = self._thread(ack.thread_id)
-        named = named_messages(ack.body, reply_to)
+        named = acknowledged_ids(ack.body, reply_to)
         contents = [stored.content_hash for stored in thread if stored.id in named]
         owed = [
-            OpenDebt(stored.id, stored.content_hash)
+            UnacknowledgedMessage(stored.id, stored.content_hash)
             for stored in thread
             if (stored.id, ack.sender) in self._owed
         ]
-        return settled_by(named, contents, owed)
+        return settled_message_ids(named, contents, owed)
 
     def _add(self, stored: StoredMessage) -> None:
         message = stored.message
@@ -252,7 +263,7 @@ class MemoryMailbox(MemoryAgents):
 
     def _thread(self, thread_id: str) -> list[StoredMessage]:
         found = [each for each in self._messages.values() if each.message.thread_id == thread_id]
-        return sorted(found, key=order)
+        return sorted(found, key=message_order)
 
     def thread(
         self,
@@ -262,20 +273,24 @@ class MemoryMailbox(MemoryAgents):
         before: int | None = None,
         after: int | None = None,
     ) -> ThreadPage:
-        whole = self._thread(thread_id)
-        last = len(whole) if before is None else self._place(whole, thread_id, before)
-        first = 0 if after is None else self._place(whole, thread_id, after) + 1
+        messages = self._thread(thread_id)
+        last = len(messages) if before is None else self._index_in(messages, thread_id, before)
+        first = 0 if after is None else self._index_in(messages, thread_id, after) + 1
         last = max(first, last)
         if limit is not None and after is not None:
             last = min(last, first + limit)
         elif limit is not None:
             first = max(first, last - limit)
         if first == last:
-            return ThreadPage((), len(whole), after is not None, before is not None)
-        return ThreadPage(tuple(whole[first:last]), len(whole), first > 0, last < len(whole))
+            return ThreadPage((), len(messages), after is not None, before is not None)
+        return ThreadPage(
+            tuple(messages[first:last]), len(messages), first > 0, last < len(messages)
+        )
 
-    def _place(self, thread: list[StoredMessage], thread_id: str, message_id: int) -> int:
-        """Where in the thread a message stands that must be in it."""
+    def _index_in(self, thread: list[StoredMessage], thread_id: str, message_id: int) -> int:
+        """Return the index of a message in its thread; raise RequestError if it is in another
+        one.
+        """
         stored = self.message(message_id)
         if stored not in thread:
             raise RequestError(codes.NOT_IN_THREAD.at(id=message_id, thread=thread_id))
@@ -284,7 +299,7 @@ class MemoryMailbox(MemoryAgents):
     def threads(self, limit: int | None = None) -> tuple[ThreadSummary, ...]:
         names = dict.fromkeys(stored.message.thread_id for stored in self._messages.values())
         threads = [(name, self._thread(name)) for name in names]
-        threads.sort(key=lambda each: order(each[1][-1]), reverse=True)
+        threads.sort(key=lambda each: message_order(each[1][-1]), reverse=True)
         return tuple(
             ThreadSummary(name, len(thread), thread[0].at, thread[-1].at)
             for name, thread in threads[:limit]
@@ -293,34 +308,35 @@ class MemoryMailbox(MemoryAgents):
     def inbox(
         self,
         name: str,
-        wanted: InboxFilter = EVERYTHING,
+        wanted: InboxFilter = NO_FILTER,
         *,
         limit: int | None = None,
         before: int | None = None,
     ) -> InboxPage:
         self.agent(name)
-        self._known_thread(wanted.thread_id)
-        border = None if before is None else order(self.message(before))
+        self._check_thread(wanted.thread_id)
+        border = None if before is None else message_order(self.message(before))
         fitting = [
             received
-            for stored in sorted(self._messages.values(), key=order, reverse=True)
-            if name in stored.message.recipients and (border is None or order(stored) < border)
+            for stored in sorted(self._messages.values(), key=message_order, reverse=True)
+            if name in stored.message.recipients
+            and (border is None or message_order(stored) < border)
             for received in [self._received(stored, name)]
-            if fits(wanted, received)
+            if matches_filter(wanted, received)
         ]
         return InboxPage(tuple(fitting[:limit]), limit is not None and len(fitting) > limit)
 
     def unread(self, name: str) -> int:
         return len(self.inbox(name, InboxFilter(unread=True)).messages)
 
-    def _known_thread(self, thread_id: str | None) -> None:
+    def _check_thread(self, thread_id: str | None) -> None:
         known = [thread.thread_id for thread in self.threads()]
         if thread_id is not None and thread_id not in known:
-            raise rules.unknown_thread(thread_id, known)
+            raise rules.unknown_thread_error(thread_id, known)
 
-    def _received(self, stored: StoredMessage, name: str) -> Received:
+    def _received(self, stored: StoredMessage, name: str) -> InboxMessage:
         key = (stored.id, name)
-        return Received(stored, key in self._read_at, key in self._owed)
+        return InboxMessage(stored, key in self._read_at, key in self._owed)
 
     def search(
         self,
@@ -337,18 +353,18 @@ class MemoryMailbox(MemoryAgents):
         for name in query.senders:
             self.agent(name)
         for thread_id in query.threads:
-            self._known_thread(thread_id)
+            self._check_thread(thread_id)
         hits = [
             stored
             for stored in reversed(self._messages.values())
             if stored.arrival < border
             and matches(query, stored.message, stored.at)
-            and self._concerns(query, stored, reader)
+            and self._matches_reader(query, stored, reader)
         ]
         return SearchPage(tuple(hits[:limit]), len(hits) > limit)
 
-    def _concerns(self, query: Query, stored: StoredMessage, reader: str | None) -> bool:
-        """Whether the message stands with its reader as the query asks."""
+    def _matches_reader(self, query: Query, stored: StoredMessage, reader: str | None) -> bool:
+        """Return whether the message matches the filters about the reader's inbox."""
         if reader not in stored.message.recipients:
             return not (query.is_unread or query.needs_ack)
         received = self._received(stored, reader)
@@ -361,15 +377,15 @@ class MemoryMailbox(MemoryAgents):
     ) -> tuple[PendingAck, ...]:
         if debtor is not None:
             self.agent(debtor)
-        self._known_thread(thread_id)
-        open_debts = [
+        self._check_thread(thread_id)
+        pending = [
             (name, self._messages[message_id])
             for message_id, name in self._owed
             if debtor in (None, name)
         ]
-        return rules.grouped_debts(
+        return rules.group_pending_acks(
             (name, stored)
-            for name, stored in open_debts
+            for name, stored in pending
             if thread_id in (None, stored.message.thread_id)
         )
 
@@ -394,74 +410,76 @@ class MemoryMailbox(MemoryAgents):
         return tuple(each for each in found if each.message.thread_id == thread_id)
 
     def kept(self, name: str) -> str | None:
-        return self._kept.get(name)
+        return self._cache.get(name)
 
     def kept_under(self, prefix: str) -> dict[str, str]:
-        return {name: text for name, text in self._kept.items() if name.startswith(prefix)}
+        return {name: text for name, text in self._cache.items() if name.startswith(prefix)}
 
     def keep(self, contents: Mapping[str, str]) -> None:
-        self._kept.update(contents)
+        self._cache.update(contents)
 
     def arrivals(self, after: int, limit: int | None = None) -> tuple[StoredMessage, ...]:
         found = [each for each in self._messages.values() if each.arrival > after]
         return tuple(found[:limit])
 
     def wait(self, position: int, seconds: float) -> int:
-        with self._news:
-            self._news.wait_for(lambda: len(self._messages) > position, seconds)
+        with self._arrived:
+            self._arrived.wait_for(lambda: len(self._messages) > position, seconds)
         return len(self._messages)
 
-    def records(self) -> Iterator[Record]:
-        return iter([Record(each, self._marks(each)) for each in self._messages.values()])
+    def records(self) -> Iterator[MessageRecord]:
+        return iter(
+            [MessageRecord(each, self._read_marks(each)) for each in self._messages.values()]
+        )
 
-    def _marks(self, stored: StoredMessage) -> tuple[tuple[str, datetime], ...]:
+    def _read_marks(self, stored: StoredMessage) -> tuple[tuple[str, datetime], ...]:
         names = sorted(stored.message.recipients)
         read_at = [(name, self._read_at.get((stored.id, name))) for name in names]
         return tuple((name, at) for name, at in read_at if at)
 
-    def restore(self, agents: Iterable[Agent], records: Iterable[Record]) -> Restored:
-        with self._news:
-            before = {name: copy(vars(self)[name]) for name in _CONTENTS}
+    def restore(self, agents: Iterable[Agent], records: Iterable[MessageRecord]) -> RestoreResult:
+        with self._arrived:
+            before = {name: copy(vars(self)[name]) for name in _RESTORED_FIELDS}
             try:
                 restored = self._restore(agents, records)
             except BaseException:
                 vars(self).update(before)
                 raise
-            self._news.notify_all()
+            self._arrived.notify_all()
         return restored
 
-    def _restore(self, agents: Iterable[Agent], records: Iterable[Record]) -> Restored:
-        landing = Landing(max(self._messages, default=0))
+    def _restore(self, agents: Iterable[Agent], records: Iterable[MessageRecord]) -> RestoreResult:
+        ids = ImportIdMap(max(self._messages, default=0))
         origins = {(each.origin_id, each.content_hash): each.id for each in self._messages.values()}
-        new_agents = self._welcome(agents)
+        new_agents = self._add_agents(agents)
         for record in records:
             stored = record.stored
-            new_agents += self._welcome(strangers(stored, self._agents))
+            new_agents += self._add_agents(unregistered_agents(stored, self._agents))
             origin = (stored.origin_id, stored.content_hash)
             if origin in origins:
-                landing.skip(stored, origins[origin])
+                ids.skip(stored, origins[origin])
                 continue
             is_taken = stored.id in self._messages
-            landed = true_links(
-                landing.land(stored, len(self._messages) + 1, is_taken), self._messages
+            imported = drop_invalid_links(
+                ids.assign(stored, len(self._messages) + 1, is_taken), self._messages
             )
-            origins[origin] = landed.id
-            self._add(landed)
-            recipients = landed.message.recipients
-            self._read_at |= {(landed.id, n): at for n, at in record.read_at if n in recipients}
-        return landing.restored(new_agents)
+            origins[origin] = imported.id
+            self._add(imported)
+            recipients = imported.message.recipients
+            self._read_at |= {(imported.id, n): at for n, at in record.read_at if n in recipients}
+        return ids.result(new_agents)
 
-    def _welcome(self, agents: Iterable[Agent]) -> list[str]:
-        """Make those known who are not; their names.
+    def _add_agents(self, agents: Iterable[Agent]) -> list[str]:
+        """Add the agents that are not registered, and return their names.
 
-        One that looks like another is kept: mail that is stored cannot get another name.
+        Names that look alike are accepted: stored mail cannot change its names.
         """
         new = [agent for agent in agents if agent.name not in self._agents]
         self._agents |= {agent.name: agent for agent in new}
         return [agent.name for agent in new]
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: there is no resource to release."""
 
     def __enter__(self) -> Self:
         return self

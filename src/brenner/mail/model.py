@@ -1,4 +1,4 @@
-"""What a mailbox holds and gives out."""
+"""The types of the mailbox interface, their stable JSON forms, and the clock."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from brenner.protocol.subjects import parse_subject
 
 
 class Profile(NamedTuple):
-    """What an agent says of itself when it registers."""
+    """What an agent states about itself when it registers."""
 
     name: str
     program: str = ""
@@ -20,7 +20,7 @@ class Profile(NamedTuple):
 
 
 class Agent(NamedTuple):
-    """Somebody who sends and receives mail: an agent, or the operator."""
+    """A registered sender and recipient of mail: an agent, or the operator."""
 
     name: str
     program: str
@@ -29,23 +29,23 @@ class Agent(NamedTuple):
     registered_at: datetime
 
 
-class Registered(NamedTuple):
-    """The outcome of registering: the agent, and what was known of it before; None if it is new."""
+class RegistrationResult(NamedTuple):
+    """A registered agent, and the earlier registration under that name, if there was one."""
 
     agent: Agent
     before: Agent | None
 
 
 class Trust(StrEnum):
-    """How it is known who sent a message; the words are the stable ones of the JSON."""
+    """How the sender of a message was authenticated. The values are stable JSON values."""
 
-    LOCAL = "local"  # written by somebody who has access to the store
-    VERIFIED = "verified"  # the sender has shown the secret of the name
-    UNVERIFIED = "unverified"  # by whoever says so; imported mail, too
+    LOCAL = "local"  # written by a process with access to the store
+    VERIFIED = "verified"  # the sender has presented the secret of the name
+    UNVERIFIED = "unverified"  # the name is only claimed; imported mail, too
 
 
 class Importance(StrEnum):
-    """How urgent a sender says that a message is."""
+    """The urgency that the sender states."""
 
     LOW = "low"
     NORMAL = "normal"
@@ -54,10 +54,10 @@ class Importance(StrEnum):
 
 
 class Envelope(NamedTuple):
-    """What stands on a message, beside what the protocol has in it.
+    """Delivery data of a message that the protocol does not define.
 
-    `cc` are those of its recipients who get it as a copy. `trust` is None where the home does not
-    tell.
+    `cc` is the subset of the recipients who get a copy. `trust` is None if the backend does not
+    report it.
     """
 
     importance: Importance = Importance.NORMAL
@@ -65,18 +65,18 @@ class Envelope(NamedTuple):
     trust: Trust | None = Trust.LOCAL
 
 
-PLAIN = Envelope()
+DEFAULT_ENVELOPE = Envelope()
 
 
 class StoredMessage(NamedTuple):
-    """A message as a mailbox keeps it, for ever the same.
+    """An immutable message in a mailbox.
 
-    `arrival` counts the messages of the store in the order in which they came in. `origin_id` is
-    the id that it had where it was first stored; only import makes it differ. `acknowledges` are
-    the messages whose debts it settled when it came in. A message that was imported is not local:
-    its ids are those of another store. `decides` is whether a decision counts as the operator's,
-    settled when it was stored; None for a message that decides nothing, and where the store was
-    not told who the operator is: there decisions count by the sender's name.
+    `arrival` is its sequence number in the store. `origin_id` is its id in the store where it was
+    first stored; it differs from `id` only after an import. `acknowledges` are the messages whose
+    pending acknowledgements it settled on arrival. An imported message is not local: its ids come
+    from another store. `decides` records, when the message is stored, whether a decision counts as
+    the operator's. It is None for a message that is no decision, and if the store did not know the
+    operator. In the latter case the sender's name decides.
     """
 
     id: int
@@ -88,31 +88,31 @@ class StoredMessage(NamedTuple):
     reply_to: int | None = None
     acknowledges: tuple[int, ...] = ()
     is_local: bool = True
-    envelope: Envelope = PLAIN
+    envelope: Envelope = DEFAULT_ENVELOPE
     decides: bool | None = None
 
     @property
     def posted(self) -> PostedMessage:
-        """What merging needs of it."""
+        """The part of the message that merging needs."""
         return PostedMessage(self.id, self.at, self.message)
 
     @property
     def type(self) -> str | None:
-        """The message type; None for mail that is not the protocol's."""
+        """The message type, or None for mail outside the protocol."""
         return type_of(self.message)
 
 
 def type_of(message: Message) -> str | None:
-    """The message type that the subject's prefix names."""
+    """Return the message type named by the subject's prefix, or None."""
     subject = parse_subject(message.subject)
     return subject.type if subject else None
 
 
-class Since(NamedTuple):
-    """A condition of a send: no message that changes what the next version is has come in since.
+class UnchangedSince(NamedTuple):
+    """A condition of a send: no message that changes the next version has arrived since.
 
-    `arrival` is that of the last message that the sender has read. COMPILED messages count, and the
-    decisions of these `operators`. With `contributions` KICKOFF and DELTA messages count, too.
+    `arrival` is that of the last message that the sender has read. COMPILED messages count, and
+    decisions of these `operators`. With `contributions`, KICKOFF and DELTA messages count, too.
     """
 
     arrival: int
@@ -120,17 +120,17 @@ class Since(NamedTuple):
     contributions: bool = False
 
 
-class Sent(NamedTuple):
-    """The outcome of a send. It is not new where the idempotency key was used before."""
+class SendResult(NamedTuple):
+    """The result of a send. `is_new` is false if the idempotency key was used before."""
 
     stored: StoredMessage
     is_new: bool
 
 
-class Received(NamedTuple):
-    """A message in somebody's inbox, with what is hers about it.
+class InboxMessage(NamedTuple):
+    """A message in an agent's inbox, with the agent's own state of it.
 
-    `is_read` is None where the home does not tell.
+    `is_read` is None if the backend does not report it.
     """
 
     stored: StoredMessage
@@ -139,7 +139,7 @@ class Received(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """What became of a message at one of its recipients."""
+    """The state of a message at one recipient."""
 
     recipient: str
     read_at: datetime | None
@@ -148,7 +148,7 @@ class Delivery(NamedTuple):
 
 
 class InboxFilter(NamedTuple):
-    """What to show of an inbox; nothing given is everything."""
+    """A filter for an inbox; the default matches all messages."""
 
     unread: bool = False
     owed: bool = False
@@ -157,17 +157,16 @@ class InboxFilter(NamedTuple):
 
 
 class InboxPage(NamedTuple):
-    """Part of an inbox, newest first. `has_more` says that older ones were left out."""
+    """Part of an inbox, newest first. `has_more` says that older messages follow."""
 
-    messages: tuple[Received, ...]
+    messages: tuple[InboxMessage, ...]
     has_more: bool
 
 
 class ThreadPage(NamedTuple):
     """Part of a thread in its order (R9).
 
-    `position` is how many messages the whole thread had when this was read: what a conditional
-    send compares.
+    `position` is the number of messages in the whole thread; a conditional send compares it.
     """
 
     messages: tuple[StoredMessage, ...]
@@ -177,7 +176,7 @@ class ThreadPage(NamedTuple):
 
 
 class ThreadSummary(NamedTuple):
-    """One line of the list of threads."""
+    """An entry of the list of threads."""
 
     thread_id: str
     position: int
@@ -186,16 +185,16 @@ class ThreadSummary(NamedTuple):
 
 
 class SearchPage(NamedTuple):
-    """Hits of a search, the latest arrivals first."""
+    """Hits of a search, latest arrivals first."""
 
     messages: tuple[StoredMessage, ...]
     has_more: bool
 
 
 class PendingAck(NamedTuple):
-    """An ACK that a recipient owes for a message, however often it was sent.
+    """An acknowledgement that a recipient owes for a message, counted once for all its copies.
 
-    `first` and `last` are the oldest and the newest copy that is not acknowledged.
+    `first` and `last` are the oldest and the newest copy without an acknowledgement.
     """
 
     debtor: str
@@ -204,17 +203,17 @@ class PendingAck(NamedTuple):
     times_sent: int
 
 
-class Record(NamedTuple):
-    """A message on its way from one store to another, with who has read it and when."""
+class MessageRecord(NamedTuple):
+    """A message with its read marks, as exported and imported."""
 
     stored: StoredMessage
     read_at: tuple[tuple[str, datetime], ...] = ()
 
 
-class Restored(NamedTuple):
-    """What an import did. `renumbered` pairs the id in the archive with the one given here.
+class RestoreResult(NamedTuple):
+    """The result of an import. `renumbered` pairs ids of the archive with the new ids.
 
-    `accepted` counts the messages that lead or decide in threads which were here before.
+    `accepted` counts the messages that lead or decide in threads which existed here before.
     """
 
     added: int
@@ -225,7 +224,7 @@ class Restored(NamedTuple):
 
 
 class Reservation(NamedTuple):
-    """Files that an agent says to be at work on, until a time; nobody is kept from them."""
+    """An advisory claim of an agent to files until a time; it blocks no other agent."""
 
     id: int
     agent: str
@@ -237,7 +236,7 @@ class Reservation(NamedTuple):
 
 
 class ReservationRequest(NamedTuple):
-    """What an agent would like to reserve, and for how long."""
+    """The patterns that an agent wants to reserve, and for how long."""
 
     patterns: tuple[str, ...]
     seconds: int
@@ -246,24 +245,24 @@ class ReservationRequest(NamedTuple):
 
 
 class ReservationResult(NamedTuple):
-    """All that was asked for is granted; `conflicts` are the files that others have, by pattern."""
+    """The granted reservations, which are all that was requested, and the conflicts by pattern."""
 
     granted: tuple[Reservation, ...]
     conflicts: tuple[tuple[str, tuple[Reservation, ...]], ...]
 
 
-class Released(NamedTuple):
-    """How many reservations ended before their time, and when."""
+class ReleaseResult(NamedTuple):
+    """The number of released reservations, and the time."""
 
     total: int
     at: datetime
 
 
-# Mail as JSON: the stable forms of a message and an agent. Keys are only ever added.
+# JSON forms. They are stable: keys are only ever added.
 
 
 def stored_json(stored: StoredMessage) -> dict[str, object]:
-    """A message as the store has it. `cc` are those of `to` who get it as a copy."""
+    """Return a stored message as JSON. `cc` is a subset of `to`."""
     message, envelope = stored.message, stored.envelope
     return {
         "id": stored.id,
@@ -286,21 +285,22 @@ def stored_json(stored: StoredMessage) -> dict[str, object]:
     }
 
 
-def received_json(received: Received) -> dict[str, object]:
-    """A message in an inbox, with what is its reader's about it."""
+def inbox_message_json(received: InboxMessage) -> dict[str, object]:
+    """Return a message of an inbox as JSON, with the reader's state."""
     return stored_json(received.stored) | {
         "read": received.is_read,
         "owes_ack": received.owes_ack,
     }
 
 
-def delivered_json(stored: StoredMessage, deliveries: Iterable[Delivery]) -> dict[str, object]:
-    """A message with what became of it at each recipient."""
+def message_with_deliveries_json(
+    stored: StoredMessage, deliveries: Iterable[Delivery]
+) -> dict[str, object]:
+    """Return a message as JSON, with its state at each recipient."""
     return stored_json(stored) | {"deliveries": [delivery_json(each) for each in deliveries]}
 
 
 def delivery_json(delivery: Delivery) -> dict[str, object]:
-    """What became of a message at one recipient."""
     return {
         "agent": delivery.recipient,
         "read_at": iso(delivery.read_at) if delivery.read_at else None,
@@ -310,7 +310,6 @@ def delivery_json(delivery: Delivery) -> dict[str, object]:
 
 
 def agent_json(agent: Agent) -> dict[str, object]:
-    """An agent as it registered."""
     return {
         "name": agent.name,
         "program": agent.program,
@@ -321,16 +320,15 @@ def agent_json(agent: Agent) -> dict[str, object]:
 
 
 def next_before(messages: Sequence[StoredMessage], *, has_more: bool) -> int | None:
-    """What to give as `--before` for the next page, where there is one."""
+    """Return the value of `--before` for the next page, or None on the last page."""
     return messages[-1].id if has_more and messages else None
 
 
-# Where a store's times come from.
+# The clock
 
 
 Clock = Callable[[], datetime]
 
 
 def system_clock() -> datetime:
-    """The time now."""
     return datetime.now(UTC)

@@ -1,6 +1,6 @@
-"""The mailbox of a project, wherever its mail lives.
+"""Find, create and open the mail store of a project.
 
-Each kind of home is imported when it is used: who has an embedded store pays for no other.
+Each backend is imported on first use, so that a project with one backend does not load the others.
 """
 
 import os
@@ -11,44 +11,44 @@ from typing import Protocol
 from brenner.config import OPERATOR, OWN_FOLDER, SETTINGS_FILE, Project, store_address, store_file
 from brenner.diagnostics.codes.stores import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
 from brenner.diagnostics.model import RequestError
-from brenner.mail.mailbox import NOTHING_LACKS, Capability, Lacks, Mailbox
+from brenner.mail.mailbox import NOTHING_MISSING, Capability, Mailbox, MissingCapabilities
 from brenner.mail.model import Profile
-from brenner.store_url import AgentMailAddress, PostgresAddress, parse_store, shown
+from brenner.store_url import AgentMailAddress, PostgresAddress, parse_store, redact_address
 
 _IGNORE_EVERYTHING = "*\n"
-_TASK = "operator"
+_OPERATOR_TASK = "operator"
 
 
 class Store(Protocol):
-    """Where the mail of a project is, or is going to be."""
+    """The location of a project's mail, which may not exist yet."""
 
     @property
     def shown(self) -> str:
-        """How it is called before people: no secret is in it."""
+        """The store's name for people, without secrets."""
         ...
 
     @property
-    def lacks(self) -> Lacks:
-        """What it cannot do, and why; known before it is there."""
+    def lacks(self) -> MissingCapabilities:
+        """The missing capabilities with their reasons, known before the store exists."""
         ...
 
     def is_there(self) -> bool:
-        """Whether there is one; where nobody can tell, that is raised."""
+        """Return whether the store exists; raise UnavailableError if that cannot be determined."""
         ...
 
     def open(self) -> Mailbox:
-        """The mailbox in a store that is there."""
+        """Open the mailbox of an existing store."""
         ...
 
     def create(self) -> Mailbox:
-        """The mailbox, made where there is none."""
+        """Open the mailbox; create the store if it does not exist."""
         ...
 
 
 class SqliteStore:
-    """A file."""
+    """A SQLite file."""
 
-    lacks = NOTHING_LACKS
+    lacks = NOTHING_MISSING
 
     def __init__(self, path: Path, own_folder: Path) -> None:
         self.path = path
@@ -59,13 +59,13 @@ class SqliteStore:
         return str(self.path)
 
     def is_there(self) -> bool:
-        """Whether something has that name; a link that leads nowhere counts.
+        """Return whether the file exists; a dangling symbolic link counts.
 
-        Where one may not look, that is said: nobody knows then whether there is mail.
+        Raise UnavailableError if the folder is not readable: then there may be mail.
         """
-        from brenner.mail.sqlite.mailbox import check_no_log, translated
+        from brenner.mail.sqlite.mailbox import check_no_log, translate_errors
 
-        with translated(self.path):
+        with translate_errors(self.path):
             try:
                 os.lstat(self.path)
             except (FileNotFoundError, NotADirectoryError):
@@ -86,28 +86,28 @@ class SqliteStore:
         return SqliteMailbox.create(self.path)
 
     def _make_folder(self) -> None:
-        """The folder of the store; our own one tells git to leave it alone."""
-        from brenner.mail.sqlite.mailbox import flush_folder, translated
+        """Create the store's folder; our own folder gets a `.gitignore`."""
+        from brenner.mail.sqlite.mailbox import fsync_folder, translate_errors
 
-        with translated(self.path):
+        with translate_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            flush_folder(self.path.parent.parent)
+            fsync_folder(self.path.parent.parent)
             ignore = self._own_folder / ".gitignore"
             if self.path.parent == self._own_folder and not ignore.exists():
                 ignore.write_text(_IGNORE_EVERYTHING, "utf-8")
 
 
 class PostgresStore:
-    """A schema in a database."""
+    """A schema in a PostgreSQL database."""
 
-    lacks = NOTHING_LACKS
+    lacks = NOTHING_MISSING
 
     def __init__(self, address: PostgresAddress) -> None:
         self.address = address
 
     @property
     def shown(self) -> str:
-        return f"{shown(self.address.url)} (schema {self.address.schema})"
+        return f"{redact_address(self.address.url)} (schema {self.address.schema})"
 
     def is_there(self) -> bool:
         from brenner.mail.postgres.mailbox import PostgresMailbox
@@ -138,7 +138,7 @@ class AgentMailStore:
         return f"{self.address.url} (project {self.address.project})"
 
     @property
-    def lacks(self) -> Lacks:
+    def lacks(self) -> MissingCapabilities:
         from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 
         return AgentMailMailbox.lacks
@@ -159,14 +159,16 @@ class AgentMailStore:
         return AgentMailMailbox.create(self.address, self.token, own=self._own_folder)
 
     def check_new_name(self, name: str) -> None:
-        """Whether a project that is not there yet could have that name."""
+        """Raise RequestError if a project that does not exist yet cannot have an agent of that
+        name.
+        """
         from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 
         AgentMailMailbox.check_new_name(self.address, self.token, name)
 
 
 def store_of(project: Project) -> Store:
-    """Where the mail of a project is; nothing is looked at yet."""
+    """Return the store of a project, without checking whether it exists."""
     address, own_folder = store_address(project), project.folder / OWN_FOLDER
     if isinstance(address, PostgresAddress):
         return PostgresStore(address)
@@ -176,21 +178,21 @@ def store_of(project: Project) -> Store:
 
 
 def open_mailbox(project: Project, *, create: bool, needs_operator: bool = True) -> Mailbox:
-    """The project's mailbox.
+    """Open the project's mailbox.
 
-    Only who is going to write makes a store; who reads where there is none finds no mail. A
-    mailbox for writing knows the operator, unless she is not needed and another project has her
-    name.
+    With `create`, a missing store is created and the operator is registered. Otherwise a missing
+    store gives an empty mailbox in memory. The operator may stay unregistered if `needs_operator`
+    is false and another project has that name.
     """
     store = store_of(project)
     if create:
         _check_operator(store, project, needs_operator)
-    mailbox = _opened(store, create=create)
+    mailbox = _open_store(store, create=create)
     mailbox.operator = project.operator
-    return _with_operator(mailbox, project, store, needs_operator) if create else mailbox
+    return _register_operator(mailbox, project, store, needs_operator) if create else mailbox
 
 
-def _opened(store: Store, *, create: bool) -> Mailbox:
+def _open_store(store: Store, *, create: bool) -> Mailbox:
     if create:
         return store.create()
     if store.is_there():
@@ -201,55 +203,53 @@ def _opened(store: Store, *, create: bool) -> Mailbox:
 
 
 def _check_operator(store: Store, project: Project, needs_operator: bool) -> None:
-    """Who cannot be known there is told before anything is made on the server."""
+    """Raise RequestError if the operator cannot be registered, before anything is created there."""
     if not isinstance(store, AgentMailStore) or store.is_there():
         return
     if project.operator == OPERATOR:
-        raise _needs_name(store, project)
+        raise _operator_needs_name(store, project)
     if needs_operator:
         store.check_new_name(project.operator)
 
 
-def _needs_name(store: Store, project: Project) -> RequestError:
+def _operator_needs_name(store: Store, project: Project) -> RequestError:
 
     name, option = project.operator, store_option(project)
     return RequestError(OPERATOR_NEEDS_NAME.at(where=store.shown, name=name, option=option))
 
 
-def _with_operator(
+def _register_operator(
     mailbox: Mailbox, project: Project, store: Store, needs_operator: bool
 ) -> Mailbox:
-    """A name is taken from another project only by who says so."""
-    name, own_names = project.operator, Capability.OWN_NAMES not in mailbox.lacks
+    """Register the operator, without taking the name from another project."""
+    name, has_project_names = project.operator, Capability.PROJECT_NAMES not in mailbox.lacks
     try:
         if all(agent.name != name for agent in mailbox.agents()):
-            if name == OPERATOR and not own_names:
-                raise _needs_name(store, project)
-            mailbox.register(Profile(name, task=_TASK), update=own_names)
+            if name == OPERATOR and not has_project_names:
+                raise _operator_needs_name(store, project)
+            mailbox.register(Profile(name, task=_OPERATOR_TASK), update=has_project_names)
     except BaseException as error:
-        if needs_operator or not _is_elsewhere(error):
+        if needs_operator or not _is_name_elsewhere(error):
             mailbox.close()
             raise
     return mailbox
 
 
-def _is_elsewhere(error: BaseException) -> bool:
+def _is_name_elsewhere(error: BaseException) -> bool:
     return isinstance(error, RequestError) and error.diagnostic.code == NAME_ELSEWHERE
 
 
-# How an advised command names the store that the command before it was told of.
-
-
-# What says the same to every command
-_KNOWN_WITHOUT = ("BRENNER_STORE", f"`{SETTINGS_FILE}`")
+# Sources of the store's address that every command reads by itself
+_IMPLICIT_SOURCES = ("BRENNER_STORE", f"`{SETTINGS_FILE}`")
 
 
 def store_option(project: Project, option: str = "--store") -> str:
-    """What a command must say to use the same store; nothing where it is known without that.
+    """Return the option by which a suggested command uses the same store; empty if it is not
+    needed.
 
-    A password is left out: what is advised is shown, and copied.
+    The password is left out, because suggested commands are shown and copied.
     """
-    if project.store is None or project.store_from in _KNOWN_WITHOUT:
+    if project.store is None or project.store_from in _IMPLICIT_SOURCES:
         return ""
     address, written = parse_store(project.store), project.store
     if isinstance(address, PostgresAddress):

@@ -1,8 +1,8 @@
-"""Who may reserve which files, and who has them already. Pure: the time is an argument.
+"""Advisory file reservations: path patterns, validation, conflicts, and which to release.
 
-A reservation is advice: all that is asked for is granted, and who comes second hears of it. Who
-reserves a pattern again gets a new reservation in place of the old one, for as long as is said
-then. One that has expired counts no more.
+All functions are pure; the current time is an argument. Every valid request is granted, and
+conflicts are reported. Reserving a pattern again replaces the old reservation. An expired
+reservation does not count.
 """
 
 import re
@@ -27,203 +27,211 @@ from brenner.limits import (
     MOST_WILDCARDS,
 )
 from brenner.mail.model import Reservation, ReservationRequest
-from brenner.mail.rules import unstorable
+from brenner.mail.rules import text_problem
 
-# Patterns of paths, and whether some path could match two of them. Pure.
+# Path patterns (globs), and whether some path can match two of them
 #
-# Paths and patterns are relative to the project, with `/` between folders. In a name `*` stands for
-# any characters, `?` for one, `[abc]`, `[a-z]` and `[!a-z]` for one of some; `**` instead of a name
-# stands for any number of folders. Upper and lower case differ, and a dot in front is a character
-# like any other. What matches a folder matches all that is below it: `src` is `src/**`, and `.` is
-# the whole project.
+# Paths and patterns are relative to the project, with `/` between folders. In a name, `*` matches
+# any characters, `?` one character, and `[abc]`, `[a-z]` and `[!a-z]` one of a set. `**` as a name
+# matches any number of folders. Case matters, and a leading dot is a character like any other. A
+# pattern that matches a folder matches all content of it: `src` is `src/**`, and `.` is the whole
+# project.
 #
-# The answer is exact for what is written. It errs on the side of a conflict in one way: whether a
-# path is there, and whether it is a folder, is not looked at. So `*.md` overlaps `a.md/b`.
+# The result is exact for the patterns. The file system is not consulted, so a path need not exist
+# or be a folder: `*.md` overlaps `a.md/b`.
 #
-# A pattern is a row of names, and a name a row of parts; a star stands for any number of them. How
-# far two rows can be matched together is kept as the bits of a number, so that it costs the product
-# of their lengths at most, whatever stars they hold.
+# A pattern is a sequence of names, and a name a sequence of parts; a star matches any number of
+# them. The positions reached in the other sequence are the bits of an integer. So the cost is at
+# most the product of the lengths, whatever the number of stars.
 
 
-_FOLDERS = "**"
-_WILD = "*?["
+_ANY_FOLDERS = "**"
+_WILDCARDS = "*?["
 _NEGATIONS = ("!", "^")
 _RANGE = len("a-z")
-_LAST = 0x10FFFF
+_LAST_CODE_POINT = 0x10FFFF
 _SLASH = ord("/")
 
 T = TypeVar("T")
 _Ranges = tuple[tuple[int, int], ...]
 
 
-class _Set(NamedTuple):
-    """One character of some, as ranges that are apart, in their order."""
+class _CharSet(NamedTuple):
+    """A set of characters, as sorted disjoint ranges."""
 
     ranges: _Ranges
 
 
-_Part = str | _Set
-_ANY = _Set(((1, _SLASH - 1), (_SLASH + 1, _LAST)))
-_NOTHING = _Set(())  # as `[z-a]`: nothing matches it
+_Part = str | _CharSet
+_ANY_CHAR = _CharSet(((1, _SLASH - 1), (_SLASH + 1, _LAST_CODE_POINT)))
+_NO_CHAR = _CharSet(())  # such as `[z-a]`: nothing matches it
 
 
-def names_of(pattern: str) -> tuple[str, ...]:
-    """The names in a pattern: what differs only in `./`, `//` or a `/` at the end is the same."""
+def split_pattern(pattern: str) -> tuple[str, ...]:
+    """Split a pattern into names, so that `./`, `//` and a final `/` make no difference."""
     return tuple(name for name in pattern.split("/") if name not in ("", "."))
 
 
-def wildcards_in(pattern: str) -> int:
-    """How many marks in it stand for something else, but for `**`."""
-    names = [name for name in names_of(pattern) if name != _FOLDERS]
-    return sum(name.count(mark) for name in names for mark in _WILD)
+def count_wildcards(pattern: str) -> int:
+    """Return the number of wildcard characters, without `**`."""
+    names = [name for name in split_pattern(pattern) if name != _ANY_FOLDERS]
+    return sum(name.count(mark) for name in names for mark in _WILDCARDS)
 
 
-class _Row(Generic[T]):
-    """Things in a row; None is a star, which stands for any number of whatever there is."""
+class _Sequence(Generic[T]):
+    """A sequence of elements; None is a star, which matches any number of elements."""
 
     def __init__(self, row: Iterable[T | None]) -> None:
-        things = tuple(row)
-        pairs = pairwise(things)  # a star after a star adds nothing
-        self.things = things[:1] + tuple(b for a, b in pairs if a is not None or b is not None)
-        self.stars = _union(1 << at for at, thing in enumerate(self.things) if thing is None)
-        self.end = 1 << len(self.things)
+        elements = tuple(row)
+        pairs = pairwise(elements)  # a star after a star adds nothing
+        self.elements = elements[:1] + tuple(b for a, b in pairs if a is not None or b is not None)
+        self.stars = _bitwise_or(
+            1 << at for at, element in enumerate(self.elements) if element is None
+        )
+        self.end = 1 << len(self.elements)
 
-    def meets(self, other: "_Row[T]", where: Callable[[T, int], int]) -> bool:
-        """Whether both can be matched together to their ends.
+    def intersects(self, other: "_Sequence[T]", where: Callable[[T, int], int]) -> bool:
+        """Return whether some sequence matches both.
 
-        The bits of `reached` are the places in the other row that this one can have come to.
-        `where` tells at which of them a thing of this row has something in common; it may tell
-        more.
+        The bits of `reached` are the positions in the other sequence that this one can be at.
+        `where` returns at which of them an element of this one has something in common; it may
+        return more.
         """
         reached = 1
-        for thing in self.things:
-            reached |= (reached & other.stars) << 1  # a star may stand for nothing
-            if thing is None:  # or for all that comes, from the first place on
+        for element in self.elements:
+            reached |= (reached & other.stars) << 1  # a star may match nothing
+            if element is None:  # or everything from the first position on
                 reached = (other.end << 1) - (reached & -reached)
             else:
-                reached = ((reached & where(thing, reached)) << 1) | (reached & other.stars)
+                reached = ((reached & where(element, reached)) << 1) | (reached & other.stars)
             if not reached:
                 return False
         reached |= (reached & other.stars) << 1
         return bool(reached & other.end)
 
 
-class _Name:
-    """A name in a pattern: of one folder or file."""
+class _NamePattern:
+    """The pattern of one folder or file name."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.is_plain = not any(mark in text for mark in _WILD)
+        self.is_plain = not any(mark in text for mark in _WILDCARDS)
 
     @cached_property
-    def row(self) -> _Row[_Part]:
-        """What it is made of."""
-        return _Row(self.text if self.is_plain else _parts(self.text))
+    def sequence(self) -> _Sequence[_Part]:
+        """The parsed pattern."""
+        return _Sequence(self.text if self.is_plain else _parse_name(self.text))
 
     @cached_property
-    def places(self) -> dict[_Part, int]:
-        """Where each of its parts stands, as bits."""
+    def positions(self) -> dict[_Part, int]:
+        """The positions of each part, as bits."""
         found: dict[_Part, int] = {}
-        for at, part in enumerate(self.row.things):
+        for at, part in enumerate(self.sequence.elements):
             if part is not None:
                 found[part] = found.get(part, 0) | 1 << at
         return found
 
     @cached_property
-    def sets(self) -> tuple[_Set, ...]:
-        """Those of its parts that are sets."""
-        return tuple(part for part in self.places if isinstance(part, _Set))
+    def sets(self) -> tuple[_CharSet, ...]:
+        """The parts that are character sets."""
+        return tuple(part for part in self.positions if isinstance(part, _CharSet))
 
-    def where(self, part: _Part) -> int:
-        """Where in it something shares a character with that part, as bits."""
+    def matching_positions(self, part: _Part) -> int:
+        """Return, as bits, the positions that share a character with the part."""
         if isinstance(part, str):
             candidates: Iterable[_Part] = (part, *self.sets)
         else:
-            candidates = self.places
-        return _union(self.places.get(each, 0) for each in candidates if _share(part, each))
+            candidates = self.positions
+        return _bitwise_or(
+            self.positions.get(each, 0) for each in candidates if _have_common_char(part, each)
+        )
 
-    def meets(self, other: "_Name") -> bool:
-        """Whether some name could match both."""
+    def intersects(self, other: "_NamePattern") -> bool:
+        """Return whether some name matches both."""
         if self.is_plain and other.is_plain:
             return self.text == other.text
-        where = cache(other.where)
-        return self.row.meets(other.row, lambda part, _: where(part))
+        where = cache(other.matching_positions)
+        return self.sequence.intersects(other.sequence, lambda part, _: where(part))
 
 
 class Pattern:
-    """A pattern, taken apart once for all comparisons."""
+    """A path pattern, parsed once for all comparisons."""
 
     def __init__(self, text: str) -> None:
-        names = [None if name == _FOLDERS else _Name(name) for name in names_of(text)]
-        self.row = _Row((*names, None))
-        self.is_impossible = any(_NOTHING in name.places for name in names if name)
+        names = [
+            None if name == _ANY_FOLDERS else _NamePattern(name) for name in split_pattern(text)
+        ]
+        self.sequence = _Sequence((*names, None))
+        self.is_impossible = any(_NO_CHAR in name.positions for name in names if name)
         plain = takewhile(lambda name: name is not None and name.is_plain, names)
         self.folders = tuple(name.text for name in plain if name)
         self.size = len(text)
-        self.wildcards = wildcards_in(text)
+        self.wildcards = count_wildcards(text)
 
-    def is_elsewhere(self, other: "Pattern") -> bool:
-        """Whether already the folders that both begin with are others. It costs next to nothing."""
+    def is_in_other_folder(self, other: "Pattern") -> bool:
+        """Return whether the leading plain folders differ. This check is cheap."""
         return any(
             ours != theirs for ours, theirs in zip(self.folders, other.folders, strict=False)
         )
 
-    def steps(self, other: "Pattern") -> int:
-        """How much work it is at most to compare the two, in steps of a quarter microsecond."""
-        places = len(other.row.things) + other.wildcards
-        return self.size * places + self.wildcards * other.size
+    def compare_cost(self, other: "Pattern") -> int:
+        """Return the highest cost of comparing both, in steps of a quarter microsecond."""
+        positions = len(other.sequence.elements) + other.wildcards
+        return self.size * positions + self.wildcards * other.size
 
     def overlaps(self, other: "Pattern") -> bool:
-        """Whether some path could match both."""
+        """Return whether some path matches both."""
 
-        def where(name: _Name, reached: int) -> int:
-            theirs = ((at, each) for at, each in enumerate(other.row.things) if reached >> at & 1)
-            return _union(1 << at for at, each in theirs if each and name.meets(each))
+        def where(name: _NamePattern, reached: int) -> int:
+            theirs = (
+                (at, each) for at, each in enumerate(other.sequence.elements) if reached >> at & 1
+            )
+            return _bitwise_or(1 << at for at, each in theirs if each and name.intersects(each))
 
         is_possible = not (self.is_impossible or other.is_impossible)
-        return is_possible and self.row.meets(other.row, where)
+        return is_possible and self.sequence.intersects(other.sequence, where)
 
 
-def _parts(name: str) -> Iterator[_Part | None]:
-    """A name, taken apart. A bracket that nothing closes is a character."""
-    place = 0
-    while place < len(name):
-        letter, place = name[place], place + 1
-        end = _end_of_set(name, place) if letter == "[" else 0
+def _parse_name(name: str) -> Iterator[_Part | None]:
+    """Yield the parts of a name pattern. A bracket without its end is a plain character."""
+    position = 0
+    while position < len(name):
+        letter, position = name[position], position + 1
+        end = _end_of_set(name, position) if letter == "[" else 0
         if end:
-            yield _set(name[place:end])
-            place = end + 1
+            yield _parse_set(name[position:end])
+            position = end + 1
         elif letter == "*":
             yield None
         else:
-            yield _ANY if letter == "?" else letter
+            yield _ANY_CHAR if letter == "?" else letter
 
 
 def _end_of_set(name: str, start: int) -> int:
-    """Where a set ends that begins there; 0 where it does not. A `]` may stand first in it."""
+    """Return where a set that begins at `start` ends, or 0. A `]` in first place is a member."""
     first = start + (name[start : start + 1] in _NEGATIONS)
     return max(0, name.find("]", first + 1))
 
 
-def _set(text: str) -> _Set:
-    """The characters between brackets."""
+def _parse_set(text: str) -> _CharSet:
+    """Return the set of characters between brackets."""
     is_negated = text[0] in _NEGATIONS
-    ranges = _joined(_ranges_in(text[is_negated:]))
-    return _Set(_common(_ANY.ranges, _others(ranges) if is_negated else ranges))
+    ranges = _merge_ranges(_parse_ranges(text[is_negated:]))
+    return _CharSet(_intersection(_ANY_CHAR.ranges, _complement(ranges) if is_negated else ranges))
 
 
-def _ranges_in(text: str) -> Iterator[tuple[int, int]]:
-    place = 0
-    while place < len(text):
-        is_range = text[place + 1 : place + 2] == "-" and place + _RANGE <= len(text)
-        last = place + _RANGE - 1 if is_range else place
-        if text[place] <= text[last]:
-            yield ord(text[place]), ord(text[last])
-        place = last + 1
+def _parse_ranges(text: str) -> Iterator[tuple[int, int]]:
+    position = 0
+    while position < len(text):
+        is_range = text[position + 1 : position + 2] == "-" and position + _RANGE <= len(text)
+        last = position + _RANGE - 1 if is_range else position
+        if text[position] <= text[last]:
+            yield ord(text[position]), ord(text[last])
+        position = last + 1
 
 
-def _joined(ranges: Iterable[tuple[int, int]]) -> _Ranges:
-    """The same characters in ranges that are apart, in their order."""
+def _merge_ranges(ranges: Iterable[tuple[int, int]]) -> _Ranges:
+    """Return the same characters as sorted disjoint ranges."""
     found: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if found and first <= found[-1][1] + 1:
@@ -233,34 +241,34 @@ def _joined(ranges: Iterable[tuple[int, int]]) -> _Ranges:
     return tuple(found)
 
 
-def _others(ranges: _Ranges) -> _Ranges:
-    """All other characters."""
-    borders = [(0, 0), *ranges, (_LAST + 1, _LAST + 1)]
+def _complement(ranges: _Ranges) -> _Ranges:
+    """Return the ranges of all other characters."""
+    borders = [(0, 0), *ranges, (_LAST_CODE_POINT + 1, _LAST_CODE_POINT + 1)]
     gaps = ((before[1] + 1, after[0] - 1) for before, after in pairwise(borders))
     return tuple(gap for gap in gaps if gap[0] <= gap[1])
 
 
-def _common(ours: _Ranges, theirs: _Ranges) -> _Ranges:
-    """The characters in both."""
+def _intersection(ours: _Ranges, theirs: _Ranges) -> _Ranges:
+    """Return the ranges of the characters in both."""
     both = ((max(a[0], b[0]), min(a[1], b[1])) for a in ours for b in theirs)
     return tuple(each for each in both if each[0] <= each[1])
 
 
-def _share(one: _Part, other: _Part) -> bool:
-    """Whether two parts could stand for the same character."""
+def _have_common_char(one: _Part, other: _Part) -> bool:
+    """Return whether two parts can match the same character."""
     if isinstance(one, str) and isinstance(other, str):
         return one == other
     few, many = sorted((_ranges(one), _ranges(other)), key=len)
-    places = ((last, bisect_left(many, first, key=itemgetter(1))) for first, last in few)
-    return any(place < len(many) and many[place][0] <= last for last, place in places)
+    candidates = ((last, bisect_left(many, first, key=itemgetter(1))) for first, last in few)
+    return any(index < len(many) and many[index][0] <= last for last, index in candidates)
 
 
 def _ranges(part: _Part) -> _Ranges:
     return ((ord(part), ord(part)),) if isinstance(part, str) else part.ranges
 
 
-def _union(places: Iterable[int]) -> int:
-    return reduce(or_, places, 0)
+def _bitwise_or(numbers: Iterable[int]) -> int:
+    return reduce(or_, numbers, 0)
 
 
 Conflicts = tuple[tuple[str, tuple[Reservation, ...]], ...]
@@ -269,22 +277,22 @@ _MOST_STEPS = 1_000_000  # about half a second for all comparisons of one reques
 _ABSOLUTE = re.compile(r"/|~|[A-Za-z]:(/|$)")
 
 
-def checked(wish: ReservationRequest) -> ReservationRequest:
-    """The wish with each pattern once; refused where it is not one that can be kept."""
-    found = _first_refusal(wish)
+def validate_request(request: ReservationRequest) -> ReservationRequest:
+    """Return the request with each pattern once; raise RequestError if it is invalid."""
+    found = _request_problem(request)
     if found:
         raise RequestError(found)
-    return wish._replace(patterns=_each_once(wish.patterns))
+    return request._replace(patterns=_deduplicate(request.patterns))
 
 
-def _first_refusal(wish: ReservationRequest) -> Diagnostic | None:
-    if len(wish.patterns) > MOST_PATTERNS:
-        return _too_many(len(wish.patterns), "patterns in one request", MOST_PATTERNS)
-    if not 1 <= wish.seconds <= MOST_RESERVED_SECONDS:
-        return codes.INVALID_RESERVED_TIME.at(seconds=wish.seconds, most=MOST_RESERVED_SECONDS)
-    refusals = (_pattern_refusal(pattern) for pattern in wish.patterns)
-    return unstorable("reason", wish.reason, MOST_REASON_BYTES) or next(
-        filter(None, refusals), None
+def _request_problem(request: ReservationRequest) -> Diagnostic | None:
+    if len(request.patterns) > MOST_PATTERNS:
+        return _too_many(len(request.patterns), "patterns in one request", MOST_PATTERNS)
+    if not 1 <= request.seconds <= MOST_RESERVED_SECONDS:
+        return codes.INVALID_RESERVED_TIME.at(seconds=request.seconds, most=MOST_RESERVED_SECONDS)
+    pattern_problems = (_pattern_problem(pattern) for pattern in request.patterns)
+    return text_problem("reason", request.reason, MOST_REASON_BYTES) or next(
+        filter(None, pattern_problems), None
     )
 
 
@@ -292,48 +300,51 @@ def _too_many(count: int, what: str, most: int) -> Diagnostic:
     return codes.TOO_MANY_RESERVATIONS.at(count=count, what=what, most=most)
 
 
-def _pattern_refusal(pattern: str) -> Diagnostic | None:
-    found = unstorable("pattern", pattern, MOST_PATTERN_BYTES)
+def _pattern_problem(pattern: str) -> Diagnostic | None:
+    found = text_problem("pattern", pattern, MOST_PATTERN_BYTES)
     if found:
         return found
-    reason = _fault_in(pattern)
+    reason = _pattern_fault(pattern)
     return codes.INVALID_PATTERN.at(pattern=pattern, reason=reason) if reason else None
 
 
-def _fault_in(pattern: str) -> str | None:
-    names = names_of(pattern)
+def _pattern_fault(pattern: str) -> str | None:
+    names = split_pattern(pattern)
     faults = (
         (not pattern.strip(), "it is empty"),
         ("\\" in pattern, "it has `\\` in it, where `/` stands between folders"),
         (_ABSOLUTE.match(pattern), "it is not relative to the project"),
         (".." in names, "it leads out of a folder with `..`"),
         (len(names) > MOST_PATTERN_NAMES, f"it has more than {MOST_PATTERN_NAMES} folders"),
-        (wildcards_in(pattern) > MOST_WILDCARDS, f"it has more than {MOST_WILDCARDS} wildcards"),
+        (count_wildcards(pattern) > MOST_WILDCARDS, f"it has more than {MOST_WILDCARDS} wildcards"),
     )
     return next((reason for is_so, reason in faults if is_so), None)
 
 
-def _each_once(patterns: Iterable[str]) -> tuple[str, ...]:
-    """As it was written first, of those that mean the same."""
-    firsts: dict[tuple[str, ...], str] = {}
+def _deduplicate(patterns: Iterable[str]) -> tuple[str, ...]:
+    """Return the first of the patterns that mean the same."""
+    first_by_names: dict[tuple[str, ...], str] = {}
     for pattern in patterns:
-        firsts.setdefault(names_of(pattern), pattern)
-    return tuple(firsts.values())
+        first_by_names.setdefault(split_pattern(pattern), pattern)
+    return tuple(first_by_names.values())
 
 
-def holding(held: Iterable[Reservation], now: datetime) -> tuple[Reservation, ...]:
-    """Those that have not expired, the oldest first."""
+def active(held: Iterable[Reservation], now: datetime) -> tuple[Reservation, ...]:
+    """Return the reservations that have not expired, oldest first."""
     return tuple(sorted(each for each in held if each.expires_at > now))
 
 
-def replaced(wish: ReservationRequest, own: Sequence[Reservation], others: int) -> tuple[int, ...]:
-    """Which of those that somebody has a wish takes the place of; refused where it is too much.
+def replaced_ids(
+    request: ReservationRequest, own: Sequence[Reservation], others: int
+) -> tuple[int, ...]:
+    """Return the ids of the agent's reservations that a request replaces.
 
-    `others` is how many all others have together.
+    Raise RequestError if there would be too many. `others` is the number of reservations of all
+    other agents.
     """
-    wanted = {names_of(pattern) for pattern in wish.patterns}
-    ids = tuple(each.id for each in own if names_of(each.pattern) in wanted)
-    count = len(own) - len(ids) + len(wish.patterns)
+    wanted = {split_pattern(pattern) for pattern in request.patterns}
+    ids = tuple(each.id for each in own if split_pattern(each.pattern) in wanted)
+    count = len(own) - len(ids) + len(request.patterns)
     if count > MOST_RESERVATIONS:
         raise RequestError(_too_many(count, "reservations of one agent", MOST_RESERVATIONS))
     if count + others > MOST_RESERVATIONS_OF_ALL:
@@ -342,34 +353,34 @@ def replaced(wish: ReservationRequest, own: Sequence[Reservation], others: int) 
     return ids
 
 
-def conflicts(granted: Sequence[Reservation], held: Iterable[Reservation]) -> Conflicts:
-    """Of what was granted, that which others have, too, where one of both wants it alone.
+def find_conflicts(granted: Sequence[Reservation], held: Iterable[Reservation]) -> Conflicts:
+    """Return the granted patterns that overlap others' reservations, if either is exclusive.
 
-    Where so many patterns of many wildcards meet that it would take long to compare them all, those
-    that are left are told as conflicts unless they are plainly elsewhere.
+    Comparing many patterns with many wildcards takes long. Beyond a budget, patterns count as
+    conflicts unless their folders differ.
     """
     others = [(each, Pattern(each.pattern)) for each in held]
-    work = _Work()
-    found = ((each.pattern, _holders(each, others, work)) for each in granted)
+    work = _CompareBudget()
+    found = ((each.pattern, _conflicting_reservations(each, others, work)) for each in granted)
     return tuple((pattern, holders) for pattern, holders in found if holders)
 
 
-class _Work:
-    """What comparing may still cost."""
+class _CompareBudget:
+    """The remaining budget for comparing patterns."""
 
     def __init__(self) -> None:
         self._left = _MOST_STEPS
 
     def overlap(self, ours: Pattern, theirs: Pattern) -> bool:
-        """Whether some path could match both, as far as that can still be found out."""
-        if ours.is_elsewhere(theirs):
+        """Return whether some path matches both; true once the budget is used up."""
+        if ours.is_in_other_folder(theirs):
             return False
-        self._left -= ours.steps(theirs)
+        self._left -= ours.compare_cost(theirs)
         return self._left < 0 or ours.overlaps(theirs)
 
 
-def _holders(
-    granted: Reservation, others: Iterable[tuple[Reservation, Pattern]], work: _Work
+def _conflicting_reservations(
+    granted: Reservation, others: Iterable[tuple[Reservation, Pattern]], work: _CompareBudget
 ) -> tuple[Reservation, ...]:
     pattern = Pattern(granted.pattern)
     return tuple(
@@ -381,19 +392,19 @@ def _holders(
     )
 
 
-def chosen(
+def select_to_release(
     own: Iterable[Reservation], patterns: Iterable[str] | None, ids: Iterable[int] | None
 ) -> tuple[Reservation, ...]:
-    """Those to release: of these patterns and with these ids, where something is said of them."""
+    """Return the reservations with these patterns and these ids; None selects all."""
     wanted = (
         None
         if patterns is None
-        else {names_of(pattern) for pattern in patterns if not _fault_in(pattern)}
+        else {split_pattern(pattern) for pattern in patterns if not _pattern_fault(pattern)}
     )
     numbers = None if ids is None else set(ids)
     return tuple(
         each
         for each in own
-        if (wanted is None or names_of(each.pattern) in wanted)
+        if (wanted is None or split_pattern(each.pattern) in wanted)
         and (numbers is None or each.id in numbers)
     )

@@ -1,4 +1,8 @@
-"""What every home holds to when it takes a message in. Pure: the clock's time is an argument."""
+"""Rules shared by all mail backends: storing messages, agent names, and ids of imported
+messages.
+
+All functions are pure; the current time is an argument.
+"""
 
 import re
 import unicodedata
@@ -14,69 +18,70 @@ from brenner.mail.model import (
     Agent,
     Envelope,
     InboxFilter,
+    InboxMessage,
     PendingAck,
     Profile,
-    Received,
-    Restored,
-    Since,
+    RestoreResult,
     StoredMessage,
     Trust,
+    UnchangedSince,
 )
 from brenner.mail.search import Query
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import COMPILED, DELTA, INFO, KICKOFF, UNFILLED_NAME
-from brenner.protocol.messages import Message, in_thread_order
+from brenner.protocol.messages import Message, thread_order_key
 from brenner.session.decisions import is_decision
 from brenner.text import closest, did_you_mean
 
-# A clock that is set back a little must not put an answer before its question. One that is set
-# back by more was wrong before, and is right now.
-SMOOTHED = timedelta(hours=1)
+# If the clock is set back by less, new messages get the last time, so that a reply never precedes
+# its question. If it is set back by more, it was wrong before.
+MAX_CLOCK_SETBACK = timedelta(hours=1)
 
 
 def next_time(now: datetime, last: datetime | None) -> datetime:
-    """The time of a new message, given the last one that this store gave."""
-    return last if last and now < last <= now + SMOOTHED else now
+    """Return the time of a new message, given the last time that this store used."""
+    return last if last and now < last <= now + MAX_CLOCK_SETBACK else now
 
 
-def prepared(message: Message) -> Message:
-    """The message as it is stored: each recipient once."""
+def normalize_message(message: Message) -> Message:
+    """Return the message with each recipient once."""
     return message._replace(recipients=tuple(dict.fromkeys(message.recipients)))
 
 
-def prepared_envelope(envelope: Envelope, message: Message) -> Envelope:
-    """The envelope as it is stored. Copies go to recipients, and what is not told is not trusted.
+def normalize_envelope(envelope: Envelope, message: Message) -> Envelope:
+    """Return the envelope with each copy once, and with missing trust as unverified.
 
-    A copy for anybody else would be lost in silence: that is a mistake of the program.
+    Raise ValueError for a copy to an agent that is no recipient: the copy would be lost, so this is
+    a bug of the caller.
     """
     copies = tuple(dict.fromkeys(envelope.cc))
-    strangers = [name for name in copies if name not in message.recipients]
-    if strangers:
-        reason = f"copies for {', '.join(strangers)}, to whom the message does not go"
+    not_recipients = [name for name in copies if name not in message.recipients]
+    if not_recipients:
+        reason = f"copies for {', '.join(not_recipients)}, to whom the message does not go"
         raise ValueError(reason)
     return envelope._replace(cc=copies, trust=envelope.trust or Trust.UNVERIFIED)
 
 
-def in_thread(message: Message, message_id: int) -> Message:
-    """The message as the one of that id: without a thread it begins one, called after it."""
+def with_thread_id(message: Message, message_id: int) -> Message:
+    """Return the message with a thread; without one it starts a thread named after its id."""
     return message if message.thread_id else message._replace(thread_id=str(message_id))
 
 
 def check_storable(message: Message, known: Collection[str], key: str | None = None) -> None:
-    """Refuse what no home could keep whole, or could deliver to nobody."""
-    found = _first_refusal(message, known) or _check_key(key)
+    """Raise RequestError if no backend can store or deliver the message."""
+    found = _message_problem(message, known) or _key_problem(key)
     if found:
         raise RequestError(found)
 
 
-def _first_refusal(message: Message, known: Collection[str]) -> Diagnostic | None:
+def _message_problem(message: Message, known: Collection[str]) -> Diagnostic | None:
     fields = {
         "thread": message.thread_id,
         "subject": message.subject,
         "body": message.body,
     }
     for what, text in fields.items():
-        found = unstorable(what, text, MOST_BODY_BYTES)
+        found = text_problem(what, text, MOST_BODY_BYTES)
         if found:
             return found
     return (
@@ -86,8 +91,8 @@ def _first_refusal(message: Message, known: Collection[str]) -> Diagnostic | Non
     )
 
 
-def unstorable(what: str, text: str, most: int) -> Diagnostic | None:
-    """Why a text cannot be kept as it is, in any home."""
+def text_problem(what: str, text: str, most: int) -> Diagnostic | None:
+    """Return why no backend can store a text unchanged, or None."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
@@ -99,19 +104,19 @@ def unstorable(what: str, text: str, most: int) -> Diagnostic | None:
     return None
 
 
-def _check_key(key: str | None) -> Diagnostic | None:
-    return unstorable("key", key, MOST_KEY_BYTES) if key is not None else None
+def _key_problem(key: str | None) -> Diagnostic | None:
+    return text_problem("key", key, MOST_KEY_BYTES) if key is not None else None
 
 
 def unknown_sender(name: str, known: Collection[str]) -> Diagnostic | None:
-    """Who sends must be registered."""
+    """Return a diagnostic if the sender is not registered."""
     if name in known:
         return None
     return codes.UNKNOWN_SENDER.at(name=name, suggestion=did_you_mean(closest(name, known)))
 
 
 def unknown_recipients(message: Message, known: Collection[str]) -> list[Diagnostic]:
-    """A message to somebody who does not exist would be lost in silence."""
+    """Return a diagnostic for each recipient that is not registered: its copy would be lost."""
     return [
         codes.UNKNOWN_RECIPIENT.at(name=name, suggestion=did_you_mean(closest(name, known)))
         for name in message.recipients
@@ -119,66 +124,68 @@ def unknown_recipients(message: Message, known: Collection[str]) -> list[Diagnos
     ]
 
 
-def no_such_agent(name: str, known: Collection[str]) -> RequestError:
-    """Somebody asked about a name that is not registered."""
+def unknown_agent_error(name: str, known: Collection[str]) -> RequestError:
+    """Return the error for a name that is not registered."""
     return RequestError(
         codes.NO_SUCH_AGENT.at(name=name, suggestion=did_you_mean(closest(name, known)))
     )
 
 
-def unknown_thread(thread_id: str, known: Iterable[str]) -> RequestError:
-    """Somebody asked about a thread that nobody has written to."""
+def unknown_thread_error(thread_id: str, known: Iterable[str]) -> RequestError:
+    """Return the error for a thread without messages."""
     suggestion = did_you_mean(closest(thread_id, known))
     return RequestError(codes.UNKNOWN_THREAD.at(thread=thread_id, suggestion=suggestion))
 
 
 def check_reply(reply_to: StoredMessage, message: Message) -> None:
-    """An answer stands in the thread of its question."""
+    """Raise RequestError if a reply is not in the thread of the message it answers."""
     if reply_to.message.thread_id != message.thread_id:
         thread = reply_to.message.thread_id
         raise RequestError(codes.REPLY_ELSEWHERE.at(id=reply_to.id, thread=thread))
 
 
-def decides(message: Message, operator: str | None) -> bool | None:
-    """Return whether a decision counts, now that it is stored; None where there is none.
+def counts_as_decision(message: Message, operator: str | None) -> bool | None:
+    """Return whether a decision counts as the operator's, or None if the message is no decision.
 
-    Settled here, it does not depend on what the operator is called later.
+    The result is stored, so it does not depend on a later change of the operator's name.
     """
     if operator is None or not is_decision(message):
         return None
     return message.sender == operator
 
 
-def check_same(
+def check_key_reuse(
     key: str, first: StoredMessage, message: Message, reply_to: int | None, envelope: Envelope
 ) -> None:
-    """A key that was used before must come with the same message.
+    """Raise RequestError if an idempotency key is reused with another message.
 
-    How urgent it is and for whom it is a copy belong to it. How its sender is known does not: who
-    repeats a send may have shown a secret meanwhile.
+    Importance and copies must match, too. Trust need not: the sender may have authenticated
+    meanwhile.
     """
-    again = in_thread(message, first.id)
-    if not is_same(first, again, envelope) or first.reply_to != reply_to:
+    repeated = with_thread_id(message, first.id)
+    if not is_same_message(first, repeated, envelope) or first.reply_to != reply_to:
         found = codes.KEY_REUSED.at(key=key, id=first.id)
         raise RequestError(found._replace(message_id=first.id))
 
 
-def is_same(first: StoredMessage, message: Message, envelope: Envelope) -> bool:
-    """Whether it is that message, with the same on its envelope."""
+def is_same_message(first: StoredMessage, message: Message, envelope: Envelope) -> bool:
+    """Return whether message and envelope equal those stored, apart from trust."""
     return first.message == message and first.envelope == envelope._replace(
         trust=first.envelope.trust
     )
 
 
-def check_position(thread_id: str, expected: int | Since | None, position: int) -> None:
-    """A conditional send goes through only if nobody has written to the thread meanwhile."""
+def check_position(thread_id: str, expected: int | UnchangedSince | None, position: int) -> None:
+    """Raise RequestError if the thread does not have the expected number of messages."""
     if isinstance(expected, int) and expected != position:
         raise RequestError(
             codes.THREAD_MOVED.at(thread=thread_id, expected=expected, position=position)
         )
 
 
-def overtaking(since: Since, arrived: Iterable[StoredMessage]) -> StoredMessage | None:
+def find_overtaking(
+    since: UnchangedSince, arrived: Iterable[StoredMessage]
+) -> StoredMessage | None:
     """Return the first of these messages that breaks the condition, or None.
 
     Other mail never does: otherwise any agent could keep versions from being published.
@@ -186,7 +193,7 @@ def overtaking(since: Since, arrived: Iterable[StoredMessage]) -> StoredMessage 
     return next((each for each in arrived if _overtakes(since, each)), None)
 
 
-def _overtakes(since: Since, stored: StoredMessage) -> bool:
+def _overtakes(since: UnchangedSince, stored: StoredMessage) -> bool:
     if stored.arrival <= since.arrival:
         return False
     if stored.type == COMPILED.name:
@@ -199,30 +206,31 @@ def _overtakes(since: Since, stored: StoredMessage) -> bool:
     return stored.type == INFO.name and counts and is_decision(stored.message)
 
 
-def check_since(thread_id: str, since: Since, arrived: Iterable[StoredMessage]) -> None:
-    """Refuse a conditional send if one of the messages that came in breaks its condition."""
-    found = overtaking(since, arrived)
+def check_unchanged_since(
+    thread_id: str, since: UnchangedSince, arrived: Iterable[StoredMessage]
+) -> None:
+    """Raise RequestError if one of the messages that arrived breaks the condition of a send."""
+    found = find_overtaking(since, arrived)
     if found:
         words = {"thread": thread_id, "type": found.type or "", "id": str(found.id)}
         raise RequestError(codes.VERSION_OVERTAKEN.at(None, **words)._replace(message_id=found.id))
 
 
 def check_recipient(stored: StoredMessage, name: str) -> None:
-    """Only a recipient can mark or acknowledge a message."""
+    """Raise RequestError if the agent did not receive the message: it cannot mark it."""
     if name not in stored.message.recipients:
         recipients = ", ".join(stored.message.recipients)
         raise RequestError(codes.NOT_A_RECIPIENT.at(id=stored.id, name=name, recipients=recipients))
 
 
 def check_reader(query: Query, reader: str | None) -> None:
-    """Some filters ask about somebody's own inbox."""
+    """Raise RequestError if a filter concerns an inbox and no reader is given."""
     for name, is_asked in (("is:unread", query.is_unread), ("needs:ack", query.needs_ack)):
         if is_asked and reader is None:
             raise RequestError(codes.FILTER_NEEDS_READER.at(filter=name))
 
 
-def fits(wanted: InboxFilter, received: Received) -> bool:
-    """Whether a message of an inbox is one of those asked for."""
+def matches_filter(wanted: InboxFilter, received: InboxMessage) -> bool:
     stored = received.stored
     return (
         not (wanted.unread and received.is_read)
@@ -232,51 +240,51 @@ def fits(wanted: InboxFilter, received: Received) -> bool:
     )
 
 
-def grouped_debts(open_debts: Iterable[tuple[str, StoredMessage]]) -> tuple[PendingAck, ...]:
-    """Debts by debtor and content, the oldest first: copies of a message are owed once."""
+def group_pending_acks(pending: Iterable[tuple[str, StoredMessage]]) -> tuple[PendingAck, ...]:
+    """Group pending acknowledgements by debtor and content, oldest first."""
     copies: dict[tuple[str, str], list[StoredMessage]] = {}
-    for debtor, stored in open_debts:
+    for debtor, stored in pending:
         copies.setdefault((debtor, stored.content_hash), []).append(stored)
-    debts = []
+    grouped = []
     for (debtor, _), group in copies.items():
-        group.sort(key=order)
-        debts.append(PendingAck(debtor, group[0], group[-1], len(group)))
-    return tuple(sorted(debts, key=lambda debt: (order(debt.first), debt.debtor)))
+        group.sort(key=message_order)
+        grouped.append(PendingAck(debtor, group[0], group[-1], len(group)))
+    return tuple(sorted(grouped, key=lambda debt: (message_order(debt.first), debt.debtor)))
 
 
-def order(stored: StoredMessage) -> tuple[datetime, int]:
-    """The sort key of a thread and, backwards, of an inbox (R9)."""
-    return in_thread_order(stored.posted)
+def message_order(stored: StoredMessage) -> tuple[datetime, int]:
+    """Return the sort key of a thread and, reversed, of an inbox (R9)."""
+    return thread_order_key(stored.posted)
 
 
-# Agents' names: which may be registered, and what else to call oneself.
+# Agent names: validation and suggestions
 #
-# A name is kept as it is or refused, never changed. Two names that a reader takes for one cannot
-# both exist: that is decided by their skeletons, in which characters that look alike are the same.
+# A name is stored unchanged or rejected. Two names that look alike cannot both exist: their
+# skeletons are compared, in which confusable characters are equal.
 
 
-_MOST_CHARACTERS = 64
-_MOST_READ = 256  # of a longer one; the normal form of a run of marks takes more than linear time
-_FRESH = 2
-# Small letters, because case does not count: with it `I`, `l` and `1` make `i` one of them.
-# Each stands for what it looks like, so that `vvv`, `vw` and `wv` are one.
-_SHAPES = str.maketrans(
+_MOST_NAME_CHARACTERS = 64
+_MOST_NORMALIZED_CHARACTERS = 256  # normalizing a run of marks takes more than linear time
+_GENERATED_COUNT = 2
+# In lower case, because case is ignored: then `I`, `l`, `1` and `i` are one. Each character maps to
+# what it looks like, so that `vvv`, `vw` and `wv` are equal.
+_CONFUSABLES = str.maketrans(
     {"0": "o", "1": "l", "i": "l", "5": "s", "8": "b", "m": "rn", "w": "vv", "_": "", "-": ""},
 )
-# Letters of other alphabets that look like one of ours
-_LOOKS_LIKE = dict(
+# Letters of other alphabets that look like an ASCII letter
+_HOMOGLYPHS = dict(
     zip(
         "АВЕЅІЈКМНОРСТУХѴаеѕіјорсухѵһԁԛԝ" + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαινορυχ" + "օսհո" + "ɑɡɩ",
         "ABESIJKMHOPCTYXVaesijopcyxvhdqw" + "ABEZHIKMNOPTYXaivopux" + "ouhn" + "agi",
         strict=True,
     )
 )
-# Letters that are written with others where a keyboard does not have them
-_WRITTEN = dict(zip("øØłŁđĐıðÐ", "oOlLdDidD", strict=True)) | dict(
+# Letters with a usual ASCII spelling
+_TRANSLITERATIONS = dict(zip("øØłŁđĐıðÐ", "oOlLdDidD", strict=True)) | dict(
     zip("ßæÆœŒþÞ", ("ss", "ae", "Ae", "oe", "Oe", "th", "Th"), strict=True)
 )
 _QUOTES = "'\""
-_JOINING = ("Pc", "Pd", "Po", "Sm")  # `opus-4.5` is `opus-4-5`, whereas `"Fox"` is `Fox`
+_HYPHEN_CATEGORIES = ("Pc", "Pd", "Po", "Sm")  # `opus-4.5` becomes `opus-4-5`
 _ADJECTIVES = (
     *("Amber", "Brave", "Bright", "Calm", "Clear", "Coral", "Crisp", "Gentle"),
     *("Golden", "Green", "Kind", "Lively", "Noble", "Quiet", "Silver", "Swift"),
@@ -285,88 +293,93 @@ _NOUNS = (
     *("Beacon", "Bridge", "Cedar", "Creek", "Falcon", "Field", "Forest", "Garden"),
     *("Harbour", "Heron", "Island", "Meadow", "River", "Stone", "Summit", "Valley"),
 )
-_PAIRS = tuple(adjective + noun for adjective in _ADJECTIVES for noun in _NOUNS)
-_STRIDE = 101  # has no divisor in common with the number of pairs, so each comes once
+_GENERATED_NAMES = tuple(adjective + noun for adjective in _ADJECTIVES for noun in _NOUNS)
+_STRIDE = 101  # coprime to the number of names, so that each occurs once
 
 
-def name_refusal(name: str, known: Iterable[str]) -> Diagnostic | None:
-    """Why a name cannot be registered beside the known ones; None where it can, or is."""
+def name_problem(name: str, known: Iterable[str]) -> Diagnostic | None:
+    """Return why a name cannot be registered beside the known names, or None."""
     names = tuple(known)
     if not AGENT_NAME.fullmatch(name) or name == UNFILLED_NAME:
         return codes.INVALID_NAME.at(
-            name=name, reason=_reason(name), suggestions=suggestions(name, names)
+            name=name, reason=_invalid_name_reason(name), suggestions=suggest_names(name, names)
         )
     shape = skeleton(name)
     alike = [other for other in names if skeleton(other) == shape]
     if not alike or name in alike:
         return None
-    return codes.NAME_LOOKS_LIKE.at(name=name, other=alike[0], suggestions=suggestions(name, names))
+    return codes.NAME_LOOKS_LIKE.at(
+        name=name, other=alike[0], suggestions=suggest_names(name, names)
+    )
 
 
-def suggestions(name: str, known: Iterable[str]) -> str:
-    """Names that are valid, free and not to be mistaken for a known one, as a text.
+def suggest_names(name: str, known: Iterable[str]) -> str:
+    """Return, as text, valid free names that do not look like a known name.
 
-    First the name itself, as it was probably meant, with a number where it is taken. One that only
-    looks like a known name would with a number look like that one's.
+    The first is the given name, repaired, with a number if it is taken. A name that only looks like
+    a known one gets no number: with it, it would still look like that one.
     """
     names = set(known)
     taken = {skeleton(other) for other in (*names, UNFILLED_NAME)}
-    meant = name if AGENT_NAME.fullmatch(name) else _meant(name)
+    repaired = name if AGENT_NAME.fullmatch(name) else _repair_name(name)
     found = []
-    if meant and skeleton(meant) not in taken:
-        found.append(meant)
-    elif meant in names:
-        found.append(_numbered(meant, taken))
+    if repaired and skeleton(repaired) not in taken:
+        found.append(repaired)
+    elif repaired in names:
+        found.append(_append_number(repaired, taken))
     taken.update(map(skeleton, found))
-    return ", ".join(f"`{each}`" for each in (*found, *_fresh(name, taken)))
+    return ", ".join(f"`{each}`" for each in (*found, *_generate_names(name, taken)))
 
 
-def fresh_name(known: Iterable[str], seed: str) -> str:
-    """A name of ours that is free, for who asks for none; another seed gives another one."""
-    return _fresh(seed, {skeleton(other) for other in (*known, UNFILLED_NAME)})[0]
+def generate_name(known: Iterable[str], seed: str) -> str:
+    """Return a free generated name; it depends on the seed."""
+    return _generate_names(seed, {skeleton(other) for other in (*known, UNFILLED_NAME)})[0]
 
 
-def _fresh(name: str, taken: set[str]) -> list[str]:
-    """Names of ours, always the same ones for a name, though others for another one."""
+def _generate_names(name: str, taken: set[str]) -> list[str]:
+    """Return free generated names, always the same for a given name."""
     start = crc32(name.encode("utf-8", "surrogatepass"))
-    turns = (_PAIRS[(start + _STRIDE * turn) % len(_PAIRS)] for turn in range(len(_PAIRS)))
-    free = [pair for pair in turns if skeleton(pair) not in taken][:_FRESH]
-    while len(free) < _FRESH:
+    turns = (
+        _GENERATED_NAMES[(start + _STRIDE * turn) % len(_GENERATED_NAMES)]
+        for turn in range(len(_GENERATED_NAMES))
+    )
+    free = [pair for pair in turns if skeleton(pair) not in taken][:_GENERATED_COUNT]
+    while len(free) < _GENERATED_COUNT:
         used = taken | {skeleton(each) for each in free}
-        free.append(_numbered(_PAIRS[start % len(_PAIRS)], used))
+        free.append(_append_number(_GENERATED_NAMES[start % len(_GENERATED_NAMES)], used))
     return free
 
 
 def skeleton(name: str) -> str:
-    """What a reader sees of a name at a glance; equal for names that look alike."""
-    return name.lower().translate(_SHAPES)
+    """Return a form of the name that is equal for names that look alike."""
+    return name.lower().translate(_CONFUSABLES)
 
 
-def _numbered(name: str, taken: set[str]) -> str:
-    """The name with the first number that makes it free."""
+def _append_number(name: str, taken: set[str]) -> str:
+    """Return the name with the first number that makes it free."""
     stem = name.rstrip("0123456789")
-    numbered = (stem[: _MOST_CHARACTERS - len(str(n))] + str(n) for n in count(2))
+    numbered = (stem[: _MOST_NAME_CHARACTERS - len(str(n))] + str(n) for n in count(2))
     return next(each for each in numbered if skeleton(each) not in taken)
 
 
-def _reason(name: str) -> str:
-    """The first thing, in words, that keeps a name from being one."""
+def _invalid_name_reason(name: str) -> str:
+    """Return the first reason why a name is invalid."""
     if name == UNFILLED_NAME:
         return "it is what a template leaves to be filled in"
     if not name.strip():
         return "it is blank" if name else "it is empty"
     wrong = re.search(r"[^A-Za-z0-9_-]", name)
     if wrong:
-        return _about(wrong[0])
-    if len(name) > _MOST_CHARACTERS:
-        return f"it has {len(name)} characters, and {_MOST_CHARACTERS} are the most"
+        return _describe_character(wrong[0])
+    if len(name) > _MOST_NAME_CHARACTERS:
+        return f"it has {len(name)} characters, and {_MOST_NAME_CHARACTERS} are the most"
     return f"it begins with `{name[0]}`, not with a letter"
 
 
-def _about(character: str) -> str:
-    """What is wrong with a character that no name may hold."""
+def _describe_character(character: str) -> str:
+    """Return what is wrong with a character that is not allowed in names."""
     called = unicodedata.name(character, f"U+{ord(character):04X}")
-    looks_like = _LOOKS_LIKE.get(character)
+    looks_like = _HOMOGLYPHS.get(character)
     is_mark = unicodedata.category(character).startswith("M")
     answers = (
         (character.isspace(), "it has a blank or a line break in it"),
@@ -380,37 +393,37 @@ def _about(character: str) -> str:
     return next(answer for holds, answer in answers if holds)
 
 
-def _meant(name: str) -> str | None:
-    """The valid name that an invalid one stands for, where one can see it."""
-    read = name[:_MOST_READ]
-    letters = [_letter(each) for each in unicodedata.normalize("NFKD", read)]
+def _repair_name(name: str) -> str | None:
+    """Return the valid name that an invalid one probably means, or None."""
+    read = name[:_MOST_NORMALIZED_CHARACTERS]
+    letters = [_transliterate(each) for each in unicodedata.normalize("NFKD", read)]
     if None in letters:
         return None
     joined = re.sub(r"-{2,}", "-", "".join(filter(None, letters)))
     rest = joined.lstrip("0123456789_-")
     lead = joined.removesuffix(rest).strip("_-")
-    meant = (rest + lead)[:_MOST_CHARACTERS].rstrip("_-")
-    return meant if AGENT_NAME.fullmatch(meant) else None
+    repaired = (rest + lead)[:_MOST_NAME_CHARACTERS].rstrip("_-")
+    return repaired if AGENT_NAME.fullmatch(repaired) else None
 
 
-def _letter(character: str) -> str | None:
-    """What to write for a character; None where that is anybody's guess."""
+def _transliterate(character: str) -> str | None:
+    """Return the ASCII replacement of a character, or None if there is no obvious one."""
     if re.match(r"[A-Za-z0-9_-]", character):
         return character
     kind = unicodedata.category(character)
-    known = _LOOKS_LIKE.get(character) or _WRITTEN.get(character)
+    known = _HOMOGLYPHS.get(character) or _TRANSLITERATIONS.get(character)
     if known or character.isalnum() or (kind in ("Cc", "Cs") and not character.isspace()):
         return known
-    return "-" if kind in _JOINING and character not in _QUOTES else ""
+    return "-" if kind in _HYPHEN_CATEGORIES and character not in _QUOTES else ""
 
 
-# Who may have which name. Pure: what is known already is an argument.
+# Registration
 
 
-def registration(profile: Profile, known: Agent | None, names: Collection[str]) -> Profile:
-    """The profile to keep, from what is asked for and what is known under that name already."""
+def merge_profile(profile: Profile, known: Agent | None, names: Collection[str]) -> Profile:
+    """Return the profile to store: the given one, completed from the registered one."""
     for what, text in zip(("program", "model", "task"), profile[1:], strict=True):
-        found = unstorable(what, text, MOST_PROFILE_BYTES)
+        found = text_problem(what, text, MOST_PROFILE_BYTES)
         if found:
             raise RequestError(found)
     if known:
@@ -420,40 +433,40 @@ def registration(profile: Profile, known: Agent | None, names: Collection[str]) 
             profile.model or known.model,
             profile.task or known.task,
         )
-    check_free(profile.name, names)
+    check_name_available(profile.name, names)
     return profile
 
 
-def check_free(name: str, known: Iterable[str]) -> None:
-    """A new name is kept as it is or refused, never changed."""
-    found = name_refusal(name, known)
+def check_name_available(name: str, known: Iterable[str]) -> None:
+    """Raise RequestError if a new name is invalid or taken; a name is never changed silently."""
+    found = name_problem(name, known)
     if found:
         raise RequestError(found)
 
 
-def check_same_agent(asked: Profile, known: Agent, names: Collection[str]) -> None:
-    """Another program or model under a known name is most often another agent."""
-    stated = (asked.program or known.program, asked.model or known.model)
+def check_same_agent(profile: Profile, known: Agent, names: Collection[str]) -> None:
+    """Raise RequestError for another program or model: most often it is another agent."""
+    stated = (profile.program or known.program, profile.model or known.model)
     if (known.program or stated[0], known.model or stated[1]) != stated:
         owner = " ".join(filter(None, (known.program, known.model)))
-        others = suggestions(asked.name, names)
-        raise RequestError(codes.NAME_TAKEN.at(name=asked.name, owner=owner, suggestions=others))
+        others = suggest_names(profile.name, names)
+        raise RequestError(codes.NAME_TAKEN.at(name=profile.name, owner=owner, suggestions=others))
 
 
-# Taking messages over from another store: which id each gets here. Pure.
+# Ids and links of imported messages
 
 
-# New messages get the ids above the highest. One record with the last id that there is would
-# leave none for them; up to here there are more than any store will use, and more stay above.
-MOST_KEPT_ID = 2**48
+# New messages get ids above the highest one. A record with a huge id would leave none for them, so
+# only ids up to this one are preserved.
+HIGHEST_PRESERVED_ID = 2**48
 
 
-class Landing:
-    """Follows an archive record by record, and maps its ids to those of this store.
+class ImportIdMap:
+    """Maps the ids of an archive to ids of this store, record by record.
 
-    An id stays where it is free and not beyond all measure; after the first one that does not, the
-    later ones of the archive move too, so that they keep their order. Links to messages that are
-    neither in the archive nor here are dropped: they would point to a stranger.
+    An id stays if it is free and not too large. After the first id that changes, all later ones
+    change too, so that the order stays. Links to messages that are neither in the archive nor here
+    are dropped: they would point to another message.
     """
 
     def __init__(self, highest_id: int) -> None:
@@ -464,20 +477,20 @@ class Landing:
         self._renumbered: list[tuple[int, int]] = []
 
     def skip(self, stored: StoredMessage, known_id: int) -> None:
-        """The message is here already, under that id."""
+        """Record that the message exists here under `known_id`."""
         self._here[stored.id] = known_id
         self._skipped += 1
 
-    def land(self, stored: StoredMessage, arrival: int, is_taken: bool) -> StoredMessage:
-        """The message as it is stored here."""
+    def assign(self, stored: StoredMessage, arrival: int, is_taken: bool) -> StoredMessage:
+        """Return the message with its id, arrival and links in this store."""
         is_behind = bool(self._renumbered) and stored.id > self._renumbered[0][0]
-        must_move = is_taken or is_behind or stored.id > MOST_KEPT_ID
+        must_move = is_taken or is_behind or stored.id > HIGHEST_PRESERVED_ID
         new_id = self._highest + 1 if must_move else stored.id
         self._highest = max(self._highest, new_id)
         self._added += 1
         if new_id != stored.id:
             self._renumbered.append((stored.id, new_id))
-        landed = stored._replace(
+        imported = stored._replace(
             id=new_id,
             arrival=arrival,
             reply_to=self._here.get(stored.reply_to) if stored.reply_to else None,
@@ -487,44 +500,48 @@ class Landing:
             is_local=False,
             envelope=stored.envelope._replace(trust=Trust.UNVERIFIED),
         )
-        self._here[stored.id] = new_id  # from now on: a message has no link to itself
-        return landed
+        self._here[stored.id] = new_id  # only now: a message has no link to itself
+        return imported
 
-    def restored(self, new_agents: list[str]) -> Restored:
-        """What was done in all."""
-        return Restored(
+    def result(self, new_agents: list[str]) -> RestoreResult:
+        """Return the result of the whole import."""
+        return RestoreResult(
             self._added, self._skipped, tuple(self._renumbered), tuple(sorted(new_agents))
         )
 
 
-def strangers(stored: StoredMessage, known: Collection[str]) -> list[Agent]:
-    """Names in a message that nobody has registered: known from now on, by name only."""
+def unregistered_agents(stored: StoredMessage, known: Collection[str]) -> list[Agent]:
+    """Return an agent with a name only for each name in a message that is not registered."""
     names = dict.fromkeys((stored.message.sender, *stored.message.recipients))
     return [Agent(name, "", "", "", stored.at) for name in names if name not in known]
 
 
 def linked_ids(stored: StoredMessage) -> tuple[int, ...]:
-    """The messages that a message refers to."""
+    """Return the ids of the messages that a message refers to."""
     return (*stored.acknowledges, *([stored.reply_to] if stored.reply_to else []))
 
 
-def true_links(landed: StoredMessage, linked: Mapping[int, StoredMessage]) -> StoredMessage:
-    """The message without links that no store would have given it: into other threads, or an
-    acknowledgement by what is no ACK, or of what its sender never got.
+def drop_invalid_links(
+    imported: StoredMessage, linked: Mapping[int, StoredMessage]
+) -> StoredMessage:
+    """Return the message without links that no store would have set.
+
+    These are links to other threads, acknowledgements by a message that is no ACK, and
+    acknowledgements of a message that the sender did not receive.
     """
-    message = landed.message
-    near = {
+    message = imported.message
+    in_same_thread = {
         target
-        for target in linked_ids(landed)
+        for target in linked_ids(imported)
         if linked[target].message.thread_id == message.thread_id
     }
-    return landed._replace(
-        reply_to=landed.reply_to if landed.reply_to in near else None,
+    return imported._replace(
+        reply_to=imported.reply_to if imported.reply_to in in_same_thread else None,
         acknowledges=tuple(
             target
-            for target in landed.acknowledges
-            if target in near
-            and landed.type == "ACK"
+            for target in imported.acknowledges
+            if target in in_same_thread
+            and imported.type == "ACK"
             and message.sender in linked[target].message.recipients
         ),
     )

@@ -1,6 +1,7 @@
-"""The search grammar: words, "phrases" and filters (explained in docs/search.md).
+"""The search grammar (docs/search.md), tokenizing for the full-text index, matching, and
+excerpts.
 
-Reading never fails: a query that cannot be understood gives all that is wrong with it, at once.
+Parsing a query never raises: it returns the query or all its errors.
 """
 
 import re
@@ -14,94 +15,99 @@ from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_QUERY_BYTES, MOST_QUERY_TERMS
 from brenner.mail.model import type_of
-from brenner.protocol.grammar import AGENT_NAME, ISO_TIME, ITEM_ID, ITEM_IN_MAIL, MESSAGE_TYPES
+from brenner.protocol.grammar import AGENT_NAME, ISO_TIME, ITEM_ID, ITEM_ID_IN_MAIL, MESSAGE_TYPES
 from brenner.protocol.messages import Message, iso
 from brenner.text import closest, did_you_mean
 
-# The words of a text: what every home indexes, and what a search is compared with.
+# Tokenizing. All backends index these words, and searches are compared with them.
 #
-# A word holds letters and digits only, or is a section number such as `§42`. Nothing in it is a
-# blank, a separator or syntax to any index. What does not count in reading does not count here:
-# case, accents and other marks, hidden characters, the width and the style of a letter.
+# A word has only letters and digits, or is a section number such as `§42`. So it contains no space,
+# separator or syntax of any index. Folding ignores case, accents and other marks, hidden
+# characters, and the width and style of letters.
 
 
 _ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 _BEYOND_ASCII = re.compile(r"([^\x00-\x7f]+)")
 _SECTION_SIGN = re.compile(r"§([0-9]*)")
-# Scripts without blanks between words: each letter is a word, so that any part of a text is found
+# Scripts without spaces between words: each letter is a word, so that any part of a text is found
 # as a phrase. Thai, Lao, Burmese, Khmer, ideographs, kana.
-_ALONE = re.compile(
+_UNSPACED_SCRIPTS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f\u3005-\u3007\u3021-\u303c"
     "\u3041-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
     "\U000116d0-\U000116ff\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
 )
-_DROPPED = ("Mn", "Mc", "Me", "Cf")  # marks, and characters that only steer how others are shown
-_ZERO_WIDTH_SPACE = "\u200b"  # the one hidden character that parts words
-_IOTA_BELOW = "\u0345"  # a mark that would become a letter with its case
-_FILLERS = "\u115f\u1160"  # letters by their category; nothing is seen of them
-# Of what is longer (keys, images as text) each part is a word, and all of it a phrase: some indexes
-# cut words of thousands of bytes, others refuse them.
-_MOST_LETTERS = 500
-_MOST_REMEMBERED = 1 << 14
+_IGNORED_CATEGORIES = (
+    "Mn",
+    "Mc",
+    "Me",
+    "Cf",
+)  # marks and format characters
+_ZERO_WIDTH_SPACE = "\u200b"  # the only hidden character that separates words
+_IOTA_BELOW = "\u0345"  # a mark that case folding would turn into a letter
+_INVISIBLE_LETTERS = "\u115f\u1160"  # letters by category, but not visible
+# A longer word (a key, an encoded image) is split, and found as a phrase: some indexes truncate
+# words of thousands of bytes, others reject them.
+_MOST_WORD_LETTERS = 500
+_CACHE_SIZE = 1 << 14
 
 
-def words_of(text: str) -> list[str]:
-    """The words of a text, in order, repeated ones repeated. Linear in its length."""
-    words = (text.translate(_ASCII) if text.isascii() else _folded(text)).split()
-    if max(map(len, words), default=0) > _MOST_LETTERS:
-        words = [part for word in words for part in _parts(word)]
+def tokenize(text: str) -> list[str]:
+    """Return the words of a text in order, with repetitions, in linear time."""
+    words = (text.translate(_ASCII) if text.isascii() else _fold(text)).split()
+    if max(map(len, words), default=0) > _MOST_WORD_LETTERS:
+        words = [part for word in words for part in _split_long_word(word)]
     return words
 
 
-def _parts(word: str) -> list[str]:
-    return [word[at : at + _MOST_LETTERS] for at in range(0, len(word), _MOST_LETTERS)]
+def _split_long_word(word: str) -> list[str]:
+    return [word[at : at + _MOST_WORD_LETTERS] for at in range(0, len(word), _MOST_WORD_LETTERS)]
 
 
-def items_of(text: str) -> list[str]:
-    """The item IDs that stand in a text as whole words, each once, by name."""
-    return sorted(set(ITEM_IN_MAIL.findall(text)))
+def find_item_ids(text: str) -> list[str]:
+    """Return the item IDs that occur in a text as whole words, sorted, each once."""
+    return sorted(set(ITEM_ID_IN_MAIL.findall(text)))
 
 
-def _folded(text: str) -> str:
-    """The words with blanks between them, and nothing else."""
+def _fold(text: str) -> str:
+    """Return the folded words, separated by spaces."""
     runs = _BEYOND_ASCII.split(text)
     runs[::2] = [run.translate(_ASCII) for run in runs[::2]]
-    runs[1::2] = ["".join(map(_folded_character, run)) for run in runs[1::2]]
+    runs[1::2] = ["".join(map(_fold_character, run)) for run in runs[1::2]]
     folded = "".join(runs)
     if "§" in folded:
         folded = _SECTION_SIGN.sub(lambda sign: f" {sign[0]} " if sign[1] else " ", folded)
     return folded
 
 
-@lru_cache(_MOST_REMEMBERED)
-def _folded_character(character: str) -> str:
-    """What is left of a character that is not ASCII.
+@lru_cache(_CACHE_SIZE)
+def _fold_character(character: str) -> str:
+    """Fold one non-ASCII character.
 
-    Taken one by one, characters give what the whole text gives: only the order of marks depends on
-    what stands beside them, and marks are dropped. Ordering long runs of them is what makes the
-    normal form of a whole text take more than linear time.
+    Folding character by character gives the same as folding the whole text: only the order of marks
+    depends on their neighbours, and marks are dropped. Ordering long runs of marks would make
+    normalization slower than linear.
     """
     letters = normalize("NFKD", character).replace(_IOTA_BELOW, "")
-    return "".join(map(_compared, letters.casefold()))
+    return "".join(map(_fold_letter, letters.casefold()))
 
 
-def _compared(character: str) -> str:
-    """A letter or a digit as it is; of everything else at most that it parts words."""
-    if character in _FILLERS:
+def _fold_letter(character: str) -> str:
+    """Return a letter or digit unchanged, and a space or nothing for any other character."""
+    if character in _INVISIBLE_LETTERS:
         return ""
     if character.isalnum():
-        return f" {character} " if _ALONE.match(character) else character
+        return f" {character} " if _UNSPACED_SCRIPTS.match(character) else character
     if character == "§":
         return character
-    is_dropped = category(character) in _DROPPED and character != _ZERO_WIDTH_SPACE
+    is_dropped = category(character) in _IGNORED_CATEGORIES and character != _ZERO_WIDTH_SPACE
     return "" if is_dropped else " "
 
 
 class Query(NamedTuple):
-    """What a search asks for; all of it must hold.
+    """A parsed search query; all conditions must hold.
 
-    `phrases` are runs of words that must stand together (a word is a run of one), each word as
-    `words_of` gives it. The values of one filter are alternatives.
+    `phrases` are sequences of consecutive words (a single word is a sequence of one), each as
+    `tokenize` returns it. The values of one filter are alternatives.
     """
 
     phrases: tuple[tuple[str, ...], ...] = ()
@@ -115,67 +121,67 @@ class Query(NamedTuple):
     after: datetime | None = None
 
 
-# A quotation mark inside of quotation marks is doubled. What word processors make of them counts.
+# A quotation mark inside quotation marks is doubled. Curly quotation marks count, too.
 _PIECE = re.compile(
     r'"(?P<quoted>(?:[^"]++|"")*+)(?P<end>"?)'
     r"|[“”„](?P<curly>[^“”]*+)(?P<curly_end>[“”]?)"
     r'|(?P<bare>[^\s"“”„]++)'
     r"|\s++"
 )
-_FILTER = re.compile(r"(-?[A-Za-z][A-Za-z_-]*):(.*)")
+_FILTER_PATTERN = re.compile(r"(-?[A-Za-z][A-Za-z_-]*):(.*)")
 _BARE_VALUE = re.compile(r'[^\s",“”„]+')
-_MOST_FAULTS = 50  # whoever made so many did not write a query
+_MOST_ERRORS = 50  # a text with more is not a query
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 
 class _Piece(NamedTuple):
-    """A part of a term: quoted, or as it stands."""
+    """A part of a query term, quoted or bare."""
 
     text: str
     is_quoted: bool = False
     is_closed: bool = True
 
 
-class _Choice(NamedTuple):
-    """A filter whose values are alternatives; `read` gives None for what it cannot take."""
+class _Filter(NamedTuple):
+    """A filter whose values are alternatives; `read` returns None for an invalid value."""
 
     read: Callable[[str], str | None]
     expected: str
     known: tuple[str, ...] = ()
 
 
-def _one_of(*known: str) -> _Choice:
+def _enum_filter(*known: str) -> _Filter:
     values = {value.lower(): value for value in known}
     expected = ("one of " if len(known) > 1 else "") + ", ".join(f"`{value}`" for value in known)
-    return _Choice(lambda written: values.get(written.lower()), expected, known)
+    return _Filter(lambda written: values.get(written.lower()), expected, known)
 
 
-def _sender(written: str) -> str | None:
+def _parse_sender(written: str) -> str | None:
     return written if AGENT_NAME.fullmatch(written) else None
 
 
-def _thread(written: str) -> str | None:
-    """Mail from elsewhere may have any thread ID; what no home can keep is none."""
+def _parse_thread(written: str) -> str | None:
+    """Return the thread ID, or None if no store can hold it. Imported mail may have any other."""
     return None if _UNSTORABLE.search(written) else written
 
 
-def _item(written: str) -> str | None:
+def _parse_item(written: str) -> str | None:
     return written.upper() if ITEM_ID.fullmatch(written.upper()) else None
 
 
-_CHOICES = {
-    "type": _one_of(*MESSAGE_TYPES),
-    "from": _Choice(_sender, "the name of an agent, such as `BlueLake`"),
-    "thread": _Choice(_thread, "a thread ID, such as `RS-20251230-cell-fate`"),
-    "item": _Choice(_item, "an item ID, such as `H2` or `RT`"),
-    "is": _one_of("unread"),
-    "needs": _one_of("ack"),
+_FILTERS = {
+    "type": _enum_filter(*MESSAGE_TYPES),
+    "from": _Filter(_parse_sender, "the name of an agent, such as `BlueLake`"),
+    "thread": _Filter(_parse_thread, "a thread ID, such as `RS-20251230-cell-fate`"),
+    "item": _Filter(_parse_item, "an item ID, such as `H2` or `RT`"),
+    "is": _enum_filter("unread"),
+    "needs": _enum_filter("ack"),
 }
-_TIMES = ("before", "after")
-_TIME = "a date or a time in ISO 8601, such as `2026-11-15` or `2026-11-15T12:00Z`"
-FILTERS = (*_CHOICES, *_TIMES)
-# What other programs call them
-_ELSEWHERE = {
+_TIME_FILTERS = ("before", "after")
+_EXPECTED_TIME = "a date or a time in ISO 8601, such as `2026-11-15` or `2026-11-15T12:00Z`"
+FILTER_NAMES = (*_FILTERS, *_TIME_FILTERS)
+# Names of these filters in other programs
+_FILTER_ALIASES = {
     "author": "from",
     "by": "from",
     "sender": "from",
@@ -187,38 +193,38 @@ _ELSEWHERE = {
 
 
 def parse_query(text: str) -> Query | tuple[Diagnostic, ...]:
-    """What a text asks for, or everything that is wrong with it."""
+    """Parse a search query. Return the query, or all its errors."""
     too_long = query_too_long(text)
     if too_long:
         return (too_long,)
-    reader = _Reader()
-    for term in _terms(text):
-        reader.take(term)
-        if len(reader.faults) >= _MOST_FAULTS:
+    parser = _QueryParser()
+    for term in _split_terms(text):
+        parser.add_term(term)
+        if len(parser.errors) >= _MOST_ERRORS:
             break
-    if reader.faults:
-        return tuple(dict.fromkeys(reader.faults))
-    query = reader.query()
-    if _terms_in(query) > MOST_QUERY_TERMS:
+    if parser.errors:
+        return tuple(dict.fromkeys(parser.errors))
+    query = parser.query()
+    if _count_terms(query) > MOST_QUERY_TERMS:
         return (codes.QUERY_TOO_LONG.at(most=f"{MOST_QUERY_TERMS} words and values of filters"),)
     return (codes.EMPTY_QUERY.at(),) if query == Query() else query
 
 
 def query_too_long(text: str) -> Diagnostic | None:
-    """Why a text is not even looked at."""
+    """Return a diagnostic if a query is too long to be parsed."""
     if len(text) <= MOST_QUERY_BYTES and len(text.encode(errors="replace")) <= MOST_QUERY_BYTES:
         return None
     return codes.QUERY_TOO_LONG.at(most=f"{MOST_QUERY_BYTES} bytes")
 
 
-def _terms_in(query: Query) -> int:
-    """How many words and values have to be looked up."""
+def _count_terms(query: Query) -> int:
+    """Return the number of words and filter values to look up."""
     chosen = (query.types, query.senders, query.threads, query.items)
     return sum(map(len, chosen)) + sum(map(len, query.phrases))
 
 
-def _terms(text: str) -> Iterator[list[_Piece]]:
-    """What stands between blanks, each term in its pieces."""
+def _split_terms(text: str) -> Iterator[list[_Piece]]:
+    """Split a query at white space into terms, each a list of pieces."""
     term: list[_Piece] = []
     for match in _PIECE.finditer(text):
         if match["quoted"] is not None:
@@ -234,65 +240,65 @@ def _terms(text: str) -> Iterator[list[_Piece]]:
         yield term
 
 
-class _Reader:
-    """Takes the terms of a query one by one."""
+class _QueryParser:
+    """Collects the terms of a query and their errors."""
 
     def __init__(self) -> None:
         self.phrases: dict[tuple[str, ...], None] = {}
-        self.values: dict[str, dict[str, None]] = {name: {} for name in _CHOICES}
+        self.values: dict[str, dict[str, None]] = {name: {} for name in _FILTERS}
         self.times: dict[str, datetime] = {}
-        self.faults: list[Diagnostic] = []
+        self.errors: list[Diagnostic] = []
 
-    def take(self, term: list[_Piece]) -> None:
+    def add_term(self, term: list[_Piece]) -> None:
         if not term[-1].is_closed:
-            self.faults.append(codes.UNCLOSED_QUOTE.at())
+            self.errors.append(codes.UNCLOSED_QUOTE.at())
         first, *others = term
-        match = None if first.is_quoted else _FILTER.fullmatch(first.text)
+        match = None if first.is_quoted else _FILTER_PATTERN.fullmatch(first.text)
         if match is None:
-            self.phrases |= {tuple(words): None for each in term if (words := words_of(each.text))}
+            self.phrases |= {tuple(words): None for each in term if (words := tokenize(each.text))}
             return
         name, value = match[1].lower(), [_Piece(match[2]), *others]
-        if name in _CHOICES:
-            self._choose(name, value)
-        elif name in _TIMES:
+        if name in _FILTERS:
+            self._add_values(name, value)
+        elif name in _TIME_FILTERS:
             self._set_time(name, "".join(each.text for each in value))
         else:
-            suggestion = did_you_mean(_meant(name))
-            self.faults.append(codes.UNKNOWN_FILTER.at(name=match[1], suggestion=suggestion))
+            suggestion = did_you_mean(_suggest_filter(name))
+            self.errors.append(codes.UNKNOWN_FILTER.at(name=match[1], suggestion=suggestion))
 
-    def _choose(self, name: str, value: list[_Piece]) -> None:
-        for written in _alternatives(value):
-            read = _CHOICES[name].read(written) if written.strip() else None
+    def _add_values(self, name: str, value: list[_Piece]) -> None:
+        for written in _split_alternatives(value):
+            read = _FILTERS[name].read(written) if written.strip() else None
             if read is not None:
                 self.values[name][read] = None
-            elif len(self.faults) < _MOST_FAULTS:
-                self._refuse(name, written)
+            elif len(self.errors) < _MOST_ERRORS:
+                self._add_value_error(name, written)
 
-    def _refuse(self, name: str, written: str) -> None:
-        choice = _CHOICES[name]
+    def _add_value_error(self, name: str, written: str) -> None:
+        choice = _FILTERS[name]
         near = closest(written, choice.known)
         expected = choice.expected
         if not written.strip():
             expected += ", with no blank before it"
         elif near and len(choice.known) > 1:
             expected += f", perhaps `{near}`"
-        self.faults.append(
+        self.errors.append(
             codes.INVALID_FILTER_VALUE.at(
                 filter=name, value=written, expected=expected, suggestion=did_you_mean(near)
             )
         )
 
     def _set_time(self, name: str, written: str) -> None:
-        at = instant(written)
+        at = parse_time(written)
         if at is not None and at == self.times.setdefault(name, at):
             return
-        expected = _TIME if at is None else "one date or time only"
-        self.faults.append(
+        expected = _EXPECTED_TIME if at is None else "one date or time only"
+        self.errors.append(
             codes.INVALID_FILTER_VALUE.at(filter=name, value=written, expected=expected)
         )
 
     def query(self) -> Query:
-        """What all of them ask for together."""
+        """Return the query of all terms together."""
         return Query(
             phrases=tuple(self.phrases),
             types=tuple(self.values["type"]),
@@ -306,8 +312,8 @@ class _Reader:
         )
 
 
-def _alternatives(value: list[_Piece]) -> list[str]:
-    """The values between the commas; a comma in quotation marks is part of a value."""
+def _split_alternatives(value: list[_Piece]) -> list[str]:
+    """Split a filter value at its unquoted commas."""
     values: list[list[str]] = [[]]
     for piece in value:
         first, *others = [piece.text] if piece.is_quoted else piece.text.split(",")
@@ -316,27 +322,27 @@ def _alternatives(value: list[_Piece]) -> list[str]:
     return ["".join(parts) for parts in values]
 
 
-def instant(written: str) -> datetime | None:
-    """The start of a day, or a time; in UTC unless it says otherwise."""
+def parse_time(written: str) -> datetime | None:
+    """Parse a date or time; UTC unless a zone is given. Return None if it is invalid."""
     if not ISO_TIME.fullmatch(written.upper()):
         return None
     try:
         at = datetime.fromisoformat(written.upper())
         return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):  # not in the calendar, or only in another zone
+    except (ValueError, OverflowError):  # no such date, or out of range in UTC
         return None
 
 
-def _meant(name: str) -> str | None:
-    """The filter that was probably meant."""
+def _suggest_filter(name: str) -> str | None:
+    """Return the filter that an unknown name probably means, or None."""
     if name.upper() in MESSAGE_TYPES:
         return f"type:{name.upper()}"
-    known = _ELSEWHERE.get(name) or closest(name, FILTERS)
+    known = _FILTER_ALIASES.get(name) or closest(name, FILTER_NAMES)
     return f"{known}:" if known else None
 
 
 def render_query(query: Query) -> str:
-    """The query as a text that says the same."""
+    """Return a query as text that parses to the same query."""
     chosen = {
         "type": query.types,
         "from": query.senders,
@@ -347,13 +353,11 @@ def render_query(query: Query) -> str:
         "before": (iso(query.before),) if query.before else (),
         "after": (iso(query.after),) if query.after else (),
     }
-    terms = [
-        f"{name}:{','.join(map(_quoted, values))}" for name, values in chosen.items() if values
-    ]
-    return " ".join([*terms, *(_quoted(" ".join(phrase)) for phrase in query.phrases)])
+    terms = [f"{name}:{','.join(map(_quote, values))}" for name, values in chosen.items() if values]
+    return " ".join([*terms, *(_quote(" ".join(phrase)) for phrase in query.phrases)])
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     if _BARE_VALUE.fullmatch(value):
         return value
     doubled = value.replace('"', '""')
@@ -361,16 +365,16 @@ def _quoted(value: str) -> str:
 
 
 def matches(query: Query, message: Message, at: datetime) -> bool:
-    """Whether a message is what was asked for, but for what only its readers' inboxes know."""
+    """Return whether a message matches, apart from filters about an inbox."""
     return (
         (query.before is None or at < query.before)
         and (query.after is None or at >= query.after)
-        and _is_chosen(query, message)
-        and _says(query, message)
+        and _matches_filters(query, message)
+        and _matches_text(query, message)
     )
 
 
-def _is_chosen(query: Query, message: Message) -> bool:
+def _matches_filters(query: Query, message: Message) -> bool:
     return (
         (not query.types or type_of(message) in query.types)
         and (not query.senders or message.sender in query.senders)
@@ -378,110 +382,126 @@ def _is_chosen(query: Query, message: Message) -> bool:
     )
 
 
-def _says(query: Query, message: Message) -> bool:
-    """Whether subject or body name an item and have every phrase, each whole in one of the two."""
+def _matches_text(query: Query, message: Message) -> bool:
+    """Return whether subject or body has one of the items, and each phrase is whole in one of
+    them.
+    """
     parts = (message.subject, message.body)
-    if query.items and not any(item in query.items for part in parts for item in items_of(part)):
+    if query.items and not any(
+        item in query.items for part in parts for item in find_item_ids(part)
+    ):
         return False
     if not query.phrases:
         return True
-    words = "\n".join(f" {' '.join(words_of(part))} " for part in parts)
+    words = "\n".join(f" {' '.join(tokenize(part))} " for part in parts)
     return all(f" {' '.join(phrase)} " in words for phrase in query.phrases)
 
 
-# The place in a body where the words of a search stand, on one line, with the words marked.
+# Excerpts: one line around the first match, with the matches marked
 
 
-_MOST_LOOKED_AT = 50_000  # of a body; what stands beyond that has no excerpt
-_MOST_COMPARED = 20  # words of a phrase
-_BEFORE, _LONGEST = 30, 160
-_BEFORE_CUT, _AFTER_CUT = "… ", " …"
-_BLANKS = str.maketrans("\t\r", "  ")
-_SESSION = re.compile(r"(?:RS|COORD)-[A-Za-z0-9-]+")
-_TOKEN = re.compile(r"(?:[^\W_]|[\u0300-\u036f]|§(?=[0-9]))+")
+_MOST_SEARCHED = 50_000  # characters of a body
+_MOST_PHRASE_WORDS = 20
+_CONTEXT_BEFORE, _MOST_EXCERPT = 30, 160
+_ELLIPSIS_BEFORE, _ELLIPSIS_AFTER = "… ", " …"
+_WHITESPACE_TO_SPACE = str.maketrans("\t\r", "  ")
+_THREAD_ID = re.compile(r"(?:RS|COORD)-[A-Za-z0-9-]+")
+_TOKEN_PATTERN = re.compile(r"(?:[^\W_]|[\u0300-\u036f]|§(?=[0-9]))+")
 
 
-class Part(NamedTuple):
-    """A piece of a text, and whether it is what was looked for."""
+class ExcerptPart(NamedTuple):
+    """A part of an excerpt, and whether it matches the search."""
 
     text: str
-    is_found: bool = False
+    is_match: bool = False
 
 
-class _Word(NamedTuple):
-    """A word as a search compares it, and where it stands."""
+class _Token(NamedTuple):
+    """A folded word and its span in the text."""
 
     word: str
     start: int
     end: int
 
 
-def excerpt(body: str, phrases: Sequence[tuple[str, ...]]) -> list[Part]:
-    """The line, or nothing where none of the words stands in the body (or far down in it)."""
-    text = body[:_MOST_LOOKED_AT].translate(_BLANKS)
-    found = _found(text, phrases)
+def excerpt(body: str, phrases: Sequence[tuple[str, ...]]) -> list[ExcerptPart]:
+    """Return one line of the body around the first match; empty if there is no match near the
+    start.
+    """
+    text = body[:_MOST_SEARCHED].translate(_WHITESPACE_TO_SPACE)
+    found = _find_phrases(text, phrases)
     if not found:
         return []
     first, last = next((each for each in found if not _is_in_id(text, each)), found[0])
     line = text.rfind("\n", 0, first) + 1
-    start = line if first - line <= _BEFORE else text.rfind(" ", 0, first - _BEFORE + 1) + 1
+    start = (
+        line
+        if first - line <= _CONTEXT_BEFORE
+        else text.rfind(" ", 0, first - _CONTEXT_BEFORE + 1) + 1
+    )
     start = start if start >= line else first
     following = text.find("\n", last)
-    end = min(len(text) if following < 0 else following, max(last, start + _LONGEST))
+    end = min(len(text) if following < 0 else following, max(last, start + _MOST_EXCERPT))
     is_cut = end < len(text) and text[end] != "\n"
     *parts, rest = _excerpt_parts(text, found, start, end)
-    parts = [Part(_BEFORE_CUT * (start > line)), *parts, Part(rest.text + _AFTER_CUT * is_cut)]
+    parts = [
+        ExcerptPart(_ELLIPSIS_BEFORE * (start > line)),
+        *parts,
+        ExcerptPart(rest.text + _ELLIPSIS_AFTER * is_cut),
+    ]
     return [part._replace(text=part.text.replace("\n", " ")) for part in parts]
 
 
-def _is_in_id(text: str, place: tuple[int, int]) -> bool:
-    """Whether it is a word of the name of a session, which tells nothing of what is said."""
-    start = max(text.rfind(each, 0, place[0]) for each in " \n") + 1
-    name = _SESSION.search(text, start, place[1] + _LONGEST)
-    return name is not None and name.start() <= place[0] and place[1] <= name.end()
+def _is_in_id(text: str, span: tuple[int, int]) -> bool:
+    """Return whether a span is part of a thread ID, which says nothing about the content."""
+    start = max(text.rfind(each, 0, span[0]) for each in " \n") + 1
+    name = _THREAD_ID.search(text, start, span[1] + _MOST_EXCERPT)
+    return name is not None and name.start() <= span[0] and span[1] <= name.end()
 
 
-def marked(line: str, phrases: Sequence[tuple[str, ...]]) -> list[Part]:
-    """A whole line, such as a subject, with the words marked that stand in it."""
-    text = line[:_MOST_LOOKED_AT]
-    *parts, rest = _excerpt_parts(text, _found(text, phrases), 0, len(text))
-    parts.append(Part(rest.text + line[_MOST_LOOKED_AT:]))
+def highlight(line: str, phrases: Sequence[tuple[str, ...]]) -> list[ExcerptPart]:
+    """Return a whole line, such as a subject, split into matching and other parts."""
+    text = line[:_MOST_SEARCHED]
+    *parts, rest = _excerpt_parts(text, _find_phrases(text, phrases), 0, len(text))
+    parts.append(ExcerptPart(rest.text + line[_MOST_SEARCHED:]))
     return [part for part in parts if part.text]
 
 
-def _excerpt_parts(text: str, found: Iterable[tuple[int, int]], start: int, end: int) -> list[Part]:
-    """The text from one place to another; what stands before, between and after what was found."""
+def _excerpt_parts(
+    text: str, found: Iterable[tuple[int, int]], start: int, end: int
+) -> list[ExcerptPart]:
+    """Split the text from `start` to `end` into matching and other parts."""
     parts = []
-    place = start
+    position = start
     for one, other in found:
-        if one < place or other > end:
+        if one < position or other > end:
             continue
-        parts += [Part(text[place:one]), Part(text[one:other], is_found=True)]
-        place = other
-    return [*parts, Part(text[place:end])]
+        parts += [ExcerptPart(text[position:one]), ExcerptPart(text[one:other], is_match=True)]
+        position = other
+    return [*parts, ExcerptPart(text[position:end])]
 
 
-def _found(text: str, phrases: Sequence[tuple[str, ...]]) -> list[tuple[int, int]]:
-    """Where the phrases stand, from first to last; a long one by its first words."""
+def _find_phrases(text: str, phrases: Sequence[tuple[str, ...]]) -> list[tuple[int, int]]:
+    """Return the spans of the phrases, sorted; a long phrase is found by its first words."""
     wanted: dict[str, set[tuple[str, ...]]] = {}
     for phrase in filter(None, phrases):
-        wanted.setdefault(phrase[0], set()).add(phrase[:_MOST_COMPARED])
-    words = list(_words(text))
-    places = set()
+        wanted.setdefault(phrase[0], set()).add(phrase[:_MOST_PHRASE_WORDS])
+    words = list(_tokens(text))
+    spans = set()
     for number, word in enumerate(words):
         for phrase in wanted.get(word.word, ()):
             run = words[number : number + len(phrase)]
             if tuple(each.word for each in run) == phrase:
-                places.add((word.start, run[-1].end))
-    return sorted(places)
+                spans.add((word.start, run[-1].end))
+    return sorted(spans)
 
 
-def _words(text: str) -> Iterable[_Word]:
-    """The words with their places. A token of several words has one place for them all."""
-    for token in _TOKEN.finditer(text):
-        words = words_of(token[0])
+def _tokens(text: str) -> Iterable[_Token]:
+    """Yield the words with their spans. The words of one token share its span."""
+    for token in _TOKEN_PATTERN.finditer(text):
+        words = tokenize(token[0])
         if len(words) == len(token[0]):
-            places = [(token.start() + n, token.start() + n + 1) for n in range(len(words))]
+            spans = [(token.start() + n, token.start() + n + 1) for n in range(len(words))]
         else:
-            places = [token.span()] * len(words)
-        yield from (_Word(word, *place) for word, place in zip(words, places, strict=True))
+            spans = [token.span()] * len(words)
+        yield from (_Token(word, *span) for word, span in zip(words, spans, strict=True))

@@ -1,21 +1,22 @@
-"""The block structure of a CommonMark text: where its code, its headings and its HTML stand.
+"""The block structure of a CommonMark text: its code, headings, HTML and paragraphs, with lines.
 
-One pass over the lines, as the appendix of the CommonMark specification describes it. Two things
-are open at any moment: a chain of containers (block quotations and list items) and at most one
-leaf (a paragraph, a code block or an HTML block) in the innermost of them. Each line
+The scanner makes one pass over the lines, as the appendix of the CommonMark specification
+describes. Two things are open at any moment: a chain of containers (block quotations and list
+items), and at most one leaf (a paragraph, a code block or an HTML block) in the innermost
+container. Each line
 
-1. continues as many of the open containers as it carries the prefix of,
-2. continues the open leaf, if that takes lines as they are (code, HTML),
-3. or opens new containers and a leaf, which closes whatever it did not continue,
-4. or is text: of the open paragraph (a lazy line even without its prefix) or of a new one.
+1. continues the open containers whose prefix it has,
+2. continues the open leaf, if that takes lines verbatim (code, HTML),
+3. or opens new containers and a leaf, which closes everything it did not continue,
+4. or is text of the open paragraph (a lazy line even without its prefix) or of a new one.
 
-Lists themselves, tight or loose, do not matter here; inline markup is not looked at. The scanner
-agrees with cmark-gfm, the reference, and follows it where it departs from the specification.
+Lists themselves (tight or loose) and inline markup are ignored. The scanner agrees with cmark-gfm,
+the reference implementation, also where that departs from the specification.
 
-Outside of containers the text is not walked line by line: a fenced code block is left with one
-search for its closing fence, and lines of plain prose are taken together. Everything is linear in
-the length of the text, for containers are at most `MOST_NESTING` deep: markers beyond that depth
-are text of the innermost paragraph.
+Outside containers the text is not read line by line. A fenced code block is skipped with one search
+for its closing fence, and lines of plain prose are taken together. The scanner is linear in the
+length of the text, since containers are at most `MOST_NESTING` deep: markers beyond that depth are
+text of the innermost paragraph.
 """
 
 import re
@@ -25,42 +26,51 @@ from typing import NamedTuple
 # Lines
 #
 # CommonMark measures indentation in columns, with tab stops every four. A container may end in the
-# middle of a tab. The rest of the tab then counts as spaces of the content. `Line` therefore stores
-# a column, and cuts the text only when a caller needs the `content`.
+# middle of a tab. The rest of the tab then counts as spaces of the content. `SourceLine` therefore
+# stores a column, and cuts the text only when a caller needs the `content`.
 #
 # The white space between two markers is measured once, however many list items share it. A line of
 # a million spaces inside a hundred items stays cheap.
 
 
 TAB_STOP = 4
-CODE_INDENT = 4  # the columns of blanks that make a line code
+CODE_INDENT = 4  # columns of indentation that make a line code
 
-_NO_BLANK = re.compile(r"[^ \t]")
+_NON_SPACE = re.compile(r"[^ \t]")
 
 
-def _width(blanks: str, column: int) -> int:
-    """The columns that a run of blanks takes, if it begins at this column."""
+def _column_width(blanks: str, column: int) -> int:
+    """Return the width in columns of a run of spaces and tabs that begins at this column."""
     if "\t" not in blanks:
         return len(blanks)
     into_stop = column % TAB_STOP
     return len((" " * into_stop + blanks).expandtabs(TAB_STOP)) - into_stop
 
 
-class Line:
-    """A line without its ending, and the place in it that has been reached."""
+class SourceLine:
+    """A line without its ending, and the current position in it."""
 
-    __slots__ = ("_run", "_run_column", "blank", "column", "indent", "start", "text", "unbroken")
+    __slots__ = (
+        "_run",
+        "_run_column",
+        "blank",
+        "column",
+        "indent",
+        "no_break_before",
+        "start",
+        "text",
+    )
 
     text: str
-    column: int  # where we are; the rest of the line begins here
-    start: int  # the offset of the first character that is no blank, at or after that column
-    indent: int  # the columns of blanks before it
-    blank: bool  # there is no such character
-    unbroken: int  # no thematic break begins before this offset
+    column: int  # the current column; the rest of the line begins here
+    start: int  # the offset of the first non-space character at or after `column`
+    indent: int  # the width in columns of the space before `start`
+    blank: bool  # whether there is no such character
+    no_break_before: int  # an offset before which no thematic break begins
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.unbroken = 0
+        self.no_break_before = 0
         self._measure(0, 0)
 
     def _measure(self, offset: int, column: int) -> None:
@@ -69,36 +79,39 @@ class Line:
         self.indent = 0
         text = self.text
         if text.startswith((" ", "\t"), offset):
-            found = _NO_BLANK.search(text, offset)
+            found = _NON_SPACE.search(text, offset)
             self.start = found.start() if found else len(text)
-            self.indent = _width(text[offset : self.start], column)
+            self.indent = _column_width(text[offset : self.start], column)
         self.blank = self.start == len(text)
 
     def skip(self, columns: int) -> None:
-        """Take columns out of the blanks before `start`; there must be as many."""
+        """Skip columns of the indentation before `start`; there must be that many."""
         self.column += columns
         self.indent -= columns
 
     def skip_marker(self, length: int) -> None:
-        """Go behind a marker of that many characters at `start`."""
+        """Skip a marker of `length` characters at `start`."""
         self._measure(self.start + length, self.column + self.indent + length)
 
     def stripped(self) -> str:
-        """What is left of the line, without the blanks before it."""
+        """Return the rest of the line without its indentation."""
         return self.text[self.start :]
 
     def content(self) -> str:
-        """What is left of the line, the rest of a half eaten tab as blanks."""
+        """Return the rest of the line; the rest of a partly consumed tab becomes spaces."""
         offset, columns = self._reached()
         return " " * columns + self.text[offset:]
 
     def characters(self) -> int:
-        """How many characters the `indent` is made of; a half eaten tab is one."""
+        """Return the number of characters in the indentation.
+
+        A partly consumed tab counts as one.
+        """
         offset, columns = self._reached()
         return self.start - offset + (columns > 0)
 
     def _reached(self) -> tuple[int, int]:
-        """The offset of the first character not eaten, and the columns left of a tab before it."""
+        """Return the offset of the first unconsumed character, and the columns left of a tab."""
         offset, column = self._run, self._run_column
         while column < self.column:
             column += TAB_STOP - column % TAB_STOP if self.text[offset] == "\t" else 1
@@ -106,39 +119,39 @@ class Line:
         return offset, column - self.column
 
 
-# Containers: the open block quotations and list items, each inside the one before.
+# Containers: the open block quotations and list items, each nested in the one before
 
 
-QUOTATION = 0  # in place of the indent of a list item, which is never 0
+QUOTATION = 0  # used as the indent of a quotation; that of a list item is never 0
 
 
 class _Container:
     __slots__ = ("children", "indent")
 
     def __init__(self, indent: int) -> None:
-        self.indent = indent  # the columns that continue a list item, or QUOTATION
+        self.indent = indent  # columns that continue a list item, or QUOTATION
         self.children = 0
 
 
-class Containers:
-    """What is open, from the outermost container to the innermost."""
+class OpenContainers:
+    """The open containers, from the outermost to the innermost."""
 
     __slots__ = ("_chain", "_quotations")
 
     def __init__(self) -> None:
         self._chain: list[_Container] = []
-        self._quotations: list[int] = []  # where in the chain they are
+        self._quotations: list[int] = []  # indexes into the chain
 
     def __len__(self) -> int:
         return len(self._chain)
 
     @property
     def quoted(self) -> bool:
-        """There is a block quotation among them."""
+        """Whether one of them is a block quotation."""
         return bool(self._quotations)
 
-    def match(self, line: Line) -> int:
-        """Eat the prefixes of the containers; how many of them the line continues."""
+    def match(self, line: SourceLine) -> int:
+        """Consume the containers' prefixes. Return how many containers the line continues."""
         for index, container in enumerate(self._chain):
             if container.indent == QUOTATION:
                 if not at_quotation_marker(line):
@@ -152,11 +165,11 @@ class Containers:
                 return index
         return len(self._chain)
 
-    def _match_blank(self, line: Line, index: int) -> int:
-        """A blank rest continues list items, but neither quotations nor an item yet empty.
+    def _match_blank(self, line: SourceLine, index: int) -> int:
+        """Match a blank rest: it continues list items, but neither quotations nor an empty item.
 
-        It does not ask the items one by one: many blank lines may follow a deep list. Only the
-        innermost container can be empty.
+        It does not visit the items one by one, since many blank lines may follow a deep list. Only
+        the innermost container can be empty.
         """
         line.skip(line.indent)
         for quotation in self._quotations:
@@ -165,7 +178,7 @@ class Containers:
         return len(self._chain) - (self._chain[-1].children == 0)
 
     def enter(self, indent: int) -> None:
-        """Open a list item of that indent, or a QUOTATION."""
+        """Open a list item of that indentation, or a QUOTATION."""
         self.count_child(1)
         if indent == QUOTATION:
             self._quotations.append(len(self._chain))
@@ -178,47 +191,47 @@ class Containers:
             self._quotations.pop()
 
     def count_child(self, more: int) -> None:
-        """The innermost container got a block more, or one less."""
+        """Add `more` to the number of blocks in the innermost container."""
         if self._chain:
             self._chain[-1].children += more
 
 
-def at_quotation_marker(line: Line) -> bool:
-    """The rest of the line begins with the marker of a block quotation."""
+def at_quotation_marker(line: SourceLine) -> bool:
+    """Return whether the rest of the line begins with the marker of a block quotation."""
     return line.indent < CODE_INDENT and line.text.startswith(">", line.start)
 
 
-def skip_quotation_marker(line: Line) -> None:
-    """Go behind the marker, which includes one blank after it if there is one."""
+def skip_quotation_marker(line: SourceLine) -> None:
+    """Skip the marker, including one space after it if there is one."""
     line.skip_marker(1)
     if line.indent:
         line.skip(1)
 
 
-# HTML blocks: the seven start conditions of CommonMark, and the end condition of each.
+# HTML blocks: the seven start conditions of CommonMark, and the end condition of each
 #
-# The functions get one line, from its first character that is not white space. Where the edition of
-# CommonMark that cmark-gfm implements differs from the newest text, they follow cmark-gfm. There
+# The functions get one line without its indentation. Where the edition of CommonMark that cmark-gfm
+# implements differs from the newest text, they follow cmark-gfm. There
 # `<source` starts a block and `<search` does not, a declaration starts with a capital letter, and
 # `<![cdata[` may have any case.
 
 
-# Condition 1: tags whose content is taken as it is, until any of them is closed.
-_RAW = ("pre", "script", "style", "textarea")
+# Condition 1: tags whose content is raw until any of them is closed
+_RAW_TAGS = ("pre", "script", "style", "textarea")
 
-# Condition 6: tags that begin a block even inside a paragraph.
-_BLOCK = (
+# Condition 6: tags that begin a block even inside a paragraph
+_BLOCK_TAGS = (
     " address article aside base basefont blockquote body caption center col colgroup dd details"
     " dialog dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6"
     " head header hr html iframe legend li link main menu menuitem nav noframes ol optgroup option"
     " p param section source summary table tbody td tfoot th thead title tr track ul "
 )
 
-# Conditions 1 and 6 look at a name and at what may stand behind it.
-_NAME = r"<(/?)([A-Za-z][A-Za-z0-9]*+)(?:(?P<raw>[ \t\v\f>]|$)|(?P<slash>/>))?"
+# Conditions 1 and 6 match a name and the characters allowed after it
+_TAG_NAME = r"<(/?)([A-Za-z][A-Za-z0-9]*+)(?:(?P<raw>[ \t\v\f>]|$)|(?P<slash>/>))?"
 
-# Condition 7: a complete opening or closing tag, alone on its line.
-_LONELY_TAG = r"""(?x)
+# Condition 7: a complete opening or closing tag, alone on its line
+_SINGLE_TAG = r"""(?x)
     <(?: [A-Za-z][A-Za-z0-9-]*+
          (?: [ \t\v\f]++ [A-Za-z_:][A-Za-z0-9_.:-]*+                            # an attribute
              (?: [ \t\v\f]*+ = [ \t\v\f]*+ (?: [^ \t\v\f"'=<>`]++ | '[^']*+' | "[^"]*+" ) )?+
@@ -226,52 +239,52 @@ _LONELY_TAG = r"""(?x)
        | / [A-Za-z][A-Za-z0-9-]*+ [ \t\v\f]*+
      )> [ \t\f]*+ $"""
 
-# Conditions 2, 3 and 5 begin with these, and 2 to 5 end with those.
-_OPENERS = (("<!--", 2), ("<?", 3), ("<![CDATA[", 5))
-_CLOSERS = {2: "-->", 3: "?>", 4: ">", 5: "]]>"}
+# The starts of conditions 2, 3 and 5, and the ends of 2 to 5
+_HTML_OPENERS = (("<!--", 2), ("<?", 3), ("<![CDATA[", 5))
+_HTML_CLOSERS = {2: "-->", 3: "?>", 4: ">", 5: "]]>"}
 
 _BLOCK_TAG = 6
-LONELY_TAG = 7  # the only condition that does not interrupt a paragraph
+SINGLE_TAG = 7  # the only condition that does not interrupt a paragraph
 
 
-def start_condition(text: str) -> int:
-    """The number of the start condition that a line meets, 0 if it begins no HTML block."""
+def html_start_condition(text: str) -> int:
+    """Return the number of the start condition that a line meets, 0 if it begins no HTML block."""
     if text.startswith(("<!", "<?")):
-        for opener, condition in _OPENERS:
+        for opener, condition in _HTML_OPENERS:
             if text[: len(opener)].upper() == opener:
                 return condition
         return 4 if "A" <= text[2:3] <= "Z" else 0
-    named = re.match(_NAME, text)
+    named = re.match(_TAG_NAME, text)
     if named:
         name = named[2].lower()
-        if name in _RAW and not named[1] and named["raw"] is not None:
+        if name in _RAW_TAGS and not named[1] and named["raw"] is not None:
             return 1
-        if f" {name} " in _BLOCK and named.lastgroup:
+        if f" {name} " in _BLOCK_TAGS and named.lastgroup:
             return _BLOCK_TAG
-    return LONELY_TAG if re.match(_LONELY_TAG, text) else 0
+    return SINGLE_TAG if re.match(_SINGLE_TAG, text) else 0
 
 
-def ended_by_blank(condition: int) -> bool:
-    """Tell whether a blank line ends an HTML block that met this start condition."""
+def html_ends_at_blank_line(condition: int) -> bool:
+    """Return whether a blank line ends an HTML block that met this start condition."""
     return condition >= _BLOCK_TAG
 
 
-def ends(condition: int, text: str) -> bool:
-    """Tell whether an HTML block of conditions 1 to 5 ends with this line."""
+def is_html_end(condition: int, text: str) -> bool:
+    """Return whether an HTML block of conditions 1 to 5 ends with this line."""
     if condition == 1:
         lower = text.lower()
-        return "</" in lower and any(f"</{name}>" in lower for name in _RAW)
-    closer = _CLOSERS.get(condition)
+        return "</" in lower and any(f"</{name}>" in lower for name in _RAW_TAGS)
+    closer = _HTML_CLOSERS.get(condition)
     return closer is not None and closer in text
 
 
 # Info strings of fenced code blocks
 
 
-# Entities and numeric references. cmark takes one or two digits more than the specification.
+# Entities and numeric references; cmark accepts one or two digits more than the specification
 _ENTITY = r"&(?:#[xX]([0-9A-Fa-f]{1,8})|#([0-9]{1,8})|([A-Za-z][A-Za-z0-9]{1,31}));"
 
-# A backslash before ASCII punctuation.
+# A backslash before ASCII punctuation
 _ESCAPE = r"\\([!-/:-@\[-`{-~])"
 
 _SPACE = " \t\n\r"
@@ -280,22 +293,22 @@ _SURROGATES = range(0xD800, 0xE000)
 _LAST_CODE_POINT = 0x10FFFF
 
 
-def info_string(raw: str) -> str:
-    """Resolve what stands behind an opening fence.
+def parse_info_string(raw: str) -> str:
+    """Resolve the entities and escapes after an opening fence.
 
-    Entities come first and escapes second, as in cmark: an escaped `&amp;` gives `&`. The text of
-    the specification would have both in one pass.
+    Entities come first and escapes second, as in cmark: an escaped `&amp;` gives `&`. The
+    specification would resolve both in one pass.
     """
     if "&" in raw:
-        raw = re.sub(_ENTITY, _character, raw)
+        raw = re.sub(_ENTITY, _entity_character, raw)
     raw = raw.strip(_SPACE)
     return re.sub(_ESCAPE, r"\1", raw) if "\\" in raw else raw
 
 
-def _character(entity: re.Match[str]) -> str:
+def _entity_character(entity: re.Match[str]) -> str:
     hexadecimal, decimal, name = entity.groups()
     if name is not None:
-        # A table of two thousand names, wanted by one text in a thousand.
+        # Imported on first use: a large table that few texts need.
         from html.entities import html5
 
         return html5.get(f"{name};", entity[0])
@@ -308,24 +321,23 @@ def _character(entity: re.Match[str]) -> str:
 # Link reference definitions at the start of a paragraph
 #
 # They are not text. A paragraph with nothing else disappears, and an underline below it does not
-# make a heading. Only their extent matters here. Label, destination and title are not kept.
+# make a heading. Only their extent matters here, so label, destination and title are not stored.
 
 
-# A label: no brackets inside unless escaped, something else than blanks, and no endless ones (cmark
-# counts bytes).
+# A label: not blank, no unescaped brackets, and at most `MOST_LABEL` bytes, as in cmark
 _LABEL = r"\[((?:[^\\\[\]]|\\[\s\S])*+)\]:"
 MOST_LABEL = 1000
 
-# Between the parts: blanks and at most one line ending.
+# Between the parts: spaces and at most one line ending
 _GAP = r"[ \t]*+(?:\n[ \t]*+)?"
 
-# A destination in angle brackets, or a run without blanks. (To cmark a backslash escapes even a
-# line ending.)
+# A destination in angle brackets, or a run without spaces. In cmark a backslash escapes even a line
+# ending.
 _DESTINATION = r"<(?:[^<>\\\n]|\\[\s\S])*+>|(?!<)[^ \t\n]++"
 MOST_PARENTHESES = 32
 
-# A title in one of three pairs of quotes, which may hold them behind a backslash. cmark takes the
-# longest title there is, so that a quote behind a backslash may also be the closing one.
+# A title in one of three pairs of quotes, which it may contain if escaped. cmark takes the longest
+# possible title, so that a quote after a backslash may also be the closing one.
 _TITLE = r"""(?x)
     " [^"]*+ (?: (?<=\\) " [^"]*+ )* "
   | ' [^']*+ (?: (?<=\\) ' [^']*+ )* '
@@ -334,50 +346,50 @@ _TITLE = r"""(?x)
 _LINE_END = r"[ \t]*+(?:\n|\Z)"
 
 
-def without_definitions(text: str) -> str:
-    """The text of a paragraph behind all the link reference definitions that it begins with."""
+def strip_link_definitions(text: str) -> str:
+    """Return the text of a paragraph after the link reference definitions at its start."""
     position = 0
     while text.startswith("[", position):
-        after = _definition(text, position)
+        after = _match_definition(text, position)
         if after is None:
             break
         position = after
     return text[position:]
 
 
-def _match(pattern: str, text: str, position: int) -> int | None:
-    # Compiled by `re` when first needed: most texts hold no definition at all.
+def _match_end(pattern: str, text: str, position: int) -> int | None:
+    # `re` compiles and caches it on first use: most texts contain no definition.
     found = re.compile(pattern).match(text, position)
     return found.end() if found else None
 
 
-def _definition(text: str, position: int) -> int | None:
+def _match_definition(text: str, position: int) -> int | None:
     label = re.compile(_LABEL).match(text, position)
     if label is None or not label[1].strip(" \t\n"):
         return None
     if len(label[1].encode(errors="surrogatepass")) > MOST_LABEL:
         return None
-    destination = _match(_GAP, text, label.end())
+    destination = _match_end(_GAP, text, label.end())
     if destination is None:
         return None
-    title = _match(_DESTINATION, text, destination)
-    if title is None or not _balanced(text[destination:title]):
+    title = _match_end(_DESTINATION, text, destination)
+    if title is None or not _has_balanced_parentheses(text[destination:title]):
         return None
-    return _titled(text, title) or _match(_LINE_END, text, title)
+    return _match_title(text, title) or _match_end(_LINE_END, text, title)
 
 
-def _titled(text: str, position: int) -> int | None:
-    start = _match(_GAP, text, position)
+def _match_title(text: str, position: int) -> int | None:
+    start = _match_end(_GAP, text, position)
     if start is None or start == position:
         return None
-    end = _match(_TITLE, text, start)
-    return None if end is None else _match(_LINE_END, text, end)
+    end = _match_end(_TITLE, text, start)
+    return None if end is None else _match_end(_LINE_END, text, end)
 
 
-def _balanced(destination: str) -> bool:
-    """No parenthesis closes what none has opened, and not too many are open at once.
+def _has_balanced_parentheses(destination: str) -> bool:
+    """Return whether no parenthesis closes unopened, and not too many are open at once.
 
-    cmark takes a destination whose parentheses stay open; the specification would not.
+    cmark accepts a destination whose parentheses stay open; the specification does not.
     """
     if destination.startswith("<"):
         return True
@@ -395,11 +407,11 @@ def _balanced(destination: str) -> bool:
     return True
 
 
-# Leaf blocks: the finished ones, and the open one that takes lines
+# Leaf blocks: finished ones, and the open one that takes lines
 
 
-class Kind(Enum):
-    """The kinds of leaf blocks; thematic breaks are recognised and not reported."""
+class BlockKind(Enum):
+    """The kinds of leaf blocks; thematic breaks are recognised but not reported."""
 
     HEADING = "heading"
     FENCE = "fence"
@@ -408,48 +420,51 @@ class Kind(Enum):
     PARAGRAPH = "paragraph"
 
 
-# Bound once: to look a member up in its Enum takes half as long as to make a block.
-HEADING, FENCE, CODE, HTML, PARAGRAPH = Kind
+# Bound once: looking a member up in its Enum takes half as long as creating a block.
+HEADING, FENCE, CODE, HTML, PARAGRAPH = BlockKind
 
-# cmark counts the characters of a marker up to here, and no closing fence need be longer.
+# cmark counts the characters of a marker up to this length; no closing fence must be longer.
 LONGEST_MARKER = 255
 
 
 class Block(NamedTuple):
-    """A leaf block and where it stands."""
+    """A leaf block and its location."""
 
-    kind: Kind
+    kind: BlockKind
     line: int  # the first line, from 1
-    end: int  # the last line, a closing fence or an underline included
-    text: str  # code and HTML: the content, each line ended by "\n"; others: raw inline text
+    end: int  # the last line, including a closing fence or an underline
+    text: str  # code and HTML: the content, each line ending in "\n"; others: raw inline text
     quoted: bool  # inside a block quotation
-    nested: bool  # inside a quotation or a list item: its lines may carry a prefix
+    nested: bool  # inside a quotation or a list item: its lines may have a prefix
     level: int = 0  # of a heading
     info: str = ""  # of a fence: the info string, escapes and entities resolved
-    closed: bool = True  # False: a fence that the end of the text or of its container ended
+    closed: bool = True  # False: a fence without a closing line
     marker: str = ""  # of a fence: the run of backticks or tildes that opened it
 
 
-class Leaf:
-    """A paragraph, code block or HTML block that may go on."""
+class OpenLeaf:
+    """A paragraph, code block or HTML block that may continue on the next line."""
 
     __slots__ = ("complete", "condition", "indent", "info", "kind", "line", "lines", "marker")
 
-    def __init__(self, kind: Kind, line: int) -> None:
+    def __init__(self, kind: BlockKind, line: int) -> None:
         self.kind = kind
         self.line = line
         self.lines: list[str] = []
-        self.complete = False  # the last line taken is the last one of the block
+        self.complete = False  # the last added line ends the block
         self.marker = ""  # fence
-        self.info = ""  # fence: as it was written
-        self.indent = 0  # fence: the columns that are taken off each line of the content
+        self.info = ""  # fence: as written
+        self.indent = 0  # fence: columns to remove from each line of the content
         self.condition = 0  # HTML: the start condition that was met
 
-    def take(self, line: Line) -> bool:
-        """Go on with this line; False if the block has ended before it. Not for paragraphs."""
+    def take(self, line: SourceLine) -> bool:
+        """Continue with this line; return False if the block ended before it.
+
+        Not for paragraphs.
+        """
         if self.kind is FENCE:
             marker = self.marker[:LONGEST_MARKER]
-            if line.indent < CODE_INDENT and closes(line.stripped(), marker):
+            if line.indent < CODE_INDENT and is_closing_fence(line.stripped(), marker):
                 self.complete = True
                 return True
             line.skip(min(self.indent, line.indent))
@@ -457,7 +472,7 @@ class Leaf:
             if line.indent < CODE_INDENT and not line.blank:
                 return False
             line.skip(min(CODE_INDENT, line.indent))
-        elif line.blank and ended_by_blank(self.condition):
+        elif line.blank and html_ends_at_blank_line(self.condition):
             return False
         self.add(line.content())
         return True
@@ -466,14 +481,14 @@ class Leaf:
         """Append a line of content."""
         self.lines.append(content)
         if self.kind is HTML:
-            self.complete = ends(self.condition, content)
+            self.complete = is_html_end(self.condition, content)
 
     def inline(self) -> str:
-        """The text of a paragraph, "" if it holds nothing but link reference definitions."""
-        return without_definitions("\n".join(self.lines)).strip(" \t")
+        """Return the text of a paragraph, "" if it contains only link reference definitions."""
+        return strip_link_definitions("\n".join(self.lines)).strip(" \t")
 
     def block(self, end: int, quoted: bool, nested: bool) -> Block | None:
-        """The block as it is reported; None for a paragraph without text."""
+        """Return the finished block; None for a paragraph without text."""
         if self.kind is PARAGRAPH:
             text = self.inline()
             return Block(PARAGRAPH, self.line, end, text, quoted, nested) if text else None
@@ -485,16 +500,16 @@ class Leaf:
         text = "\n".join((*lines, ""))
         if self.kind is not FENCE:
             return Block(self.kind, self.line, end, text, quoted, nested)
-        info, closed = info_string(self.info), self.complete
+        info, closed = parse_info_string(self.info), self.complete
         return Block(FENCE, self.line, end, text, quoted, nested, 0, info, closed, self.marker)
 
 
-def closes(run: str, marker: str) -> bool:
-    """A closing fence is as long as the opening one, or longer, and alone on its line."""
+def is_closing_fence(run: str, marker: str) -> bool:
+    """Return whether the line is only a fence, at least as long as the opening one."""
     return run.startswith(marker) and not run.rstrip(" \t").strip(marker[0])
 
 
-__all__ = ["MOST_NESTING", "Block", "Kind", "blocks"]
+__all__ = ["MOST_NESTING", "Block", "BlockKind", "parse_blocks"]
 
 MOST_NESTING = 100
 
@@ -506,33 +521,33 @@ _FENCE_INDENT = "   "
 # or three or more tildes.
 _FENCE = re.compile(r"(`{3,}+(?![^`\n]*+`)|~{3,}+)([^\n]*+)")
 
-# A character of a thematic break and all of its kind after it, with or without blanks between.
+# A run of equal thematic break characters, with or without spaces between them
 _BREAK = re.compile(r"([*_-])(?:[ \t]*+\1)*+[ \t]*+")
 
-# A list marker: a bullet, or up to nine digits and a delimiter; a blank or nothing after it.
+# A list marker: a bullet, or up to nine digits and a delimiter, then a space or the end of the line
 _MARKER = re.compile(r"(?:[*+-]|([0-9]{1,9})[.)])(?=[ \t]|\Z)")
 
-# Whole lines that can be nothing but text of a paragraph, whatever stands before them. (Some lines
-# that this does not recognise are text all the same.)
+# Whole lines that are certainly text of a paragraph, whatever comes before them. Other lines may be
+# text too.
 _PROSE = re.compile(
     r"(?:(?:[^ \t\n#<=>`~0-9*_+-]|`(?!``)|[0-9]++(?![.)])|[*_+-]{1,2}+[^*_+\s-])[^\n]*+\n)++"
 )
 
 
-def blocks(text: str) -> list[Block]:
-    """Find the leaf blocks of a text, in their order."""
-    return _Scanner(text).scan()
+def parse_blocks(text: str) -> list[Block]:
+    """Return the leaf blocks of a text, in order."""
+    return _BlockScanner(text).scan()
 
 
-class _Scanner:
+class _BlockScanner:
     def __init__(self, text: str) -> None:
-        text = text.removeprefix("\ufeff")  # no text to cmark
+        text = text.removeprefix("\ufeff")  # cmark ignores it
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         self.text = text if text.endswith("\n") else text + "\n"
-        self.number = 1  # of the line at hand
-        self.containers = Containers()
-        self.leaf: Leaf | None = None
+        self.number = 1  # of the current line
+        self.containers = OpenContainers()
+        self.leaf: OpenLeaf | None = None
         self.found: list[Block] = []
 
     def scan(self) -> list[Block]:
@@ -540,20 +555,20 @@ class _Scanner:
         position = 0
         while True:
             if not self.containers and (self.leaf is None or self.leaf.kind is PARAGRAPH):
-                position = self._leap(position)
+                position = self._skip_plain_lines(position)
             if position == len(text):
                 break
             end = text.index("\n", position)
-            self._line(Line(text[position:end]))
+            self._line(SourceLine(text[position:end]))
             self.number += 1
             position = end + 1
         self._close(0)
         return self.found
 
-    # Several lines at once, outside of containers.
+    # Several lines at once, outside containers
 
-    def _leap(self, position: int) -> int:
-        """Take the lines from here that need no look at columns; the offset behind them."""
+    def _skip_plain_lines(self, position: int) -> int:
+        """Process the lines from here that need no columns. Return the offset after them."""
         text = self.text
         while position < len(text):
             first = text[position]
@@ -565,7 +580,7 @@ class _Scanner:
             elif first in "`~" and (fence := _FENCE.match(text, position)):
                 if self.leaf is not None:
                     self._close(0)
-                position = self._whole_fence(fence)
+                position = self._read_whole_fence(fence)
             elif prose := _PROSE.match(text, position):
                 leaf = self.leaf or self._open(PARAGRAPH, 0)
                 leaf.add(prose[0][:-1])
@@ -575,8 +590,8 @@ class _Scanner:
                 break
         return position
 
-    def _whole_fence(self, fence: re.Match[str]) -> int:
-        """Report a fenced code block; the offset behind it."""
+    def _read_whole_fence(self, fence: re.Match[str]) -> int:
+        """Report a fenced code block. Return the offset after it."""
         marker, info = fence.groups()
         start = fence.end() + 1
         stop, after = self._closing_fence(marker[:LONGEST_MARKER], start)
@@ -584,16 +599,16 @@ class _Scanner:
         line = self.number
         closed = after > stop
         end = line + content.count("\n") + closed
-        info = info_string(info)
+        info = parse_info_string(info)
         block = Block(FENCE, line, end, content, False, False, 0, info, closed, marker)
         self.found.append(block)
         self.number = end + 1
         return after
 
     def _closing_fence(self, marker: str, start: int) -> tuple[int, int]:
-        """Where the content that begins at `start` ends, and the offset behind the closing fence.
+        """Return the end of the content from `start`, and the offset after the closing fence.
 
-        A line is looked at only if it holds the marker, and then once.
+        A line is only examined if it contains the marker, and then once.
         """
         text = self.text
         found = text.find(marker, start)
@@ -603,14 +618,16 @@ class _Scanner:
             # Nearly every closing fence is the marker and nothing else.
             if line == found and end - found == len(marker):
                 return line, end + 1
-            if _FENCE_INDENT.startswith(text[line:found]) and closes(text[found:end], marker):
+            if _FENCE_INDENT.startswith(text[line:found]) and is_closing_fence(
+                text[found:end], marker
+            ):
                 return line, end + 1
             found = text.find(marker, end)
         return len(text), len(text)
 
-    # One line.
+    # One line
 
-    def _line(self, line: Line) -> None:
+    def _line(self, line: SourceLine) -> None:
         matched = self.containers.match(line)
         leaf = self.leaf
         if leaf is not None and leaf.kind is not PARAGRAPH:
@@ -619,14 +636,17 @@ class _Scanner:
                     self._close_leaf(leaf, self.number)
                 return
             leaf = None
-        # Only a paragraph can go on without the prefixes of its containers.
+        # Only a paragraph can continue without the prefixes of its containers.
         if leaf is None or line.blank:
             self._close(matched)
         if not line.blank:
             self._open_blocks(line, matched)
 
-    def _open_blocks(self, line: Line, depth: int) -> None:
-        """Open what begins on this line, inside the first `depth` containers; the rest is text."""
+    def _open_blocks(self, line: SourceLine, depth: int) -> None:
+        """Open the blocks that begin on this line, inside the first `depth` containers.
+
+        The rest of the line is text.
+        """
         while line.indent < CODE_INDENT and not line.blank:
             if self._open_leaf(line, depth):
                 return
@@ -634,7 +654,7 @@ class _Scanner:
                 break
             depth += 1
         if self.leaf is not None:
-            # cmark keeps the blanks before a lazy line: it begins no link reference definition.
+            # cmark keeps the indentation of a lazy line, which begins no link reference definition.
             lazy = depth < len(self.containers)
             self.leaf.add(line.content() if lazy else line.stripped())
         elif line.indent >= CODE_INDENT and not line.blank:
@@ -643,26 +663,26 @@ class _Scanner:
         elif not line.blank:
             self._open(PARAGRAPH, depth).add(line.stripped())
 
-    def _open_container(self, line: Line, depth: int) -> bool:
+    def _open_container(self, line: SourceLine, depth: int) -> bool:
         if at_quotation_marker(line):
             self._close(depth)
             self.containers.enter(QUOTATION)
             skip_quotation_marker(line)
             return True
         marker = _MARKER.match(line.text, line.start)
-        if marker is None or (self._in_paragraph(depth) and not _interrupts(marker)):
+        if marker is None or (self._in_paragraph(depth) and not _interrupts_paragraph(marker)):
             return False
         self._close(depth)
         width = line.indent + len(marker[0])
         line.skip_marker(len(marker[0]))
-        # One blank belongs to the marker if the item begins with code or with nothing, else all.
+        # If the item begins with code or is empty, one space belongs to the marker, else all.
         inner = line.indent if line.indent <= CODE_INDENT and not line.blank else 1
         line.skip(min(inner, line.indent))
         self.containers.enter(width + inner)
         return True
 
-    def _open_leaf(self, line: Line, depth: int) -> bool:
-        """Open, or find complete, a leaf that begins with a mark of its own."""
+    def _open_leaf(self, line: SourceLine, depth: int) -> bool:
+        """Open or report a leaf that begins with a marker."""
         mark = line.text[line.start]
         if mark == "#":
             return self._atx_heading(line, depth)
@@ -674,16 +694,16 @@ class _Scanner:
             return True
         return mark in "*-_" and self._thematic_break(line, depth)
 
-    # Leaf blocks that are no text.
+    # Leaf blocks other than paragraphs
 
-    def _atx_heading(self, line: Line, depth: int) -> bool:
+    def _atx_heading(self, line: SourceLine, depth: int) -> bool:
         text = line.stripped()
         inline = text.lstrip("#")
         level = len(text) - len(inline)
         if level > _LOWEST_HEADING or not (inline == "" or inline[0] in " \t"):
             return False
         inline = inline.rstrip(" \t")
-        # Hashes at the end close the heading only if a blank parts them from the text.
+        # Hashes at the end close the heading only if a space precedes them.
         bare = inline.rstrip("#")
         if bare == "" or bare[-1] in " \t":
             inline = bare
@@ -692,19 +712,19 @@ class _Scanner:
         self._heading(self.number, inline.strip(" \t"), level)
         return True
 
-    def _setext_heading(self, line: Line) -> bool:
-        """An underline below the open paragraph."""
+    def _setext_heading(self, line: SourceLine) -> bool:
+        """Turn the open paragraph into a heading if this line underlines it."""
         underline = line.stripped().rstrip(" \t")
         leaf = self.leaf
         if leaf is None or underline.strip(underline[0]):
             return False
         text = leaf.inline()
         if text:
-            # As in cmark, it begins where the paragraph began, definitions included.
+            # As in cmark, the heading begins where the paragraph began, definitions included.
             self.leaf = None
             self._heading(leaf.line, text, 1 if underline[0] == "=" else 2)
         else:
-            # Below nothing but link reference definitions it is text.
+            # Below link reference definitions only, the underline is text.
             leaf.lines = [line.stripped()]
         return True
 
@@ -712,34 +732,33 @@ class _Scanner:
         quoted, nested = self.containers.quoted, bool(self.containers)
         self.found.append(Block(HEADING, line, self.number, text, quoted, nested, level))
 
-    def _thematic_break(self, line: Line, depth: int) -> bool:
-        if line.start < line.unbroken:
+    def _thematic_break(self, line: SourceLine, depth: int) -> bool:
+        if line.start < line.no_break_before:
             return False
         run = _BREAK.match(line.text, line.start)
         if run is None:
             return False
-        # If this run is no break, none that begins inside of it is.
-        line.unbroken = run.end()
+        # If this run is no break, no break begins inside it.
+        line.no_break_before = run.end()
         if run.end() < len(line.text) or run[0].count(run[1]) < _SHORTEST_BREAK:
             return False
         self._close(depth)
         self.containers.count_child(1)
         return True
 
-    def _fence(self, line: Line, depth: int) -> bool:
+    def _fence(self, line: SourceLine, depth: int) -> bool:
         fence = _FENCE.match(line.text, line.start)
         if fence is None:
             return False
         leaf = self._open(FENCE, depth)
         leaf.marker, leaf.info = fence.groups()
-        # cmark counts characters here and takes off as many columns: the two differ if a tab stands
-        # before the fence.
+        # cmark counts characters here and removes as many columns; these differ after a tab.
         leaf.indent = line.characters()
         return True
 
-    def _html(self, line: Line, depth: int) -> bool:
-        condition = start_condition(line.stripped())
-        if condition == 0 or (condition == LONELY_TAG and self._in_paragraph(depth)):
+    def _html(self, line: SourceLine, depth: int) -> bool:
+        condition = html_start_condition(line.stripped())
+        if condition == 0 or (condition == SINGLE_TAG and self._in_paragraph(depth)):
             return False
         leaf = self._open(HTML, depth)
         leaf.condition = condition
@@ -748,36 +767,36 @@ class _Scanner:
             self._close_leaf(leaf, self.number)
         return True
 
-    # What is open.
+    # Opening and closing
 
     def _in_paragraph(self, depth: int) -> bool:
-        """The line could go on with the open paragraph, and not only as a lazy one."""
+        """Return whether the line could continue the open paragraph other than as a lazy line."""
         return self.leaf is not None and depth == len(self.containers)
 
-    def _open(self, kind: Kind, depth: int) -> Leaf:
+    def _open(self, kind: BlockKind, depth: int) -> OpenLeaf:
         self._close(depth)
         self.containers.count_child(1)
-        self.leaf = Leaf(kind, self.number)
+        self.leaf = OpenLeaf(kind, self.number)
         return self.leaf
 
     def _close(self, depth: int) -> None:
-        """Close the open leaf, which ended a line ago, and all but the first containers."""
+        """Close all but the first `depth` containers, and the leaf, which ended a line ago."""
         if self.leaf is not None:
             self._close_leaf(self.leaf, self.number - 1)
         if depth < len(self.containers):
             self.containers.leave(depth)
 
-    def _close_leaf(self, leaf: Leaf, end: int) -> None:
+    def _close_leaf(self, leaf: OpenLeaf, end: int) -> None:
         self.leaf = None
         block = leaf.block(end, self.containers.quoted, bool(self.containers))
         if block is None:
-            # As in cmark, what leaves no block leaves its list item empty.
+            # As in cmark, a paragraph without text leaves its list item empty.
             self.containers.count_child(-1)
         else:
             self.found.append(block)
 
 
-def _interrupts(marker: re.Match[str]) -> bool:
-    """A list item may interrupt a paragraph if it is not empty and, numbered, begins with 1."""
+def _interrupts_paragraph(marker: re.Match[str]) -> bool:
+    """Return whether a list item may interrupt a paragraph: not empty and, if numbered, from 1."""
     first = marker[1] is None or int(marker[1]) == 1
     return first and bool(marker.string[marker.end() :].strip(" \t"))

@@ -1,4 +1,4 @@
-"""Edits of a text. Everything that no edit replaces stays byte for byte."""
+"""Edits of a text by offset. Everything that no edit replaces stays byte for byte."""
 
 import re
 from bisect import bisect_right
@@ -8,42 +8,42 @@ from typing import NamedTuple
 from brenner.markdown.blocks import Block
 
 
-class Edit(NamedTuple):
-    """Replace `text[start:end]` by `replacement`."""
+class TextEdit(NamedTuple):
+    """Replace `text[start:end]` with `replacement`."""
 
     start: int
     end: int
     replacement: str
 
-    def moved(self, by: int) -> "Edit":
-        """The same edit in a text that has so many characters more before it."""
-        return Edit(self.start + by, self.end + by, self.replacement)
+    def moved(self, by: int) -> "TextEdit":
+        """Return the same edit for a text with `by` more characters before it."""
+        return TextEdit(self.start + by, self.end + by, self.replacement)
 
 
-def _in_order(edit: Edit) -> tuple[int, bool, int]:
-    """By place; at one place insertions first, then the edit that reaches farthest."""
+def _sort_key(edit: TextEdit) -> tuple[int, bool, int]:
+    """Sort by position; at one position insertions come first, then the longest edit."""
     return (edit.start, edit.end > edit.start, -edit.end)
 
 
-def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text with all edits made. Of two that overlap the first in order is made."""
+def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
+    """Return the text with all edits made. If two overlap, only the first in order is made."""
     parts = []
     position = 0
-    for edit in sorted(edits, key=_in_order):
+    for edit in sorted(edits, key=_sort_key):
         if edit.start >= position:
             parts += [text[position : edit.start], edit.replacement]
             position = edit.end
     return "".join(parts) + text[position:]
 
 
-# Line numbers and offsets, and edits of a fence's content placed into the whole text
+# Line numbers and offsets, and moving edits of a fence's content to the whole text
 
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class LineIndex:
-    """The lines of a text, numbered from 1, ended as CommonMark ends them."""
+    """The lines of a text, numbered from 1, with the line endings of CommonMark."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -51,26 +51,26 @@ class LineIndex:
 
     @property
     def count(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         return len(self._starts)
 
     def start(self, number: int) -> int:
-        """Where the line begins; the end of the text for a line behind the last."""
+        """Return the offset of a line; the end of the text for a line after the last."""
         return self._starts[number - 1] if number <= len(self._starts) else len(self.text)
 
     def line(self, number: int) -> str:
-        """The text of the line, without its ending."""
+        """Return the text of a line without its ending."""
         return self.text[self.start(number) : self.start(number + 1)].rstrip("\r\n")
 
     def number(self, offset: int) -> int:
-        """The number of the line that holds the offset."""
+        """Return the number of the line that contains the offset."""
         return bisect_right(self._starts, offset)
 
-    def place(self, fence: Block, edits: tuple[Edit, ...]) -> list[Edit] | None:
-        """Edits of a fence's content as edits of the text; None where that cannot be told.
+    def place(self, fence: Block, edits: tuple[TextEdit, ...]) -> list[TextEdit] | None:
+        """Convert edits of a fence's content to edits of the text; None if that is not possible.
 
-        Inside a list item each line of the content has a prefix in the text. A tab in it may
-        stand for blanks on both sides, and then content and line do not match.
+        Inside a list item each line of the content has a prefix in the text. A tab in it may count
+        as spaces on both sides, and then content and line do not match.
         """
         lines = fence.text.split("\n")
         starts = [0]
@@ -83,7 +83,7 @@ class LineIndex:
             if start is None or end is None:
                 return None
             prefix = self.line(fence.line + 1).removesuffix(lines[0]) if fence.nested else ""
-            placed.append(Edit(start, end, edit.replacement.replace("\n", "\n" + prefix)))
+            placed.append(TextEdit(start, end, edit.replacement.replace("\n", "\n" + prefix)))
         return placed
 
     def _place(self, fence: Block, lines: list[str], starts: list[int], offset: int) -> int | None:

@@ -1,26 +1,27 @@
-r"""Text put into Markdown so that it is shown as it is, and read back exactly.
+r"""Write plain text into Markdown so that it is displayed literally, and read it back exactly.
 
-Only what could be taken for markup is escaped, so that prose stays readable: a backslash before
-punctuation, a numeric reference for what cannot be seen or would be trimmed. Line breaks are
-`\` at the end of a line in a paragraph, `<br>` in a table cell and `&#xA;` in a heading.
-`docs/artifact-format.md` explains the rules to people.
+Only characters that could be markup are escaped, so that prose stays readable: a backslash before
+punctuation, a numeric reference for invisible or trimmed characters. A line break is `\` at the end
+of a line in a paragraph, `<br>` in a table cell and `&#xA;` in a heading. This module also renders
+and parses fences, `**Name**: value` lines and tables. `docs/artifact-format.md` explains the rules
+to users.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from brenner.markdown.blocks import Block, Kind
+from brenner.markdown.blocks import Block, BlockKind
 
-# Not to be seen, or able to turn the text around them: controls but tab and line feed, line and
-# paragraph separators, the byte order mark, marks and embeddings of writing direction.
+# Invisible characters, or ones that change the writing direction: controls but tab and line feed,
+# line and paragraph separators, the byte order mark, direction marks and embeddings.
 _HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff"
 )
-_SUSPECT = re.compile(rf"[\\`*_<~|$&\]\n{_HIDDEN}]")
-_ALWAYS = {mark: f"\\{mark}" for mark in "\\`*~|$"}
-# The others are markup only in some company.
-_MARKUP = re.compile(
+_MAYBE_MARKUP = re.compile(rf"[\\`*_<~|$&\]\n{_HIDDEN}]")
+_ALWAYS_ESCAPED = {mark: f"\\{mark}" for mark in "\\`*~|$"}
+# The other marks are markup only in these contexts.
+_CONTEXTUAL_MARKUP = re.compile(
     r"""(?x)
     <(?![ 0-9=])                    # `p < 0.05` begins no tag
   | (?<![^\W_])_ | _(?![^\W_])      # `snake_case` is no emphasis
@@ -28,7 +29,7 @@ _MARKUP = re.compile(
   | \](?=\()                        # a link
     """
 )
-# What begins a block at the start of a line, or a definition, or is a row of dashes under a table.
+# Starts of lines that would begin a block or a definition, or be a table's delimiter row
 _LINE_START = re.compile(
     r"(?<=\n)(?:(\s)|([0-9]+)(?=[.)](?:[\s\\]|\Z))|(?=[#>=:\[]|[-+](?![0-9A-Za-z])))"
 )
@@ -38,97 +39,100 @@ _SLASHES = re.compile(r"(?<!\\)://")
 
 
 def escape(text: str, indent: str = "") -> str:
-    """Text that follows other text in a paragraph; `indent` stands before its further lines."""
-    if not _SUSPECT.search(text) and not _has_blank_edge(text):
+    """Escape text that follows other text in a paragraph.
+
+    `indent` is added before each further line.
+    """
+    if not _MAYBE_MARKUP.search(text) and not _has_space_at_edge(text):
         return text
-    escaped = _without_links(_marked(text, "\\\n"))
+    escaped = _prevent_autolinks(_escape_marks(text, "\\\n"))
     if "\n" in escaped:
-        escaped = _LINE_START.sub(_line_start, escaped)
+        escaped = _LINE_START.sub(_escape_line_start, escaped)
         if indent:
             escaped = escaped.replace("\n", "\n" + indent)
     return escaped
 
 
 def escape_heading(text: str) -> str:
-    """Text of a heading, or at its end."""
-    if _SUSPECT.search(text) or _has_blank_edge(text):
-        text = _marked(text, "&#xA;")
-    return _without_links(f"{text[:-1]}\\#" if text.endswith("#") else text)
+    """Escape the text of a heading, or the end of it."""
+    if _MAYBE_MARKUP.search(text) or _has_space_at_edge(text):
+        text = _escape_marks(text, "&#xA;")
+    return _prevent_autolinks(f"{text[:-1]}\\#" if text.endswith("#") else text)
 
 
 def escape_cell(text: str) -> str:
-    """Text of a table cell."""
-    if _SUSPECT.search(text) or _has_blank_edge(text):
-        return _without_links(_marked(text, "<br>"))
+    """Escape the text of a table cell."""
+    if _MAYBE_MARKUP.search(text) or _has_space_at_edge(text):
+        return _prevent_autolinks(_escape_marks(text, "<br>"))
     return text
 
 
 def escape_word(text: str) -> str:
-    """Text that is read up to the next blank, colon or comma, and may begin a line."""
+    """Escape text that is read up to the next space, colon or comma, and may begin a line."""
     if text.isalnum() or _PLAIN_WORD.fullmatch(text):
         return text
-    word = re.sub(r"\s", lambda blank: character_reference(blank[0]), _marked(text, "&#xA;"))
+    word = re.sub(r"\s", lambda blank: character_reference(blank[0]), _escape_marks(text, "&#xA;"))
     word = re.sub(r"[:,\[]", r"\\\g<0>", word).replace("www.", "www\\.")
-    return _LINE_START.sub(_line_start, "\n" + word)[1:]
+    return _LINE_START.sub(_escape_line_start, "\n" + word)[1:]
 
 
-def escape_also(escaped: str, marks: re.Pattern[str]) -> str:
-    r"""Escaped text in which these marks are escaped, too.
+def escape_more(escaped: str, marks: re.Pattern[str]) -> str:
+    r"""Escape these marks in text that is escaped already.
 
-    The pattern begins with the alternative `\\.`, so that it passes over what is escaped already.
+    The pattern must begin with the alternative `\\.`, so that it skips existing escapes.
     """
-    return _without_links(marks.sub(_escaped_once, escaped))
+    return _prevent_autolinks(marks.sub(_escape_once, escaped))
 
 
-def _escaped_once(mark: re.Match[str]) -> str:
+def _escape_once(mark: re.Match[str]) -> str:
     return mark[0] if mark[0][0] == "\\" else f"\\{mark[0]}"
 
 
-def _has_blank_edge(text: str) -> bool:
+def _has_space_at_edge(text: str) -> bool:
     return text[:1].isspace() or text[-1:].isspace()
 
 
-def _without_links(escaped: str) -> str:
-    """Links that viewers make of themselves reach over escapes and would show them."""
+def _prevent_autolinks(escaped: str) -> str:
+    """Prevent automatic links: they extend over escapes and would display them."""
     if "://" not in escaped and "www." not in escaped:
         return escaped
-    return _WORD.sub(_plain_address, escaped)
+    return _WORD.sub(_escape_address, escaped)
 
 
-def _plain_address(word: re.Match[str]) -> str:
-    """An address that holds escapes, so written that no viewer makes a link of it."""
+def _escape_address(word: re.Match[str]) -> str:
+    """Escape an address that contains escapes, so that no viewer makes it a link."""
     if "\\" not in word[0] and "&#" not in word[0]:
         return word[0]
     return _SLASHES.sub(r"\\://", word[0]).replace("www.", "www\\.")
 
 
-def _marked(text: str, line_break: str) -> str:
-    """The text with marks escaped; a blank at either edge becomes a reference."""
+def _escape_marks(text: str, line_break: str) -> str:
+    """Escape marks; a space at either edge becomes a reference."""
     start, end = text[:1].isspace(), len(text) - (len(text) > 1 and text[-1].isspace())
 
     def mark(match: re.Match[str]) -> str:
         character = match[0]
-        escaped = _ALWAYS.get(character)
+        escaped = _ALWAYS_ESCAPED.get(character)
         if escaped:
             return escaped
         if character == "\n":
             return line_break
         if character in "_<&]":
-            return f"\\{character}" if _MARKUP.match(inner, match.start()) else character
+            return f"\\{character}" if _CONTEXTUAL_MARKUP.match(inner, match.start()) else character
         return character_reference(character)
 
     inner = text[start:end]
     first, last = text[:start], text[end:]
-    marked = _SUSPECT.sub(mark, inner)
+    marked = _MAYBE_MARKUP.sub(mark, inner)
     return f"{first and character_reference(first)}{marked}{last and character_reference(last)}"
 
 
 def character_reference(character: str) -> str:
-    """A character by its number: `&#x20;`."""
+    """Return the numeric reference of a character: `&#x20;`."""
     return f"&#x{ord(character):X};"
 
 
-def _line_start(match: re.Match[str]) -> str:
+def _escape_line_start(match: re.Match[str]) -> str:
     blank, number = match.groups()
     return character_reference(blank) if blank else f"{number or ''}\\"
 
@@ -146,7 +150,7 @@ _ESCAPES = re.compile(
        | (?P<name> [A-Za-z][A-Za-z0-9]{{1,31}} ) ) ;
     """
 )
-_BLANKS_AT_END = re.compile(r"(?<![ \t])[ \t]++(?=\n)")
+_TRAILING_SPACES = re.compile(r"(?<![ \t])[ \t]++(?=\n)")
 _CODE = re.compile(r"\\[\s\S]|`+")
 _RUN = re.compile("`+")
 _SURROGATES = range(0xD800, 0xE000)
@@ -154,32 +158,32 @@ _LAST_CODE_POINT = 0x10FFFF
 
 
 def unescape(raw: str) -> str:
-    """The text that Markdown shows, for text that was escaped: exactly what was escaped.
+    """Return the text that Markdown displays; the exact inverse of escaping.
 
-    In text of others emphasis and links stay as they are written, and so does code.
+    In text of other authors, emphasis, links and code stay as written.
     """
     if " \n" in raw or "\t\n" in raw:
-        raw = _BLANKS_AT_END.sub("", raw)
+        raw = _TRAILING_SPACES.sub("", raw)
     if "\\" not in raw and "&" not in raw and "<" not in raw:
         return raw
     if "`" not in raw:
-        return _ESCAPES.sub(_meant, raw)
+        return _ESCAPES.sub(_unescape_match, raw)
     parts = []
     position = 0
     for start, end in _code_spans(raw):
-        parts += [_ESCAPES.sub(_meant, raw[position:start]), raw[start:end]]
+        parts += [_ESCAPES.sub(_unescape_match, raw[position:start]), raw[start:end]]
         position = end
-    return "".join(parts) + _ESCAPES.sub(_meant, raw[position:])
+    return "".join(parts) + _ESCAPES.sub(_unescape_match, raw[position:])
 
 
-def _meant(match: re.Match[str]) -> str:
+def _unescape_match(match: re.Match[str]) -> str:
     kind = match.lastgroup
     if kind == "plain":
         return match["plain"]
     if kind in ("hard", "tag"):
         return "\n"
     if kind == "name":
-        # A table of two thousand names, wanted only by files of other programs.
+        # Imported on first use: a large table that only files of other programs need.
         from html.entities import html5
 
         return html5.get(f"{match['name']};", match[0])
@@ -189,7 +193,7 @@ def _meant(match: re.Match[str]) -> str:
 
 
 def _code_spans(raw: str) -> list[tuple[int, int]]:
-    """Where code stands between runs of backticks of one length; no run is looked at twice."""
+    """Return the ranges of code between runs of backticks of equal length, in linear time."""
     ends: dict[int, list[int]] = {}
     for run in reversed(list(_RUN.finditer(raw))):
         ends.setdefault(len(run[0]), []).append(run.end())
@@ -209,8 +213,8 @@ def _code_spans(raw: str) -> list[tuple[int, int]]:
     return spans
 
 
-def unstruck(raw: str) -> str | None:
-    """What stands between `~~` and `~~`; None where the text is not struck as a whole."""
+def strip_strikethrough(raw: str) -> str | None:
+    """Return the text between `~~` and `~~`; None if the text is not struck through as a whole."""
     if len(raw) <= len("~~~~") or not raw.startswith("~~") or not raw.endswith("~~"):
         return None
     inner = raw[2:-2]
@@ -222,13 +226,16 @@ _UP_TO_COLON = re.compile(r"((?:[^:\\]|\\.)*+):[ \t]*(.*)", re.DOTALL)
 
 
 def split_key(raw: str) -> tuple[str, str] | None:
-    """`key: value`, at the first colon that is not escaped; still escaped, both."""
+    """Split `key: value` at the first colon that is not escaped; both parts stay escaped."""
     match = _UP_TO_COLON.fullmatch(raw)
     return (match[1].strip(" \t"), match[2]) if match else None
 
 
 def split_list(raw: str, brackets: str = "[]") -> list[str]:
-    """`one, two`, at the commas that are neither escaped nor in brackets; still escaped."""
+    """Split `one, two` at commas that are neither escaped nor in brackets.
+
+    The parts stay escaped.
+    """
     parts = []
     start = 0
     in_brackets = False
@@ -241,24 +248,27 @@ def split_list(raw: str, brackets: str = "[]") -> list[str]:
     return [part.strip(" \t\n") for part in (*parts, raw[start:])]
 
 
-# Fences that no text can close
+# Fences, and text without block markup
 
 
-_RUNS_OF = {"`": re.compile("`+"), "~": re.compile("~+")}
+_RUNS_BY_MARK = {"`": re.compile("`+"), "~": re.compile("~+")}
 _SHORTEST_FENCE = 3
 _BLOCK_START = re.compile(r"(?:[#>+*=<|`~_\[-]|[0-9]{1,9}[.)])")
 
 
-def fenced(text: str, info: str, mark: str = "`") -> str:
-    """A fenced code block with exactly this text; the fence is longer than any run inside."""
-    longest = max((len(run) for run in _RUNS_OF[mark].findall(text)), default=0)
+def render_fence(text: str, info: str, mark: str = "`") -> str:
+    """Return a fenced code block with exactly this text.
+
+    The fence is longer than any run of its character in the text.
+    """
+    longest = max((len(run) for run in _RUNS_BY_MARK[mark].findall(text)), default=0)
     fence = mark * max(_SHORTEST_FENCE, longest + 1)
     ending = "" if text.endswith("\n") or not text else "\n"
     return f"{fence}{info}\n{text}{ending}{fence}\n"
 
 
 def one_paragraph(text: str) -> str:
-    """The text on one line that begins no heading, list, quotation, fence or HTML block."""
+    """Return the text on one line that begins no heading, list, quotation, fence or HTML block."""
     line = " ".join(text.split())
     match = _BLOCK_START.match(line)
     if not match:
@@ -270,39 +280,39 @@ def one_paragraph(text: str) -> str:
 # `**Name**: value` lines
 
 
-# The colon may stand inside or outside the bold: writers do both.
-_FIELD = re.compile(r"\*\*([^*:\n]+)(?::\*\*|\*\*:)[ \t]*(.*)")
+# Authors put the colon inside or outside the bold.
+_LABELLED_FIELD = re.compile(r"\*\*([^*:\n]+)(?::\*\*|\*\*:)[ \t]*(.*)")
 
 
-class Field(NamedTuple):
-    """A field and the line that it stands on."""
+class LabelledField(NamedTuple):
+    """A `**Name**: value` field and its line."""
 
     name: str
     value: str
     line: int
 
 
-def fields(blocks: list[Block]) -> list[Field]:
-    """The fields in the paragraphs and list items of a text, quotations aside."""
+def read_fields(blocks: list[Block]) -> list[LabelledField]:
+    """Return the fields in the paragraphs and list items of a text, without quotations."""
     found = []
     for block in blocks:
-        if block.kind is not Kind.PARAGRAPH or block.quoted or "**" not in block.text:
+        if block.kind is not BlockKind.PARAGRAPH or block.quoted or "**" not in block.text:
             continue
         for number, line in enumerate(block.text.split("\n"), block.line):
-            match = _FIELD.match(line.strip())
+            match = _LABELLED_FIELD.match(line.strip())
             if match:
-                found.append(Field(match[1].strip(), match[2].strip(), number))
+                found.append(LabelledField(match[1].strip(), match[2].strip(), number))
     return found
 
 
-# Tables of GitHub's Markdown; their cells hold escaped text
+# Tables of GitHub's Markdown, with escaped text in their cells
 
 
 _CELL = re.compile(r"((?:[^|\\]|\\.?)*+)(\||\Z)")
 _DASHES = re.compile(r":?-+:?")
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """The cells of a line, and its number."""
 
     cells: tuple[str, ...]
@@ -312,24 +322,27 @@ class Row(NamedTuple):
 class Table(NamedTuple):
     """The row of headings and the rows below it."""
 
-    header: Row
-    rows: tuple[Row, ...]
+    header: TableRow
+    rows: tuple[TableRow, ...]
 
 
 def render_row(cells: Iterable[str]) -> str:
-    """One line. An empty cell is two blanks between pipes."""
+    """Return one line of a table. An empty cell is two spaces between pipes."""
     return f"| {' | '.join(cells)} |"
 
 
 def render_table(header: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
-    """The lines of a table, without an ending."""
+    """Return the lines of a table without a final line ending."""
     lines = [render_row(header), render_row("---" for _ in header)]
     lines += [render_row(cells) for cells in rows]
     return "\n".join(lines)
 
 
 def read_table(text: str, line: int) -> Table | None:
-    """The table that a paragraph is; None if it is none. `line` is its first."""
+    """Parse a paragraph as a table; None if it is not one.
+
+    `line` is the number of its first line.
+    """
     lines = text.split("\n", 2)
     if len(lines) == 1 or "|" not in lines[0] or lines[1].strip("|:- \t"):
         return None
@@ -339,14 +352,17 @@ def read_table(text: str, line: int) -> Table | None:
         return None
     rows = lines[2].split("\n") if len(lines) > 2 else []  # noqa: PLR2004  (header, dashes, rest)
     return Table(
-        Row(header, line),
-        tuple(Row(split_row(row), number) for number, row in enumerate(rows, line + 2)),
+        TableRow(header, line),
+        tuple(TableRow(split_row(row), number) for number, row in enumerate(rows, line + 2)),
     )
 
 
 def split_row(row: str) -> tuple[str, ...]:
-    """The cells of a line. Pipes at its edges may be left out; escaped ones part no cells."""
+    """Return the cells of a line.
+
+    Pipes at its edges are optional; escaped pipes do not separate cells.
+    """
     row = row.strip(" \t")
-    # The last match is always the empty one at the end of the text.
+    # The last match is always the empty one at the end.
     cells = [match[1] for match in _CELL.finditer(row.removeprefix("|"))][:-1]
     return tuple(cell.strip(" \t").replace("\\|", "|") for cell in cells)

@@ -1,7 +1,7 @@
-"""The arguments of a call: their schema, and what was given in them.
+"""Arguments of a call: their JSON schema, limits and parsing; and resource addresses.
 
-Models write arguments by hand. Whatever has one reading is taken: `"12"` for a number, one text
-for a list, JSON in a text, null for nothing. All that is wrong is told at once.
+Models write arguments by hand. Whatever has one reading is accepted: `"12"` for a number, one text
+for a list, JSON inside a text, null for nothing. All faults are reported at once.
 """
 
 import math
@@ -15,14 +15,14 @@ from urllib.parse import unquote
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES
-from brenner.mcp.tool import Argument, Kind, Resource
-from brenner.protocol.delta.lenient_json import NotJSON, decode
+from brenner.mcp.tool import Argument, ArgumentKind, Resource
+from brenner.protocol.delta.lenient_json import NotJSON, decode_strict
 from brenner.text import closest, did_you_mean
 
-# How much the arguments of a call may be, and what no text in them may hold (ruling R5).
+# Limits on arguments (ruling R5)
 #
-# What a request is made of is counted twice: roughly, before anybody parses it, because an empty
-# list takes three bytes to send and a hundred to keep; and exactly, once it is parsed.
+# Values are counted twice: roughly before parsing, because an empty list takes three bytes to send
+# and a hundred in memory; and exactly after parsing.
 
 
 _NUL = "\0"
@@ -30,7 +30,7 @@ _MOST_TOLD, _MOST_OF_A_NAME = 10, 40
 
 Place = tuple[str, int, object]  # its path, its depth, what stands there
 
-# Each value has at most a comma before it and a bracket of its own; with it may come a key.
+# Each value has at most a comma before it, a bracket of its own, and a key.
 _MOST_MARKS = 4 * MOST_JSON_VALUES
 _MARKS = (b",", b"[", b"{", b'"')
 _MARK = re.compile(rb'[\[\]{},]|"(?:[^"\\]++|(?:\\.)++)*+"?', re.DOTALL)
@@ -38,10 +38,11 @@ _STEPS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
 _ENVELOPE_LEVELS = 8  # what is around the arguments
 
 
-def too_much_to_parse(request: bytes) -> Diagnostic | None:
-    """Why a request is not even parsed. What passes may be too much, or no JSON, all the same.
+def check_raw_size(request: bytes) -> Diagnostic | None:
+    """Return why a request is not even parsed, or None.
 
-    It takes no longer than its length: texts are passed over, and beyond the limit nobody looks.
+    The scan is linear: it skips texts and stops at the limit. A request that passes may still be
+    too large or malformed.
     """
     is_small = sum(map(request.count, _MARKS)) <= MOST_JSON_DEPTH
     if is_small:
@@ -56,8 +57,10 @@ def too_much_to_parse(request: bytes) -> Diagnostic | None:
     return None
 
 
-def beyond_bounds(given: Mapping[str, object]) -> tuple[Diagnostic, ...]:
-    """What is too deep, too many or unreadable in the arguments; nothing of it is read then."""
+def check_bounds(given: Mapping[str, object]) -> tuple[Diagnostic, ...]:
+    """Return what is too deep, too many or unreadable in the arguments. If anything is, none are
+    read.
+    """
     found: list[Diagnostic] = []
     waiting: list[Place] = [("", 0, given)]
     seen = 0
@@ -66,7 +69,7 @@ def beyond_bounds(given: Mapping[str, object]) -> tuple[Diagnostic, ...]:
         seen += 1
         if depth > MOST_JSON_DEPTH:
             return (codes.ARGUMENTS_TOO_LARGE.at(most=f"{MOST_JSON_DEPTH} levels"),)
-        inside = list(_inside(path, depth, value))
+        inside = list(_walk(path, depth, value))
         if seen + len(waiting) + len(inside) > MOST_JSON_VALUES:
             return (codes.ARGUMENTS_TOO_LARGE.at(most=f"{MOST_JSON_VALUES} values"),)
         waiting.extend(reversed(inside))
@@ -76,7 +79,7 @@ def beyond_bounds(given: Mapping[str, object]) -> tuple[Diagnostic, ...]:
     return tuple(found)
 
 
-def _inside(path: str, depth: int, value: object) -> Iterator[Place]:
+def _walk(path: str, depth: int, value: object) -> Iterator[Place]:
     if isinstance(value, Mapping):
         for name, each in value.items():
             short = name[:_MOST_OF_A_NAME]
@@ -113,43 +116,43 @@ _VERSION = re.compile(r"\s*+[vV](?=[0-9])", re.ASCII)
 _MOST_SHOWN = 40
 _ARGUMENTS_MOST_TOLD = 20  # faults of one call
 
-_SCHEMAS: dict[Kind, dict[str, object]] = {
-    Kind.TEXT: {"type": "string"},
-    Kind.NUMBER: {"type": "integer"},
-    Kind.VERSION: {"type": "integer"},
-    Kind.FLAG: {"type": "boolean"},
-    Kind.TEXTS: {"type": "array", "items": {"type": "string"}},
-    Kind.NUMBERS: {"type": "array", "items": {"type": "integer"}},
-    Kind.DELTAS: {"type": "array", "items": {"type": "object"}},
+_SCHEMAS: dict[ArgumentKind, dict[str, object]] = {
+    ArgumentKind.TEXT: {"type": "string"},
+    ArgumentKind.NUMBER: {"type": "integer"},
+    ArgumentKind.VERSION: {"type": "integer"},
+    ArgumentKind.FLAG: {"type": "boolean"},
+    ArgumentKind.TEXTS: {"type": "array", "items": {"type": "string"}},
+    ArgumentKind.NUMBERS: {"type": "array", "items": {"type": "integer"}},
+    ArgumentKind.DELTAS: {"type": "array", "items": {"type": "object"}},
 }
 _EXPECTED = {
-    Kind.TEXT: "a text",
-    Kind.NUMBER: "a whole number",
-    Kind.VERSION: "the number of a version",
-    Kind.FLAG: "true or false",
-    Kind.TEXTS: "a list of texts",
-    Kind.NUMBERS: "a list of whole numbers",
-    Kind.DELTAS: "a list of JSON objects",
+    ArgumentKind.TEXT: "a text",
+    ArgumentKind.NUMBER: "a whole number",
+    ArgumentKind.VERSION: "the number of a version",
+    ArgumentKind.FLAG: "true or false",
+    ArgumentKind.TEXTS: "a list of texts",
+    ArgumentKind.NUMBERS: "a list of whole numbers",
+    ArgumentKind.DELTAS: "a list of JSON objects",
 }
 
 
-class Wrong(Exception):
-    """A value that is not of its kind; `given` says what it is."""
+class WrongTypeError(Exception):
+    """A value of the wrong kind. `given` describes it."""
 
     def __init__(self, given: str) -> None:
         super().__init__(given)
         self.given = given
 
 
-class Reading(NamedTuple):
-    """The arguments as a tool gets them, with all that is wrong in them."""
+class ParsedArguments(NamedTuple):
+    """The arguments as a tool gets them, with all faults."""
 
     arguments: Mapping[str, object]
     faults: tuple[Diagnostic, ...] = ()
 
 
 def schema(arguments: Sequence[Argument]) -> dict[str, object]:
-    """The JSON schema of these arguments. Every word of it is paid for in every session."""
+    """Return the JSON schema of these arguments. Every session pays for each word of it."""
     required = [each.name for each in arguments if each.required]
     return {
         "type": "object",
@@ -171,11 +174,11 @@ def _property(argument: Argument) -> dict[str, object]:
 
 def read_arguments(
     where: str, arguments: Sequence[Argument], given: Mapping[str, object]
-) -> Reading:
-    """What was given to the tool or resource of that name."""
-    beyond = beyond_bounds(given)
+) -> ParsedArguments:
+    """Parse the arguments given to the tool or resource of that name."""
+    beyond = check_bounds(given)
     if beyond:
-        return Reading({}, beyond)
+        return ParsedArguments({}, beyond)
     said = {name: value for name, value in given.items() if value is not None}
     unknown = _unknown(where, [each.name for each in arguments], said)
     meant = {each.suggestion for each in unknown}
@@ -188,11 +191,11 @@ def read_arguments(
             read[each.name] = each.default
         elif each.name not in meant:  # one fault, one violation: it is there under another name
             faults.append(_missing(where, each))
-    return Reading(read, (*_first(unknown), *_first(faults)))
+    return ParsedArguments(read, (*_first(unknown), *_first(faults)))
 
 
 def _first(faults: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
-    """The first ones; the last of them says how many more there are."""
+    """Return the first faults. The last one says how many more there are."""
     more = len(faults) - _ARGUMENTS_MOST_TOLD
     if more <= 0:
         return faults
@@ -208,15 +211,17 @@ def _unknown(where: str, names: Sequence[str], said: Mapping[str, object]) -> li
             where=where,
             argument=_short(name),
             known=known,
-            suggestion=did_you_mean(_nearest(_short(name), free)),
+            suggestion=did_you_mean(_meant_argument(_short(name), free)),
         )
         for name in said
         if name not in names
     ]
 
 
-def _nearest(name: str, free: Sequence[str]) -> str | None:
-    """The argument that was meant: by its letters, or as the only one that begins or ends so."""
+def _meant_argument(name: str, free: Sequence[str]) -> str | None:
+    """Return the argument that was meant: by spelling, or as the only one with that start or
+    end.
+    """
     alike = [each for each in free if _is_part(name, each) or _is_part(each, name)]
     return closest(name, free) or (alike[0] if len(alike) == 1 else None)
 
@@ -233,7 +238,7 @@ def _missing(where: str, argument: Argument) -> Diagnostic:
 def _value(argument: Argument, given: object, faults: list[Diagnostic]) -> object:
     try:
         value = _READERS[argument.kind](given)
-    except Wrong as wrong:
+    except WrongTypeError as wrong:
         expected = _EXPECTED[argument.kind]
         code = codes.WRONG_ARGUMENT_TYPE
         faults.append(code.at(argument=argument.name, expected=expected, given=wrong.given))
@@ -244,7 +249,7 @@ def _value(argument: Argument, given: object, faults: list[Diagnostic]) -> objec
 
 
 def _chosen(argument: Argument, value: object, faults: list[Diagnostic]) -> object:
-    """One of the listed words, or several of them; case does not matter."""
+    """Return one or several of the listed words, in any case."""
     words = {word.casefold(): word for word in argument.choices}
     said = value if isinstance(value, list) else [value]
     for each in said:
@@ -264,7 +269,7 @@ def _text(given: object) -> str:
         return given
     if isinstance(given, int) and not isinstance(given, bool) and abs(given) <= _LARGEST:
         return str(given)  # a thread may be called 12
-    raise Wrong(_described(given))
+    raise WrongTypeError(_describe(given))
 
 
 def _number(given: object) -> int:
@@ -274,16 +279,16 @@ def _number(given: object) -> int:
         given = int(given)
     if isinstance(given, int) and not isinstance(given, bool) and abs(given) <= _LARGEST:
         return given
-    raise Wrong(_described(given))
+    raise WrongTypeError(_describe(given))
 
 
 def _version(given: object) -> int:
-    """A version is called v2 wherever it is spoken of."""
+    """Parse a version number, also with the `v` with which versions are written."""
     try:
         before = _VERSION.match(given) if isinstance(given, str) else None
         return _number(before.string[before.end() :] if before else given)
-    except Wrong:
-        raise Wrong(_described(given)) from None
+    except WrongTypeError:
+        raise WrongTypeError(_describe(given)) from None
 
 
 def _flag(given: object) -> bool:
@@ -291,18 +296,18 @@ def _flag(given: object) -> bool:
         return given
     if isinstance(given, str) and given.strip().lower() in {"true", "false"}:
         return given.strip().lower() == "true"
-    raise Wrong(_described(given))
+    raise WrongTypeError(_describe(given))
 
 
-def _as_given(given: object) -> list[object]:
-    """Whatever stands for deltas, in a list: `brenner.delta.given` reads them, and tells how."""
+def _delta_list(given: object) -> list[object]:
+    """Return the deltas as a list. `brenner.protocol.delta.arguments` parses them."""
     if isinstance(given, str) and not given.strip():
         return []
     return given if isinstance(given, list) else [given]
 
 
 def _listed(given: object, read: Callable[[object], object]) -> list[object]:
-    """A list as it is, a list that was written as a text, or one value for a list of it."""
+    """Return a list, a list written as text, or a single value as a list."""
     if isinstance(given, str) and not given.strip():
         return []
     value = _decoded(given)
@@ -312,18 +317,18 @@ def _listed(given: object, read: Callable[[object], object]) -> list[object]:
     for number, each in enumerate(value, 1):
         try:
             found.append(read(each))
-        except Wrong as wrong:
+        except WrongTypeError as wrong:
             given_there = f"a list in which number {number} is {wrong.given}"
-            raise Wrong(given_there) from None
+            raise WrongTypeError(given_there) from None
     return found
 
 
 def _decoded(given: object) -> object:
-    """The list or object that stands in a text as JSON, or what was given."""
+    """Return the list or object that a text contains as JSON, else the value itself."""
     if not isinstance(given, str) or not given.lstrip().startswith(("[", "{")):
         return given
     try:
-        return decode(given)
+        return decode_strict(given)
     except NotJSON:
         return given
 
@@ -332,7 +337,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"
 
 
-def _described(given: object) -> str:
+def _describe(given: object) -> str:
     if given is None or isinstance(given, bool):
         return {None: "null", True: "true", False: "false"}[given]
     if isinstance(given, str):
@@ -342,22 +347,22 @@ def _described(given: object) -> str:
     return "a JSON object" if isinstance(given, Mapping) else "a list"
 
 
-_READERS: dict[Kind, Callable[[object], object]] = {
-    Kind.TEXT: _text,
-    Kind.NUMBER: _number,
-    Kind.VERSION: _version,
-    Kind.FLAG: _flag,
-    Kind.TEXTS: lambda given: _listed(given, _text),
-    Kind.NUMBERS: lambda given: _listed(given, _number),
-    Kind.DELTAS: _as_given,
+_READERS: dict[ArgumentKind, Callable[[object], object]] = {
+    ArgumentKind.TEXT: _text,
+    ArgumentKind.NUMBER: _number,
+    ArgumentKind.VERSION: _version,
+    ArgumentKind.FLAG: _flag,
+    ArgumentKind.TEXTS: lambda given: _listed(given, _text),
+    ArgumentKind.NUMBERS: lambda given: _listed(given, _number),
+    ArgumentKind.DELTAS: _delta_list,
 }
 
 
-# Which resource an address means, and what it says: `resource://inbox/BlueLake?limit=5`.
+# Resource addresses, such as `resource://inbox/BlueLake?limit=5`
 #
-# A template names what stands in the path, `{agent}` for one segment and `{thread_id*}` for one or
-# more, and what may stand in the query, `{?project,limit}`. Everything is percent-decoded once; a
-# plus sign is a plus sign, as times have them.
+# A template names the parameters of the path, `{agent}` for one segment and `{thread_id*}` for one
+# or more, and of the query, `{?project,limit}`. Everything is percent-decoded once. A plus sign
+# stays a plus sign, since times contain it.
 
 
 _PLACE = re.compile(r"\{(\w+)(\*?)\}")
@@ -366,67 +371,67 @@ _HIDDEN = re.compile(r"(.*)\?(\w+=[^?]*)", re.DOTALL)
 _SCHEME = "resource://"
 
 
-class Form(NamedTuple):
-    """A template, taken apart."""
+class UriTemplate(NamedTuple):
+    """A parsed template of resource addresses."""
 
     pattern: re.Pattern[str]
     places: tuple[str, ...]
     query: tuple[str, ...]
 
 
-class Found(NamedTuple):
-    """The resource of an address, what the address says, and what is wrong with that."""
+class ResourceMatch(NamedTuple):
+    """The resource of an address, its parameters, and their faults."""
 
     resource: Resource
     arguments: Mapping[str, object]
     faults: tuple[Diagnostic, ...] = ()
 
 
-def find(resources: Iterable[Resource], uri: str) -> Found | None:
-    """The first resource that the address fits."""
+def find_resource(resources: Iterable[Resource], uri: str) -> ResourceMatch | None:
+    """Return the first resource that the address matches."""
     for resource in resources:
-        form = form_of(resource.template)
-        said = _said(form, uri)
+        form = parse_template(resource.template)
+        said = _match_uri(form, uri)
         if said is not None:
-            where = plain(resource.template)
+            where = without_query(resource.template)
             path, query = (
                 read_arguments(where, [Argument(name, default="") for name in names], given)
                 for names, given in zip((form.places, form.query), said, strict=True)
             )
             arguments = {**query.arguments, **path.arguments}
-            return Found(resource, arguments, path.faults + query.faults)
+            return ResourceMatch(resource, arguments, path.faults + query.faults)
     return None
 
 
-def unknown(resources: Sequence[Resource], uri: str) -> Diagnostic:
-    """That there is no such resource, and which one was probably meant."""
-    forms = {_head(each.template): plain(each.template) for each in resources}
+def unknown_resource(resources: Sequence[Resource], uri: str) -> Diagnostic:
+    """Return the diagnostic of an unknown resource, with the closest one."""
+    forms = {_head(each.template): without_query(each.template) for each in resources}
     meant = closest(_head(uri), forms)
     known = ", ".join(f"`{head}`" for head in forms) or "none"
     suggestion = did_you_mean(forms[meant] if meant else None)
     return codes.UNKNOWN_RESOURCE.at(uri=uri, known=known, suggestion=suggestion)
 
 
-def plain(template: str) -> str:
-    """The template without its query, as it is shown."""
+def without_query(template: str) -> str:
+    """Return the template without its query, as it is shown."""
     return _QUERY.sub("", template)
 
 
 @lru_cache(maxsize=256)
-def form_of(template: str) -> Form:
-    """The template, taken apart."""
+def parse_template(template: str) -> UriTemplate:
+    """Parse a template."""
     query = _QUERY.search(template)
-    pieces = _PLACE.split(plain(template))
-    # The pieces come in threes: what stands between places, a place's name, its asterisk.
+    pieces = _PLACE.split(without_query(template))
+    # The parts come in threes: the text before a parameter, its name, its asterisk.
     between = [re.escape(each) for each in pieces[::3]]
     places = ["(.+)" if asterisk else "([^/]+)" for asterisk in pieces[2::3]]
     pattern = "".join(a + b for a, b in zip(between, [*places, ""], strict=True))
     named = tuple(filter(None, query[1].split(","))) if query else ()
-    return Form(re.compile(pattern, re.DOTALL), tuple(pieces[1::3]), named)
+    return UriTemplate(re.compile(pattern, re.DOTALL), tuple(pieces[1::3]), named)
 
 
-def _said(form: Form, uri: str) -> tuple[dict[str, str], dict[str, str]] | None:
-    """What the path and the query say by name; None where the address does not fit."""
+def _match_uri(form: UriTemplate, uri: str) -> tuple[dict[str, str], dict[str, str]] | None:
+    """Return the parameters of path and query by name; None if the address does not match."""
     path, _, query = uri.partition("?")
     fits = form.pattern.fullmatch(path)
     if not fits:
@@ -439,11 +444,11 @@ def _said(form: Form, uri: str) -> tuple[dict[str, str], dict[str, str]] | None:
         return None
 
 
-def _take_hidden(form: Form, values: list[str]) -> str:
-    """The query that stands in the last value, which loses it.
+def _take_hidden(form: UriTemplate, values: list[str]) -> str:
+    """Remove the query from the last path value and return it.
 
-    Clients put it there for servers whose templates declare no query. It is one only if it has a
-    key that the template names: else it belongs to the value.
+    Clients put it there if a server's template declares no query. It counts as a query only if it
+    has a key that the template names; else it is part of the value.
     """
     fits = _HIDDEN.fullmatch(values[-1]) if values else None
     if not fits or not fits[1] or _pairs(fits[2]).keys().isdisjoint(form.query):
@@ -458,5 +463,5 @@ def _pairs(query: str) -> dict[str, str]:
 
 
 def _head(address: str) -> str:
-    """The first segment, which tells what kind of resource it is."""
+    """Return the first segment, which names the kind of resource."""
     return re.split(r"[/?{]", address.removeprefix(_SCHEME), maxsplit=1)[0]

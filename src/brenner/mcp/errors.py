@@ -1,7 +1,4 @@
-"""How an agent is told that something was not done: what is wrong, where, and how to mend it.
-
-The words are those of the catalogue, but for fixes that need a command line (`mcp/fixes.py`).
-"""
+"""Errors for agents: what is wrong, where, and how to fix it with tools instead of commands."""
 
 import json
 import re
@@ -32,18 +29,17 @@ from brenner.diagnostics.codes.messages import (
     THREAD_ID_TOO_LONG,
 )
 from brenner.diagnostics.model import BrennerError, Code, Diagnostic, Summary, worst_first
-from brenner.mcp.framing import Foreign
-from brenner.mcp.tool import Answer
+from brenner.mcp.framing import ForeignText
+from brenner.mcp.tool import ToolResult
 from brenner.protocol.delta.schema import SECTIONS, Operation
 from brenner.protocol.grammar import AGENT_NAME, ITEM_ID, VERSION
-from brenner.protocol.thread_ids import is_valid
+from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.text import did_you_mean
 
-# How to mend something with tools: who calls them has no command line.
+# Fixes for callers of tools, which have no command line
 #
-# The catalogue's fixes are for everybody. Where one names a command, an option or a header, it
-# stands
-# here in the words of the tools. What only a command can mend is for the operator to be told of.
+# If a fix in the catalogue names a command, an option or a header, this table has it in terms of
+# tools. What only a command can fix is for the operator.
 
 
 _COMMAND = re.compile(r"`brenner |(?<![\w-])--[a-z]|\b(?:[Rr]un|[Rr]epeat) the (?:same )?command\b")
@@ -88,7 +84,7 @@ IN_TOOLS: dict[Code, str] = {
     ),
     TEMPLATE_NOT_FILLED_IN: "Replace each with your own words, or remove its section if it is "
     "optional.",
-    # What a message file would have as headers, a call has as arguments.
+    # Headers of a message file are arguments of a call.
     **dict.fromkeys(
         (messages_codes.MISSING_HEADER, messages_codes.EMPTY_MESSAGE),
         "Give `sender_name`, `to`, `subject`, `thread_id` and `body_md`, none of them empty.",
@@ -154,8 +150,8 @@ IN_TOOLS: dict[Code, str] = {
 }
 
 
-def in_words_of_tools(code: Code, fix: str) -> str:
-    """The fix for who calls tools. What only a command can do is the operator's to do."""
+def fix_for_tools(code: Code, fix: str) -> str:
+    """Return the fix for a caller of tools. What needs a command is for the operator to do."""
     if code in IN_TOOLS:
         return IN_TOOLS[code]
     if not names_command(fix) or _TOLD.search(fix):
@@ -164,42 +160,42 @@ def in_words_of_tools(code: Code, fix: str) -> str:
 
 
 def names_command(fix: str) -> bool:
-    """Whether a fix needs a command line."""
+    """Return whether a fix needs a command line."""
     return _COMMAND.search(fix) is not None
 
 
-def in_tools(found: Diagnostic) -> Diagnostic:
-    """The same with a fix that names tools instead of commands, or the operator."""
-    fix = in_words_of_tools(found.code, found.fix)
+def with_tool_fix(found: Diagnostic) -> Diagnostic:
+    """Return the diagnostic with a fix that names tools, or the operator, instead of commands."""
+    fix = fix_for_tools(found.code, found.fix)
     if fix == found.fix:
         return found
     is_said = found.suggestion and found.suggestion in fix
     return found._replace(fix=fix if is_said else f"{fix}{did_you_mean(found.suggestion)}")
 
 
-def refused(
+def refused_result(
     violations: Iterable[Diagnostic], corrected: Mapping[str, object] | None = None
-) -> Answer:
-    """The answer that nothing was done, and why; `corrected` are arguments to call again with."""
-    found = sorted(map(in_tools, violations), key=worst_first)
+) -> ToolResult:
+    """Return the result of a refused call. `corrected` are arguments that work."""
+    found = sorted(map(with_tool_fix, violations), key=worst_first)
     lines = [line_of(each) for each in found]
     if corrected is not None:
         lines += ["Corrected, ready to send:", json.dumps(corrected, ensure_ascii=False)]
-    return Answer(document(found, corrected), "\n".join(lines), is_error=True)
+    return ToolResult(error_json(found, corrected), "\n".join(lines), is_error=True)
 
 
-def failed(error: BrennerError) -> Answer:
-    """The answer to a request that cannot be granted, or to one that the world is in the way of."""
-    answer = refused([error.diagnostic])
+def failed_result(error: BrennerError) -> ToolResult:
+    """Return the result of a call that raised an error."""
+    answer = refused_result([error.diagnostic])
     if not error.details:
         return answer
     return answer._replace(text="\n\n".join((answer.text or "", *error.details)))
 
 
-def document(
+def error_json(
     violations: Iterable[Diagnostic], corrected: Mapping[str, object] | None = None
 ) -> dict[str, object]:
-    """The structured form of an error; keys are only ever added."""
+    """Return the structured form of an error. Keys are only ever added."""
     found = list(violations)
     return {
         "error": found[0].to_json() if found else None,
@@ -210,20 +206,17 @@ def document(
 
 
 def line_of(found: Diagnostic) -> str:
-    """One violation in one line. Lines count in `body_md`."""
+    """Format a violation in one line. Line numbers count in `body_md`."""
     place = f" line {found.line}" if found.line else ""
     return f"{found.id}{place}: {found.message} Fix: {found.fix}"
 
 
-# Our own sentences without what others have put into them.
+# Messages without text of other agents
 #
-# A sentence of the catalogue is filled in with IDs and numbers, but also with titles and claims.
-# In a
-# frame all of it would look like somebody's opinion. So it is said outside with every word of
-# others
-# left out; the place of a word is found by the words of ours around it. Should others have imitated
-# those, a place is found wrongly, and still nothing stands there that is not a number, an ID or
-# ours.
+# The parameters of a message are IDs and numbers, but also titles and claims of other agents.
+# Inside a frame the whole message would look like an opinion. So it is shown outside the frame,
+# without foreign words. A parameter is located by our own words around it. If another agent
+# imitates those, the location is wrong, but only a number, an ID or our own word is ever shown.
 
 
 _LEFT_OUT = "…"
@@ -236,7 +229,7 @@ _KNOWN = frozenset(
         "is not in the artifact that the message goes by",
     )
 )
-# What we say of numbers, where a message is filled in with a whole sentence
+# Our own words about numbers, for messages with a whole sentence as a parameter
 _SAID = re.compile(
     r"""(?x)
     [0-9]{1,18}
@@ -252,26 +245,28 @@ _PERHAPS = re.compile(r" Perhaps `([^`]*+)`\.")
 _WHERE = re.compile(r"Delta [0-9]+(?: \(`[a-z_]+`\))?: ")
 
 
-def our_message(found: Diagnostic) -> str:
-    """What is wrong, in our words alone."""
+def own_message(found: Diagnostic) -> str:
+    """Return the message without any text of other agents."""
     where = _WHERE.match(found.message)
     start = where[0] if where else ""
-    return start + _ours(found.code.message, found.message[len(start) :], _cause(found, "message"))
+    return start + _own_words(
+        found.code.message, found.message[len(start) :], _cause(found, "message")
+    )
 
 
-def our_fix(found: Diagnostic) -> str:
-    """How to mend it, in our words alone."""
-    return _ours(found.code.fix, found.fix, _cause(found, "fix"))
+def own_fix(found: Diagnostic) -> str:
+    """Return the fix without any text of other agents."""
+    return _own_words(found.code.fix, found.fix, _cause(found, "fix"))
 
 
 def _cause(found: Diagnostic, part: str) -> str | None:
-    """The template of the sentence that is told within another one, if there is one."""
+    """Return the template of the sentence that is embedded in another one, if there is one."""
     cause: Code | None = CATALOGUE.get(found.also[0]) if len(found.also) == 1 else None
     return None if cause is None else cause.message if part == "message" else cause.fix
 
 
-def _ours(template: str, text: str, cause: str | None = None) -> str:
-    """The text as the template has it, with what was filled in where that is ours."""
+def _own_words(template: str, text: str, cause: str | None = None) -> str:
+    """Return the text by its template, keeping only parameters that are our own words."""
     parts = list(Formatter().parse(template))
     shown, rest = [parts[0][0]] if parts else [], text
     if parts and not rest.startswith(parts[0][0]):
@@ -291,9 +286,9 @@ def _ours(template: str, text: str, cause: str | None = None) -> str:
 
 
 def _word(name: str, word: str, cause: str | None) -> str:
-    """What fills a place, if it can be nothing but ours."""
+    """Return a parameter if it can only be our own word, number or ID."""
     if cause and name in ("reason", "fix"):
-        return _ours(cause, word) or _LEFT_OUT
+        return _own_words(cause, word) or _LEFT_OUT
     if name == "suggestion":
         meant = _PERHAPS.fullmatch(word)
         return word if not word or (meant and _is_plain(meant[1])) else ""
@@ -303,19 +298,19 @@ def _word(name: str, word: str, cause: str | None) -> str:
 
 def _is_plain(word: str) -> bool:
     forms = (ITEM_ID, VERSION, _SAID)
-    return word in _KNOWN or any(form.fullmatch(word) for form in forms) or is_valid(word)
+    return word in _KNOWN or any(form.fullmatch(word) for form in forms) or is_valid_thread_id(word)
 
 
-# Violations in the answers of our own tools.
+# Violations in results
 #
-# What is wrong with the caller's own text is told in plain words. What follows from the mail may
-# quote the work of others, and is framed: so is whatever is not known to be the caller's own.
+# A violation in the caller's own text is shown plainly. One that results from the mail may quote
+# other agents and is framed, as is any whose origin is unknown.
 
 
-# Codes that quote nothing but what the caller has given, numbers, and the word that is suggested.
+# Codes that quote only the caller, numbers and the suggested word
 _OWN = frozenset(
     {
-        *serving_codes.CONTRIBUTING_CODES,
+        *serving_codes.CONTRIBUTION_CODES,
         *serving_codes.IDENTITY_CODES,
         *(
             mail_codes.UNKNOWN_SENDER,
@@ -330,24 +325,24 @@ _OWN = frozenset(
         *(artifacts_codes.UNKNOWN_VERSION, NO_SUCH_ITEM, INVALID_SECTION),
     }
 )
-# A name, an ID, a section: no sentence. What is suggested is often what somebody else has chosen.
+# A name, an ID or a section, not a sentence: another agent may have chosen the suggested word
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,79}", re.ASCII)
 _QUOTING = frozenset({"repaired", "readings", "suggestion", "item", "field"})
 
 
 def is_own(found: Diagnostic, known: Collection[Diagnostic] = ()) -> bool:
-    """Whether it holds only words of ours and the caller's; `known` are those of a check alone."""
-    return found in known or (found.code in _OWN and _violations_is_plain(found.suggestion))
+    """Return whether a violation quotes only us and the caller. `known` come from a check alone."""
+    return found in known or (found.code in _OWN and _is_plain_suggestion(found.suggestion))
 
 
-def told_json(found: Diagnostic, known: Collection[Diagnostic] = ()) -> dict[str, object]:
-    """A violation, framed unless it is the caller's own."""
-    return in_tools(found).to_json() if is_own(found, known) else thread_json(found)
+def violation_json(found: Diagnostic, known: Collection[Diagnostic] = ()) -> dict[str, object]:
+    """Return a violation as JSON, framed unless it quotes only the caller."""
+    return with_tool_fix(found).to_json() if is_own(found, known) else thread_violation_json(found)
 
 
-def thread_json(found: Diagnostic) -> dict[str, object]:
-    """A violation that the mail tells of."""
-    document = in_tools(found).to_json()
+def thread_violation_json(found: Diagnostic) -> dict[str, object]:
+    """Return a violation that results from the mail."""
+    document = with_tool_fix(found).to_json()
     message, fix = _message(found), _fix(found)
     quoted = {"message_in_full": message.in_full, "fix_in_full": fix.in_full}
     return {
@@ -359,12 +354,12 @@ def thread_json(found: Diagnostic) -> dict[str, object]:
     }
 
 
-def refusal(
+def refusal_json(
     violations: Iterable[Diagnostic], known: Collection[Diagnostic] = ()
 ) -> dict[str, object]:
-    """The structured form of an error, as other tools have it."""
+    """Return the structured form of an error, as the other tools have it."""
     found = sorted(violations, key=worst_first)
-    documents = [told_json(each, known) for each in found]
+    documents = [violation_json(each, known) for each in found]
     return {
         "error": documents[0] if documents else None,
         "violations": documents,
@@ -373,26 +368,26 @@ def refusal(
     }
 
 
-def told_lines(
+def violation_lines(
     violations: Iterable[Diagnostic], known: Collection[Diagnostic] = ()
-) -> Iterator[str | Foreign]:
-    """Each as other tools have it, framed unless it is the caller's own."""
+) -> Iterator[str | ForeignText]:
+    """Yield the lines of violations, framed unless they quote only the caller."""
     for found in violations:
         if is_own(found, known):
-            yield f"- {found.severity.value} {line_of(in_tools(found))}"
+            yield f"- {found.severity.value} {line_of(with_tool_fix(found))}"
         else:
-            yield from thread_lines(found)
+            yield from thread_violation_lines(found)
 
 
-def thread_lines(found: Diagnostic) -> Iterator[str | Foreign]:
-    """The same for one that the mail tells of."""
+def thread_violation_lines(found: Diagnostic) -> Iterator[str | ForeignText]:
+    """Yield the lines of a violation that results from the mail."""
     message, fix = _message(found), _fix(found)
     yield f"- {found.severity.value} {found.id}: {message.ours} Fix: {fix.ours}"
     yield from (each.in_full for each in (message, fix) if each.in_full)
 
 
-def in_delta(found: Diagnostic) -> Diagnostic:
-    """A violation in a composed message, told by the number of the delta instead of a line."""
+def with_delta_number(found: Diagnostic) -> Diagnostic:
+    """Return a violation of a composed message with the number of its delta instead of a line."""
     if found.block is None:
         return found._replace(line=None)
     where = f" (`{found.field}`)" if found.field else ""
@@ -400,32 +395,32 @@ def in_delta(found: Diagnostic) -> Diagnostic:
     return found._replace(line=None, message=said, repaired=None)
 
 
-class _Said(NamedTuple):
-    """A sentence in our words; and whole, where it has words of others in it."""
+class _Sentence(NamedTuple):
+    """A sentence in our own words, and in full if it contains text of other agents."""
 
     ours: str
-    in_full: Foreign | None = None
+    in_full: ForeignText | None = None
 
 
-def _message(found: Diagnostic) -> _Said:
-    """What is wrong; the title of the code where no word of the sentence is surely ours."""
-    ours = our_message(found) or f"{found.code.title}."
-    return _Said(ours, None if ours == found.message else Foreign(found.message))
+def _message(found: Diagnostic) -> _Sentence:
+    """Return the message; the title of the code if no word of the message is certainly our own."""
+    ours = own_message(found) or f"{found.code.title}."
+    return _Sentence(ours, None if ours == found.message else ForeignText(found.message))
 
 
-def _fix(found: Diagnostic) -> _Said:
-    fix = in_tools(found).fix
-    if found.code in IN_TOOLS and _violations_is_plain(found.suggestion):
-        return _Said(fix)
-    ours = in_words_of_tools(found.code, our_fix(found))
-    return _Said(ours or "see below.", None if ours == fix else Foreign(fix))
+def _fix(found: Diagnostic) -> _Sentence:
+    fix = with_tool_fix(found).fix
+    if found.code in IN_TOOLS and _is_plain_suggestion(found.suggestion):
+        return _Sentence(fix)
+    ours = fix_for_tools(found.code, own_fix(found))
+    return _Sentence(ours or "see below.", None if ours == fix else ForeignText(fix))
 
 
-def _violations_is_plain(suggestion: str | None) -> bool:
+def _is_plain_suggestion(suggestion: str | None) -> bool:
     return suggestion is None or _WORD.fullmatch(suggestion) is not None
 
 
 def _foreign(value: object) -> object:
     if isinstance(value, list):
-        return [Foreign(str(each)) for each in value]
-    return Foreign(str(value))
+        return [ForeignText(str(each)) for each in value]
+    return ForeignText(str(value))

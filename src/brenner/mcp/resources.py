@@ -1,4 +1,4 @@
-"""What can be read by address, in the form of Agent Mail. Reading needs no identity."""
+"""MCP resources, in the form of Agent Mail. Reading needs no identity."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -7,18 +7,18 @@ from operator import itemgetter
 from brenner.diagnostics.codes.serving import INVALID_ARGUMENT
 from brenner.diagnostics.model import RequestError
 from brenner.mail.model import Reservation, StoredMessage
-from brenner.mail.rules import order
+from brenner.mail.rules import message_order
 from brenner.mail.search import Query
 from brenner.mcp import agent_mail_format
 from brenner.mcp.agent_mail_format import (
-    InboxWish,
-    Room,
-    Shape,
+    InboxRequest,
+    JsonObject,
+    ResponseSize,
+    format_time,
     inbox,
-    message_shape,
-    payload_shape,
+    message_json,
+    sent_json,
     since_time,
-    written,
 )
 from brenner.mcp.tool import Call, Resource
 
@@ -28,41 +28,41 @@ _NOTICE = "This server has one project: these are all its agents."
 
 
 def _project(call: Call) -> object:
-    agent_mail_format.check(call, call.text("slug"))
-    return agent_mail_format.shape(call) | {
-        "agents": agent_mail_format.everybody(call.workspace.mailbox)
+    agent_mail_format.check_project_key(call, call.text("slug"))
+    return agent_mail_format.project_json(call) | {
+        "agents": agent_mail_format.all_agents(call.workspace.mailbox)
     }
 
 
 def _projects(call: Call) -> object:
-    return [agent_mail_format.shape(call)]
+    return [agent_mail_format.project_json(call)]
 
 
 def _agents(call: Call) -> object:
-    """The agents of a project, and how many messages there are: who has looked before sees at once
-    whether there is anything new.
+    """Return the agents of a project with the number of messages, so that a poller sees what is
+    new.
     """
-    agent_mail_format.check(call, call.text("project_key"))
-    project = agent_mail_format.shape(call)
+    agent_mail_format.check_project_key(call, call.text("project_key"))
+    project = agent_mail_format.project_json(call)
     return {
         "_notice": _NOTICE,
         "project": {name: project[name] for name in ("slug", "human_key")},
-        "agents": agent_mail_format.everybody(call.workspace.mailbox, with_unread=True),
+        "agents": agent_mail_format.all_agents(call.workspace.mailbox, with_unread=True),
         "messages_so_far": call.workspace.mailbox.position(),
     }
 
 
 def _all_agents(call: Call) -> object:
-    project = agent_mail_format.shape(call)
+    project = agent_mail_format.project_json(call)
     home = {"project_slug": project["slug"], "project_human_key": project["human_key"]}
-    everybody = agent_mail_format.everybody(call.workspace.mailbox, with_unread=True)
+    everybody = agent_mail_format.all_agents(call.workspace.mailbox, with_unread=True)
     return {"agents": [agent | home for agent in everybody], "total": len(everybody)}
 
 
 def _inbox(call: Call) -> object:
-    agent_mail_format.check(call, call.text("project"))
+    agent_mail_format.check_project_key(call, call.text("project"))
     name = call.text("agent")
-    wish = InboxWish(
+    wish = InboxRequest(
         name,
         _limit(call),
         urgent_only=_flag(call, "urgent_only"),
@@ -73,12 +73,15 @@ def _inbox(call: Call) -> object:
 
 
 def _outbox(call: Call) -> object:
-    """What somebody sent. Where not all bodies have room, it says before which message to go on."""
-    agent_mail_format.check(call, call.text("project"))
+    """Return what an agent sent. If not all bodies fit, say before which message to continue."""
+    agent_mail_format.check_project_key(call, call.text("project"))
     name, bodies = call.text("agent"), _flag(call, "include_bodies")
-    known, room = agent_mail_format.numbers(call.workspace.mailbox.agents()), Room()
+    known, room = agent_mail_format.agent_numbers(call.workspace.mailbox.agents()), ResponseSize()
     shapes = [
-        (order(each), room.fitted(payload_shape(each, known, with_body=bodies) | {"commit": None}))
+        (
+            message_order(each),
+            room.fitted(sent_json(each, known, with_body=bodies) | {"commit": None}),
+        )
         for each in _sent(call, name)
     ]
     newest_first = sorted(shapes, key=itemgetter(0), reverse=True)
@@ -87,17 +90,17 @@ def _outbox(call: Call) -> object:
 
 
 def _sent(call: Call, name: str) -> Iterator[StoredMessage]:
-    """What somebody sent after a time, which a search counts in; the latest arrivals first."""
+    """Yield what an agent sent after a time, latest arrivals first. A search includes that time."""
     mailbox, since = call.workspace.mailbox, since_time(call.text("since_ts"))
     before = _number(call, "before") if call.text("before") else None
     mailbox.agent(name)
     query = Query(senders=(name,), after=since)
-    for each in agent_mail_format.found(mailbox, query, _limit(call), before):
+    for each in agent_mail_format.iterate_search(mailbox, query, _limit(call), before):
         if since is None or each.at > since:
             yield each
 
 
-def _listed(call: Call, name: str, messages: list[Shape]) -> Shape:
+def _listed(call: Call, name: str, messages: list[JsonObject]) -> JsonObject:
     return {
         "project": agent_mail_format.key_of(call.workspace.project),
         "agent": name,
@@ -107,15 +110,15 @@ def _listed(call: Call, name: str, messages: list[Shape]) -> Shape:
 
 
 def _thread(call: Call) -> object:
-    """A thread by its ID and nothing else: a number there is no message's."""
-    agent_mail_format.check(call, call.text("project"))
+    """Return a thread by its ID only: a number is not a message ID here."""
+    agent_mail_format.check_project_key(call, call.text("project"))
     thread_id, bodies = call.text("thread_id"), _flag(call, "include_bodies")
     mailbox = call.workspace.mailbox
-    known = agent_mail_format.numbers(mailbox.agents())
-    room = Room()
+    known = agent_mail_format.agent_numbers(mailbox.agents())
+    room = ResponseSize()
     shapes = [
-        room.fitted(message_shape(each, known, with_body=bodies))
-        for each in agent_mail_format.backwards(mailbox, thread_id)
+        room.fitted(message_json(each, known, with_body=bodies))
+        for each in agent_mail_format.iterate_thread(mailbox, thread_id)
     ]
     return {
         "project": agent_mail_format.key_of(call.workspace.project),
@@ -125,15 +128,15 @@ def _thread(call: Call) -> object:
 
 
 def _message(call: Call) -> object:
-    agent_mail_format.check(call, call.text("project"))
+    agent_mail_format.check_project_key(call, call.text("project"))
     mailbox = call.workspace.mailbox
     stored = mailbox.message(_number(call, "message_id"))
-    return payload_shape(stored, agent_mail_format.numbers(mailbox.agents()))
+    return sent_json(stored, agent_mail_format.agent_numbers(mailbox.agents()))
 
 
 def _reservations(call: Call) -> object:
-    """Those that hold now. What has ended is not kept, so `active_only` changes nothing."""
-    agent_mail_format.check(call, call.text("slug"))
+    """Return the active reservations. Ended ones are not stored, so `active_only` has no effect."""
+    agent_mail_format.check_project_key(call, call.text("slug"))
     _flag(call, "active_only")
     mailbox = call.workspace.mailbox
     held = mailbox.reservations()
@@ -143,21 +146,23 @@ def _reservations(call: Call) -> object:
     return [_reservation(each, sent[each.agent]) for each in held]
 
 
-def _reservation(one: Reservation, sent: datetime | None) -> Shape:
-    """Whether it is forgotten we do not judge: when its owner was active last tells others."""
+def _reservation(one: Reservation, sent: datetime | None) -> JsonObject:
+    """Return a reservation with the time when its owner was last active: readers judge if it is
+    stale.
+    """
     return {
         "id": one.id,
         "agent": one.agent,
         "path_pattern": one.pattern,
         "exclusive": one.exclusive,
         "reason": one.reason,
-        "created_ts": written(one.created_at),
-        "expires_ts": written(one.expires_at),
+        "created_ts": format_time(one.created_at),
+        "expires_ts": format_time(one.expires_at),
         "released_ts": None,
         "stale": False,
         "stale_reasons": [],
-        "last_agent_activity_ts": written(max(one.created_at, sent or one.created_at)),
-        "last_mail_activity_ts": written(sent) if sent else None,
+        "last_agent_activity_ts": format_time(max(one.created_at, sent or one.created_at)),
+        "last_mail_activity_ts": format_time(sent) if sent else None,
         "last_filesystem_activity_ts": None,
         "last_git_activity_ts": None,
     }

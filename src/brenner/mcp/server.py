@@ -1,7 +1,7 @@
-"""The server of the official SDK, built from our tables of tools and resources.
+"""The MCP server of the official SDK, built from our tables of tools and resources.
 
-Nothing here knows how requests arrive. Tools are plain functions that may wait: each runs in a
-worker thread, and what has begun is finished, even where whoever called has gone away.
+It is independent of the transport. Tools are plain functions that may block: each runs in a worker
+thread. A call that has begun is finished even if its client disconnects.
 """
 
 import json
@@ -30,77 +30,77 @@ from brenner.mcp import errors as told
 from brenner.mcp import resources, tools_agents
 from brenner.mcp import tools_mail as mail_tools
 from brenner.mcp import tools_session as own_tools
-from brenner.mcp.arguments import find, read_arguments, schema, unknown
+from brenner.mcp.arguments import find_resource, read_arguments, schema, unknown_resource
 from brenner.mcp.framing import HOW_FRAMES_LOOK
-from brenner.mcp.tool import Answer, Bindings, Call, Caller, Fetched, Resource, Tool
+from brenner.mcp.tool import Bindings, Call, Caller, FetchedVersions, Resource, Tool, ToolResult
 from brenner.services.identity import SECRET_HEADER
 from brenner.services.workspace import Workspace
 from brenner.text import closest, did_you_mean
 
-# One call from its raw arguments to its answer. Whatever happens, there is an answer.
+# Calls: there is always a result
 #
-# A wrong call, a refusal and a broken store are answers that the agent can act on. What nobody
-# expected is a fault of ours: the agent learns that it is not hers, and the log where it happened.
+# A wrong call, a refusal and a broken store are results that the agent can act on. An unexpected
+# exception is an internal error: the result says so, and the log has its location.
 
 
 _NOT_YOURS = "It is an internal error of the server or of its store; your call is not wrong."
 _FAULT = "brenner: {reference}: {kind} in `{where}`, a fault of the program\n{frames}"
 
 
-class Failed(Exception):
-    """A resource that could not be read; `is_ours` if nothing is wrong with the address."""
+class ResourceError(Exception):
+    """A resource that could not be read. `is_ours` means that the address is right."""
 
     def __init__(self, faults: Sequence[Diagnostic], *, is_ours: bool = False) -> None:
         super().__init__(faults[0].message)
-        self.faults = tuple(map(told.in_tools, faults))
+        self.faults = tuple(map(told.with_tool_fix, faults))
         self.is_ours = is_ours
 
 
-def call_tool(tools: Mapping[str, Tool], name: str, call: Call) -> Answer:
-    """What the tool answers; the arguments of the call are as they were given."""
+def call_tool(tools: Mapping[str, Tool], name: str, call: Call) -> ToolResult:
+    """Parse the arguments and return the result of the tool."""
     tool = tools.get(name)
     if tool is None:
         suggestion = did_you_mean(closest(name, tools))
         found = codes.UNKNOWN_TOOL.at(tool=name, suggestion=suggestion)
-        return told.refused([found])._replace(text=f"{found.message}\n{found.fix}")
+        return told.refused_result([found])._replace(text=f"{found.message}\n{found.fix}")
     try:
         reading = read_arguments(name, tool.arguments, call.arguments)
         if reading.faults:
-            return told.refused(reading.faults)
+            return told.refused_result(reading.faults)
         return tool.run(call._replace(arguments=reading.arguments))
     except BrennerError as error:
-        answer = told.failed(error)
+        answer = told.failed_result(error)
         is_ours = isinstance(error, UnavailableError)
         return answer._replace(text=f"{answer.text}\n{_NOT_YOURS}") if is_ours else answer
     except Exception as exception:  # noqa: BLE001  (a fault of one call is not the end of all)
-        return told.refused([fault(name, exception)])
+        return told.refused_result([internal_error(name, exception)])
 
 
 def read_resource(resources: Sequence[Resource], uri: str, call: Call) -> object:
-    """What stands at the address; `Failed` if there is nothing to read."""
-    found = find(resources, uri)
+    """Return the content at an address. Raise ResourceError if there is none."""
+    found = find_resource(resources, uri)
     if found is None:
-        raise Failed([unknown(resources, uri)])
+        raise ResourceError([unknown_resource(resources, uri)])
     if found.faults:
-        raise Failed(found.faults)
+        raise ResourceError(found.faults)
     try:
         return found.resource.read(call._replace(arguments=found.arguments))
     except RequestError as refused:
-        raise Failed([refused.diagnostic]) from None
+        raise ResourceError([refused.diagnostic]) from None
     except BrennerError as error:
-        raise Failed([error.diagnostic], is_ours=True) from None
+        raise ResourceError([error.diagnostic], is_ours=True) from None
     except Exception as exception:  # noqa: BLE001  (as above)
-        _raise_fault(found.resource.template, exception)
+        _raise_internal_error(found.resource.template, exception)
 
 
-def _raise_fault(where: str, exception: Exception) -> NoReturn:
-    raise Failed([fault(where, exception)], is_ours=True) from None
+def _raise_internal_error(where: str, exception: Exception) -> NoReturn:
+    raise ResourceError([internal_error(where, exception)], is_ours=True) from None
 
 
-def fault(where: str, exception: Exception) -> Diagnostic:
-    """What nobody expected; where it happened is written to the standard error.
+def internal_error(where: str, exception: Exception) -> Diagnostic:
+    """Return the diagnostic of an unexpected exception, and log its location to standard error.
 
-    Only places in the program are: what an exception says may quote a message, or a secret.
+    Only the location: the exception's text may quote a message or a secret.
     """
     reference = f"fault-{secrets.token_hex(4)}"
     kind = type(exception).__name__
@@ -110,35 +110,35 @@ def fault(where: str, exception: Exception) -> Diagnostic:
     return codes.TOOL_FAILED.at(where=where, kind=kind, reference=reference)
 
 
-# Answers as the protocol has them.
+# Results of the protocol
 #
-# A tool's answer has its value twice, as the real Agent Mail server gives it: as JSON text for
-# those
-# who read, and as structured content for programs. What must not be missed is a text behind it. A
-# resource is one JSON text.
+# A result has its value twice, as on the real Agent Mail server: as JSON text for models, and as
+# structured content for programs. Notes follow as separate texts. A resource is one JSON text.
 
 
 JSON = "application/json"
 
 
-def called(tools: Mapping[str, Tool], name: str, call: Call) -> types.CallToolResult:
-    """Call a tool; what comes of it. An answer that cannot be written down is a fault of ours."""
+def call_result(tools: Mapping[str, Tool], name: str, call: Call) -> types.CallToolResult:
+    """Call a tool and return its result. A result that cannot be serialised is an internal
+    error.
+    """
     answer = call_tool(tools, name, call)
     try:
         return result_of(answer)
     except (TypeError, ValueError, RecursionError) as exception:
-        return result_of(told.refused([fault(name, exception)]))
+        return result_of(told.refused_result([internal_error(name, exception)]))
 
 
-def result_of(answer: Answer) -> types.CallToolResult:
-    """An answer; a list is wrapped, and an empty one has no text."""
+def result_of(answer: ToolResult) -> types.CallToolResult:
+    """Return a result of the protocol. A list is wrapped, and an empty one has no text."""
     value = answer.value
     is_list = isinstance(value, list | tuple)
-    text = _written(value)
+    text = _as_json(value)
     wrapped = {"result": list(value)} if isinstance(value, list | tuple) else value
-    shown = text if answer.text is None else _whole(answer.text)
+    shown = text if answer.text is None else _without_surrogates(answer.text)
     is_empty = is_list and not value and answer.text is None
-    notes = _whole("\n".join(answer.notes))
+    notes = _without_surrogates("\n".join(answer.notes))
     texts = [*([] if is_empty else [shown]), *([notes] if notes else [])]
     return types.CallToolResult(
         content=[types.TextContent(text=each) for each in texts],
@@ -147,42 +147,44 @@ def result_of(answer: Answer) -> types.CallToolResult:
     )
 
 
-def read(resources: Sequence[Resource], uri: str, call: Call) -> types.ReadResourceResult:
-    """Read a resource; what cannot be read is an error of the protocol, in our words."""
+def read_result(resources: Sequence[Resource], uri: str, call: Call) -> types.ReadResourceResult:
+    """Read a resource. Failure is a protocol error with our message."""
     try:
-        text = _written(read_resource(resources, uri, call))
-    except Failed as failed:
+        text = _as_json(read_resource(resources, uri, call))
+    except ResourceError as failed:
         raise _error(failed) from None
     except (TypeError, ValueError, RecursionError) as exception:
-        raise _error(Failed([fault(uri, exception)], is_ours=True)) from None
+        raise _error(ResourceError([internal_error(uri, exception)], is_ours=True)) from None
     contents = types.TextResourceContents(uri=uri, mime_type=JSON, text=text)
     return types.ReadResourceResult(contents=[contents])
 
 
-def _error(failed: Failed) -> MCPError:
+def _error(failed: ResourceError) -> MCPError:
     code = types.INTERNAL_ERROR if failed.is_ours else types.INVALID_PARAMS
-    message = "\n".join(map(_said, failed.faults))
-    return MCPError(code=code, message=message, data=told.document(failed.faults))
+    message = "\n".join(map(_error_message, failed.faults))
+    return MCPError(code=code, message=message, data=told.error_json(failed.faults))
 
 
-def _said(found: Diagnostic) -> str:
-    """In our words; that there is no such resource in those of Agent Mail, which clients know."""
+def _error_message(found: Diagnostic) -> str:
+    """Return our message. For an unknown resource, use Agent Mail's, which clients recognise."""
     if found.code is UNKNOWN_RESOURCE:
         return f"{found.message} {found.fix}"
     return told.line_of(found)
 
 
-def _written(value: object) -> str:
-    return _whole(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+def _as_json(value: object) -> str:
+    return _without_surrogates(
+        json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    )
 
 
-def _whole(text: str) -> str:
-    """The text, if it can be sent at all: half a character would take the connection down."""
+def _without_surrogates(text: str) -> str:
+    """Return the text if it can be encoded: a lone surrogate would break the connection."""
     text.encode()
     return text
 
 
-# What an agent is told of the server before anything else.
+# Instructions, which a client reads first
 
 
 INSTRUCTIONS = " ".join(
@@ -203,7 +205,7 @@ INSTRUCTIONS = " ".join(
 )
 
 
-# Everything that the server offers to agents, put together from one table per subject.
+# All tools and resources
 
 
 class Offers(NamedTuple):
@@ -224,10 +226,10 @@ OFFERS = Offers(
 )
 
 
-# The threads in which calls are worked off: so many for all, and no more than a share for one.
+# Worker threads: a limit for all clients, and a share for each
 #
-# Somebody who asks for much at once waits for herself. Whether the server is well is answered apart
-# from all that: it is asked when nothing else is.
+# A client with many calls waits for its own. Health checks run outside the limits, since they are
+# most needed when the server is busy.
 
 
 _MOST_AT_ONCE = 16
@@ -237,8 +239,8 @@ _MOST_APART = 4
 T = TypeVar("T")
 
 
-class Workers:
-    """The threads of one server."""
+class WorkerThreads:
+    """The worker threads of one server, with a limit for all clients and a share for each."""
 
     def __init__(self) -> None:
         self._all = anyio.CapacityLimiter(_MOST_AT_ONCE)
@@ -247,16 +249,18 @@ class Workers:
         self._users: Counter[str] = Counter()
 
     async def finish(self, work: Callable[[], T], client: str | None) -> T:
-        """Do it in a thread. A call that is cancelled while it waits for its turn is not begun;
-        one that has begun ends, and its answer is dropped. Without a client nobody else is there.
+        """Run it in a thread.
+
+        A call that is cancelled while it waits is never started. One that has begun is finished,
+        and its result is dropped. Without a client there is no share.
         """
         if client is None:
             return await anyio.to_thread.run_sync(work, limiter=self._all)
         async with self._share_of(client):
             return await anyio.to_thread.run_sync(work, limiter=self._all)
 
-    async def finish_apart(self, work: Callable[[], T]) -> T:
-        """The same for what takes no time, and waits for nothing of that."""
+    async def run_apart(self, work: Callable[[], T]) -> T:
+        """Run quick work in a thread outside the limits, so that it never waits."""
         return await anyio.to_thread.run_sync(work, limiter=self._apart)
 
     @asynccontextmanager
@@ -282,22 +286,21 @@ Context = ServerRequestContext[Any, Any]
 
 
 class ServerState(NamedTuple):
-    """What all connections share: the desk, who speaks for whom, who has seen what.
+    """State that all connections share: workspace, authenticated names, fetched versions.
 
-    `secret` is that of the one agent at the other end of the standard input; over HTTP it comes
-    with each request.
+    `secret` is that of the one agent on standard input. Over HTTP it comes with each request.
     """
 
     workspace: Workspace
     bindings: Bindings
-    fetched: Fetched
+    fetched: FetchedVersions
     is_strict: bool = False
     secret: str | None = None
 
 
-def build(brain: ServerState, offers: Offers = OFFERS) -> Server[Any]:
-    """A server that offers all that. It serves any number of connections."""
-    served = _Served(brain, offers)
+def build(state: ServerState, offers: Offers = OFFERS) -> Server[Any]:
+    """Build a server with these tools and resources, for any number of connections."""
+    served = _Handlers(state, offers)
     server: Server[Any] = Server(
         NAME,
         version=__version__,
@@ -313,15 +316,15 @@ def build(brain: ServerState, offers: Offers = OFFERS) -> Server[Any]:
     return server
 
 
-def caller_of(brain: ServerState, context: Context) -> Caller:
-    """Who calls, as far as the connection tells.
+def caller_of(state: ServerState, context: Context) -> Caller:
+    """Return who calls, as far as the connection shows.
 
-    A session counts only where the transport has made sure of it: then the client was initialised
-    in it. Elsewhere the header is whatever somebody has written.
+    A session ID counts only if the transport has verified it, which means that the client was
+    initialised in it. Otherwise the header could be anything.
     """
-    known = Caller(brain.bindings, brain.fetched, is_strict=brain.is_strict)
+    known = Caller(state.bindings, state.fetched, is_strict=state.is_strict)
     if context.request is None:
-        return known._replace(connection=STDIO, secret=brain.secret)
+        return known._replace(connection=STDIO, secret=state.secret)
     headers = context.request.headers
     is_session = (
         context.session.client_params is not None
@@ -334,15 +337,15 @@ def caller_of(brain: ServerState, context: Context) -> Caller:
     )
 
 
-class _Served:
-    """The handlers of one server."""
+class _Handlers:
+    """The request handlers of one server."""
 
     def __init__(self, brain: ServerState, offers: Offers) -> None:
         self._brain = brain
         self._tools = {tool.name: tool for tool in offers.tools}
         self._resources = offers.resources
         self.schemas = {tool.name: schema(tool.arguments) for tool in offers.tools}
-        self._workers = Workers()
+        self._workers = WorkerThreads()
 
     async def list_tools(
         self, _context: Context, _params: types.PaginatedRequestParams | None
@@ -367,10 +370,10 @@ class _Served:
         call = Call(self._brain.workspace, caller, params.arguments or {})
 
         def work() -> types.CallToolResult:
-            return called(self._tools, params.name, call)
+            return call_result(self._tools, params.name, call)
 
         if params.name in _APART:
-            return await self._workers.finish_apart(work)
+            return await self._workers.run_apart(work)
         return await self._workers.finish(work, _client_of(context, caller))
 
     async def list_resources(
@@ -409,13 +412,13 @@ class _Served:
         caller = caller_of(self._brain, context)
         call, uri = Call(self._brain.workspace, caller, {}), str(params.uri)
         client = _client_of(context, caller)
-        return await self._workers.finish(lambda: read(self._resources, uri, call), client)
+        return await self._workers.finish(lambda: read_result(self._resources, uri, call), client)
 
 
 def _client_of(context: Context, caller: Caller) -> str | None:
-    """Whose share a call is taken from: that of the session, else of the connection.
+    """Return the client whose share a call uses: the session, else the connection.
 
-    Whoever is alone at the other end of the standard input has no need of shares.
+    The single client on standard input needs no share.
     """
     if context.request is None:
         return None
@@ -423,19 +426,17 @@ def _client_of(context: Context, caller: Caller) -> str | None:
     return caller.connection or (f"{where.host}:{where.port}" if where else "")
 
 
-# What the SDK writes to its log: only where something went wrong, never what was in it.
-#
-# Its words may quote a request, and with it a message, a session or a secret.
+# Logging: locations only. The SDK's log messages may quote a request, and so a secret.
 
 
 _LOGGER = "mcp"
 
 
-class Places(logging.Handler):
-    """Writes the place in the program, and the kind of exception, to the standard error."""
+class LocationHandler(logging.Handler):
+    """A log handler that writes the location and the exception type to standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """One line."""
+        """Write one line."""
         kind = record.exc_info[0] if record.exc_info else None
         what = f" {kind.__name__}" if kind else ""
         level = record.levelname.lower()
@@ -443,9 +444,9 @@ class Places(logging.Handler):
         sys.stderr.flush()
 
 
-def tell_places_only() -> None:
-    """From now on; warnings, which clients cause, are not told at all."""
+def log_locations_only() -> None:
+    """Install the handler. Warnings, which clients can cause, are not logged."""
     logger = logging.getLogger(_LOGGER)
-    logger.handlers = [Places(logging.ERROR)]
+    logger.handlers = [LocationHandler(logging.ERROR)]
     logger.setLevel(logging.ERROR)
     logger.propagate = False

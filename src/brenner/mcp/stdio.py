@@ -1,7 +1,7 @@
-"""The server on the standard input and output: one agent, one connection.
+"""The MCP server on standard input and output: one agent, one connection.
 
-The input ends when the agent's program ends, or closes it on purpose after its last request: so
-what is under way is finished, and answered, before we end too.
+The input ends when the agent's program ends, or closes it after its last request. So open requests
+are finished and answered before the process ends.
 """
 
 import json
@@ -21,14 +21,13 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from brenner.limits import MOST_REQUEST_BYTES
-from brenner.mcp.arguments import too_much_to_parse
-from brenner.mcp.server import tell_places_only
+from brenner.mcp.arguments import check_raw_size
+from brenner.mcp.server import log_locations_only
 
-# The standard input and output, taken over for a protocol.
+# Standard input and output, reserved for the protocol
 #
-# While they are taken, nobody else reads or writes them by accident: what a library prints goes to
-# the standard error, and a program that we start has no input. Reading and writing wait in threads,
-# and wait no longer when they are told so.
+# Meanwhile `print` goes to standard error, and child processes have no input. Reading and writing
+# block in threads, until they are told to stop.
 
 
 _IN, _OUT, _ERR = 0, 1, 2
@@ -38,8 +37,8 @@ _END = b"\n"
 _NOBODY = "nobody reads it"
 
 
-class Pipes:
-    """What comes in and what goes out, as bytes."""
+class StdioPipes:
+    """Standard input and output as bytes."""
 
     def __enter__(self) -> Self:
         self._source, self._sink = os.dup(_IN), os.dup(_OUT)
@@ -60,12 +59,12 @@ class Pipes:
             os.close(each)
 
     def read(self) -> bytes:
-        """What has come; nothing at the end, or after `read_no_more`."""
+        """Return the next bytes; empty at the end of the input or after `stop_reading`."""
         ready, _, _ = select.select([self._source, self._last_read], [], [])
         return b"" if self._last_read in ready else os.read(self._source, _CHUNK)
 
     def write(self, data: bytes) -> None:
-        """Write all of it. After `wait_no_more`, what nobody reads is a `BlockingIOError`."""
+        """Write all bytes. After `stop_waiting`, raise BlockingIOError if the reader blocks."""
         rest = memoryview(data)
         while rest:
             _, writable, _ = select.select([self._last_write], [self._sink], [])
@@ -73,17 +72,17 @@ class Pipes:
                 raise BlockingIOError(EAGAIN, _NOBODY)
             rest = rest[os.write(self._sink, rest[:_WRITABLE]) :]
 
-    def read_no_more(self) -> None:
-        """Take it as the end of the input."""
+    def stop_reading(self) -> None:
+        """Treat the input as ended."""
         os.write(self._end_reading, _END)
 
-    def wait_no_more(self) -> None:
-        """Do not wait any longer for somebody to read what is written."""
+    def stop_waiting(self) -> None:
+        """Stop waiting for a reader of the output."""
         os.write(self._end_writing, _END)
 
 
-class Lines:
-    """Lines out of chunks; one that is longer than `most` bytes is None, and takes no room."""
+class LineSplitter:
+    """Splits chunks into lines. A line longer than `most` bytes becomes None and is not kept."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -91,7 +90,7 @@ class Lines:
         self._is_too_long = False
 
     def of(self, chunk: bytes) -> Iterator[bytes | None]:
-        """The lines that end in the chunk. An empty one is the end: then the last line is whole."""
+        """Yield the lines that end in the chunk. An empty chunk is the end of the input."""
         *ended, rest = chunk.split(_END) if chunk else (b"", b"")
         for piece in ended:
             self._hold(piece)
@@ -122,46 +121,46 @@ _TOO_LATE = "an answer came too long after the end"
 Message = types.JSONRPCMessage
 
 
-class Ended(NamedTuple):
-    """How it ended: the exit code, and why answers were lost, if any were."""
+class StdioOutcome(NamedTuple):
+    """The exit code, and why answers were lost, if any were."""
 
     code: int
     lost: OSError | None = None
 
 
-def serve(server: Server[Any], grace_seconds: float = _GRACE_SECONDS) -> Ended:
-    """Serve until the input ends, or somebody says so. Then nobody waits longer than that."""
-    tell_places_only()
-    with Pipes() as pipes:
-        return anyio.run(_Connection(server, pipes, grace_seconds).run)
+def serve(server: Server[Any], grace_seconds: float = _GRACE_SECONDS) -> StdioOutcome:
+    """Serve until the input ends or a signal arrives. Wait at most `grace_seconds` after that."""
+    log_locations_only()
+    with StdioPipes() as pipes:
+        return anyio.run(_StdioConnection(server, pipes, grace_seconds).run)
 
 
-class UnderWay:
-    """The requests that have no answer yet."""
+class PendingRequests:
+    """The requests without an answer."""
 
     def __init__(self) -> None:
         self._ids: list[str] = []  # nobody keeps a client from using one twice
         self._changed = anyio.Event()
 
     def note(self, message: Message) -> None:
-        """A message has come in. A request that is called off gets no answer."""
+        """Record an incoming message. A cancelled request gets no answer."""
         if isinstance(message, types.JSONRPCRequest):
             self._ids.append(str(message.id))
         elif isinstance(message, types.JSONRPCNotification) and message.method == _CANCELLED:
             self._forget((message.params or {}).get("requestId"))
 
     def answered(self, message: Message) -> None:
-        """A message has gone out."""
+        """Record an outgoing message."""
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             self._forget(message.id)
 
     @property
-    def are_some(self) -> bool:
-        """Whether there is any."""
+    def any_pending(self) -> bool:
+        """Return whether any request is open."""
         return bool(self._ids)
 
-    async def are_fewer(self, than: int) -> None:
-        """Wait until there are fewer."""
+    async def wait_for_fewer(self, than: int) -> None:
+        """Wait until fewer requests are open."""
         while len(self._ids) >= than:
             await self._changed.wait()
 
@@ -172,19 +171,19 @@ class UnderWay:
         changed.set()
 
 
-class _Connection:
+class _StdioConnection:
     """The one connection of the process."""
 
-    def __init__(self, server: Server[Any], pipes: Pipes, grace_seconds: float) -> None:
+    def __init__(self, server: Server[Any], pipes: StdioPipes, grace_seconds: float) -> None:
         self._server = server
         self._pipes = pipes
         self._grace_seconds = grace_seconds
         self._code = FINE
         self._lost: OSError | None = None
 
-    async def run(self) -> Ended:
-        """Read, serve and write at the same time."""
-        self._under_way = UnderWay()
+    async def run(self) -> StdioOutcome:
+        """Read, serve and write concurrently."""
+        self._under_way = PendingRequests()
         to_server, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         answers, to_client = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as tasks:
@@ -195,34 +194,34 @@ class _Connection:
             options = self._server.create_initialization_options()
             await self._server.run(received, answers, options)
             watch.cancel()
-        if self._lost is None and self._under_way.are_some:
+        if self._lost is None and self._under_way.any_pending:
             self._lost = TimeoutError(ETIME, _TOO_LATE)
-        return Ended(self._code, self._lost)
+        return StdioOutcome(self._code, self._lost)
 
     async def _watch(self, scope: anyio.CancelScope) -> None:
-        """A first signal ends it when all is done and read; a second one at once."""
+        """Shut down gracefully on the first signal, at once on the second."""
         wanted = [each for each in _SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
         with scope:
             with anyio.open_signal_receiver(*wanted) as signals:
                 number = await anext(signals)
             self._code = INTERRUPTED if number == signal.SIGINT else FINE
-            self._pipes.read_no_more()
+            self._pipes.stop_reading()
             await anyio.sleep(self._grace_seconds)
-            self._pipes.wait_no_more()
+            self._pipes.stop_waiting()
 
     async def _listen(
         self,
         server: ObjectSendStream[SessionMessage | Exception],
         answers: ObjectSendStream[SessionMessage],
     ) -> None:
-        lines = Lines(MOST_REQUEST_BYTES)
+        lines = LineSplitter(MOST_REQUEST_BYTES)
         async with server, answers:
             while chunk := await anyio.to_thread.run_sync(self._pipes.read):
                 await self._take(lines.of(chunk), server, answers)
             await self._take(lines.of(b""), server, answers)
             with anyio.move_on_after(self._grace_seconds):
-                await self._under_way.are_fewer(1)
-            self._pipes.wait_no_more()
+                await self._under_way.wait_for_fewer(1)
+            self._pipes.stop_waiting()
 
     async def _take(
         self,
@@ -237,7 +236,7 @@ class _Connection:
             if isinstance(message, types.JSONRPCError):
                 await answers.send(SessionMessage(message))
                 continue
-            await self._under_way.are_fewer(_MOST_UNDER_WAY)
+            await self._under_way.wait_for_fewer(_MOST_UNDER_WAY)
             self._under_way.note(message)
             await server.send(SessionMessage(message))
 
@@ -251,30 +250,30 @@ class _Connection:
                         await anyio.to_thread.run_sync(self._pipes.write, line)
                 except OSError as error:
                     self._lost = error  # who cannot be answered has gone: there is no more to do
-                    self._pipes.read_no_more()
+                    self._pipes.stop_reading()
                 self._under_way.answered(each.message)
 
 
 def message_of(line: bytes | None) -> Message:
-    """The message in a line; a line that is none is answered with the reason."""
+    """Parse a line. An invalid one becomes an error response with the reason."""
     if line is None:
-        return _refused(types.INVALID_REQUEST, _TOO_LONG)
-    found = too_much_to_parse(line)
+        return _error_response(types.INVALID_REQUEST, _TOO_LONG)
+    found = check_raw_size(line)
     if found is not None:
-        return _refused(types.INVALID_REQUEST, f"{found.id}: {found.message} {found.fix}")
+        return _error_response(types.INVALID_REQUEST, f"{found.id}: {found.message} {found.fix}")
     try:
         value = json.loads(line, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        return _refused(types.PARSE_ERROR, _NOT_JSON)
+        return _error_response(types.PARSE_ERROR, _NOT_JSON)
     number = value.get("id") if isinstance(value, dict) else None
     is_number = isinstance(number, str | int) and not isinstance(number, bool)
     try:
         return types.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError:
-        return _refused(types.INVALID_REQUEST, _NOT_RPC, number if is_number else None)
+        return _error_response(types.INVALID_REQUEST, _NOT_RPC, number if is_number else None)
 
 
-def _refused(code: int, reason: str, number: str | int | None = None) -> types.JSONRPCError:
+def _error_response(code: int, reason: str, number: str | int | None = None) -> types.JSONRPCError:
     error = types.ErrorData(code=code, message=reason)
     return types.JSONRPCError(jsonrpc="2.0", id=number, error=error)
 

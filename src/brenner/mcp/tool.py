@@ -1,8 +1,7 @@
-"""What a tool is, and what it gets to see when an agent calls it.
+"""The types of the MCP tables: tools, resources, arguments, calls and results.
 
-Tools and resources are rows of literal tables. A tool is a plain function: it reads arguments that
-were checked before, asks one workflow, and answers a value. It knows nothing of HTTP or JSON-RPC,
-and runs in a worker thread, where it may wait.
+A tool is a plain function. It gets validated arguments, calls one service and returns a value. It
+is independent of HTTP and JSON-RPC, and runs in a worker thread, where it may block.
 """
 
 import threading
@@ -13,19 +12,18 @@ from typing import NamedTuple
 
 from brenner.services.workspace import Workspace
 
-# Who is at the other end of a connection, as far as that is known.
+# Callers
 
 
 _MOST_CONNECTIONS = 10_000
 
 
 class Bindings:
-    """Which names a connection has shown the secret of, or was given it.
+    """Which names each connection is authenticated for.
 
-    One connection may speak for several names: a program that runs several agents has one. What is
-    remembered of a secret is its digest: once a name has another one, whichever process gave it,
-    nobody speaks for it any more. The oldest connections are forgotten where there are too many;
-    then the secret has to be shown again.
+    A connection may have several names, since a program may run several agents. Only digests of
+    secrets are kept: when a name gets a new secret, in whichever process, the binding ends. If
+    there are too many connections, the oldest are forgotten and must show the secret again.
     """
 
     def __init__(self) -> None:
@@ -33,7 +31,7 @@ class Bindings:
         self._lock = threading.Lock()
 
     def bind(self, connection: str | None, name: str, digest: str) -> bool:
-        """Remember that a connection speaks for a name; False where each request stands alone."""
+        """Bind a name to a connection. Return False if the client has no connection to bind to."""
         if connection is None:
             return False
         with self._lock:
@@ -44,21 +42,24 @@ class Bindings:
         return True
 
     def speaks_for(self, connection: str | None, name: str, digest: str) -> bool:
-        """Whether it does, if this is the digest of the secret that the name has now."""
+        """Return whether the connection is authenticated, given the digest of the name's current
+        secret.
+        """
         with self._lock:
             known = {} if connection is None else self._digests.get(connection, {})
         return known.get(name) == digest
 
     def names(self, connection: str | None) -> frozenset[str]:
-        """All the names that it has spoken for. It is a hint: a secret may have changed since."""
+        """Return all names of a connection. This is a hint: a secret may have changed since."""
         with self._lock:
             return frozenset(() if connection is None else self._digests.get(connection, ()))
 
 
-class Fetched:
-    """Which version of a thread an agent has fetched last: what her next contribution builds on.
+class FetchedVersions:
+    """The last version of each thread that each agent has fetched: the base of its next
+    contribution.
 
-    It is a memory, not a record: what is forgotten is not stated, and R11 finds out by itself.
+    This is a cache. If an entry is lost, the base is not stated, and R11 determines it.
     """
 
     def __init__(self) -> None:
@@ -66,7 +67,7 @@ class Fetched:
         self._lock = threading.Lock()
 
     def note(self, agent: str, thread_id: str, version: int) -> None:
-        """She has seen this one."""
+        """Record a version."""
         with self._lock:
             self._versions.pop((agent, thread_id), None)
             self._versions[agent, thread_id] = version
@@ -74,21 +75,21 @@ class Fetched:
                 self._versions.popitem(last=False)
 
     def last(self, agent: str, thread_id: str) -> int | None:
-        """The one that she has seen last."""
+        """Return the last version that the agent fetched."""
         with self._lock:
             return self._versions.get((agent, thread_id))
 
 
 class Caller(NamedTuple):
-    """Who calls. `connection` is None where each request stands alone.
+    """Who calls. `connection` is None if each request is independent.
 
-    `secret` is one that came with the connection rather than with a call. With `is_strict` nobody
-    is believed without a secret. `is_checked` says that the caller is a program of ours, which has
-    looked at what it sends: then the mail is stored as it is. Its secret is never shown.
+    `secret` came with the connection, not with the call. With `is_strict` no caller is trusted
+    without a secret. `is_checked` marks our own programs, which have validated what they send:
+    their mail is stored as it is. The secret is never shown.
     """
 
     bindings: Bindings
-    fetched: Fetched
+    fetched: FetchedVersions
     connection: str | None = None
     secret: str | None = None
     is_strict: bool = False
@@ -98,8 +99,8 @@ class Caller(NamedTuple):
         return f"Caller(connection={self.connection!r}, is_strict={self.is_strict})"
 
 
-class Kind(StrEnum):
-    """What an argument holds."""
+class ArgumentKind(StrEnum):
+    """The type of an argument's value."""
 
     TEXT = "text"
     NUMBER = "number"  # a whole one
@@ -111,10 +112,10 @@ class Kind(StrEnum):
 
 
 class Argument(NamedTuple):
-    """One argument of a tool. What is not required and not given has the default."""
+    """One argument of a tool. An optional argument that is missing has the default."""
 
     name: str
-    kind: Kind = Kind.TEXT
+    kind: ArgumentKind = ArgumentKind.TEXT
     about: str = ""
     required: bool = False
     default: object = None
@@ -122,11 +123,11 @@ class Argument(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One call: where it happens, who calls, and with what.
+    """One call: the workspace, the caller and the arguments.
 
-    The desk is the operator's. Nobody acts in her name for that: who sends is what the tool is
-    told, and `brenner.mcp.identity` says how far that is believed. Arguments may hold a secret, so
-    that only their names are ever shown.
+    The workspace is the operator's, but no call acts as the operator: the tool names the sender,
+    and `brenner.mcp.identity` authenticates it. Arguments may contain a secret, so only their names
+    are ever shown.
     """
 
     workspace: Workspace
@@ -137,33 +138,33 @@ class Call(NamedTuple):
         return f"Call({', '.join(self.arguments)})"
 
     def text(self, name: str) -> str:
-        """An argument that is a text; empty where it was left out."""
+        """Return a text argument; empty if it is missing."""
         value = self.arguments.get(name)
         return value if isinstance(value, str) else ""
 
     def number(self, name: str) -> int | None:
-        """An argument that is a number."""
+        """Return a number argument."""
         value = self.arguments.get(name)
         return value if isinstance(value, int) else None
 
     def flag(self, name: str) -> bool | None:
-        """An argument that is true or false; None where it was left out and has no default."""
+        """Return a boolean argument; None if it is missing and has no default."""
         value = self.arguments.get(name)
         return value if isinstance(value, bool) else None
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """An argument that is a list of texts."""
+        """Return an argument that is a list of texts."""
         value = self.arguments.get(name)
         return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
 
 
-class Answer(NamedTuple):
-    """What a tool answers.
+class ToolResult(NamedTuple):
+    """The result of a tool.
 
     `value` is the structured content; a list is wrapped as `{"result": [...]}`, as the real server
-    does. `text` is what stands in `content`; where there is none, the value as JSON does. An answer
-    that `is_error` is one that the agent has to act on; it is never an error of the protocol.
-    `notes` are what must not be missed at the end of a long value: they are a text of their own.
+    does. `text` is the text in `content`; without one, the value as JSON. `is_error` means that the
+    agent has to act; it is never a protocol error. `notes` are separate texts after a long value,
+    so that they are not missed.
     """
 
     value: object
@@ -173,19 +174,19 @@ class Answer(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """One tool. `about` is all that a model reads of it: each word is paid for in every session."""
+    """One tool. `about` is all that a model reads of it: every session pays for each word."""
 
     name: str
     about: str
     arguments: tuple[Argument, ...]
-    run: Callable[[Call], Answer]
+    run: Callable[[Call], ToolResult]
     is_read_only: bool = False
 
 
 class Resource(NamedTuple):
-    """One family of resources, by the template of their addresses.
+    """A family of resources, by the template of their addresses.
 
-    What the template names arrives in the call's arguments as texts, decoded.
+    The template's parameters arrive as text arguments, decoded.
     """
 
     template: str

@@ -1,4 +1,4 @@
-"""The tools for mail, under the names and in the forms of Agent Mail."""
+"""Tools for mail, with the names and forms of Agent Mail."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -9,37 +9,37 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.serving import SEARCH_OPERATOR
 from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.mail.model import Agent, Envelope, Importance, StoredMessage
-from brenner.mail.rules import unknown_sender, unknown_thread
+from brenner.mail.rules import unknown_sender, unknown_thread_error
 from brenner.mail.search import Query, parse_query, query_too_long
-from brenner.mcp import agent_mail_format
+from brenner.mcp import agent_mail_format, identity
 from brenner.mcp import errors as told
 from brenner.mcp.agent_mail_format import (
-    InboxWish,
-    Room,
-    Shape,
-    arguments_shape,
-    backwards,
-    examples_of,
-    found,
-    found_shape,
-    heads,
+    InboxRequest,
+    JsonObject,
+    ResponseSize,
+    agent_numbers,
+    first_messages,
+    format_time,
     inbox,
-    numbers,
-    payload_shape,
+    iterate_search,
+    iterate_thread,
+    read_heads,
+    search_hit_json,
+    send_arguments,
+    sent_json,
     since_time,
-    summary_of,
-    written,
+    summarise,
 )
-from brenner.mcp.errors import told_lines
-from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
+from brenner.mcp.errors import violation_lines
+from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import parse_subject
-from brenner.services.acknowledge import Acknowledgement, send_ack
+from brenner.services.acknowledge import AckRequest, send_ack
 from brenner.services.receive import IncomingMessage, Receipt, receive
 from brenner.services.send import stored_with_warning
 
-# A search as agents write it: our grammar, and what they know from Agent Mail.
+# Search, in our syntax and in that of Agent Mail
 
 
 _QUOTED = re.compile(r'("(?:[^"]++|"")*+"?)')
@@ -54,8 +54,8 @@ _INSTEAD = {
 }
 
 
-def asked_for(text: str) -> Query | tuple[Diagnostic, ...]:
-    """What a query asks for, or everything that is wrong with it."""
+def parse_search(text: str) -> Query | tuple[Diagnostic, ...]:
+    """Parse a query in our syntax or Agent Mail's. Return the query, or all faults."""
     too_long = query_too_long(text)
     if too_long:
         return (too_long,)
@@ -69,7 +69,7 @@ def asked_for(text: str) -> Query | tuple[Diagnostic, ...]:
 
 
 def _faults(bare: str) -> Iterator[Diagnostic]:
-    """Operators that we do not have."""
+    """Yield a diagnostic for each operator that we do not support."""
     for word in _WORD.findall(bare):
         plain = word.strip("()")
         name = plain.split("(")[0]
@@ -83,21 +83,21 @@ def _without_and(part: str) -> str:
     return _WORD.sub(lambda word: "" if word[0].strip("()") == _AND else word[0], part)
 
 
-# Mail that agents send: from the arguments of a call to what became of the message.
+# Sending
 
 
-class _Kept(NamedTuple):
-    """A message that is stored, and what there is to say of it."""
+class _StoredResult(NamedTuple):
+    """A stored message, with warnings about it."""
 
-    payload: Shape
-    said: Shape
+    payload: JsonObject
+    said: JsonObject
     notes: tuple[str, ...] = ()
 
 
-def send_message(call: Call) -> Answer:
-    """Send a message to somebody."""
-    agent_mail_format.check(call, call.text("project_key"))
-    call = _with_single_names(call)
+def send_message(call: Call) -> ToolResult:
+    """Send a message."""
+    agent_mail_format.check_project_key(call, call.text("project_key"))
+    call = _with_split_names(call)
     message = Message(
         thread_id=call.text("thread_id"),
         sender=call.text("sender_name"),
@@ -107,60 +107,62 @@ def send_message(call: Call) -> Answer:
         ack_required=call.flag("ack_required"),
     )
     kept = _send(call, message, Importance(call.text("importance") or Importance.NORMAL))
-    if isinstance(kept, Answer):
+    if isinstance(kept, ToolResult):
         return kept
-    value = {**_delivered(call, kept), "attachments": [], **kept.said}
-    return Answer(value, notes=kept.notes)
+    value = {**_delivery_json(call, kept), "attachments": [], **kept.said}
+    return ToolResult(value, notes=kept.notes)
 
 
-def reply_message(call: Call) -> Answer:
-    """Answer a message, in its thread."""
-    agent_mail_format.check(call, call.text("project_key"))
-    call = _with_single_names(call)
+def reply_message(call: Call) -> ToolResult:
+    """Reply to a message in its thread."""
+    agent_mail_format.check_project_key(call, call.text("project_key"))
+    call = _with_split_names(call)
     original = call.workspace.mailbox.message(call.number("message_id") or 0)
-    subject = _answering(original, call.text("subject_prefix"))
+    subject = _reply_subject(original, call.text("subject_prefix"))
     message = Message(
         thread_id=original.message.thread_id,
         sender=call.text("sender_name"),
-        recipients=(*(call.texts("to") or _readers(original, call)), *call.texts("cc")),
+        recipients=(*(call.texts("to") or _reply_recipients(original, call)), *call.texts("cc")),
         subject=subject,
         body=call.text("body_md"),
-        # A reply takes over the wish for an ACK, unless it has a type, which decides.
+        # A reply inherits `ack_required`, unless its message type decides.
         ack_required=None if parse_subject(subject) else wants_ack(original.message),
     )
     kept = _send(call, message, original.envelope.importance, original.id)
-    if isinstance(kept, Answer):
+    if isinstance(kept, ToolResult):
         return kept
-    delivered = _delivered(call, kept)
+    delivered = _delivery_json(call, kept)
     value = {**kept.payload, "reply_to": original.id, **delivered, **kept.said}
-    return Answer(value, notes=kept.notes)
+    return ToolResult(value, notes=kept.notes)
 
 
-def _with_single_names(call: Call) -> Call:
-    """The call in which `"BlueLake, RedSky"` is two names, if both of them are known."""
+def _with_split_names(call: Call) -> Call:
+    """Split `"BlueLake, RedSky"` into two names if both are known."""
     given = {name: call.texts(name) for name in ("to", "cc")}
     if not any("," in text for texts in given.values() for text in texts):
         return call
     known = {agent.name for agent in call.workspace.mailbox.agents()}
-    single = {name: [*_single(texts, known)] for name, texts in given.items()}
+    single = {name: [*_split_names(texts, known)] for name, texts in given.items()}
     return call._replace(arguments={**call.arguments, **single})
 
 
-def _single(texts: Iterable[str], known: Collection[str]) -> Iterator[str]:
+def _split_names(texts: Iterable[str], known: Collection[str]) -> Iterator[str]:
     for text in texts:
         parts = [part.strip() for part in text.split(",")]
         yield from parts if all(part in known for part in parts) else [text]
 
 
-def _answering(original: StoredMessage, prefix: str) -> str:
-    """The subject of an answer; what stands before it is not put there twice."""
+def _reply_subject(original: StoredMessage, prefix: str) -> str:
+    """Return the subject of a reply, without repeating its prefix."""
     subject = original.message.subject
     is_there = subject.casefold().startswith(prefix.strip().casefold())
     return subject if is_there else f"{prefix.strip()} {subject}".strip()
 
 
-def _readers(original: StoredMessage, call: Call) -> tuple[str, ...]:
-    """To whom an answer goes: to the writer; to her readers, if she goes on herself."""
+def _reply_recipients(original: StoredMessage, call: Call) -> tuple[str, ...]:
+    """Return the recipients of a reply: the author, or the original recipients if the author
+    replies.
+    """
     message = original.message
     if message.sender != call.text("sender_name"):
         return (message.sender,)
@@ -169,42 +171,44 @@ def _readers(original: StoredMessage, call: Call) -> tuple[str, ...]:
 
 def _send(
     call: Call, message: Message, importance: Importance, reply_to: int | None = None
-) -> _Kept | Answer:
-    """Store a message in the name of its sender, if she may; an answer where nothing was stored."""
+) -> _StoredResult | ToolResult:
+    """Store a message if the sender may send it; return an error result if nothing was stored."""
     agents = call.workspace.mailbox.agents()
-    faults = _not_offered(call) or _stranger(call, message.sender, agents)
+    faults = _unsupported_arguments(call) or _unknown_sender(call, message.sender, agents)
     if faults:
-        return _not_sent(told.refused(faults))
-    trust = agent_mail_format.acting(call, message.sender, call.text("sender_token"))
+        return _not_sent(told.refused_result(faults))
+    trust = identity.authenticate(call, message.sender, call.text("sender_token"))
     copies = tuple(name for name in call.texts("cc") if name not in call.texts("to"))
     letter = IncomingMessage(message, Envelope(importance, copies, trust), reply_to)
-    doubts = agent_mail_format.doubts(call, message.sender, trust)
+    doubts = identity.identity_warnings(call, message.sender, trust)
     receipt = receive(call.workspace, letter._replace(is_checked=call.caller.is_checked))
     corrected = _corrected(call, receipt, letter.envelope)
     if receipt.sent is None:
-        return _not_sent(told.refused(receipt.violations, corrected))
-    found = [told.in_tools(each) for each in (*receipt.violations, *doubts)]
+        return _not_sent(told.refused_result(receipt.violations, corrected))
+    found = [told.with_tool_fix(each) for each in (*receipt.violations, *doubts)]
     said = {"violations": [each.to_json() for each in found], "corrected": corrected}
-    # Nothing is asked of the store any more: what is sent must not be answered as a failure.
-    payload = payload_shape(receipt.sent.stored, numbers(agents))
+    # No store access from here on: a sent message must not be reported as a failure.
+    payload = sent_json(receipt.sent.stored, agent_numbers(agents))
     notes = _notes(receipt.sent.stored, found)
-    return _Kept(payload, {name: value for name, value in said.items() if value}, notes)
+    return _StoredResult(payload, {name: value for name, value in said.items() if value}, notes)
 
 
 def _notes(stored: StoredMessage, found: Iterable[Diagnostic]) -> tuple[str, ...]:
-    """What an agent must not miss behind a long answer, in our words alone."""
-    lines = [line for line in told_lines(found) if isinstance(line, str)]
+    """Return the notes that an agent must not miss, without text of other agents."""
+    lines = [line for line in violation_lines(found) if isinstance(line, str)]
     said = f"Message {stored.id} was sent, but read what its `violations` say:"
     return (said, *lines) if lines else ()
 
 
-def _not_sent(answer: Answer) -> Answer:
-    """The answer that begins with what an agent must not miss."""
+def _not_sent(answer: ToolResult) -> ToolResult:
+    """Return the result with "nothing was sent" at the beginning."""
     return answer._replace(text=f"Nothing was sent.\n{answer.text}")
 
 
-def _not_offered(call: Call) -> list[Diagnostic]:
-    """What Agent Mail has and we have not; to leave it away in silence would be a lie."""
+def _unsupported_arguments(call: Call) -> list[Diagnostic]:
+    """Return diagnostics for arguments of Agent Mail that we do not support. Never ignore them
+    silently.
+    """
     found = []
     if blind := call.texts("bcc"):
         found.append(codes.BLIND_COPIES.at(names=", ".join(blind)))
@@ -213,25 +217,25 @@ def _not_offered(call: Call) -> list[Diagnostic]:
     return found
 
 
-def _stranger(call: Call, name: str, agents: Iterable[Agent]) -> list[Diagnostic]:
-    """That nobody has this name. Of the operator only her secret tells more."""
+def _unknown_sender(call: Call, name: str, agents: Iterable[Agent]) -> list[Diagnostic]:
+    """Return that the name is unknown. About the operator's name only its secret reveals more."""
     if name == call.workspace.project.operator:
         return []
     found = unknown_sender(name, {agent.name for agent in agents})
     return [found] if found else []
 
 
-def _delivered(call: Call, kept: _Kept) -> Shape:
+def _delivery_json(call: Call, kept: _StoredResult) -> JsonObject:
     project = agent_mail_format.key_of(call.workspace.project)
     return {"deliveries": [{"project": project, "payload": kept.payload}], "count": 1}
 
 
-def _corrected(call: Call, receipt: Receipt, envelope: Envelope) -> Shape | None:
-    """The arguments of `send_message` that send the message as it should be."""
+def _corrected(call: Call, receipt: Receipt, envelope: Envelope) -> JsonObject | None:
+    """Return the arguments of `send_message` for the corrected message."""
     if receipt.corrected is None:
         return None
     key = agent_mail_format.key_of(call.workspace.project)
-    return {"project_key": key, **arguments_shape(receipt.corrected, envelope)}
+    return {"project_key": key, **send_arguments(receipt.corrected, envelope)}
 
 
 _MOST_SHOWN = 20
@@ -239,82 +243,88 @@ _NOT_MARKED = "it could not be noted that you have read what it acknowledges"
 _NOT_TOLD = "it is not known when you have read what it acknowledges"
 
 
-# What a recipient does
+# Reading marks and ACKs
 
 
-def _mark_message_read(call: Call) -> Answer:
-    agent_mail_format.check(call, call.text("project_key"))
+def _mark_message_read(call: Call) -> ToolResult:
+    agent_mail_format.check_project_key(call, call.text("project_key"))
     name, message_id = call.text("agent_name"), call.number("message_id") or 0
-    agent_mail_format.acting(call, name, call.text("registration_token"))
+    identity.authenticate(call, name, call.text("registration_token"))
     call.workspace.mailbox.mark(name, [message_id], is_read=True)
     read_at, _ = _read_at(call, name, message_id)
-    return Answer({"message_id": message_id, "read": True, "read_at": read_at})
+    return ToolResult({"message_id": message_id, "read": True, "read_at": read_at})
 
 
-def _acknowledge_message(call: Call) -> Answer:
-    agent_mail_format.check(call, call.text("project_key"))
+def _acknowledge_message(call: Call) -> ToolResult:
+    agent_mail_format.check_project_key(call, call.text("project_key"))
     name, message_id = call.text("agent_name"), call.number("message_id") or 0
-    trust = agent_mail_format.acting(call, name, call.text("registration_token"))
-    said = Acknowledgement(name, message_id, envelope=Envelope(trust=trust))
+    trust = identity.authenticate(call, name, call.text("registration_token"))
+    said = AckRequest(name, message_id, envelope=Envelope(trust=trust))
     sent, unmarked = send_ack(call.workspace.mailbox, said)
     ack = sent.stored
     read_at, failed = _read_at(call, name, message_id)
     value = {
         "message_id": message_id,
         "acknowledged": True,
-        "acknowledged_at": written(ack.at),
+        "acknowledged_at": format_time(ack.at),
         "read_at": read_at,
         "ack_message_id": ack.id,
     }
     error = unmarked or failed
     if error:  # it is sent: what fails after it must not look like a failure to send
         found = stored_with_warning(ack.id, _NOT_MARKED if unmarked else _NOT_TOLD, error)
-        value["violations"] = [told.in_tools(found).to_json()]
-    return Answer(value)
+        value["violations"] = [told.with_tool_fix(found).to_json()]
+    return ToolResult(value)
 
 
 def _read_at(call: Call, name: str, message_id: int) -> tuple[str | None, BrennerError | None]:
-    """When she has read it, None where the home does not tell; and why that cannot be said."""
+    """Return when the agent read the message, None if the store does not record it; and any
+    error.
+    """
     try:
         deliveries = call.workspace.mailbox.deliveries(message_id)
     except BrennerError as error:
         return None, error
     times = [each.read_at for each in deliveries if each.recipient == name and each.read_at]
-    return written(times[0]) if times else None, None
+    return format_time(times[0]) if times else None, None
 
 
 # Reading
 
 
-def _fetch_inbox(call: Call) -> Answer:
-    agent_mail_format.check(call, call.text("project_key"))
-    wish = InboxWish(
+def _fetch_inbox(call: Call) -> ToolResult:
+    agent_mail_format.check_project_key(call, call.text("project_key"))
+    wish = InboxRequest(
         call.text("agent_name"),
         _limit(call),
         urgent_only=bool(call.flag("urgent_only")),
         include_bodies=bool(call.flag("include_bodies")),
         since=since_time(call.text("since_ts")),
     )
-    return Answer(inbox(call.workspace.mailbox, wish))
+    return ToolResult(inbox(call.workspace.mailbox, wish))
 
 
-def _search_messages(call: Call) -> Answer:
-    agent_mail_format.check(call, call.text("project_key"))
-    query = asked_for(call.text("query"))
+def _search_messages(call: Call) -> ToolResult:
+    agent_mail_format.check_project_key(call, call.text("project_key"))
+    query = parse_search(call.text("query"))
     if not isinstance(query, Query):
-        return told.refused(query)
-    room, hits = Room(), found(call.workspace.mailbox, query, _limit(call))
-    return Answer({"result": [room.fitted(found_shape(each)) for each in hits]})  # in the text, too
+        return told.refused_result(query)
+    room, hits = ResponseSize(), iterate_search(call.workspace.mailbox, query, _limit(call))
+    return ToolResult(
+        {"result": [room.fitted(search_hit_json(each)) for each in hits]}
+    )  # in the text, too
 
 
-def _summarize_thread(call: Call) -> Answer:
-    agent_mail_format.check(call, call.text("project_key"))
+def _summarize_thread(call: Call) -> ToolResult:
+    agent_mail_format.check_project_key(call, call.text("project_key"))
     thread_id, mailbox = call.text("thread_id"), call.workspace.mailbox
-    messages = heads(backwards(mailbox, thread_id))
+    messages = read_heads(iterate_thread(mailbox, thread_id))
     if not messages:
-        raise unknown_thread(thread_id, [each.thread_id for each in mailbox.threads()])
-    examples = examples_of(messages) if call.flag("include_examples") else []
-    return Answer({"thread_id": thread_id, "summary": summary_of(messages), "examples": examples})
+        raise unknown_thread_error(thread_id, [each.thread_id for each in mailbox.threads()])
+    examples = first_messages(messages) if call.flag("include_examples") else []
+    return ToolResult(
+        {"thread_id": thread_id, "summary": summarise(messages), "examples": examples}
+    )
 
 
 def _limit(call: Call) -> int:
@@ -326,11 +336,11 @@ def _limit(call: Call) -> int:
 
 _PROJECT = Argument("project_key")
 _AGENT = Argument("agent_name", required=True)
-_MESSAGE = Argument("message_id", Kind.NUMBER, required=True)
+_MESSAGE = Argument("message_id", ArgumentKind.NUMBER, required=True)
 _SENDER = Argument("sender_name", required=True)
 _BODY = Argument("body_md", required=True)
-_LIMIT = Argument("limit", Kind.NUMBER, default=_MOST_SHOWN)
-_TO, _CC, _BCC = (Argument(name, Kind.TEXTS) for name in ("to", "cc", "bcc"))
+_LIMIT = Argument("limit", ArgumentKind.NUMBER, default=_MOST_SHOWN)
+_TO, _CC, _BCC = (Argument(name, ArgumentKind.TEXTS) for name in ("to", "cc", "bcc"))
 _SENDER_TOKEN, _TOKEN = Argument("sender_token"), Argument("registration_token")
 
 TOOLS: tuple[Tool, ...] = (
@@ -340,12 +350,12 @@ TOOLS: tuple[Tool, ...] = (
         "refused, send `corrected`. For deltas prefer brenner_post.",
         (
             *(_PROJECT, _SENDER, _TO, Argument("subject", required=True), _BODY, _CC, _BCC),
-            Argument("attachment_paths", Kind.TEXTS),
-            Argument("convert_images", Kind.FLAG),
+            Argument("attachment_paths", ArgumentKind.TEXTS),
+            Argument("convert_images", ArgumentKind.FLAG),
             Argument("importance", default="normal", choices=tuple(map(str, Importance))),
-            Argument("ack_required", Kind.FLAG),
+            Argument("ack_required", ArgumentKind.FLAG),
             Argument("thread_id"),
-            Argument("auto_contact_if_blocked", Kind.FLAG),
+            Argument("auto_contact_if_blocked", ArgumentKind.FLAG),
             _SENDER_TOKEN,
         ),
         send_message,
@@ -366,8 +376,8 @@ TOOLS: tuple[Tool, ...] = (
         "Your mail, newest first. Reading marks nothing as read.",
         (
             *(_PROJECT, _AGENT, _LIMIT),
-            Argument("urgent_only", Kind.FLAG, default=False),
-            Argument("include_bodies", Kind.FLAG, default=False),
+            Argument("urgent_only", ArgumentKind.FLAG, default=False),
+            Argument("include_bodies", ArgumentKind.FLAG, default=False),
             Argument("since_ts", about="ISO 8601, exclusive"),
         ),
         _fetch_inbox,
@@ -397,8 +407,8 @@ TOOLS: tuple[Tool, ...] = (
         "Who wrote in a thread, list points, open tasks.",
         (
             *(_PROJECT, Argument("thread_id", required=True)),
-            Argument("include_examples", Kind.FLAG, default=False),
-            Argument("llm_mode", Kind.FLAG),
+            Argument("include_examples", ArgumentKind.FLAG, default=False),
+            Argument("llm_mode", ArgumentKind.FLAG),
             Argument("llm_model"),
         ),
         _summarize_thread,

@@ -4,29 +4,29 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from brenner.artifact.merge.resolve import stated_base
-from brenner.artifact.state import Entry, Outcome
+from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.codes.deltas import INVALID_TARGET
 from brenner.diagnostics.codes.mail import WOULD_BE_REFUSED
 from brenner.diagnostics.codes.merging import TARGET_KILLED, UNKNOWN_ITEM
 from brenner.diagnostics.codes.messages import UNKNOWN_ROLE_SHORTHAND
 from brenner.diagnostics.codes.serving import NO_DELTAS
 from brenner.diagnostics.model import WARNING, BrennerError, Diagnostic, RequestError, worst_first
-from brenner.diagnostics.truncate import of_message
-from brenner.mail.model import Envelope, Sent, StoredMessage, Trust
-from brenner.markdown.blocks import blocks
-from brenner.mcp.agent_mail_format import AGENT, TOKEN, acting, agent_of, last_fetched
-from brenner.mcp.errors import in_delta, refusal, told_json, told_lines
-from brenner.mcp.framing import answered, word
-from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
+from brenner.diagnostics.truncate import truncate_for_message
+from brenner.mail.model import Envelope, SendResult, StoredMessage, Trust
+from brenner.markdown.blocks import parse_blocks
+from brenner.mcp.errors import refusal_json, violation_json, violation_lines, with_delta_number
+from brenner.mcp.framing import framed_result, plain_or_foreign
+from brenner.mcp.identity import AGENT, TOKEN, agent_of, authenticate, last_fetched
+from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.services.contribute import (
-    Contribution,
-    Expected,
-    Prepared,
-    expected,
-    prepare,
-    sent_before,
+    ContributionRequest,
+    ExpectedResult,
+    PreparedContribution,
+    expected_result,
+    find_sent_before,
+    prepare_contribution,
 )
 from brenner.services.receive import UNKNOWN_MODEL, IncomingMessage, Receipt, receive
 from brenner.services.send import stored_with_warning
@@ -42,46 +42,48 @@ _NOT_KNOWN = "it is not known what a compile would make of it, nor what you stil
 _YOUR_MODEL = "Call `register_agent` with your name, model and program, which tell the shorthand."
 
 
-def run(call: Call) -> Answer:
-    """Post it whole, or refuse it whole."""
+def run(call: Call) -> ToolResult:
+    """Post the contribution, or refuse all of it."""
     given = call.arguments.get("deltas")
     deltas = tuple(given) if isinstance(given, list) else ()
     if not deltas:
         raise RequestError(NO_DELTAS.at(example=EXAMPLE))
     agent = agent_of(call)
-    trust = acting(call, agent, call.text(TOKEN.name))
+    trust = authenticate(call, agent, call.text(TOKEN.name))
     thread_id = call.text("thread_id").strip()
     base = call.number("base")
     if base is None:
         base = last_fetched(call, agent, trust, thread_id)
-    wanted = Contribution(thread_id, agent, deltas, call.text("summary"), call.texts("to"), base)
-    prepared = prepare(call.workspace, wanted)
+    wanted = ContributionRequest(
+        thread_id, agent, deltas, call.text("summary"), call.texts("to"), base
+    )
+    prepared = prepare_contribution(call.workspace, wanted)
     if not prepared.is_ready:
-        return _refused(prepared, prepared.violations, deltas)
+        return _refused_result(prepared, prepared.violations, deltas)
     receipt = _receive(call, prepared, trust)
     if receipt.sent is None:
-        return _refused(prepared, receipt.violations, deltas)
-    return _posted(call, prepared, receipt, receipt.sent)
+        return _refused_result(prepared, receipt.violations, deltas)
+    return _posted_result(call, prepared, receipt, receipt.sent)
 
 
-def _receive(call: Call, prepared: Prepared, trust: Trust) -> Receipt:
+def _receive(call: Call, prepared: PreparedContribution, trust: Trust) -> Receipt:
     key = call.text("key") or None
     letter = IncomingMessage(prepared.message, Envelope(trust=trust), call.number("reply_to"), key)
     try:
         return receive(call.workspace, letter)
     except RequestError as refusal:
-        before = sent_before(call.workspace.mailbox, prepared, refusal) if key else None
+        before = find_sent_before(call.workspace.mailbox, prepared, refusal) if key else None
         if before is None:
             raise
-        return Receipt(Sent(before, is_new=False))
+        return Receipt(SendResult(before, is_new=False))
 
 
-# What is answered
+# Results
 
 
-def _told(found: Diagnostic, sender: str) -> Diagnostic:
-    """A violation as who gives arguments can act on it."""
-    told = in_delta(found)
+def _for_arguments(found: Diagnostic, sender: str) -> Diagnostic:
+    """Return a violation in terms of the call's arguments."""
+    told = with_delta_number(found)
     if found.code is not UNKNOWN_ROLE_SHORTHAND:
         return told
     if f"`{UNKNOWN_MODEL}`" in told.message:  # which she has not written
@@ -89,21 +91,27 @@ def _told(found: Diagnostic, sender: str) -> Diagnostic:
     return told._replace(fix=_YOUR_MODEL)
 
 
-def _all_told(
-    prepared: Prepared, found: Iterable[Diagnostic]
+def _shown_violations(
+    prepared: PreparedContribution, found: Iterable[Diagnostic]
 ) -> tuple[list[Diagnostic], list[Diagnostic]]:
-    """The violations as they are shown, and those of them that are about her own text alone."""
+    """Return the violations as they are shown, and those that quote only the caller."""
     sender = prepared.message.sender
-    own = [_told(each, sender) for each in prepared.violations]
-    return [_told(each, sender) if each in prepared.violations else each for each in found], own
+    own = [_for_arguments(each, sender) for each in prepared.violations]
+    return [
+        _for_arguments(each, sender) if each in prepared.violations else each for each in found
+    ], own
 
 
-def _refused(prepared: Prepared, found: Iterable[Diagnostic], given: Sequence[object]) -> Answer:
-    """Nothing was sent: every violation, and the deltas with all corrections that are certain."""
-    shown, own = _all_told(prepared, found)
+def _refused_result(
+    prepared: PreparedContribution, found: Iterable[Diagnostic], given: Sequence[object]
+) -> ToolResult:
+    """Return that nothing was sent: every violation, and the deltas with all certain
+    corrections.
+    """
+    shown, own = _shown_violations(prepared, found)
     wrong = list(prepared.wrong)
     value = {
-        **refusal(shown, own),
+        **refusal_json(shown, own),
         "corrections": [each._asdict() for each in prepared.corrections],
         "deltas": list(prepared.deltas),
         "still_wrong": wrong,
@@ -116,19 +124,21 @@ def _refused(prepared: Prepared, found: Iterable[Diagnostic], given: Sequence[ob
     )
     lines = (
         "Nothing was posted.",
-        *told_lines(sorted(shown, key=worst_first), own),
+        *violation_lines(sorted(shown, key=worst_first), own),
         *_corrected_lines(prepared),
         *(corrected if list(prepared.deltas) != list(given) else ()),
     )
-    return answered(value, lines, is_error=True)
+    return framed_result(value, lines, is_error=True)
 
 
-def _posted(call: Call, prepared: Prepared, receipt: Receipt, sent: Sent) -> Answer:
+def _posted_result(
+    call: Call, prepared: PreparedContribution, receipt: Receipt, sent: SendResult
+) -> ToolResult:
     stored = sent.stored
-    outcome, owed, failed = _looked_up(call, stored)
+    outcome, owed, failed = _expected_outcome(call, stored)
     entries = outcome.entries if outcome else None
-    found = (*of_message((*receipt.violations, *_warnings(entries or ()))), *failed)
-    said, own = _all_told(prepared, found)
+    found = (*truncate_for_message((*receipt.violations, *_warnings(entries or ()))), *failed)
+    said, own = _shown_violations(prepared, found)
     own += failed  # the words of the store, not of others
     message = stored.message
     trust = stored.envelope.trust
@@ -138,36 +148,36 @@ def _posted(call: Call, prepared: Prepared, receipt: Receipt, sent: Sent) -> Ans
         "thread_id": message.thread_id,
         "subject": message.subject,
         "from": message.sender,
-        "to": [word(name, AGENT_NAME) for name in message.recipients],
-        "base": stated_base(blocks(message.body)),
+        "to": [plain_or_foreign(name, AGENT_NAME) for name in message.recipients],
+        "base": stated_base(parse_blocks(message.body)),
         "trust": trust.value if trust else None,
         "expected": None if entries is None else [_entry_json(each) for each in entries],
         "corrections": [each._asdict() for each in prepared.corrections],
-        "violations": [told_json(each, own) for each in said],
+        "violations": [violation_json(each, own) for each in said],
         "owed_acks": owed,
     }
     lines = (
         *_first_lines(value, outcome),
-        *told_lines([each for each in said if each.code is WOULD_BE_REFUSED], own),
-        *(_there_is(outcome) if outcome else ()),
+        *violation_lines([each for each in said if each.code is WOULD_BE_REFUSED], own),
+        *(_known_items(outcome) if outcome else ()),
         *_posted_lines(value, entries),
         *_corrected_lines(prepared),
-        *told_lines([each for each in said if each.code is not WOULD_BE_REFUSED], own),
-        *([_owed(owed)] if owed else ()),
+        *violation_lines([each for each in said if each.code is not WOULD_BE_REFUSED], own),
+        *([_owed_acks_line(owed)] if owed else ()),
     )
-    return answered(value, lines)
+    return framed_result(value, lines)
 
 
-def _looked_up(
+def _expected_outcome(
     call: Call, stored: StoredMessage
-) -> tuple[Expected | None, list[int], list[Diagnostic]]:
-    """What becomes of the blocks, which ACKs are owed, and what of that cannot be said.
+) -> tuple[ExpectedResult | None, list[int], list[Diagnostic]]:
+    """Return what happens to the blocks at the next compile, the ACKs owed, and any errors.
 
-    The message is posted: what fails now must not look like a failure to post it.
+    The message is already posted, so an error here must not look like a failed post.
     """
     mailbox, message = call.workspace.mailbox, stored.message
     try:
-        outcome = expected(mailbox, stored, call.workspace.project.operator)
+        outcome = expected_result(mailbox, stored, call.workspace.project.operator)
         debts = mailbox.debts(message.sender, message.thread_id)
     except BrennerError as error:
         return None, [], [stored_with_warning(stored.id, _NOT_KNOWN, error)]
@@ -175,9 +185,11 @@ def _looked_up(
 
 
 def _warnings(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
-    """What a block that would be applied has to be told of: a refused one is told of already."""
+    """Yield the warnings of blocks that would be applied. Rejected blocks are reported
+    elsewhere.
+    """
     for entry in entries:
-        if entry.state is not Outcome.REFUSED:
+        if entry.state is not BlockOutcome.REFUSED:
             yield from (found for found in entry.diagnostics if found.severity is WARNING)
 
 
@@ -194,18 +206,18 @@ def _entry_json(entry: Entry) -> dict[str, object]:
 
 
 def _readings(entry: Entry) -> list[object]:
-    """The caller's own delta in each of the ways in which it can be read: one is to be sent."""
+    """Return the caller's delta in each possible interpretation: one of them is to be sent."""
     texts = [text for found in entry.diagnostics for text in found.readings]
     return [block.value for text in texts for block in read_deltas(text)]
 
 
-def _first_lines(value: dict[str, object], outcome: Expected | None) -> Iterator[str]:
-    """That it is posted, and at once if that is of no use."""
+def _first_lines(value: dict[str, object], outcome: ExpectedResult | None) -> Iterator[str]:
+    """Yield that the message is posted, and at once if none of its blocks would be applied."""
     again = "" if value["is_new"] else " It was posted before; nothing was sent twice."
     base = f" on v{value['base']}" if value["base"] is not None else ""
     posted = f"Posted message {value['message_id']} to {value['thread_id']}{base}"
     entries = outcome.entries if outcome else ()
-    refused = sum(each.state is Outcome.REFUSED for each in entries)
+    refused = sum(each.state is BlockOutcome.REFUSED for each in entries)
     if not refused:
         yield f"{posted}.{again}"
         return
@@ -213,9 +225,9 @@ def _first_lines(value: dict[str, object], outcome: Expected | None) -> Iterator
     yield f"{posted}, but {many} would be refused as the thread stands. Post those anew:{again}"
 
 
-def _there_is(outcome: Expected) -> Iterator[str]:
-    """Which items there are to speak of, where somebody spoke of one that there is not."""
-    wrong = [each for each in outcome.entries if each.state is Outcome.REFUSED]
+def _known_items(outcome: ExpectedResult) -> Iterator[str]:
+    """Yield the existing items if a delta names one that does not exist."""
+    wrong = [each for each in outcome.entries if each.state is BlockOutcome.REFUSED]
     if any(found.code in _NO_ITEM for each in wrong for found in each.diagnostics):
         ids = [name for names in outcome.active.values() for name in names if name != "RT"]
         more = f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else ""
@@ -237,14 +249,14 @@ def _posted_lines(value: dict[str, object], entries: tuple[Entry, ...] | None) -
             yield f"  It can be read as {json.dumps(reading, ensure_ascii=False)}"
 
 
-def _corrected_lines(prepared: Prepared) -> Iterator[str]:
+def _corrected_lines(prepared: PreparedContribution) -> Iterator[str]:
     if prepared.corrections:
         yield "Taken otherwise than given:"
     for each in prepared.corrections:
         yield f"- delta {each.delta}: {each.what} ({each.code})"
 
 
-def _owed(owed: Sequence[int]) -> str:
+def _owed_acks_line(owed: Sequence[int]) -> str:
     numbers = ", ".join(map(str, owed))
     return f"You still owe an ACK for message {numbers}: `acknowledge_message`."
 
@@ -256,12 +268,12 @@ TOOL = Tool(
     "then refer to it as @name. All are posted or none; the answer says what they become.",
     (
         Argument("thread_id", required=True),
-        Argument("deltas", Kind.DELTAS, f"e.g. {EXAMPLE}", required=True),
+        Argument("deltas", ArgumentKind.DELTAS, f"e.g. {EXAMPLE}", required=True),
         Argument("summary", about="what you add and why, for the others"),
         AGENT,
-        Argument("to", Kind.TEXTS),
-        Argument("base", Kind.VERSION, "version you go by; default: the one fetched last"),
-        Argument("reply_to", Kind.NUMBER),
+        Argument("to", ArgumentKind.TEXTS),
+        Argument("base", ArgumentKind.VERSION, "version you go by; default: the one fetched last"),
+        Argument("reply_to", ArgumentKind.NUMBER),
         Argument("key", about="the same key again posts nothing twice"),
         TOKEN,
     ),

@@ -1,8 +1,8 @@
-"""One commit of a few files and of nothing else, as `git commit --only` makes it.
+"""Commit exactly the given files, as `git commit --only` does, and push the branch.
 
-Whatever else is staged or changed stays as it is, and the index agrees with the commit for these
-files. Where the latest commit has them already nothing is committed, so all of this can be done
-again after any interruption.
+Other staged or changed files stay as they are, and the index matches the commit for these files. If
+the latest commit already has them, nothing is committed, so everything can be repeated after an
+interruption.
 """
 
 import fcntl
@@ -22,31 +22,31 @@ from brenner.diagnostics.model import UnavailableError
 from brenner.persist.git import (
     COMMIT_SECONDS,
     PUSH_SECONDS,
-    Done,
-    GitFailed,
+    GitError,
+    GitResult,
     Repository,
-    ask,
-    failed,
-    in_short,
-    literal,
+    git_error,
+    literal_pathspec,
+    query,
     run,
+    summarize_output,
 )
 
 MOST_MESSAGE_CHARACTERS = 120
 _FEWEST_SUMMARY_CHARACTERS = 40
-_LOCK_SECONDS = 10  # for another git, which takes moments
-_TURN_SECONDS = 60  # for other commits of ours, each with its hooks
-_LOOK_EVERY = 0.05
-_LOCK = re.compile(r"'([^'\n]+\.lock)': File exists")
-_LOST_RACE = re.compile(r"(cannot lock ref '[^'\n]+')")
-_SIGNING = re.compile(r"sign|gpg|key|commit object")
-# What a message is written in, and that it is taken as it is, are not left to settings.
-_SETTINGS = ("-c", "i18n.commitEncoding=UTF-8")
-_HOW = ("--quiet", "--only", "--cleanup=verbatim", "--untracked-files=no", "--file=-")
+_LOCK_SECONDS = 10  # for a lock of another git process
+_COMMIT_LOCK_SECONDS = 60  # for other commits of ours, with their hooks
+_POLL_SECONDS = 0.05
+_LOCK_ERROR = re.compile(r"'([^'\n]+\.lock)': File exists")
+_LOST_RACE_ERROR = re.compile(r"(cannot lock ref '[^'\n]+')")
+_SIGNING_ERROR = re.compile(r"sign|gpg|key|commit object")
+# Encoding and cleanup of the message must not depend on the configuration.
+_COMMIT_SETTINGS = ("-c", "i18n.commitEncoding=UTF-8")
+_COMMIT_OPTIONS = ("--quiet", "--only", "--cleanup=verbatim", "--untracked-files=no", "--file=-")
 
 
 def commit_message(thread_id: str, number: int, summary: str) -> str:
-    """`artifact(THREAD): vN - summary`, on one line, with nothing in it that a terminal obeys."""
+    """Return `artifact(THREAD): vN - summary` on one line, without control characters."""
     start = f"artifact({thread_id}): v{number} - "
     shown = "".join(each if each.isprintable() else " " for each in summary)
     words = " ".join(shown.split()) or "compiled"
@@ -58,124 +58,141 @@ def commit_message(thread_id: str, number: int, summary: str) -> str:
 
 
 def commit_only(repository: Repository, files: Mapping[str, bytes], message: str) -> None:
-    """Commit these files, which are in the work tree, and make the index agree."""
-    with _turn(repository):
-        wanted = repository.blobs_of(files)
-        work = _Commit(repository, wanted, message)
+    """Commit these files, which are in the work tree, and update the index."""
+    with _commit_lock(repository):
+        wanted = repository.blob_ids(files)
+        work = _CommitAttempt(repository, wanted, message)
         try:
-            work.until_done()
+            work.commit_with_retry()
         except BaseException:
-            with suppress(UnavailableError):  # the first failure is the one to tell
-                work.take_back()
+            with suppress(UnavailableError):  # report the first failure
+                work.restore_index()
             raise
         work.stage()
 
 
-class _Commit:
-    """The attempts at one commit; `announced` are files that the index had not."""
+class _CommitAttempt:
+    """One commit with its retries; `intent_to_add` are files that were not in the index."""
 
     def __init__(self, repository: Repository, wanted: dict[str, str], message: str) -> None:
         self.repository = repository
         self.wanted = wanted
         self.message = message
-        self.before = repository.committed(wanted)
-        self.announced: list[str] = []
+        self.before = repository.committed_ids(wanted)
+        self.intent_to_add: list[str] = []
         self.deadline = time.monotonic() + _LOCK_SECONDS
 
-    def until_done(self) -> None:
-        """Until the latest commit has all of them; another git at work is waited for."""
+    def commit_with_retry(self) -> None:
+        """Commit until the latest commit has all files; wait while another git process holds a
+        lock.
+        """
         while missing := self._missing():
-            if not self._is_made(missing):
+            if not self._try_commit(missing):
                 continue
             if left := self._missing():
                 raise UnavailableError(codes.COMMIT_DIFFERS.at(path=left[0]))
 
     def _missing(self) -> list[str]:
-        there = self.repository.committed(self.wanted)
+        there = self.repository.committed_ids(self.wanted)
         return [path for path, blob in self.wanted.items() if there.get(path) != blob]
 
-    def _is_made(self, paths: list[str]) -> bool:
-        known = self.repository.staged(paths)
+    def _try_commit(self, paths: list[str]) -> bool:
+        known = self.repository.staged_ids(paths)
         new = [path for path in paths if path not in known]
         if new:
-            if not self._change("add", "--intent-to-add", "--", *map(literal, new)):
+            if not self._change("add", "--intent-to-add", "--", *map(literal_pathspec, new)):
                 return False
-            self.announced += new
+            self.intent_to_add += new
         with NamedTemporaryFile() as trace:
-            done = run(
+            result = run(
                 self.repository.top,
-                *(*_SETTINGS, "commit", *_HOW, "--", *map(literal, paths)),
+                *(
+                    *_COMMIT_SETTINGS,
+                    "commit",
+                    *_COMMIT_OPTIONS,
+                    "--",
+                    *map(literal_pathspec, paths),
+                ),
                 stdin=f"{self.message}\n".encode(),
                 seconds=COMMIT_SECONDS,
                 extra={"GIT_TRACE2_EVENT": trace.name},
             )
-            hook = failed_hook(Path(trace.name).read_bytes()) if done.code else None
-        if done.code and not self._missing():
-            return True  # another git, left over from a killed process, was quicker
-        if done.code and hook:
-            found = codes.HOOK_FAILED.at(hook=hook, reason=in_short(done))
-            raise GitFailed(found, done.said)
-        if done.code and self._is_forgotten(paths):
+            hook = find_failed_hook(Path(trace.name).read_bytes()) if result.code else None
+        if result.code and not self._missing():
+            return True  # a git process left by a killed one committed it
+        if result.code and hook:
+            found = codes.HOOK_FAILED.at(hook=hook, reason=summarize_output(result))
+            raise GitError(found, result.output_text)
+        if result.code and self._index_was_overwritten(paths):
             return False
-        return self._is_done(done, "commit")
+        return self._check_done(result, "commit")
 
-    def _is_forgotten(self, paths: list[str]) -> bool:
-        """Whether another git has written the index since, without what was announced there."""
+    def _index_was_overwritten(self, paths: list[str]) -> bool:
+        """Return whether another git process has removed our intent-to-add entries from the
+        index.
+        """
         is_time = time.monotonic() <= self.deadline
-        return is_time and bool(set(paths) - set(self.repository.staged(paths)))
+        return is_time and bool(set(paths) - set(self.repository.staged_ids(paths)))
 
     def _change(self, *arguments: str) -> bool:
-        return self._is_done(run(self.repository.top, *arguments), *arguments)
+        return self._check_done(run(self.repository.top, *arguments), *arguments)
 
-    def _is_done(self, done: Done, *arguments: str) -> bool:
-        """Whether it was done; not if another git was at work, which gets some time to end."""
-        if done.code == 0:
+    def _check_done(self, result: GitResult, *arguments: str) -> bool:
+        """Return whether git succeeded; sleep and return False if another git process holds a
+        lock.
+        """
+        if result.code == 0:
             return True
-        lock = _lock_in(done)
+        lock = _find_lock_error(result)
         if not lock:
-            raise self._failure(done, *arguments)
+            raise self._failure(result, *arguments)
         if time.monotonic() > self.deadline:
             words = {"path": str(self.repository.top), "seconds": str(_LOCK_SECONDS)}
             found = codes.GIT_LOCKED.at(None, **words, reason=lock[1])
-            raise GitFailed(found, done.said)
-        time.sleep(_LOOK_EVERY)
+            raise GitError(found, result.output_text)
+        time.sleep(_POLL_SECONDS)
         return False
 
-    def _failure(self, done: Done, *arguments: str) -> GitFailed:
+    def _failure(self, result: GitResult, *arguments: str) -> GitError:
         settings = ("config", "--type=bool", "commit.gpgsign")
-        if _SIGNING.search(done.err) and ask(self.repository.top, *settings).text == "true":
-            return GitFailed(codes.SIGNING_FAILED.at(reason=in_short(done)), done.said)
-        return failed(done, *arguments)
+        if (
+            _SIGNING_ERROR.search(result.err)
+            and query(self.repository.top, *settings).text == "true"
+        ):
+            return GitError(
+                codes.SIGNING_FAILED.at(reason=summarize_output(result)), result.output_text
+            )
+        return git_error(result, *arguments)
 
-    def take_back(self) -> None:
-        """The index as it was before: what was announced in it is not there any more.
+    def restore_index(self) -> None:
+        """Remove our intent-to-add entries from the index.
 
-        Where a commit was made after all, the file is in it, and stays.
+        If a commit was made after all, it contains the file, and the entry stays.
         """
-        there = self.repository.committed(self.wanted)
-        left = [path for path in self.announced if there.get(path) == self.before.get(path)]
+        there = self.repository.committed_ids(self.wanted)
+        left = [path for path in self.intent_to_add if there.get(path) == self.before.get(path)]
         until = time.monotonic() + _LOCK_SECONDS
         while left and time.monotonic() < until:
-            done = run(self.repository.top, "update-index", "--force-remove", "--", *left)
-            if done.code == 0 or not _lock_in(done):
+            result = run(self.repository.top, "update-index", "--force-remove", "--", *left)
+            if result.code == 0 or not _find_lock_error(result):
                 return
-            time.sleep(_LOOK_EVERY)
+            time.sleep(_POLL_SECONDS)
 
     def stage(self) -> None:
-        """The index as the commit has it, for these files: it may have held something else."""
+        """Update the index to the commit for these files: it may have had other content."""
         self.deadline = time.monotonic() + _LOCK_SECONDS
-        while self.repository.staged(self.wanted) != self.wanted:
-            if self._change("add", "--force", "--", *map(literal, self.wanted)):
+        while self.repository.staged_ids(self.wanted) != self.wanted:
+            if self._change("add", "--force", "--", *map(literal_pathspec, self.wanted)):
                 return
 
 
-def _lock_in(done: Done) -> re.Match[str] | None:
-    """What says that another git was at work: its lock, or that it was quicker."""
-    return _LOCK.search(done.err) or _LOST_RACE.search(done.err)
+def _find_lock_error(result: GitResult) -> re.Match[str] | None:
+    """Return git's error about a lock or a lost race with another git process, or None."""
+    return _LOCK_ERROR.search(result.err) or _LOST_RACE_ERROR.search(result.err)
 
 
-def failed_hook(trace: bytes) -> str | None:
-    """Which hook has ended with an error, told by the events that git writes about itself."""
+def find_failed_hook(trace: bytes) -> str | None:
+    """Return the hook that failed, according to git's trace events."""
     hooks: dict[object, str] = {}
     for event in _events(trace):
         if event.get("event") == "child_start" and event.get("child_class") == "hook":
@@ -188,7 +205,7 @@ def failed_hook(trace: bytes) -> str | None:
 
 
 def _events(trace: bytes) -> Iterator[dict[str, object]]:
-    """What git itself has written; a git that a hook has started writes there, too."""
+    """Yield the events of git itself, not those of a git process that a hook started."""
     for line in trace.splitlines():
         with suppress(ValueError):
             event = json.loads(line)
@@ -197,10 +214,11 @@ def _events(trace: bytes) -> Iterator[dict[str, object]]:
 
 
 @contextmanager
-def _turn(repository: Repository) -> Iterator[None]:
-    """One commit of ours at a time in a repository. Git's own locks give up at once; this waits.
+def _commit_lock(repository: Repository) -> Iterator[None]:
+    """Allow one commit of ours at a time in a repository. Git's own locks fail at once; this one
+    waits.
 
-    The lock is on git's folder itself, so nothing is left there, and it ends with the process.
+    The lock is on git's folder itself. It leaves no file behind and ends with the process.
     """
     try:
         number = os.open(repository.common_folder, os.O_RDONLY)
@@ -208,133 +226,143 @@ def _turn(repository: Repository) -> Iterator[None]:
         reason = (error.strerror or type(error).__name__).lower()
         raise UnavailableError(codes.GIT_FAILED.at(command="commit", reason=reason)) from None
     try:
-        _lock(number, repository)
+        _acquire_lock(number, repository)
         yield
     finally:
         os.close(number)
 
 
-def _lock(number: int, repository: Repository) -> None:
-    until = time.monotonic() + _TURN_SECONDS
+def _acquire_lock(number: int, repository: Repository) -> None:
+    until = time.monotonic() + _COMMIT_LOCK_SECONDS
     while True:
         try:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > until:
-                words = {"path": str(repository.top), "seconds": str(_TURN_SECONDS)}
+                words = {"path": str(repository.top), "seconds": str(_COMMIT_LOCK_SECONDS)}
                 reason = "another process of this program commits there"
                 raise UnavailableError(codes.GIT_LOCKED.at(None, **words, reason=reason)) from None
-            time.sleep(_LOOK_EVERY)
-        except OSError:  # a file system without such locks: git's own have to do
+            time.sleep(_POLL_SECONDS)
+        except OSError:  # no flock on this file system: rely on git's locks
             return
         else:
             return
 
 
-# Pushing the branch that is checked out, and no other, to where git says that it goes.
+# Pushing the checked-out branch, and no other, to its configured destination
 
 
-_SAME_NAME = ("current", "matching")
-_ASKING = r"^(branch\..*\.(remote|merge|pushremote)|remote\.pushdefault|push\.|core\.sshcommand)"
+_SAME_NAME_DEFAULTS = ("current", "matching")
+_PUSH_SETTINGS = (
+    r"^(branch\..*\.(remote|merge|pushremote)|remote\.pushdefault|push\.|core\.sshcommand)"
+)
 
 
-class Destination(NamedTuple):
-    """A remote and the branch there."""
+class PushDestination(NamedTuple):
+    """A remote, the local branch, and the ref to push to."""
 
     remote: str
     branch: str
     ref: str
 
 
-def destination_of(repository: Repository) -> Destination:
-    """Where the branch that is checked out goes, as `git push` decides it; refused if nowhere.
+def find_push_destination(repository: Repository) -> PushDestination:
+    """Return where `git push` would push the branch; raise UnavailableError if nowhere.
 
-    More than git would do is never done: a branch without an upstream is not given one.
+    Nothing is configured: a branch without an upstream does not get one.
     """
     branch = repository.branch()
-    remotes = [line for line in repository.ask("remote").text.split("\n") if line]
+    remotes = [line for line in repository.query("remote").text.split("\n") if line]
     usual = "origin" if "origin" in remotes or len(remotes) != 1 else remotes[0]
     if branch is None:
         advice = "`git switch --create NAME` makes a branch of where you are"
-        first = f"; then {_first_push(repository, usual, 'NAME')}" if remotes else ""
-        _nowhere("no branch is checked out (a detached HEAD)", advice + first)
-    first = _first_push(repository, usual, branch)
+        first = f"; then {_first_push_advice(repository, usual, 'NAME')}" if remotes else ""
+        _reject_push("no branch is checked out (a detached HEAD)", advice + first)
+    first = _first_push_advice(repository, usual, branch)
     if not remotes:
         advice = "`git remote add origin URL` says where the other repository is"
-        _nowhere("the repository has no remote", f"{advice}; then {first}")
-    said = _settings(repository)
-    upstream = said.get(f"branch.{branch}.remote", usual)
-    remote = said.get(f"branch.{branch}.pushremote") or said.get("remote.pushdefault") or upstream
+        _reject_push("the repository has no remote", f"{advice}; then {first}")
+    settings = _push_settings(repository)
+    upstream = settings.get(f"branch.{branch}.remote", usual)
+    remote = (
+        settings.get(f"branch.{branch}.pushremote")
+        or settings.get("remote.pushdefault")
+        or upstream
+    )
     if remote == ".":
         reason = f"the upstream of the branch `{branch}` is a branch of this repository"
-        _nowhere(reason, first)
-    ref = _ref_of(branch, said, first, is_other=remote != upstream)
-    return Destination(remote, branch, ref)
+        _reject_push(reason, first)
+    ref = _remote_ref(branch, settings, first, is_other=remote != upstream)
+    return PushDestination(remote, branch, ref)
 
 
-def _ref_of(branch: str, said: Mapping[str, str], first: str, *, is_other: bool) -> str:
-    """What the branch is called there; `is_other`: where one pushes is not where one pulls.
+def _remote_ref(branch: str, settings: Mapping[str, str], first: str, *, is_other: bool) -> str:
+    """Return the branch's ref on the remote; `is_other`: the push remote is not the pull remote.
 
-    `first` tells how a destination is given.
+    `first` is the advice on how to set a destination.
     """
     own = f"refs/heads/{branch}"
-    how = said.get("push.default", "simple")
-    if how == "nothing":
+    push_default = settings.get("push.default", "simple")
+    if push_default == "nothing":
         advice = "`git config push.default simple` lets this repository push as git usually does"
-        _nowhere("`push.default` is `nothing`", advice)
-    if is_other or how in _SAME_NAME:
+        _reject_push("`push.default` is `nothing`", advice)
+    if is_other or push_default in _SAME_NAME_DEFAULTS:
         return own
-    there = said.get(f"branch.{branch}.merge")
-    if there is None and said.get("push.autosetupremote") == "true":
+    upstream_ref = settings.get(f"branch.{branch}.merge")
+    if upstream_ref is None and settings.get("push.autosetupremote") == "true":
         return own
-    if there is None:
-        _nowhere(f"the branch `{branch}` has no upstream", first)
-    if there != own and how == "simple":
-        reason = f"the upstream of the branch `{branch}` has another name, `{there}`"
+    if upstream_ref is None:
+        _reject_push(f"the branch `{branch}` has no upstream", first)
+    if upstream_ref != own and push_default == "simple":
+        reason = f"the upstream of the branch `{branch}` has another name, `{upstream_ref}`"
         advice = "`git config push.default upstream` lets it go there"
-        _nowhere(reason, f"{advice}; or, for a branch of its own name, {first}")
-    return there
+        _reject_push(reason, f"{advice}; or, for a branch of its own name, {first}")
+    return upstream_ref
 
 
-def _first_push(repository: Repository, remote: str, branch: str) -> str:
-    """How a branch is given a destination; it needs a commit for that."""
+def _first_push_advice(repository: Repository, remote: str, branch: str) -> str:
+    """Return how to set a branch's destination, which needs a first commit."""
     command = f"`git push --set-upstream {quote(remote)} {quote(branch)}`"
     if repository.has_commits():
         return f"{command} makes the branch there, once"
     return f"run this command without `--push`, for the first commit, and then {command}"
 
 
-def _nowhere(reason: str, advice: str) -> NoReturn:
+def _reject_push(reason: str, advice: str) -> NoReturn:
     raise UnavailableError(codes.NO_PUSH_DESTINATION.at(reason=reason, advice=advice))
 
 
-def _settings(repository: Repository) -> dict[str, str]:
-    """What is configured about pushing; the last value of a name counts."""
-    done = ask(repository.top, "config", "-z", "--get-regexp", _ASKING)
-    pairs = (entry.partition("\n") for entry in os.fsdecode(done.out).split("\0"))
+def _push_settings(repository: Repository) -> dict[str, str]:
+    """Return the configuration about pushing; the last value of a name counts."""
+    result = query(repository.top, "config", "-z", "--get-regexp", _PUSH_SETTINGS)
+    pairs = (entry.partition("\n") for entry in os.fsdecode(result.out).split("\0"))
     return {name: value for name, _, value in pairs if name}
 
 
-def push(repository: Repository, to: Destination) -> None:
-    """Push; what is there already is fine."""
+def push(repository: Repository, to: PushDestination) -> None:
+    """Push the branch; an up-to-date remote is fine."""
     arguments = ("push", "--porcelain", "--", to.remote, f"refs/heads/{to.branch}:{to.ref}")
-    extra = _quiet_ssh(_settings(repository))
-    done = run(repository.top, *arguments, seconds=PUSH_SECONDS, extra=extra)
-    if done.code:
-        raise _failure(done, to)
+    extra = _non_interactive_ssh(_push_settings(repository))
+    result = run(repository.top, *arguments, seconds=PUSH_SECONDS, extra=extra)
+    if result.code:
+        raise _push_error(result, to)
 
 
-def _quiet_ssh(said: Mapping[str, str]) -> dict[str, str]:
-    """Plain ssh is told to ask nothing; a command of the operator's own is left as it is."""
-    chosen = {"GIT_SSH", "GIT_SSH_COMMAND"} & os.environ.keys() or "core.sshcommand" in said
+def _non_interactive_ssh(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which plain ssh never prompts; keep the operator's own ssh
+    command.
+    """
+    chosen = {"GIT_SSH", "GIT_SSH_COMMAND"} & os.environ.keys() or "core.sshcommand" in settings
     return {} if chosen else {"GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
 
 
-def _failure(done: Done, to: Destination) -> GitFailed:
-    """`!<tab>FROM:TO<tab>[rejected] (fetch first)` is how git says what the other side thinks."""
-    told = [line for line in done.out.decode("utf-8", "replace").split("\n") if line[:2] == "!\t"]
-    reason = " / ".join(line.split("\t")[-1] for line in told)
+def _push_error(result: GitResult, to: PushDestination) -> GitError:
+    """Return the push error; git reports `!<tab>FROM:TO<tab>[rejected] (fetch first)`."""
+    rejections = [
+        line for line in result.out.decode("utf-8", "replace").split("\n") if line[:2] == "!\t"
+    ]
+    reason = " / ".join(line.split("\t")[-1] for line in rejections)
     is_rejected = reason.startswith("[rejected]")
     code = codes.PUSH_REJECTED if is_rejected else codes.PUSH_FAILED
-    words = {"remote": to.remote, "reason": reason if is_rejected else in_short(done)}
-    return GitFailed(code.at(None, **words), done.said)
+    words = {"remote": to.remote, "reason": reason if is_rejected else summarize_output(result)}
+    return GitError(code.at(None, **words), result.output_text)

@@ -1,6 +1,4 @@
-"""A git repository, as far as an artifact is concerned: where it is, what it holds, what is in
-the way of a commit.
-"""
+"""Git for artifacts: running git, ignore rules, the repository, file history, persist status."""
 
 import os
 import re
@@ -17,41 +15,46 @@ from brenner.config import Project
 from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.codes.publishing import NOT_A_REPOSITORY
 from brenner.diagnostics.model import BrennerError, Diagnostic, UnavailableError
-from brenner.persist.artifact_file import ARTIFACTS, is_in_repository, plain, typed
+from brenner.persist.artifact_file import (
+    ARTIFACTS,
+    canonical_text,
+    is_in_repository,
+    relative_to_cwd,
+)
 from brenner.protocol.thread_ids import cross_reference
-from brenner.text import MOST_CHARACTERS, escape_control
+from brenner.text import MOST_SHOWN_CHARACTERS, escape_control
 
-# Running git: in a folder, with a time limit, asking nobody anything.
+# Running git in a folder, with a timeout and without prompts
 #
-# Git is the operator's own: her hooks, filters and signatures hold. Of the environment everything
-# stays but what points to another repository or index, as it does where a hook runs this program:
-# the repository is the one that holds the file, whoever calls.
+# The operator's hooks, filters and signing apply. Only variables that point to another repository
+# or index are dropped, which are set if a git hook runs this program: the repository is always the
+# one that contains the file.
 
 
 QUERY_SECONDS = 30
 COMMIT_SECONDS = 600  # hooks may run a whole test suite
 PUSH_SECONDS = 600
-_PATIENCE = 5  # seconds in which git may tidy up before it is killed
-_MOST_SAID = 64 * 1024
-_NEXT = " / "
-_FROM_ELSEWHERE = (
+_TERMINATE_SECONDS = 5  # between SIGTERM and SIGKILL
+_MOST_ERROR_BYTES = 64 * 1024
+_LINE_SEPARATOR = " / "
+_DROPPED_VARIABLES = (
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE"),
     *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH"),
     *("GIT_PREFIX", "GIT_INTERNAL_SUPER_PREFIX", "GIT_IMPLICIT_WORK_TREE"),
     *("GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_TRACE2_PARENT_SID"),
     *("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"),
 )
-_OURS = {
+_SET_VARIABLES = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_ASKPASS": "",  # set and empty: no window asks for a password either
+    "GIT_ASKPASS": "",  # set but empty: no password dialog either
     "SSH_ASKPASS_REQUIRE": "never",
 }
-_READING = {"GIT_OPTIONAL_LOCKS": "0"}
+_READ_ONLY_VARIABLES = {"GIT_OPTIONAL_LOCKS": "0"}
 
 
-class Done(NamedTuple):
-    """How git ended, and what it said."""
+class GitResult(NamedTuple):
+    """The exit code and the output of git."""
 
     code: int
     out: bytes
@@ -59,21 +62,18 @@ class Done(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The answer, as text without its last line end; bytes of names that are not UTF-8 stay."""
+        """The output as text without its last line end; undecodable bytes are preserved."""
         return os.fsdecode(self.out).removesuffix("\n")
 
     @property
-    def said(self) -> str:
-        """What there is to read about a failure: hooks and git speak on either output.
-
-        Git parts columns by tabs, for programs; for people a blank does.
-        """
+    def output_text(self) -> str:
+        """Both outputs for people: hooks and git report failures on either. Tabs become spaces."""
         both = f"{self.err}\n{self.out.decode('utf-8', 'replace')}"
         return both.replace("\t", " ").strip()
 
 
-class GitFailed(UnavailableError):
-    """Git, or a hook, has failed; `output` is all that it said, for people to read."""
+class GitError(UnavailableError):
+    """Git or a hook failed; `output` is the whole output."""
 
     def __init__(self, diagnostic: Diagnostic, output: str) -> None:
         super().__init__(diagnostic)
@@ -81,14 +81,16 @@ class GitFailed(UnavailableError):
 
     @property
     def details(self) -> tuple[str, ...]:
-        """What git said, whole, unless the message has all of it."""
-        is_told = escape_control(_on_one_line(self.output)) in self.diagnostic.message
+        """The whole output, unless the message already contains it."""
+        is_told = escape_control(_join_lines(self.output)) in self.diagnostic.message
         return () if is_told else (self.output,)
 
 
-def ask(folder: Path, *arguments: str, stdin: bytes = b"") -> Done:
-    """Ask git something; it changes nothing, and runs nothing that the repository names."""
-    return run(folder, "-c", "core.fsmonitor=false", *arguments, stdin=stdin, extra=_READING)
+def query(folder: Path, *arguments: str, stdin: bytes = b"") -> GitResult:
+    """Run git read-only: it changes nothing and runs no program that the repository configures."""
+    return run(
+        folder, "-c", "core.fsmonitor=false", *arguments, stdin=stdin, extra=_READ_ONLY_VARIABLES
+    )
 
 
 def run(
@@ -97,24 +99,28 @@ def run(
     stdin: bytes = b"",
     seconds: float = QUERY_SECONDS,
     extra: Mapping[str, str] | None = None,
-) -> Done:
-    """Run git there. Outputs are files: a process that a hook leaves behind holds nobody up."""
+) -> GitResult:
+    """Run git in a folder. Output goes to files, so that a background process of a hook blocks
+    nothing.
+    """
     program = shutil.which("git")
     if program is None:
         raise UnavailableError(codes.GIT_MISSING.at(reason="there is no such program"))
-    kept = {name: value for name, value in os.environ.items() if name not in _FROM_ELSEWHERE}
-    kept.pop("SSH_ASKPASS", None)
-    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
-        given.write(stdin)
-        given.seek(0)
+    environment = {
+        name: value for name, value in os.environ.items() if name not in _DROPPED_VARIABLES
+    }
+    environment.pop("SSH_ASKPASS", None)
+    with TemporaryFile() as stdin_file, TemporaryFile() as out, TemporaryFile() as err:
+        stdin_file.write(stdin)
+        stdin_file.seek(0)
         try:
             process = subprocess.Popen(  # noqa: S603
                 [program, *arguments],
                 cwd=folder,
-                stdin=given,
+                stdin=stdin_file,
                 stdout=out,
                 stderr=err,
-                env=kept | _OURS | dict(extra or {}),
+                env=environment | _SET_VARIABLES | dict(extra or {}),
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
@@ -123,38 +129,38 @@ def run(
         _wait(process, seconds, command_of(arguments))
         out.seek(0)
         err.seek(0)
-        told = err.read(_MOST_SAID).decode("utf-8", "replace")
-        return Done(process.returncode, out.read(), told)
+        error_text = err.read(_MOST_ERROR_BYTES).decode("utf-8", "replace")
+        return GitResult(process.returncode, out.read(), error_text)
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float, command: str) -> None:
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
-        _end(process)
+        _terminate(process)
         found = codes.GIT_TIMEOUT.at(command=command, seconds=round(seconds))
         raise UnavailableError(found) from None
-    except BaseException:  # somebody interrupts us, and means all of it
-        _end(process)
+    except BaseException:  # an interrupt ends git, too
+        _terminate(process)
         raise
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End git with all that it has started. First it may remove its locks, then it is killed."""
+def _terminate(process: subprocess.Popen[bytes]) -> None:
+    """Terminate git and its children: first SIGTERM, so that it removes its locks, then SIGKILL."""
     for each in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, each)
         except ProcessLookupError:
             break
         try:
-            process.wait(_PATIENCE)
+            process.wait(_TERMINATE_SECONDS)
         except subprocess.TimeoutExpired:
             continue
     process.wait()
 
 
 def command_of(arguments: tuple[str, ...]) -> str:
-    """The word that says what git was to do: the first one that is no setting."""
+    """Return the git command in the arguments: the first that is no option."""
     words = iter(arguments)
     for word in words:
         if word == "-c":
@@ -164,92 +170,96 @@ def command_of(arguments: tuple[str, ...]) -> str:
     return ""
 
 
-def failed(done: Done, *arguments: str) -> GitFailed:
-    """The error that says so in git's own words."""
+def git_error(result: GitResult, *arguments: str) -> GitError:
+    """Return the error for a failed git command, with its output."""
     command = command_of(arguments)
-    return GitFailed(codes.GIT_FAILED.at(command=command, reason=in_short(done)), done.said)
+    return GitError(
+        codes.GIT_FAILED.at(command=command, reason=summarize_output(result)), result.output_text
+    )
 
 
-def in_short(done: Done) -> str:
-    """What was said, on one line; where that is too long, how it began."""
-    words = _on_one_line(done.said)
+def summarize_output(result: GitResult) -> str:
+    """Return the output on one line; only its first line if it is too long."""
+    words = _join_lines(result.output_text)
     if not words:
-        return f"it said nothing, exit code {done.code}."
-    return words if len(words) <= MOST_CHARACTERS else f"{words.partition(_NEXT)[0]} …"
+        return f"it said nothing, exit code {result.code}."
+    return (
+        words if len(words) <= MOST_SHOWN_CHARACTERS else f"{words.partition(_LINE_SEPARATOR)[0]} …"
+    )
 
 
-def _on_one_line(said: str) -> str:
-    return _NEXT.join(filter(None, (line.strip() for line in said.splitlines())))
+def _join_lines(output: str) -> str:
+    return _LINE_SEPARATOR.join(filter(None, (line.strip() for line in output.splitlines())))
 
 
-# Whether git is told to ignore a file, by which rule, and which lines take it out of that.
+# Ignore rules
 
 
 _IGNORE = ".gitignore"
-_SPECIAL = re.compile(r"([\\*?\[])")
+_PATTERN_CHARACTERS = re.compile(r"([\\*?\[])")
 
 
-class Rule(NamedTuple):
-    """A rule, as it is written, and where: the path of the file is as git gives it."""
+class IgnoreRule(NamedTuple):
+    """An ignore rule and its location; `source` is the path as git reports it."""
 
     source: str
     line: str
     pattern: str
 
 
-def rule_against(top: Path, path: str, *options: str) -> Rule | None:
-    """The rule by which git ignores a file; None where it does not, or has committed it before."""
-    asked = os.fsencode(path) + b"\0"
-    done = ask(top, "check-ignore", "--verbose", "-z", *options, "--stdin", stdin=asked)
-    if done.code:
+def find_ignore_rule(top: Path, path: str, *options: str) -> IgnoreRule | None:
+    """Return the rule by which git ignores a file, or None if it does not or tracks the file."""
+    paths = os.fsencode(path) + b"\0"
+    result = query(top, "check-ignore", "--verbose", "-z", *options, "--stdin", stdin=paths)
+    if result.code:
         return None
-    found = Rule(*os.fsdecode(done.out).split("\0")[:3])
-    return None if found.pattern.startswith("!") else found  # such a rule has let it pass
+    found = IgnoreRule(*os.fsdecode(result.out).split("\0")[:3])
+    return None if found.pattern.startswith("!") else found  # a negated rule includes the file
 
 
 class Exemption(NamedTuple):
-    """Lines, and the file at the end of which they let one file pass."""
+    """Lines to append to an ignore file so that one file is not ignored."""
 
     file: str
     lines: tuple[str, ...]
 
 
-def exemption_from(top: Path, path: str, rule: Rule) -> Exemption:
-    """How a file is not ignored any more, and all else is as before.
+def plan_exemption(top: Path, path: str, rule: IgnoreRule) -> Exemption:
+    """Return the lines that exempt a file from an ignore rule and change nothing else.
 
-    Git looks at nothing in a folder that is ignored. So the folders on the way are let pass, each
-    without what else is in it. Rules of the work tree win over those that hold for all of them.
+    Git does not look into an ignored folder. So each folder on the way is exempted, without its
+    other content. Rules in the work tree override global ones.
     """
     source = PurePosixPath(rule.source)
     is_own = source.name == _IGNORE and not source.is_absolute()
     file = source if is_own else PurePosixPath(_IGNORE)
     lines = []
-    way = [each for each in reversed(PurePosixPath(path).parents) if each.name]
-    ignored = [number for number, each in enumerate(way) if _is_ignored(top, str(each))]
-    for folder in way[ignored[0] :] if ignored else []:
-        name = _pattern(folder, file)
+    folders = [each for each in reversed(PurePosixPath(path).parents) if each.name]
+    ignored = [number for number, each in enumerate(folders) if _is_ignored(top, str(each))]
+    for folder in folders[ignored[0] :] if ignored else []:
+        name = _ignore_pattern(folder, file)
         lines += [f"!{name}/", f"{name}/*"]
-    return Exemption(str(file), (*lines, f"!{_pattern(PurePosixPath(path), file)}"))
+    return Exemption(str(file), (*lines, f"!{_ignore_pattern(PurePosixPath(path), file)}"))
 
 
 def _is_ignored(top: Path, folder: str) -> bool:
-    """Whether a folder as a whole is ignored, also one that is not there yet."""
-    named = rule_against(top, folder, "--no-index")
+    """Return whether a whole folder is ignored, even if it does not exist yet."""
+    as_file = find_ignore_rule(top, folder, "--no-index")
     if (top / folder).is_dir():
-        return named is not None
-    # With a slash git takes it for a folder, but also for what is in it: `artifacts/*` matches.
-    meant = rule_against(top, f"{folder}/", "--no-index")
-    return meant is not None and (meant == named or meant.pattern.endswith("/"))
+        return as_file is not None
+    # With a final slash git treats it as a folder, but also as its content: `artifacts/*` matches.
+    as_folder = find_ignore_rule(top, f"{folder}/", "--no-index")
+    return as_folder is not None and (as_folder == as_file or as_folder.pattern.endswith("/"))
 
 
-def _pattern(path: PurePosixPath, file: PurePosixPath) -> str:
-    """A path as a rule in that file has it; nothing in it is a wildcard."""
-    return "/" + _SPECIAL.sub(r"\\\1", path.relative_to(file.parent).as_posix())
+def _ignore_pattern(path: PurePosixPath, file: PurePosixPath) -> str:
+    """Return a path as a literal pattern for that ignore file."""
+    return "/" + _PATTERN_CHARACTERS.sub(r"\\\1", path.relative_to(file.parent).as_posix())
 
 
-_NOT_ONE = "not a git repository (or any"
-# What git keeps while it is in the middle of something, and what that is called
-_UNDER_WAY = {
+_NOT_A_REPOSITORY_ERROR = "not a git repository (or any"
+# Files that git has while an operation is in progress, and the operation's name
+_OPERATIONS_IN_PROGRESS = {
     "MERGE_HEAD": "a merge",
     "rebase-merge": "a rebase",
     "rebase-apply": "a rebase, or the applying of patches",
@@ -258,105 +268,105 @@ _UNDER_WAY = {
     "sequencer": "a cherry-pick or revert of several commits",
     "BISECT_LOG": "a bisect",
 }
-_WHERE = (
+_REV_PARSE_OPTIONS = (
     *("--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir"),
     *("--show-toplevel", "--show-superproject-working-tree"),
 )
 
 
 class Repository(NamedTuple):
-    """A work tree with its git folder; paths given to its methods are relative to `top`.
+    """A work tree with its git folder; methods take paths relative to `top`.
 
-    `outer` is the work tree of the repository that has this one as a submodule.
+    `superproject` is the work tree of the repository that has this one as a submodule.
     """
 
     top: Path
     git_folder: Path
     common_folder: Path
-    outer: Path | None = None
+    superproject: Path | None = None
 
     @classmethod
     def find(cls, folder: Path) -> "Repository":
-        """The repository that a folder belongs to."""
-        done = ask(folder, "rev-parse", *_WHERE)
-        is_bare, is_inside, *paths = (*done.text.split("\n"), "")
+        """Return the repository that contains a folder."""
+        result = query(folder, "rev-parse", *_REV_PARSE_OPTIONS)
+        is_bare, is_inside, *paths = (*result.text.split("\n"), "")
         if is_bare == "true" or is_inside == "false":
             raise UnavailableError(codes.BARE_REPOSITORY.at(path=str(folder)))
-        if _NOT_ONE in done.err:
+        if _NOT_A_REPOSITORY_ERROR in result.err:
             raise UnavailableError(NOT_A_REPOSITORY.at(path=str(folder)))
-        if done.code:
-            raise failed(done, "rev-parse")
-        if "\n" in os.path.realpath(folder):  # its answers are parted by what is in the name
-            paths = [ask(folder, "rev-parse", which).text for which in _WHERE[2:]]
+        if result.code:
+            raise git_error(result, "rev-parse")
+        if "\n" in os.path.realpath(folder):  # the name contains the separator of the answers
+            paths = [query(folder, "rev-parse", which).text for which in _REV_PARSE_OPTIONS[2:]]
         git_folder, common, top, outer, *_ = (*paths, "")
         found = Path(outer) if outer else None
         return cls(Path(top), Path(git_folder), Path(os.path.abspath(folder / common)), found)  # noqa: PTH100
 
-    def ask(self, *arguments: str, stdin: bytes = b"") -> Done:
-        """What git answers, in this work tree, where it has an answer."""
-        done = ask(self.top, *arguments, stdin=stdin)
-        if done.code:
-            raise failed(done, *arguments)
-        return done
+    def query(self, *arguments: str, stdin: bytes = b"") -> GitResult:
+        """Run git read-only in this work tree; raise GitError if it fails."""
+        result = query(self.top, *arguments, stdin=stdin)
+        if result.code:
+            raise git_error(result, *arguments)
+        return result
 
     def path_of(self, file: Path) -> str:
-        """The path of a file in here."""
+        """Return the path of a file relative to the work tree."""
         return file.relative_to(Path(os.path.realpath(self.top))).as_posix()
 
-    # What it holds
+    # Content
 
-    def blob_of(self, path: str, content: bytes) -> str:
-        """The id that a file with this content gets, filters and line ends considered."""
-        return self.ask("hash-object", f"--path={path}", "--stdin", stdin=content).text
+    def blob_id(self, path: str, content: bytes) -> str:
+        """Return the blob id of a file with this content, after filters and line end conversion."""
+        return self.query("hash-object", f"--path={path}", "--stdin", stdin=content).text
 
-    def blobs_of(self, files: Mapping[str, bytes]) -> dict[str, str]:
-        """The ids that these files get."""
-        return {path: self.blob_of(path, content) for path, content in files.items()}
+    def blob_ids(self, files: Mapping[str, bytes]) -> dict[str, str]:
+        return {path: self.blob_id(path, content) for path, content in files.items()}
 
     def has_commits(self) -> bool:
-        """Whether there is a first commit."""
-        return ask(self.top, "rev-parse", "--verify", "--quiet", "HEAD").code == 0
+        return query(self.top, "rev-parse", "--verify", "--quiet", "HEAD").code == 0
 
-    def ask_commits(self, *arguments: str) -> Done:
-        """Ask git about HEAD; its answer is empty as long as there is no commit.
+    def query_head(self, *arguments: str) -> GitResult:
+        """Query HEAD; the answer is empty if there is no commit.
 
-        Where another process makes the first commit in that moment, git is asked again.
+        If another process makes the first commit at that moment, the query is repeated.
         """
-        done = ask(self.top, *arguments)
-        return self.ask(*arguments) if done.code and self.has_commits() else done
+        result = query(self.top, *arguments)
+        return self.query(*arguments) if result.code and self.has_commits() else result
 
-    def committed(self, paths: Iterable[str]) -> dict[str, str]:
-        """The ids of files in the latest commit."""
-        listed = self.ask_commits("ls-tree", "-z", "--full-tree", "HEAD", "--", *paths)
-        return dict(_entry(line) for line in _records(listed))
+    def committed_ids(self, paths: Iterable[str]) -> dict[str, str]:
+        """Return the blob ids of files in the latest commit."""
+        listed = self.query_head("ls-tree", "-z", "--full-tree", "HEAD", "--", *paths)
+        return dict(_parse_entry(line) for line in _split_records(listed))
 
-    def staged(self, paths: Iterable[str]) -> dict[str, str]:
-        """The ids of files in the index; one that is only announced there has that of no bytes."""
-        listed = self.ask("ls-files", "-z", "--stage", "--", *map(literal, paths))
-        return dict(_entry(line) for line in _records(listed))
+    def staged_ids(self, paths: Iterable[str]) -> dict[str, str]:
+        """Return the blob ids of files in the index; with intent-to-add it is that of an empty
+        file.
+        """
+        listed = self.query("ls-files", "-z", "--stage", "--", *map(literal_pathspec, paths))
+        return dict(_parse_entry(line) for line in _split_records(listed))
 
     def has(self, files: Mapping[str, bytes]) -> bool:
-        """Whether the latest commit has exactly these files."""
-        return self.committed(files) == self.blobs_of(files)
+        """Return whether the latest commit has exactly these files."""
+        return self.committed_ids(files) == self.blob_ids(files)
 
-    def brought_in(self, *paths: str) -> str:
-        """The latest commit that has changed one of these files."""
-        return self.ask("rev-list", "-1", "HEAD", "--", *map(literal, paths)).text
+    def last_commit_of(self, *paths: str) -> str:
+        """Return the latest commit that changed one of these files."""
+        return self.query("rev-list", "-1", "HEAD", "--", *map(literal_pathspec, paths)).text
 
     def branch(self) -> str | None:
-        """The branch that is checked out; None for a detached HEAD."""
-        done = ask(self.top, "symbolic-ref", "--quiet", "HEAD")
-        return done.text.removeprefix("refs/heads/") if done.code == 0 else None
+        """Return the checked-out branch, or None for a detached HEAD."""
+        result = query(self.top, "symbolic-ref", "--quiet", "HEAD")
+        return result.text.removeprefix("refs/heads/") if result.code == 0 else None
 
-    # What is in the way of a commit
+    # Obstacles to a commit
 
     def check(self, paths: Iterable[str]) -> tuple[Diagnostic, ...]:
-        """Refuse what is known to fail; notes on what a commit here means."""
+        """Raise UnavailableError if a commit would fail; return notes about committing here."""
         for name in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
-            done = ask(self.top, "var", name)
-            if done.code:
-                raise UnavailableError(codes.NO_GIT_IDENTITY.at(reason=_last_words(done)))
-        for name, operation in _UNDER_WAY.items():
+            result = query(self.top, "var", name)
+            if result.code:
+                raise UnavailableError(codes.NO_GIT_IDENTITY.at(reason=_last_line(result)))
+        for name, operation in _OPERATIONS_IN_PROGRESS.items():
             if os.path.lexists(self.git_folder / name):
                 words = {"path": str(self.top), "operation": operation}
                 raise UnavailableError(codes.GIT_OPERATION_IN_PROGRESS.at(None, **words))
@@ -365,114 +375,125 @@ class Repository(NamedTuple):
         return self.notes()
 
     def ignores(self, path: str) -> bool:
-        """Whether git is told to ignore a file, and does."""
-        return rule_against(self.top, path) is not None
+        """Return whether git ignores a file."""
+        return find_ignore_rule(self.top, path) is not None
 
     def _check_not_ignored(self, path: str) -> None:
-        rule = rule_against(self.top, path)
+        rule = find_ignore_rule(self.top, path)
         if rule is None:
             return
         where = f"`{rule.source}`, line {rule.line}, has the rule `{rule.pattern}`"
-        let = exemption_from(self.top, path, rule)
-        lines = ", ".join(f"`{line}`" for line in let.lines)
-        words = {"path": path, "rule": where, "file": typed(self.top / let.file), "lines": lines}
+        exemption = plan_exemption(self.top, path, rule)
+        lines = ", ".join(f"`{line}`" for line in exemption.lines)
+        words = {
+            "path": path,
+            "rule": where,
+            "file": relative_to_cwd(self.top / exemption.file),
+            "lines": lines,
+        }
         raise UnavailableError(codes.ARTIFACT_IGNORED.at(None, **words))
 
     def notes(self) -> tuple[Diagnostic, ...]:
-        """What whoever commits here should know."""
+        """Return notes for the operator about committing here."""
         found = []
         if self.branch() is None:
             found.append(codes.DETACHED_HEAD.at(path=str(self.top)))
-        if self.outer:
-            words = {"path": str(self.top), "outer": str(self.outer)}
+        if self.superproject:
+            words = {"path": str(self.top), "outer": str(self.superproject)}
             found.append(codes.COMMITTED_IN_INNER_REPOSITORY.at(None, **words))
         return tuple(found)
 
 
-def literal(path: str) -> str:
-    """A path as git takes it when it expects a pattern: nothing in it is one."""
+def literal_pathspec(path: str) -> str:
+    """Return a pathspec that matches this path literally."""
     return f":(top,literal){path}"
 
 
-def _records(done: Done) -> list[bytes]:
-    return done.out.split(b"\0")[:-1]
+def _split_records(result: GitResult) -> list[bytes]:
+    return result.out.split(b"\0")[:-1]
 
 
-def _entry(line: bytes) -> tuple[str, str]:
-    """The path and the id in `MODE TYPE ID<tab>PATH` or `MODE ID STAGE<tab>PATH`."""
+def _parse_entry(line: bytes) -> tuple[str, str]:
+    """Return path and id of `MODE TYPE ID<tab>PATH` or `MODE ID STAGE<tab>PATH`."""
     about, _, path = line.partition(b"\t")
     fields = about.decode("ascii").split(" ")
     is_staged = len(fields[2]) == 1
     return os.fsdecode(path), fields[1] if is_staged else fields[2]
 
 
-def _last_words(done: Done) -> str:
-    """Git explains at length; its last line says what is wrong."""
-    last = done.said.rpartition("\n")[2] or in_short(done)
+def _last_line(result: GitResult) -> str:
+    """Return the last line of the output, which has the reason."""
+    last = result.output_text.rpartition("\n")[2] or summarize_output(result)
     return last.removeprefix("fatal: ").rstrip(".")
 
 
-# Which versions of a file the history of a repository holds, and in which commits.
+# The history of a file
 
 
-_AT_ONCE = 50  # contents in memory
+_BLOBS_PER_BATCH = 50  # bounds the memory
 
 
-class Held(NamedTuple):
-    """A content that a file has had, and the commit that brought it in."""
+class CommittedContent(NamedTuple):
+    """A content that a file has had, and the commit that introduced it."""
 
     commit: str
     content: bytes
 
 
-def contents(repository: Repository, path: str) -> Iterator[Held]:
-    """Every content that a file has had in what is checked out and in all that led to it.
+def committed_contents(repository: Repository, path: str) -> Iterator[CommittedContent]:
+    """Yield every content that a file has had in the history of HEAD.
 
-    The newest comes first, each content once. Of several commits with the same one it is the
-    newest that is not a merge.
+    The newest comes first, each content once. Among commits with the same content, the newest
+    non-merge commit is preferred.
     """
-    commits = _commits(repository, path)
+    commits = _commits_changing(repository, path)
     if not commits:
         return
-    asked = "".join(f"{commit}:{path}\n" for commit, _ in commits)
+    objects = "".join(f"{commit}:{path}\n" for commit, _ in commits)
     check = ("cat-file", "--batch-check=%(objectname) %(objecttype)")
-    answers = repository.ask(*check, stdin=os.fsencode(asked)).out.splitlines()
+    answers = repository.query(*check, stdin=os.fsencode(objects)).out.splitlines()
     chosen: dict[bytes, tuple[str, bool]] = {}
     for (commit, is_merge), answer in zip(commits, answers, strict=False):
         blob, _, kind = answer.partition(b" ")
         if kind == b"blob" and (blob not in chosen or (chosen[blob][1] and not is_merge)):
             chosen[blob] = (commit, is_merge)
-    found = _read(repository, path, list(chosen))
-    yield from (Held(chosen[blob][0], content) for blob, content in found)
+    found = _read_blobs(repository, path, list(chosen))
+    yield from (CommittedContent(chosen[blob][0], content) for blob, content in found)
 
 
-def _commits(repository: Repository, path: str) -> list[tuple[str, bool]]:
-    """The commits that have changed the file, the newest first, and whether they are merges."""
-    if "\n" in path:  # one to a line is how git is asked
+def _commits_changing(repository: Repository, path: str) -> list[tuple[str, bool]]:
+    """Return the commits that changed the file, newest first, and whether each is a merge."""
+    if "\n" in path:  # the query has one path per line
         return []
     walk = ("rev-list", "--full-history", "--topo-order", "--format=%H %P", "HEAD")
-    done = repository.ask_commits(*walk, "--", literal(path))
-    found = [line.split() for line in done.text.split("\n") if not line.startswith("commit ")]
+    result = repository.query_head(*walk, "--", literal_pathspec(path))
+    found = [line.split() for line in result.text.split("\n") if not line.startswith("commit ")]
     return [(commit, len(parents) > 1) for commit, *parents in filter(None, found)]
 
 
-def _read(repository: Repository, path: str, blobs: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """The contents of blobs: as they would be checked out, where a filter keeps them otherwise."""
-    attribute = repository.ask("check-attr", "-z", "filter", "--", path).out.split(b"\0")
-    is_filtered = attribute[_VALUE : _VALUE + 1] not in ([b"unspecified"], [b"unset"], [])
+def _read_blobs(
+    repository: Repository, path: str, blobs: list[bytes]
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the contents of blobs, filtered as on checkout."""
+    attribute = repository.query("check-attr", "-z", "filter", "--", path).out.split(b"\0")
+    is_filtered = attribute[_ATTRIBUTE_VALUE : _ATTRIBUTE_VALUE + 1] not in (
+        [b"unspecified"],
+        [b"unset"],
+        [],
+    )
     name = b" " + os.fsencode(path) if is_filtered else b""
     batch = ("cat-file", "--batch", *(["--filters"] if is_filtered else []))
-    for first in range(0, len(blobs), _AT_ONCE):
-        portion = blobs[first : first + _AT_ONCE]
-        out = repository.ask(*batch, stdin=b"".join(blob + name + b"\n" for blob in portion)).out
-        yield from zip(portion, _split(out), strict=False)
+    for first in range(0, len(blobs), _BLOBS_PER_BATCH):
+        portion = blobs[first : first + _BLOBS_PER_BATCH]
+        out = repository.query(*batch, stdin=b"".join(blob + name + b"\n" for blob in portion)).out
+        yield from zip(portion, _split_batch(out), strict=False)
 
 
-_VALUE = 2  # path, attribute, value
+_ATTRIBUTE_VALUE = 2  # index in (path, attribute, value)
 
 
-def _split(out: bytes) -> Iterator[bytes]:
-    """The contents in `ID TYPE SIZE<line feed>CONTENT<line feed>`, one after the other."""
+def _split_batch(out: bytes) -> Iterator[bytes]:
+    """Yield the contents in `ID TYPE SIZE<line feed>CONTENT<line feed>`."""
     start = 0
     while start < len(out):
         content = out.index(b"\n", start) + 1
@@ -481,37 +502,37 @@ def _split(out: bytes) -> Iterator[bytes]:
         start = end + 1
 
 
-# Draft, Pending, Persisted: read from the file and from git, never stored (R19).
+# Draft, Pending, Persisted: computed from the file and from git, never stored (R19).
 #
-# Persisted: a commit in the history of what is checked out has the file as this version. Pending:
-# the file is this version, but no commit has it. Draft: neither. Whoever asks gets an answer, also
-# without a repository, without git, or with one that fails.
+# Persisted: a commit in the history of HEAD has the file as this version. Pending: the file is this
+# version, but no commit has it. Draft: neither. This never raises, also without a repository,
+# without git, or if git fails.
 
 
-# Where one may not look, os.path says no and pathlib raises.
+# Without permission, os.path returns False and pathlib raises.
 # ruff: noqa: PTH112
 
 
-Status = Literal["Draft", "Pending", "Persisted"]
+PersistStatus = Literal["Draft", "Pending", "Persisted"]
 
 
 class Persistence(NamedTuple):
-    """How far a version has come; the commit where there is one."""
+    """The persist status of a version, and its commit if there is one."""
 
-    status: Status
+    status: PersistStatus
     path: str
     commit: str | None = None
 
 
 def persistence_of(project: Project, thread_id: str, text: str) -> Persistence:
-    """How far one version has come."""
+    """Return the persist status of one version."""
     return persistences(project, thread_id, {0: text})[0]
 
 
 def persistences(
     project: Project, thread_id: str, texts: Mapping[int, str]
 ) -> dict[int, Persistence]:
-    """How far versions have come, by their numbers, in one pass over the history."""
+    """Return the persist status of versions by number, in one pass over the history."""
     digests = {number: version_digest(text) for number, text in texts.items()}
     return persistences_by_digest(project, thread_id, digests)
 
@@ -519,11 +540,11 @@ def persistences(
 def persistences_by_digest(
     project: Project, thread_id: str, wanted: Mapping[int, bytes]
 ) -> dict[int, Persistence]:
-    """The same, for who has kept the digests of the texts."""
+    """Return the persist status of versions, given the digests of their texts."""
     path = cross_reference(thread_id).artifact_path
     file = Path(os.path.realpath(project.folder / ARTIFACTS)) / Path(path).name
-    commits = _states_commits(file, set(wanted.values()))
-    written = _written(file)
+    commits = _commits_by_digest(file, set(wanted.values()))
+    written = _file_digest(file)
     found = {}
     for number, digest in wanted.items():
         if digest in commits:
@@ -534,19 +555,19 @@ def persistences_by_digest(
 
 
 def version_digest(text: str) -> bytes:
-    """What stands for the text of a version, whichever id of a message a file has."""
-    return sha256(plain(text).encode(errors="surrogatepass")).digest()
+    """Return the digest of a version's text, independent of the message id in a file."""
+    return sha256(canonical_text(text).encode(errors="surrogatepass")).digest()
 
 
-def _written(file: Path) -> bytes | None:
+def _file_digest(file: Path) -> bytes | None:
     try:
         return version_digest(file.read_bytes().decode())
     except (OSError, ValueError):
         return None
 
 
-def _states_commits(file: Path, wanted: set[bytes]) -> dict[bytes, str]:
-    """The commits that brought the wanted contents in, as far as there are any."""
+def _commits_by_digest(file: Path, wanted: set[bytes]) -> dict[bytes, str]:
+    """Return the commits that introduced the wanted contents."""
     folder = file.parent
     while not os.path.isdir(folder) and folder != folder.parent:
         folder = folder.parent
@@ -556,7 +577,7 @@ def _states_commits(file: Path, wanted: set[bytes]) -> dict[bytes, str]:
     found: dict[bytes, str] = {}
     try:
         repository = Repository.find(folder)
-        for held in contents(repository, repository.path_of(file)):
+        for held in committed_contents(repository, repository.path_of(file)):
             digest = version_digest(held.content.decode("utf-8", "replace"))
             if digest in wanted:
                 found.setdefault(digest, held.commit)

@@ -1,4 +1,7 @@
-"""The sections of a body: Markdown headings of level 2 or deeper (ruling R3)."""
+"""Message bodies: their sections, the rules for each message type, quoted text, and ACK bodies.
+
+A section is a Markdown heading of level 2 or deeper and its content (ruling R3).
+"""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -6,16 +9,16 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.markdown.blocks import Block, Kind, blocks
+from brenner.markdown.blocks import Block, BlockKind, parse_blocks
 from brenner.markdown.escape import (
-    Field,
+    LabelledField,
     character_reference,
     escape,
     escape_cell,
-    fenced,
-    fields,
     one_paragraph,
+    read_fields,
     read_table,
+    render_fence,
 )
 from brenner.protocol.grammar import ACKNOWLEDGED_IDS, AGENT_NAME, VERSION
 from brenner.protocol.message_types import (
@@ -29,13 +32,13 @@ from brenner.protocol.message_types import (
 from brenner.text import closest, escape_control
 
 _TITLE_LEVEL = 1
-_BOX = re.compile(r"\[([ \t]*|[xX])\][ \t]*(.*)", re.DOTALL)  # of a checklist, with its text
+_CHECKBOX = re.compile(r"\[([ \t]*|[xX])\][ \t]*(.*)", re.DOTALL)  # with the entry's text
 _EMPHASIS = re.compile(r"[*_`]")
 _DECORATION = re.compile(r"\s*(?:\(optional\))?\s*:?\s*(?:\(optional\))?\s*\Z", re.IGNORECASE)
 
 
-class Section(NamedTuple):
-    """A heading, its name as compared, and what stands under it, deeper sections included."""
+class BodySection(NamedTuple):
+    """A heading, its normalised name, and the blocks below it, deeper sections included."""
 
     name: str
     key: str
@@ -44,51 +47,53 @@ class Section(NamedTuple):
 
     @property
     def has_text(self) -> bool:
-        """Whether anything stands in it that a reader would see."""
-        return any(map(is_seen, self.contents))
+        """Whether the section contains text that a reader would see."""
+        return any(map(has_visible_text, self.contents))
 
     @property
     def first_line(self) -> str:
-        """The first line of its first paragraph, where a listed value or a name stands."""
+        """The first line of the first paragraph, where a listed value or a name is expected."""
         return next(self._lines(), "")
 
     @property
     def chosen_line(self) -> str:
-        """The line that its author means: the first; of a checklist the first that is ticked."""
+        """The line that the author chose: the first line, or a checklist's first ticked entry."""
         first = self.first_line
-        if not _BOX.match(first):
+        if not _CHECKBOX.match(first):
             return first
-        boxes = map(_BOX.match, self._lines())
+        boxes = map(_CHECKBOX.match, self._lines())
         return next((each[2] for each in boxes if each and each[1].strip()), "")
 
     def _lines(self) -> Iterator[str]:
         for block in self.contents:
-            if block.kind is Kind.PARAGRAPH and not block.quoted:
+            if block.kind is BlockKind.PARAGRAPH and not block.quoted:
                 yield from (line.strip() for line in block.text.strip().split("\n"))
 
 
-def normalised(name: str) -> str:
-    """A section's name as compared: case, emphasis, a trailing colon, `(optional)` aside."""
+def normalise_heading(name: str) -> str:
+    """Return a heading without case, emphasis, final colon and `(optional)`, for comparison."""
     return _DECORATION.sub("", _EMPHASIS.sub("", name[:200])).strip().casefold()
 
 
-def sections(blocks: list[Block]) -> list[Section]:
-    """All sections, in order. A section ends at the next heading that is not deeper."""
+def parse_sections(blocks: list[Block]) -> list[BodySection]:
+    """Return all sections in order. A section ends at the next heading that is not deeper."""
     headings = [
         (index, block)
         for index, block in enumerate(blocks)
-        if block.kind is Kind.HEADING and not block.quoted
+        if block.kind is BlockKind.HEADING and not block.quoted
     ]
-    ends = _ends(headings, len(blocks))
+    ends = _section_ends(headings, len(blocks))
     return [
-        Section(block.text, normalised(block.text), block.line, tuple(blocks[index + 1 : end]))
+        BodySection(
+            block.text, normalise_heading(block.text), block.line, tuple(blocks[index + 1 : end])
+        )
         for (index, block), end in zip(headings, ends, strict=True)
         if block.level > _TITLE_LEVEL
     ]
 
 
-def _ends(headings: list[tuple[int, Block]], last: int) -> list[int]:
-    """For each heading the index of the next one of its level or above, found from the back."""
+def _section_ends(headings: list[tuple[int, Block]], last: int) -> list[int]:
+    """Return, for each heading, the index of the next one of its level or above. Linear time."""
     ends = []
     following: dict[int, int] = {}
     for index, block in reversed(headings):
@@ -100,34 +105,34 @@ def _ends(headings: list[tuple[int, Block]], last: int) -> list[int]:
     return ends[::-1]
 
 
-def find_section(found: list[Section], name: str) -> Section | None:
-    """The first section of that name that has text."""
-    wanted = normalised(name)
+def find_section(found: list[BodySection], name: str) -> BodySection | None:
+    """Return the first section of that name that has text."""
+    wanted = normalise_heading(name)
     for section in found:
         if section.key == wanted and section.has_text:
             return section
     return None
 
 
-def title(blocks: list[Block]) -> Block | None:
-    """The first heading of level 1 that has text."""
+def find_title(blocks: list[Block]) -> Block | None:
+    """Return the first heading of level 1 that has text."""
     for block in blocks:
-        is_title = block.kind is Kind.HEADING and block.level == _TITLE_LEVEL
+        is_title = block.kind is BlockKind.HEADING and block.level == _TITLE_LEVEL
         if is_title and not block.quoted and block.text.strip():
             return block
     return None
 
 
-def is_seen(block: Block) -> bool:
-    """Whether a reader sees any text in it, a heading aside."""
-    if block.kind is Kind.HEADING:
+def has_visible_text(block: Block) -> bool:
+    """Return whether a block other than a heading contains text that a reader would see."""
+    if block.kind is BlockKind.HEADING:
         return False
     text = block.text.strip()
-    return bool(_without_comments(text) if block.kind is Kind.HTML else text)
+    return bool(_without_comments(text) if block.kind is BlockKind.HTML else text)
 
 
 def _without_comments(html: str) -> str:
-    """What is left behind the HTML comments at the start, which no reader sees."""
+    """Return the HTML after the comments at its start, which no reader sees."""
     position = 0
     while html.startswith("<!--", position):
         end = html.find("-->", position + 4)
@@ -139,96 +144,97 @@ def _without_comments(html: str) -> str:
     return html[position:]
 
 
-# What the body of each message type must hold (message_body_schema; ruling R3).
+# Checking a body against the table of message types (message_body_schema; ruling R3)
 
 
 _CITATION = re.compile(r"§[0-9]")
 _COUNT = re.compile(r"[0-9]")
-_MOST_HEADINGS = 100  # that are worth a look for a misspelt one
-_TABLE_HEAD = 2  # the row of headings, and the row of dashes
-_NAMES_A_VERSION = re.compile(r"\bv[0-9]+\b", re.ASCII)
+_MOST_HEADINGS = 100  # searched for a misspelt one
+_TABLE_HEAD_LINES = 2  # the row of headings and the delimiter row
+_VERSION_MENTION = re.compile(r"\bv[0-9]+\b", re.ASCII)
 
 
 def check_body(
     message_type: MessageType, blocks: list[Block], lines_before: int = 0
 ) -> list[Diagnostic]:
-    """Everything that is wrong with the sections of a body, delta blocks aside.
+    """Return all problems of a body's sections; delta blocks are checked elsewhere.
 
-    Lines count in the body; only those inside a text need to know how many stand before it.
+    Line numbers count from the start of the body. `lines_before` is only used for line numbers
+    inside a message.
     """
-    found = sections(blocks)
+    found = parse_sections(blocks)
     diagnostics: list[Diagnostic] = []
     for rule in message_type.sections:
         section = find_section(found, rule.name)
         if section is None:
-            diagnostics += _missing(message_type, rule, found, blocks, lines_before)
+            diagnostics += _check_missing_section(message_type, rule, found, blocks, lines_before)
         else:
             diagnostics += _check_value(rule, section)
     if message_type.name == "COMPILED":
         diagnostics += _check_compiled_version(found, blocks)
-    return diagnostics + check_version_field(message_type, blocks) + _placeholders(blocks)
+    return diagnostics + check_version_field(message_type, blocks) + _check_placeholders(blocks)
 
 
 def check_ack_required(message_type: MessageType, stated: bool | None) -> list[Diagnostic]:
-    """A sender may contradict the table of ACK semantics, but hears of it."""
+    """Warn if the sender's Ack-Required contradicts the default of the type."""
     if stated is None or stated == message_type.ack_required:
         return []
     value, expected = str(stated).lower(), str(message_type.ack_required).lower()
     return [message_type.ack_mismatch.at(type=message_type.name, value=value, expected=expected)]
 
 
-def _missing(
+def _check_missing_section(
     message_type: MessageType,
     rule: SectionRule,
-    found: list[Section],
+    found: list[BodySection],
     blocks: list[Block],
     lines_before: int,
 ) -> list[Diagnostic]:
-    """The section is not there, unless something else counts in its place."""
+    """Report an absent section, unless the rule accepts something else in its place."""
     if rule.missing is None:
         return []
-    heading = title(blocks)
+    heading = find_title(blocks)
     if rule.title_counts and heading:
         return [codes.QUESTION_FROM_TITLE.at(heading.line, title=heading.text)]
     if rule.instead and find_section(found, rule.instead):
         return []
-    key = normalised(rule.name)
+    key = normalise_heading(rule.name)
     empty = next((section for section in found if section.key == key), None)
     return [
         rule.missing.at(
             empty.line if empty else 1,
             type=message_type.name,
             section=rule.name,
-            asks=rule.wants,
+            asks=rule.asks_with_values,
             whom=rule.asks,
             reason="is missing or empty",
-            hint=_hint(rule.name, blocks, lines_before),
+            hint=_heading_hint(rule.name, blocks, lines_before),
         )
     ]
 
 
-def _hint(name: str, blocks: list[Block], lines_before: int) -> str:
-    """A heading that was probably meant: misspelt, or of level 1."""
+def _heading_hint(name: str, blocks: list[Block], lines_before: int) -> str:
+    """Return a hint at a heading that was probably meant: misspelt, or of level 1."""
     as_written: dict[str, Block] = {}
     for block in blocks:
-        if block.kind is Kind.HEADING and not block.quoted:
+        if block.kind is BlockKind.HEADING and not block.quoted:
             as_written.setdefault(block.text, block)
     headings: dict[str, Block] = {}
     for text, block in as_written.items():
         if len(headings) == _MOST_HEADINGS:
             break
-        headings.setdefault(normalised(text), block)
-    near = closest(normalised(name), headings)
+        headings.setdefault(normalise_heading(text), block)
+    near = closest(normalise_heading(name), headings)
     if near is None:
         return ""
     block = headings[near]
-    if near == normalised(name) and block.level > 1:
+    if near == normalise_heading(name) and block.level > 1:
         return ""
     line = block.line + lines_before
     return f" The heading `{'#' * block.level} {block.text}` on line {line} is not it."
 
 
-def _check_value(rule: SectionRule, section: Section) -> list[Diagnostic]:
+def _check_value(rule: SectionRule, section: BodySection) -> list[Diagnostic]:
     value = section.first_line
     if rule.is_agent and not AGENT_NAME.fullmatch(_plain_name(value)):
         if rule.missing is codes.MB_008:
@@ -240,7 +246,7 @@ def _check_value(rule: SectionRule, section: Section) -> list[Diagnostic]:
                 section.line, section=rule.name, value=value, expected="an agent's name"
             )
         ]
-    if rule.values and listed_value(value, rule.values) is None:
+    if rule.values and match_listed_value(value, rule.values) is None:
         required = rule.missing is codes.MISSING_SECTION
         code = codes.INVALID_SECTION_VALUE if required else codes.UNLISTED_SECTION_VALUE
         expected = "one of " + ", ".join(rule.values)
@@ -249,35 +255,36 @@ def _check_value(rule: SectionRule, section: Section) -> list[Diagnostic]:
 
 
 def _plain_name(line: str) -> str:
-    """A name without emphasis, an `@`, and a remark in brackets after it."""
+    """Return a name without emphasis, `@`, and a remark in brackets after it."""
     return re.sub(r"[*`]", "", line).partition("(")[0].strip().removeprefix("@")
 
 
-def _check_contents(rule: SectionRule, section: Section) -> list[Diagnostic]:
-    """The sections that must hold something in particular."""
+def _check_contents(rule: SectionRule, section: BodySection) -> list[Diagnostic]:
+    """Check a section that must contain a citation, counts or entries."""
     text = "\n".join(block.text for block in section.contents)
     if rule.holds == "a citation" and not _CITATION.search(text):
         return [codes.EXCERPT_WITHOUT_CITATION.at(section.line)]
     lacks_counts = rule.holds == "counts" and not _COUNT.search(text)
-    lacks_entries = rule.holds == "entries" and _is_a_table_without_rows(text)
+    lacks_entries = rule.holds == "entries" and _is_empty_table(text)
     if rule.missing and (lacks_counts or lacks_entries):
         return [rule.missing.at(section.line)]
     return []
 
 
-def _is_a_table_without_rows(text: str) -> bool:
-    """A table's head alone, or with rows that say nothing; pipes at its edges may be left out."""
+def _is_empty_table(text: str) -> bool:
+    """Return whether a table has no rows, or only empty ones. Pipes at its edges are optional."""
     lines = [line for line in text.split("\n") if line.strip()]
     table = read_table("\n".join(lines), 1)
     if table:
         return not any(any(row.cells) for row in table.rows)
-    return all(line.lstrip().startswith("|") for line in lines) and len(lines) <= _TABLE_HEAD
+    return all(line.lstrip().startswith("|") for line in lines) and len(lines) <= _TABLE_HEAD_LINES
 
 
-def listed_value(line: str, values: tuple[str, ...]) -> str | None:
-    """The listed value that the line begins with, if it does not offer another one with it.
+def match_listed_value(line: str, values: tuple[str, ...]) -> str | None:
+    """Return the listed value that the line begins with, unless the line offers a second one.
 
-    Case, emphasis and marks before it do not count, and a remark may follow: `**Major** (for T2)`.
+    Case, emphasis and marks before the value are ignored, and a remark may follow: `**Major** (for
+    T2)`.
     """
     words = re.sub(r"[*_`]", "", line).casefold().lstrip("-+•✅✔[]x \t")
     listed = "|".join(re.escape(value.casefold()) for value in values)
@@ -287,33 +294,33 @@ def listed_value(line: str, values: tuple[str, ...]) -> str | None:
     return next(value for value in values if value.casefold() == found[1])
 
 
-def says_just(line: str, value: str) -> bool:
-    """Whether the line is the value and nothing else, save emphasis and an end mark.
+def is_exactly(line: str, value: str) -> bool:
+    """Return whether the line is only this value, apart from emphasis and a final mark.
 
-    So a value is read where something follows from it: `Completed? Not yet` begins with a listed
-    value too, and a remark may take it back.
+    Use it where the value has consequences: `Completed? Not yet` also begins with a listed value,
+    and a remark may take the value back.
     """
     words = re.sub(r"[*_`]", "", line).strip("✅✔ \t").rstrip(".! \t")
     return words.casefold() == value.casefold()
 
 
-def _check_compiled_version(found: list[Section], blocks: list[Block]) -> list[Diagnostic]:
-    heading = title(blocks)
+def _check_compiled_version(found: list[BodySection], blocks: list[Block]) -> list[Diagnostic]:
+    heading = find_title(blocks)
     summary = find_section(found, "Summary")
     texts = [heading.text] if heading else []
     texts += [block.text for block in summary.contents] if summary else []
-    if any(map(_NAMES_A_VERSION.search, texts)):
+    if any(map(_VERSION_MENTION.search, texts)):
         return []
     return [codes.MISSING_VERSION.at(heading.line if heading else 1)]
 
 
 def check_version_field(message_type: MessageType, blocks: list[Block]) -> list[Diagnostic]:
-    """The version that a later round speaks of: named as it must be, and in bold."""
+    """Check the field that names the version of a later round: its form, and that it is bold."""
     name = message_type.version_field
     if not name:
         return []
-    key = normalised(name)
-    stated = [field for field in fields(blocks) if normalised(field.name) == key]
+    key = normalise_heading(name)
+    stated = [field for field in read_fields(blocks) if normalise_heading(field.name) == key]
     versions = [field for field in stated if VERSION.fullmatch(field.value)]
     wrong = [
         (field.line, f"**{field.name}**: {field.value}")
@@ -322,17 +329,17 @@ def check_version_field(message_type: MessageType, blocks: list[Block]) -> list[
     ]
     plain = re.compile(rf"[ \t]*{name}[ \t]*:", re.IGNORECASE)
     for block in blocks:
-        if block.kind is Kind.PARAGRAPH and not block.quoted:
+        if block.kind is BlockKind.PARAGRAPH and not block.quoted:
             lines = enumerate(block.text.split("\n"), block.line)
             wrong += [(number, line.strip()) for number, line in lines if plain.match(line)]
     return [
         *(codes.MALFORMED_VERSION.at(line, name=name, written=text) for line, text in wrong),
-        *_conflicting(name, versions),
+        *_check_conflicting_versions(name, versions),
     ]
 
 
-def _conflicting(name: str, versions: list[Field]) -> list[Diagnostic]:
-    """Each version that is not the first one that the message names."""
+def _check_conflicting_versions(name: str, versions: list[LabelledField]) -> list[Diagnostic]:
+    """Report each version that differs from the first one in the message."""
     return [
         codes.CONFLICTING_VERSIONS.at(
             field.line, name=name, first=versions[0].value, second=field.value
@@ -342,18 +349,19 @@ def _conflicting(name: str, versions: list[Field]) -> list[Diagnostic]:
     ]
 
 
-def _placeholders(blocks: list[Block]) -> list[Diagnostic]:
-    """What `brenner new` left to be filled in, in headings, paragraphs and delta blocks.
+def _check_placeholders(blocks: list[Block]) -> list[Diagnostic]:
+    """Report placeholders that `brenner new` left in headings, paragraphs and delta blocks.
 
-    What stands in any other fence is an example, a record or an artifact: text of others.
+    Other fences are skipped: they contain examples, records or artifacts, which the author may only
+    quote.
     """
     found = []
     for block in blocks:
         if block.quoted or not (UNFILLED_TEXT in block.text or UNFILLED_NAME in block.text):
             continue
-        if block.kind is Kind.FENCE and block.info.split(None, 1)[:1] != ["delta"]:
+        if block.kind is BlockKind.FENCE and block.info.split(None, 1)[:1] != ["delta"]:
             continue
-        first = block.line + (block.kind is Kind.FENCE)
+        first = block.line + (block.kind is BlockKind.FENCE)
         for number, line in enumerate(block.text.split("\n"), first):
             found += [
                 codes.PLACEHOLDER_LEFT.at(number, placeholder=placeholder)
@@ -362,80 +370,84 @@ def _placeholders(blocks: list[Block]) -> list[Diagnostic]:
     return found
 
 
-# Other people's text in a body that we compose: on one line, cut, and without any effect.
+# Quoting untrusted text in a generated body: on one line, truncated, and without markup
 #
-# It can make no heading, item, cell, fence, link or placeholder. Code that it quotes between single
-# backticks stays code, as our own diagnostics write it; there nothing else has an effect either.
+# The text cannot create a heading, list item, cell, fence, link or placeholder. Code between single
+# backticks stays code, as in our own diagnostics; inside it nothing else is markup.
 
 
 MOST_QUOTED = 240
 _ADVISED_DESCRIPTION = 80
-_MOST_SPELLED = 10  # characters for one that is hidden
-_LONGEST_MARKER = 254  # the readers of Markdown count one character more, and no further
+_LONGEST_ESCAPE = 10  # characters for one escaped hidden character
+_LONGEST_MARKER = 254  # Markdown parsers count at most one more
 _CODE = re.compile("(`[^`]*`)")
-# A longer run of backticks pairs otherwise, an address that viewers make a link of reaches into the
-# code after it, and a placeholder is found in code, too.
-_NO_PLAIN_CODE = ("``", "://", "www.", UNFILLED_TEXT[:2], UNFILLED_NAME, UNFILLED_TOPIC)
+# With these in the text, code spans are escaped too: longer runs of backticks pair differently, an
+# automatic link extends into the code after it, and placeholders are found in code as well.
+_UNSAFE_WITH_CODE = ("``", "://", "www.", UNFILLED_TEXT[:2], UNFILLED_NAME, UNFILLED_TOPIC)
 
 
-def quoted(text: str, most: int = MOST_QUOTED) -> str:
-    """The text as it can stand in a paragraph or list item, also at its beginning."""
+def quote(text: str, most: int = MOST_QUOTED) -> str:
+    """Return text that is safe in a paragraph or list item, also at its start."""
     line = one_line(text, most)
-    if any(word in line for word in _NO_PLAIN_CODE):
-        return one_paragraph(_without_placeholders(escape(line)))
+    if any(word in line for word in _UNSAFE_WITH_CODE):
+        return one_paragraph(_escape_placeholders(escape(line)))
     parts = _CODE.split(line)
     shown = "".join(
-        part if number % 2 else _escaped(part) for number, part in enumerate(parts)
+        part if number % 2 else _escape_between_code(part) for number, part in enumerate(parts)
     ).strip()
     return shown if shown.startswith("`") else one_paragraph(shown)
 
 
-def quoted_paragraphs(text: str) -> list[str]:
-    """The text whole, paragraph by paragraph, each with its own line breaks and all of its words.
+def quote_paragraphs(text: str) -> list[str]:
+    """Return the whole text, paragraph by paragraph, with its line breaks.
 
-    It is long, and its author's own: cut, it would say something else.
+    Nothing is cut, since a shortened text could say something else.
     """
     paragraphs: list[list[str]] = [[]]
     for line in text.splitlines():
         if line.strip():
-            paragraphs[-1].append(quoted(line, _MOST_SPELLED * len(line)))
+            paragraphs[-1].append(quote(line, _LONGEST_ESCAPE * len(line)))
         else:
             paragraphs.append([])
-    return ["\\\n".join(map(_further, lines)) for lines in paragraphs if lines]
+    return ["\\\n".join(map(_escape_continuation, lines)) for lines in paragraphs if lines]
 
 
-def _further(line: str) -> str:
-    """A line that follows others: a colon at its start may be a row of dashes under a table."""
+def _escape_continuation(line: str) -> str:
+    """Escape a colon at the start of a continuation line.
+
+    It may be read as a table's delimiter row.
+    """
     return f"\\{line}" if line.startswith(":") else line
 
 
-def quoted_cell(text: str, most: int = MOST_QUOTED) -> str:
-    """The text as it can stand in a cell of a table."""
-    return _without_placeholders(escape_cell(one_line(text, most)))
+def quote_cell(text: str, most: int = MOST_QUOTED) -> str:
+    """Return text that is safe in a table cell."""
+    return _escape_placeholders(escape_cell(one_line(text, most)))
 
 
 def one_line(text: str, most: int = MOST_QUOTED) -> str:
-    """The words on one line, cut to `most` characters, hidden characters spelled out."""
+    """Return the text on one line of at most `most` characters, with hidden characters escaped."""
     shown = escape_control(" ".join(text[: 4 * most].split()), most)
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
-def in_fence(text: str, info: str) -> str:
-    """The text as a fenced block that nothing in it can close.
+def quote_in_fence(text: str, info: str) -> str:
+    """Return the text in a fenced code block that no line of the text can close.
 
-    Where it holds a run of backticks that no fence is longer than, the fence is of tildes. A run of
-    tildes as long closes it only alone on its line, which in what we put there does not occur.
+    The fence uses tildes if the text contains a run of backticks longer than any fence may be. A
+    run of tildes of that length would close it only if alone on its line, which the texts quoted
+    here never contain.
     """
-    return fenced(text, info, "~" if "`" * _LONGEST_MARKER in text else "`")
+    return render_fence(text, info, "~" if "`" * _LONGEST_MARKER in text else "`")
 
 
-def short(text: str) -> str:
-    """A description that is as short as a subject's should be (R2); placeholders are left out."""
+def short_description(text: str) -> str:
+    """Return a description of the recommended length of a subject (R2), without placeholders."""
     return one_line(PLACEHOLDER.sub("…", one_line(text)), _ADVISED_DESCRIPTION)
 
 
-def _escaped(part: str) -> str:
-    """Text between two pieces of code; the blanks at its edges stay blanks."""
+def _escape_between_code(part: str) -> str:
+    """Escape the text between two code spans, keeping the spaces at its edges."""
     inner = part.strip(" ")
     if not inner:
         return part
@@ -443,70 +455,71 @@ def _escaped(part: str) -> str:
     return f"{before}{escape(inner)}{after}"
 
 
-def _without_placeholders(escaped: str) -> str:
+def _escape_placeholders(escaped: str) -> str:
     for word in (UNFILLED_TEXT[:2], UNFILLED_NAME, UNFILLED_TOPIC):
         escaped = escaped.replace(word, f"{character_reference(word[0])}{word[1:]}")
     return escaped
 
 
-# What an `ACK:` message settles (message document, ACK Semantics; rulings, Small decisions).
+# ACK messages (message document, ACK Semantics; rulings, Small decisions)
 #
-# A message whose ACK is required is owed by each of its recipients, its own sender aside. The debt
-# is about the content: an ACK settles every copy of the message that its sender still owes.
+# If an ACK is required, each recipient except the sender has to send one. The requirement is about
+# the content: one ACK acknowledges every copy of the message that the agent has not acknowledged.
 
 
-_SECTION = "Message ID"
+_MESSAGE_ID_SECTION = "Message ID"
 _DIGITS = re.compile(r"[0-9]+")
-_MOST_DIGITS = 18  # no id has as many; what is longer names a message that nobody knows
-_MARKS = re.compile(r"[*_`\[\]]")
+_MOST_DIGITS = 18  # no ID is that long; a longer number names an unknown message
+_INLINE_MARKS = re.compile(r"[*_`\[\]]")
 
 
-UNREADABLE = (0,)  # the id of no message
+UNREADABLE_IDS = (0,)  # an ID that no message has
 
 
-class OpenDebt(NamedTuple):
+class UnacknowledgedMessage(NamedTuple):
     """A message of the thread that its recipient has not acknowledged yet."""
 
     message_id: int
     content_hash: str
 
 
-def named_messages(body: str, reply_to: int | None = None) -> tuple[int, ...]:
-    """The ids that an ACK names: under `## Message ID`, in a line or as a list, or else the message
-    that it is a reply to. A number there that is no id names something, but nobody can say what;
-    words name nothing.
+def acknowledged_ids(body: str, reply_to: int | None = None) -> tuple[int, ...]:
+    """Return the message IDs that an ACK names: under `## Message ID`, on one line or as a list.
+
+    Without such a section it is the message that the ACK replies to. A number that is no ID gives
+    `UNREADABLE_IDS`; words alone name no message.
     """
-    return named_in(sections(blocks(body)), reply_to)
+    return acknowledged_ids_in(parse_sections(parse_blocks(body)), reply_to)
 
 
-def named_in(under: list[Section], reply_to: int | None = None) -> tuple[int, ...]:
-    """The same, of a body whose sections are known."""
-    section = find_section(under, _SECTION)
+def acknowledged_ids_in(under: list[BodySection], reply_to: int | None = None) -> tuple[int, ...]:
+    """Do the same as `acknowledged_ids` for a body whose sections are parsed already."""
+    section = find_section(under, _MESSAGE_ID_SECTION)
     named: dict[int, None] = {}
-    for line in _lines(section) if section else ():
-        found = ACKNOWLEDGED_IDS.match(_MARKS.sub("", line).lstrip("-+• \t"))
+    for line in _leading_lines(section) if section else ():
+        found = ACKNOWLEDGED_IDS.match(_INLINE_MARKS.sub("", line).lstrip("-+• \t"))
         if found is None:
             break
         named |= dict.fromkeys(int(digits[:_MOST_DIGITS]) for digits in _DIGITS.findall(found[1]))
     if section and not named and _DIGITS.search(section.first_line):
-        return UNREADABLE
+        return UNREADABLE_IDS
     return tuple(named) or (() if reply_to is None else (reply_to,))
 
 
-def _lines(section: Section) -> Iterator[str]:
+def _leading_lines(section: BodySection) -> Iterator[str]:
     for block in section.contents:
-        if block.kind is not Kind.PARAGRAPH or block.quoted:
+        if block.kind is not BlockKind.PARAGRAPH or block.quoted:
             return
         yield from block.text.strip().split("\n")
 
 
-def settled_by(
-    named: Collection[int], named_contents: Collection[str], owed: Iterable[OpenDebt]
+def settled_message_ids(
+    named: Collection[int], named_contents: Collection[str], owed: Iterable[UnacknowledgedMessage]
 ) -> tuple[int, ...]:
-    """Which of its sender's open debts in the thread an ACK settles.
+    """Return the unacknowledged messages of the ACK's sender that this ACK acknowledges.
 
-    `named_contents` are the content hashes of those messages of the thread that it names. An ACK
-    that names none settles the only debt; of several, nobody can say which it means.
+    `named_contents` are the content hashes of the thread's messages that the ACK names. An ACK that
+    names none acknowledges the only open message; if several are open, it acknowledges none.
     """
     debts = list(owed)
     contents = {debt.content_hash for debt in debts}

@@ -1,8 +1,8 @@
-"""What a COMPILED message says: version, thread, path, the artifact, the record (R10, R22).
+"""COMPILED messages: read their fields, artifact and record, and check them (R10, R22).
 
-Other programs write these bodies, too, and freely: without the bold, with the path in backticks or
-bare, with the artifact in a fence, as it is, or as a link. Reading takes what is clear and leaves
-the rest out; it never fails. What is inside the artifact says nothing about the message around it.
+Other programs write these bodies too, and freely: without bold, with the path in backticks or bare,
+with the artifact in a fence, unfenced, or as a link. Parsing takes what is clear, leaves out the
+rest and never fails. Text inside the artifact never counts as a field of the message around it.
 """
 
 import re
@@ -13,14 +13,20 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.markdown.blocks import Block, Kind, blocks
-from brenner.markdown.escape import Field, fields, unescape
+from brenner.markdown.blocks import Block, BlockKind, parse_blocks
+from brenner.markdown.escape import LabelledField, read_fields, unescape
 from brenner.markdown.front_matter import FrontMatter, read_front_matter
-from brenner.protocol.body import Section, find_section, normalised, sections, title
+from brenner.protocol.body import (
+    BodySection,
+    find_section,
+    find_title,
+    normalise_heading,
+    parse_sections,
+)
 from brenner.protocol.grammar import COMPILED_DESCRIPTION, ISO_TIME, LOOSE_VERSION, VERSION_IN_TITLE
 from brenner.protocol.grammar import VERSION as SEQUENCE_VERSION
 from brenner.protocol.message_types import COMPILED, TYPES
-from brenner.protocol.messages import Message, PostedMessage, in_thread_order
+from brenner.protocol.messages import Message, PostedMessage, thread_order_key
 from brenner.protocol.subjects import parse_subject
 from brenner.text import escape_control
 
@@ -31,7 +37,7 @@ PERSISTENCE = "Persistence"
 THREAD_ID, VERSION, PREVIOUS = "Thread ID", "Version", "Previous Version"
 COMPILED_AT, COMPILER, PATH = "Compiled At", "Compiler", "Artifact Path"
 
-_HOMES = {
+_SECTION_OF_FIELD = {
     THREAD_ID: METADATA,
     VERSION: METADATA,
     PREVIOUS: METADATA,
@@ -39,31 +45,31 @@ _HOMES = {
     COMPILER: METADATA,
     PATH: PERSISTENCE,
 }
-_NAMES = {normalised(name): name for name in _HOMES}
-# The bold may be left out, or take in the colon; a table's row has a pipe in its place.
+_FIELD_NAMES = {normalise_heading(name): name for name in _SECTION_OF_FIELD}
+# The bold is optional and may include the colon; a table row has a pipe instead of the colon.
 _FIELD = re.compile(
     r"[*_|` \t]*+([A-Za-z][A-Za-z ]{1,30}?)[*_` \t]*+[:|](?:\*\*|__)?[ \t]*+([^\n]*)"
 )
 _REMARK = re.compile(r"[ \t]\([^()\n]*\)\Z")
-_LINKED = re.compile(r"\[([^\[\]\n]*)\]\([^()\n]*\)")
+_LINK_AROUND_VALUE = re.compile(r"\[([^\[\]\n]*)\]\([^()\n]*\)")
 _LINK = re.compile(r"\]\(([^()\s][^()\n]*)\)|<?\bhttps?://\S|\S\.(?:md|markdown)\b", re.IGNORECASE)
-_MOST_MARKS, _PAIR = 8, 2  # around a value: nobody nests more, and each costs its length
-# Front matter, or a heading: where an artifact without a fence begins
+_MOST_MARKS, _PAIR = 8, 2  # pairs of marks around a value; each costs a copy of the value
+# The start of an artifact without a fence: front matter or a heading
 _ARTIFACT_START = re.compile(r"---[ \t]*\n[A-Za-z\"'][^\n]*:|#{1,6}[ \t]")
 
 
-class Stated(NamedTuple):
-    """A field as it is written, and its line."""
+class StatedField(NamedTuple):
+    """A field's text as written, and its line."""
 
     value: str
     line: int
 
 
 class CompiledBody(NamedTuple):
-    """What could be read; None where it is not said.
+    """The fields of a COMPILED message; None where the message does not state one.
 
-    `inline` has the exact bytes of the artifact. `record` is the text inside the one record fence;
-    two of them are none. `stated` are the fields as they are written, by name.
+    `inline` is the artifact, byte for byte. `record` is the text inside the record fence, and None
+    if there are two of them. `stated` are the fields as written, by name.
     """
 
     subject_version: int | None
@@ -79,32 +85,32 @@ class CompiledBody(NamedTuple):
     record_line: int
     title_version: int | None = None
     title_line: int = 0
-    full_line: int = 0  # of the heading `## Full Artifact`
+    artifact_heading_line: int = 0  # the line of the heading `## Full Artifact`
     inline_line: int = 0  # the first line of the artifact
-    stated: Mapping[str, Stated] = MappingProxyType({})
+    stated: Mapping[str, StatedField] = MappingProxyType({})
 
 
 def read_compiled(message: Message) -> CompiledBody:
-    """Read the message, whoever wrote it."""
-    return read_compiled_blocks(message, blocks(message.body))
+    """Parse a COMPILED message of any program."""
+    return read_compiled_blocks(message, parse_blocks(message.body))
 
 
 def read_compiled_blocks(message: Message, body: list[Block]) -> CompiledBody:
-    """The same for a body whose blocks are known already."""
-    found = sections(body)
-    key = normalised(FULL_ARTIFACT)
+    """Do the same as `read_compiled` for a body whose blocks are parsed already."""
+    found = parse_sections(body)
+    key = normalise_heading(FULL_ARTIFACT)
     full = next((one for one in found if one.key == key), None)
-    record = _record(body)
-    inline, inline_line = _inline(message.body, full, body) if full else (None, 0)
+    record = _find_record(body)
+    inline, inline_line = _inline_artifact(message.body, full, body) if full else (None, 0)
     above = [block for block in body if full is None or block.line < full.line]
-    stated = _fields(above, found)
-    value = {name: stated[name].value if name in stated else None for name in _HOMES}
-    heading = title(above)
+    stated = _read_stated_fields(above, found)
+    value = {name: stated[name].value if name in stated else None for name in _SECTION_OF_FIELD}
+    heading = find_title(above)
     return CompiledBody(
         subject_version=subject_version(message.subject),
         thread_id=value[THREAD_ID],
-        version=_number(value[VERSION]),
-        previous=_number(value[PREVIOUS]),
+        version=_parse_version(value[VERSION]),
+        previous=_parse_version(value[PREVIOUS]),
         compiled_at=value[COMPILED_AT],
         compiler=value[COMPILER],
         path=value[PATH],
@@ -114,14 +120,17 @@ def read_compiled_blocks(message: Message, body: list[Block]) -> CompiledBody:
         record_line=record.line if record else 0,
         title_version=_title_version(heading),
         title_line=heading.line if heading else 0,
-        full_line=full.line if full else 0,
+        artifact_heading_line=full.line if full else 0,
         inline_line=inline_line,
         stated=MappingProxyType(stated),
     )
 
 
 def subject_version(subject: str) -> int | None:
-    """The version in `COMPILED: v3 added T4`; None where there is none, or another prefix."""
+    """Return the version in `COMPILED: v3 added T4`.
+
+    None if the subject has no version or another prefix.
+    """
     parsed = parse_subject(subject)
     if parsed is None or parsed.type != "COMPILED":
         return None
@@ -134,50 +143,50 @@ def _title_version(heading: Block | None) -> int | None:
     return int(match[1]) if match else None
 
 
-def _number(value: str | None) -> int | None:
+def _parse_version(value: str | None) -> int | None:
     match = LOOSE_VERSION.fullmatch(value) if value else None
     return int(match[1]) if match else None
 
 
-# Fields
+# Reading the fields
 
 
-def _fields(above: list[Block], found: list[Section]) -> dict[str, Stated]:
-    """Each known field and its line: the one in its own section, or else the first one."""
-    homes = _homes(found)
-    said: dict[str, Stated] = {}
-    settled: set[str] = set()
+def _read_stated_fields(above: list[Block], found: list[BodySection]) -> dict[str, StatedField]:
+    """Return each known field and its line: the one in its own section, or else the first one."""
+    section_lines = _section_lines(found)
+    stated: dict[str, StatedField] = {}
+    in_own_section: set[str] = set()
     for block in above:
-        if block.kind is not Kind.PARAGRAPH or block.quoted:
+        if block.kind is not BlockKind.PARAGRAPH or block.quoted:
             continue
         for number, line in enumerate(block.text.split("\n"), block.line):
             match = _FIELD.match(line)
-            name = _NAMES.get(normalised(match[1])) if match else None
-            value = _plain(match[2]) if match and name else ""
-            if name is None or not value or name in settled:
+            name = _FIELD_NAMES.get(normalise_heading(match[1])) if match else None
+            value = _strip_markup(match[2]) if match and name else ""
+            if name is None or not value or name in in_own_section:
                 continue
-            if number in homes.get(_HOMES[name], ()):
-                settled.add(name)
-                said[name] = Stated(value, number)
+            if number in section_lines.get(_SECTION_OF_FIELD[name], ()):
+                in_own_section.add(name)
+                stated[name] = StatedField(value, number)
             else:
-                said.setdefault(name, Stated(value, number))
-    return said
+                stated.setdefault(name, StatedField(value, number))
+    return stated
 
 
-def _homes(found: list[Section]) -> dict[str, range]:
-    """The lines of the first section of each name that fields belong to."""
-    homes: dict[str, range] = {}
-    for name in dict.fromkeys(_HOMES.values()):
+def _section_lines(found: list[BodySection]) -> dict[str, range]:
+    """Return the line range of the first section of each name that fields belong to."""
+    lines: dict[str, range] = {}
+    for name in dict.fromkeys(_SECTION_OF_FIELD.values()):
         section = find_section(found, name)
         if section:
-            homes[name] = range(section.line, section.contents[-1].end + 1)
-    return homes
+            lines[name] = range(section.line, section.contents[-1].end + 1)
+    return lines
 
 
-def _plain(value: str) -> str:
-    """A value without quotes, code marks, emphasis, a link around it, and a remark after it."""
+def _strip_markup(value: str) -> str:
+    """Return a value without quotes, code marks, emphasis, a link around it and a final remark."""
     text = value.strip(" \t|")
-    linked = _LINKED.fullmatch(text)
+    linked = _LINK_AROUND_VALUE.fullmatch(text)
     text = _REMARK.sub("", linked[1] if linked else text).strip(" \t")
     is_code = False
     for _ in range(_MOST_MARKS):
@@ -188,59 +197,62 @@ def _plain(value: str) -> str:
     return text if is_code else unescape(text)
 
 
-# The artifact and the record
+# Reading the artifact and the record
 
 
 def _is_record(block: Block) -> bool:
-    return block.kind is Kind.FENCE and block.info.split(None, 1)[:1] == [RECORD_INFO]
+    return block.kind is BlockKind.FENCE and block.info.split(None, 1)[:1] == [RECORD_INFO]
 
 
-def _record(body: list[Block]) -> Block | None:
-    """The record's fence, if there is exactly one. A quoted, nested or unclosed one is none."""
+def _find_record(body: list[Block]) -> Block | None:
+    """Return the record's fence if there is exactly one.
+
+    Quoted, nested and unclosed fences do not count.
+    """
     fences = [block for block in body if _is_record(block) and block.closed and not block.nested]
     return fences[0] if len(fences) == 1 else None
 
 
-def _inline(text: str, full: Section, body: list[Block]) -> tuple[str | None, int]:
-    """The artifact under its heading, in a fence or as it is, and its first line."""
+def _inline_artifact(text: str, full: BodySection, body: list[Block]) -> tuple[str | None, int]:
+    """Return the artifact under its heading, fenced or not, and its first line."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     first = full.line
     while first < len(lines) and not lines[first].strip():
         first += 1
     if _ARTIFACT_START.match("\n".join(lines[first : first + 2])):
-        return _lines_of_artifact(lines, first, body)
+        return _unfenced_artifact(lines, first, body)
     for block in full.contents:
-        if block.kind is Kind.FENCE and not block.quoted and not _is_record(block):
+        if block.kind is BlockKind.FENCE and not block.quoted and not _is_record(block):
             is_whole = block.closed and not block.text.isspace() and block.text
             return (block.text, block.line + 1) if is_whole else (None, 0)
     return None, 0
 
 
-def _lines_of_artifact(lines: list[str], first: int, body: list[Block]) -> tuple[str | None, int]:
-    """An artifact without a fence: all lines to the end of the body, the record aside."""
+def _unfenced_artifact(lines: list[str], first: int, body: list[Block]) -> tuple[str | None, int]:
+    """Return an artifact without a fence: all lines to the end of the body, except the record."""
     last = len(lines)
     for number, block in enumerate(body):
         if block.line > first + 1 and _is_record(block):
-            titled = body[number - 1].kind is Kind.HEADING
+            titled = body[number - 1].kind is BlockKind.HEADING
             last = body[number - 1 if titled else number].line - 1
             break
     inner = "\n".join(lines[first:last]).rstrip()
     return (inner + "\n", first + 1) if inner else (None, 0)
 
 
-def _has_link(full: Section) -> bool:
-    """A link, an address or the name of a file stands under the heading."""
+def _has_link(full: BodySection) -> bool:
+    """Return whether a link, a URL or a file name is under the heading."""
     return any(
         _LINK.search(block.text)
         for block in full.contents
-        if block.kind is Kind.PARAGRAPH and not block.quoted
+        if block.kind is BlockKind.PARAGRAPH and not block.quoted
     )
 
 
-# The publish document's rules for a COMPILED message (AP-001 to AP-008, AP-010; R22).
+# The publish document's rules for a COMPILED message (AP-001 to AP-008, AP-010; R22)
 #
-# Here is what the message alone can show, whoever wrote it. AP-004, AP-007 and AP-008 are about
-# sections, and stand in the table of types. What needs the thread is in `sequence.py`.
+# These rules need only the message. AP-004, AP-007 and AP-008 are about sections and are in the
+# table of message types.
 
 
 _MOST_QUOTED = 200
@@ -248,20 +260,23 @@ _MISSING = "missing"
 
 
 def check_compiled(message: Message, body: list[Block]) -> list[Diagnostic]:
-    """Everything that is wrong. Lines count in the body; what is about the subject has none."""
+    """Return all problems of a COMPILED message.
+
+    Lines count in the body; problems of the subject have no line.
+    """
     compiled = read_compiled_blocks(message, body)
     return [
-        *_subject(message, compiled),
-        *_thread_id(message, compiled),
-        *_compiled_at(compiled),
-        *_path(message, compiled),
-        *_artifact(compiled, body),
-        *_versions(compiled),
+        *_check_subject(message, compiled),
+        *_check_thread_id(message, compiled),
+        *_check_compiled_at(compiled),
+        *_check_path(message, compiled),
+        *_check_artifact(compiled, body),
+        *_check_versions(compiled),
     ]
 
 
-def _subject(message: Message, compiled: CompiledBody) -> Iterator[Diagnostic]:
-    """AP-001. A wrong prefix and a subject without words have codes of their own."""
+def _check_subject(message: Message, compiled: CompiledBody) -> Iterator[Diagnostic]:
+    """Check AP-001. A wrong prefix and an empty description have codes of their own."""
     subject = parse_subject(message.subject)
     if subject is None or not subject.description:
         return
@@ -270,28 +285,28 @@ def _subject(message: Message, compiled: CompiledBody) -> Iterator[Diagnostic]:
         yield codes.AP_001.at(subject=message.subject)
 
 
-def _thread_id(message: Message, compiled: CompiledBody) -> Iterator[Diagnostic]:
-    """AP-003."""
+def _check_thread_id(message: Message, compiled: CompiledBody) -> Iterator[Diagnostic]:
+    """Check AP-003."""
     if compiled.thread_id != message.thread_id:
         value = _quoted(compiled.thread_id)
-        line = _line(compiled, THREAD_ID)
+        line = _field_line(compiled, THREAD_ID)
         yield codes.AP_003.at(line, value=value, thread_id=message.thread_id)
 
 
-def _path(message: Message, compiled: CompiledBody) -> Iterator[Diagnostic]:
-    """AP-005."""
+def _check_path(message: Message, compiled: CompiledBody) -> Iterator[Diagnostic]:
+    """Check AP-005."""
     if compiled.path != f"artifacts/{message.thread_id}.md":
         value = _quoted(compiled.path)
-        yield codes.AP_005.at(_line(compiled, PATH), value=value, thread_id=message.thread_id)
+        yield codes.AP_005.at(_field_line(compiled, PATH), value=value, thread_id=message.thread_id)
 
 
-def _compiled_at(compiled: CompiledBody) -> Iterator[Diagnostic]:
-    reason = _why_no_time(compiled.compiled_at)
+def _check_compiled_at(compiled: CompiledBody) -> Iterator[Diagnostic]:
+    reason = _time_problem(compiled.compiled_at)
     if reason:
-        yield codes.INVALID_COMPILED_AT.at(_line(compiled, COMPILED_AT), reason=reason)
+        yield codes.INVALID_COMPILED_AT.at(_field_line(compiled, COMPILED_AT), reason=reason)
 
 
-def _why_no_time(written: str | None) -> str | None:
+def _time_problem(written: str | None) -> str | None:
     if written is None:
         return "it is missing"
     if not ISO_TIME.fullmatch(written):
@@ -303,36 +318,36 @@ def _why_no_time(written: str | None) -> str | None:
     return None
 
 
-def _artifact(compiled: CompiledBody, body: list[Block]) -> Iterator[Diagnostic]:
-    """AP-006. A fence that is never closed holds no whole artifact: its end may be missing."""
+def _check_artifact(compiled: CompiledBody, body: list[Block]) -> Iterator[Diagnostic]:
+    """Check AP-006. An unclosed fence contains no complete artifact: its end may be missing."""
     if compiled.inline is not None or compiled.has_link:
         return
     is_open = any(
-        block.kind is Kind.FENCE and not block.closed and not block.quoted
+        block.kind is BlockKind.FENCE and not block.closed and not block.quoted
         for block in body
-        if block.line > compiled.full_line
+        if block.line > compiled.artifact_heading_line
     )
-    reason = ": the fence is never closed" if compiled.full_line and is_open else ""
-    yield codes.AP_006.at(compiled.full_line or 1, reason=reason)
+    reason = ": the fence is never closed" if compiled.artifact_heading_line and is_open else ""
+    yield codes.AP_006.at(compiled.artifact_heading_line or 1, reason=reason)
 
 
-# AP-010
+# Comparing the stated versions (AP-010)
 
 
-def _versions(compiled: CompiledBody) -> Iterator[Diagnostic]:
-    """Each place that gives another version than the subject, or else than the first place."""
-    places = list(_places(compiled))
-    numbers = [compiled.subject_version, *(number for number, _, _, _ in places)]
+def _check_versions(compiled: CompiledBody) -> Iterator[Diagnostic]:
+    """Check AP-010: report each version that differs from the subject's, or from the first."""
+    stated = list(_stated_versions(compiled))
+    numbers = [compiled.subject_version, *(number for number, _, _, _ in stated)]
     version = next((number for number in numbers if number is not None), None)
     if version is None:
         return
-    for number, place, value, line in places:
+    for number, place, value, line in stated:
         if number != version:
             yield codes.AP_010.at(line, place=place, value=value, version=version)
 
 
-def _places(compiled: CompiledBody) -> Iterator[tuple[int | None, str, str, int]]:
-    """Where a version stands: its number, the place in words, what it says there, the line."""
+def _stated_versions(compiled: CompiledBody) -> Iterator[tuple[int | None, str, str, int]]:
+    """Yield each stated version: its number, its location in words, its text, its line."""
     number = compiled.title_version
     if number is not None:
         yield number, "The title", f"v{number}", compiled.title_line
@@ -340,21 +355,21 @@ def _places(compiled: CompiledBody) -> Iterator[tuple[int | None, str, str, int]
     if stated:
         yield compiled.version, "The metadata", _quoted(stated.value), stated.line
     if compiled.inline is not None:
-        yield from _front_matter(compiled.inline, compiled.inline_line)
+        yield from _front_matter_version(compiled.inline, compiled.inline_line)
 
 
-def _front_matter(inline: str, line: int) -> Iterator[tuple[int | None, str, str, int]]:
-    """An artifact without any front matter gives no version, right or wrong."""
+def _front_matter_version(inline: str, line: int) -> Iterator[tuple[int | None, str, str, int]]:
+    """Yield the version in the front matter. An artifact without front matter states none."""
     text = inline.lstrip("\n")
     before = line - 1 + len(inline) - len(text)
     matter = read_front_matter(text, before)
     if not matter.height:
         return
-    number, value = _stated_version(matter)
+    number, value = _version_of_front_matter(matter)
     yield number, "The front matter", value, matter.lines.get("version", before + 1)
 
 
-def _stated_version(matter: FrontMatter) -> tuple[int | None, str]:
+def _version_of_front_matter(matter: FrontMatter) -> tuple[int | None, str]:
     if matter.values is None:
         return None, f"nothing that can be read ({escape_control(matter.reason, _MOST_QUOTED)})"
     value = matter.values.get("version")
@@ -371,38 +386,40 @@ def _quoted(value: str | None) -> str:
     return _MISSING if value is None else f"`{escape_control(value, _MOST_QUOTED)}`"
 
 
-def _line(compiled: CompiledBody, name: str) -> int:
+def _field_line(compiled: CompiledBody, name: str) -> int:
     stated = compiled.stated.get(name)
     return stated.line if stated else 1
 
 
-# The publish document's rules for versions in a thread (AP-002, AP-009; R11, R17).
+# The publish document's rules for versions in a thread (AP-002, AP-009; R11, R17)
 #
-# A version counts from the COMPILED message that says so, whoever posted it. Whether that message
-# can be rebuilt is another question, which this check does not ask.
+# A version exists once a COMPILED message of any sender publishes it. This check does not verify
+# that the version can be rebuilt.
 
 
-def check_sequence(
+def check_version_sequence(
     messages: Sequence[PostedMessage], voided: Collection[int] = frozenset()
 ) -> list[Diagnostic]:
-    """What is wrong with the versions of a thread: each diagnostic names its message and line.
+    """Return what is wrong with the versions of a thread, each with its message and line.
 
-    `voided` are the messages that the operator has declared void: their numbers are free again.
+    `voided` are the messages that the operator declared void: their version numbers may be reused.
     """
     found: list[Diagnostic] = []
     published = {0}  # v0 is the empty artifact before the first version
     latest = 0
-    for posted in sorted(messages, key=in_thread_order):
+    for posted in sorted(messages, key=thread_order_key):
         subject = parse_subject(posted.message.subject)
         if subject is None:
             continue
         if subject.type != COMPILED.name:
-            unknown = _unknown_version(posted.message, TYPES[subject.type].version_field, published)
+            unknown = _check_referenced_version(
+                posted.message, TYPES[subject.type].version_field, published
+            )
             found += (each._replace(message_id=posted.id) for each in unknown)
             continue
         number = subject_version(posted.message.subject)
         if number is None:
-            continue  # AP-001 tells of it
+            continue  # AP-001 reports it
         if number != latest + 1:
             wrong = codes.AP_002.at(version=number, expected=latest + 1)
             found.append(wrong._replace(message_id=posted.id))
@@ -411,9 +428,11 @@ def check_sequence(
     return found
 
 
-def _unknown_version(message: Message, name: str, published: set[int]) -> Iterator[Diagnostic]:
-    """AP-009: the version that a message speaks of, where the thread does not have it yet."""
-    stated = _stated(message, name) if name else None
+def _check_referenced_version(
+    message: Message, name: str, published: set[int]
+) -> Iterator[Diagnostic]:
+    """Check AP-009: the version that a message refers to must exist in the thread already."""
+    stated = _referenced_version(message, name) if name else None
     if stated is None:
         return
     number = int(stated.value.removeprefix("v"))
@@ -421,16 +440,16 @@ def _unknown_version(message: Message, name: str, published: set[int]) -> Iterat
         yield codes.AP_009.at(stated.line, version=number, latest=max(published))
 
 
-def _stated(message: Message, name: str) -> Field | None:
-    """The first version that the message states; it is the one that counts."""
+def _referenced_version(message: Message, name: str) -> LabelledField | None:
+    """Return the first version that the message states; later ones do not count."""
     if name.casefold() not in message.body.casefold():
         return None
-    wanted = normalised(name)
+    wanted = normalise_heading(name)
     return next(
         (
             field
-            for field in fields(blocks(message.body))
-            if normalised(field.name) == wanted and SEQUENCE_VERSION.fullmatch(field.value)
+            for field in read_fields(parse_blocks(message.body))
+            if normalise_heading(field.name) == wanted and SEQUENCE_VERSION.fullmatch(field.value)
         ),
         None,
     )

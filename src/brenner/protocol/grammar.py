@@ -1,7 +1,7 @@
-"""The protocol's grammar: every pattern, under the line of the document that it implements.
+"""Regular expressions of the protocol's grammar, each under the line that it implements.
 
-All of them are matched against the whole string and are ASCII only: no trailing newline, no other
-alphabet's digits. Nothing else in the project spells these forms out again.
+All of them match a whole string and are ASCII only: no trailing newline, no digits of other
+alphabets. No other module repeats these forms.
 """
 
 import re
@@ -32,14 +32,14 @@ SUBJECT = re.compile(
 )
 
 _NAME = r"[A-Za-z][A-Za-z0-9_-]{0,63}"
-# agent_roster_schema: an agent's name, e.g. BlueLake; kept free of look-alike characters (R1's way)
+# agent_roster_schema: an agent's name, e.g. BlueLake; without look-alike characters, as in R1
 AGENT_NAME = re.compile(_NAME)
 
 # message_body_schema, ACK Messages, "Message ID": 12, #12, Message 12, or 12, 14 and 15
-_ID_OF_MESSAGE = r"#?[1-9][0-9]*+"
+_MESSAGE_NUMBER = r"#?[1-9][0-9]*+"
 ACKNOWLEDGED_IDS = re.compile(
     r"(?:messages?|msg|ids?|message ids?)?[ \t]*+(?::[ \t]*+)?+"
-    rf"({_ID_OF_MESSAGE}(?:(?:[ \t]*+[,;][ \t]*+|[ \t]++)(?:and[ \t]++)?+{_ID_OF_MESSAGE})*)"
+    rf"({_MESSAGE_NUMBER}(?:(?:[ \t]*+[,;][ \t]*+|[ \t]++)(?:and[ \t]++)?+{_MESSAGE_NUMBER})*)"
     r"(?![\w.-]*\w)",
     re.IGNORECASE,
 )
@@ -48,25 +48,25 @@ ACKNOWLEDGED_IDS = re.compile(
 VERSION = re.compile(r"v(0|[1-9][0-9]{0,8})")
 # artifact_publish_spec, Subject Format: "COMPILED: v{N} {brief description}"; R17: from 1 on
 COMPILED_DESCRIPTION = re.compile(r"v([1-9][0-9]{0,8})(?=[:,;.–—-]?(?:\s|\Z))")
-# artifact_publish_spec, Body Schema: "# Compiled Artifact v{N}"; a version within other words
+# artifact_publish_spec, Body Schema: "# Compiled Artifact v{N}"; a version among other words
 VERSION_IN_TITLE = re.compile(r"(?<![\w.-])v([1-9][0-9]{0,8})(?![\w-]|\.[0-9])")
-# artifact_publish_spec, Metadata: "v{N}", and how other programs write it
+# artifact_publish_spec, Metadata: "v{N}", and other programs' forms of it
 LOOSE_VERSION = re.compile(r"(?:v|version[ \t]*)?0*([0-9]{1,9})", re.IGNORECASE | re.ASCII)
 
 # companion, The artifact: item IDs are prefix + number, counted from 1
 ITEM_ID = re.compile(r"(?:([HPTAXC])([1-9][0-9]{0,8})|RT)")
-# R11: the name that an author gives to an item which has no number yet, and how she refers to it
+# R11: the name that an author gives to an item without a number, and a reference to it
 LOCAL_ID = re.compile(_NAME)
 LOCAL_REFERENCE = re.compile(r"@" + _NAME)
-# R11: what a text such as `H4 vs H1/H2` or `@epi vs H1` names; in other texts an ID is prose
-NAME_IN_DISCRIMINATES = re.compile(
+# R11: the hypotheses in a text such as `H4 vs H1/H2` or `@epi vs H1`; in other texts an ID is prose
+HYPOTHESIS_REFERENCE = re.compile(
     rf"(?<![\w@])@{_NAME}(?![\w-])|(?<![\w@])H[1-9][0-9]{{0,8}}(?!\w)"
 )
-# What was meant for a local name there, sound or not
-NAME_ATTEMPT = re.compile(r"(?<![\w@])@+[\w-]+")
+# An attempt at a local reference there, valid or not
+LOCAL_REFERENCE_ATTEMPT = re.compile(r"(?<![\w@])@+[\w-]+")
 ITEM_ID_IN_PROSE = re.compile(r"(?<![\w@])[HPTAXC][1-9][0-9]{0,8}(?!\w)")
-# companion, The artifact: the items that a message speaks of, the research thread among them
-ITEM_IN_MAIL = re.compile(rf"{ITEM_ID_IN_PROSE.pattern}|(?<![\w@])RT(?!\w)")
+# companion, The artifact: the items that a message mentions, including the research thread
+ITEM_ID_IN_MAIL = re.compile(rf"{ITEM_ID_IN_PROSE.pattern}|(?<![\w@])RT(?!\w)")
 
 # companion, Anchors: §42, §42-45, §42-§45, EV-001, EV-001#E1, inference, [inference] after anchors,
 # [axiomatic], [external: source]
@@ -75,20 +75,20 @@ ANCHOR = re.compile(
     rf"(?:{_SOURCE}(?:,? {_SOURCE})*(?: \[inference\])?|inference|\[inference\]|\[axiomatic\]"
     r"|\[external:[ \t]*[^\]\s][^\]\n]*\])"
 )
-# The two usual ways in which the two bytes of § are misread: as Mac Roman, as Latin-1
+# The two bytes of § decoded as Mac Roman or as Latin-1
 MOJIBAKE_SECTION_SIGN = re.compile("¬ß|Â§")
 # companion, Anchors: the sections that a sentence or an anchor cites, one or a range
 CITED_SECTIONS = re.compile(r"§ ?([0-9]+)(?:[-–]§?([0-9]+))?")
-# What a text may lead to: a section of the source text, an item of this session or, behind its ID,
-# of another one
+# Text that becomes a link: a section of the source text, an item of this session, or the ID of
+# another session and one of its items
 MENTION = re.compile(
     rf"(?<![\w-])(?P<session>{RESEARCH_THREAD_ID.pattern})[ #/](?P<its>{ITEM_ID.pattern})(?!\w)"
-    rf"|§ ?(?P<section>[0-9]{{1,9}})(?:[-–]§?[0-9]{{1,9}})?(?![0-9])|{ITEM_IN_MAIL.pattern}"
+    rf"|§ ?(?P<section>[0-9]{{1,9}})(?:[-–]§?[0-9]{{1,9}})?(?![0-9])|{ITEM_ID_IN_MAIL.pattern}"
 )
-# companion, Anchors: what names in a sentence the source that it comes from
+# companion, Anchors: marks that name the source of a sentence
 SOURCE_IN_TEXT = re.compile(r"§ ?[0-9]|\bEV-[0-9]|\[(?:axiomatic\]|external:)", re.ASCII)
 
-# companion, Lint, EM-003: a time in ISO 8601, extended or basic; the zone may be left out
+# companion, Lint, EM-003: a time in ISO 8601, extended or basic; the time zone is optional
 ISO_TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"

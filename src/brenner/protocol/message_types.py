@@ -1,7 +1,6 @@
-"""The ten message types as a table: what each is for, what its body holds, whether it wants an ACK.
+"""The ten message types as a table: purpose, body sections, whether an ACK is required.
 
-Everything that is known about a type is in its row: the checker, the templates and the
-documentation read it from here.
+The checker, the templates and the documentation all read this table.
 """
 
 import re
@@ -13,14 +12,14 @@ from brenner.diagnostics.model import Code
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import parse_subject
 
-# What templates leave to be filled in. Headers and names must be valid at once, so theirs are.
+# Placeholders in templates. Those in headers and names must be valid values themselves.
 UNFILLED_TEXT = "[[fill in: "
 UNFILLED_NAME = "FillInName"
 UNFILLED_TOPIC = "fill-in-the-topic"
 
 
 def placeholder(what: str) -> str:
-    """What a template says where the author has to fill something in."""
+    """Return the text that a template contains where the author has to fill something in."""
     return f"{UNFILLED_TEXT}{what}]]"
 
 
@@ -29,16 +28,17 @@ PLACEHOLDER = re.compile(
 )
 
 
-Holds = Literal["a citation", "counts", "entries"]
+RequiredContent = Literal["a citation", "counts", "entries"]
 
 
 class SectionRule(NamedTuple):
-    """One section of a body. `missing` is the code for its absence; None where it is optional.
+    """The rule for one section of a body.
 
-    `values` are the listed values that it may begin with; `is_agent` says that it names an agent;
-    `holds` is what must be found in it. Where the section is missing, the section `instead` counts
-    in its place, or the title. `sample` is what a template puts there, with `{thread_id}`,
-    `{sender}` and `{today}` in the places of what it knows.
+    `missing` is the code to report if the section is absent; None means optional. `values` lists
+    the values that the section may begin with. `is_agent` means that it contains an agent's name.
+    `holds` is the content it must have. If the section is absent, the section `instead`, or the
+    title if `title_counts`, is accepted in its place. `sample` is the template's text, with
+    `{thread_id}`, `{sender}` and `{today}` for values that the template fills in.
     """
 
     name: str
@@ -47,13 +47,13 @@ class SectionRule(NamedTuple):
     values: tuple[str, ...] = ()
     is_agent: bool = False
     sample: str = ""
-    holds: Holds | None = None
+    holds: RequiredContent | None = None
     instead: str = ""
     title_counts: bool = False
 
     @property
     def placeholder(self) -> str:
-        """What a template puts into the section."""
+        """The template's text for this section."""
         if self.is_agent:
             return UNFILLED_NAME
         if self.values:
@@ -62,12 +62,12 @@ class SectionRule(NamedTuple):
         return self.sample or placeholder(self.asks)
 
     @property
-    def wants(self) -> str:
-        """What its author has to give, listed values included."""
+    def asks_with_values(self) -> str:
+        """What the author has to write, including the listed values."""
         return f"{self.asks}, one of {', '.join(self.values)}" if self.values else self.asks
 
 
-# How it looks to people, in every front end
+# The type's colour in every user interface
 ColourRole = Literal["accent", "strong", "positive", "attention", "notice", "quiet"]
 
 
@@ -80,7 +80,7 @@ class MessageType(NamedTuple):
     ack_required: bool
     ack_mismatch: Code
     sections: tuple[SectionRule, ...]
-    # Where a later round names the version it speaks of (publish document, Referencing Artifacts)
+    # The field in which a later round names its version (publish document, Referencing Artifacts)
     version_field: str = ""
     colour: ColourRole = "quiet"
 
@@ -301,7 +301,7 @@ TYPES = {
 
 
 def wants_ack(message: Message) -> bool:
-    """Whether recipients owe an ACK: as the sender says, or else as the type's row says (R3)."""
+    """Return whether recipients must send an ACK: the sender's choice or the type's (R3)."""
     if message.ack_required is not None:
         return message.ack_required
     subject = parse_subject(message.subject)

@@ -1,7 +1,8 @@
-"""A message, and the text file that holds one: headers, a blank line, the Markdown body.
+"""Messages: the `Message` type, the message file, stored messages, content hashes and times.
 
-Reading never fails: what is wrong is collected beside what could be read, so that everything
-else in the file is still checked. The places of headers are kept for corrections.
+A message file is headers, an empty line and the Markdown body. Parsing never fails: it returns the
+problems together with what it could read. Header positions are recorded so that corrections can be
+placed.
 """
 
 import json
@@ -13,19 +14,19 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_HEADERS
-from brenner.markdown.edits import Edit
+from brenner.markdown.edits import TextEdit
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.text import closest, did_you_mean
 
 HEADERS = ("Thread", "From", "To", "Subject", "Ack-Required")
-_REQUIRED = ("Thread", "From", "Subject")
+_REQUIRED_HEADERS = ("Thread", "From", "Subject")
 _HEADER = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)[ \t]*:(.*)")
 _FENCE_LINE = re.compile(r"(?:`{3,}|~{3,})[^`~]*")
 _YES_OR_NO = {"true": True, "yes": True, "false": False, "no": False}
 
 
 class Message(NamedTuple):
-    """A message as its author wrote it. `ack_required` is None where she left it to the type."""
+    """A message as its author wrote it. `ack_required` is None if the type decides."""
 
     thread_id: str
     sender: str
@@ -36,7 +37,7 @@ class Message(NamedTuple):
 
 
 class Header(NamedTuple):
-    """A header's value and its place: the line, and where the value begins in the text."""
+    """A header's value, its line, and the offset in the text at which the value begins."""
 
     value: str
     line: int
@@ -44,18 +45,18 @@ class Header(NamedTuple):
 
 
 class MessageFile(NamedTuple):
-    """A message file taken apart, with what was wrong and what could be mended in it."""
+    """A parsed message file, with its diagnostics and the edits that fix some of them."""
 
     message: Message
     headers: dict[str, Header]
     body_start: int
     body_line: int
     diagnostics: tuple[Diagnostic, ...]
-    edits: tuple[Edit, ...]
+    edits: tuple[TextEdit, ...]
 
 
 def render_message_file(message: Message) -> str:
-    """The message as a file."""
+    """Return the message in the message file format."""
     lines = [
         f"Thread: {message.thread_id}",
         f"From: {message.sender}",
@@ -68,16 +69,16 @@ def render_message_file(message: Message) -> str:
 
 
 def parse_message_file(text: str) -> MessageFile:
-    """Take a message file apart, whatever it holds."""
+    """Parse a message file. Any text is accepted; problems become diagnostics."""
     reader = _HeaderReader(text)
     reader.read()
     headers = reader.headers
     found = reader.diagnostics
     if headers or not found:
-        found += [codes.MISSING_HEADER.at(1, name=n) for n in _REQUIRED if n not in headers]
+        found += [codes.MISSING_HEADER.at(1, name=n) for n in _REQUIRED_HEADERS if n not in headers]
     value = {name: header.value for name, header in headers.items()}
     recipients = tuple(name.strip() for name in value.get("To", "").split(",") if name.strip())
-    found += check_names(headers, recipients) if headers else []
+    found += check_header_values(headers, recipients) if headers else []
     message = Message(
         thread_id=value.get("Thread", ""),
         sender=value.get("From", ""),
@@ -91,8 +92,8 @@ def parse_message_file(text: str) -> MessageFile:
     )
 
 
-def as_if_filed(message: Message) -> MessageFile:
-    """A stored message as a file that begins with its body: the headers stand on line 0."""
+def as_message_file(message: Message) -> MessageFile:
+    """Return a message as a `MessageFile` without header text; its headers are on line 0."""
     values = {
         "Thread": message.thread_id,
         "From": message.sender,
@@ -102,12 +103,14 @@ def as_if_filed(message: Message) -> MessageFile:
     if message.ack_required is not None:
         values["Ack-Required"] = str(message.ack_required).lower()
     headers = {name: Header(value, 0, 0) for name, value in values.items()}
-    found = check_names(headers, message.recipients)
+    found = check_header_values(headers, message.recipients)
     return MessageFile(message, headers, 0, 1, tuple(found), ())
 
 
-def check_names(headers: dict[str, Header], recipients: tuple[str, ...]) -> list[Diagnostic]:
-    """The headers that hold names, or yes and no."""
+def check_header_values(
+    headers: dict[str, Header], recipients: tuple[str, ...]
+) -> list[Diagnostic]:
+    """Check the agent names in From and To, and the value of Ack-Required."""
     found = []
     sender, to, ack = (headers.get(name) for name in ("From", "To", "Ack-Required"))
     if sender and not AGENT_NAME.fullmatch(sender.value):
@@ -126,7 +129,11 @@ def check_names(headers: dict[str, Header], recipients: tuple[str, ...]) -> list
 
 
 class _HeaderReader:
-    """Walks down the lines of the header; afterwards `position` and `line` are the body's."""
+    """A line-by-line parser of the headers.
+
+    After `read`, `position` and `line` are where the body begins. `taken` counts the lines read
+    that were not empty.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -135,7 +142,7 @@ class _HeaderReader:
         self.taken = 0
         self.headers: dict[str, Header] = {}
         self.diagnostics: list[Diagnostic] = []
-        self.edits: list[Edit] = []
+        self.edits: list[TextEdit] = []
 
     def read(self) -> None:
         started = False
@@ -154,14 +161,14 @@ class _HeaderReader:
             started = started or not blank
 
     def _next_line(self) -> tuple[int, str, int]:
-        """Where the line at hand begins, its text, and where the next one begins."""
+        """Return the offset of the current line, its text, and the offset of the next line."""
         end = self.text.find("\n", self.position)
         after = len(self.text) if end < 0 else end + 1
         content = self.text[self.position : after].removesuffix("\n").removesuffix("\r")
         return self.position, content, after
 
     def _take(self, start: int, content: str, started: bool) -> bool:
-        """Take one line as a header; False where the body begins without a blank line."""
+        """Read one line as a header. Return False if the body begins without an empty line."""
         match = _HEADER.fullmatch(content)
         if match:
             self._store(match, start)
@@ -171,10 +178,10 @@ class _HeaderReader:
             return True
         if started:
             self._invalid(content, "a blank line separates the headers from the body")
-            self.edits.append(Edit(start, start, "\n"))
+            self.edits.append(TextEdit(start, start, "\n"))
         elif _FENCE_LINE.fullmatch(content):
             self._invalid(content, "the message begins with its headers, not with a fence")
-            self.edits += self._without_fence(start)
+            self.edits += self._fence_removal_edits(start)
         else:
             self._invalid(content, "the message begins with its headers")
         return False
@@ -184,14 +191,14 @@ class _HeaderReader:
             codes.INVALID_HEADER.at(self.line, line_text=content, reason=reason)
         )
 
-    def _without_fence(self, start: int) -> list[Edit]:
-        """Take away a fence around the whole message, if it is one."""
+    def _fence_removal_edits(self, start: int) -> list[TextEdit]:
+        """Return the edits that remove a code fence around the whole message, if there is one."""
         whole = self.text.rstrip()
         last = whole.rfind("\n") + 1
         first_end = self.text.find("\n", start) + 1
         if last <= start or whole[last:].strip() not in ("```", "````", "~~~"):
             return []
-        return [Edit(start, first_end, ""), Edit(last, len(self.text), "")]
+        return [TextEdit(start, first_end, ""), TextEdit(last, len(self.text), "")]
 
     def _store(self, match: re.Match[str], start: int) -> None:
         name = closest(match[1], HEADERS, most_edits=0) or match[1]
@@ -209,7 +216,7 @@ class _HeaderReader:
             self.headers[name] = Header(value, self.line, offset)
 
 
-# A message as a store has it: with the number and the time that the store gave it.
+# Stored messages, with the ID and the time that the store assigned
 
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
@@ -223,18 +230,18 @@ class PostedMessage(NamedTuple):
     message: Message
 
 
-def in_thread_order(posted: PostedMessage) -> tuple[datetime, int]:
-    """R9, the sort key of every thread: the instant in UTC, then the message id as a number."""
+def thread_order_key(posted: PostedMessage) -> tuple[datetime, int]:
+    """Return the sort key of every thread (R9): the time in UTC, then the numeric message ID."""
     return (posted.at, posted.id)
 
 
 def iso(at: datetime) -> str:
-    """An instant as text: ISO 8601 in UTC, with a fraction only where it has one."""
+    """Format a time as ISO 8601 in UTC; a fraction of a second appears only if it is not zero."""
     return at.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
 
 
-def span(length: timedelta) -> str:
-    """How long, in the largest unit that fills at least one: `3 h`."""
+def duration_text(length: timedelta) -> str:
+    """Format a duration in the largest unit that fits at least once: `3 h`."""
     seconds = max(0, int(length.total_seconds()))
     if seconds >= 2 * _DAY:
         return f"{seconds // _DAY} d"
@@ -245,37 +252,38 @@ def span(length: timedelta) -> str:
     return f"{seconds} s"
 
 
-# The content hash: what makes two copies of a message the same (rulings, Small decisions).
+# The content hash, which identifies copies of a message (rulings, Small decisions)
 
 
 def content_hash(message: Message) -> str:
-    """SHA-256 of the canonical JSON (RFC 8785) of [thread, from, subject, body], in hexadecimal.
+    """Return the hash that identifies a message's content.
 
-    A list of texts is canonical when it has no blanks and escapes only what it must.
+    It is the SHA-256, in hexadecimal, of the canonical JSON (RFC 8785) of [thread, from, subject,
+    body]. A JSON list of strings is canonical if it has no spaces and only the necessary escapes.
     """
     parts = [message.thread_id, message.sender, message.subject, message.body]
     return sha256(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
 
 
-# Times for people: relative where one scans, exact on demand.
+# Times for people: relative in lists, exact on demand
 
 
-__all__ = ["ago", "exact", "span"]
+__all__ = ["duration_text", "exact_time", "relative_time"]
 
-_SOON = 45  # seconds that are called now
+_NOW_SECONDS = 45  # shown as "just now"
 _MOST_RELATIVE = timedelta(days=14)
 
 
-def ago(at: datetime, now: datetime) -> str:
-    """How long ago; the day where that is long, or where it is yet to come."""
+def relative_time(at: datetime, now: datetime) -> str:
+    """Return how long ago a time was, or its date if it is long ago or in the future."""
     since = now - at
-    if timedelta(seconds=-_SOON) < since < timedelta(seconds=_SOON):
+    if timedelta(seconds=-_NOW_SECONDS) < since < timedelta(seconds=_NOW_SECONDS):
         return "just now"
     if timedelta(0) < since < _MOST_RELATIVE:
-        return f"{span(since)} ago"
-    return exact(at)[:10]
+        return f"{duration_text(since)} ago"
+    return exact_time(at)[:10]
 
 
-def exact(at: datetime) -> str:
-    """The instant, to the second, in UTC."""
+def exact_time(at: datetime) -> str:
+    """Format a time in UTC, to the second."""
     return iso(at.replace(microsecond=0))

@@ -1,6 +1,6 @@
-"""Who does what in a session: roles, modes, rosters and presets, as the roster document has them.
+"""Rosters, which assign roles to agents: types, validation, presets, the kickoff's section.
 
-A field that nobody filled in is None, never an empty text.
+A field without a value is None, never an empty string.
 """
 
 import re
@@ -12,17 +12,17 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.codes import sessions as sessions_codes
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.markdown.blocks import Block, Kind
+from brenner.markdown.blocks import Block, BlockKind
 from brenner.markdown.escape import (
     Table,
     escape_cell,
     escape_heading,
-    fields,
+    read_fields,
     read_table,
     render_row,
     unescape,
 )
-from brenner.protocol.body import normalised, sections
+from brenner.protocol.body import normalise_heading, parse_sections
 from brenner.protocol.grammar import AGENT_NAME, ISO_TIME
 from brenner.text import closest, did_you_mean
 
@@ -36,7 +36,10 @@ class Role(StrEnum):
 
 
 class Mode(StrEnum):
-    """A prompt for each role, one prompt for all, or (deprecated) roles guessed from names."""
+    """The mode of a session.
+
+    It is a prompt per role, one prompt for all, or (deprecated) roles guessed from names.
+    """
 
     ROLE_SEPARATED = "role_separated"
     UNIFIED = "unified"
@@ -48,7 +51,7 @@ MODES: tuple[str, ...] = tuple(str(mode) for mode in Mode)
 
 
 class RosterEntry(NamedTuple):
-    """One agent and its role. The role is text, so that a wrong one can be shown."""
+    """One agent and its role. The role is plain text, so that an invalid one can be reported."""
 
     agent_name: str
     role: str
@@ -66,17 +69,17 @@ class Roster(NamedTuple):
     created_at: str | None = None
 
     def entry(self, name: str) -> RosterEntry | None:
-        """The entry of an agent; the first, where a wrong roster has two."""
+        """Return an agent's entry; the first one if an invalid roster has two."""
         return next((each for each in self.entries if each.agent_name == name), None)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The agents, in the order of the entries."""
+        """The names of the agents, in the order of the entries."""
         return tuple(entry.agent_name for entry in self.entries)
 
 
-class Stated(NamedTuple):
-    """What one source says of a roster. It may be a part only: a mode, or one entry."""
+class PartialRoster(NamedTuple):
+    """The part of a roster that one source states, such as only a mode or only one entry."""
 
     entries: tuple[RosterEntry, ...] = ()
     mode: str | None = None
@@ -85,20 +88,20 @@ class Stated(NamedTuple):
 
 
 class PresetEntry(NamedTuple):
-    """A place in a preset: everything but the agent's name."""
+    """An entry of a preset: everything but the agent's name."""
 
     role: str
     program: str | None = None
     model: str | None = None
     notes: str | None = None
 
-    def given_to(self, name: str) -> RosterEntry:
-        """The entry of the agent that takes this place."""
+    def for_agent(self, name: str) -> RosterEntry:
+        """Return the roster entry of an agent that fills this preset entry."""
         return RosterEntry(name, *self)
 
 
 class RosterPreset(NamedTuple):
-    """A roster without names, for reuse."""
+    """A reusable roster without names."""
 
     id: str
     name: str
@@ -107,44 +110,44 @@ class RosterPreset(NamedTuple):
     placeholder_names: tuple[str, ...] = ()
 
 
-# A role guessed from a name, for sessions without a roster. Deprecated by the document.
+# Guessing a role from a name, for sessions without a roster. The document deprecates this.
 #
-# The substrings are the programs and models that the document names beside each role.
+# The substrings are the programs and models that the document lists for each role.
 
 
-_WORDS: dict[Role, tuple[str, ...]] = {
+_NAME_HINTS: dict[Role, tuple[str, ...]] = {
     Role.HYPOTHESIS_GENERATOR: ("codex", "gpt"),
     Role.TEST_DESIGNER: ("opus", "claude"),
     Role.ADVERSARIAL_CRITIC: ("gemini",),
 }
 
 
-def role_of_name(name: str) -> Role | None:
-    """The one role whose program or model the name holds; None where it tells none, or two."""
+def guess_role(name: str) -> Role | None:
+    """Return the only role whose program or model is part of the name, if just one matches."""
     folded = name.casefold()
-    told = [role for role, words in _WORDS.items() if any(word in folded for word in words)]
-    return told[0] if len(told) == 1 else None
+    roles = [role for role, words in _NAME_HINTS.items() if any(word in folded for word in words)]
+    return roles[0] if len(roles) == 1 else None
 
 
-# The role of an agent in a session, as its roster has it.
+# The role of an agent according to the roster
 
 
-def role_in(roster: Roster, name: str) -> str | None:
-    """The role of an agent; in heuristic mode what its name tells, where no entry says more."""
+def role_of_agent(roster: Roster, name: str) -> str | None:
+    """Return an agent's role. In heuristic mode, guess it from the name if there is no entry."""
     entry = roster.entry(name)
     if entry is not None or roster.mode != Mode.HEURISTIC:
         return entry.role if entry else None
-    return role_of_name(name)
+    return guess_role(name)
 
 
-# The key or role that was probably meant by another word.
+# Suggestions for an unknown key or role
 
 
 _SHORTEST_PART = 4
 
 
-def meant(word: str, known: Iterable[str]) -> str | None:
-    """The one known word that is near, or that this is a part of: `generator`, `agent`."""
+def closest_or_containing(word: str, known: Iterable[str]) -> str | None:
+    """Return the closest known word, or the only one that contains this: `generator`, `agent`."""
     names = tuple(known)
     near = closest(word, names)
     if near is not None or len(word) < _SHORTEST_PART:
@@ -153,10 +156,10 @@ def meant(word: str, known: Iterable[str]) -> str | None:
     return holding[0] if len(holding) == 1 else None
 
 
-# What the document asks of a roster: its rules 1 to 5, in its own words.
+# Validating a roster: rules 1 to 5 of the document
 
 
-_ANY_ROLE = (
+_UNIFIED_HINT = (
     "In unified mode any of the three roles will do: all get the same prompt, but who stands in a "
     "roster has one."
 )
@@ -171,43 +174,43 @@ class ValidationResult(NamedTuple):
 
     @classmethod
     def of(cls, violations: Iterable[Diagnostic]) -> "ValidationResult":
-        """The result that these violations make."""
+        """Build the result from the violations."""
         found = tuple(violations)
         errors = tuple(each.message for each in found if each.severity is ERROR)
         return cls(not errors, errors, found)
 
 
 def validate_roster(roster: Roster) -> ValidationResult:
-    """Whether the roster can be used: names, roles, mode, and at least one entry."""
-    return ValidationResult.of(_faults(roster))
+    """Check whether the roster can be used: names, roles, mode, and at least one entry."""
+    return ValidationResult.of(_check_roster(roster))
 
 
 def validate_roster_coverage(roster: Roster, recipients: Sequence[str]) -> ValidationResult:
-    """Whether each recipient has an entry, or, in heuristic mode, a name that tells its role."""
+    """Check that each recipient has an entry, or in heuristic mode a name that gives its role."""
     known = set(roster.names)
     missing = (name for name in dict.fromkeys(recipients) if name not in known)
     if roster.mode == Mode.HEURISTIC:
         return ValidationResult.of(
             sessions_codes.HEURISTIC_NAME_UNMATCHED.at(name=name)
             for name in missing
-            if role_of_name(name) is None
+            if guess_role(name) is None
         )
     found = (sessions_codes.MISSING_ROSTER_ENTRY.at(name=name) for name in missing)
     if roster.mode != Mode.UNIFIED:
         return ValidationResult.of(found)
-    return ValidationResult.of(each._replace(fix=f"{each.fix} {_ANY_ROLE}") for each in found)
+    return ValidationResult.of(each._replace(fix=f"{each.fix} {_UNIFIED_HINT}") for each in found)
 
 
-def _faults(roster: Roster) -> Iterator[Diagnostic]:
-    yield from stated_faults(Stated(*roster))
+def _check_roster(roster: Roster) -> Iterator[Diagnostic]:
+    yield from check_partial_roster(PartialRoster(*roster))
     if roster.mode == Mode.HEURISTIC:
         yield sessions_codes.HEURISTIC_MODE_DEPRECATED.at()
     elif not roster.entries:
         yield sessions_codes.EMPTY_ROSTER.at(source="")
 
 
-def stated_faults(stated: Stated) -> Iterator[Diagnostic]:
-    """What is wrong with that which one source says of a roster."""
+def check_partial_roster(stated: PartialRoster) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the part of a roster that one source states."""
     seen: set[str] = set()
     for entry in stated.entries:
         if entry.agent_name in seen:
@@ -215,36 +218,39 @@ def stated_faults(stated: Stated) -> Iterator[Diagnostic]:
         elif not AGENT_NAME.fullmatch(entry.agent_name):
             yield messages_codes.INVALID_AGENT_NAME.at(name=entry.agent_name)
         seen.add(entry.agent_name)
-        yield from role_faults(entry.agent_name, entry.role)
-        yield from _unwritable(f" of {entry.agent_name}", entry._asdict())
+        yield from check_role(entry.agent_name, entry.role)
+        yield from _check_texts(f" of {entry.agent_name}", entry._asdict())
     if stated.mode is not None and stated.mode not in MODES:
         near = did_you_mean(closest(stated.mode, MODES))
         yield sessions_codes.UNKNOWN_ROSTER_MODE.at(value=stated.mode, suggestion=near)
-    yield from _unwritable(" of the roster", {"name": stated.name})
+    yield from _check_texts(" of the roster", {"name": stated.name})
     if stated.created_at is not None and not ISO_TIME.fullmatch(stated.created_at):
         yield sessions_codes.INVALID_ROSTER_TIME.at(value=stated.created_at)
 
 
-def role_faults(name: str, role: str) -> Iterator[Diagnostic]:
-    """Nothing, or that the role is not one of the three."""
+def check_role(name: str, role: str) -> Iterator[Diagnostic]:
+    """Yield a diagnostic if the role is not one of the three."""
     if role not in ROLES:
-        near = did_you_mean(meant(role, ROLES))
+        near = did_you_mean(closest_or_containing(role, ROLES))
         yield sessions_codes.INVALID_ROLE.at(name=name, role=role, suggestion=near)
 
 
-def _unwritable(whose: str, values: Mapping[str, str | None]) -> Iterator[Diagnostic]:
-    """Values that only a program can make, and that no kickoff could show as they are."""
+def _check_texts(whose: str, values: Mapping[str, str | None]) -> Iterator[Diagnostic]:
+    """Report empty and unencodable values.
+
+    Only a program can create them, and no kickoff can show them.
+    """
     for field in ("name", "program", "model", "notes"):
         text = values.get(field)
-        if text is None or (text and is_sound(text)):
+        if text is None or (text and is_encodable(text)):
             continue
         fault = "holds half of a character" if text else "is empty; leave it out"
         reason = f"`{field}`{whose} {fault}"
         yield sessions_codes.MALFORMED_ROSTER.at(source="a program", reason=reason)
 
 
-def is_sound(text: str) -> bool:
-    """Whether it can be written at all: JSON may spell out half of a character."""
+def is_encodable(text: str) -> bool:
+    """Return whether the text can be encoded: JSON escapes can produce a lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -252,7 +258,7 @@ def is_sound(text: str) -> bool:
     return True
 
 
-# Presets: the one that is built in, and a roster's places given to agents.
+# Presets: the built-in one, and assigning agents to a preset's entries
 
 
 # agent_roster_schema, Config File Example
@@ -266,38 +272,38 @@ DEFAULT_3_AGENT = RosterPreset(
         PresetEntry(Role.ADVERSARIAL_CRITIC.value, "gemini-cli", "Gemini 3"),
     ),
 )
-BUILT_IN = (DEFAULT_3_AGENT,)
+BUILT_IN_PRESETS = (DEFAULT_3_AGENT,)
 
 
 def find_preset(preset_id: str, known: Mapping[str, RosterPreset]) -> RosterPreset | Diagnostic:
-    """The preset of that id, or that there is none."""
+    """Return the preset with that ID, or a diagnostic."""
     if preset_id in known:
         return known[preset_id]
     near = did_you_mean(closest(preset_id, known))
     return sessions_codes.UNKNOWN_PRESET.at(preset=preset_id, suggestion=near)
 
 
-def filled(
+def fill_preset(
     preset: RosterPreset, names: Sequence[str], source: str
 ) -> tuple[RosterEntry, ...] | Diagnostic:
-    """The preset's places, given to these agents in order. All must be taken, and none be short."""
+    """Assign the preset's entries to these agents, in order. The numbers of both must be equal."""
     if len(names) != len(preset.entries):
         return sessions_codes.PRESET_RECIPIENT_COUNT.at(
             preset=preset.id, source=source, expected=len(preset.entries), count=len(names)
         )
     pairs = zip(preset.entries, names, strict=True)
-    return tuple(place.given_to(name) for place, name in pairs)
+    return tuple(entry.for_agent(name) for entry, name in pairs)
 
 
-# The section of a kickoff that says who does what, written and read back.
+# The kickoff's section with the roster: render and parse it
 #
-# What we write is the document's example; notes and the time appear where there are any. Whatever
-# text the fields hold, reading gives back the same roster. What others wrote is read as far as it
-# goes: columns in any order, missing ones, further ones.
+# We write the form of the document's example, with notes and time if present. Parsing restores the
+# same roster, whatever text the fields contain. Tables of other programs may have their columns in
+# any order, missing columns and additional ones.
 
 
-HEADING = "Session Configuration"
-_KEY = normalised(HEADING)
+CONFIGURATION_HEADING = "Session Configuration"
+_HEADING_KEY = normalise_heading(CONFIGURATION_HEADING)
 _COLUMNS = {
     "Agent": "agent_name",
     "Role": "role",
@@ -306,28 +312,28 @@ _COLUMNS = {
     "Notes": "notes",
 }
 _MODE, _NAME, _CREATED = "Roster Mode", "Roster Name", "Created At"
-# What others call a column, or a line above the table
-_COLUMNS_OF_OTHERS = {"agent name": "agent", "agentname": "agent", "name": "agent", "note": "notes"}
-_LINES_OF_OTHERS = {
-    "mode": normalised(_MODE),
-    "name": normalised(_NAME),
-    "createdat": normalised(_CREATED),
+# Other programs' names of the columns, and of the lines above the table
+_COLUMN_ALIASES = {"agent name": "agent", "agentname": "agent", "name": "agent", "note": "notes"}
+_LINE_ALIASES = {
+    "mode": normalise_heading(_MODE),
+    "name": normalise_heading(_NAME),
+    "createdat": normalise_heading(_CREATED),
 }
-_FIELDS = {normalised(title): field for title, field in _COLUMNS.items()}
+_FIELD_BY_TITLE = {normalise_heading(title): field for title, field in _COLUMNS.items()}
 _CODE = re.compile("`([^`]+)`")
 
 
 def render_configuration(roster: Roster) -> str:
-    """The whole section, the line that ends it included."""
+    """Return the whole section, including the rule that ends it."""
     shown = [title for title in _COLUMNS if title != "Notes"]
     if any(entry.notes is not None for entry in roster.entries):
         shown.append("Notes")
-    said = ((_NAME, roster.name), (_CREATED, roster.created_at))
+    labelled = ((_NAME, roster.name), (_CREATED, roster.created_at))
     lines = [
-        f"## {HEADING}",
+        f"## {CONFIGURATION_HEADING}",
         "",
         f"**{_MODE}**: {escape_heading(roster.mode)}",
-        *(f"**{title}**: {escape_heading(text)}" for title, text in said if text is not None),
+        *(f"**{title}**: {escape_heading(text)}" for title, text in labelled if text is not None),
         "",
         render_row(shown),
         f"|{'|'.join('-' * (len(title) + 2) for title in shown)}|",
@@ -344,26 +350,26 @@ def _cells(entry: RosterEntry, shown: Iterable[str]) -> list[str]:
 
 
 def read_configuration(body: list[Block]) -> Roster | None:
-    """The roster of the first such section that has a table of agents and roles; else None."""
-    for section in sections(body):
-        if section.key == _KEY:
+    """Return the roster in the first such section with a table of agents and roles, or None."""
+    for section in parse_sections(body):
+        if section.key == _HEADING_KEY:
             table = _first_table(section.contents)
             if table is not None:
-                return _roster(table, _lines(section.contents))
+                return _roster_from_table(table, _labelled_lines(section.contents))
     return None
 
 
 def _first_table(contents: Sequence[Block]) -> Table | None:
     for block in contents:
-        if block.kind is Kind.PARAGRAPH and not block.quoted and "|" in block.text:
-            table = _table_in(block)
-            if table and {"agent_name", "role"} <= _places(table).keys():
+        if block.kind is BlockKind.PARAGRAPH and not block.quoted and "|" in block.text:
+            table = _find_table(block)
+            if table and {"agent_name", "role"} <= _column_indexes(table).keys():
                 return table
     return None
 
 
-def _table_in(block: Block) -> Table | None:
-    """The table in a paragraph; lines of text may stand right above it."""
+def _find_table(block: Block) -> Table | None:
+    """Return the table in a paragraph; lines of text may come directly before it."""
     lines = block.text.split("\n")
     for number, (first, second) in enumerate(pairwise(lines)):
         if not second.strip("|:- \t") and read_table(f"{first}\n{second}", 0):
@@ -371,60 +377,60 @@ def _table_in(block: Block) -> Table | None:
     return None
 
 
-def _places(table: Table) -> dict[str, int]:
-    """Where each field stands in a row; of two columns with one title the first counts."""
-    places: dict[str, int] = {}
-    for place, title in enumerate(table.header.cells):
-        key = normalised(title)
-        field = _FIELDS.get(_COLUMNS_OF_OTHERS.get(key, key))
+def _column_indexes(table: Table) -> dict[str, int]:
+    """Return the column of each field; if two columns have one title, the first counts."""
+    indexes: dict[str, int] = {}
+    for index, title in enumerate(table.header.cells):
+        key = normalise_heading(title)
+        field = _FIELD_BY_TITLE.get(_COLUMN_ALIASES.get(key, key))
         if field is not None:
-            places.setdefault(field, place)
-    return places
+            indexes.setdefault(field, index)
+    return indexes
 
 
-def _lines(contents: Sequence[Block]) -> dict[str, str]:
-    """The lines above the table, by name; of two with one name the first counts."""
-    said: dict[str, str] = {}
-    for field in fields(list(contents)):
-        key = normalised(field.name)
-        said.setdefault(_LINES_OF_OTHERS.get(key, key), _text(field.value))
-    return said
+def _labelled_lines(contents: Sequence[Block]) -> dict[str, str]:
+    """Return the labelled lines above the table by name; of two with one name, the first counts."""
+    lines: dict[str, str] = {}
+    for field in read_fields(list(contents)):
+        key = normalise_heading(field.name)
+        lines.setdefault(_LINE_ALIASES.get(key, key), _cell_text(field.value))
+    return lines
 
 
-def _roster(table: Table, said: Mapping[str, str]) -> Roster:
-    places = _places(table)
+def _roster_from_table(table: Table, lines: Mapping[str, str]) -> Roster:
+    columns = _column_indexes(table)
     rows = (
-        {field: _cell(row.cells, place) for field, place in places.items()} for row in table.rows
+        {field: _cell(row.cells, column) for field, column in columns.items()} for row in table.rows
     )
-    entries = [_entry(row) for row in rows]
+    entries = [_entry_from_row(row) for row in rows]
     return Roster(
         tuple(entry for entry in entries if AGENT_NAME.fullmatch(entry.agent_name)),
-        _known(said.get(normalised(_MODE), ""), MODES) or str(Mode.ROLE_SEPARATED),
-        said.get(normalised(_NAME)) or None,
-        said.get(normalised(_CREATED)) or None,
+        _normalise_word(lines.get(normalise_heading(_MODE), ""), MODES) or str(Mode.ROLE_SEPARATED),
+        lines.get(normalise_heading(_NAME)) or None,
+        lines.get(normalise_heading(_CREATED)) or None,
     )
 
 
-def _entry(row: Mapping[str, str]) -> RosterEntry:
+def _entry_from_row(row: Mapping[str, str]) -> RosterEntry:
     others = (row.get(field) or None for field in ("program", "model", "notes"))
-    return RosterEntry(_name(row["agent_name"]), _known(row["role"], ROLES), *others)
+    return RosterEntry(_agent_name(row["agent_name"]), _normalise_word(row["role"], ROLES), *others)
 
 
-def _cell(cells: Sequence[str], place: int) -> str:
-    return _text(cells[place]) if place < len(cells) else ""
+def _cell(cells: Sequence[str], column: int) -> str:
+    return _cell_text(cells[column]) if column < len(cells) else ""
 
 
-def _text(raw: str) -> str:
-    """The text that is shown; what is code as a whole is what stands in it."""
+def _cell_text(raw: str) -> str:
+    """Return the displayed text of a cell, without the backticks if the whole cell is code."""
     code = _CODE.fullmatch(raw)
     return code[1] if code else unescape(raw)
 
 
-def _name(text: str) -> str:
-    """An agent's name without the emphasis and the `@` that people put around one."""
+def _agent_name(text: str) -> str:
+    """Return an agent's name without emphasis and `@`."""
     return text if AGENT_NAME.fullmatch(text) else text.strip("*_ ").removeprefix("@")
 
 
-def _known(text: str, words: Sequence[str]) -> str:
-    """The word of the protocol, where only case, blanks and hyphens differ; else the text."""
+def _normalise_word(text: str, words: Sequence[str]) -> str:
+    """Return the protocol's word if only case, spaces and hyphens differ; else the text."""
     return text if text in words else closest(text, words, 0) or text

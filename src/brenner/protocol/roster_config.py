@@ -1,7 +1,7 @@
-"""Rosters and presets as JSON, or as the tables of a TOML file, which say the same.
+"""Read rosters from JSON, TOML files and command-line flags, and write them as JSON.
 
-Keys have the document's names. A value of the wrong kind is an error. A key that nobody knows is a
-warning, found apart, because the roster can be read all the same.
+Keys are those of the roster document. A value of the wrong type is an error. An unknown key is only
+a warning, collected separately, since the roster is still readable.
 """
 
 import json
@@ -14,16 +14,16 @@ from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.roster import (
     Mode,
+    PartialRoster,
     PresetEntry,
     Roster,
     RosterEntry,
     RosterPreset,
-    Stated,
-    is_sound,
-    meant,
-    role_faults,
+    check_role,
+    closest_or_containing,
+    is_encodable,
 )
-from brenner.protocol.roster_resolve import Layer, Origin, Source
+from brenner.protocol.roster_resolve import RosterLayer, RosterOrigin, RosterSource
 from brenner.text import did_you_mean, escape_control
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 # The document's name of each field, and ours
-_ENTRY = {
+_ENTRY_KEYS = {
     "agentName": "agent_name",
     "role": "role",
     "program": "program",
@@ -39,103 +39,107 @@ _ENTRY = {
     "notes": "notes",
 }
 _NEEDED, _NEEDED_OF_A_PLACE = ("agentName", "role"), ("role",)
-_PLACE = {key: name for key, name in _ENTRY.items() if key != "agentName"}
-_ROSTER = {"mode": "mode", "name": "name", "createdAt": "created_at"}
-_PRESET = {"id": "id", "name": "name", "description": "description"}
+_PRESET_ENTRY_KEYS = {key: name for key, name in _ENTRY_KEYS.items() if key != "agentName"}
+_HEADER_KEYS = {"mode": "mode", "name": "name", "createdAt": "created_at"}
+_PRESET_TEXT_KEYS = {"id": "id", "name": "name", "description": "description"}
 _ENTRIES, _PLACEHOLDERS = "entries", "placeholderNames"
-ROSTER_KEYS = (*_ROSTER, _ENTRIES)
-PRESET_KEYS = (*_PRESET, _ENTRIES, _PLACEHOLDERS)
-PRESETS_AND_DEFAULT = ("presets", "defaultPreset")  # stand beside a roster in a project's file
+ROSTER_KEYS = (*_HEADER_KEYS, _ENTRIES)
+PRESET_KEYS = (*_PRESET_TEXT_KEYS, _ENTRIES, _PLACEHOLDERS)
+PRESETS_AND_DEFAULT = ("presets", "defaultPreset")  # next to a roster in a project's file
 
-Texts = dict[str, str | None]
+FieldTexts = dict[str, str | None]
 
 
-# Writing
+# Writing JSON
 
 
 def roster_json(roster: Roster) -> "dict[str, JSON]":
-    """The roster as the artifact's metadata has it; what is absent is left out."""
+    """Return the roster in the JSON form of the artifact's metadata, without absent fields."""
     return {
-        **_said(_ROSTER, roster._asdict()),
+        **_present_fields(_HEADER_KEYS, roster._asdict()),
         _ENTRIES: [entry_json(entry) for entry in roster.entries],
     }
 
 
 def preset_json(preset: RosterPreset) -> "dict[str, JSON]":
-    """The preset with its places; what is absent is left out."""
-    said: dict[str, JSON] = {
-        **_said(_PRESET, preset._asdict()),
-        _ENTRIES: [_said(_PLACE, place._asdict()) for place in preset.entries],
+    """Return the preset with its entries, without absent fields."""
+    value: dict[str, JSON] = {
+        **_present_fields(_PRESET_TEXT_KEYS, preset._asdict()),
+        _ENTRIES: [
+            _present_fields(_PRESET_ENTRY_KEYS, entry._asdict()) for entry in preset.entries
+        ],
     }
     if preset.placeholder_names:
-        said[_PLACEHOLDERS] = list(preset.placeholder_names)
-    return said
+        value[_PLACEHOLDERS] = list(preset.placeholder_names)
+    return value
 
 
 def entry_json(entry: RosterEntry) -> "dict[str, JSON]":
-    """One entry; what is absent is left out."""
-    return _said(_ENTRY, entry._asdict())
+    """Return one entry, without absent fields."""
+    return _present_fields(_ENTRY_KEYS, entry._asdict())
 
 
-def _said(keys: Mapping[str, str], values: Mapping[str, object]) -> "dict[str, JSON]":
+def _present_fields(keys: Mapping[str, str], values: Mapping[str, object]) -> "dict[str, JSON]":
     return {key: str(values[name]) for key, name in keys.items() if values[name] is not None}
 
 
-# Reading
+# Reading decoded JSON or TOML
 
 
 def read_roster(value: object, source: str) -> Roster | tuple[Diagnostic, ...]:
-    """A whole roster, or why there is none. `source` says in words where it comes from."""
-    stated = read_stated(value, source)
-    if not isinstance(stated, Stated):
+    """Parse a whole roster, or return the errors. `source` names its origin in error messages."""
+    stated = read_partial_roster(value, source)
+    if not isinstance(stated, PartialRoster):
         return stated
     mode = stated.mode or Mode.ROLE_SEPARATED.value
     return Roster(stated.entries, mode, stated.name, stated.created_at)
 
 
-def read_stated(value: object, source: str) -> Stated | tuple[Diagnostic, ...]:
-    """What a source says of a roster: an object, or only the list of its entries."""
-    reading = _Reading(source)
-    said = {_ENTRIES: value} if isinstance(value, list | tuple) else value
-    if not isinstance(said, Mapping):
-        reading.refuse(f"it is {_kind(value)}, not a list of entries or an object")
+def read_partial_roster(value: object, source: str) -> PartialRoster | tuple[Diagnostic, ...]:
+    """Parse what a source states of a roster: an object, or only the list of its entries."""
+    reading = _RosterReader(source)
+    fields = {_ENTRIES: value} if isinstance(value, list | tuple) else value
+    if not isinstance(fields, Mapping):
+        reading.refuse(f"it is {_json_type_name(value)}, not a list of entries or an object")
         return tuple(reading.found)
-    texts = reading.texts(said, _ROSTER)
-    entries = reading.entries(said.get(_ENTRIES), _ENTRY, _NEEDED)
+    texts = reading.texts(fields, _HEADER_KEYS)
+    entries = reading.entries(fields.get(_ENTRIES), _ENTRY_KEYS, _NEEDED)
     if reading.found:
         return tuple(reading.found)
-    return Stated(tuple(_entry(each) for each in entries), **texts)
+    return PartialRoster(tuple(_entry_from_texts(each) for each in entries), **texts)
 
 
 def read_preset(value: object, source: str) -> RosterPreset | tuple[Diagnostic, ...]:
-    """A preset, or why there is none."""
-    reading = _Reading(source)
+    """Parse a preset, or return the errors."""
+    reading = _RosterReader(source)
     if not isinstance(value, Mapping):
-        reading.refuse(f"a preset is {_kind(value)}, not an object")
+        reading.refuse(f"a preset is {_json_type_name(value)}, not an object")
         return tuple(reading.found)
-    texts = reading.texts(value, _PRESET, ("id", "name"))
-    entries = reading.entries(value.get(_ENTRIES), _PLACE, _NEEDED_OF_A_PLACE)
+    texts = reading.texts(value, _PRESET_TEXT_KEYS, ("id", "name"))
+    entries = reading.entries(value.get(_ENTRIES), _PRESET_ENTRY_KEYS, _NEEDED_OF_A_PLACE)
     names = reading.names(value.get(_PLACEHOLDERS))
-    places = tuple(PresetEntry(*_entry({"agent_name": "", **each})[1:]) for each in entries)
+    preset_entries = tuple(
+        PresetEntry(*_entry_from_texts({"agent_name": "", **each})[1:]) for each in entries
+    )
     if value.get(_ENTRIES) in (None, [], ()):
         reading.found.append(codes.EMPTY_ROSTER.at(source=f" from {source}"))
     if not reading.found:
-        for number, place in enumerate(places, 1):
-            reading.found += role_faults(f"entry {number} of {source}", place.role)
+        for number, entry in enumerate(preset_entries, 1):
+            reading.found += check_role(f"entry {number} of {source}", entry.role)
     if reading.found:
         return tuple(reading.found)
     named = (texts["id"] or "", texts["name"] or "", texts["description"])
-    return RosterPreset(*named, places, names)
+    return RosterPreset(*named, preset_entries, names)
 
 
-def _entry(texts: Texts) -> RosterEntry:
-    """The fields that must be there are there: without one it was refused."""
+def _entry_from_texts(texts: FieldTexts) -> RosterEntry:
+    """Return the entry. Required fields are present here: otherwise it was rejected before."""
     needed = (texts["agent_name"] or "", texts["role"] or "")
     return RosterEntry(*needed, texts["program"], texts["model"], texts["notes"])
 
 
-class _Reading:
-    """What was wrong so far in the roster of a source."""
+class _RosterReader:
+    """A parser of JSON values that collects the errors of one source."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -145,7 +149,7 @@ class _Reading:
         self.found.append(codes.MALFORMED_ROSTER.at(source=self.source, reason=reason))
 
     def missing(self, key: str, instead: str | None, number: int | None) -> None:
-        """That a key is missing, with the one that stands there in its place."""
+        """Report a missing key, with the unknown key that was probably meant for it."""
         where = f"entry {number}: " if number else ""
         if instead is None:
             self.refuse(f"{where}`{key}` is missing")
@@ -156,46 +160,51 @@ class _Reading:
         place = f"{_ENTRIES}.{number}.{instead}" if number else instead
         self.found[-1] = found._replace(fix=f"{found.fix}{near}", suggestion=key, field=place)
 
-    def entries(self, value: object, keys: Mapping[str, str], needed: Sequence[str]) -> list[Texts]:
+    def entries(
+        self, value: object, keys: Mapping[str, str], needed: Sequence[str]
+    ) -> list[FieldTexts]:
         if value is None:
             return []
         if not isinstance(value, list | tuple):
-            self.refuse(f"`{_ENTRIES}` is {_kind(value)}, not a list")
+            self.refuse(f"`{_ENTRIES}` is {_json_type_name(value)}, not a list")
             return []
         read = []
         for number, entry in enumerate(value, 1):
             if isinstance(entry, Mapping):
                 read.append(self.texts(entry, keys, needed, number))
             else:
-                self.refuse(f"entry {number} is {_kind(entry)}, not an object")
+                self.refuse(f"entry {number} is {_json_type_name(entry)}, not an object")
         return read
 
     def texts(
         self,
-        said: Mapping[str, object],
+        fields: Mapping[str, object],
         keys: Mapping[str, str],
         needed: Sequence[str] = (),
         number: int | None = None,
-    ) -> Texts:
-        """Each field as text, None where it is absent or empty; `number` is that of an entry."""
-        texts: Texts = {}
+    ) -> FieldTexts:
+        """Return each field as text, None if it is absent or empty.
+
+        `number` is the entry's number.
+        """
+        texts: FieldTexts = {}
         where = f"entry {number}: " if number else ""
         for key, name in keys.items():
-            value = said.get(key)
+            value = fields.get(key)
             if value in (None, "") and key in needed:
-                self.missing(key, _instead(key, said, tuple(keys)), number)
+                self.missing(key, _misspelt_key(key, fields, tuple(keys)), number)
             texts[name] = self.text(value, f"{where}`{key}`") or None
         return texts
 
     def text(self, value: object, where: str) -> str | None:
         if value is None:
             return None
-        if isinstance(value, date):  # in TOML a time is a value of its own
+        if isinstance(value, date):  # TOML has a type for times
             return value.isoformat()
         if not isinstance(value, str):
-            self.refuse(f"{where} is {_kind(value)}, not text")
+            self.refuse(f"{where} is {_json_type_name(value)}, not text")
             return None
-        if not is_sound(value):
+        if not is_encodable(value):
             self.refuse(f"{where} holds half of a character")
             return None
         return value
@@ -204,24 +213,24 @@ class _Reading:
         if value is None:
             return ()
         if not isinstance(value, list | tuple):
-            self.refuse(f"`{_PLACEHOLDERS}` is {_kind(value)}, not a list of names")
+            self.refuse(f"`{_PLACEHOLDERS}` is {_json_type_name(value)}, not a list of names")
             return ()
         read = [self.text(each, f"a name in `{_PLACEHOLDERS}`") for each in value]
         if None in value:
-            self.refuse(f"a name in `{_PLACEHOLDERS}` is {_kind(None)}, not text")
+            self.refuse(f"a name in `{_PLACEHOLDERS}` is {_json_type_name(None)}, not text")
         return tuple(name for name in read if name is not None)
 
 
-def _instead(key: str, said: Mapping[str, object], keys: Sequence[str]) -> str | None:
-    """The key that somebody wrote for the one that is missing."""
-    if said.get(key) not in (None, ""):
+def _misspelt_key(key: str, fields: Mapping[str, object], keys: Sequence[str]) -> str | None:
+    """Return the unknown key that was probably meant for a missing one."""
+    if fields.get(key) not in (None, ""):
         return None
-    others = (str(other) for other in said if other not in keys)
-    return next((other for other in others if meant(other, keys) == key), None)
+    others = (str(other) for other in fields if other not in keys)
+    return next((other for other in others if closest_or_containing(other, keys) == key), None)
 
 
-def _kind(value: object) -> str:
-    """What a value is, in the words of JSON."""
+def _json_type_name(value: object) -> str:
+    """Return the type of a value in JSON terms."""
     if value is None:
         return "null"
     kinds: tuple[tuple[type | tuple[type, ...], str], ...] = (
@@ -234,40 +243,51 @@ def _kind(value: object) -> str:
     return next((word for kind, word in kinds if isinstance(value, kind)), type(value).__name__)
 
 
-# Keys that nobody reads
+# Unknown keys
 
 
-def unread_keys(value: object, source: str, also: tuple[str, ...] = ()) -> tuple[Diagnostic, ...]:
-    """A warning for each key of a roster that is not known; `also` are read by others."""
-    said = {_ENTRIES: value} if isinstance(value, list | tuple) else value
-    return _unread(said, (*ROSTER_KEYS, *also), (tuple(_ENTRY), _NEEDED), source)
+def unknown_roster_keys(
+    value: object, source: str, also: tuple[str, ...] = ()
+) -> tuple[Diagnostic, ...]:
+    """Return a warning for each unknown key of a roster; `also` are keys that other readers use."""
+    fields = {_ENTRIES: value} if isinstance(value, list | tuple) else value
+    return _unknown_keys_and_entry_keys(
+        fields, (*ROSTER_KEYS, *also), (tuple(_ENTRY_KEYS), _NEEDED), source
+    )
 
 
-def unread_preset_keys(value: object, source: str) -> tuple[Diagnostic, ...]:
-    """A warning for each key of a preset that is not known."""
-    return _unread(value, PRESET_KEYS, (tuple(_PLACE), _NEEDED_OF_A_PLACE), source)
+def unknown_preset_keys(value: object, source: str) -> tuple[Diagnostic, ...]:
+    """Return a warning for each unknown key of a preset."""
+    return _unknown_keys_and_entry_keys(
+        value, PRESET_KEYS, (tuple(_PRESET_ENTRY_KEYS), _NEEDED_OF_A_PLACE), source
+    )
 
 
 def unknown_keys(
     value: Mapping[str, object], known: Sequence[str], source: str, within: str = ""
 ) -> tuple[Diagnostic, ...]:
-    """A warning for each key that is not known, with the one that was probably meant."""
+    """Return a warning for each unknown key, with the one that was probably meant."""
     return tuple(
         codes.UNKNOWN_ROSTER_KEY.at(
-            key=str(key), source=source, suggestion=did_you_mean(meant(str(key), known))
+            key=str(key),
+            source=source,
+            suggestion=did_you_mean(closest_or_containing(str(key), known)),
         )._replace(field=f"{within}{key}")
         for key in value
         if key not in known
     )
 
 
-def _unread(
+def _unknown_keys_and_entry_keys(
     value: object,
     known: Sequence[str],
     of_entries: tuple[Sequence[str], Sequence[str]],
     source: str,
 ) -> tuple[Diagnostic, ...]:
-    """`of_entries` are the keys that an entry may have, and those that it must have."""
+    """Return warnings for an object and its entries.
+
+    `of_entries` are the keys that an entry may have, and those that it must have.
+    """
     if not isinstance(value, Mapping):
         return ()
     known_there, needed = of_entries
@@ -275,47 +295,49 @@ def _unread(
     found: list[Diagnostic] = []
     for number, entry in enumerate(entries if isinstance(entries, list | tuple) else (), 1):
         if isinstance(entry, Mapping):
-            # What stands for a key that is missing was told with it.
-            told = {_instead(key, entry, known_there) for key in needed}
-            rest = {key: each for key, each in entry.items() if key not in told}
+            # A misspelt required key was reported as missing already.
+            reported = {_misspelt_key(key, entry, known_there) for key in needed}
+            rest = {key: each for key, each in entry.items() if key not in reported}
             place = f"{source}, entry {number}"
             found += unknown_keys(rest, known_there, place, f"{_ENTRIES}.{number}.")
     return (*unknown_keys(value, known, source), *found)
 
 
-# The text of a roster, in JSON or TOML, as plain values.
+# Decoding the text of a roster, in JSON or TOML
 
 
 _TOO_DEEP = "it is nested too deeply"
 
 
 def decode_json(text: str, source: str) -> object:
-    """The value, or a `Diagnostic` with the reason why it is none."""
+    """Decode JSON, or return a `Diagnostic` with the reason."""
     try:
-        return json.loads(text, object_pairs_hook=_each_key_once, parse_constant=_refuse)
+        return json.loads(
+            text, object_pairs_hook=_reject_duplicate_keys, parse_constant=_reject_constant
+        )
     except RecursionError:
         return _malformed(source, _TOO_DEEP)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        return _malformed(source, f"it is not JSON, {_begun_small(error.msg)} ({place})")
+        return _malformed(source, f"it is not JSON, {_lower_first(error.msg)} ({place})")
     except ValueError as error:
         return _malformed(source, str(error))
 
 
 def decode_toml(text: str, source: str) -> dict[str, object] | Diagnostic:
-    """The tables, or a `Diagnostic` with the reason why there are none."""
-    import tomllib  # only who has such a file pays
+    """Decode TOML, or return a `Diagnostic` with the reason."""
+    import tomllib  # imported only if there is such a file
 
     try:
         return tomllib.loads(text)
     except RecursionError:
         return _malformed(source, _TOO_DEEP)
     except ValueError as error:
-        return _malformed(source, f"it is not TOML, {_begun_small(str(error))}")
+        return _malformed(source, f"it is not TOML, {_lower_first(str(error))}")
 
 
-def decode_either(text: str, source: str) -> object:
-    """JSON or TOML, whichever it is. What begins as JSON does, and is not TOML, is wrong JSON."""
+def decode_json_or_toml(text: str, source: str) -> object:
+    """Decode JSON or TOML. If neither works, a text that begins like JSON gets the JSON error."""
     value = decode_json(text, source)
     if not isinstance(value, Diagnostic):
         return value
@@ -325,8 +347,8 @@ def decode_either(text: str, source: str) -> object:
     return value if text.lstrip()[:1] in ("{", "[") else tables
 
 
-def _each_key_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """To take the last of two values, as JSON readers do, would lose the first in silence."""
+def _reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Raise ValueError for a repeated key: JSON decoders silently drop the first value."""
     value: dict[str, object] = {}
     for key, each in pairs:
         if key in value:
@@ -336,12 +358,12 @@ def _each_key_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return value
 
 
-def _refuse(word: str) -> NoReturn:
+def _reject_constant(word: str) -> NoReturn:
     message = f"`{word}` is not JSON"
     raise ValueError(message)
 
 
-def _begun_small(text: str) -> str:
+def _lower_first(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
@@ -349,98 +371,101 @@ def _malformed(source: str, reason: str) -> Diagnostic:
     return codes.MALFORMED_ROSTER.at(source=source, reason=reason)
 
 
-# On which line of a file a key of a roster stands, where that can be told without doubt.
+# Line numbers of keys in a file, if they are unambiguous
 
 
 _KEY = re.compile(r"""(?<![A-Za-z0-9_-])([A-Za-z0-9_-]++)["']?\s*+[=:]""")
-_MOST_PLACED = 20  # each is looked for in the whole text
+_MOST_LOCATED = 20  # each one is searched for in the whole text
 
 
-def in_the_file(found: Sequence[Diagnostic], text: str) -> tuple[Diagnostic, ...]:
-    """What was found, each with its line in the file that was read."""
-    return tuple(each._replace(line=line or each.line) for each, line in _placed(found, text))
+def add_lines(found: Sequence[Diagnostic], text: str) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics with their line numbers in the file."""
+    return tuple(each._replace(line=line or each.line) for each, line in _with_lines(found, text))
 
 
-def in_words(found: Sequence[Diagnostic], text: str) -> tuple[Diagnostic, ...]:
-    """What was found, with the line in its message: whoever shows it names another file."""
+def add_lines_to_messages(found: Sequence[Diagnostic], text: str) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics with line numbers in their messages.
+
+    Use it if the caller shows the diagnostics under another file's name.
+    """
     return tuple(
         each._replace(message=f"{each.message.removesuffix('.')} (line {line}).") if line else each
-        for each, line in _placed(found, text)
+        for each, line in _with_lines(found, text)
     )
 
 
-def _placed(found: Sequence[Diagnostic], text: str) -> Iterator[tuple[Diagnostic, int | None]]:
+def _with_lines(found: Sequence[Diagnostic], text: str) -> Iterator[tuple[Diagnostic, int | None]]:
     for number, each in enumerate(found):
-        yield each, line_of(each.field, text) if number < _MOST_PLACED else None
+        yield each, find_key_line(each.field, text) if number < _MOST_LOCATED else None
 
 
-def line_of(field: str | None, text: str) -> int | None:
-    """The line of a key that is named as in `entries.2.agent`; None where several may be it."""
+def find_key_line(field: str | None, text: str) -> int | None:
+    """Return the line of a key given as in `entries.2.agent`; None if several lines match."""
     if not field:
         return None
     *tables, key = field.split(".")
     lines = text.split("\n")
-    start, end = _table(tables, lines)
+    start, end = _table_range(tables, lines)
     at = [number for number in range(start, end) if key in _KEY.findall(lines[number])]
     return at[0] + 1 if len(at) == 1 else None
 
 
-def _table(tables: list[str], lines: list[str]) -> tuple[int, int]:
-    """Where the table of TOML goes that is named as in `entries.2`; else the whole text."""
+def _table_range(tables: list[str], lines: list[str]) -> tuple[int, int]:
+    """Return the line range of a TOML table given as in `entries.2`, or of the whole text."""
     numbers = [number for number, line in enumerate(lines) if line.lstrip().startswith("[")]
     if len(tables) == len(("entries", "2")):
         name, place = tables
-        heads = [at for at in numbers if _is_head(lines[at], name)]
+        heads = [at for at in numbers if _is_table_header(lines[at], name)]
         if place.isdecimal() and int(place) <= len(heads):
             start = heads[int(place) - 1]
             return start, min((at for at in numbers if at > start), default=len(lines))
     return 0, len(lines)
 
 
-def _is_head(line: str, name: str) -> bool:
-    """`[[roster.entries]]`, `[[tool.brenner.roster.presets]]`, `[[presets]]`."""
+def _is_table_header(line: str, name: str) -> bool:
+    """Match `[[roster.entries]]`, `[[tool.brenner.roster.presets]]`, `[[presets]]`."""
     head = line.partition("#")[0].strip()
     is_list = head.startswith("[[") and head.endswith("]]")
     return is_list and head.strip("[] \t").rpartition(".")[2].strip(" \t\"'") == name
 
 
-# What a project's file says of rosters: a part of a roster, presets, and which is the default.
+# A project's file: a part of a roster, presets, and the default preset
 
 
 _SETTINGS_ROSTER, _PRESETS, _DEFAULT = "roster", *PRESETS_AND_DEFAULT
 
 
 class RosterSettings(NamedTuple):
-    """`label` is the file, in words; `found` is what is wrong or odd in it."""
+    """The roster settings of a project's file. `label` names the file; `found` are its problems."""
 
     label: str
-    stated: Stated = Stated()
+    stated: PartialRoster = PartialRoster()
     presets: tuple[RosterPreset, ...] = ()
     default: str | None = None
     found: tuple[Diagnostic, ...] = ()
 
 
 def has_roster(tables: object) -> bool:
-    """Whether a file's tables say anything of rosters."""
+    """Return whether a file's tables contain roster settings."""
     return isinstance(tables, Mapping) and (_SETTINGS_ROSTER in tables or _PRESETS in tables)
 
 
-def read_settings(tables: Mapping[str, object], label: str) -> RosterSettings:
-    """What the tables say under `roster`, and under `presets` beside it."""
-    said = tables.get(_SETTINGS_ROSTER, {})
+def read_roster_settings(tables: Mapping[str, object], label: str) -> RosterSettings:
+    """Parse the tables under `roster`, and the `presets` inside or next to it."""
+    table = tables.get(_SETTINGS_ROSTER, {})
     found: list[Diagnostic] = []
-    stated = read_stated(said, label)
-    if not isinstance(stated, Stated):
+    stated = read_partial_roster(table, label)
+    if not isinstance(stated, PartialRoster):
         found += stated
-        stated = Stated()
-    found += unread_keys(said, label, PRESETS_AND_DEFAULT)
-    if is_empty(said, stated):
+        stated = PartialRoster()
+    found += unknown_roster_keys(table, label, PRESETS_AND_DEFAULT)
+    if has_empty_entries(table, stated):
         found.append(codes.EMPTY_ROSTER.at(source=f" from {label}"))
-    inner = said if isinstance(said, Mapping) else {}
+    inner = table if isinstance(table, Mapping) else {}
     presets: list[RosterPreset] = []
     for value in (inner.get(_PRESETS), tables.get(_PRESETS)):
-        presets += _presets(value, label, found)
-    found += _twice(presets, label)
+        presets += _read_presets(value, label, found)
+    found += _check_duplicate_presets(presets, label)
     default = inner.get(_DEFAULT)
     if default is not None and not isinstance(default, str):
         reason = f"`{_DEFAULT}` is not the id of a preset"
@@ -449,17 +474,17 @@ def read_settings(tables: Mapping[str, object], label: str) -> RosterSettings:
     return RosterSettings(label, stated, tuple(presets), default or None, tuple(found))
 
 
-def is_empty(said: object, stated: Stated) -> bool:
-    """Whether it has a list of entries with nobody in it, which only heuristic mode has a use for.
+def has_empty_entries(table: object, stated: PartialRoster) -> bool:
+    """Return whether the list of entries is empty, which is only useful in heuristic mode.
 
-    A file may leave the entries out, and give a mode or presets only.
+    A file may omit the entries and give only a mode or presets.
     """
-    entries = said.get("entries") if isinstance(said, Mapping) else said
+    entries = table.get("entries") if isinstance(table, Mapping) else table
     is_list = isinstance(entries, list | tuple)
     return is_list and not entries and stated.mode != Mode.HEURISTIC
 
 
-def _presets(value: object, label: str, found: list[Diagnostic]) -> list[RosterPreset]:
+def _read_presets(value: object, label: str, found: list[Diagnostic]) -> list[RosterPreset]:
     if value is None:
         return []
     if not isinstance(value, list | tuple):
@@ -470,20 +495,20 @@ def _presets(value: object, label: str, found: list[Diagnostic]) -> list[RosterP
     for number, each in enumerate(value, 1):
         place = f"{label}, preset {number}"
         preset = read_preset(each, place)
-        odd = [*unread_preset_keys(each, place)]
+        problems = [*unknown_preset_keys(each, place)]
         if isinstance(preset, RosterPreset):
             presets.append(preset)
         else:
-            odd += preset
+            problems += preset
         found += (
             one._replace(field=f"{_PRESETS}.{number}.{one.field}") if one.field else one
-            for one in odd
+            for one in problems
         )
     return presets
 
 
-def _twice(presets: Sequence[RosterPreset], label: str) -> list[Diagnostic]:
-    """Of two presets with one id nobody knows which is meant."""
+def _check_duplicate_presets(presets: Sequence[RosterPreset], label: str) -> list[Diagnostic]:
+    """Report presets with the same ID: a reference to it would be ambiguous."""
     seen: set[str] = set()
     found = []
     for preset in presets:
@@ -494,14 +519,14 @@ def _twice(presets: Sequence[RosterPreset], label: str) -> list[Diagnostic]:
     return found
 
 
-# The roles that a command line gives, agent by agent.
+# Roles from command-line flags
 
 
-Recipient = tuple[str, str | None]  # `--to NAME`, and the `--role` after it
+RecipientFlag = tuple[str, str | None]  # `--to NAME`, and the `--role` after it
 
 
-class _Given(NamedTuple):
-    """A role as it was typed."""
+class _RoleFlag(NamedTuple):
+    """A role given on the command line; `words` is the flag as typed."""
 
     name: str
     role: str
@@ -509,57 +534,59 @@ class _Given(NamedTuple):
 
 
 def flag_layers(
-    recipients: Iterable[Recipient], agent_roles: Iterable[str], *, unified: bool
-) -> tuple[tuple[Layer, ...], tuple[Diagnostic, ...]]:
-    """What the flags say, highest first, and what is wrong with them.
+    recipients: Iterable[RecipientFlag], agent_roles: Iterable[str], *, unified: bool
+) -> tuple[tuple[RosterLayer, ...], tuple[Diagnostic, ...]]:
+    """Return the layers that the flags state, highest first, and the errors in them.
 
-    `--to NAME --role ROLE` and `--agent-role NAME=ROLE` say the same; neither beats the other.
+    `--to NAME --role ROLE` and `--agent-role NAME=ROLE` have the same precedence.
     """
-    by_role = [_Given(n, role, f"--to {n} --role {role}") for n, role in recipients if role]
-    pairs, found = _pairs(agent_roles)
-    mode = Stated(mode=Mode.UNIFIED.value) if unified else Stated()
+    by_role = [_RoleFlag(n, role, f"--to {n} --role {role}") for n, role in recipients if role]
+    pairs, found = _parse_agent_roles(agent_roles)
+    mode = PartialRoster(mode=Mode.UNIFIED.value) if unified else PartialRoster()
     layers = (
-        _layer("`--role`", Stated(_entries(by_role)))._replace(names="`--to`"),
-        _layer("`--agent-role`", Stated(_entries(pairs))),
-        _layer("`--unified`", mode),
+        _flag_layer("`--role`", PartialRoster(_entries_from_flags(by_role)))._replace(
+            names="`--to`"
+        ),
+        _flag_layer("`--agent-role`", PartialRoster(_entries_from_flags(pairs))),
+        _flag_layer("`--unified`", mode),
     )
-    said = tuple(layer for layer in layers if layer.stated != Stated())
-    return said, (*found, *_contradictions([*by_role, *pairs]))
+    stated = tuple(layer for layer in layers if layer.stated != PartialRoster())
+    return stated, (*found, *_check_contradictions([*by_role, *pairs]))
 
 
-def _layer(label: str, stated: Stated) -> Layer:
-    return Layer(Origin(Source.FLAGS, label), stated, Source.FLAGS)
+def _flag_layer(label: str, stated: PartialRoster) -> RosterLayer:
+    return RosterLayer(RosterOrigin(RosterSource.FLAGS, label), stated, RosterSource.FLAGS)
 
 
-def _pairs(agent_roles: Iterable[str]) -> tuple[list[_Given], list[Diagnostic]]:
+def _parse_agent_roles(agent_roles: Iterable[str]) -> tuple[list[_RoleFlag], list[Diagnostic]]:
     pairs, found = [], []
     for text in agent_roles:
         name, equals, role = text.partition("=")
         if equals:
-            pairs.append(_Given(name.strip(), role.strip(), f"--agent-role {text}"))
+            pairs.append(_RoleFlag(name.strip(), role.strip(), f"--agent-role {text}"))
         else:
             reason = f"`{text}` is not of the form NAME=ROLE"
             found.append(codes.MALFORMED_ROSTER.at(source="`--agent-role`", reason=reason))
     return pairs, found
 
 
-def _entries(given: Iterable[_Given]) -> tuple[RosterEntry, ...]:
-    """One entry for each agent: to say the same twice is no fault."""
+def _entries_from_flags(flags: Iterable[_RoleFlag]) -> tuple[RosterEntry, ...]:
+    """Return one entry per agent: repeating the same role is no error."""
     first: dict[str, RosterEntry] = {}
-    for each in given:
+    for each in flags:
         first.setdefault(each.name, RosterEntry(each.name, each.role))
     return tuple(first.values())
 
 
-def _contradictions(given: Sequence[_Given]) -> list[Diagnostic]:
-    """Each role that is not the first one that was given to its agent."""
-    first: dict[str, _Given] = {}
-    for each in given:
+def _check_contradictions(flags: Sequence[_RoleFlag]) -> list[Diagnostic]:
+    """Report each role that differs from the first one given to its agent."""
+    first: dict[str, _RoleFlag] = {}
+    for each in flags:
         first.setdefault(each.name, each)
     return [
         codes.CONTRADICTING_ROLES.at(
             name=each.name, first=first[each.name].words, second=each.words
         )
-        for each in given
+        for each in flags
         if each.role != first[each.name].role
     ]

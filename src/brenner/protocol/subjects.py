@@ -1,4 +1,4 @@
-"""Subject lines: `PREFIX: description` (ruling R2)."""
+"""Subject lines, `PREFIX: description`: parse, compose, check and repair them (ruling R2)."""
 
 import re
 from typing import NamedTuple
@@ -18,12 +18,12 @@ ROLE_SHORTHANDS = {
     "human": None,
 }
 _ADVISED_DESCRIPTION = 80
-_LONGEST_WORTH_REPAIRING = 4 * MOST_SUBJECT_CHARACTERS
-_LOOSE = re.compile(r"\s*+([A-Za-z]++)\s*+(?:\[\s*+([A-Za-z]++)\s*+\])?+\s*+[:：]\s*+(.*+)")
+_LONGEST_REPAIRED = 4 * MOST_SUBJECT_CHARACTERS
+_LOOSE_SUBJECT = re.compile(r"\s*+([A-Za-z]++)\s*+(?:\[\s*+([A-Za-z]++)\s*+\])?+\s*+[:：]\s*+(.*+)")
 
 
 class Subject(NamedTuple):
-    """A subject taken apart. The description has no blanks around it; `role` is for DELTA only."""
+    """A parsed subject. The description has no spaces around it; only DELTA has a `role`."""
 
     type: str
     role: str | None
@@ -31,16 +31,16 @@ class Subject(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """The prefix as written, colon included."""
+        """The prefix with its colon."""
         return f"{self.type}[{self.role}]:" if self.role else f"{self.type}:"
 
     def render(self) -> str:
-        """The subject line."""
+        """Return the subject line."""
         return f"{self.prefix} {self.description}".rstrip()
 
 
 def parse_subject(text: str) -> Subject | None:
-    """The parts of a subject whose prefix is valid, whatever else is wrong with it."""
+    """Parse a subject. Return None only if its prefix is invalid."""
     match = SUBJECT.fullmatch(text)
     if not match:
         return None
@@ -49,7 +49,7 @@ def parse_subject(text: str) -> Subject | None:
 
 
 def compose_subject(subject_type: str, description: str, role: str | None = None) -> str:
-    """A valid subject of ours: on one line, and cut to fit."""
+    """Return a valid subject on one line, cut to the maximum length."""
     words = escape_control(" ".join(description.split()))
     line = Subject(subject_type, role, words).render()
     most = MOST_SUBJECT_CHARACTERS
@@ -57,7 +57,7 @@ def compose_subject(subject_type: str, description: str, role: str | None = None
 
 
 def check_subject(text: str, line: int | None = None) -> list[Diagnostic]:
-    """Everything that is wrong with a subject line."""
+    """Return all problems of a subject line."""
     subject = parse_subject(text)
     found = [_invalid_prefix(text, line)] if subject is None else _check_parts(subject, line)
     description = len(subject.description) if subject else 0
@@ -88,10 +88,10 @@ def _check_parts(subject: Subject, line: int | None) -> list[Diagnostic]:
 
 
 def repair_subject(text: str) -> str | None:
-    """The subject with its prefix spelled right, where only case, blanks or width are wrong."""
-    if len(text) > _LONGEST_WORTH_REPAIRING:
+    """Return the subject with a correct prefix if only its case, spaces or width are wrong."""
+    if len(text) > _LONGEST_REPAIRED:
         return None
-    loose = _LOOSE.fullmatch(text)
+    loose = _LOOSE_SUBJECT.fullmatch(text)
     if not loose:
         return None
     word, role, description = loose.groups()
@@ -105,7 +105,7 @@ def _invalid_prefix(text: str, line: int | None) -> Diagnostic:
 
 
 def _explain_prefix(text: str) -> tuple[str, str]:
-    """Why the prefix is not valid, and what to write instead, in words."""
+    """Return why the prefix is invalid, and what to write instead."""
     repaired = repair_subject(text)
     if repaired:
         reason = "capitals, blanks and colon must be exactly as in the list"
@@ -118,14 +118,17 @@ def _explain_prefix(text: str) -> tuple[str, str]:
     known = closest(word[1], MESSAGE_TYPES) if word else None
     if known == "DELTA":
         reason = "DELTA is followed by the model's shorthand in brackets, small letters only"
-        return reason, f" For example `DELTA[{_role_in(text)}]: …`."
+        return reason, f" For example `DELTA[{_role_shorthand_in(text)}]: …`."
     if known:
         return "the prefix is misspelt or its colon is missing", f" Perhaps `{known}: …`."
     return "its first word is none of the ten", ""
 
 
-def _role_in(text: str) -> str:
-    """The shorthand that a malformed role such as `opus-4.5` begins with."""
+def _role_shorthand_in(text: str) -> str:
+    """Return the shorthand at the start of a malformed role such as `opus-4.5`.
+
+    The default is `opus`.
+    """
     written = re.search(r"\[\s*([A-Za-z]+)", text)
     role = written[1].lower() if written else ""
     return role if role in ROLE_SHORTHANDS else "opus"

@@ -1,4 +1,4 @@
-"""Messages composed from the table of types: valid, and where nothing is known yet, to fill in."""
+"""Templates for messages of every type: valid, with placeholders for unknown values."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -33,21 +33,21 @@ from brenner.protocol.thread_ids import generate_thread_id
 def compose_body(
     message_type: MessageType, values: Mapping[str, str] | None = None, title: str | None = None
 ) -> str:
-    """A body with all sections of the type, each with its value or a placeholder.
+    """Return a body with all sections of the type, each with its value or a placeholder.
 
-    Values are taken as one paragraph each, so that none can bring a section of its own.
+    Each value becomes a single paragraph, so that no value can add a section.
     """
-    given = values or {}
+    texts = values or {}
     parts = [f"# {one_paragraph(title) if title else message_type.title}\n"]
     for rule in message_type.sections:
-        text = one_paragraph(given[rule.name]) if rule.name in given else rule.placeholder
+        text = one_paragraph(texts[rule.name]) if rule.name in texts else rule.placeholder
         parts.append(f"## {rule.name}\n{text}\n")
     if not message_type.sections:
         parts.append(placeholder("what there is to tell") + "\n")
     return "\n".join(parts)
 
 
-# A delta to fill in, made from the schema: nothing about a section is written twice.
+# Delta templates, generated from the schema
 
 
 _SAMPLES: dict[FieldKind, object] = {
@@ -56,28 +56,28 @@ _SAMPLES: dict[FieldKind, object] = {
 }
 
 
-def delta_to_fill_in(operation: Operation, section: Section) -> Delta:
-    """A valid delta whose texts are placeholders."""
+def delta_template(operation: Operation, section: Section) -> Delta:
+    """Return a valid delta whose texts are placeholders."""
     if operation is Operation.KILL:
         payload: dict[str, object] = {"reason": placeholder("why the item is killed")}
     else:
-        wanted = section.required if operation is Operation.ADD else {_first_text(section)}
-        payload = {f.name: _sample(f) for f in section.fields.values() if f.name in wanted}
+        wanted = section.required if operation is Operation.ADD else {_first_text_field(section)}
+        payload = {f.name: _sample_value(f) for f in section.fields.values() if f.name in wanted}
     target = None if operation is Operation.ADD else section.example_id
     return Delta(operation, section.id, target, payload, placeholder("why this change"))
 
 
-def operations_of(section: Section) -> tuple[Operation, ...]:
-    """What can be done to a section: the research thread is only edited."""
+def allowed_operations(section: Section) -> tuple[Operation, ...]:
+    """Return the operations that a section allows: the research thread can only be edited."""
     return (Operation.EDIT,) if section is RESEARCH_THREAD else tuple(Operation)
 
 
-def _first_text(section: Section) -> str:
+def _first_text_field(section: Section) -> str:
     texts = [field.name for field in section.fields.values() if field.kind is FieldKind.TEXT]
     return next(name for name in texts if name != "name")
 
 
-def _sample(field: Field) -> object:
+def _sample_value(field: Field) -> object:
     if field.kind is FieldKind.CHOICE:
         return field.choices[0]
     if field.kind is FieldKind.OUTCOMES:
@@ -85,11 +85,11 @@ def _sample(field: Field) -> object:
     return _SAMPLES.get(field.kind, placeholder(field.asks))
 
 
-# A message of any type to fill in: valid as it stands, with warnings on what is left to do.
+# Message templates: valid, with a warning for each placeholder
 
 
-class Known(NamedTuple):
-    """What is known of the message already."""
+class TemplateValues(NamedTuple):
+    """The values that are known before the template is filled in."""
 
     thread_id: str | None = None
     sender: str | None = None
@@ -100,8 +100,11 @@ class Known(NamedTuple):
     section: Section = HYPOTHESIS_SLATE
 
 
-def new_message(message_type: MessageType, known: Known, today: date) -> Message:
-    """A message of that type. Only a KICKOFF needs `today`, for the ID of its thread."""
+def new_message(message_type: MessageType, known: TemplateValues, today: date) -> Message:
+    """Return a template message of the type.
+
+    `today` is the date in a new thread ID and in a COMPILED.
+    """
     thread_id = known.thread_id
     if thread_id is None and known.question:
         thread_id = generate_thread_id(known.question, today)
@@ -112,10 +115,14 @@ def new_message(message_type: MessageType, known: Known, today: date) -> Message
     sender = known.sender or UNFILLED_NAME
     body = _body(message_type, known)
     if message_type is COMPILED:
-        # These are compared with the message, so that no placeholder can stand for them.
-        said = {"{thread_id}": thread_id, "{sender}": sender, "{today}": f"{today:%Y-%m-%d}"}
-        for place, value in said.items():
-            body = body.replace(place, value)
+        # The check compares these with the message, so they cannot be placeholders.
+        replacements = {
+            "{thread_id}": thread_id,
+            "{sender}": sender,
+            "{today}": f"{today:%Y-%m-%d}",
+        }
+        for name, value in replacements.items():
+            body = body.replace(name, value)
     return Message(
         thread_id=thread_id,
         sender=sender,
@@ -125,16 +132,16 @@ def new_message(message_type: MessageType, known: Known, today: date) -> Message
     )
 
 
-def _body(message_type: MessageType, known: Known) -> str:
+def _body(message_type: MessageType, known: TemplateValues) -> str:
     if message_type is DELTA:
-        delta = delta_to_fill_in(known.operation, known.section)
+        delta = delta_template(known.operation, known.section)
         return f"# {DELTA.title}\n\n## Deltas\n\n{render_delta(delta)}"
     title = known.question if message_type is KICKOFF else None
-    return compose_body(message_type, _values(message_type, known), title)
+    return compose_body(message_type, _known_sections(message_type, known), title)
 
 
-def _values(message_type: MessageType, known: Known) -> dict[str, str]:
-    """The sections whose text is known already."""
+def _known_sections(message_type: MessageType, known: TemplateValues) -> dict[str, str]:
+    """Return the text of each section that is known already."""
     values = {"Research Question": known.question, "From": known.sender, "Agent": known.sender}
     if message_type is HANDOFF:
         values["To"] = next(iter(known.recipients), None)

@@ -1,4 +1,4 @@
-"""Thread IDs: which kind, whether valid, what was probably meant (ruling R1)."""
+"""Thread IDs: classify, check, correct, generate and map them to other systems (ruling R1)."""
 
 import re
 import unicodedata
@@ -16,26 +16,26 @@ from brenner.text import did_you_mean
 
 
 class ThreadKind(StrEnum):
-    """What a thread is for, told by the first letters of its ID."""
+    """The purpose of a thread, given by the prefix of its ID."""
 
     RESEARCH = "research"
     COORDINATION = "coordination"
     ENGINEERING = "engineering"
 
 
-_RULES = {
+_PATTERN_AND_CODE = {
     ThreadKind.RESEARCH: (grammar.RESEARCH_THREAD_ID, codes.INVALID_RS_THREAD_ID),
     ThreadKind.COORDINATION: (grammar.COORDINATION_THREAD_ID, codes.INVALID_COORD_THREAD_ID),
     ThreadKind.ENGINEERING: (grammar.ENGINEERING_THREAD_ID, codes.INVALID_BEAD_ID),
 }
-LONGEST_ID = MOST_FILE_NAME_BYTES - len(".md")
-# The advice on slugs: it binds the IDs that we generate, and is a warning in others.
+LONGEST_THREAD_ID = MOST_FILE_NAME_BYTES - len(".md")
+# Recommendations for slugs: generated IDs follow them; other IDs get a warning.
 SHORTEST_SLUG, LONGEST_SLUG = 10, 40
 FEWEST_WORDS, MOST_WORDS = 2, 5
 
 
 def classify_thread_id(thread_id: str) -> ThreadKind:
-    """The kind that the ID claims to be, valid or not."""
+    """Return the kind that the ID's prefix claims, whether or not the ID is valid."""
     if thread_id.startswith("RS-"):
         return ThreadKind.RESEARCH
     if thread_id.startswith("COORD-"):
@@ -44,56 +44,56 @@ def classify_thread_id(thread_id: str) -> ThreadKind:
 
 
 def check_thread_id(thread_id: str, line: int | None = None) -> list[Diagnostic]:
-    """What is wrong with the ID; for one that is valid, what the advice has against it."""
+    """Return why the ID is invalid, or the recommendations that a valid ID does not follow."""
     kind = classify_thread_id(thread_id)
-    pattern, code = _RULES[kind]
+    pattern, code = _PATTERN_AND_CODE[kind]
     if not pattern.fullmatch(thread_id):
         suggestion = did_you_mean(suggest_thread_id(thread_id))
-        reason = _what_is_wrong(thread_id, kind)
+        reason = _first_violation(thread_id, kind)
         return [code.at(line, thread_id=thread_id, reason=reason, suggestion=suggestion)]
-    if len(thread_id) > LONGEST_ID:
+    if len(thread_id) > LONGEST_THREAD_ID:
         length = len(thread_id)
         return [codes.THREAD_ID_TOO_LONG.at(line, length=length, most=MOST_FILE_NAME_BYTES)]
     return [
         codes.THREAD_ID_ADVICE.at(line, thread_id=thread_id, reason=reason)
-        for reason in _against_the_advice(thread_id)
+        for reason in _advice_violations(thread_id)
     ]
 
 
-def is_valid(thread_id: str) -> bool:
-    """Whether the ID may be used as a key: in mail, as a file name, as a session's name."""
-    pattern, _ = _RULES[classify_thread_id(thread_id)]
-    return len(thread_id) <= LONGEST_ID and pattern.fullmatch(thread_id) is not None
+def is_valid_thread_id(thread_id: str) -> bool:
+    """Return whether the ID may be used as a key: in mail, as a file name, as a session's name."""
+    pattern, _ = _PATTERN_AND_CODE[classify_thread_id(thread_id)]
+    return len(thread_id) <= LONGEST_THREAD_ID and pattern.fullmatch(thread_id) is not None
 
 
-def _what_is_wrong(thread_id: str, kind: ThreadKind) -> str:
-    """The first thing, in words, that keeps the ID from matching its pattern."""
+def _first_violation(thread_id: str, kind: ThreadKind) -> str:
+    """Return the first reason, in words, why the ID does not match its pattern."""
     if not thread_id:
         return "it is empty"
     if thread_id != thread_id.strip() or re.search(r"\s", thread_id):
         return "it has a blank or a line break in it"
     if kind is ThreadKind.ENGINEERING:
-        return _what_is_wrong_with_characters(thread_id, "._-") or "its dots do not join parts"
+        return _character_violation(thread_id, "._-") or "its dots do not join parts"
     tail = thread_id.split("-", 1)[1]
     if kind is ThreadKind.RESEARCH:
         day, _, tail = tail.partition("-")
         if not re.fullmatch(r"[0-9]{8}", day):
             return "a date of eight digits must follow `RS-`"
-    wrong_characters = _what_is_wrong_with_characters(tail, "-")
+    wrong_characters = _character_violation(tail, "-")
     if wrong_characters:
         return wrong_characters
     word, most = ("slug", 40) if kind is ThreadKind.RESEARCH else ("topic", 30)
     return f"its {word} has {len(tail)} characters, not 2 to {most}"
 
 
-def _what_is_wrong_with_characters(text: str, punctuation: str) -> str | None:
+def _character_violation(text: str, punctuation: str) -> str | None:
     if re.search(r"[A-Z]", text):
         return "capital letters are not allowed there"
     wrong = re.search(f"[^a-z0-9{re.escape(punctuation)}]", text)
     return f"`{wrong[0]}` is not allowed" if wrong else None
 
 
-def _against_the_advice(thread_id: str) -> list[str]:
+def _advice_violations(thread_id: str) -> list[str]:
     match = grammar.RESEARCH_THREAD_ID.fullmatch(thread_id)
     if not match:
         if grammar.RESEARCH_THREAD_ID.fullmatch("RS" + thread_id[2:]) and thread_id[:2] == "rs":
@@ -102,7 +102,7 @@ def _against_the_advice(thread_id: str) -> list[str]:
     day, slug = match.groups()
     words = len([word for word in slug.split("-") if word])
     reasons = {
-        f"`{day}` is not a date of the calendar": not _is_a_date(day),
+        f"`{day}` is not a date of the calendar": not _is_calendar_date(day),
         f"its slug has {len(slug)} characters; 10 to 40 are advised": len(slug) < SHORTEST_SLUG,
         f"the words of its slug are {words}; 2 to 5 are advised": not FEWEST_WORDS
         <= words
@@ -111,7 +111,7 @@ def _against_the_advice(thread_id: str) -> list[str]:
     return [reason for reason, holds in reasons.items() if holds]
 
 
-def _is_a_date(digits: str) -> bool:
+def _is_calendar_date(digits: str) -> bool:
     try:
         date.fromisoformat(f"{digits[:4]}-{digits[4:6]}-{digits[6:]}")
     except ValueError:
@@ -120,7 +120,7 @@ def _is_a_date(digits: str) -> bool:
 
 
 def suggest_thread_id(thread_id: str) -> str | None:
-    """The valid ID that an invalid one obviously stands for, if there is one."""
+    """Return the valid ID that the author of an invalid one clearly meant, if there is one."""
     tidy = thread_id.strip()
     research = re.fullmatch(
         r"(?i)rs[-_ ]([0-9]{4})-?([0-9]{2})-?([0-9]{2})[-_ ](.+)", tidy, re.ASCII
@@ -135,21 +135,21 @@ def suggest_thread_id(thread_id: str) -> str | None:
         candidate = re.sub(r"\.{2,}", ".", re.sub(r" +", "-", tidy.lower())).strip(".")
     else:
         return None
-    return candidate if is_valid(candidate) and candidate != thread_id else None
+    return candidate if is_valid_thread_id(candidate) and candidate != thread_id else None
 
 
 def _hyphenated(text: str) -> str:
     return re.sub(r"[\s_]+", "-", text.lower()).strip("-")
 
 
-# New research thread IDs, made from the question (ruling R1).
+# Generating research thread IDs from the question (ruling R1)
 
 
-# Five words stand at the start; a long run of marks takes the square of its length to normalise.
-_MOST_LOOKED_AT = 1_000
-_LONGEST_WORD = 18  # so that two always fit
-# Words that say nothing about a question's topic.
-_FILLERS = frozenset(
+# Only the first words are needed; normalising a long run of combining marks takes quadratic time.
+_MOST_QUESTION_CHARACTERS = 1_000
+_LONGEST_WORD = 18  # so that two words always fit
+# Words without information about the topic
+_STOP_WORDS = frozenset(
     (
         *("a", "an", "the", "this", "that", "these", "it", "its", "they", "them", "their", "we"),
         *("is", "are", "was", "were", "be", "do", "does", "has", "have", "can", "could", "will"),
@@ -161,40 +161,43 @@ _FILLERS = frozenset(
 
 
 def generate_thread_id(question: str, on: date, taken: Collection[str] = ()) -> str:
-    """A research thread ID for the question that keeps all of the advice and is not `taken`."""
+    """Return a research thread ID for the question.
+
+    It follows all recommendations and is not one of `taken`.
+    """
     stem = f"RS-{on:%Y%m%d}-"
-    slug = _slug(question)
+    slug = _slug_from_question(question)
     if stem + slug not in taken:
         return stem + slug
     for number in range(2, len(taken) + 3):
         suffix = f"-{number}"
-        shorter = _cut("-".join(slug.split("-")[: MOST_WORDS - 1]), LONGEST_SLUG - len(suffix))
+        shorter = _truncate("-".join(slug.split("-")[: MOST_WORDS - 1]), LONGEST_SLUG - len(suffix))
         if stem + shorter + suffix not in taken:
             return stem + shorter + suffix
     message = "a number up to the count of taken IDs is always free"
     raise AssertionError(message)
 
 
-def _slug(question: str) -> str:
-    """Two to five telling words of the question, in its order.
+def _slug_from_question(question: str) -> str:
+    """Return two to five significant words of the question, in their order.
 
-    A question with too few Latin letters for that gets a word and the first digits of its hash:
-    not memorable, but the same every time and its own.
+    A question with too few Latin letters gets a word and the first digits of its hash. That is hard
+    to remember, but unique and always the same.
     """
-    start = question[:_MOST_LOOKED_AT].replace("'", "")
+    start = question[:_MOST_QUESTION_CHARACTERS].replace("'", "")
     plain = unicodedata.normalize("NFKD", start).encode("ascii", "ignore").decode()
     words = [word[:_LONGEST_WORD] for word in re.findall(r"[a-z0-9]+", plain.lower())]
-    telling = [word for word in words if word not in _FILLERS]
-    for choice in (telling, words):
-        slug = _joined(choice)
+    significant = [word for word in words if word not in _STOP_WORDS]
+    for choice in (significant, words):
+        slug = _join_words(choice)
         if len(slug) >= SHORTEST_SLUG and slug.count("-") >= FEWEST_WORDS - 1:
             return slug
     digits = sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return _joined([*telling[:1], "question", digits])
+    return _join_words([*significant[:1], "question", digits])
 
 
-def _joined(words: list[str]) -> str:
-    """As many of the words, up to five, as fit whole into a slug."""
+def _join_words(words: list[str]) -> str:
+    """Join the first words with hyphens, at most five, as long as each fits whole into a slug."""
     slug = ""
     for word in words[:MOST_WORDS]:
         longer = f"{slug}-{word}" if slug else word
@@ -204,17 +207,17 @@ def _joined(words: list[str]) -> str:
     return slug
 
 
-def _cut(slug: str, most: int) -> str:
+def _truncate(slug: str, most: int) -> str:
     return slug[:most].rstrip("-")
 
 
-# One thread ID, the same key in every system: the Cross-Reference Contract as a value.
+# The Cross-Reference Contract: one thread ID is the key in every system
 
 
 class CrossReference(NamedTuple):
-    """Where a thread is found in each system. The ID is used as it is, never mapped.
+    """The name of a thread in each system. Every system uses the ID unchanged.
 
-    Only tmux renames on its own: it stores `.` and `:` in a session's name as `_`, and looking up
+    Only tmux renames by itself: it stores `.` and `:` in a session's name as `_`, and a lookup of
     the dotted name fails. `tmux_session` is therefore the name to look up.
     """
 
@@ -228,7 +231,7 @@ class CrossReference(NamedTuple):
 
 
 def cross_reference(thread_id: str) -> CrossReference:
-    """The whole contract for a valid thread ID."""
+    """Return the names of a valid thread ID in all systems."""
     kind = classify_thread_id(thread_id)
     return CrossReference(
         thread_id=thread_id,

@@ -1,10 +1,13 @@
-"""The application: the endpoint for agents, the page for people, and the gate before both."""
+"""The HTTP application of `brenner serve`, and the process that runs it.
+
+It puts the MCP endpoint and the web pages behind the access middleware, answers errors, and shuts
+down on a signal after open answers are finished.
+"""
 
 import asyncio
 import ctypes
 import logging
 import os
-import signal
 import socket
 import sys
 import threading
@@ -12,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from traceback import walk_tb
 from types import FrameType, MappingProxyType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import uvicorn
 from mcp.server import Server
@@ -28,24 +31,25 @@ from brenner.diagnostics.codes.serving import CUT_OFF
 from brenner.diagnostics.codes.web import PAGE_FAILED
 from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.mail.open import store_of
-from brenner.mcp.server import Places, ServerState, build, tell_places_only
-from brenner.mcp.tool import Bindings, Fetched
+from brenner.mcp.server import LocationHandler, ServerState, build, log_locations_only
+from brenner.mcp.tool import Bindings, FetchedVersions
 from brenner.server.connections import config_of
 from brenner.server.http import Refusal
 from brenner.server.mcp_endpoint import McpEndpoint
 from brenner.server.middleware import LIVENESS, AccessMiddleware
-from brenner.server.settings import CLIENTS, ENDPOINTS, ServeSettings, way_of
+from brenner.server.settings import CLIENTS, ENDPOINTS, ServeSettings, address_for_agents
+from brenner.server.signals import FINE, HANG_UP, signal_handlers
 from brenner.services.workspace import Workspace
 from brenner.web import links
 from brenner.web.app import routes
 from brenner.web.auth import BrowserAuth
-from brenner.web.events import Live
+from brenner.web.events import EventStreams
 from brenner.web.lab.login import LabAuth
-from brenner.web.request import About, Client, Site, visit_of
-from brenner.web.responses import diagnostic_page, refusal_page, respond, wants_json
+from brenner.web.request import AgentClient, ServerInfo, Site, make_context
+from brenner.web.responses import diagnostic_page, error_page, to_response, wants_json
 from brenner.web.sessions import SessionRepository
 
-# What is answered where nothing else could be: a page for browsers, JSON for programs.
+# Error responses: a page for browsers, JSON for programs
 
 
 _READ = "GET, HEAD"
@@ -55,19 +59,19 @@ _OURS = "brenner."
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
-class Failures:
-    """Answers for one site; the addresses of agents get JSON, whatever they say they accept."""
+class ErrorHandlers:
+    """Error responses of one site. Addresses of agents get JSON, whatever the request accepts."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
 
     @property
     def handlers(self) -> dict[Any, Callable[..., Any]]:
-        """By what was raised."""
+        """Return the handlers by exception, as Starlette takes them."""
         return {HTTPException: self.unknown, BrennerError: self.refused, Exception: self.failed}
 
     async def unknown(self, request: Request, exception: HTTPException) -> Response:
-        """An address that is not there, or what cannot be done there, in our words."""
+        """Answer a request for an unknown address or a method that the address does not allow."""
         path = request.url.path
         if exception.status_code == _NOT_ALLOWED:
             allowed = _in_order((exception.headers or _NO_HEADERS).get("Allow", _READ))
@@ -77,12 +81,12 @@ class Failures:
         return self._answer(request, codes.NO_SUCH_PAGE.at(path=path), exception.status_code)
 
     async def refused(self, request: Request, error: BrennerError) -> Response:
-        """What no page has caught."""
-        return self._answer(request, error.diagnostic, refusal_page(error).status)
+        """Answer an error that no page has caught."""
+        return self._answer(request, error.diagnostic, error_page(error).status)
 
     async def failed(self, request: Request, error: Exception) -> Response:
-        """A fault of ours. Only its place is told, and only to who runs the server."""
-        tell_place(error)
+        """Answer an internal error. Only the server's log names the place in the code."""
+        log_location(error)
         found = PAGE_FAILED.at(method=request.method, path=request.url.path)
         return self._answer(request, found, _FAILED)
 
@@ -95,7 +99,7 @@ class Failures:
     ) -> Response:
         if _is_browser(request):
             page = diagnostic_page(found, status)
-            response = respond(page, request, visit_of(self._site, request))
+            response = to_response(page, request, make_context(self._site, request))
         else:
             body = Refusal(status, found).body
             response = Response(body, status, media_type="application/json")
@@ -104,19 +108,19 @@ class Failures:
 
 
 def _in_order(methods: str) -> str:
-    """What stands in a header comes from a set, in any order."""
+    """Sort the methods of an `Allow` header: they come from a set."""
     return ", ".join(sorted(methods.split(", ")))
 
 
 def _is_browser(request: Request) -> bool:
-    """Whether a person looks at a page of ours."""
+    """Return whether a browser asks for one of our pages."""
     accepted = request.headers.get("accept", "")
     is_for_agents = request.url.path in ENDPOINTS
     return _HTML in accepted and not is_for_agents and not wants_json(request)
 
 
-def tell_place(error: BaseException) -> None:
-    """Log the last place in our own program that an exception came through, and its kind."""
+def log_location(error: BaseException) -> None:
+    """Log the type of an exception and the last line of our own code that it passed through."""
     places = [
         (frame.f_globals.get("__name__", ""), line) for frame, line in walk_tb(error.__traceback__)
     ]
@@ -127,12 +131,12 @@ def tell_place(error: BaseException) -> None:
     logger.handle(logger.makeRecord(name, logging.ERROR, name, line, "failed", (), about))
 
 
-# Clients of Agent Mail look for the first; the second says who it is that lives.
+# Clients of Agent Mail look for `status`; `server` says which program answers.
 _ALIVE = {"status": "alive", "server": "brenner"}
 
 
 class Application(NamedTuple):
-    """The application, and what ends its open streams when the server is about to end."""
+    """The application, with a function that closes its open streams before shutdown."""
 
     asgi: ASGIApp
     close_streams: Callable[[], None]
@@ -141,9 +145,9 @@ class Application(NamedTuple):
 def application(
     server: Server[Any], settings: ServeSettings, site: Site, bindings: Bindings
 ) -> Application:
-    """The whole of it, over a server of the SDK. `bindings` are those that it knows callers by."""
+    """Build the application over a server of the SDK. `bindings` identify its callers."""
     eras = McpEndpoint(server, settings, lambda session: bool(bindings.names(session)))
-    live = Live(site.reading.store)
+    live = EventStreams(site.reading.store)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -163,7 +167,7 @@ def application(
         Route(links.EVENTS, live.endpoint, methods=["GET"]),
         *routes(site),
     ]
-    handlers = Failures(site).handlers
+    handlers = ErrorHandlers(site).handlers
     app = Starlette(routes=addresses, lifespan=lifespan, exception_handlers=handlers)
     app.router.redirect_slashes = False  # a client that is redirected may lose its body
     return Application(AccessMiddleware(app, settings), close_streams)
@@ -173,56 +177,18 @@ async def _liveness(_request: Request) -> Response:
     return JSONResponse(_ALIVE)
 
 
-# The signals that end a server: Ctrl-C, a request to end, and the end of the terminal.
-
-
-FINE = 0
-# Whoever closes a terminal sends it, often twice; who wants a server to outlive that ignores it.
-HANG_UP = getattr(signal, "SIGHUP", None)  # not on Windows
-_Handler = Callable[[int, FrameType | None], None]
-
-
-@contextmanager
-def handled(handler: _Handler, *, with_ctrl_c: bool = True) -> Iterator[None]:
-    """Whoever tells us to end is heard by the handler; only the main thread hears anything."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = [signal.SIGTERM, *([signal.SIGINT] if with_ctrl_c else [])]
-    if HANG_UP is not None and signal.getsignal(HANG_UP) is not signal.SIG_IGN:
-        numbers.append(HANG_UP)
-    before = {each: signal.signal(each, handler) for each in numbers}
-    try:
-        yield
-    finally:
-        for each, old in before.items():
-            signal.signal(each, old)
-
-
-@contextmanager
-def ends_before_it_serves() -> Iterator[None]:
-    """Nothing is under way yet, so it ends at once, and all is well; Ctrl-C is as everywhere."""
-    with handled(_end, with_ctrl_c=False):
-        yield
-
-
-def _end(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise SystemExit(FINE)
-
-
-# Memory that large requests and answers took goes back to the system when they are done.
+# Memory
 #
-# The C library of Linux learns from the first large block that is freed to keep such blocks for
-# itself, each thread in a place of its own. A server whose clients ask for ten megabytes now and
-# then would hold hundreds for the rest of its life.
+# After the first large block is freed, glibc keeps further large blocks in the arena of each
+# thread. A server with occasional responses of ten megabytes would then hold hundreds for ever.
 
 
 _LARGE_BYTES = 128 * 1024
 _MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD of <malloc.h>; to set it ends the learning
 
 
-def give_back_large_blocks() -> bool:
-    """From now on; whether this system can be told so."""
+def return_large_blocks() -> bool:
+    """Make malloc return large blocks to the system. Return whether the system supports it."""
     if sys.platform != "linux":
         return False
     try:
@@ -231,7 +197,7 @@ def give_back_large_blocks() -> bool:
         return False
 
 
-# Runs the server until it is told to end, and then finishes what is under way.
+# Running
 
 
 CUT, INTERRUPTED = 3, 130
@@ -241,8 +207,8 @@ _TICKS = 864_000
 _OTHER_FILES = 200
 
 
-class Running(uvicorn.Server):
-    """uvicorn's server, with our way to end: streams first, answers finished, exit code 0."""
+class UvicornServer(uvicorn.Server):
+    """uvicorn's server with our shutdown: close streams, finish answers, exit with code 0."""
 
     def __init__(
         self, app: Application, settings: ServeSettings, on_ready: Callable[[], None]
@@ -257,14 +223,14 @@ class Running(uvicorn.Server):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin; then say so."""
+        """Start, then call `on_ready`."""
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
         if self.started:
             self._on_ready()
 
     async def main_loop(self) -> None:
-        """Until somebody says that it is enough; that is noticed at once."""
+        """Wait for the stop event instead of polling, so that shutdown begins at once."""
         ticks = 0
         while not await self.on_tick(ticks):
             ticks = (ticks + 1) % _TICKS
@@ -275,20 +241,20 @@ class Running(uvicorn.Server):
                 continue
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End, within the time that there is for it."""
+        """Shut down within the time limit."""
         self._application.close_streams()
         await super().shutdown(sockets)
 
     def stop(self) -> None:
-        """End soon; from any thread."""
+        """Request shutdown. Any thread may call it."""
         self.should_exit = True
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._told.set)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """A signal ends the server; one more ends the process at once."""
-        with handled(self._on_signal):
+        """Stop the server on the first signal, end the process on the second."""
+        with signal_handlers(self._on_signal):
             yield
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
@@ -302,9 +268,7 @@ class Running(uvicorn.Server):
         self.stop()
 
     def _give_up(self) -> None:
-        """A store that hangs cannot be waited for; nobody who got no answer is told that all is
-        well.
-        """
+        """Exit with an error after the timeout: a store hangs, so some requests got no answer."""
         found = CUT_OFF.at(seconds=self._grace)
         sys.stderr.write(f"brenner  {found.severity} {found.id}  {found.message}  → {found.fix}\n")
         sys.stderr.flush()
@@ -317,27 +281,27 @@ def serve(
     listening: socket.socket,
     on_ready: Callable[[], None],
 ) -> int:
-    """Serve the mail of a desk on that socket until somebody ends it; the exit code."""
-    _write_places_only()
-    give_back_large_blocks()
-    _open_more_files(settings.most_connections)
-    brain = ServerState(workspace, Bindings(), Fetched(), is_strict=settings.is_strict)
-    app = application(build(brain), settings, site_of(workspace, settings), brain.bindings)
-    Running(app, settings, on_ready).run(sockets=[listening])
+    """Serve a workspace on that socket until a signal arrives. Return the exit code."""
+    _log_locations_only()
+    return_large_blocks()
+    _raise_file_limit(settings.most_connections)
+    state = ServerState(workspace, Bindings(), FetchedVersions(), is_strict=settings.is_strict)
+    app = application(build(state), settings, site_of(workspace, settings), state.bindings)
+    UvicornServer(app, settings, on_ready).run(sockets=[listening])
     return FINE
 
 
 def site_of(workspace: Workspace, settings: ServeSettings) -> Site:
-    """The web pages of a desk; the store is shown without its password."""
-    project, way = workspace.project, way_of(settings)
-    about = About(
+    """Return the web site of a workspace. The store's address is shown without its password."""
+    project, way = workspace.project, address_for_agents(settings)
+    about = ServerInfo(
         name=project.folder.name or str(project.folder),
         folder=str(project.folder),
         store=store_of(project).shown,
         endpoint=way.url,
         is_strict=settings.is_strict,
         wants_token=way.wants_token,
-        clients=tuple(Client(name, way.command(name)) for name in CLIENTS),
+        clients=tuple(AgentClient(name, way.command(name)) for name in CLIENTS),
         remark=way.remark,
     )
     door = LabAuth(workspace, settings.lab_secret) if settings.is_lab else None
@@ -345,14 +309,14 @@ def site_of(workspace: Workspace, settings: ServeSettings) -> Site:
     return Site(workspace, about, SessionRepository(workspace), settings.is_lab, door, entrance)
 
 
-def _write_places_only() -> None:
-    """Whatever a library writes to its log may quote a request; only the place is told."""
-    tell_places_only()
-    logging.basicConfig(handlers=[Places(logging.ERROR)], level=logging.ERROR, force=True)
+def _log_locations_only() -> None:
+    """Reduce the libraries' logs to locations: their messages may quote a request."""
+    log_locations_only()
+    logging.basicConfig(handlers=[LocationHandler(logging.ERROR)], level=logging.ERROR, force=True)
 
 
-def _open_more_files(wanted: int) -> None:
-    """A connection is an open file; many systems allow fewer of them than we allow connections."""
+def _raise_file_limit(wanted: int) -> None:
+    """Raise the limit of open files: many systems allow fewer than we allow connections."""
     if sys.platform == "win32":
         return
     import resource

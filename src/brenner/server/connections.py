@@ -1,7 +1,7 @@
-"""One connection of a client: how long it may take its time, and how many there may be.
+"""Timeouts and limits of client connections.
 
-uvicorn waits for ever for the headers of a request, and for a client that does not read what it
-is sent. Neither costs the client anything, and both cost us memory and a place.
+uvicorn waits without limit for the headers of a request, and for a client that does not read its
+response. Both cost the server memory and a connection.
 """
 
 import asyncio
@@ -14,25 +14,25 @@ from brenner.diagnostics.codes.serving import SERVER_BUSY
 from brenner.server.http import Refusal
 from brenner.server.settings import ServeSettings
 
-# What clients have been sent and have not read, all of them together.
-#
-# An answer that nobody reads stays in memory until its client is given up, and a client that reads
-# a byte now and then is not. A few of them do no harm. Where they are many, those who have let us
-# wait for longest are hung up on, and everybody else goes on.
+# Unread responses stay in memory until their client is dropped, and a client that reads a byte now
+# and then is never dropped by its timeout. So all unread bytes together have a limit, too: the
+# connections that have waited longest are closed first.
 
 
 _MOST_BYTES = 128 * 1024 * 1024
 
 
-class Backlog:
-    """The connections that read more slowly than we write, in the order in which they began to."""
+class WriteBacklog:
+    """Connections that read more slowly than we write, oldest first, with a limit on their
+    buffers.
+    """
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._most = most_bytes
         self._waiting: dict[Transport, None] = {}
 
     def joined(self, transport: Transport) -> None:
-        """One more. It has its answer itself, however long that is: the others make room."""
+        """Add a connection. If the buffers exceed the limit, abort the oldest other connections."""
         self._waiting[transport] = None
         sizes = {each: each.get_write_buffer_size() for each in self._waiting}
         held = sum(sizes.values())
@@ -44,7 +44,7 @@ class Backlog:
             each.abort()
 
     def left(self, transport: Transport) -> None:
-        """It has read enough, or is gone."""
+        """Remove a connection that has caught up or was closed."""
         self._waiting.pop(transport, None)
 
 
@@ -53,11 +53,11 @@ _REQUEST_SECONDS = 20.0
 _STALLED_SECONDS = 30.0
 
 
-class Connection(H11Protocol):
-    """A connection that is cut off where its client is too slow."""
+class TimedConnection(H11Protocol):
+    """A connection that is closed when its client is too slow."""
 
     most_connections: int
-    backlog: Backlog
+    backlog: WriteBacklog
     request_seconds = _REQUEST_SECONDS
     stalled_seconds = _STALLED_SECONDS
     _to_begin: asyncio.TimerHandle | None = None
@@ -65,15 +65,15 @@ class Connection(H11Protocol):
     _is_too_many = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """From now on a request is awaited."""
+        """Start the timeout for the first request."""
         super().connection_made(transport)
         self._is_too_many = len(self.connections) > self.most_connections
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
-        """Part of a request, or of a body that nobody wants any more."""
+        """Take a part of a request. Discard the body of a request that was already answered."""
         if self._is_too_many:
-            # Answered only now: what a client has not sent yet would make it miss the answer.
+            # Respond only now: a client that is still sending would miss the response.
             self.transport.write(_busy())
             self.transport.close()
             return
@@ -89,25 +89,25 @@ class Connection(H11Protocol):
         return bool(self.cycle) and not self.cycle.response_complete
 
     def on_response_complete(self) -> None:
-        """A request is answered; if part of the next one is here, the rest of it is awaited."""
+        """Start the timeout again if a part of the next request is already here."""
         super().on_response_complete()
         if self.conn.trailing_data[0] and not self._is_under_way and self._to_begin is None:
             self._await_request()
 
     def pause_writing(self) -> None:
-        """The client does not read as fast as we write."""
+        """Start the read timeout: the client reads more slowly than we write."""
         super().pause_writing()
         self._await_reading()
         self.backlog.joined(self.transport)
 
     def resume_writing(self) -> None:
-        """It has read enough."""
+        """Stop the read timeout: the client has caught up."""
         super().resume_writing()
         self._stop(self._to_read)
         self.backlog.left(self.transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is over."""
+        """Stop all timers."""
         self._stop(self._to_begin)
         self._stop(self._to_read)
         self.backlog.left(self.transport)
@@ -121,7 +121,7 @@ class Connection(H11Protocol):
         self._to_read = self.loop.call_later(self.stalled_seconds, self._check_reading, left)
 
     def _check_reading(self, before: int) -> None:
-        """Who reads slowly may go on; who has read nothing is not waited for."""
+        """Abort a client that has read nothing since the last check. A slow one may continue."""
         if self.transport.get_write_buffer_size() < before:
             self._await_reading()
         else:
@@ -133,22 +133,22 @@ class Connection(H11Protocol):
             timer.cancel()
 
 
-def bounded(settings: ServeSettings) -> type[Connection]:
-    """Connections of which there may be so many."""
+def limited_connections(settings: ServeSettings) -> type[TimedConnection]:
+    """Return a connection class that refuses more than `most_connections` at a time."""
 
-    class Bounded(Connection):
+    class Bounded(TimedConnection):
         most_connections = settings.most_connections
-        backlog = Backlog()
+        backlog = WriteBacklog()
 
     return Bounded
 
 
 def config_of(settings: ServeSettings) -> Config:
-    """How uvicorn is to run: it writes no log, and believes no header about who is there."""
+    """Return uvicorn's configuration: no log, and no trust in proxy headers."""
     return Config(
         "",
         loop="asyncio",
-        http=bounded(settings),
+        http=limited_connections(settings),
         ws="none",
         interface="asgi3",
         lifespan="on",

@@ -1,97 +1,23 @@
-"""Under which names the server is reached. A request for another name is none of ours.
-
-A browser lets a web page talk to the name that it came from, and a name can be made to point to
-this machine. The port does not matter: no page gets another name by way of it.
-"""
+"""HTTP parts that middleware and MCP endpoint share: refusals, headers, event streams."""
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
-from ipaddress import ip_address
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from starlette.types import Message, Receive, Scope, Send
 
 from brenner.diagnostics.model import Diagnostic
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_SCHEMES = ("http", "https")
-
-
-def plain(name: str) -> str:
-    """A host's name or address as it is compared: in small letters, without brackets."""
-    name = name.strip().lower()
-    return name[1:-1] if name.startswith("[") and name.endswith("]") else name
-
-
-class Hosts:
-    """The names that count: those of loopback, our own address, and what the operator allows."""
-
-    def __init__(self, address: str, allowed: Iterable[str] = ()) -> None:
-        names = {plain(without_port(name)) for name in allowed}
-        self._names = names.union(LOOPBACK, () if is_any(address) else (plain(address),))
-
-    def has(self, authority: str, reached: str | None = None) -> bool:
-        """Whether `name` or `name:port` is one of them, or the address that was connected to.
-
-        That one is no name which somebody could have made to point here.
-        """
-        name = plain(without_port(authority))
-        return bool(name) and (name in self._names or name == reached)
-
-    def has_origin(self, origin: str, reached: str | None = None) -> bool:
-        """Whether a page came from there; `null`, which hides where it came from, did not."""
-        try:
-            parts = urlsplit(origin)
-        except ValueError:
-            return False
-        is_bare = not (parts.path or parts.query or parts.fragment or "@" in parts.netloc)
-        return parts.scheme in _SCHEMES and is_bare and self.has(parts.netloc, reached)
-
-
-def authority(host: str, port: int | str) -> str:
-    """`host:port`, an IPv6 address in brackets."""
-    return f"[{host}]:{port}" if ":" in host and "]" not in host else f"{host}:{port}"
-
-
-def is_any(address: str) -> bool:
-    """Whether it stands for every address of this machine."""
-    try:
-        return ip_address(plain(address)).is_unspecified
-    except ValueError:
-        return False
-
-
-def is_loopback(address: str) -> bool:
-    """Whether only this machine gets there."""
-    try:
-        return ip_address(plain(address).partition("%")[0]).is_loopback
-    except ValueError:
-        return False
-
-
-def without_port(authority: str) -> str:
-    """`[::1]:8765`, `::1` and `localhost:8765` without the port; nothing where it is none."""
-    authority = authority.strip()
-    bracket = authority.rfind("]") + 1
-    name, colon, port = authority[bracket:].partition(":")
-    if bracket and (name or not authority.startswith("[")):
-        return ""
-    if not bracket and ":" in port:  # an IPv6 address, plain
-        return authority
-    return authority[:bracket] + name if port.isdecimal() or not colon else ""
-
-
-# How a request is refused before anybody has looked at what it wants: a status, and why.
+# Refusals
 
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class Refusal(NamedTuple):
-    """A request that gets no further."""
+    """An error response that is sent before the application sees the request."""
 
     status: int
     why: Diagnostic
@@ -99,12 +25,12 @@ class Refusal(NamedTuple):
 
     @property
     def body(self) -> bytes:
-        """Code, what is wrong and how to mend it, where clients of web services look for it."""
+        """Return the JSON with code, message and fix, under the keys that web clients look for."""
         detail = f"{self.why.id}: {self.why.message} {self.why.fix}"
         return json.dumps({"detail": detail}, ensure_ascii=False).encode()
 
     async def answer(self, send: Send) -> None:
-        """Say so."""
+        """Send the response."""
         headers = ((b"content-type", b"application/json"), *_length(self.body), *self.headers)
         start = {"type": "http.response.start", "status": self.status, "headers": list(headers)}
         await send(start)
@@ -115,28 +41,28 @@ def _length(body: bytes) -> Headers:
     return ((b"content-length", str(len(body)).encode()),)
 
 
-# The headers of a request by their names.
+# Headers
 
 
 Fields = Mapping[bytes, tuple[bytes, ...]]
 NOTHING: tuple[bytes, ...] = ()
 
 
-def fields_of(scope: Scope) -> Fields:
-    """One that is there twice has two values."""
+def headers_of(scope: Scope) -> Fields:
+    """Return the headers of a request. A repeated header has several values."""
     found: dict[bytes, tuple[bytes, ...]] = {}
     for name, value in scope["headers"]:
         found[name] = (*found.get(name, ()), value)
     return MappingProxyType(found)
 
 
-def kind_of(fields: Fields) -> bytes:
-    """The media type that a body is said to have; nothing where that is not clear."""
+def media_type_of(fields: Fields) -> bytes:
+    """Return the media type of the body; empty if the header is missing or repeated."""
     given = fields.get(b"content-type", NOTHING)
     return given[0].partition(b";")[0].strip().lower() if len(given) == 1 else b""
 
 
-# Answers as streams of events: those that stay open, and those that a client insists on.
+# Event streams
 
 
 EVENTS, JSON = "text/event-stream", "application/json"
@@ -144,18 +70,18 @@ _EVENTS_TYPE = (b"content-type", EVENTS.encode())
 _OK = 200
 
 
-class Closing:
-    """Ends open streams when the server is about to end; other answers are finished first."""
+class StreamCloser:
+    """Closes open streams before shutdown. Other responses are finished first."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
 
     def now(self) -> None:
-        """Every stream is to end."""
+        """Close every open stream."""
         self._event.set()
 
     def receive(self, receive: Receive) -> Receive:
-        """What an application receives: that the client has gone, where the server wants to go."""
+        """Wrap `receive` so that a closed stream looks like a disconnected client."""
         is_read = False
 
         async def next_message() -> Message:
@@ -181,8 +107,8 @@ class Closing:
                 each.cancel()
 
 
-class Answer:
-    """What is sent for one request, and what is seen of it on the way."""
+class ResponseTracker:
+    """The response of one request, with what was seen of it while it was sent."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -191,7 +117,7 @@ class Answer:
         self._is_whole = False
 
     async def send(self, message: Message) -> None:
-        """Hand a part of it on."""
+        """Pass on a part of the response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             self.headers = list(message.get("headers", ()))
@@ -200,13 +126,13 @@ class Answer:
         await self._send(message)
 
     async def finish(self) -> None:
-        """A stream that was left open ends as an answer that is whole, not as one cut off."""
+        """End an open stream as a complete response."""
         if self.status is not None and not self._is_whole:
             await self.send({"type": "http.response.body", "body": b""})
 
 
-def as_events(send: Send) -> Send:
-    """The one JSON document of a good answer becomes a stream of one event."""
+def as_event_stream(send: Send) -> Send:
+    """Wrap `send` so that a successful JSON response becomes a stream of one event."""
     start: Message | None = None
     document = bytearray()
 
@@ -217,7 +143,7 @@ def as_events(send: Send) -> Send:
         elif message["type"] == "http.response.body" and start is not None:
             document.extend(message.get("body", b""))
             if not message.get("more_body", False):
-                await send({**start, "headers": _of_stream(start)})
+                await send({**start, "headers": _event_stream_headers(start)})
                 event = b"event: message\r\ndata: " + bytes(document) + b"\r\n\r\n"
                 await send({"type": "http.response.body", "body": event})
         else:
@@ -233,14 +159,14 @@ def _is_document(start: Message) -> bool:
     )
 
 
-def _of_stream(start: Message) -> list[tuple[bytes, bytes]]:
+def _event_stream_headers(start: Message) -> list[tuple[bytes, bytes]]:
     left_out = (b"content-type", b"content-length")
     kept = [each for each in start.get("headers", ()) if each[0] not in left_out]
     return [*kept, _EVENTS_TYPE, (b"cache-control", b"no-cache, no-transform")]
 
 
-def first(message: Message, receive: Receive) -> Receive:
-    """What an application receives that is to see this message first, then whatever comes."""
+def replay_first(message: Message, receive: Receive) -> Receive:
+    """Wrap `receive` so that it returns this message first."""
     waiting = [message]
 
     async def receive_next() -> Message:

@@ -1,9 +1,9 @@
-"""Three kinds of clients at one address.
+"""The MCP endpoint: three kinds of clients at one address.
 
-Those of the protocol 2026-07-28 say so in a header, and each request stands alone. Those before it
-initialise a session and name it from then on. And some programs, such as clients of Agent Mail,
-just post a request: they are answered without ceremony. The SDK's manager does either sessions or
-none, so there are two of them over one server.
+Clients of protocol 2026-07-28 say so in a header, and each of their requests is independent. Older
+clients initialise a session and name it in every request. Some programs, such as clients of Agent
+Mail, just post a request and get an answer. A session manager of the SDK is either stateful or
+stateless, so there are two of them over one server.
 """
 
 import json
@@ -18,32 +18,39 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.types import Message, Receive, Scope, Send
 
 from brenner.diagnostics.codes import serving as codes
-from brenner.server.http import EVENTS, JSON, Answer, Closing, Refusal, as_events, first
+from brenner.server.http import (
+    EVENTS,
+    JSON,
+    Refusal,
+    ResponseTracker,
+    StreamCloser,
+    as_event_stream,
+    replay_first,
+)
 from brenner.server.settings import ServeSettings
 
-# Which sessions of clients are open, and which one has to go where there are too many.
+# Sessions
 #
-# Programs that are killed never end their sessions. Without this, as many of them as there may be
-# would keep everybody else out for a day. But somebody who opens many must not end those of others:
-# an agent whose session is gone goes on in a new one, and nobody vouches for her mail any more. So
-# a session that speaks for a name stays.
+# A killed program never ends its session, so old sessions must be evicted or they would block new
+# clients for a day. But a client that opens many sessions must not evict an authenticated one: its
+# agent would continue in a new session, and its mail would become unverified.
 
 
 _LEFT_SECONDS = 600.0  # who has not spoken for a name in this time, nor said anything, is gone
 
 
 class _Session:
-    """When it was used last, and how many of its requests are under way."""
+    """When a session was last used, and how many of its requests are open."""
 
     def __init__(self, at: float) -> None:
         self.used_at = at
         self.under_way = 0
 
 
-class Sessions:
-    """The open ones, in the order in which they were opened.
+class SessionTable:
+    """The open sessions, oldest first.
 
-    `is_bound` tells whether one speaks for a name.
+    `is_bound` returns whether a session is authenticated for an agent's name.
     """
 
     def __init__(
@@ -61,16 +68,16 @@ class Sessions:
         return len(self._open)
 
     def opened(self, session: str) -> None:
-        """There is a new one."""
+        """Add a session."""
         self._open[session] = _Session(self._clock())
 
     def forget(self, session: str) -> None:
-        """It has ended."""
+        """Remove a session that has ended."""
         self._open.pop(session, None)
 
     @contextmanager
     def used(self, session: str) -> Iterator[None]:
-        """While something of it is under way it does not have to go."""
+        """Protect a session from eviction while one of its requests is open."""
         known = self._open.get(session)
         if known is None:  # it is gone, or was never there
             yield
@@ -84,11 +91,13 @@ class Sessions:
 
     @property
     def are_too_many(self) -> bool:
-        """Whether one has to go before another one is opened."""
+        """Return whether a session must end before another can open."""
         return len(self._open) >= self._most
 
     def to_end(self) -> str | None:
-        """The one that goes: left long ago, else the newest. None where all of them stay."""
+        """Return the session to evict: one unused for long, else the newest. None if none can
+        be.
+        """
         idle = [name for name, each in self._open.items() if not each.under_way]
         unbound = [name for name in idle if not self._is_bound(name)]
         if not unbound:
@@ -109,7 +118,7 @@ _GONE = 404
 
 
 class McpEndpoint:
-    """The endpoint: leads each request to whoever understands it."""
+    """The endpoint. It routes each request to the session manager that understands it."""
 
     def __init__(
         self, server: Server[Any], settings: ServeSettings, is_bound: Callable[[str], bool]
@@ -125,39 +134,39 @@ class McpEndpoint:
         self._stateless = StreamableHTTPSessionManager(
             server, json_response=True, stateless=True, max_request_body_size=most_bytes
         )
-        self._sessions = Sessions(most, is_bound)
-        self._closing = Closing()
+        self._sessions = SessionTable(most, is_bound)
+        self._closing = StreamCloser()
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        """While this lasts, requests are answered."""
+        """Run both session managers."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._stateful.run())
             await stack.enter_async_context(self._stateless.run())
             yield
 
     def close_streams(self) -> None:
-        """The server is about to end: streams do so now, and other answers are finished."""
+        """Close open streams before shutdown. Other responses are finished."""
         self._closing.now()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
-        answer, headers = Answer(send), dict(scope["headers"])
+        """Answer one request."""
+        answer, headers = ResponseTracker(send), dict(scope["headers"])
         receive = self._closing.receive(receive)
         if scope["method"] == "POST":
-            await self._post(_accepting(scope, _BOTH), receive, answer, headers)
+            await self._post(_with_accept_header(scope, _BOTH), receive, answer, headers)
         elif scope["method"] in ("GET", "DELETE") and _SESSION in headers:
-            await self._in_session(_accepting(scope, EVENTS.encode()), receive, answer)
+            await self._in_session(_with_accept_header(scope, EVENTS.encode()), receive, answer)
         else:
-            await _not_possible(scope).answer(answer.send)
+            await _method_not_allowed(scope).answer(answer.send)
         await answer.finish()
 
     async def _post(
-        self, scope: Scope, receive: Receive, answer: Answer, headers: dict[bytes, bytes]
+        self, scope: Scope, receive: Receive, answer: ResponseTracker, headers: dict[bytes, bytes]
     ) -> None:
         message = await receive()
-        body, receive = message.get("body", b""), first(message, receive)
-        send = as_events(answer.send) if _wants_events(headers) else answer.send
+        body, receive = message.get("body", b""), replay_first(message, receive)
+        send = as_event_stream(answer.send) if _wants_events(headers) else answer.send
         version = headers.get(_VERSION, b"").decode("latin-1")
         if body.lstrip()[:1] == b"[":
             await _batch(answer.send)
@@ -171,7 +180,7 @@ class McpEndpoint:
             await self._stateless.handle_request(scope, receive, send)
 
     async def _open_session(
-        self, scope: Scope, receive: Receive, answer: Answer, send: Send
+        self, scope: Scope, receive: Receive, answer: ResponseTracker, send: Send
     ) -> None:
         while self._sessions.are_too_many:
             unneeded = self._sessions.to_end()
@@ -185,7 +194,7 @@ class McpEndpoint:
             self._sessions.opened(opened.decode("latin-1"))
 
     async def _in_session(
-        self, scope: Scope, receive: Receive, answer: Answer, send: Send | None = None
+        self, scope: Scope, receive: Receive, answer: ResponseTracker, send: Send | None = None
     ) -> None:
         session = dict(scope["headers"])[_SESSION].decode("latin-1")
         with self._sessions.used(session):
@@ -194,27 +203,27 @@ class McpEndpoint:
             self._sessions.forget(session)
 
     async def _end(self, session: str, scope: Scope) -> None:
-        """End a session that speaks for nobody, as its own client would."""
+        """End an unauthenticated session as its own client would."""
         self._sessions.forget(session)
         asked = {**scope, "method": "DELETE", "headers": [(_SESSION, session.encode("latin-1"))]}
-        await self._stateful.handle_request(asked, _no_body, _to_nobody)
+        await self._stateful.handle_request(asked, _no_body, _discard)
 
 
-def _accepting(scope: Scope, kinds: bytes) -> Scope:
-    """The SDK insists on clients that say what they accept; raw ones say anything, or nothing."""
+def _with_accept_header(scope: Scope, kinds: bytes) -> Scope:
+    """Set the `Accept` header that the SDK requires: plain clients send any or none."""
     others = [each for each in scope["headers"] if each[0] != _ACCEPT]
     return {**scope, "headers": [*others, (_ACCEPT, kinds)]}
 
 
 def _wants_events(headers: dict[bytes, bytes]) -> bool:
-    """Whether a client takes nothing but a stream of events."""
+    """Return whether a client accepts an event stream only."""
     given = headers.get(_ACCEPT, b"").decode("latin-1").lower()
     kinds = {each.partition(";")[0].strip() for each in given.split(",")}
     return EVENTS in kinds and kinds.isdisjoint((JSON, "application/*", "*/*"))
 
 
 def _method(body: bytes) -> object:
-    """What a request asks for, where it may be a new session; all others are read only once."""
+    """Return the JSON-RPC method if the request may open a session. Others are parsed only once."""
     if _INITIALIZE.encode() not in body:
         return None
     try:
@@ -224,13 +233,13 @@ def _method(body: bytes) -> object:
     return request.get("method") if isinstance(request, dict) else None
 
 
-def _not_possible(scope: Scope) -> Refusal:
+def _method_not_allowed(scope: Scope) -> Refusal:
     words = {"method": scope["method"], "path": scope["path"], "allowed": "POST"}
     return Refusal(405, codes.METHOD_NOT_ALLOWED.at(**words), ((b"allow", b"POST"),))
 
 
 async def _batch(send: Send) -> None:
-    """Refused as the protocol does it: with an error that belongs to no request."""
+    """Refuse a batch with a JSON-RPC error that belongs to no request."""
     found = codes.NO_BATCHES.at()
     said = f"{found.id}: {found.message} {found.fix}"
     error = {"code": _INVALID_REQUEST, "message": said}
@@ -244,5 +253,5 @@ async def _no_body() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def _to_nobody(_message: Message) -> None:
+async def _discard(_message: Message) -> None:
     return None

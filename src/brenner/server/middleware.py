@@ -1,8 +1,9 @@
-"""Whom the server lets in, and how much: the first to see a request, for every address.
+"""The access middleware, in front of every address: hosts, origins, tokens, rates and body
+limits.
 
-What can be told from the headers is told before the body is read. The body is read here, within
-its limits of size and time, so that nobody behind the gate waits for a slow sender; and what would
-take much more memory than it has bytes is not parsed at all.
+It decides by the headers before the body is read. It then reads the body within limits of size and
+time, so that no handler waits for a slow client. A body that would take much more memory than bytes
+is not parsed.
 """
 
 import asyncio
@@ -21,43 +22,40 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.web import FORM_FROM_ELSEWHERE
-from brenner.mcp.arguments import too_much_to_parse
-from brenner.server.http import (
-    NOTHING,
-    Fields,
-    Hosts,
-    Refusal,
-    fields_of,
-    first,
-    kind_of,
-    plain,
-    without_port,
-)
+from brenner.mcp.arguments import check_raw_size
+from brenner.server.hosts import AllowedHosts, normalise_host, without_port
+from brenner.server.http import NOTHING, Fields, Refusal, headers_of, media_type_of, replay_first
 from brenner.server.settings import ENDPOINTS, ServeSettings
 from brenner.services.identity import SECRET_HEADER
 from brenner.web import links
 from brenner.web import request as forms
-from brenner.web.request import GUEST, GUEST_UNTIL, entry_cookie, is_entry, threads_of_guest
+from brenner.web.request import (
+    GUEST_EXPIRY_SCOPE,
+    GUEST_SCOPE,
+    guest_threads,
+    is_token_cookie,
+    token_cookie_name,
+)
 
-# The bodies of requests while they come in: how much of them is held, and for how long.
+# Request bodies
 #
-# Small ones always have room. Where the large ones take too much of it together, the one that has
-# been on its way for longest is given up: who sends at once is done before its turn comes.
+# A small body always fits. If the large ones exceed their shared limit, the oldest unfinished one
+# is aborted: a client that sends without pauses is finished before that.
 
 
 _SMALL_BYTES = 64 * 1024
-# Of all large bodies that are here at the same time, those that are being answered included
+# Of all large bodies at a time, those of open requests included
 _MOST_HELD_BYTES = 64 * 1024 * 1024
 _HANG_UP = ((b"connection", b"close"),)
 _LATER = ((b"retry-after", b"1"),)
 
 
-class Gone(Exception):
-    """The client went away before it had sent everything."""
+class ClientDisconnected(Exception):
+    """The client disconnected before it had sent the whole body."""
 
 
-class Body:
-    """What has come of one body."""
+class RequestBody:
+    """The part of a body that has arrived."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -69,22 +67,22 @@ class Body:
 
     @property
     def held(self) -> int:
-        """What it takes of the room that all share."""
+        """Return the bytes that count against the shared limit."""
         return 0 if self.is_given_up or self.size <= _SMALL_BYTES else self.size
 
     def add(self, piece: bytes) -> None:
-        """One more piece of it."""
+        """Append a chunk."""
         self._data += piece
         self.size += len(piece)
 
     def handed_on(self) -> bytes:
-        """All that has come. Whoever gets it keeps it: here it is only counted from now on."""
+        """Return the whole body. From now on only its length is kept."""
         data = bytes(self._data)
         self._data.clear()
         return data
 
     def give_up(self) -> None:
-        """Whoever reads it is woken, and finds that its time is over."""
+        """Wake the reader, which then finds that its time is over."""
         self.is_given_up = True
         self._data.clear()
         with suppress(RuntimeError):  # its time has just run out by itself
@@ -92,26 +90,26 @@ class Body:
                 self.limit.reschedule(0)
 
 
-class Bodies:
-    """All that are here, in the order in which they began."""
+class BodyReader:
+    """Reads bodies within a limit per body and a limit for all of them together."""
 
     def __init__(self, settings: ServeSettings, most_held: int = _MOST_HELD_BYTES) -> None:
         self._most = settings.most_request_bytes
         self._most_held = most_held
-        self._here: dict[Body, None] = {}
+        self._here: dict[RequestBody, None] = {}
 
-    def begin(self, most: int | None = None) -> Body:
-        """One more comes, of so many bytes at most; it is held until it is dropped."""
-        body = Body(self._most if most is None else min(most, self._most))
+    def begin(self, most: int | None = None) -> RequestBody:
+        """Register a body of at most so many bytes. It counts until it is dropped."""
+        body = RequestBody(self._most if most is None else min(most, self._most))
         self._here[body] = None
         return body
 
-    def drop(self, body: Body) -> None:
-        """It is needed no longer."""
+    def drop(self, body: RequestBody) -> None:
+        """Release a body."""
         self._here.pop(body, None)
 
-    async def read(self, body: Body, receive: Receive, seconds: float) -> Refusal | None:
-        """Gather the body, as long as it keeps within all limits."""
+    async def read(self, body: RequestBody, receive: Receive, seconds: float) -> Refusal | None:
+        """Read a body. Return a refusal if it exceeds a limit."""
         try:
             async with asyncio.timeout(seconds) as body.limit:
                 while not body.is_whole:
@@ -126,9 +124,9 @@ class Bodies:
             return Refusal(503, codes.SERVER_BUSY.at(), (*_LATER, *_HANG_UP))
         return None
 
-    def _take(self, body: Body, message: Message) -> Refusal | None:
+    def _take(self, body: RequestBody, message: Message) -> Refusal | None:
         if message["type"] != "http.request":
-            raise Gone
+            raise ClientDisconnected
         body.add(message.get("body", b""))
         body.is_whole = not message.get("more_body", False)
         if body.size > body.most:
@@ -137,8 +135,8 @@ class Bodies:
             return Refusal(503, codes.SERVER_BUSY.at(), _LATER)
         return None
 
-    def _has_room(self, newest: Body) -> bool:
-        """Whether there is room for what has come, if need be in place of what never ends."""
+    def _has_room(self, newest: RequestBody) -> bool:
+        """Return whether all bodies fit. If not, abort the oldest unfinished one first."""
         excess = sum(each.held for each in self._here) - self._most_held
         slow = [each for each in self._here if each.held and not each.is_whole]
         for each in slow:
@@ -149,58 +147,57 @@ class Bodies:
         return excess <= 0
 
 
-# Browsers at the gate: forms that other pages could have sent, and ways in without the token.
+# Browsers
 #
-# A browser sends along what it keeps for us whoever makes it ask. So a form must say that it comes
-# from a page of ours; and what proves that somebody has shown the token opens pages, never the
-# endpoint of agents.
+# A browser sends our cookies with every request, also with one that a foreign page makes. So a form
+# must come from one of our own pages, and a cookie opens pages only, never the MCP endpoint.
 
 
-JSON, URLENCODED = forms.JSON.encode(), forms.URLENCODED.encode()
+JSON, URLENCODED = forms.JSON_TYPE.encode(), forms.FORM_TYPE.encode()
 _SECRET = SECRET_HEADER.lower().encode()
 _READ = ("GET", "HEAD")
 _DOORS = (links.ENTER, links.lab("login"))
 _MOST_OF_A_SECRET = 16 * 1024
 _OURS = (b"same-origin",)
 _PORTS = MappingProxyType({"http": 80, "https": 443})
-# Open to everybody: what says nothing of the project, and what looks at proofs itself
+# Open to all clients: addresses that show nothing of the project or check access themselves
 _OPEN = (f"{links.ASSETS}/", f"{links.GUEST}/")
-# Guests get no further than these, and there only to their own session
+# The addresses that guests may open, for their own session only
 _OF_GUESTS = ("/sessions/", "/messages/")
 _MOST_FIELDS = 100
 _TOLD_GUESTS = (links.HOME, links.SEARCH, links.CONNECT, links.HELP)
 
 
 class CsrfPolicy:
-    """What the gate knows of browsers."""
+    """Rules for browsers: forged forms, and ways in without the bearer token."""
 
     def __init__(self, settings: ServeSettings) -> None:
         self._token = settings.token
         self._is_lab = settings.is_lab
-        self._names = frozenset(plain(without_port(name)) for name in settings.hosts)
+        self._names = frozenset(normalise_host(without_port(name)) for name in settings.hosts)
         allowed = (name.strip().lower() for name in settings.hosts)
         self._with_port = frozenset(name for name in allowed if without_port(name) != name)
 
     def takes_forms(self, path: str) -> bool:
-        """Whether forms are sent there."""
+        """Return whether forms are sent to that path."""
         if path == links.ENTER:
             return self._token is not None
         return self._is_lab and path.startswith(f"{links.LAB}/")
 
     def most_bytes(self, scope: Scope, most: int) -> int:
-        """How much may be sent there: who is not in yet has only a secret to send."""
+        """Return the body limit of an address. Before login only a secret is sent."""
         is_door = scope["path"] in _DOORS and self.takes_forms(scope["path"])
         return min(most, _MOST_OF_A_SECRET) if is_door else most
 
     def forged(self, scope: Scope, fields: Fields) -> Refusal | None:
-        """Refuse a form that no page of ours has sent.
+        """Refuse a form that none of our own pages has sent.
 
-        A page of another port of this machine is another page, too. A script that shows the secret
-        in a header is no page: no browser sends that header for one that it does not know.
+        A page of another port of this machine is foreign, too. A script that sends the secret in a
+        header is allowed: a browser does not send that header for a foreign page.
         """
         if scope["method"] in _READ or not self.takes_forms(scope["path"]):
             return None
-        if _SECRET in fields and b"origin" not in fields and kind_of(fields) == JSON:
+        if _SECRET in fields and b"origin" not in fields and media_type_of(fields) == JSON:
             return None
         origins = fields.get(b"origin", NOTHING)
         is_ours = len(origins) == 1 and self._is_own(origins[0].decode("latin-1"), fields)
@@ -210,10 +207,10 @@ class CsrfPolicy:
         return Refusal(403, FORM_FROM_ELSEWHERE.at(origin=shown))
 
     def _is_own(self, origin: str, fields: Fields) -> bool:
-        """Whether it is this very server, or one of the names that the operator allows.
+        """Return whether an origin is this server, or one of the names that the operator allows.
 
-        A proxy before us has such a name, and may tell another `Host`. Then the page comes from
-        the usual port, from the one of `Host`, or from the one that was allowed with the name.
+        A reverse proxy has such a name and may send another `Host`. Then the page comes from the
+        default port, from the port in `Host`, or from the port that was allowed with the name.
         """
         hosts = [each.decode("latin-1").strip().lower() for each in fields.get(b"host", NOTHING)]
         try:
@@ -224,7 +221,7 @@ class CsrfPolicy:
             return False
         if hosts == [parts.netloc] or parts.netloc in self._with_port:
             return True
-        if plain(without_port(parts.netloc)) not in self._names:
+        if normalise_host(without_port(parts.netloc)) not in self._names:
             return False
         usual = _PORTS.get(parts.scheme)
         if host.hostname == parts.hostname:
@@ -232,31 +229,31 @@ class CsrfPolicy:
         return (port or usual) in (usual, asked)
 
     def may_come_in(self, scope: Scope, fields: Fields) -> bool:
-        """Whether somebody proves that she has shown the token, or is a guest in her session."""
+        """Return whether the request has a login cookie, or a guest's cookie for that session."""
         if self._token is None or scope["path"] in ENDPOINTS:
             return False
         now = datetime.now(UTC)
         given = b"; ".join(fields.get(b"cookie", NOTHING)).decode("latin-1")
         cookies = cookie_parser(given)
-        if is_entry(self._token, cookies.get(entry_cookie(self._token), ""), now):
+        if is_token_cookie(self._token, cookies.get(token_cookie_name(self._token), ""), now):
             return True
         if scope["method"] not in _READ:
             return False
-        until = threads_of_guest(self._token, cookies, now)
+        until = guest_threads(self._token, cookies, now)
         threads = frozenset(until)
         if not threads or not _is_for_guests(scope, threads):
             return False
-        scope[GUEST] = threads  # the pages look whether it is hers
-        scope[GUEST_UNTIL] = until
+        scope[GUEST_SCOPE] = threads  # the pages look whether it is hers
+        scope[GUEST_EXPIRY_SCOPE] = until
         return True
 
     def is_open(self, scope: Scope) -> bool:
-        """Whether everybody may ask there."""
+        """Return whether the address needs no token."""
         path: str = scope["path"]
         return path == links.ENTER or path.startswith(_OPEN)
 
     def sent_to_enter(self, scope: Scope, fields: Fields, refusal: Refusal) -> Refusal:
-        """A person is asked for the token; a program is told."""
+        """Redirect a browser to the token form. Return the refusal to any other client."""
         accepts = b",".join(fields.get(b"accept", NOTHING))
         is_person = scope["method"] in _READ and b"text/html" in accepts
         if not is_person or scope["path"] in ENDPOINTS:
@@ -280,11 +277,11 @@ def _is_for_guests(scope: Scope, threads: frozenset[str]) -> bool:
     return path in _TOLD_GUESTS or path.startswith(_OF_GUESTS)
 
 
-# How many requests one client may send: so many a second, and twice as many in a burst.
+# Rate limits: so many requests a second, and twice as many in a burst
 #
-# All programs of a machine come from one address, so a connection is the one thing that tells them
-# apart. Each has some requests of its own, whatever the others do. What goes beyond them, and the
-# first request of every connection, is taken from what the connections of one address share.
+# All programs of a machine share one address, so only the connection tells them apart. Each
+# connection has some permits of its own. Further requests, and the first one of every connection,
+# use the permits that all connections of the address share.
 
 
 _MOST_CLIENTS = 10_000
@@ -294,10 +291,10 @@ _SHARES = 10
 Clock = Callable[[], float]
 
 
-class Rates:
-    """A bucket of permits for each client, filled at a steady rate.
+class RateLimiter:
+    """A token bucket for each client.
 
-    Clients that have not been heard of for long have a full one, and are forgotten.
+    A client that has been silent for long has a full bucket and is removed.
     """
 
     def __init__(self, a_second: int, clock: Clock = time.monotonic) -> None:
@@ -309,7 +306,7 @@ class Rates:
         return client in self._buckets
 
     def wait(self, client: Hashable) -> float:
-        """Take a permit; the seconds to wait where there is none."""
+        """Take a permit. Return the seconds to wait if there is none."""
         now, full = self._clock(), float(self._a_second * _BURST_SECONDS)
         left, before = self._buckets.pop(client, (full, now))
         left = min(full, left + (now - before) * self._a_second)
@@ -320,20 +317,22 @@ class Rates:
         return 0.0 if is_granted else (1 - left) / self._a_second
 
 
-class Turns:
-    """Who may ask now: those who may come in, and apart from them those who may not.
+class RequestRates:
+    """Separate rate limits for clients with and without access.
 
-    Who has no token never takes a permit from who has it.
+    A client without a token never takes a permit from one that has it.
     """
 
     def __init__(self, a_second: int, clock: Clock = time.monotonic) -> None:
         self.a_share = max(1, a_second // _SHARES)
-        self._shared = Rates(a_second, clock)
-        self._own = Rates(self.a_share, clock)
-        self._strangers = Rates(self.a_share, clock)
+        self._shared = RateLimiter(a_second, clock)
+        self._own = RateLimiter(self.a_share, clock)
+        self._strangers = RateLimiter(self.a_share, clock)
 
     def wait(self, address: str, port: int) -> float:
-        """Take a permit for a request on a connection; the seconds to wait where there is none."""
+        """Take a permit for a request on a connection. Return the seconds to wait if there is
+        none.
+        """
         connection = (address, port)
         if connection in self._own and not self._own.wait(connection):
             return 0.0
@@ -343,7 +342,7 @@ class Turns:
         return seconds
 
     def wait_as_stranger(self, address: str) -> float:
-        """The same for somebody who shows no token, or a wrong one."""
+        """Take a permit for a client without a valid token. Return the seconds to wait."""
         return self._strangers.wait(address)
 
 
@@ -360,16 +359,16 @@ _ALLOW = ((b"allow", ", ".join(_METHODS).encode()),)
 
 
 class AccessMiddleware:
-    """Stands before the whole application."""
+    """ASGI middleware in front of the whole application."""
 
     body_seconds = _BODY_SECONDS
 
     def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
         self._app = app
         self._settings = settings
-        self._hosts = Hosts(settings.host, settings.hosts)
-        self._turns = Turns(settings.requests_a_second)
-        self._bodies = Bodies(settings)
+        self._hosts = AllowedHosts(settings.host, settings.hosts)
+        self._turns = RequestRates(settings.requests_a_second)
+        self._bodies = BodyReader(settings)
         self._token = settings.token.encode() if settings.token is not None else None
         self._browsers = CsrfPolicy(settings)
         self._grace = settings.grace_seconds
@@ -379,7 +378,7 @@ class AccessMiddleware:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse the request, or hand it on."""
+        """Refuse the request, or pass it on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -393,7 +392,7 @@ class AccessMiddleware:
                 message = {**message, "headers": [*message.get("headers", ()), *_SAFE]}
             await send(message)
 
-        fields = fields_of(scope)
+        fields = headers_of(scope)
         for check in self._checks:
             refusal = check(scope, fields)
             if refusal is not None:
@@ -414,7 +413,7 @@ class AccessMiddleware:
 
     def _host(self, scope: Scope, fields: Fields) -> Refusal | None:
         given = [each.decode("latin-1") for each in fields.get(b"host", NOTHING)]
-        if len(given) == 1 and self._hosts.has(given[0], _reached(scope)):
+        if len(given) == 1 and self._hosts.has(given[0], _local_address(scope)):
             return None
         host = f"`{', '.join(given)}`" if given else "nobody"
         return Refusal(421, codes.FOREIGN_HOST.at(host=host))
@@ -422,22 +421,19 @@ class AccessMiddleware:
     def _origin(self, scope: Scope, fields: Fields) -> Refusal | None:
         for each in fields.get(b"origin", NOTHING):
             origin = each.decode("latin-1")
-            if not self._hosts.has_origin(origin, _reached(scope)):
+            if not self._hosts.has_origin(origin, _local_address(scope)):
                 return Refusal(403, codes.FOREIGN_ORIGIN.at(origin=f"`{origin}`"))
         return None
 
     def _bearer(self, scope: Scope, fields: Fields) -> Refusal | None:
-        """Who may not come in is told so, but not as often as somebody likes to hear it.
-
-        Who has no token does not use up what others may ask.
-        """
-        address, port = _client(scope)
+        """Refuse a client without access, at a limited rate that does not count against others."""
+        address, port = _remote_address(scope)
         if self._is_in(scope, fields):
             wait = self._turns.wait(address, port)
-            return _too_many(self._settings.requests_a_second, address, wait) if wait else None
+            return _rate_limited(self._settings.requests_a_second, address, wait) if wait else None
         wait = self._turns.wait_as_stranger(address)
         if wait:
-            return _too_many(self._turns.a_share, f"{address} without the token", wait)
+            return _rate_limited(self._turns.a_share, f"{address} without the token", wait)
         if scope["path"] == LIVENESS or self._browsers.is_open(scope):
             return None
         what = "another one" if b"authorization" in fields else "none"
@@ -445,7 +441,7 @@ class AccessMiddleware:
         return self._browsers.sent_to_enter(scope, fields, refusal)
 
     def _is_in(self, scope: Scope, fields: Fields) -> bool:
-        """Whether somebody has the token, or a browser proves that she has shown it."""
+        """Return whether the request has the bearer token or a valid cookie."""
         return (
             self._token is None
             or self._bears_token(fields)
@@ -453,7 +449,7 @@ class AccessMiddleware:
         )
 
     def _bears_token(self, fields: Fields) -> bool:
-        """Both sides are compared whole, so that the time tells nothing."""
+        """Compare the token in constant time."""
         given = fields.get(b"authorization", NOTHING)
         scheme, _, token = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
         is_right = hmac.compare_digest(token.strip(), self._token or b"")
@@ -468,14 +464,14 @@ class AccessMiddleware:
     def _content_type(self, scope: Scope, fields: Fields) -> Refusal | None:
         if scope["method"] != "POST":
             return None
-        given, kind = fields.get(b"content-type", NOTHING), kind_of(fields)
+        given, kind = fields.get(b"content-type", NOTHING), media_type_of(fields)
         if kind == JSON or (kind == URLENCODED and self._browsers.takes_forms(scope["path"])):
             return None
         said = f"`{given[0].decode('latin-1')}`" if given else "not there"
         return Refusal(415, codes.BODY_NOT_JSON.at(given=said))
 
     def _length(self, scope: Scope, fields: Fields) -> Refusal | None:
-        """A body that says itself that it is too large is not read at all."""
+        """Refuse a body whose `Content-Length` exceeds the limit, before it is read."""
         most = self._most(scope)
         for each in fields.get(b"content-length", NOTHING):
             if not each.isdigit() or int(each) > most:
@@ -486,42 +482,42 @@ class AccessMiddleware:
         return self._browsers.most_bytes(scope, self._settings.most_request_bytes)
 
     async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read the body, then hand on the request with it."""
+        """Read the body, then pass on the request with it."""
         body = self._bodies.begin(self._most(scope))
         try:
             refusal = await self._bodies.read(body, receive, self.body_seconds)
             data = body.handed_on()
             if refusal is None and not _is_form(scope):
-                found = too_much_to_parse(data)
+                found = check_raw_size(data)
                 refusal = None if found is None else Refusal(413, found)
             if refusal is not None:
                 self._bodies.drop(body)
                 await refusal.answer(send)
                 return
             whole: Message = {"type": "http.request", "body": data, "more_body": False}
-            await self._app(scope, first(whole, receive), send)
-        except Gone:
+            await self._app(scope, replay_first(whole, receive), send)
+        except ClientDisconnected:
             return
         finally:
             self._bodies.drop(body)
 
 
-def _too_many(most: int, client: str, wait: float) -> Refusal:
+def _rate_limited(most: int, client: str, wait: float) -> Refusal:
     seconds = math.ceil(wait)
     found = codes.TOO_MANY_REQUESTS.at(most=most, client=client, seconds=seconds)
     return Refusal(429, found, ((b"retry-after", str(seconds).encode()),))
 
 
 def _is_form(scope: Scope) -> bool:
-    """Whether the body is one that browsers send; it has limits of its own where it is read."""
-    return kind_of(fields_of(scope)) == URLENCODED
+    """Return whether the body is a form. Its limits apply where it is read."""
+    return media_type_of(headers_of(scope)) == URLENCODED
 
 
-def _reached(scope: Scope) -> str | None:
-    """The address of this machine that the client connected to."""
+def _local_address(scope: Scope) -> str | None:
+    """Return the address of this machine that the client connected to."""
     return scope["server"][0] if scope.get("server") else None
 
 
-def _client(scope: Scope) -> tuple[str, int]:
-    """The address and the port at the other end."""
+def _remote_address(scope: Scope) -> tuple[str, int]:
+    """Return the address and the port of the client."""
     return (scope["client"][0], scope["client"][1]) if scope.get("client") else ("nobody", 0)

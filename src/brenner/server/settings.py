@@ -1,4 +1,6 @@
-"""How the server is run: where it listens, whom it lets in, how much it takes."""
+"""Settings of the server: listen address, access and limits; the bearer token; the address for
+agents.
+"""
 
 import os
 import socket
@@ -12,8 +14,14 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic, RequestError, UnavailableError
 from brenner.limits import MOST_REQUEST_BYTES
-from brenner.server.http import authority, is_any, is_loopback, plain, without_port
-from brenner.services.identity import NOBODY, OURS, THEIRS, TOKEN, who_listens
+from brenner.server.hosts import authority, is_loopback, is_wildcard, normalise_host, without_port
+from brenner.services.identity import (
+    AGENT_MAIL_SERVER,
+    BRENNER_SERVER,
+    NO_SERVER,
+    TOKEN,
+    identify_server,
+)
 
 HOST, PORT = "127.0.0.1", 8765
 ENDPOINTS = ("/mcp", "/mcp/", "/api", "/api/")
@@ -23,12 +31,11 @@ GRACE_SECONDS = 10
 
 
 class ServeSettings(NamedTuple):
-    """What the command line and the environment say.
+    """Settings from the command line and the environment.
 
-    `token` is what every request must bear; anywhere but on loopback there must be one, and
-    identity is strict. `hosts` are names under which the server is reached, beside its address.
-    With `is_lab` the operator can act on the web page; `lab_secret` is what opens it in a home
-    that keeps no secrets.
+    `token` is required in every request; it is mandatory on any address but loopback, and identity
+    is strict there. `hosts` are further names of the server. With `is_lab` the operator can act on
+    the page; `lab_secret` opens it if the store keeps no secrets.
     """
 
     host: str = HOST
@@ -44,9 +51,10 @@ class ServeSettings(NamedTuple):
     lab_secret: str | None = None
 
 
-# The way to this server, for who wants to connect an agent: the whole command, as it works here.
+# The address for agents
 #
-# Only at the usual address, without a token, does the command find its way by itself.
+# The printed command works as it is. It needs no options only for the default address without a
+# token.
 
 
 CLIENTS = ("claude-code", "codex", "gemini")
@@ -57,8 +65,10 @@ _FILL_IN = (
 )
 
 
-class Way(NamedTuple):
-    """Where an agent's program gets to the server; `remark` is what to fill in, if anything."""
+class McpAddress(NamedTuple):
+    """The address of the server for an agent's program. `remark` says what to fill in, if
+    anything.
+    """
 
     base: str
     wants_token: bool = False
@@ -66,11 +76,11 @@ class Way(NamedTuple):
 
     @property
     def url(self) -> str:
-        """The address of the endpoint."""
+        """Return the URL of the endpoint."""
         return self.base + ENDPOINTS[1]
 
     def command(self, client: str = "NAME") -> str:
-        """What prints the entry for the configuration of a client."""
+        """Return the command that prints the configuration entry of a client."""
         words = ["brenner agent config --client", client]
         if self.base != _base(HOST, PORT):
             words += ["--url", quote(self.url)]
@@ -79,72 +89,71 @@ class Way(NamedTuple):
         return " ".join(words)
 
 
-def way_of(settings: ServeSettings) -> Way:
-    """How agents get to a server that is run like that."""
+def address_for_agents(settings: ServeSettings) -> McpAddress:
+    """Return the address for agents of a server with these settings."""
     wants_token = settings.token is not None
-    return way_to(settings.host, settings.port, settings.hosts, wants_token=wants_token)
+    return address_of_server(settings.host, settings.port, settings.hosts, wants_token=wants_token)
 
 
-def way_to(
+def address_of_server(
     host: str, port: int | str, hosts: Sequence[str] = (), *, wants_token: bool = False
-) -> Way:
-    """The way to a server that listens there, and has those further names."""
-    if not is_any(host):
-        return Way(_base(host, port), wants_token)
+) -> McpAddress:
+    """Return the address for agents of a server that listens there and has these names."""
+    if not is_wildcard(host):
+        return McpAddress(_base(host, port), wants_token)
     named = next(filter(None, map(without_port, hosts)), "")
-    return Way(_base(named or _ADDRESS, port), wants_token, "" if named else _FILL_IN)
+    return McpAddress(_base(named or _ADDRESS, port), wants_token, "" if named else _FILL_IN)
 
 
 def _base(host: str, port: int | str) -> str:
     return f"http://{authority(host, port)}"
 
 
-# Where the server listens: the socket comes first, before anything that takes time.
-#
-# Who connects while the rest is still being loaded waits, and is not sent away.
+# The listening socket is opened before anything that takes time: a client that connects during
+# startup waits instead of being refused.
 
 
 _BACKLOG = 1024
 _ASKING_SECONDS = 0.5
 _WHO = {
-    OURS: "A Brenner server answers there.",
-    THEIRS: "Something that looks like an Agent Mail server answers there.",
-    NOBODY: "It may be a Brenner or an Agent Mail server: both use port 8765 by default.",
+    BRENNER_SERVER: "A Brenner server answers there.",
+    AGENT_MAIL_SERVER: "Something that looks like an Agent Mail server answers there.",
+    NO_SERVER: "It may be a Brenner or an Agent Mail server: both use port 8765 by default.",
 }
 
 
-class Place(NamedTuple):
-    """An address of this machine, as it was found."""
+class ListenAddress(NamedTuple):
+    """A resolved address of this machine."""
 
     family: socket.AddressFamily
     address: tuple[str, int]
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine gets there."""
+        """Return whether only this machine can reach it."""
         return is_loopback(self.address[0])
 
     @property
     def shown(self) -> str:
-        """As it stands in an address of the web."""
+        """Return the host as it is written in a URL."""
         return authority(*self.address)
 
 
-def find(host: str, port: int) -> Place:
-    """The address that a name or number stands for; of several an IPv4 one."""
+def find_address(host: str, port: int) -> ListenAddress:
+    """Resolve a host name or address. Prefer IPv4 if there are several."""
     flags = socket.AI_PASSIVE
     try:
-        found = socket.getaddrinfo(plain(host), port, type=socket.SOCK_STREAM, flags=flags)
+        found = socket.getaddrinfo(normalise_host(host), port, type=socket.SOCK_STREAM, flags=flags)
     except (OSError, UnicodeError):
         reason = "there is no host of that name"
         raise _unusable(host, reason) from None
     family, _, _, _, address = min(found, key=lambda each: each[0] != socket.AF_INET)
-    return Place(family, (str(address[0]), int(address[1])))
+    return ListenAddress(family, (str(address[0]), int(address[1])))
 
 
-def listen(place: Place) -> tuple[socket.socket, Place]:
-    """A socket that listens there, and where that is: port 0 becomes a free one."""
-    # asyncio sends without delay only where the protocol is named; else each answer waits 40 ms.
+def listen(place: ListenAddress) -> tuple[socket.socket, ListenAddress]:
+    """Return a listening socket and its address. Port 0 becomes a free port."""
+    # asyncio sets TCP_NODELAY only if the protocol is named; else each response waits 40 ms.
     opened = socket.socket(place.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -153,18 +162,18 @@ def listen(place: Place) -> tuple[socket.socket, Place]:
     except OSError as error:
         opened.close()
         if error.errno == EADDRINUSE:
-            raise UnavailableError(_taken(place)) from None
+            raise UnavailableError(_port_taken(place)) from None
         reason = (error.strerror or "unknown").lower()
         raise _unusable(place.shown, reason) from None
     opened.setblocking(False)
     host, port = opened.getsockname()[:2]
-    return opened, Place(place.family, (host, port))
+    return opened, ListenAddress(place.family, (host, port))
 
 
-def _taken(place: Place) -> Diagnostic:
-    """Who has the port; and what agents need, if it is to be another one."""
-    who = _WHO[who_listens(f"http://{place.shown}/mcp", _ASKING_SECONDS)]
-    command = way_to(place.address[0], "NUMBER").command()
+def _port_taken(place: ListenAddress) -> Diagnostic:
+    """Return the diagnostic of a port in use, with what agents need if it changes."""
+    who = _WHO[identify_server(f"http://{place.shown}/mcp", _ASKING_SECONDS)]
+    command = address_of_server(place.address[0], "NUMBER").command()
     return codes.PORT_TAKEN.at(address=place.shown, who=who, command=command)
 
 
@@ -172,7 +181,7 @@ def _unusable(address: str, reason: str) -> UnavailableError:
     return UnavailableError(codes.ADDRESS_UNUSABLE.at(address=address, reason=reason))
 
 
-# The token that every request must bear: from a file, or from the environment.
+# The bearer token
 
 
 _MOST = 4096
@@ -180,14 +189,16 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Token(NamedTuple):
-    """The token, if there is one, and what is odd about where it stands."""
+    """The bearer token, if there is one, and a warning about where it is kept."""
 
     value: str | None = None
     warnings: tuple[Diagnostic, ...] = ()
 
 
 def read_token(file: str | None, environ: Mapping[str, str]) -> Token:
-    """The token of the file, else of the environment. One that cannot be used is refused."""
+    """Read the token from the file, else from the environment. Raise RequestError if it is
+    invalid.
+    """
     if file is not None:
         return _from_file(Path(file).expanduser())
     if TOKEN not in environ:

@@ -1,6 +1,7 @@
-"""Acknowledge a message: an `ACK:` message to its sender, in its thread.
+"""Acknowledge messages, and list, resend and escalate pending ACKs.
 
-Status is a function of the thread, so this is the only way, whatever command or tool is used.
+An ACK is an `ACK:` message to the sender, in the same thread. Status is computed from the thread,
+so every command and tool acknowledges this way.
 """
 
 from collections.abc import Iterable
@@ -11,7 +12,14 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import BrennerError, RequestError
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import PLAIN, Envelope, PendingAck, Sent, StoredMessage, Trust
+from brenner.mail.model import (
+    DEFAULT_ENVELOPE,
+    Envelope,
+    PendingAck,
+    SendResult,
+    StoredMessage,
+    Trust,
+)
 from brenner.mail.rules import check_recipient
 from brenner.markdown.escape import one_paragraph
 from brenner.protocol.message_types import ACK_STATUSES, PLACEHOLDER
@@ -23,40 +31,43 @@ from brenner.text import escape_control
 RECEIVED = "Received"
 
 
-class Acknowledged(NamedTuple):
-    """The ACK, and why what it acknowledges could not be marked as read, if it could not."""
+class AckResult(NamedTuple):
+    """The sent ACK, and the error if the message could not be marked as read."""
 
-    sent: Sent
-    unmarked: BrennerError | None = None
+    sent: SendResult
+    mark_error: BrennerError | None = None
 
 
-class Acknowledgement(NamedTuple):
-    """Who acknowledges which message, with which words, and how it is known that it is she."""
+class AckRequest(NamedTuple):
+    """Which agent acknowledges which message, with which status and notes.
+
+    The envelope says how far the sender is verified.
+    """
 
     name: str
     message_id: int
     status: str = RECEIVED
     notes: str = ""
-    envelope: Envelope = PLAIN
+    envelope: Envelope = DEFAULT_ENVELOPE
 
 
 def acknowledge(
     mailbox: Mailbox, name: str, message_id: int, status: str = RECEIVED, notes: str = ""
-) -> Sent:
-    """Acknowledge a message on this machine, where doing it again finishes what failed."""
-    sent, unmarked = send_ack(mailbox, Acknowledgement(name, message_id, status, notes))
+) -> SendResult:
+    """Acknowledge a message on this machine. Repeating the call finishes what failed."""
+    sent, unmarked = send_ack(mailbox, AckRequest(name, message_id, status, notes))
     if unmarked:
         raise unmarked
     return sent
 
 
-def send_ack(mailbox: Mailbox, said: Acknowledgement) -> Acknowledged:
-    """Send the ACK, and mark the message and its copies as read: who acknowledges has read.
+def send_ack(mailbox: Mailbox, request: AckRequest) -> AckResult:
+    """Send the ACK, and mark the message and its copies as read.
 
-    Where a home keeps no such marks, the ACK is all: it must not fail after it was sent. The same
-    ACK is sent once. Whatever was interrupted is finished by doing it again.
+    The same ACK is sent once, and repeating the call finishes what was interrupted. A store without
+    read marks gets only the ACK: an error after sending would be wrong.
     """
-    name, message_id, status, notes, _ = said
+    name, message_id, status, notes, _ = request
     if status not in ACK_STATUSES:
         expected = "one of " + ", ".join(ACK_STATUSES)
         words = {"section": "Status", "value": status, "expected": expected}
@@ -67,52 +78,52 @@ def send_ack(mailbox: Mailbox, said: Acknowledgement) -> Acknowledged:
     mailbox.agent(name)
     stored = mailbox.message(message_id)
     check_recipient(stored, name)
-    before = _acknowledgement(mailbox, said)
+    before = _earlier_ack(mailbox, request)
     if before and (status, notes) == (RECEIVED, ""):
-        sent = Sent(before, is_new=False)
+        sent = SendResult(before, is_new=False)
     else:
-        sent = _send(mailbox, stored, said)
-    return Acknowledged(sent, _unmarked(mailbox, said, sent.stored))
+        sent = _send(mailbox, stored, request)
+    return AckResult(sent, _mark_read(mailbox, request, sent.stored))
 
 
-def _unmarked(mailbox: Mailbox, said: Acknowledgement, ack: StoredMessage) -> BrennerError | None:
-    """Mark what it acknowledges; why that failed. The ACK is stored in any case."""
+def _mark_read(mailbox: Mailbox, request: AckRequest, ack: StoredMessage) -> BrennerError | None:
+    """Mark the acknowledged messages as read, and return the error if that failed."""
     if Capability.READ_MARKS in mailbox.lacks:
         return None
     try:
-        mailbox.mark(said.name, {said.message_id, *ack.acknowledges}, is_read=True)
+        mailbox.mark(request.name, {request.message_id, *ack.acknowledges}, is_read=True)
     except BrennerError as error:
         return error
     return None
 
 
-def _send(mailbox: Mailbox, stored: StoredMessage, said: Acknowledgement) -> Sent:
-    # The status can go on from Received to Completed; saying the same again says nothing new.
-    words = f"{said.status}\n{said.notes}".encode(errors="surrogatepass")
+def _send(mailbox: Mailbox, stored: StoredMessage, request: AckRequest) -> SendResult:
+    # The key contains the status, since it can go on from Received to Completed.
+    words = f"{request.status}\n{request.notes}".encode(errors="surrogatepass")
     return mailbox.send(
         Message(
             thread_id=stored.message.thread_id,
-            sender=said.name,
+            sender=request.name,
             recipients=(stored.message.sender,),
             subject=compose_subject("ACK", stored.message.subject),
-            body=_body(stored, said.status, said.notes),
+            body=_body(stored, request.status, request.notes),
         ),
         reply_to=stored.id,
-        key=stored_key(f"ack {stored.id} {sha256(words).hexdigest()[:16]}", said.envelope.trust),
-        envelope=said.envelope,
+        key=stored_key(f"ack {stored.id} {sha256(words).hexdigest()[:16]}", request.envelope.trust),
+        envelope=request.envelope,
     )
 
 
-def _acknowledgement(mailbox: Mailbox, said: Acknowledgement) -> StoredMessage | None:
-    """The ACK that settled it, written by hand or by this.
+def _earlier_ack(mailbox: Mailbox, request: AckRequest) -> StoredMessage | None:
+    """Return the ACK that settled the message before, or None.
 
-    Who is believed is not taken for having said what somebody else may have said in her name.
+    An unverified ACK does not count for a verified sender: another agent may have sent it.
     """
-    deliveries = mailbox.deliveries(said.message_id)
-    by = [each.acknowledged_by for each in deliveries if each.recipient == said.name]
+    deliveries = mailbox.deliveries(request.message_id)
+    by = [each.acknowledged_by for each in deliveries if each.recipient == request.name]
     ack = mailbox.message(by[0]) if by and by[0] is not None else None
     is_doubtful = ack and ack.is_local and ack.envelope.trust is Trust.UNVERIFIED
-    return None if is_doubtful and said.envelope.trust is not Trust.UNVERIFIED else ack
+    return None if is_doubtful and request.envelope.trust is not Trust.UNVERIFIED else ack
 
 
 def _body(stored: StoredMessage, status: str, notes: str) -> str:
@@ -120,57 +131,57 @@ def _body(stored: StoredMessage, status: str, notes: str) -> str:
     return f"# Acknowledgement\n\n## Message ID\n{stored.id}\n\n## Status\n{status}\n{more}"
 
 
-# ACKs that are owed: which are overdue, and the two ways on: resend, escalate.
+# Pending ACKs: which are overdue, resend and escalate
 #
 # (Message document, ACK Workflow: unacknowledged messages after a timeout.)
 
 
-class Pending(NamedTuple):
-    """An ACK that is owed, and until when it was asked for."""
+class DueAck(NamedTuple):
+    """A pending ACK, and its deadline."""
 
-    debt: PendingAck
+    pending: PendingAck
     due: datetime
     is_overdue: bool
 
 
-def pending(
+def pending_acks(
     mailbox: Mailbox,
     now: datetime,
     deadline: timedelta,
     *,
     debtor: str | None = None,
     thread_id: str | None = None,
-) -> tuple[Pending, ...]:
-    """Every ACK that is owed, the oldest first. The deadline counts from the last sending."""
+) -> tuple[DueAck, ...]:
+    """Return every pending ACK, the oldest first. The deadline counts from the last sending."""
     owed = mailbox.debts(debtor, thread_id)
-    dues = [_due(debt, deadline) for debt in owed]
-    return tuple(Pending(debt, due, due < now) for debt, due in zip(owed, dues, strict=True))
+    dues = [_due(pending, deadline) for pending in owed]
+    return tuple(DueAck(pending, due, due < now) for pending, due in zip(owed, dues, strict=True))
 
 
-def _due(debt: PendingAck, deadline: timedelta) -> datetime:
-    """Until when; imported mail may bear any date."""
+def _due(pending: PendingAck, deadline: timedelta) -> datetime:
+    """Return the deadline; imported mail may have any date."""
     last_moment = datetime.max.replace(tzinfo=UTC)
-    return debt.last.at + deadline if debt.last.at < last_moment - deadline else last_moment
+    return pending.last.at + deadline if pending.last.at < last_moment - deadline else last_moment
 
 
-def resend(mailbox: Mailbox, overdue: Iterable[Pending]) -> tuple[Sent, ...]:
-    """Send each message again, to those who still owe an ACK for it.
+def resend(mailbox: Mailbox, overdue: Iterable[DueAck]) -> tuple[SendResult, ...]:
+    """Send each message again, to the agents that have not acknowledged it.
 
-    The copy has the same content, so acknowledging either settles both. Running it twice at once
-    sends one copy: the key says which sending it is, and to whom. Its sender is known as well as
-    that of the first, no better. Imported mail is not resent: nobody here has seen who wrote it.
+    The copy has the same content, so acknowledging either settles both. The idempotency key names
+    the sending and the recipients, so that two simultaneous runs send one copy. The copy keeps the
+    trust of the first message. Imported mail is not resent: its sender was never verified here.
     """
     debtors: dict[str, list[PendingAck]] = {}
     for each in overdue:
-        if each.debt.first.is_local:
-            debtors.setdefault(each.debt.first.content_hash, []).append(each.debt)
-    return tuple(_resend(mailbox, debts) for debts in debtors.values())
+        if each.pending.first.is_local:
+            debtors.setdefault(each.pending.first.content_hash, []).append(each.pending)
+    return tuple(_resend(mailbox, pending) for pending in debtors.values())
 
 
-def _resend(mailbox: Mailbox, debts: list[PendingAck]) -> Sent:
-    first = min((debt.first for debt in debts), key=lambda stored: stored.id)
-    last = max((debt.last for debt in debts), key=lambda stored: stored.id)
-    names = tuple(sorted(debt.debtor for debt in debts))
+def _resend(mailbox: Mailbox, pending: list[PendingAck]) -> SendResult:
+    first = min((each.first for each in pending), key=lambda stored: stored.id)
+    last = max((each.last for each in pending), key=lambda stored: stored.id)
+    names = tuple(sorted(each.debtor for each in pending))
     copies = tuple(name for name in names if name in first.envelope.cc)
     return mailbox.send(
         first.message._replace(recipients=names),
@@ -181,58 +192,66 @@ def _resend(mailbox: Mailbox, debts: list[PendingAck]) -> Sent:
 
 
 def escalate(
-    mailbox: Mailbox, overdue: Iterable[Pending], sender: str, operator: str
-) -> tuple[Sent, ...]:
-    """Tell the operator, in one message for each thread, of what she has not been told yet.
+    mailbox: Mailbox, overdue: Iterable[DueAck], sender: str, operator: str
+) -> tuple[SendResult, ...]:
+    """Send the operator one message per thread about overdue ACKs, unless escalated before.
 
-    Nobody complains of herself, or to the operator of the operator. What an escalation says that
-    she has not acknowledged is not said again, whoever asks.
+    ACKs of the sender and of the operator are left out. An overdue ACK in an escalation that the
+    operator has not acknowledged is not repeated.
     """
-    threads: dict[str, list[Pending]] = {}
+    threads: dict[str, list[DueAck]] = {}
     for each in overdue:
-        if each.debt.debtor not in (operator, sender):
-            threads.setdefault(each.debt.first.message.thread_id, []).append(each)
-    news = {thread_id: _untold(mailbox, each, operator) for thread_id, each in threads.items()}
-    messages = [_escalation(name, debts, sender, operator) for name, debts in news.items() if debts]
+        if each.pending.debtor not in (operator, sender):
+            threads.setdefault(each.pending.first.message.thread_id, []).append(each)
+    to_escalate = {
+        thread_id: _not_yet_escalated(mailbox, each, operator)
+        for thread_id, each in threads.items()
+    }
+    messages = [
+        _escalation(name, pending, sender, operator)
+        for name, pending in to_escalate.items()
+        if pending
+    ]
     return tuple(
         mailbox.send(message, key=f"escalate {_digest([message.body])}") for message in messages
     )
 
 
-def _untold(mailbox: Mailbox, overdue: list[Pending], operator: str) -> list[Pending]:
-    """Those that stand in no open escalation to the operator, but for one by the debtor herself."""
-    thread_id = overdue[0].debt.first.message.thread_id
+def _not_yet_escalated(mailbox: Mailbox, overdue: list[DueAck], operator: str) -> list[DueAck]:
+    """Return those that are in no open escalation, except one by the debtor itself."""
+    thread_id = overdue[0].pending.first.message.thread_id
     known = {agent.name for agent in mailbox.agents()}
     owed = mailbox.debts(operator, thread_id) if operator in known else ()
-    told = [debt.first.message for debt in owed if debt.first.type == "BLOCKED"]
+    escalations = [pending.first.message for pending in owed if pending.first.type == "BLOCKED"]
     return [
         each
         for each in overdue
         if not any(
-            message.sender != each.debt.debtor and _complaint(each.debt) in message.body
-            for message in told
+            message.sender != each.pending.debtor
+            and _escalation_line_start(each.pending) in message.body
+            for message in escalations
         )
     ]
 
 
-def _complaint(debt: PendingAck) -> str:
-    return f"- {debt.debtor} has not acknowledged message {debt.first.id} ("
+def _escalation_line_start(pending: PendingAck) -> str:
+    return f"- {pending.debtor} has not acknowledged message {pending.first.id} ("
 
 
 def _digest(parts: Iterable[str]) -> str:
-    from hashlib import sha256  # only who sends needs it
+    from hashlib import sha256  # loaded only to send
 
     return sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
-def _escalation(thread_id: str, overdue: list[Pending], sender: str, operator: str) -> Message:
+def _escalation(thread_id: str, overdue: list[DueAck], sender: str, operator: str) -> Message:
     count = len(overdue)
-    debtors = ", ".join(sorted({each.debt.debtor for each in overdue}))
+    debtors = ", ".join(sorted({each.pending.debtor for each in overdue}))
     description = f"{count} ACK{'s' * (count != 1)} overdue from {debtors}"
     lines = [
-        f"{_complaint(debt)}`{_plain(debt.first.message.subject)}`,"
-        f" from {debt.first.message.sender}, sent {_times(debt)}; due {iso(due)})"
-        for debt, due, _ in overdue
+        f"{_escalation_line_start(pending)}`{_without_backticks(pending.first.message.subject)}`,"
+        f" from {pending.first.message.sender}, sent {_times_sent(pending)}; due {iso(due)})"
+        for pending, due, _ in overdue
     ]
     item = one_paragraph(escape_control(thread_id)) or "mail outside of any thread"
     body = (
@@ -244,11 +263,11 @@ def _escalation(thread_id: str, overdue: list[Pending], sender: str, operator: s
     return Message(thread_id, sender, (operator,), compose_subject("BLOCKED", description), body)
 
 
-def _times(debt: PendingAck) -> str:
-    when = iso(debt.first.at)
-    return when if debt.times_sent == 1 else f"{debt.times_sent} times since {when}"
+def _times_sent(pending: PendingAck) -> str:
+    when = iso(pending.first.at)
+    return when if pending.times_sent == 1 else f"{pending.times_sent} times since {when}"
 
 
-def _plain(subject: str) -> str:
-    """A subject that may stand between backticks."""
+def _without_backticks(subject: str) -> str:
+    """Return a subject that can be put between backticks."""
     return escape_control(subject).replace("`", "'")

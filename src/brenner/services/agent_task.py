@@ -1,4 +1,4 @@
-"""What an agent has to do in a session, and in which sessions somebody waits for it."""
+"""An agent's task in a session, the sessions that wait for it, and parts of a version."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from brenner.artifact.diff import Diff, FieldChange, ItemChange, diff
 from brenner.artifact.model import LAYOUT, Artifact, Item
 from brenner.artifact.render import render_artifact
-from brenner.artifact.serialize import artifact_json, diff_json, plain
+from brenner.artifact.serialize import artifact_json, diff_json, plain_json
 from brenner.artifact.state import Blame, Change, Source, State, empty_state
 from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM
 from brenner.diagnostics.codes.deltas import INVALID_SECTION
@@ -19,7 +19,7 @@ from brenner.protocol.delta.schema import (
     RESEARCH_THREAD,
     SECTIONS,
     Section,
-    section_named,
+    section_by_name,
 )
 from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.protocol.message_types import CRITIQUE
@@ -37,7 +37,7 @@ from brenner.session.model import (
     OpenMessage,
     Participant,
     Phase,
-    Refusal,
+    RefusedBlock,
     SessionStatus,
     Turn,
 )
@@ -46,15 +46,15 @@ from brenner.session.prompts import Prompt
 from brenner.session.rebuild import ThreadMessage
 from brenner.text import closest, did_you_mean
 
-# The most urgent first: what was sent and is lost unless it is corrected, then what nobody has
-# heard anything of, then what is only to be done.
+# The most urgent first: rejected contributions, which are lost unless corrected; then missing ACKs;
+# then missing contributions.
 _URGENCY = (Turn.TO_CORRECT, Turn.OWES_ACK, Turn.OWES_DELTA)
 
 
-class Critique(NamedTuple):
-    """A critique that is open; `of` are the agent's own items that it names.
+class TaskCritique(NamedTuple):
+    """An open critique; `of` are the agent's own items that it names.
 
-    `source` is where its attack comes from, where the mail tells.
+    `source` is the origin of its attack, if the mail has it.
     """
 
     item: OpenCritique
@@ -63,12 +63,13 @@ class Critique(NamedTuple):
     source: Source | None
 
 
-class Task(NamedTuple):
-    """What is hers in a session.
+class AgentTask(NamedTuple):
+    """What an agent has to do in a session.
 
-    `prompt` is that of her role; None where the session gives her none. `own` are the items that
-    she has added. `letters` wait for her; `attacks` are CRITIQUE messages that wait for others.
-    `asked` is where the question comes from, where a version tells. `kickoff` is what asks her.
+    `prompt` is that of its role; None if the session assigns none. `own` are the items that it
+    added. `letters` are messages that wait for it; `attacks` are CRITIQUE messages that wait for
+    others. `asked` is the origin of the question, if a version has it. `kickoff` is the message
+    that asks it.
     """
 
     status: SessionStatus
@@ -76,32 +77,32 @@ class Task(NamedTuple):
     prompt: Prompt | None
     own: tuple[str, ...]
     acks: tuple[OpenAck, ...]
-    refusals: tuple[Refusal, ...]
-    critiques: tuple[Critique, ...]
+    refusals: tuple[RefusedBlock, ...]
+    critiques: tuple[TaskCritique, ...]
     letters: tuple[OpenMessage, ...]
     attacks: tuple[OpenMessage, ...]
     asked: Source | None = None
     kickoff: PostedMessage | None = None
 
 
-class Waiting(NamedTuple):
-    """A session that waits for somebody, and for what: her turn, or only ACKs."""
+class WaitingSession(NamedTuple):
+    """A session that waits for an agent: for its turn, or only for ACKs."""
 
     overview: Overview
     turn: Turn | None
     acks: tuple[int, ...]
 
 
-def task_in(workspace: Workspace, agent: str, thread_id: str) -> Task:
-    """Her task in a thread; one that nobody has written to is refused."""
+def load_task(workspace: Workspace, agent: str, thread_id: str) -> AgentTask:
+    """Return the agent's task in a thread. Raise if the thread has no messages."""
     status, history, messages, *_ = load_status(workspace, thread_id)
     me = next((each for each in status.participants if each.name == agent), None)
-    own = _own(history.state.blame, agent)
+    own = _own_items(history.state.blame, agent)
     roster = earlier_kickoffs(messages).roster
     is_unified = roster is not None and roster.mode == Mode.UNIFIED
     role = (me.role if me else None) or ""
     critiques = _critiques(status, history.state, own)
-    return Task(
+    return AgentTask(
         status=status,
         me=me,
         prompt=unified.UNIFIED_PROMPT if is_unified else PROMPTS.get(role),
@@ -120,26 +121,26 @@ def task_in(workspace: Workspace, agent: str, thread_id: str) -> Task:
     )
 
 
-def waiting_for(workspace: Workspace, agent: str) -> tuple[Waiting, ...]:
-    """The sessions that wait for her, the most urgent first, and of equals the oldest."""
+def sessions_waiting_for(workspace: Workspace, agent: str) -> tuple[WaitingSession, ...]:
+    """Return the sessions that wait for the agent, the most urgent first, then the oldest."""
     found = []
     for overview in overviews(workspace).values():
         turn = next((each.turn for each in overview.awaited if each.name == agent), None)
         acks = tuple(each.message_id for each in overview.owed if each.debtor == agent)
         if turn is None and agent in overview.to_correct and overview.phase is not Phase.COMPLETE:
-            turn = Turn.TO_CORRECT  # also after the round in which it was refused
+            turn = Turn.TO_CORRECT  # also after the round in which it was rejected
         if turn or acks:
-            found.append(Waiting(overview, turn, acks))
+            found.append(WaitingSession(overview, turn, acks))
     return tuple(sorted(found, key=_urgent_first))
 
 
-def unread_of(mailbox: Mailbox, agent: str) -> int | None:
-    """How many messages she has not read; None where the home does not tell."""
+def unread_count(mailbox: Mailbox, agent: str) -> int | None:
+    """Return the number of unread messages; None if the store has no read marks."""
     mailbox.agent(agent)
     return None if Capability.READ_MARKS in mailbox.lacks else mailbox.unread(agent)
 
 
-def _urgent_first(each: Waiting) -> tuple[int, datetime, str]:
+def _urgent_first(each: WaitingSession) -> tuple[int, datetime, str]:
     rank = _URGENCY.index(each.turn) if each.turn in _URGENCY else len(_URGENCY)
     return rank, each.overview.last_at, each.overview.thread_id
 
@@ -149,8 +150,8 @@ def _kickoff(me: Participant | None, messages: Iterable[ThreadMessage]) -> Poste
     return next((each.posted for each in messages if each.posted.id == number), None)
 
 
-def _own(blame: Blame, agent: str) -> tuple[str, ...]:
-    """The items that she has added: whose oldest change is hers."""
+def _own_items(blame: Blame, agent: str) -> tuple[str, ...]:
+    """Return the items that the agent added: those whose oldest change it made."""
     found = []
     for item_id, changes in blame.items():
         firsts = [list(change.history())[-1].source for change in changes.values()]
@@ -159,14 +160,14 @@ def _own(blame: Blame, agent: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _critiques(status: SessionStatus, state: State, own: tuple[str, ...]) -> Iterator[Critique]:
+def _critiques(status: SessionStatus, state: State, own: tuple[str, ...]) -> Iterator[TaskCritique]:
     items = {item.id: item for item in state.artifact.sections[ADVERSARIAL_CRITIQUE.id]}
     for each in status.critiques:
         item = items.get(each.item)
         attack = item.text("attack") if item else ""
         named = ITEM_ID_IN_PROSE.findall(f"{each.name} {attack}")
         of = tuple(dict.fromkeys(name for name in named if name in own))
-        yield Critique(each, attack, of, _source(state, each.item, "attack"))
+        yield TaskCritique(each, attack, of, _source(state, each.item, "attack"))
 
 
 def _source(state: State, item_id: str, field: str) -> Source | None:
@@ -174,46 +175,46 @@ def _source(state: State, item_id: str, field: str) -> Source | None:
     return change.source if change else None
 
 
-# A version of an artifact, or a part of it: one section, one item, or what changed since.
+# A version of an artifact, or a part of it: a section or an item
 
 
 _HEADING = "\n## "
 
 
-class Part(NamedTuple):
-    """What to show; nothing given is everything."""
+class ArtifactPart(NamedTuple):
+    """The part of an artifact to show: an item, a section, or everything."""
 
     section: Section | None = None
     item_id: str = ""
 
 
-class Changed(NamedTuple):
-    """What changed in an item, and which messages did it: ids and authors, field by field."""
+class ChangedItem(NamedTuple):
+    """The change of an item, with the latest change of each field: its message and author."""
 
     change: ItemChange
     by: tuple[tuple[FieldChange, Change | None], ...]
 
 
-def part_of(artifact: Artifact, thread_id: str, section: str, item_id: str) -> Part:
-    """The part that somebody names; what the artifact does not have is refused."""
-    wanted = _section(section) if section else None
+def find_part(artifact: Artifact, thread_id: str, section: str, item_id: str) -> ArtifactPart:
+    """Return the named part. Raise if the artifact does not have it."""
+    wanted = _require_section(section) if section else None
     if not item_id:
-        return Part(wanted)
+        return ArtifactPart(wanted)
     known = {item.id: (where, item) for where, item in artifact.all_items()}
-    meant = item_id.strip().upper()
-    found = known.get(item_id) or known.get(meant)
+    normalised = item_id.strip().upper()
+    found = known.get(item_id) or known.get(normalised)
     if found is None or (wanted and found[0] is not wanted):
-        near = did_you_mean(closest(meant, list(known)))
+        near = did_you_mean(closest(normalised, list(known)))
         refused = NO_SUCH_ITEM.at(name=thread_id, item=item_id, or_field="", suggestion=near)
         if wanted:
             message = f"`{wanted.id}` of {thread_id} has no `{item_id}`."
             refused = refused._replace(message=message)
         raise RequestError(refused)
-    return Part(found[0], found[1].id)
+    return ArtifactPart(found[0], found[1].id)
 
 
-def _section(name: str) -> Section:
-    found = section_named(name)
+def _require_section(name: str) -> Section:
+    found = section_by_name(name)
     if found is None:
         known = ", ".join(f"`{each}`" for each in SECTIONS)
         near = did_you_mean(closest(name, SECTIONS))
@@ -221,29 +222,29 @@ def _section(name: str) -> Section:
     return found
 
 
-def items_in(artifact: Artifact, part: Part) -> Iterator[Item]:
-    """The items that are shown."""
+def items_in(artifact: Artifact, part: ArtifactPart) -> Iterator[Item]:
+    """Yield the items of the part."""
     for section, item in artifact.all_items():
         if part.section in (None, section) and part.item_id in ("", item.id):
             yield item
 
 
-def as_markdown(loaded: LoadedVersion, part: Part) -> str:
-    """The whole as it was published, or the part as it stands there."""
+def part_markdown(loaded: LoadedVersion, part: ArtifactPart) -> str:
+    """Return the version's text as published, or the part as it is there."""
     if part.section is None:
         return loaded.text
     artifact = loaded.artifact
     if part.item_id and part.section is not RESEARCH_THREAD:
         shown = tuple(items_in(artifact, part))
         artifact = artifact._replace(sections={**artifact.sections, part.section.id: shown})
-    # No text of an item can make a heading (R16), so that a section ends where the next begins.
+    # No text of an item can contain a heading (R16), so a section ends where the next begins.
     place = [layout.section for layout in LAYOUT].index(part.section)
     text = render_artifact(artifact).split(_HEADING)[place + 1].rstrip("\n")
     return f"{_HEADING.lstrip()}{text}\n"
 
 
-def as_json(loaded: LoadedVersion, part: Part) -> str:
-    """The same as JSON, with the keys of `artifact show --json`."""
+def part_json(loaded: LoadedVersion, part: ArtifactPart) -> str:
+    """Return the part as JSON, with the keys of `artifact show --json`."""
     document: dict[str, Any] = artifact_json(loaded.artifact)
     if part.section:
         found = document[part.section.id]
@@ -253,18 +254,18 @@ def as_json(loaded: LoadedVersion, part: Part) -> str:
     return json.dumps(document, ensure_ascii=False)
 
 
-# What changed
+# Changes since an earlier version
 
 
-def earlier(workspace: Workspace, thread_id: str, number: int) -> Artifact:
-    """An earlier version; v0 is the empty artifact before the first (R11)."""
+def load_earlier(workspace: Workspace, thread_id: str, number: int) -> Artifact:
+    """Return an earlier version; v0 is the empty artifact before the first (R11)."""
     if number == 0:
         return empty_state(thread_id).artifact
     return load_version(workspace, Target(thread_id, number)).artifact
 
 
-def changes_since(old: Artifact, new: LoadedVersion, part: Part) -> Diff:
-    """What changed in that part."""
+def changes_since(old: Artifact, new: LoadedVersion, part: ArtifactPart) -> Diff:
+    """Return the changes in that part."""
     found = diff(old, new.artifact)
     if part.section is None:
         return found
@@ -276,12 +277,12 @@ def changes_since(old: Artifact, new: LoadedVersion, part: Part) -> Diff:
     return Diff(tuple(kept))
 
 
-def who_changed(found: Diff, blame: Blame) -> tuple[Changed, ...]:
-    """Each item that changed, with the change of every field; None where the mail does not say."""
-    return tuple(Changed(item, tuple(_by(item, blame))) for item in found.items)
+def find_change_sources(found: Diff, blame: Blame) -> tuple[ChangedItem, ...]:
+    """Return each changed item with the source of every field; None if it is unknown."""
+    return tuple(ChangedItem(item, tuple(_field_sources(item, blame))) for item in found.items)
 
 
-def _by(item: ItemChange, blame: Blame) -> Iterator[tuple[FieldChange, Change | None]]:
+def _field_sources(item: ItemChange, blame: Blame) -> Iterator[tuple[FieldChange, Change | None]]:
     changes = blame.get(item.id, {})
     for field in item.fields:
         inside = [each for path, each in changes.items() if path[:1] == field.path[:1]]
@@ -290,30 +291,30 @@ def _by(item: ItemChange, blame: Blame) -> Iterator[tuple[FieldChange, Change | 
         yield field, exact or latest
 
 
-def changes_markdown(changed: tuple[Changed, ...]) -> str:
-    """Item by item and field by field: what it was, what it is, who has changed it."""
+def changes_markdown(changed: tuple[ChangedItem, ...]) -> str:
+    """Return the changes item by item and field by field: old and new value, author."""
     lines = []
     for item, by in changed:
         kinds = ", ".join(kind.value for kind in item.kinds)
-        lines.append(f"{item.id} ({item.section}): {kinds}{_rank(item)}")
+        lines.append(f"{item.id} ({item.section}): {kinds}{_rank_change(item)}")
         for field, change in by:
             source = change.source if change else None
             who = f" [{source.agent}, message {source.message_id}]" if source else ""
-            was = "" if field.old is None else f"\n    was: {_shown(field.old)}"
-            lines.append(f"  {field.field}{who}: {_shown(field.new)}{was}")
+            was = "" if field.old is None else f"\n    was: {_value_text(field.old)}"
+            lines.append(f"  {field.field}{who}: {_value_text(field.new)}{was}")
     return "\n".join(lines)
 
 
 def changes_json(found: Diff, old: Artifact, new: Artifact) -> str:
-    """The same as JSON, with the keys of `artifact diff --json`."""
+    """Return the changes as JSON, with the keys of `artifact diff --json`."""
     return json.dumps(diff_json(found, old.metadata, new.metadata), ensure_ascii=False)
 
 
-def _rank(item: ItemChange) -> str:
+def _rank_change(item: ItemChange) -> str:
     return f", rank {item.rank[0]} → {item.rank[1]}" if item.rank else ""
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     if value is None:
         return "(taken away)"
-    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(plain_json(value), ensure_ascii=False)

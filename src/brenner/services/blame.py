@@ -1,37 +1,37 @@
-"""Who set what in a version, row by row, and as JSON."""
+"""Blame: who set each field of a version. Also checks the received mail of a thread."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from brenner.artifact.merge.draft import LISTS, MAPS, shown
+from brenner.artifact.merge.draft import LIST_KINDS, MAP_KINDS, element_key
 from brenner.artifact.merge.engine import OPERATOR
-from brenner.artifact.model import Artifact, Item, order_of
-from brenner.artifact.serialize import plain
+from brenner.artifact.model import Artifact, Item, item_sort_key
+from brenner.artifact.serialize import plain_json
 from brenner.artifact.state import Blame, Change, Path
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import StoredMessage, Trust
-from brenner.mail.rules import unknown_recipients, unknown_sender, unknown_thread
-from brenner.protocol.compiled import check_sequence, subject_version
+from brenner.mail.rules import unknown_recipients, unknown_sender, unknown_thread_error
+from brenner.protocol.compiled import check_version_sequence, subject_version
 from brenner.protocol.delta.schema import SCORE_PARTS, Section
 from brenner.protocol.message_types import INFO
 from brenner.protocol.thread_ids import check_thread_id
 from brenner.protocol.validate import Report, check_stored
-from brenner.services.version_store import filed
-from brenner.session.decisions import Void, voided_by
+from brenner.services.version_store import to_thread_message
+from brenner.session.decisions import Void, voids_in
 
 _KILLED: Path = ("killed",)
-_NOTHING: Mapping[int, Trust | None] = MappingProxyType({})
-_PARTS = {part: number for number, part in enumerate(SCORE_PARTS)}
+_NO_TRUST: Mapping[int, Trust | None] = MappingProxyType({})
+_SCORE_ORDER = {part: number for number, part in enumerate(SCORE_PARTS)}
 
 
-class Row(NamedTuple):
+class BlameRow(NamedTuple):
     """One field, key of a map or element of a list, with its value and the change that set it.
 
-    The value is None where it was taken away. The change is None where the mail does not say who:
-    in a version that was adopted from another program. `trusts` are those of the messages of its
-    thread, by id. `altered` are messages that do not match their hash: the agent may be another.
+    The value is None if it was removed. The change is None if the mail does not have it: in a
+    version that was adopted from another program. `trusts` are those of the thread's messages, by
+    id. `altered` are messages that do not match their hash, so their agent may be wrong.
     """
 
     item_id: str
@@ -39,83 +39,86 @@ class Row(NamedTuple):
     path: Path
     value: object
     change: Change | None
-    trusts: Mapping[int, Trust | None] = _NOTHING
+    trusts: Mapping[int, Trust | None] = _NO_TRUST
     altered: frozenset[int] = frozenset()
 
     def is_altered(self, change: Change | None) -> bool:
-        """Whether the message of a change of it was altered in the store."""
+        """Return whether the message of a change was altered in the store."""
         return change is not None and change.source.message_id in self.altered
 
     def trust_in(self, change: Change | None) -> Trust | None:
-        """How it is known who sent the message of a change of it."""
+        """Return how far the sender of a change's message is verified."""
         return self.trusts.get(change.source.message_id) if change else None
 
     @property
     def field(self) -> str:
-        """The field as people write it: `claim`, `predictions.H2`."""
+        """Return the field as people write it: `claim`, `predictions.H2`."""
         return ".".join(self.path)
 
     @property
     def name(self) -> str:
-        """The field with its item, as one asks for it: `H2.claim`."""
+        """Return the field with its item: `H2.claim`."""
         return f"{self.item_id}.{self.field}"
 
 
-def rows(artifact: Artifact, blame: Blame) -> Iterator[Row]:
-    """Every field of every item, in the order of the artifact."""
+def blame_rows(artifact: Artifact, blame: Blame) -> Iterator[BlameRow]:
+    """Yield every field of every item, in the order of the artifact."""
     for section, item in artifact.all_items():
-        yield from item_rows(section, item, blame.get(item.id, {}))
+        yield from item_blame_rows(section, item, blame.get(item.id, {}))
 
 
-def item_rows(section: Section, item: Item, changes: Mapping[Path, Change]) -> Iterator[Row]:
-    """The fields of one item; after those that are there what was taken away from each."""
+def item_blame_rows(
+    section: Section, item: Item, changes: Mapping[Path, Change]
+) -> Iterator[BlameRow]:
+    """Yield the fields of one item; after existing values those that were removed."""
     values = dict(_values(section, item))
     gone = {path: None for path in changes if path not in values and path != _KILLED}
-    for path in _in_order(section, [*values, *gone]):
-        yield Row(item.id, section.id, path, values.get(path), changes.get(path))
+    for path in _sorted_paths(section, [*values, *gone]):
+        yield BlameRow(item.id, section.id, path, values.get(path), changes.get(path))
     if item.killed:
-        yield Row(item.id, section.id, _KILLED, item.killed.reason, changes.get(_KILLED))
+        yield BlameRow(item.id, section.id, _KILLED, item.killed.reason, changes.get(_KILLED))
 
 
 def _values(section: Section, item: Item) -> Iterator[tuple[Path, object]]:
-    """Every value by its path, as blame has it."""
+    """Yield every value with its path, as in the blame."""
     for name, value in item.fields.items():
         field = section.fields.get(name)
-        if field and field.kind in LISTS and isinstance(value, tuple):
-            yield from (((name, shown(each)), each) for each in value)
-        elif field and field.kind in MAPS and isinstance(value, Mapping):
+        if field and field.kind in LIST_KINDS and isinstance(value, tuple):
+            yield from (((name, element_key(each)), each) for each in value)
+        elif field and field.kind in MAP_KINDS and isinstance(value, Mapping):
             yield from (((name, key), each) for key, each in value.items())
         else:
             yield (name,), value
 
 
-def _in_order(section: Section, paths: list[Path]) -> list[Path]:
-    """Fields as the schema lists them, hypotheses by number, parts of a score as in the protocol;
-    elements of a list as they stand.
+def _sorted_paths(section: Section, paths: list[Path]) -> list[Path]:
+    """Sort fields as in the schema, hypotheses by number, parts of a score as in the protocol.
+
+    Elements of a list keep their order.
     """
     places = {name: number for number, name in enumerate(section.fields)}
 
     def order(path: Path) -> tuple[object, ...]:
         field = section.fields.get(path[0])
-        key = path[1] if field and field.kind in MAPS and len(path) > 1 else ""
-        return (places.get(path[0], len(places)), _PARTS.get(key, 0), order_of(key))
+        key = path[1] if field and field.kind in MAP_KINDS and len(path) > 1 else ""
+        return (places.get(path[0], len(places)), _SCORE_ORDER.get(key, 0), item_sort_key(key))
 
     return sorted(paths, key=order)
 
 
-def asked_for(found: Iterable[Row], field: str) -> list[Row]:
-    """The rows of one field: all keys of a map, or the one that is named."""
+def rows_of_field(found: Iterable[BlameRow], field: str) -> list[BlameRow]:
+    """Return the rows of one field: all keys of a map, or the one that is named."""
     return [row for row in found if row.field == field or row.field.startswith(f"{field}.")]
 
 
-def row_json(row: Row, *, with_history: bool) -> dict[str, object]:
-    """The stable form; keys are only ever added."""
+def blame_row_json(row: BlameRow, *, with_history: bool) -> dict[str, object]:
+    """Return a row as JSON: the stable form; keys are only ever added."""
     document: dict[str, object] = {
         "item_id": row.item_id,
         "section": row.section,
         "field": row.field,
         "path": list(row.path),
-        "value": plain(row.value),
+        "value": plain_json(row.value),
         **_change_json(row.change),
         "trust": row.trust_in(row.change),
     }
@@ -123,7 +126,7 @@ def row_json(row: Row, *, with_history: bool) -> dict[str, object]:
         history = row.change.history() if row.change else ()
         document["history"] = [
             {
-                "value": plain(change.value),
+                "value": plain_json(change.value),
                 **_change_json(change),
                 "trust": row.trust_in(change),
             }
@@ -140,15 +143,15 @@ def _change_json(change: Change | None) -> dict[str, object]:
         "block": source.block if source else None,
         "operation": source.operation if source else None,
         "version": source.version if source else None,
-        "replaced": plain(change.replaced) if change else None,
+        "replaced": plain_json(change.replaced) if change else None,
     }
 
 
-# Check the mail of a thread as it was received (message document, Post-receive Validation).
+# Checking the received mail of a thread (message document, Post-receive Validation)
 
 
 class CheckedMessage(NamedTuple):
-    """A stored message and what was found in it. Lines count in the body."""
+    """A stored message and its report. Line numbers count in the body."""
 
     stored: StoredMessage
     report: Report
@@ -157,53 +160,57 @@ class CheckedMessage(NamedTuple):
 def check_thread(
     mailbox: Mailbox, thread_id: str, operator: str = OPERATOR
 ) -> tuple[CheckedMessage, ...]:
-    """Every message of the thread, in its order; only the operator can have voided one."""
+    """Check every message of the thread, in order; only voids by the operator count."""
     messages = mailbox.thread(thread_id).messages
     if not messages:
         known = [thread.thread_id for thread in mailbox.threads()]
-        raise unknown_thread(thread_id, known)
+        raise unknown_thread_error(thread_id, known)
     names = {agent.name for agent in mailbox.agents()}
     of_the_thread = {found.id for found in check_thread_id(thread_id)}
-    of_versions = _by_message(messages, operator)
+    of_versions = _version_faults(messages, operator)
     first, *rest = (
-        CheckedMessage(stored, _report(stored, names, of_versions.get(stored.id, [])))
+        CheckedMessage(stored, _message_report(stored, names, of_versions.get(stored.id, [])))
         for stored in messages
     )
-    return (first, *(_without(checked, of_the_thread) for checked in rest))
+    return (first, *(_without_codes(checked, of_the_thread) for checked in rest))
 
 
-def _without(checked: CheckedMessage, told: set[str]) -> CheckedMessage:
-    """The same without what is wrong with the thread's ID, which is told once."""
-    left = tuple(found for found in checked.report.violations if found.id not in told)
+def _without_codes(checked: CheckedMessage, codes: set[str]) -> CheckedMessage:
+    """Return the message without faults of the thread's ID, which are reported once."""
+    left = tuple(found for found in checked.report.violations if found.id not in codes)
     return checked._replace(report=checked.report._replace(violations=left))
 
 
-def _by_message(messages: Sequence[StoredMessage], operator: str) -> dict[int, list[Diagnostic]]:
-    """What is wrong with the versions of the thread, by the id of the message."""
+def _version_faults(
+    messages: Sequence[StoredMessage], operator: str
+) -> dict[int, list[Diagnostic]]:
+    """Return the faults in the sequence of versions, by message id."""
     found: dict[int, list[Diagnostic]] = {}
-    for each in check_sequence([stored.posted for stored in messages], _voided(messages, operator)):
+    for each in check_version_sequence(
+        [stored.posted for stored in messages], _voided_messages(messages, operator)
+    ):
         found.setdefault(each.message_id or 0, []).append(each)
     return found
 
 
-def _voided(messages: Sequence[StoredMessage], operator: str) -> set[int]:
-    """The COMPILED messages that the operator has declared void, or whose number she has freed."""
+def _voided_messages(messages: Sequence[StoredMessage], operator: str) -> set[int]:
+    """Return the COMPILED messages that the operator voided, or whose number the operator freed."""
     voided: set[int] = set()
     earlier: dict[int, list[int]] = {}
     for stored in messages:
         number = subject_version(stored.message.subject)
         if number is not None:
             earlier.setdefault(number, []).append(stored.id)
-        elif stored.type == INFO.name and filed(stored).counts_for({operator}):
-            voids = voided_by(stored.message)
-            voided |= _named(messages, voids)
+        elif stored.type == INFO.name and to_thread_message(stored).counts_for({operator}):
+            voids = voids_in(stored.message)
+            voided |= _named_messages(messages, voids)
             for void in voids:
                 if not void.is_exact:
                     voided.update(earlier.get(void.version, ()))
     return voided
 
 
-def _named(messages: Sequence[StoredMessage], voids: Sequence[Void]) -> set[int]:
+def _named_messages(messages: Sequence[StoredMessage], voids: Sequence[Void]) -> set[int]:
     """Return the ids of the messages that the exact records of a declaration name."""
     named = {(void.content_hash, void.version) for void in voids if void.is_exact}
     return {
@@ -213,15 +220,17 @@ def _named(messages: Sequence[StoredMessage], voids: Sequence[Void]) -> set[int]
     }
 
 
-def _report(stored: StoredMessage, names: set[str], of_versions: list[Diagnostic]) -> Report:
+def _message_report(
+    stored: StoredMessage, names: set[str], of_versions: list[Diagnostic]
+) -> Report:
     report = check_stored(stored.message)
-    found = [*report.violations, *_unknown(stored, names), *of_versions]
+    found = [*report.violations, *_unknown_names(stored, names), *of_versions]
     placed = [each._replace(message_id=stored.id) for each in found]
     return report._replace(violations=tuple(sorted(placed, key=worst_first)))
 
 
-def _unknown(stored: StoredMessage, names: set[str]) -> Iterator[Diagnostic]:
-    """Names that the mailbox does not know."""
+def _unknown_names(stored: StoredMessage, names: set[str]) -> Iterator[Diagnostic]:
+    """Yield an error for each name that is not registered."""
     sender = unknown_sender(stored.message.sender, names)
     yield from [sender] if sender else []
     yield from unknown_recipients(stored.message, names)

@@ -1,7 +1,6 @@
-"""A contribution that comes as structured arguments: the message is composed here.
+"""Compose a contribution from structured arguments, instead of JSON in Markdown.
 
-Nobody has to write JSON into Markdown for it. What is certain to be meant is put right, and told;
-with one delta that cannot be sent, nothing is (R5).
+Certain corrections are made and reported. If one delta cannot be sent, nothing is sent (R5).
 """
 
 import re
@@ -18,39 +17,39 @@ from brenner.diagnostics.codes.messages import THREAD_ID_ADVICE
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import StoredMessage
-from brenner.markdown.blocks import Kind, blocks
-from brenner.protocol.body import in_fence, quoted_paragraphs, short
-from brenner.protocol.delta.arguments import Given, read_given
-from brenner.protocol.delta.lenient_json import NotJSON, decode
+from brenner.markdown.blocks import BlockKind, parse_blocks
+from brenner.protocol.body import quote_in_fence, quote_paragraphs, short_description
+from brenner.protocol.delta.arguments import DeltaArguments, read_delta_arguments
+from brenner.protocol.delta.lenient_json import NotJSON, decode_strict
 from brenner.protocol.delta.parse import (
-    could_hold_strays,
+    attach_repairs,
     is_delta_fence,
+    may_contain_strays,
     read_deltas,
-    with_repairs,
 )
 from brenner.protocol.delta.schema import DeltaBlock
 from brenner.protocol.message_types import DELTA, PLACEHOLDER
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject
 from brenner.protocol.validate import Report, check_composed
-from brenner.services.next_round import Earlier
-from brenner.services.receive import kickoffs_of, shorthand
-from brenner.services.send import unsendable
-from brenner.services.version_store import check_usable, load_history, load_if_small
+from brenner.services.next_round import EarlierKickoffs
+from brenner.services.receive import load_kickoffs, model_shorthand
+from brenner.services.send import size_error
+from brenner.services.version_store import load_history, load_if_small, require_thread_id
 from brenner.services.workspace import Workspace
-from brenner.session.kickoff_text import embedded
+from brenner.session.kickoff_text import embed_text
 from brenner.session.versions import VersionHistory
 from brenner.text import escape_control_lines
 
-_BASE = f"**{DELTA.version_field}**: v"
+_BASE_LINE = f"**{DELTA.version_field}**: v"
 _MOST_NAMED = 3
 _MOST_UNREAD = 200
-_MARKS = " \t#>*-+"  # before the words of a heading, a quotation, an item of a list
+_MARKS = " \t#>*-+"  # Markdown marks of a heading, a quotation, an item of a list
 _SENTENCE = re.compile(r".{20,79}?[.!?](?=\s)")
 
 
-class Contribution(NamedTuple):
-    """What somebody would like to post. Who gets it, and what it builds on, may be left open."""
+class ContributionRequest(NamedTuple):
+    """A contribution to post. Recipients and base version may be left out."""
 
     thread_id: str
     agent: str
@@ -61,18 +60,18 @@ class Contribution(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """What was put right in a delta before it was sent; `code` is that of the fault."""
+    """A correction made in a delta before it was sent; `code` is that of the fault."""
 
     delta: int
     code: str
     what: str
 
 
-class Prepared(NamedTuple):
-    """A message that is ready to be sent, or what is wrong with it.
+class PreparedContribution(NamedTuple):
+    """A message that is ready to be sent, or the errors in it.
 
-    `deltas` are those of it as they were read, with all corrections that are certain; `wrong` are
-    the numbers of those that cannot be sent even so.
+    `deltas` are its parsed deltas, with all certain corrections. `wrong` are the numbers of those
+    that still cannot be sent.
     """
 
     message: Message
@@ -83,44 +82,52 @@ class Prepared(NamedTuple):
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can be sent."""
+        """Return whether it can be sent."""
         return not any(found.severity is ERROR for found in self.violations)
 
 
-def prepare(workspace: Workspace, wanted: Contribution) -> Prepared:
-    """Compose the message, and put right what is certain; a thread without mail is refused."""
-    check_usable(wanted.thread_id)
-    history = load_history(workspace.mailbox, wanted.thread_id, workspace.project.operator).history
-    _check_base(history, wanted)
-    earlier = kickoffs_of(workspace.mailbox, wanted.thread_id)
-    given = read_given(wanted.deltas)
+def prepare_contribution(
+    workspace: Workspace, request: ContributionRequest
+) -> PreparedContribution:
+    """Compose the message, and make certain corrections. Raise if the thread has no mail."""
+    require_thread_id(request.thread_id)
+    history = load_history(workspace.mailbox, request.thread_id, workspace.project.operator).history
+    _check_base(history, request)
+    earlier = load_kickoffs(workspace.mailbox, request.thread_id)
+    given = read_delta_arguments(request.deltas)
     message = Message(
-        thread_id=wanted.thread_id,
-        sender=wanted.agent,
-        recipients=wanted.to or _recipients(workspace, wanted.agent, earlier),
+        thread_id=request.thread_id,
+        sender=request.agent,
+        recipients=request.to or _recipients(workspace, request.agent, earlier),
         subject=_subject(
-            wanted, given, shorthand(workspace.mailbox, wanted.agent, wanted.thread_id)
+            request, given, model_shorthand(workspace.mailbox, request.agent, request.thread_id)
         ),
-        body=_body(wanted, given.texts),
+        body=_body(request, given.texts),
     )
-    long = unsendable(message.body, workspace.project)
-    return Prepared(message, (long,), (), wanted.deltas) if long else _checked(message, given)
+    too_long = size_error(message.body, workspace.project)
+    return (
+        PreparedContribution(message, (too_long,), (), request.deltas)
+        if too_long
+        else _check_and_correct(message, given)
+    )
 
 
-class Expected(NamedTuple):
-    """What becomes of the blocks of a message; and which items are active then, by section."""
+class ExpectedResult(NamedTuple):
+    """The expected ledger entries of a message, and the active items by section afterwards."""
 
     entries: tuple[Entry, ...]
     active: Mapping[str, tuple[str, ...]]
 
 
-def expected(mailbox: Mailbox, stored: StoredMessage, operator: str) -> Expected | None:
-    """What becomes of the blocks of a message if its thread is compiled now.
+def expected_result(
+    mailbox: Mailbox, stored: StoredMessage, operator: str
+) -> ExpectedResult | None:
+    """Return the result of a message's blocks if its thread were compiled now.
 
-    None where nobody can say: a version has read it already, or too much is unread.
+    Return None if it is unknown: a version includes the message already, or too much is unread.
     """
     history = load_if_small(mailbox, stored.message.thread_id, operator, _MOST_UNREAD)
-    if history is None or history.broken:
+    if history is None or history.broken_version:
         return None
     unread = [each.posted for each in history.unread]
     if all(each.id != stored.id for each in unread):
@@ -130,15 +137,17 @@ def expected(mailbox: Mailbox, stored: StoredMessage, operator: str) -> Expected
         name: tuple(item.id for item in items if item.killed is None)
         for name, items in merged.artifact.sections.items()
     }
-    return Expected(tuple(each for each in merged.ledger if each.message_id == stored.id), active)
+    return ExpectedResult(
+        tuple(each for each in merged.ledger if each.message_id == stored.id), active
+    )
 
 
-def sent_before(
-    mailbox: Mailbox, prepared: Prepared, refusal: RequestError
+def find_sent_before(
+    mailbox: Mailbox, prepared: PreparedContribution, refusal: RequestError
 ) -> StoredMessage | None:
-    """The message that bears the key already, if it has the same deltas and the same summary.
+    """Return the message that has the idempotency key, if it has the same deltas and summary.
 
-    What else a message says may have changed since: the base that was fetched, who takes part.
+    Other parts may differ: the base version, the recipients.
     """
     found = refusal.diagnostic
     if found.code is not KEY_REUSED or found.message_id is None:
@@ -150,54 +159,58 @@ def sent_before(
 
 
 def _without_base(body: str) -> str:
-    """What a composed body says, whichever version it builds on."""
-    head, base, rest = body.partition(_BASE)
+    """Return a composed body without its base version."""
+    head, base, rest = body.partition(_BASE_LINE)
     return head + rest.partition("\n\n")[2] if base else body
 
 
-# What the message says
+# Composing the message
 
 
-def _recipients(workspace: Workspace, agent: str, earlier: Earlier) -> tuple[str, ...]:
-    """The operator, and everybody else who takes part."""
+def _recipients(workspace: Workspace, agent: str, earlier: EarlierKickoffs) -> tuple[str, ...]:
+    """Return the operator and all other participants."""
     listed = earlier.roster.names if earlier.roster else ()
     known = {each.name for each in workspace.mailbox.agents()}
     names = dict.fromkeys((workspace.project.operator, *listed, *earlier.asked))
     return tuple(name for name in names if name != agent and name in known)
 
 
-def _check_base(history: VersionHistory, wanted: Contribution) -> None:
+def _check_base(history: VersionHistory, request: ContributionRequest) -> None:
     numbers = {0, *(version.number for version in history.versions)}
-    if wanted.base is not None and wanted.base not in numbers:
+    if request.base is not None and request.base not in numbers:
         known = (
             f"the latest is v{history.number}" if history.number else "there is none yet, only v0"
         )
-        words = {"thread_id": wanted.thread_id, "version": str(wanted.base), "known": known}
+        words = {"thread_id": request.thread_id, "version": str(request.base), "known": known}
         raise RequestError(UNKNOWN_VERSION.at(None, **words))
 
 
-def _subject(wanted: Contribution, given: Given, role: str) -> str:
-    said = short(_beginning(wanted.summary)) or _in_short(given.texts)
-    return compose_subject(DELTA.name, said, role)
+def _subject(request: ContributionRequest, given: DeltaArguments, role: str) -> str:
+    description = short_description(_first_sentence(request.summary)) or _summarise_deltas(
+        given.texts
+    )
+    return compose_subject(DELTA.name, description, role)
 
 
-def _beginning(summary: str) -> str:
-    """The first line of it; of a long line the first sentence."""
+def _first_sentence(summary: str) -> str:
+    """Return the first line; of a long line the first sentence."""
     line = next((each for each in summary.splitlines() if each.strip(_MARKS)), "").strip(_MARKS)
     sentence = _SENTENCE.match(line)
-    return sentence[0] if sentence and short(line) != line else line
+    return sentence[0] if sentence and short_description(line) != line else line
 
 
-def _in_short(texts: Sequence[str]) -> str:
-    """What the deltas do, for who gave no words for it: `ADD hypothesis_slate, EDIT H2`."""
-    said = list(dict.fromkeys(map(_named, texts)))
-    more = len(said) - _MOST_NAMED
-    return short(", ".join([*said[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]))
+def _summarise_deltas(texts: Sequence[str]) -> str:
+    """Describe the deltas, if there is no summary: `ADD hypothesis_slate, EDIT H2`."""
+    names = list(dict.fromkeys(map(_describe_delta, texts)))
+    more = len(names) - _MOST_NAMED
+    return short_description(
+        ", ".join([*names[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+    )
 
 
-def _named(text: str) -> str:
+def _describe_delta(text: str) -> str:
     try:
-        value = decode(text)
+        value = decode_strict(text)
     except NotJSON:
         return "a delta"
     found = value if isinstance(value, dict) else {}
@@ -205,81 +218,85 @@ def _named(text: str) -> str:
     return f"{found.get('operation') or 'delta'} {about}"
 
 
-def _body(wanted: Contribution, texts: Sequence[str]) -> str:
-    """As the kickoffs teach it: what it builds on, what it is about, one block for each delta."""
-    base = [f"{_BASE}{wanted.base}"] if wanted.base is not None else []
-    said = _as_written(wanted.summary)
-    fences = [in_fence(text, "delta").rstrip("\n") for text in texts]
-    return "\n\n".join([f"# {DELTA.title}", *base, *said, "## Deltas", *fences]) + "\n"
+def _body(request: ContributionRequest, texts: Sequence[str]) -> str:
+    """Return the body in the form of the kickoffs: base, summary, one block for each delta."""
+    base = [f"{_BASE_LINE}{request.base}"] if request.base is not None else []
+    summary = _summary_paragraphs(request.summary)
+    fences = [quote_in_fence(text, "delta").rstrip("\n") for text in texts]
+    return "\n\n".join([f"# {DELTA.title}", *base, *summary, "## Deltas", *fences]) + "\n"
 
 
-def _as_written(summary: str) -> list[str]:
-    """The summary with its lists and emphasis, if it makes nothing else; else as plain text."""
-    said = embedded(summary)
-    if not said:
+def _summary_paragraphs(summary: str) -> list[str]:
+    """Return the summary as Markdown if it has only lists and emphasis; else as plain text."""
+    text = embed_text(summary)
+    if not text:
         return []
-    body = f"# {DELTA.title}\n\n{said}\n\n## Deltas\n"
-    found = blocks(body)
-    headings = [each.text for each in found if each.kind is Kind.HEADING]
+    body = f"# {DELTA.title}\n\n{text}\n\n## Deltas\n"
+    found = parse_blocks(body)
+    headings = [each.text for each in found if each.kind is BlockKind.HEADING]
     is_prose = headings == [DELTA.title, "Deltas"] and stated_base(found) is None
-    is_clean = not (any(map(is_delta_fence, found)) or could_hold_strays(body, found))
-    is_plain = escape_control_lines(said) == said and not PLACEHOLDER.search(said)
-    return [said] if is_prose and is_clean and is_plain else quoted_paragraphs(summary)
+    is_clean = not (any(map(is_delta_fence, found)) or may_contain_strays(body, found))
+    is_plain = escape_control_lines(text) == text and not PLACEHOLDER.search(text)
+    return [text] if is_prose and is_clean and is_plain else quote_paragraphs(summary)
 
 
-# Whether it can be sent
+# Checking and correcting the message
 
 
-def _checked(message: Message, given: Given) -> Prepared:
-    """The message as it can be sent: as it is, or with corrections that are certain and are told.
+def _check_and_correct(message: Message, given: DeltaArguments) -> PreparedContribution:
+    """Return the message as it can be sent: unchanged, or with certain corrections.
 
-    Where neither is possible, the deltas still get those corrections that each of them allows.
+    If neither is possible, each delta still gets its own certain corrections.
     """
-    taken = tuple(
+    interpreted = tuple(
         Correction(each.number, codes.TAKEN_AS.id, _sentence(each.what)) for each in given.taken
     )
-    doubts = [
+    uncertain = [
         codes.NOT_SURELY_MEANT.at(what=each.what).in_block(each.number) for each in given.doubts
     ]
-    report, corrected = _of_a_session(message)
-    found = (*doubts, *report.violations)
+    report, corrected = _check_in_session(message)
+    found = (*uncertain, *report.violations)
     if report.valid:
-        return Prepared(message, found, taken, _values(message))
-    blocks = with_repairs(read_deltas(message.body, message.thread_id))
+        return PreparedContribution(message, found, interpreted, _delta_values(message))
+    blocks = attach_repairs(read_deltas(message.body, message.thread_id))
     if corrected is None:
         wrong = tuple(block.number for block in blocks if not _can_be_sent(block))
-        return Prepared(message, found, taken, tuple(map(_as_repaired, blocks)), wrong)
-    if doubts or any(block.structure for block in blocks):  # where a delta ends is not certain
-        return Prepared(message, found, taken, _values(corrected))
-    again, _ = _of_a_session(corrected)
-    return Prepared(corrected, again.violations, (*taken, *_mended(report)), _values(corrected))
+        return PreparedContribution(
+            message, found, interpreted, tuple(map(_repaired_value, blocks)), wrong
+        )
+    if uncertain or any(block.structure for block in blocks):  # the end of a delta is uncertain
+        return PreparedContribution(message, found, interpreted, _delta_values(corrected))
+    again, _ = _check_in_session(corrected)
+    return PreparedContribution(
+        corrected, again.violations, (*interpreted, *_corrections(report)), _delta_values(corrected)
+    )
 
 
-def _of_a_session(message: Message) -> tuple[Report, Message | None]:
-    """The check of a message to a thread that is there: its author has not chosen the name."""
+def _check_in_session(message: Message) -> tuple[Report, Message | None]:
+    """Check a message to an existing thread, without advice on the thread's name."""
     report, corrected = check_composed(message)
-    told = tuple(found for found in report.violations if found.code != THREAD_ID_ADVICE)
-    return report._replace(violations=told), corrected
+    violations = tuple(found for found in report.violations if found.code != THREAD_ID_ADVICE)
+    return report._replace(violations=violations), corrected
 
 
-def _mended(report: Report) -> Iterator[Correction]:
+def _corrections(report: Report) -> Iterator[Correction]:
     for found in report.violations:
         if found.severity is ERROR or found.left_out:
             yield Correction(found.block or 0, found.id, found.message)
 
 
-def _values(message: Message) -> tuple[object, ...]:
+def _delta_values(message: Message) -> tuple[object, ...]:
     return tuple(block.value for block in read_deltas(message.body, message.thread_id))
 
 
-def _as_repaired(block: DeltaBlock) -> object:
-    """The delta with the corrections that are certain; its text, if that is not all of one."""
+def _repaired_value(block: DeltaBlock) -> object:
+    """Return the delta with its certain corrections; its text, if it is not complete JSON."""
     repaired = next((found.repaired for found in block.diagnostics if found.repaired), None)
     if repaired is not None and not block.structure:
         return next(each.value for each in read_deltas(repaired))
     text = block.fence.text.strip()
     try:
-        return decode(text)
+        return decode_strict(text)
     except NotJSON:
         return text
 
@@ -289,5 +306,5 @@ def _can_be_sent(block: DeltaBlock) -> bool:
 
 
 def _sentence(words: str) -> str:
-    said = f"{words[:1].upper()}{words[1:]}"
-    return said if said.endswith(".") else f"{said}."
+    sentence = f"{words[:1].upper()}{words[1:]}"
+    return sentence if sentence.endswith(".") else f"{sentence}."

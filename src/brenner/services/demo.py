@@ -1,4 +1,4 @@
-"""The folder that the demo runs in: made ready, and how far the demo has come in it."""
+"""The demo: its script, and the folder that it runs in, with its progress."""
 
 import json
 from enum import StrEnum
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brenner.config import OWN_FOLDER
-from brenner.persist.files import write_whole
+from brenner.persist.files import write_atomically
 
-# The script of the demo: what is said, what is typed, and how it must end. Data, no I/O.
+# The script of the demo
 #
-# Every command can be repeated: whoever was interrupted starts again with the step that was not
-# finished. So the messages are sent with a key.
+# Every command can be repeated, because an interrupted demo resumes with the unfinished step. So
+# messages are sent with an idempotency key.
 
 
 THREAD = "RS-20260105-phage-protein-template"
@@ -20,7 +20,7 @@ _REFUSED = 1
 
 
 class When(StrEnum):
-    """Which steps are left out, depending on what there is."""
+    """The condition for a step."""
 
     ALWAYS = "always"
     GIT = "git is there"
@@ -31,10 +31,10 @@ class When(StrEnum):
 
 
 class Step(NamedTuple):
-    """One step. `command` is what a shell would be given; it must end with the exit code `code`.
+    """One step of the demo. `command` is a shell command that must exit with `code`.
 
-    With `tee` its standard output is kept in a file as well. Without a command it only says
-    something.
+    With `tee` its standard output is also written to a file. Without a command it only prints
+    `says`.
     """
 
     says: str
@@ -45,7 +45,7 @@ class Step(NamedTuple):
 
     @property
     def typed(self) -> str:
-        """What one types to get the same."""
+        """Return the command as a user types it."""
         return f"{self.command} 2>/dev/null | tee {self.tee}" if self.tee else self.command
 
 
@@ -200,8 +200,8 @@ _FILES = Path(__file__).parent / "demo_project"
 _PROGRESS = Path(OWN_FOLDER) / "demo.json"
 
 
-class State(StrEnum):
-    """What a folder holds before the demo starts."""
+class DemoState(StrEnum):
+    """The content of a folder before the demo starts."""
 
     NEW = "new"
     INTERRUPTED = "interrupted"
@@ -209,51 +209,55 @@ class State(StrEnum):
     OTHER = "other"
 
 
-class Found(NamedTuple):
-    """What was found in a folder; `done` steps are behind it."""
+class DemoProgress(NamedTuple):
+    """The state of a folder; `done` is the number of finished steps."""
 
-    state: State
+    state: DemoState
     done: int = 0
 
 
-def look(folder: Path) -> Found:
-    """What the folder holds. A demo of another script is not ours to go on with."""
+def read_progress(folder: Path) -> DemoProgress:
+    """Return the progress in a folder. A demo of another script cannot be resumed."""
     if not folder.exists() or not any(folder.iterdir()):
-        return Found(State.NEW)
+        return DemoProgress(DemoState.NEW)
     try:
         noted = json.loads((folder / _PROGRESS).read_bytes())
-        done = noted["done"] if noted["script"] == _script() else None
+        done = noted["done"] if noted["script"] == _script_digest() else None
     except (OSError, ValueError, KeyError, TypeError):
-        return Found(State.OTHER)
+        return DemoProgress(DemoState.OTHER)
     if type(done) is not int or not 0 <= done <= len(STEPS):
-        return Found(State.OTHER)
-    return Found(State.FINISHED if done == len(STEPS) else State.INTERRUPTED, done)
+        return DemoProgress(DemoState.OTHER)
+    return DemoProgress(DemoState.FINISHED if done == len(STEPS) else DemoState.INTERRUPTED, done)
 
 
-def make_ready(folder: Path) -> None:
-    """Write the files of the project that are not there; first that it is a demo's folder."""
+def prepare_folder(folder: Path) -> None:
+    """Mark the folder as the demo's, then write the missing project files."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / _PROGRESS).exists():
-        note(folder, 0)
-    for name, content in _contents().items():
+        save_progress(folder, 0)
+    for name, content in _project_files().items():
         if not (folder / name).exists():
-            write_whole(folder / name, content)
+            write_atomically(folder / name, content)
 
 
-def note(folder: Path, done: int) -> None:
-    """Keep how many steps are behind it. Nothing is lost if it is not on the disk: steps repeat."""
+def save_progress(folder: Path, done: int) -> None:
+    """Save the number of finished steps. It need not be durable: steps can be repeated."""
     path = folder / _PROGRESS
     path.parent.mkdir(exist_ok=True)
     new = path.with_suffix(".part")
-    new.write_text(json.dumps({"script": _script(), "done": done}) + "\n", "utf-8")
+    new.write_text(json.dumps({"script": _script_digest(), "done": done}) + "\n", "utf-8")
     new.replace(path)
 
 
-def _contents() -> dict[str, bytes]:
+def _project_files() -> dict[str, bytes]:
     files = sorted(path for path in _FILES.rglob("*") if path.is_file())
     return {path.relative_to(_FILES).as_posix(): path.read_bytes() for path in files}
 
 
-def _script() -> str:
-    """The steps and the files, in short."""
-    return sha256(repr((STEPS, _contents())).encode()).hexdigest()
+def _script_digest() -> str:
+    """Return a digest of the steps and the files.
+
+    It hashes `repr(STEPS)`, so the names of `Step`, `When` and their fields are part of the saved
+    progress.
+    """
+    return sha256(repr((STEPS, _project_files())).encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""Start the next round of a session: a kickoff for each recipient that names version and critiques.
+"""Start the next round of a session: kickoffs that name the version and its critiques.
 
-Round N is what version N is made of. Whoever has got the kickoff of a round gets no second one, so
-that running the same command again finishes what was interrupted.
+Version N is compiled from round N. An agent that has the kickoff of a round gets no second one. So
+repeating the command finishes an interrupted one.
 """
 
 import os
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from brenner.artifact.merge.engine import question_differs
-from brenner.artifact.merge.resolve import Kickoff, read_posted, stated_base
+from brenner.artifact.merge.resolve import KickoffMessage, parse_posted, stated_base
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.codes.messages import MISSING_RECOMMENDED_SECTION, THREAD_ID_ADVICE
 from brenner.diagnostics.codes.publishing import SESSION_CLOSED
@@ -20,59 +20,59 @@ from brenner.diagnostics.codes.sessions import (
 )
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError
 from brenner.mail.model import StoredMessage
-from brenner.markdown.blocks import blocks
+from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.message_types import COMPILED, KICKOFF
 from brenner.protocol.messages import Message
 from brenner.protocol.roster import Roster, validate_roster
-from brenner.protocol.roster_resolve import Resolved, Source
+from brenner.protocol.roster_resolve import ResolvedRoster, RosterSource
 from brenner.services.publish import check_sound
-from brenner.services.rosters import RosterWish, resolve_roster
-from brenner.services.sessions import Followed, load_status
+from brenner.services.rosters import RosterRequest, resolve_roster
+from brenner.services.sessions import LoadedStatus, load_status
 from brenner.services.start_session import (
     ROUND_TEXTS,
-    Addressed,
-    Asked,
-    AskingThread,
-    Beginning,
+    BaseKickoffThread,
+    FirstKickoff,
+    KickoffDelivery,
+    SentKickoff,
     Started,
-    Status,
-    about_messages,
-    about_roster,
-    addressed,
+    StartStatus,
+    as_dry_run,
     changed_roles,
-    check_as_seen,
-    compared,
-    digest_of,
-    excerpt_for,
+    changed_texts,
+    check_kickoffs,
+    check_kickoffs_digest,
+    compared_sections,
+    find_newcomers,
     is_same_question,
-    newcomers_among,
-    once,
+    kickoffs_digest,
+    load_excerpt,
+    roster_diagnostics,
     send_all,
-    told_otherwise,
-    tried,
+    split_by_delivery,
+    without_duplicates,
 )
-from brenner.services.version_store import filed, load_history
+from brenner.services.version_store import load_history, to_thread_message
 from brenner.services.workspace import Workspace
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
-from brenner.session.kickoff_text import embedded
+from brenner.session.kickoff_text import embed_text
 from brenner.session.model import LatestVersion
-from brenner.session.participants import letters
+from brenner.session.participants import typed_messages
 from brenner.session.rebuild import ThreadMessage
-from brenner.session.round_kickoff import Round, attacks_in, passages_in
-from brenner.session.versions import chain_messages_is_decision as is_decision
+from brenner.session.round_kickoff import RoundContext, attacks_in, passages_in
+from brenner.session.versions import is_version_decision as is_decision
 from brenner.session.versions import type_of
-from brenner.text import counted
+from brenner.text import plural
 
-# Whom a later round asks: as the session's own roster has it, unless somebody says otherwise.
-
-
-_SAID = frozenset({Source.FLAGS, Source.ENVIRONMENT})  # whoever is named there is meant
+# The recipients of a later round: from the session's roster, unless given explicitly
 
 
-class Earlier(NamedTuple):
-    """What the kickoffs of a thread have said so far: its roster, and everybody whom they asked.
+_EXPLICIT_SOURCES = frozenset({RosterSource.FLAGS, RosterSource.ENVIRONMENT})
 
-    `found` is about rosters that cannot be used.
+
+class EarlierKickoffs(NamedTuple):
+    """The roster from the kickoffs of a thread, and all their recipients.
+
+    `found` are diagnostics of rosters that cannot be used.
     """
 
     roster: Roster | None
@@ -80,40 +80,44 @@ class Earlier(NamedTuple):
     found: tuple[Diagnostic, ...] = ()
 
 
-def earlier_kickoffs(messages: Iterable[ThreadMessage]) -> Earlier:
-    """The roster of the latest kickoff that has one (R15), and all recipients, in their order.
+def earlier_kickoffs(messages: Iterable[ThreadMessage]) -> EarlierKickoffs:
+    """Return the roster of the latest kickoff that has one (R15), and all recipients, in order.
 
-    Anybody can send a kickoff. One with a faulty roster does not stop the session.
+    Any agent can send a kickoff, so one with an invalid roster does not stop the session.
     """
-    kickoffs = [each for each in letters(messages) if each.type == KICKOFF.name]
+    kickoffs = [each for each in typed_messages(messages) if each.type == KICKOFF.name]
     asked = dict.fromkeys(
         name for each in kickoffs for name in each.message.recipients if name != each.message.sender
     )
     found: list[Diagnostic] = []
     for each in reversed(kickoffs):
-        brought = read_posted(each.filed.posted)
-        if not isinstance(brought, Kickoff) or brought.roster is None:
+        brought = parse_posted(each.filed.posted)
+        if not isinstance(brought, KickoffMessage) or brought.roster is None:
             continue
         faults = validate_roster(brought.roster).violations
         errors = [fault for fault in faults if fault.severity is ERROR]
         if not errors:
-            return Earlier(brought.roster, tuple(asked), tuple(found))
+            return EarlierKickoffs(brought.roster, tuple(asked), tuple(found))
         found.append(ROSTER_PASSED_OVER.at(id=each.id, reason=errors[0].message.rstrip(".")))
-    return Earlier(None, tuple(asked), tuple(found))
+    return EarlierKickoffs(None, tuple(asked), tuple(found))
 
 
-def round_roster(workspace: Workspace, earlier: Earlier, wish: RosterWish) -> Resolved:
-    """The roster of the round, and its recipients.
+def round_roster(
+    workspace: Workspace, earlier: EarlierKickoffs, wish: RosterRequest
+) -> ResolvedRoster:
+    """Return the roster of the round, and its recipients.
 
-    Without `--to` those of the roster are asked whom a kickoff of the session has asked before,
-    and whom flags or environment name. Without any roster, all whom a kickoff has asked.
+    Without `--to`, the recipients are those of the roster that a kickoff has asked before, or that
+    flags or environment name. Without a roster, all recipients of earlier kickoffs.
     """
     wish = wish._replace(session=wish.session or earlier.roster)
     if wish.recipients:
         return resolve_roster(workspace.project, os.environ, wish)
     first = resolve_roster(workspace.project, os.environ, wish)
     asked = [name for name in earlier.asked if name != workspace.actor]
-    named = [name for name in first.recipients if name in asked or _is_said(first, name)]
+    named = [
+        name for name in first.recipients if name in asked or _is_named_explicitly(first, name)
+    ]
     recipients = named or list(first.recipients if earlier.roster else ()) or asked
     if first.errors or not recipients:
         return first
@@ -122,93 +126,97 @@ def round_roster(workspace: Workspace, earlier: Earlier, wish: RosterWish) -> Re
     left_out = [name for name in first.recipients if name not in (*recipients, workspace.actor)]
     if not left_out:
         return resolved
-    told = LEFT_OUT_OF_ROUND.at(names=", ".join(left_out))
-    return resolved._replace(diagnostics=(*resolved.diagnostics, told))
+    warning = LEFT_OUT_OF_ROUND.at(names=", ".join(left_out))
+    return resolved._replace(diagnostics=(*resolved.diagnostics, warning))
 
 
-def _is_said(resolved: Resolved, name: str) -> bool:
+def _is_named_explicitly(resolved: ResolvedRoster, name: str) -> bool:
     origin = resolved.origins.get(name)
-    return origin is not None and origin.source in _SAID
+    return origin is not None and origin.source in _EXPLICIT_SOURCES
 
 
-# A thread as the kickoffs of a later round find it: which version it has, and whom they reached.
+# The thread of a later round: its version, and the agents that have a kickoff
 #
-# A kickoff is of this round if no version has read it and it names the latest version as its base.
+# A kickoff belongs to this round if it is unread and names the latest version as its base.
 
 
-class RoundThread(AskingThread):
-    """A thread, read as far as its status was worked out from it."""
+class RoundThread(BaseKickoffThread):
+    """The thread of a session for a later round, read as far as its status."""
 
-    def __init__(self, workspace: Workspace, followed: Followed) -> None:
-        messages = followed.messages
+    def __init__(self, workspace: Workspace, loaded: LoadedStatus) -> None:
+        messages = loaded.messages
         arrival = max(each.arrival for each in messages)
-        super().__init__(workspace.mailbox, followed.history.thread_id, len(messages), arrival)
-        self._desk = workspace
-        self._chain = followed.history
-        self._now = followed.history
-        unread = [each for each in followed.history.unread if type_of(each) == KICKOFF.name]
+        super().__init__(workspace.mailbox, loaded.history.thread_id, len(messages), arrival)
+        self._workspace = workspace
+        self._base_history = loaded.history
+        self._current_history = loaded.history
+        unread = [each for each in loaded.history.unread if type_of(each) == KICKOFF.name]
         found = (workspace.mailbox.message(each.posted.id) for each in unread)
-        self._asked = list(self._of_this_round(found))
+        self._kickoffs = list(self._of_this_round(found))
 
     @property
     def first(self) -> StoredMessage | None:
-        """The kickoff with which the round began."""
-        return self._asked[0].stored if self._asked else None
+        """Return the kickoff that started the round."""
+        return self._kickoffs[0].stored if self._kickoffs else None
 
-    def reached(self) -> dict[str, Asked]:
-        """Who has got a kickoff of this round, and which: the first, if she got two."""
+    def reached(self) -> dict[str, SentKickoff]:
+        """Return the kickoff of this round of each agent that has one: the first, if it got two."""
         return {
-            name: each for each in reversed(self._asked) for name in each.stored.message.recipients
+            name: each
+            for each in reversed(self._kickoffs)
+            for name in each.stored.message.recipients
         }
 
     def conflict(self) -> Diagnostic | None:
-        """That the latest version is not the one that the kickoffs name; None where it is."""
-        before, latest = self._chain, self._now.latest
+        """Return an error if the latest version is not the one that the kickoffs name."""
+        before, latest = self._base_history, self._current_history.latest
         if latest and before.latest and latest.content_hash == before.latest.content_hash:
             return None
-        return overtaken(self.thread_id, before.number, latest.number if latest else None)
+        return overtaken_diagnostic(
+            self.thread_id, before.number, latest.number if latest else None
+        )
 
-    def _hear(self, news: tuple[StoredMessage, ...]) -> None:
-        """A kickoff may be of this round; a version, or a decision on one, may end it."""
-        self._asked += self._of_this_round(each for each in news if each.type == KICKOFF.name)
-        if any(each.type == COMPILED.name or is_decision(filed(each)) for each in news):
-            operator = self._desk.project.operator
-            self._now = load_history(self._mailbox, self.thread_id, operator).history
-            check_sound(self._now)
+    def _process(self, news: tuple[StoredMessage, ...]) -> None:
+        """Add kickoffs of this round. Reload the history after a version or a decision."""
+        self._kickoffs += self._of_this_round(each for each in news if each.type == KICKOFF.name)
+        if any(each.type == COMPILED.name or is_decision(to_thread_message(each)) for each in news):
+            operator = self._workspace.project.operator
+            self._current_history = load_history(self._mailbox, self.thread_id, operator).history
+            check_sound(self._current_history)
 
-    def _of_this_round(self, kickoffs: Iterator[StoredMessage]) -> Iterator[Asked]:
-        """Whoever starts a round; an agent of the roster who asks others has not started it."""
-        agents = {*self._chain.state.artifact.metadata.agents}
-        agents -= {self._desk.actor, *self._chain.operators}
+    def _of_this_round(self, kickoffs: Iterator[StoredMessage]) -> Iterator[SentKickoff]:
+        """Yield the kickoffs of this round, except those that an agent sent to others."""
+        agents = {*self._base_history.state.artifact.metadata.agents}
+        agents -= {self._workspace.actor, *self._base_history.operators}
         for stored in kickoffs:
-            brought = read_posted(stored.posted)
-            if stored.message.sender in agents or not isinstance(brought, Kickoff):
+            brought = parse_posted(stored.posted)
+            if stored.message.sender in agents or not isinstance(brought, KickoffMessage):
                 continue
-            if named_base(stored.message) == self._chain.number:
-                yield Asked(stored, brought.question, brought.roster)
+            if named_base(stored.message) == self._base_history.number:
+                yield SentKickoff(stored, brought.question, brought.roster)
 
 
 def named_base(kickoff: Message) -> int | None:
-    """The version that a kickoff names as its base."""
-    return stated_base(blocks(kickoff.body), KICKOFF.version_field)
+    """Return the version that a kickoff names as its base."""
+    return stated_base(parse_blocks(kickoff.body), KICKOFF.version_field)
 
 
-def overtaken(thread_id: str, base: int, latest: int | None) -> Diagnostic:
-    """That kickoffs name a version that is not the latest any more."""
+def overtaken_diagnostic(thread_id: str, base: int, latest: int | None) -> Diagnostic:
+    """Return the error that kickoffs name a version that is not the latest any more."""
     now = f"v{latest} is the latest version" if latest else "it has no version any more"
     return ROUND_OVERTAKEN.at(round=base + 1, version=base, thread_id=thread_id, now=now)
 
 
 class RoundOptions(NamedTuple):
-    """What to say in the kickoffs of a round, and to whom. An empty text was not given.
+    """The texts of a round's kickoffs, and the recipients. An empty text means not given.
 
-    The excerpt is a text, or `sections` of the project's source text. `reopen` goes on with a
-    session that is closed. `register` says that the recipients' names may be made known also where
-    they belong to a whole server. `base` is the version that somebody looked at, and `seen` the
-    digest of what would have been sent; where it is not that any more, nothing is sent.
+    The excerpt is a text, or `sections` of the project's source text. `reopen` continues a closed
+    session. `register` allows registering recipients on a server that shares names between
+    projects. `base` is the previewed version, and `seen` the digest of the previewed kickoffs. If
+    either has changed, nothing is sent.
     """
 
-    wish: RosterWish = RosterWish()
+    wish: RosterRequest = RosterRequest()
     focus: str = ""
     question: str = ""
     title: str = ""
@@ -224,102 +232,106 @@ class RoundOptions(NamedTuple):
 
 
 def start_round(workspace: Workspace, thread_id: str, options: RoundOptions) -> Started:
-    """Send the kickoffs of the next round to all who have not got theirs.
+    """Send the kickoffs of the next round to all recipients that have none.
 
-    All that can be wrong with them is found out before the first is sent; then none is.
+    All checks run before the first kickoff is sent; with an error, none is sent.
     """
-    followed = load_status(workspace, thread_id)
-    base = _base(followed, options)
-    earlier = earlier_kickoffs(followed.messages)
+    loaded = load_status(workspace, thread_id)
+    base = _require_base(loaded, options)
+    earlier = earlier_kickoffs(loaded.messages)
     resolved = round_roster(workspace, earlier, options.wish)
-    excerpt, about_excerpt = excerpt_for(workspace, options.excerpt, options.sections)
-    newcomers, about_names = newcomers_among(workspace, resolved, register=options.register)
-    thread = RoundThread(workspace, followed)
-    found = [*about_roster(resolved), *earlier.found, *about_excerpt, *about_names]
-    found += (*_about_question(followed, options), *_about_session(followed, thread))
-    kickoffs: list[Addressed] = []
+    excerpt, about_excerpt = load_excerpt(workspace, options.excerpt, options.sections)
+    newcomers, about_names = find_newcomers(workspace, resolved, register=options.register)
+    thread = RoundThread(workspace, loaded)
+    found = [*roster_diagnostics(resolved), *earlier.found, *about_excerpt, *about_names]
+    found += (*_question_diagnostics(loaded, options), *_session_diagnostics(loaded, thread))
+    kickoffs: list[KickoffDelivery] = []
     if not any(each.severity is ERROR for each in found):
         plan = _plan(workspace, resolved, options)
-        state = _round(followed, base, options)
+        state = _round_content(loaded, base, options)
         plan = plan._replace(thread_id=thread_id, question=state.question, excerpt=excerpt)
         plan = plan._replace(base=base.number, round=state)
         messages = compose_kickoffs(plan)
-        kickoffs = [each for m in messages for each in addressed(m, thread, resolved.roster)]
-        found += (*_about(messages), *changed_roles(kickoffs, resolved.roster))
-        found += _otherwise(thread, messages, kickoffs, options)
+        kickoffs = [
+            each for m in messages for each in split_by_delivery(m, thread, resolved.roster)
+        ]
+        found += (*_check_round_kickoffs(messages), *changed_roles(kickoffs, resolved.roster))
+        found += _changed_round_texts(thread, messages, kickoffs, options)
     started = Started(
         thread_id,
-        Status.DRY_RUN if options.dry_run else Status.REFUSED,
+        StartStatus.DRY_RUN if options.dry_run else StartStatus.REFUSED,
         tuple(kickoffs),
         (),
         resolved.roster,
-        once(found),
+        without_duplicates(found),
         round=base.number + 1,
-        digest=digest_of(kickoffs, base.message_id),
+        digest=kickoffs_digest(kickoffs, base.message_id),
     )
     if any(each.severity is ERROR for each in found):
         return started
     if options.dry_run:
-        return tried(started, newcomers)
-    check_as_seen(started, options.seen)
+        return as_dry_run(started, newcomers)
+    check_kickoffs_digest(started, options.seen)
     return send_all(workspace, thread, started, newcomers)
 
 
-# What the round goes on from
+# The base version and the question of the round
 
 
-def _base(followed: Followed, options: RoundOptions) -> LatestVersion:
-    """The version that the round builds on; without one, or after the last one, it is refused."""
-    history, base = followed.history, followed.status.version
+def _require_base(loaded: LoadedStatus, options: RoundOptions) -> LatestVersion:
+    """Return the version that the round builds on. Raise if there is none, or it is closed."""
+    history, base = loaded.history, loaded.status.version
     check_sound(history)
     if base is None:
         raise RequestError(codes.ROUND_WITHOUT_VERSION.at(thread_id=history.thread_id))
     if options.base not in (None, base.number):
-        raise RequestError(overtaken(history.thread_id, options.base or 0, base.number))
+        raise RequestError(overtaken_diagnostic(history.thread_id, options.base or 0, base.number))
     if history.is_closed and not options.reopen:
         words = {"thread_id": history.thread_id, "version": str(base.number)}
         raise RequestError(SESSION_CLOSED.at(None, **words))
     return base
 
 
-def _round(followed: Followed, base: LatestVersion, options: RoundOptions) -> Round:
-    state = followed.history.state
-    return Round(
-        followed.status,
+def _round_content(
+    loaded: LoadedStatus, base: LatestVersion, options: RoundOptions
+) -> RoundContext:
+    state = loaded.history.state
+    return RoundContext(
+        loaded.status,
         base,
         state.artifact,
         state.conflicts,
         focus=options.focus,
-        asked=embedded(options.question) if _asks_anew(followed, options) else "",
-        passages=passages_in(followed.messages),
-        attacks=attacks_in(followed.messages, followed.status),
+        new_question=embed_text(options.question) if _changes_question(loaded, options) else "",
+        passages=passages_in(loaded.messages),
+        attacks=attacks_in(loaded.messages, loaded.status),
     )
 
 
-def _standing(followed: Followed) -> str:
-    """The artifact's question."""
-    return followed.history.state.artifact.research_thread.text("statement").strip()
+def _current_question(loaded: LoadedStatus) -> str:
+    """Return the artifact's question."""
+    return loaded.history.state.artifact.research_thread.text("statement").strip()
 
 
-def _asks_anew(followed: Followed, options: RoundOptions) -> bool:
-    """Whether another question is given than the artifact has; it may have none."""
-    asked = embedded(options.question)
-    return bool(asked) and not is_same_question(asked, _standing(followed))
+def _changes_question(loaded: LoadedStatus, options: RoundOptions) -> bool:
+    """Return whether the given question differs from the artifact's, which may be empty."""
+    asked = embed_text(options.question)
+    return bool(asked) and not is_same_question(asked, _current_question(loaded))
 
 
-def _about_question(followed: Followed, options: RoundOptions) -> Iterator[Diagnostic]:
-    """That there is none, or that the artifact keeps another one (R15)."""
-    standing, asked = _standing(followed), embedded(options.question)
-    if not standing and not asked:
-        history = followed.history
+def _question_diagnostics(loaded: LoadedStatus, options: RoundOptions) -> Iterator[Diagnostic]:
+    """Yield an error if there is no question, or a note if the artifact keeps another one (R15)."""
+    current, asked = _current_question(loaded), embed_text(options.question)
+    if not current and not asked:
+        history = loaded.history
         yield codes.ROUND_WITHOUT_QUESTION.at(version=history.number, thread_id=history.thread_id)
-    if standing and _asks_anew(followed, options):
-        yield question_differs(asked, standing)
+    if current and _changes_question(loaded, options):
+        yield question_differs(asked, current)
 
 
-def _about_session(followed: Followed, thread: RoundThread) -> Iterator[Diagnostic]:
-    """What the operator should know before she asks anybody."""
-    history, status = followed.history, followed.status
+def _session_diagnostics(loaded: LoadedStatus, thread: RoundThread) -> Iterator[Diagnostic]:
+    """Yield warnings about the session for the operator."""
+    history, status = loaded.history, loaded.status
     argument = "-- " * history.thread_id.startswith("-") + history.thread_id
     if history.is_closed:
         yield codes.ROUND_OF_CLOSED_SESSION.at(
@@ -328,17 +340,17 @@ def _about_session(followed: Followed, thread: RoundThread) -> Iterator[Diagnost
     elif status.applies and thread.first is None:
         there_is = "There is" if status.unread == 1 else "There are"
         yield codes.ROUND_BEFORE_COMPILE.at(
-            unread=f"{there_is} {counted(status.unread, 'DELTA message')}",
+            unread=f"{there_is} {plural(status.unread, 'DELTA message')}",
             applies=status.applies,
             version=history.number,
             argument=argument,
         )
 
 
-# What it says
+# The texts of the kickoffs
 
 
-def _plan(workspace: Workspace, resolved: Resolved, options: RoundOptions) -> KickoffPlan:
+def _plan(workspace: Workspace, resolved: ResolvedRoster, options: RoundOptions) -> KickoffPlan:
     return KickoffPlan(
         thread_id="",
         sender=workspace.actor,
@@ -352,24 +364,25 @@ def _plan(workspace: Workspace, resolved: Resolved, options: RoundOptions) -> Ki
     )
 
 
-def _about(messages: Iterable[Message]) -> Iterator[Diagnostic]:
-    """What the check says of the kickoffs, save what was told when the session began: that its ID
-    could be a better one, and that passages would help.
+def _check_round_kickoffs(messages: Iterable[Message]) -> Iterator[Diagnostic]:
+    """Yield the diagnostics of the kickoffs, except advice given when the session started.
+
+    That is: a better thread ID, and passages to cite.
     """
-    for found in about_messages(messages):
+    for found in check_kickoffs(messages):
         if found.code not in (MISSING_RECOMMENDED_SECTION, THREAD_ID_ADVICE):
             yield found
 
 
-def _otherwise(
+def _changed_round_texts(
     thread: RoundThread,
     messages: Iterable[Message],
-    kickoffs: Iterable[Addressed],
+    kickoffs: Iterable[KickoffDelivery],
     options: RoundOptions,
 ) -> Iterator[Diagnostic]:
-    """A warning where some have got a kickoff of this round with other texts."""
+    """Yield a warning if agents have a kickoff of this round with other texts."""
     if thread.first is None:
         return
-    names = compared(ROUND_TEXTS, has_outputs=bool(options.outputs.strip()))
+    names = compared_sections(ROUND_TEXTS, has_outputs=bool(options.outputs.strip()))
     for message in list(messages)[:1]:
-        yield from told_otherwise(Beginning("round", thread.first, names), message, kickoffs)
+        yield from changed_texts(FirstKickoff("round", thread.first, names), message, kickoffs)

@@ -1,8 +1,8 @@
-"""Take in mail that agents send, the protocol's and any other.
+"""Receive mail that agents send, of the protocol and any other.
 
-Mail of the protocol is checked as `brenner mail send` does, and so is mail whose subject was meant
-to be the protocol's: as plain mail it would be lost in silence. All other mail is stored as it is;
-in a session its author hears that nothing in it will be compiled.
+Mail of the protocol is checked as `brenner mail send` does. So is mail whose subject looks like the
+protocol's: as plain mail it would be lost without notice. All other mail is stored unchecked; in a
+session, its author is warned that it will not be compiled.
 """
 
 import re
@@ -23,71 +23,71 @@ from brenner.diagnostics.codes.messages import (
 from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, RequestError, worst_first
 from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES, MOST_MAIL_SUBJECT_BYTES
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import PLAIN, Envelope, Sent, StoredMessage, Trust, type_of
-from brenner.mail.rules import unstorable
+from brenner.mail.model import DEFAULT_ENVELOPE, Envelope, SendResult, StoredMessage, Trust, type_of
+from brenner.mail.rules import text_problem
 from brenner.mail.search import Query
-from brenner.markdown.blocks import Block, blocks
-from brenner.protocol.delta.parse import could_hold_strays, is_delta_fence
+from brenner.markdown.blocks import Block, parse_blocks
+from brenner.protocol.delta.parse import is_delta_fence, may_contain_strays
 from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
 from brenner.protocol.messages import Message
 from brenner.protocol.roster import Role, RosterEntry
 from brenner.protocol.subjects import ROLE_SHORTHANDS, compose_subject, parse_subject
 from brenner.protocol.thread_ids import (
-    LONGEST_ID,
+    LONGEST_THREAD_ID,
     ThreadKind,
     check_thread_id,
     classify_thread_id,
-    is_valid,
+    is_valid_thread_id,
 )
-from brenner.protocol.validate import check_composed, is_meant, meant_type
-from brenner.services.next_round import Earlier, earlier_kickoffs
+from brenner.protocol.validate import check_composed, intended_type, looks_like_protocol_subject
+from brenner.services.next_round import EarlierKickoffs, earlier_kickoffs
 from brenner.services.send import (
     SendOptions,
     ack_warnings,
     examine_composed,
+    size_error,
     stored_key,
     unknown_participants,
-    unsendable,
 )
-from brenner.services.version_store import filed
+from brenner.services.version_store import to_thread_message
 from brenner.services.workspace import Workspace
 from brenner.session.kickoff import shorthand_of
 from brenner.text import closest, did_you_mean
 
-# The shorthand of an agent's model in the subjects of her contributions.
+# The shorthand of an agent's model in the subjects of its contributions
 
 
 UNKNOWN_MODEL = "agent"
 
 
-def certain_shorthand(mailbox: Mailbox, name: str, thread_id: str) -> str | None:
-    """The one that the table of models has: as she registered, else as the thread's roster says."""
-    program, model = _registered(mailbox, name)
-    told = shorthand_of(RosterEntry(name, "", program or None, model or None))
-    return told or shorthand_of(_listed(mailbox, name, thread_id))
+def known_model_shorthand(mailbox: Mailbox, name: str, thread_id: str) -> str | None:
+    """Return the shorthand in the table of models: by registration, else by the thread's roster."""
+    program, model = _registered_model(mailbox, name)
+    shorthand = shorthand_of(RosterEntry(name, "", program or None, model or None))
+    return shorthand or shorthand_of(_roster_entry(mailbox, name, thread_id))
 
 
-def shorthand(mailbox: Mailbox, name: str, thread_id: str) -> str:
-    """The same; of a model that is not in the table the model's own first word.
+def model_shorthand(mailbox: Mailbox, name: str, thread_id: str) -> str:
+    """Return the shorthand, or the first word of a model that is not in the table.
 
-    With that goes a warning; nobody is made out to be another one.
+    The first word comes with a warning, so that no agent is taken for another model.
     """
-    program, model = _registered(mailbox, name)
-    found = certain_shorthand(mailbox, name, thread_id)
+    program, model = _registered_model(mailbox, name)
+    found = known_model_shorthand(mailbox, name, thread_id)
     return found or _first_word(model) or _first_word(program) or UNKNOWN_MODEL
 
 
-def kickoffs_of(mailbox: Mailbox, thread_id: str) -> Earlier:
-    """What the kickoffs of a thread have said."""
-    return earlier_kickoffs(map(filed, mailbox.thread_arrivals(thread_id, 0)))
+def load_kickoffs(mailbox: Mailbox, thread_id: str) -> EarlierKickoffs:
+    """Return the roster and recipients from the kickoffs of a thread."""
+    return earlier_kickoffs(map(to_thread_message, mailbox.thread_arrivals(thread_id, 0)))
 
 
-def _listed(mailbox: Mailbox, name: str, thread_id: str) -> RosterEntry | None:
-    roster = kickoffs_of(mailbox, thread_id).roster
+def _roster_entry(mailbox: Mailbox, name: str, thread_id: str) -> RosterEntry | None:
+    roster = load_kickoffs(mailbox, thread_id).roster
     return roster.entry(name) if roster else None
 
 
-def _registered(mailbox: Mailbox, name: str) -> tuple[str, str]:
+def _registered_model(mailbox: Mailbox, name: str) -> tuple[str, str]:
     try:
         known = mailbox.agent(name)
     except RequestError:
@@ -100,57 +100,56 @@ def _first_word(name: str) -> str:
     return next(iter(letters.split()), "")
 
 
-# Subjects that were meant for a contribution, and lack the shorthand of their sender's model.
+# Subjects of contributions that lack the shorthand of the sender's model
 
 
-# Possessive: whoever writes a subject must not decide how long it takes to read.
-_NEARLY = re.compile(r"\W*+DELTA\s*+(?:\[([^\]:]*+)\]?)?+[\s:：*_-]*+(.*+)", re.IGNORECASE)
-_BETWEEN = re.compile(r"[\s-]++")
-_YOUR_MODELS = (
+# Possessive quantifiers: a hostile subject must not cause slow matching.
+_ALMOST_DELTA = re.compile(r"\W*+DELTA\s*+(?:\[([^\]:]*+)\]?)?+[\s:：*_-]*+(.*+)", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[\s-]++")
+_SHORTHAND_FIX = (
     "Write in the brackets the shorthand of your model, not your role: "
     + ", ".join(f"`DELTA[{each}]:`" for each in ROLE_SHORTHANDS)
     + "."
 )
 
 
-def with_shorthand(mailbox: Mailbox, message: Message) -> str | None:
-    """The subject with the shorthand, where the registration of its sender tells it.
+def subject_with_shorthand(mailbox: Mailbox, message: Message) -> str | None:
+    """Return the subject with the shorthand, if the sender's registration gives it.
 
-    Who has written a role in its place has said nothing of her model.
+    A role written in its place does not say which model the sender is.
     """
-    match = _NEARLY.fullmatch(message.subject)
-    if parse_subject(message.subject) or meant_type(message.subject) is not DELTA or not match:
+    match = _ALMOST_DELTA.fullmatch(message.subject)
+    if parse_subject(message.subject) or intended_type(message.subject) is not DELTA or not match:
         return None
     written, description = (match[1] or "").strip().lower(), match[2].strip()
-    known = certain_shorthand(mailbox, message.sender, message.thread_id)
+    known = known_model_shorthand(mailbox, message.sender, message.thread_id)
     is_said = written and not _is_role(written)
     if known is None or not description or (is_said and known not in written):
         return None
     return compose_subject(DELTA.name, description, known)
 
 
-def about_role(message: Message, found: Diagnostic) -> Diagnostic:
-    """The same violation; where a role stands in the brackets, with what has to stand there."""
-    match = _NEARLY.fullmatch(message.subject)
+def explain_role_in_subject(message: Message, found: Diagnostic) -> Diagnostic:
+    """Return the violation, with a better fix if the subject has a role in the brackets."""
+    match = _ALMOST_DELTA.fullmatch(message.subject)
     if found.code is not INVALID_SUBJECT_PREFIX or not match or not _is_role(match[1] or ""):
         return found
-    return found._replace(fix=_YOUR_MODELS)
+    return found._replace(fix=_SHORTHAND_FIX)
 
 
 def _is_role(written: str) -> bool:
-    return _BETWEEN.sub("_", written.strip().lower()) in tuple(Role)
+    return _SEPARATORS.sub("_", written.strip().lower()) in tuple(Role)
 
 
-# Who may lead a session by mail that comes in: agents contribute, the operator leads.
+# Who may lead a session by mail: agents contribute, the operator leads
 #
-# A KICKOFF begins a round and gives everybody a role (R15), a COMPILED message closes it (R10).
-# From
-# somebody who is not believed, or whose session it is not, either would be a way to take it over.
+# A KICKOFF starts a round and assigns the roles (R15); a COMPILED message closes it (R10). From an
+# unverified sender, or one that does not lead the session, either could take the session over.
 
 
-LEADING = (KICKOFF.name, COMPILED.name)
-_BELIEVED = (Trust.VERIFIED, Trust.LOCAL)
-_SHOW = "Show your secret as `sender_token` if the session is yours to lead."
+LEADING_TYPES = (KICKOFF.name, COMPILED.name)
+_TRUSTED = (Trust.VERIFIED, Trust.LOCAL)
+_PROVE_IDENTITY = "Show your secret as `sender_token` if the session is yours to lead."
 _NO_SECRETS = (
     "Nobody can show a secret here, because the store of this project keeps none: only the "
     "operator leads, from the command line."
@@ -158,80 +157,80 @@ _NO_SECRETS = (
 
 
 def leading_type(message: Message, *, is_checked: bool = False) -> str | None:
-    """KICKOFF or COMPILED, if the message is one, or was meant to be; else None.
+    """Return KICKOFF or COMPILED if the message is one, or was meant to be; else None.
 
-    What is stored unchecked is what its subject says, and nothing else.
+    For a message that is stored unchecked, only the exact subject counts.
     """
     kind = type_of(message)
     if kind is None and not is_checked:
-        meant = meant_type(message.subject)
-        kind = meant.name if meant else None
-    return kind if kind in LEADING else None
+        intended = intended_type(message.subject)
+        kind = intended.name if intended else None
+    return kind if kind in LEADING_TYPES else None
 
 
-def may_not_lead(
+def leading_errors(
     mailbox: Mailbox, project: Project, message: Message, kind: str, trust: Trust | None
 ) -> Iterator[Diagnostic]:
-    """Why somebody may not send this message of a kind that leads; nothing if she may."""
+    """Yield why the sender may not send a message of a leading type; nothing if it may."""
     name, operator = message.sender, project.operator
-    if trust not in _BELIEVED:
-        advice = _NO_SECRETS if Capability.SECRETS in mailbox.lacks else _SHOW
+    if trust not in _TRUSTED:
+        advice = _NO_SECRETS if Capability.SECRETS in mailbox.lacks else _PROVE_IDENTITY
         yield serving_codes.LEADING_NEEDS_SECRET.at(type=kind, name=name, advice=advice)
-    elif name != operator and not _is_hers(mailbox, message):
+    elif name != operator and not _may_continue_leading(mailbox, message):
         thread = message.thread_id
         yield serving_codes.NOT_YOURS_TO_LEAD.at(
             type=kind, name=name, operator=operator, thread=thread
         )
 
 
-def _is_hers(mailbox: Mailbox, message: Message) -> bool:
-    """Whether nobody has led the thread yet, or she has, and it is known that it was she."""
-    led = list(_led(mailbox, message.thread_id))
-    return not led or any(_is_by(message.sender, each) for each in led)
+def _may_continue_leading(mailbox: Mailbox, message: Message) -> bool:
+    """Return whether the thread has no leader yet, or the sender led it and was verified."""
+    leading = list(_leading_messages(mailbox, message.thread_id))
+    return not leading or any(_is_trusted_sender(message.sender, each) for each in leading)
 
 
-def _is_by(name: str, stored: StoredMessage) -> bool:
-    return stored.message.sender == name and stored.envelope.trust in _BELIEVED
+def _is_trusted_sender(name: str, stored: StoredMessage) -> bool:
+    return stored.message.sender == name and stored.envelope.trust in _TRUSTED
 
 
-def _led(mailbox: Mailbox, thread_id: str) -> Iterable[StoredMessage]:
-    """The messages that lead a thread; of one that is not there, none."""
-    if not thread_id or unstorable("thread", thread_id, MOST_BODY_BYTES):
-        return ()  # no home has it; it is refused for that
+def _leading_messages(mailbox: Mailbox, thread_id: str) -> Iterable[StoredMessage]:
+    """Return the messages that lead a thread; none if it does not exist."""
+    if not thread_id or text_problem("thread", thread_id, MOST_BODY_BYTES):
+        return ()  # no store can hold it; another check rejects it
     if not mailbox.thread(thread_id, limit=1).position:
         return ()
-    return (each for each in mailbox.thread_arrivals(thread_id, 0) if each.type in LEADING)
+    return (each for each in mailbox.thread_arrivals(thread_id, 0) if each.type in LEADING_TYPES)
 
 
-_SESSION = (KICKOFF.name, DELTA.name, COMPILED.name)
-_STRAYS = (deltas_codes.INLINE_DELTA, deltas_codes.SWALLOWED_DELTA)
-# Possessive: whoever writes a subject must not decide how long it takes to read.
+_SESSION_TYPES = (KICKOFF.name, DELTA.name, COMPILED.name)
+_STRAY_CODES = (deltas_codes.INLINE_DELTA, deltas_codes.SWALLOWED_DELTA)
+# Possessive quantifiers: a hostile subject must not cause slow matching.
 _REPLY = re.compile(r"(?:\s*+(?:re|fwd?|aw)\s*+:)++\s*+", re.IGNORECASE)
 
-_ROLES = ", better with the shorthand of your model in it: " + ", ".join(ROLE_SHORTHANDS)
-_NOTHING_SAID = messages_codes.EMPTY_MESSAGE.at()._replace(
+_SHORTHANDS_HINT = ", better with the shorthand of your model in it: " + ", ".join(ROLE_SHORTHANDS)
+_NO_MESSAGE = messages_codes.EMPTY_MESSAGE.at()._replace(
     message="There is no message: its subject and its body are empty."
 )
 
 
 class IncomingMessage(NamedTuple):
-    """A message that an agent sends, with what stands on its envelope.
+    """A message that an agent sends, with its envelope.
 
-    One that `is_checked` was looked at by a program of ours, and is stored as it is.
+    One that `is_checked` was checked by another Brenner program, and is stored as it is.
     """
 
     message: Message
-    envelope: Envelope = PLAIN
+    envelope: Envelope = DEFAULT_ENVELOPE
     reply_to: int | None = None
     key: str | None = None
     is_checked: bool = False
 
 
-class Examined(NamedTuple):
-    """What there is to say of a letter before it is stored. Lines count in the body.
+class CheckResult(NamedTuple):
+    """The result of checking a message before it is stored. Line numbers count in the body.
 
-    `corrected` is the message to send instead, where that is certain; of one that may be sent, the
-    one that makes its contribution count.
+    `corrected` is the message to send instead, if the correction is certain. For a message that may
+    be sent, it is the version whose contribution would be compiled.
     """
 
     may_be_sent: bool
@@ -240,194 +239,208 @@ class Examined(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """What became of a letter: what was stored, or why nothing was, with what else was said."""
+    """The stored message, or why nothing was stored, with all other diagnostics."""
 
-    sent: Sent | None
+    sent: SendResult | None
     violations: tuple[Diagnostic, ...] = ()
     corrected: Message | None = None
 
 
-def receive(workspace: Workspace, letter: IncomingMessage) -> Receipt:
-    """Store a letter, or refuse it with the reasons; then nothing of it is stored.
+def receive(workspace: Workspace, incoming: IncomingMessage) -> Receipt:
+    """Store a message, or reject it with the reasons and store nothing.
 
-    Who leads a session is not a matter of content: that holds for checked letters, too.
+    The right to lead a session is checked for every message, even one that was checked before.
     """
-    barred = tuple(_barred(workspace, letter)) if letter.is_checked else ()
-    if barred:
-        return Receipt(None, barred)
-    found = _looked_at(workspace, letter)
-    if not (found.may_be_sent or letter.is_checked):
+    errors = tuple(_check_may_lead(workspace, incoming)) if incoming.is_checked else ()
+    if errors:
+        return Receipt(None, errors)
+    found = _examine_or_accept(workspace, incoming)
+    if not (found.may_be_sent or incoming.is_checked):
         return Receipt(None, found.violations, found.corrected)
-    sent = _stored(workspace, letter)
-    said = ack_warnings(workspace.mailbox, sent, found.violations)
+    sent = _store(workspace, incoming)
+    violations = ack_warnings(workspace.mailbox, sent, found.violations)
     if not found.may_be_sent:
-        said = (_unchecked(found), *said)
-    return Receipt(sent, said, found.corrected)
+        violations = (_unchecked_warning(found), *violations)
+    return Receipt(sent, violations, found.corrected)
 
 
-def examine(workspace: Workspace, letter: IncomingMessage) -> Examined:
-    """Everything that `receive` does, but nothing is stored: the answer to whether it may be."""
-    message = letter.message
-    unreadable = tuple(_unstorable(workspace, letter))
+def examine(workspace: Workspace, incoming: IncomingMessage) -> CheckResult:
+    """Check a message as `receive` does, but store nothing."""
+    message = incoming.message
+    unreadable = tuple(_storage_errors(workspace, incoming))
     if unreadable:
-        return Examined(may_be_sent=False, violations=unreadable)
-    barred = tuple(_barred(workspace, letter))
-    if barred:
-        return Examined(may_be_sent=False, violations=barred)
+        return CheckResult(may_be_sent=False, violations=unreadable)
+    errors = tuple(_check_may_lead(workspace, incoming))
+    if errors:
+        return CheckResult(may_be_sent=False, violations=errors)
     in_session = is_session(workspace.mailbox, message.thread_id)
-    if is_meant(message.subject, in_session=in_session):
-        return _checked(workspace, letter)
+    if looks_like_protocol_subject(message.subject, in_session=in_session):
+        return _check_protocol_mail(workspace, incoming)
     if not (message.subject.strip() or message.body.strip()):
-        return Examined(may_be_sent=False, violations=(_NOTHING_SAID,))
+        return CheckResult(may_be_sent=False, violations=(_NO_MESSAGE,))
     wrong = (
-        *_unusable(workspace.mailbox, message.thread_id),
+        *_new_thread_errors(workspace.mailbox, message.thread_id),
         *unknown_participants(workspace.mailbox, message),
     )
     if wrong:
-        return Examined(may_be_sent=False, violations=wrong)
-    return _aside(workspace, message, in_session=in_session)
+        return CheckResult(may_be_sent=False, violations=wrong)
+    return _check_other_mail(workspace, message, in_session=in_session)
 
 
-def _barred(workspace: Workspace, letter: IncomingMessage) -> Iterator[Diagnostic]:
-    """Why its sender may not lead the session, if that is what the letter would do."""
-    message = letter.message
-    kind = leading_type(message, is_checked=letter.is_checked)
+def _check_may_lead(workspace: Workspace, incoming: IncomingMessage) -> Iterator[Diagnostic]:
+    """Yield why the sender may not lead the session, if the message would do that."""
+    message = incoming.message
+    kind = leading_type(message, is_checked=incoming.is_checked)
     if kind:
-        trust = letter.envelope.trust
-        yield from may_not_lead(workspace.mailbox, workspace.project, message, kind, trust)
+        trust = incoming.envelope.trust
+        yield from leading_errors(workspace.mailbox, workspace.project, message, kind, trust)
 
 
-def _looked_at(workspace: Workspace, letter: IncomingMessage) -> Examined:
-    """The same, where it must not keep away what a program of ours sends."""
+def _examine_or_accept(workspace: Workspace, incoming: IncomingMessage) -> CheckResult:
+    """Return the same as `examine`, but accept an already checked message if the check fails."""
     try:
-        return examine(workspace, letter)
+        return examine(workspace, incoming)
     except BrennerError:
-        if not letter.is_checked:
+        if not incoming.is_checked:
             raise
-        return Examined(may_be_sent=True)
+        return CheckResult(may_be_sent=True)
 
 
-def _unchecked(found: Examined) -> Diagnostic:
+def _unchecked_warning(found: CheckResult) -> Diagnostic:
     errors = sum(each.severity is ERROR for each in found.violations)
     return serving_codes.STORED_UNCHECKED.at(count=f"{errors} errors" if errors > 1 else "an error")
 
 
 def is_session(mailbox: Mailbox, thread_id: str) -> bool:
-    """Whether a thread is a session's: by its ID, or by the mail in it."""
-    if is_valid(thread_id) and classify_thread_id(thread_id) is ThreadKind.RESEARCH:
+    """Return whether a thread belongs to a session, by its ID or its mail."""
+    if is_valid_thread_id(thread_id) and classify_thread_id(thread_id) is ThreadKind.RESEARCH:
         return True
     return has_session_mail(mailbox, thread_id)
 
 
 def has_session_mail(mailbox: Mailbox, thread_id: str) -> bool:
-    """Whether anybody has sent what only sessions have."""
+    """Return whether the thread has a message type that only sessions have."""
     if not thread_id or not mailbox.thread(thread_id, limit=1).position:
         return False
-    wanted = Query(types=_SESSION, threads=(thread_id,))
+    wanted = Query(types=_SESSION_TYPES, threads=(thread_id,))
     return bool(mailbox.search(wanted, limit=1).messages)
 
 
-def _stored(workspace: Workspace, letter: IncomingMessage) -> Sent:
-    key = stored_key(letter.key, letter.envelope.trust)
+def _store(workspace: Workspace, incoming: IncomingMessage) -> SendResult:
+    key = stored_key(incoming.key, incoming.envelope.trust)
     try:
         return workspace.mailbox.send(
-            letter.message, reply_to=letter.reply_to, key=key, envelope=letter.envelope
+            incoming.message, reply_to=incoming.reply_to, key=key, envelope=incoming.envelope
         )
     except RequestError as refused:
         first = refused.diagnostic.message_id
-        if refused.diagnostic.code is not mail_codes.KEY_REUSED or not letter.key or first is None:
+        if (
+            refused.diagnostic.code is not mail_codes.KEY_REUSED
+            or not incoming.key
+            or first is None
+        ):
             raise
-        # Its sender knows the key as she has given it.
-        found = mail_codes.KEY_REUSED.at(key=letter.key, id=first)
+        # Show the key as the sender gave it, not the stored form.
+        found = mail_codes.KEY_REUSED.at(key=incoming.key, id=first)
         raise RequestError(found._replace(message_id=first)) from None
 
 
-def _unstorable(workspace: Workspace, letter: IncomingMessage) -> Iterator[Diagnostic]:
-    """What no home could keep as it is. A subject is read by patterns: it has a limit of its own.
+def _storage_errors(workspace: Workspace, incoming: IncomingMessage) -> Iterator[Diagnostic]:
+    """Yield an error for each part that no store could keep unchanged.
 
-    A subject of the protocol has a lower one, which the check knows. What a program of ours sends
-    may be as long as what is stored: it may be a version.
+    The subject has its own limit, because regular expressions read it. A subject of the protocol
+    has a lower one, which the check applies. An already checked message may be as long as a stored
+    version.
     """
-    message = letter.message
-    long = None if letter.is_checked else unsendable(message.body, workspace.project)
-    if long:
-        yield long
+    message = incoming.message
+    too_long = None if incoming.is_checked else size_error(message.body, workspace.project)
+    if too_long:
+        yield too_long
         return
     bounds = {
         "thread": (message.thread_id, MOST_BODY_BYTES),
         "subject": (message.subject, MOST_MAIL_SUBJECT_BYTES),
         "body": (message.body, MOST_BODY_BYTES),
-        "key": (letter.key or "", MOST_KEY_BYTES),
+        "key": (incoming.key or "", MOST_KEY_BYTES),
     }
-    found = (unstorable(what, text, most) for what, (text, most) in bounds.items())
+    found = (text_problem(what, text, most) for what, (text, most) in bounds.items())
     yield from filter(None, found)
 
 
-def _unusable(mailbox: Mailbox, thread_id: str) -> Iterator[Diagnostic]:
-    """Why mail cannot begin a thread of that name; who answers has not chosen it."""
+def _new_thread_errors(mailbox: Mailbox, thread_id: str) -> Iterator[Diagnostic]:
+    """Yield why mail cannot start a thread of that name. A reply did not choose the name."""
     reasons = {
-        f"it has {len(thread_id)} characters": len(thread_id) > LONGEST_ID,
+        f"it has {len(thread_id)} characters": len(thread_id) > LONGEST_THREAD_ID,
         "it has a line break or another character that nobody sees": not thread_id.isprintable(),
         "it has blanks around it": thread_id != thread_id.strip(),
     }
     wrong = [reason for reason, holds in reasons.items() if holds]
     if wrong and not mailbox.thread(thread_id, limit=1).position:
         yield serving_codes.UNUSABLE_THREAD_ID.at(
-            thread=thread_id, reason=wrong[0], most=LONGEST_ID
+            thread=thread_id, reason=wrong[0], most=LONGEST_THREAD_ID
         )
 
 
 # Mail of the protocol
 
 
-def _checked(workspace: Workspace, letter: IncomingMessage) -> Examined:
-    """The mail as `brenner mail send` takes it, with the correction that only we can make."""
-    mailbox, project, message = workspace.mailbox, workspace.project, letter.message
+def _check_protocol_mail(workspace: Workspace, incoming: IncomingMessage) -> CheckResult:
+    """Check mail as `brenner mail send` does, and add corrections that need the mailbox."""
+    mailbox, project, message = workspace.mailbox, workspace.project, incoming.message
     is_new = not mailbox.thread(message.thread_id, limit=1).position
-    begins = _begins(mailbox, message) if is_new else ()
+    new_thread = _new_thread_warning(mailbox, message) if is_new else ()
     options = SendOptions(operator=project.operator, project=project)
     report, corrected = examine_composed(mailbox, message, options)
-    # Who writes to a thread that is there has not chosen its name.
-    told = (each for each in report.violations if is_new or each.code != THREAD_ID_ADVICE)
-    found = [about_role(message, _about_thread(message, each)) for each in told]
+    # A message to an existing thread did not choose the thread's name.
+    violations = (each for each in report.violations if is_new or each.code != THREAD_ID_ADVICE)
+    found = [
+        explain_role_in_subject(message, _explain_missing_thread(message, each))
+        for each in violations
+    ]
     if not report.valid:
-        certain = corrected or _with_shorthand(mailbox, message) or _in_thread(mailbox, message)
-        return Examined(may_be_sent=False, violations=tuple(found), corrected=certain)
-    said = tuple(sorted((*found, *begins), key=worst_first))
-    return Examined(may_be_sent=True, violations=said, corrected=corrected)
+        correction = (
+            corrected
+            or _corrected_shorthand(mailbox, message)
+            or _corrected_thread(mailbox, message)
+        )
+        return CheckResult(may_be_sent=False, violations=tuple(found), corrected=correction)
+    all_violations = tuple(sorted((*found, *new_thread), key=worst_first))
+    return CheckResult(may_be_sent=True, violations=all_violations, corrected=corrected)
 
 
-def _about_thread(message: Message, found: Diagnostic) -> Diagnostic:
-    """A thread that was left out is not one that was misspelt."""
+def _explain_missing_thread(message: Message, found: Diagnostic) -> Diagnostic:
+    """Return a clearer error if the thread is missing, not misspelt."""
     if message.thread_id or found.code is not INVALID_BEAD_ID:
         return found
     return serving_codes.NO_THREAD_NAMED.at(subject=message.subject)
 
 
-def _begins(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
-    """That a contribution goes where nobody has written before: most often it is a slip."""
+def _new_thread_warning(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
+    """Yield a warning if a contribution starts a new thread: most often that is a typo."""
     if type_of(message) != DELTA.name:
         return
     known = closest(message.thread_id, [each.thread_id for each in mailbox.threads()])
     yield serving_codes.NO_SESSION_YET.at(thread=message.thread_id, suggestion=did_you_mean(known))
 
 
-def _with_shorthand(mailbox: Mailbox, message: Message) -> Message | None:
-    """The message with the shorthand that its subject lacks, where the sender's model tells it."""
-    subject = with_shorthand(mailbox, message)
-    return _sendable(mailbox, message, subject) if subject else None
+def _corrected_shorthand(mailbox: Mailbox, message: Message) -> Message | None:
+    """Return the message with the missing shorthand, if the sender's model gives it."""
+    subject = subject_with_shorthand(mailbox, message)
+    return _corrected_message(mailbox, message, subject) if subject else None
 
 
-def _in_thread(mailbox: Mailbox, message: Message) -> Message | None:
-    """The message in the thread that its malformed ID can only mean, because it is there."""
-    meant = [each.suggestion for each in check_thread_id(message.thread_id) if each.suggestion]
-    if not meant or not mailbox.thread(meant[0], limit=1).position:
+def _corrected_thread(mailbox: Mailbox, message: Message) -> Message | None:
+    """Return the message in the existing thread that its malformed ID must mean, or None."""
+    suggestions = [
+        each.suggestion for each in check_thread_id(message.thread_id) if each.suggestion
+    ]
+    if not suggestions or not mailbox.thread(suggestions[0], limit=1).position:
         return None
-    return _sendable(mailbox, message._replace(thread_id=meant[0]), message.subject)
+    return _corrected_message(mailbox, message._replace(thread_id=suggestions[0]), message.subject)
 
 
-def _sendable(mailbox: Mailbox, message: Message, subject: str) -> Message | None:
-    """The message under another subject, corrected where it has to be; None if it would not do."""
+def _corrected_message(mailbox: Mailbox, message: Message, subject: str) -> Message | None:
+    """Return the message with another subject and all corrections; None if it is still invalid."""
     under_it = message._replace(subject=subject)
     report, corrected = check_composed(under_it)
     is_left = any(found.code is PLACEHOLDER_LEFT for found in report.violations)
@@ -438,47 +451,51 @@ def _sendable(mailbox: Mailbox, message: Message, subject: str) -> Message | Non
 # Other mail
 
 
-def _aside(workspace: Workspace, message: Message, *, in_session: bool) -> Examined:
-    """What is to be said of mail that contributes nothing."""
-    body = blocks(message.body)
-    held = sum(map(is_delta_fence, body)) or (_strays(message, body) if in_session else 0)
-    if not (held or in_session):
-        return Examined(may_be_sent=True)
-    model = shorthand(workspace.mailbox, message.sender, message.thread_id)
+def _check_other_mail(workspace: Workspace, message: Message, *, in_session: bool) -> CheckResult:
+    """Return the advice for mail that contributes nothing."""
+    body = parse_blocks(message.body)
+    blocks_count = sum(map(is_delta_fence, body)) or (
+        _count_strays(message, body) if in_session else 0
+    )
+    if not (blocks_count or in_session):
+        return CheckResult(may_be_sent=True)
+    model = model_shorthand(workspace.mailbox, message.sender, message.thread_id)
     is_known = model in ROLE_SHORTHANDS
     subject = compose_subject(DELTA.name, _description(message), model)
     corrected = None
-    if held and in_session and is_known:
-        # A reply wants an ACK if what it answers did; a contribution wants none.
-        corrected = _sendable(workspace.mailbox, message._replace(ack_required=None), subject)
+    if blocks_count and in_session and is_known:
+        # A reply inherits the ACK request of its message; a contribution needs none.
+        corrected = _corrected_message(
+            workspace.mailbox, message._replace(ack_required=None), subject
+        )
     advice = serving_codes.NOT_COMPILED.at(
-        held=_held(held),
-        unless="" if held else "If it is only to be read, nothing is to be done. ",
+        held=_blocks_words(blocks_count),
+        unless="" if blocks_count else "If it is only to be read, nothing is to be done. ",
         where=f"in the thread `{message.thread_id}`" if in_session else "in the session's thread",
         subject=subject,
-        role="" if is_known else _ROLES,
+        role="" if is_known else _SHORTHANDS_HINT,
     )
-    return Examined(may_be_sent=True, violations=(advice,), corrected=corrected)
+    return CheckResult(may_be_sent=True, violations=(advice,), corrected=corrected)
 
 
-def _strays(message: Message, body: list[Block]) -> int:
-    """How much of the body looks like a delta outside of a delta block."""
-    if not could_hold_strays(message.body, body):
+def _count_strays(message: Message, body: list[Block]) -> int:
+    """Return how many parts of the body look like a delta outside of a delta block."""
+    if not may_contain_strays(message.body, body):
         return 0
     from brenner.protocol.delta.stray import find_strays
 
-    return sum(stray.diagnostic.code in _STRAYS for stray in find_strays(message.body, body))
+    return sum(stray.diagnostic.code in _STRAY_CODES for stray in find_strays(message.body, body))
 
 
 def _description(message: Message) -> str:
-    """What the subject is about, without what stands before it."""
+    """Return what the subject is about, without its prefixes."""
     before = _REPLY.match(message.subject)
     bare = message.subject[before.end() if before else 0 :].strip()
     parsed = parse_subject(bare)
     return (parsed.description if parsed else bare) or "what it contributes"
 
 
-def _held(count: int) -> str:
+def _blocks_words(count: int) -> str:
     if not count:
         return ""
     return f", not its {count} delta blocks" if count > 1 else ", not its delta block"

@@ -1,4 +1,4 @@
-"""The roster of a session, from everything that is said of it: flags, environment, files."""
+"""Resolve the roster of a session from flags, environment, session and project files."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -9,65 +9,72 @@ from brenner.config import SETTINGS_FILE, Project
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.protocol.roster import (
-    BUILT_IN,
+    BUILT_IN_PRESETS,
     Mode,
+    PartialRoster,
     Roster,
     RosterPreset,
-    Stated,
     ValidationResult,
+    check_partial_roster,
     find_preset,
-    stated_faults,
     validate_roster,
 )
 from brenner.protocol.roster_config import (
-    Recipient,
+    RecipientFlag,
     RosterSettings,
-    decode_either,
+    add_lines,
+    add_lines_to_messages,
     decode_json,
+    decode_json_or_toml,
     decode_toml,
     flag_layers,
     has_roster,
-    in_the_file,
-    in_words,
+    read_partial_roster,
     read_roster,
-    read_settings,
-    read_stated,
+    read_roster_settings,
     unknown_keys,
-    unread_keys,
+    unknown_roster_keys,
 )
-from brenner.protocol.roster_resolve import Choice, Claims, Layer, Origin, Resolved, Source, resolve
+from brenner.protocol.roster_resolve import (
+    PresetChoice,
+    ResolvedRoster,
+    RosterInputs,
+    RosterLayer,
+    RosterOrigin,
+    RosterSource,
+    resolve_inputs,
+)
 
-# The files that rosters stand in: those that are named, and those of a project.
+# The files that contain rosters: given ones, and those of a project
 
-
-# Where one may not look, os.path says no and pathlib raises.
+# In a folder without access os.path returns False, but pathlib raises.
 # ruff: noqa: PTH113, PTH118
 
 
 CONFIG_TS = "brenner.config.ts"
-_PYPROJECT, _RC = "pyproject.toml", ".brennerrc"
-_TOP = ("roster", "presets")
+_PYPROJECT, _RC_FILE = "pyproject.toml", ".brennerrc"
+_TOP_KEYS = ("roster", "presets")
 _MOST_BYTES = 1024 * 1024
 
 
-def read_value(said: str, source: str) -> object:
-    """A roster as a flag or a variable gives it: JSON, or `@` and the name of a file.
+def read_roster_value(given: str, source: str) -> object:
+    """Read a roster from a flag or a variable: JSON, or `@` and the name of a file.
 
-    A `Diagnostic` where it cannot be read.
+    Return a `Diagnostic` if it cannot be read.
     """
-    if said.startswith("@"):
-        named = f"{source} (`{said}`)"
-        text = text_of(said[1:], named)
-        return text if isinstance(text, Diagnostic) else decode_either(text, named)
-    value = decode_json(said, source)
-    if isinstance(value, Diagnostic) and said.lstrip()[:1] not in ("[", "{"):
-        reason = f"`{said}` is neither a list nor an object; a file is written as `@FILE`"
+    if given.startswith("@"):
+        named = f"{source} (`{given}`)"
+        text = read_text(given[1:], named)
+        return text if isinstance(text, Diagnostic) else decode_json_or_toml(text, named)
+    value = decode_json(given, source)
+    if isinstance(value, Diagnostic) and given.lstrip()[:1] not in ("[", "{"):
+        reason = f"`{given}` is neither a list nor an object; a file is written as `@FILE`"
         return codes.MALFORMED_ROSTER.at(source=source, reason=reason)
     return value
 
 
-def text_of(path: str, source: str) -> str | Diagnostic:
-    """The text of a file."""
+def read_text(path: str, source: str) -> str | Diagnostic:
+    """Return the text of a file, or a diagnostic."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123  (a name may be no path at all)
             raw = file.read(_MOST_BYTES + 1)
@@ -83,32 +90,34 @@ def text_of(path: str, source: str) -> str | Diagnostic:
         return _malformed(source, "that is not the name of a file")
 
 
-def project_settings(folder: Path) -> RosterSettings | None:
-    """What the project says of rosters: the first of its three files that says anything."""
+def read_project_settings(folder: Path) -> RosterSettings | None:
+    """Return the project's roster settings: from the first of its three files that has any."""
     for name, decode in _FILES.items():
         path = os.path.join(folder, name)
         if not os.path.isfile(path):
             continue
         label = f"`{name}`"
-        text = text_of(path, label)
+        text = read_text(path, label)
         tables = text if isinstance(text, Diagnostic) else decode(text, label)
         if isinstance(tables, Diagnostic):
             return RosterSettings(label, found=(tables,))
         if isinstance(tables, Mapping) and has_roster(tables):
-            odd = () if name == SETTINGS_FILE else unknown_keys(tables, _TOP, label)
-            settings = read_settings(tables, label)
-            found = in_words((*settings.found, *odd), text if isinstance(text, str) else "")
+            odd = () if name == SETTINGS_FILE else unknown_keys(tables, _TOP_KEYS, label)
+            settings = read_roster_settings(tables, label)
+            found = add_lines_to_messages(
+                (*settings.found, *odd), text if isinstance(text, str) else ""
+            )
             return settings._replace(found=found)
     return None
 
 
 def has_config_ts(folder: Path) -> bool:
-    """Whether there is a program that other implementations would take the roster from."""
+    """Return whether there is a `brenner.config.ts`, which other implementations run."""
     return os.path.lexists(os.path.join(folder, CONFIG_TS))
 
 
 def _in_pyproject(text: str, label: str) -> object:
-    """`[tool.brenner]`. A file that does not name us is not read: it may be anything."""
+    """Return `[tool.brenner]`. A file that does not contain our name is not parsed."""
     tables = decode_toml(text, label) if "brenner" in text else {}
     if isinstance(tables, Diagnostic):
         return tables
@@ -119,7 +128,7 @@ def _in_pyproject(text: str, label: str) -> object:
 _FILES: dict[str, Callable[[str, str], object]] = {
     SETTINGS_FILE: decode_toml,
     _PYPROJECT: _in_pyproject,
-    _RC: decode_either,
+    _RC_FILE: decode_json_or_toml,
 }
 
 
@@ -131,83 +140,90 @@ _VARIABLE = "BRENNER_ROSTER"
 _MODE, _NAME, _PRESET = f"{_VARIABLE}_MODE", f"{_VARIABLE}_NAME", f"{_VARIABLE}_PRESET"
 
 
-class RosterWish(NamedTuple):
-    """What somebody asks for: the flags of a command, or the fields of a form.
+class RosterRequest(NamedTuple):
+    """The requested roster: the flags of a command, or the fields of a form.
 
-    `roster` is JSON or `@file`; `agent_roles` are `NAME=ROLE`; `recipients` are the names to send
-    to, each with the role that was given with it. `session` is a roster that a program hands in, or
-    the part of one that somebody has said just now, in a form or a request.
+    `roster` is JSON or `@file`; `agent_roles` are `NAME=ROLE`. `recipients` are the names to send
+    to, each with its given role. `session` is a roster from a program, or a partial one from a form
+    or a request.
     """
 
     roster: str | None = None
     agent_roles: tuple[str, ...] = ()
-    recipients: tuple[Recipient, ...] = ()
+    recipients: tuple[RecipientFlag, ...] = ()
     preset: str | None = None
     unified: bool = False
-    session: Roster | Stated | None = None
+    session: Roster | PartialRoster | None = None
 
 
-class _Part(NamedTuple):
-    """What one source says."""
+class _SourceClaims(NamedTuple):
+    """The claims of one source."""
 
-    layers: tuple[Layer, ...] = ()
-    choices: tuple[Choice, ...] = ()
+    layers: tuple[RosterLayer, ...] = ()
+    choices: tuple[PresetChoice, ...] = ()
     found: tuple[Diagnostic, ...] = ()
 
 
 class ListedPreset(NamedTuple):
-    """A preset, where it comes from, and whether the project takes it unless told otherwise."""
+    """A preset, where it comes from, and whether it is the project's default."""
 
     preset: RosterPreset
     label: str
     is_default: bool
 
 
-def resolve_roster(project: Project, environ: Mapping[str, str], wish: RosterWish) -> Resolved:
-    """The roster that comes of all sources; what is wrong is among its diagnostics.
+def resolve_roster(
+    project: Project, environ: Mapping[str, str], request: RosterRequest
+) -> ResolvedRoster:
+    """Return the roster resolved from all sources, with its diagnostics.
 
-    Where a source cannot be read nothing is resolved: half a roster would be taken for the whole.
+    If a source cannot be read, nothing is resolved: a partial roster would look complete.
     """
-    settings = project_settings(project.folder) or RosterSettings("")
-    parts = (_flags(wish), _environment(environ), _session(wish), _project(settings))
+    settings = read_project_settings(project.folder) or RosterSettings("")
+    parts = (
+        _from_flags(request),
+        _from_environment(environ),
+        _from_session(request),
+        _from_project(settings),
+    )
     found = [each for part in parts for each in part.found]
     if has_config_ts(project.folder):
         found.append(codes.CONFIG_TS_NOT_RUN.at(path=CONFIG_TS))
-    recipients = tuple(name for name, _ in wish.recipients)
+    recipients = tuple(name for name, _ in request.recipients)
     if any(each.severity is ERROR for each in found):
-        return Resolved(Roster(()), {}, recipients, tuple(found))
-    claims = Claims(
+        return ResolvedRoster(Roster(()), {}, recipients, tuple(found))
+    claims = RosterInputs(
         tuple(layer for part in parts for layer in part.layers),
         recipients,
         tuple(choice for part in parts for choice in part.choices),
-        {each.preset.id: each.preset for each in _listed(settings)},
+        {each.preset.id: each.preset for each in _all_presets(settings)},
     )
-    resolved = resolve(claims)
+    resolved = resolve_inputs(claims)
     return resolved._replace(diagnostics=(*resolved.diagnostics, *found))
 
 
 def list_presets(project: Project) -> tuple[tuple[ListedPreset, ...], tuple[Diagnostic, ...]]:
-    """Every preset that can be asked for, and what is wrong in the project's file."""
-    settings = project_settings(project.folder) or RosterSettings("")
-    return _listed(settings), settings.found
+    """Return all presets, and the diagnostics of the project's file."""
+    settings = read_project_settings(project.folder) or RosterSettings("")
+    return _all_presets(settings), settings.found
 
 
 def check_roster_text(text: str, source: str) -> ValidationResult:
-    """Whether a text is a roster that can be used, or a project's file with one in it."""
-    value = decode_either(text, source)
+    """Check a text that is a roster, or a project's file that contains one."""
+    value = decode_json_or_toml(text, source)
     if isinstance(value, Diagnostic):
         return ValidationResult.of([value])
     if has_roster(value) and isinstance(value, Mapping):
-        settings = read_settings(value, source)
-        found = [*settings.found, *stated_faults(settings.stated)]
-        return ValidationResult.of(in_the_file(found, text))
+        settings = read_roster_settings(value, source)
+        found = [*settings.found, *check_partial_roster(settings.stated)]
+        return ValidationResult.of(add_lines(found, text))
     roster = read_roster(value, source)
     faults = validate_roster(roster).violations if isinstance(roster, Roster) else roster
-    return ValidationResult.of(in_the_file([*faults, *unread_keys(value, source)], text))
+    return ValidationResult.of(add_lines([*faults, *unknown_roster_keys(value, source)], text))
 
 
 class ProjectRoster(NamedTuple):
-    """What a project's file says of rosters. `label` is the file, in words, if any says it."""
+    """The roster settings in a project's file. `label` is the file, if there is one."""
 
     label: str | None
     agents: int
@@ -215,14 +231,14 @@ class ProjectRoster(NamedTuple):
     found: tuple[Diagnostic, ...]
 
 
-def look_at_project_roster(project: Project) -> ProjectRoster:
-    """What the project's file says, with everything that is wrong in it, whoever is named."""
-    settings = project_settings(project.folder)
+def inspect_project_roster(project: Project) -> ProjectRoster:
+    """Return the roster settings of the project's file, with all their faults."""
+    settings = read_project_settings(project.folder)
     if settings is None:
         return ProjectRoster(None, 0, 0, ())
-    found = [*settings.found, *stated_faults(settings.stated)]
-    if settings.default is not None and not any(each.is_default for each in _listed(settings)):
-        known = {each.preset.id: each.preset for each in _listed(settings)}
+    found = [*settings.found, *check_partial_roster(settings.stated)]
+    if settings.default is not None and not any(each.is_default for each in _all_presets(settings)):
+        known = {each.preset.id: each.preset for each in _all_presets(settings)}
         missing = find_preset(settings.default, known)
         found += [missing] if isinstance(missing, Diagnostic) else []
     return ProjectRoster(
@@ -230,76 +246,89 @@ def look_at_project_roster(project: Project) -> ProjectRoster:
     )
 
 
-def _listed(settings: RosterSettings) -> tuple[ListedPreset, ...]:
-    """The built-in ones, unless the project has its own of that id, and the project's."""
+def _all_presets(settings: RosterSettings) -> tuple[ListedPreset, ...]:
+    """Return the project's presets, and the built-in ones with other ids."""
     own = {preset.id: ListedPreset(preset, settings.label, False) for preset in settings.presets}
-    known = {preset.id: ListedPreset(preset, "built in", False) for preset in BUILT_IN} | own
+    known = {
+        preset.id: ListedPreset(preset, "built in", False) for preset in BUILT_IN_PRESETS
+    } | own
     return tuple(
         each._replace(is_default=each.preset.id == settings.default) for each in known.values()
     )
 
 
-def _flags(wish: RosterWish) -> _Part:
-    layers, found = flag_layers(wish.recipients, wish.agent_roles, unified=wish.unified)
-    origin = Origin(Source.FLAGS, "`--roster`")
-    given = _given(wish.roster, origin)
-    chosen = _chosen(wish.preset, Origin(Source.FLAGS, "`--preset`"))
-    return _Part((*layers, *given.layers), chosen, (*found, *given.found))
+def _from_flags(request: RosterRequest) -> _SourceClaims:
+    layers, found = flag_layers(request.recipients, request.agent_roles, unified=request.unified)
+    origin = RosterOrigin(RosterSource.FLAGS, "`--roster`")
+    given = _read_given(request.roster, origin)
+    chosen = _preset_choice(request.preset, RosterOrigin(RosterSource.FLAGS, "`--preset`"))
+    return _SourceClaims((*layers, *given.layers), chosen, (*found, *given.found))
 
 
-def _environment(environ: Mapping[str, str]) -> _Part:
-    """An empty variable is as none. `…_MODE` and `…_NAME` beat what `BRENNER_ROSTER` says."""
-    layers: list[Layer] = []
+def _from_environment(environ: Mapping[str, str]) -> _SourceClaims:
+    """Return the claims of the environment. An empty variable counts as unset.
+
+    `…_MODE` and `…_NAME` override `BRENNER_ROSTER`.
+    """
+    layers: list[RosterLayer] = []
     found: list[Diagnostic] = []
     for variable, field in ((_MODE, "mode"), (_NAME, "name")):
-        origin = Origin(Source.ENVIRONMENT, f"`{variable}`")
-        stated = read_stated({field: environ.get(variable) or None}, origin.label)
-        if not isinstance(stated, Stated):
+        origin = RosterOrigin(RosterSource.ENVIRONMENT, f"`{variable}`")
+        stated = read_partial_roster({field: environ.get(variable) or None}, origin.label)
+        if not isinstance(stated, PartialRoster):
             found += stated
-        elif stated != Stated():
-            layers.append(Layer(origin, stated, Source.ENVIRONMENT))
-    given = _given(environ.get(_VARIABLE) or None, Origin(Source.ENVIRONMENT, f"`{_VARIABLE}`"))
-    chosen = _chosen(environ.get(_PRESET) or None, Origin(Source.ENVIRONMENT, f"`{_PRESET}`"))
+        elif stated != PartialRoster():
+            layers.append(RosterLayer(origin, stated, RosterSource.ENVIRONMENT))
+    given = _read_given(
+        environ.get(_VARIABLE) or None, RosterOrigin(RosterSource.ENVIRONMENT, f"`{_VARIABLE}`")
+    )
+    chosen = _preset_choice(
+        environ.get(_PRESET) or None, RosterOrigin(RosterSource.ENVIRONMENT, f"`{_PRESET}`")
+    )
     ours = {key: environ[key] for key in environ if key.startswith(f"{_VARIABLE}_")}
     odd = unknown_keys(ours, (_MODE, _NAME, _PRESET), "the environment")
-    return _Part((*layers, *given.layers), chosen, (*found, *given.found, *odd))
+    return _SourceClaims((*layers, *given.layers), chosen, (*found, *given.found, *odd))
 
 
-def _given(said: str | None, origin: Origin) -> _Part:
-    """A roster that was typed, or whose file was."""
-    if said is None:
-        return _Part()
-    value = read_value(said, origin.label)
+def _read_given(given: str | None, origin: RosterOrigin) -> _SourceClaims:
+    """Return the claims of a roster that was given as text or as a file."""
+    if given is None:
+        return _SourceClaims()
+    value = read_roster_value(given, origin.label)
     if isinstance(value, Diagnostic):
-        return _Part(found=(value,))
-    stated = read_stated(value, origin.label)
-    if not isinstance(stated, Stated):
-        return _Part(found=stated)
-    found = list(unread_keys(value, origin.label))
+        return _SourceClaims(found=(value,))
+    stated = read_partial_roster(value, origin.label)
+    if not isinstance(stated, PartialRoster):
+        return _SourceClaims(found=stated)
+    found = list(unknown_roster_keys(value, origin.label))
     if not stated.entries and stated.mode != Mode.HEURISTIC:
         found.append(codes.EMPTY_ROSTER.at(source=f" from {origin.label}"))
-    return _Part((Layer(origin, stated, origin.source),), (), tuple(found))
+    return _SourceClaims((RosterLayer(origin, stated, origin.source),), (), tuple(found))
 
 
-def _session(wish: RosterWish) -> _Part:
-    """What the session has of its own. Who has typed it just now is told if it has no effect."""
-    if wish.session is None:
-        return _Part()
-    origin = Origin(Source.SESSION, "the session")
-    if isinstance(wish.session, Stated):
-        return _Part((Layer(origin, wish.session, Source.SESSION),))
-    stated = Stated(*wish.session)
+def _from_session(request: RosterRequest) -> _SourceClaims:
+    """Return the claims of the session. A partial roster without effect is reported later."""
+    if request.session is None:
+        return _SourceClaims()
+    origin = RosterOrigin(RosterSource.SESSION, "the session")
+    if isinstance(request.session, PartialRoster):
+        return _SourceClaims((RosterLayer(origin, request.session, RosterSource.SESSION),))
+    stated = PartialRoster(*request.session)
     is_nobody = not stated.entries and stated.mode != Mode.HEURISTIC
     found = (codes.EMPTY_ROSTER.at(source=f" from {origin.label}"),) if is_nobody else ()
-    return _Part((Layer(origin, stated),), (), found)
+    return _SourceClaims((RosterLayer(origin, stated),), (), found)
 
 
-def _project(settings: RosterSettings) -> _Part:
-    origin = Origin(Source.PROJECT, settings.label)
-    layers = (Layer(origin, settings.stated),) if settings.stated != Stated() else ()
+def _from_project(settings: RosterSettings) -> _SourceClaims:
+    origin = RosterOrigin(RosterSource.PROJECT, settings.label)
+    layers = (RosterLayer(origin, settings.stated),) if settings.stated != PartialRoster() else ()
     label = f"`defaultPreset` in {settings.label}"
-    return _Part(layers, _chosen(settings.default, Origin(Source.PROJECT, label)), settings.found)
+    return _SourceClaims(
+        layers,
+        _preset_choice(settings.default, RosterOrigin(RosterSource.PROJECT, label)),
+        settings.found,
+    )
 
 
-def _chosen(preset: str | None, origin: Origin) -> tuple[Choice, ...]:
-    return () if preset is None else (Choice(preset, origin),)
+def _preset_choice(preset: str | None, origin: RosterOrigin) -> tuple[PresetChoice, ...]:
+    return () if preset is None else (PresetChoice(preset, origin),)

@@ -1,7 +1,7 @@
-"""Send a message: check it, and store it if it may be sent.
+"""Send a message: check it, and store it if it has no errors.
 
-What has errors is not stored: its author gets the diagnostics and the corrected message. Warnings
-go through.
+A message with errors is not stored; its author gets the diagnostics and the corrected message.
+Warnings do not block.
 """
 
 from collections.abc import Iterator
@@ -17,21 +17,21 @@ from brenner.diagnostics.codes.messages import (
     TEMPLATE_NOT_FILLED_IN,
 )
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, worst_first
-from brenner.diagnostics.truncate import of_message
+from brenner.diagnostics.truncate import truncate_for_message
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import PLAIN, Envelope, Sent, StoredMessage, Trust, type_of
+from brenner.mail.model import DEFAULT_ENVELOPE, Envelope, SendResult, StoredMessage, Trust, type_of
 from brenner.mail.rules import unknown_recipients, unknown_sender
-from brenner.protocol.body import UNREADABLE, named_messages
+from brenner.protocol.body import UNREADABLE_IDS, acknowledged_ids
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import ACK, UNFILLED_NAME
 from brenner.protocol.messages import Message, parse_message_file
-from brenner.protocol.validate import Report, check_composed, check_message, too_large
+from brenner.protocol.validate import Report, check_composed, check_message, check_size
 
 
 class SendOptions(NamedTuple):
-    """How to send. `actor` is who sends, where that is known; none of the others is needed.
+    """Options of a send. `actor` is the sender, if known.
 
-    With a `project` references to other sessions are looked at.
+    With a `project`, references to other sessions are checked too.
     """
 
     actor: str | None = None
@@ -41,19 +41,19 @@ class SendOptions(NamedTuple):
     position: int | None = None
     operator: str = OPERATOR
     project: Project | None = None
-    envelope: Envelope = PLAIN
+    envelope: Envelope = DEFAULT_ENVELOPE
 
 
 class Outcome(NamedTuple):
-    """What the check found, and what was stored; nothing where there were errors."""
+    """The report of the check, and the stored message, or None if there were errors."""
 
     report: Report
-    sent: Sent | None
+    sent: SendResult | None
 
 
 def send_text(mailbox: Mailbox, text: str, options: SendOptions) -> Outcome:
     """Send the message in the text of a message file."""
-    found = unsendable(text, options.project)
+    found = size_error(text, options.project)
     if found:
         return Outcome(Report(None, None, (found,)), None)
     report = check_message(text, options.actor)
@@ -63,65 +63,66 @@ def send_text(mailbox: Mailbox, text: str, options: SendOptions) -> Outcome:
     return _send(mailbox, file.message, report, options, file.body_line - 1)
 
 
-def unsendable(text: str, project: Project | None) -> Diagnostic | None:
-    """Return what is wrong with a text that is longer than a message which is sent may be.
+def size_error(text: str, project: Project | None) -> Diagnostic | None:
+    """Return an error if a text is longer than a sent message may be.
 
-    This holds whether or not the message is checked. What the program composes may be longer.
+    The limit applies whether or not the message is checked. Messages that the program composes may
+    be longer.
     """
-    return too_large(text, project.most_message_bytes) if project else None
+    return check_size(text, project.most_message_bytes) if project else None
 
 
 def examine_text(mailbox: Mailbox, text: str, options: SendOptions) -> Report:
-    """What `send_text` would say; nothing is stored."""
-    found = unsendable(text, options.project)
+    """Return the report that `send_text` would give, without storing anything."""
+    found = size_error(text, options.project)
     if found:
         return Report(None, None, (found,))
     file = parse_message_file(text)
     report = check_message(text, options.actor)
-    return _examined(mailbox, file.message, report, options, file.body_line - 1)
+    return _check_with_mailbox(mailbox, file.message, report, options, file.body_line - 1)
 
 
 def examine_composed(
     mailbox: Mailbox, message: Message, options: SendOptions
 ) -> tuple[Report, Message | None]:
-    """The report of a message that was never a file, and how it has to be, where that is certain.
+    """Check a message that was never a file. Return the report and the certain correction.
 
-    Nothing is stored. Lines count in the body.
+    Nothing is stored. Line numbers count in the body.
     """
     report, corrected = check_composed(message)
-    report = _examined(mailbox, message, report, options)
+    report = _check_with_mailbox(mailbox, message, report, options)
     return report, corrected if report.corrected is not None else None
 
 
 def _send(
     mailbox: Mailbox, message: Message, report: Report, options: SendOptions, lines_before: int = 0
 ) -> Outcome:
-    """Store what was checked, if it may be sent."""
-    report = _examined(mailbox, message, report, options, lines_before)
+    """Store a checked message, if it may be sent."""
+    report = _check_with_mailbox(mailbox, message, report, options, lines_before)
     if not report.valid:
         return Outcome(report, None)
     sent = _store(mailbox, message, options)
     return Outcome(report._replace(violations=ack_warnings(mailbox, sent, report.violations)), sent)
 
 
-def _examined(
+def _check_with_mailbox(
     mailbox: Mailbox, message: Message, report: Report, options: SendOptions, lines_before: int = 0
 ) -> Report:
-    """The report with what only the mailbox can tell."""
-    # What is advice before sending is an error now, and one fault is told once.
+    """Return the report with the checks that need the mailbox."""
+    # `unknown_participants` reports a missing recipient as an error, so the advice is dropped.
     kept = [found for found in report.violations if found.code is not messages_codes.NO_RECIPIENT]
-    report = _filled_in(report._replace(violations=tuple(kept)))
+    report = _require_filled_in(report._replace(violations=tuple(kept)))
     found = list(unknown_participants(mailbox, message, are_names_checked=True))
-    if found:  # no correction can make them known
-        report = _with(report, found)._replace(corrected=None)
+    if found:  # no correction can register them
+        report = _add_violations(report, found)._replace(corrected=None)
     if not report.valid:
         return report
-    ahead = _foreseen(mailbox, message, options)
-    return _with(report, [each.moved(lines_before) for each in ahead])
+    ahead = _preview(mailbox, message, options)
+    return _add_violations(report, [each.moved(lines_before) for each in ahead])
 
 
-def _foreseen(mailbox: Mailbox, message: Message, options: SendOptions) -> list[Diagnostic]:
-    """What would be refused in a DELTA as its thread stands."""
+def _preview(mailbox: Mailbox, message: Message, options: SendOptions) -> list[Diagnostic]:
+    """Return what the next merge would reject in a DELTA."""
     if type_of(message) != "DELTA":
         return []
 
@@ -130,52 +131,52 @@ def _foreseen(mailbox: Mailbox, message: Message, options: SendOptions) -> list[
     return list(preview_merge(mailbox, message, options.operator, options.project))
 
 
-def _filled_in(report: Report) -> Report:
-    """The report in which a form that was not filled in is an error, told once."""
+def _require_filled_in(report: Report) -> Report:
+    """Return the report with one error for all template placeholders that are left."""
     left = [found for found in report.violations if found.code is PLACEHOLDER_LEFT]
     if not left:
         return report
     kept = [found for found in report.violations if found.code is not PLACEHOLDER_LEFT]
     places = ", ".join(f"line {found.line}" for found in left if found.line)
     error = TEMPLATE_NOT_FILLED_IN.at(left[0].line, placeholders=places or "in its headers")
-    return _with(report._replace(violations=tuple(kept), corrected=None), [error])
+    return _add_violations(report._replace(violations=tuple(kept), corrected=None), [error])
 
 
 def ack_warnings(
-    mailbox: Mailbox, sent: Sent, violations: tuple[Diagnostic, ...]
+    mailbox: Mailbox, sent: SendResult, violations: tuple[Diagnostic, ...]
 ) -> tuple[Diagnostic, ...]:
-    """The violations with what the mailbox has to say of an ACK, now that it is stored.
+    """Return the violations with those that the mailbox finds in a stored ACK.
 
-    It is stored, whatever happens now: who heard of a failure would send it again.
+    A failure here must not be raised: the ACK is stored, and its sender would send it again.
     """
     ack = sent.stored
     if not sent.is_new or ack.type != ACK.name:
         return violations
     try:
-        return tuple(sorted(_advised(mailbox, ack, violations), key=worst_first))
+        return tuple(sorted(_ack_advice(mailbox, ack, violations), key=worst_first))
     except BrennerError as error:
         what = "it is not known whether it names what you owe an ACK for"
         return (*violations, stored_with_warning(ack.id, what, error))
 
 
 def stored_with_warning(message_id: int, what: str, error: BrennerError) -> Diagnostic:
-    """That a message is stored, and something after it failed."""
+    """Return the warning that a message is stored, but a later step failed."""
     return mail_codes.STORED_WITH_TROUBLE.at(
         id=message_id, what=what, reason=error.diagnostic.message
     )
 
 
-def _advised(
+def _ack_advice(
     mailbox: Mailbox, ack: StoredMessage, violations: tuple[Diagnostic, ...]
 ) -> Iterator[Diagnostic]:
-    """With what is wrong in an ACK that names a message wrongly, or none.
+    """Yield the violations with what is wrong in an ACK that names a wrong message, or none.
 
-    Who names none and settles nothing has heard of the missing section: one fault is told once.
+    An ACK that names none and settles nothing is reported once, not also as a missing section.
     """
-    named = named_messages(ack.message.body, ack.reply_to)
-    if named and named != UNREADABLE:
+    named = acknowledged_ids(ack.message.body, ack.reply_to)
+    if named and named != UNREADABLE_IDS:
         yield from violations
-        yield from _misnamed(mailbox, ack.message, named)
+        yield from _wrong_ack_targets(mailbox, ack.message, named)
         return
     if ack.acknowledges:
         yield from violations
@@ -187,7 +188,7 @@ def _advised(
     yield mail_codes.ACK_NAMES_NOTHING.at(thread=thread_id, debts=ids)
 
 
-def _store(mailbox: Mailbox, message: Message, options: SendOptions) -> Sent:
+def _store(mailbox: Mailbox, message: Message, options: SendOptions) -> SendResult:
     return mailbox.send(
         message,
         reply_to=options.reply_to,
@@ -197,25 +198,25 @@ def _store(mailbox: Mailbox, message: Message, options: SendOptions) -> Sent:
     )
 
 
-def _with(report: Report, found: list[Diagnostic]) -> Report:
+def _add_violations(report: Report, found: list[Diagnostic]) -> Report:
     together = sorted((*report.violations, *found), key=worst_first)
-    return report._replace(violations=of_message(together))
+    return report._replace(violations=truncate_for_message(together))
 
 
 def unknown_participants(
     mailbox: Mailbox, message: Message, *, are_names_checked: bool = False
 ) -> Iterator[Diagnostic]:
-    """Everybody who is named and not known; that nobody is named.
+    """Yield an error for every name that is not registered, or if there is no recipient.
 
-    Where a check of the message has told what cannot be a name, and missing headers, that is not
-    said again. What a template left to be filled in is nobody to be registered.
+    With `are_names_checked`, invalid names and missing headers were reported before and are
+    skipped. A template placeholder is no name to register.
     """
     known = {agent.name for agent in mailbox.agents()}
     names = [message.sender, *message.recipients]
-    told = {name for name in names if are_names_checked and not _is_a_name(name)}
-    sender = None if message.sender in told else unknown_sender(message.sender, known)
+    invalid = {name for name in names if are_names_checked and not _is_a_name(name)}
+    sender = None if message.sender in invalid else unknown_sender(message.sender, known)
     yield from [sender] if sender else []
-    recipients = tuple(name for name in message.recipients if name not in told)
+    recipients = tuple(name for name in message.recipients if name not in invalid)
     yield from unknown_recipients(message._replace(recipients=recipients), known)
     if not message.recipients and (message.sender or not are_names_checked):
         yield mail_codes.SENT_TO_NOBODY.at()
@@ -225,17 +226,19 @@ def _is_a_name(word: str) -> bool:
     return word != UNFILLED_NAME and AGENT_NAME.fullmatch(word) is not None
 
 
-def _misnamed(mailbox: Mailbox, ack: Message, named: tuple[int, ...]) -> Iterator[Diagnostic]:
-    """What an ACK names and cannot settle."""
+def _wrong_ack_targets(
+    mailbox: Mailbox, ack: Message, named: tuple[int, ...]
+) -> Iterator[Diagnostic]:
+    """Yield an error for each message that an ACK names and cannot settle."""
     for message_id in named:
-        target = _in_thread(mailbox, ack.thread_id, message_id)
+        target = _message_in_thread(mailbox, ack.thread_id, message_id)
         if target is None:
             yield mail_codes.ACK_OF_UNKNOWN.at(id=message_id, thread=ack.thread_id)
         elif ack.sender not in target.message.recipients:
             yield mail_codes.ACK_BY_OTHER.at(id=message_id, name=ack.sender)
 
 
-def _in_thread(mailbox: Mailbox, thread_id: str, message_id: int) -> StoredMessage | None:
+def _message_in_thread(mailbox: Mailbox, thread_id: str, message_id: int) -> StoredMessage | None:
     try:
         stored = mailbox.message(message_id)
     except RequestError:
@@ -243,62 +246,64 @@ def _in_thread(mailbox: Mailbox, thread_id: str, message_id: int) -> StoredMessa
     return stored if stored.message.thread_id == thread_id else None
 
 
-# What would become of a DELTA if its thread were compiled now: told to its author at sending.
+# Composed messages: the recipients of a reply, and which field of a draft is at fault
 
 
-# A message that somebody has put together from its parts: whom it goes to, and in which part
-# something is wrong.
-
-
-THREAD, FROM, TO, SUBJECT, DRAFTS_ACK, BODY, WHOLE = (
+THREAD_FIELD, FROM_FIELD, TO_FIELD, SUBJECT_FIELD, ACK_FIELD, BODY_FIELD, WHOLE_MESSAGE = (
     *("thread", "from", "to", "subject", "ack"),
     *("body", "message"),
 )
-_PART_OF_LINE = (THREAD, FROM, TO, SUBJECT, DRAFTS_ACK)
-# What only the mailbox can tell has no line
-_PART_OF_CODE = {
-    mail_codes.UNKNOWN_RECIPIENT.id: TO,
-    mail_codes.SENT_TO_NOBODY.id: TO,
-    mail_codes.UNKNOWN_SENDER.id: FROM,
+_FIELD_OF_LINE = (THREAD_FIELD, FROM_FIELD, TO_FIELD, SUBJECT_FIELD, ACK_FIELD)
+# Faults that the mailbox finds have no line
+_FIELD_OF_CODE = {
+    mail_codes.UNKNOWN_RECIPIENT.id: TO_FIELD,
+    mail_codes.SENT_TO_NOBODY.id: TO_FIELD,
+    mail_codes.UNKNOWN_SENDER.id: FROM_FIELD,
 }
 
 
-def placed(text: str, found: Diagnostic) -> tuple[str, Diagnostic]:
-    """The part of a composed message file that a fault is in, and the fault with its line there."""
+def locate_in_draft(text: str, found: Diagnostic) -> tuple[str, Diagnostic]:
+    """Return the field of a composed message file that has a fault, and the fault in that field."""
     lines_before = text.partition("\n\n")[0].count("\n") + 2
     if found.line is None:
-        return _PART_OF_CODE.get(found.id, WHOLE), found
+        return _FIELD_OF_CODE.get(found.id, WHOLE_MESSAGE), found
     if found.line > lines_before:
-        return BODY, found.moved(-lines_before)
-    part = _PART_OF_LINE[min(found.line, len(_PART_OF_LINE)) - 1]
+        return BODY_FIELD, found.moved(-lines_before)
+    part = _FIELD_OF_LINE[min(found.line, len(_FIELD_OF_LINE)) - 1]
     return part, found._replace(line=None)
 
 
-def answered_to(answered: StoredMessage, actor: str) -> tuple[str, ...]:
-    """Whom an answer goes to: the sender. Who answers herself goes on speaking to those to whom
-    she spoke.
+def reply_recipients(answered: StoredMessage, actor: str) -> tuple[str, ...]:
+    """Return the recipients of a reply: the sender of the message.
+
+    A reply to an own message goes to the other recipients of that message.
     """
     message = answered.message
     others = tuple(name for name in message.recipients if name != actor)
     return others if message.sender == actor and others else (message.sender,)
 
 
-# Idempotency keys by how far their senders are believed.
+# Idempotency keys, by the trust of their senders
 #
-# A key belongs to a name. Whoever uses a name without its secret must not take the keys away from
-# the one who has it: they would say of her message that it is another one, or there already.
+# A key belongs to a name. A sender that uses a name without its secret must not occupy keys of the
+# verified one: its message would be rejected, or taken for one that is stored already.
 
 
-_UNVERIFIED, _OWN = "unverified:", "own:"
+_UNVERIFIED_PREFIX, _OWN_PREFIX = "unverified:", "own:"
 
 
 def stored_key(key: str | None, trust: Trust | None) -> str | None:
-    """The key under which a message is stored.
+    """Return the idempotency key under which a message is stored.
 
-    Those of unverified mail are apart, and as long as any: no key that somebody gives is one.
+    Keys of unverified mail get a prefix and are hashed, so that they never equal a key of a
+    verified sender.
     """
     if key is None:
         return None
     if trust is Trust.UNVERIFIED:
-        return _UNVERIFIED + sha256(key.encode(errors="surrogatepass")).hexdigest()
-    return _OWN + sha256(key.encode()).hexdigest() if key.startswith((_UNVERIFIED, _OWN)) else key
+        return _UNVERIFIED_PREFIX + sha256(key.encode(errors="surrogatepass")).hexdigest()
+    return (
+        _OWN_PREFIX + sha256(key.encode()).hexdigest()
+        if key.startswith((_UNVERIFIED_PREFIX, _OWN_PREFIX))
+        else key
+    )

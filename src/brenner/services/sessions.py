@@ -1,4 +1,4 @@
-"""Where a session stands, from the mailbox."""
+"""Sessions of a project: their files, the status of one, and a cached overview of all."""
 
 import os
 import stat
@@ -19,68 +19,77 @@ from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError
 from brenner.mail.mailbox import Capability
 from brenner.mail.model import StoredMessage, ThreadSummary
-from brenner.persist.artifact_file import ARTIFACTS, MOST_FILE_BYTES, place_of
-from brenner.protocol.thread_ids import ThreadKind, classify_thread_id, cross_reference, is_valid
-from brenner.services.version_store import check_usable, extend_history, filed, load_history
+from brenner.persist.artifact_file import ARTIFACTS, MOST_FILE_BYTES, artifact_paths
+from brenner.protocol.thread_ids import (
+    ThreadKind,
+    classify_thread_id,
+    cross_reference,
+    is_valid_thread_id,
+)
+from brenner.services.version_store import (
+    extend_history,
+    load_history,
+    require_thread_id,
+    to_thread_message,
+)
 from brenner.services.workspace import Workspace
 from brenner.session.model import SessionStatus
-from brenner.session.overview import Known, Overview, decode_overview, encode_overview
+from brenner.session.overview import CachedOverview, Overview, decode_overview, encode_overview
 from brenner.session.rebuild import ThreadMessage
 from brenner.session.status import compute_status, merge_unread
-from brenner.session.versions import VersionHistory, Watch, unwatched
+from brenner.session.versions import VersionCallback, VersionHistory, ignore_version
 
-# Sessions as their files in `artifacts/` tell of them: of another project, or of mail long gone.
+# Session files in `artifacts/`, also of sessions whose mail is elsewhere or lost
 #
-# Names come from references, which anybody may write, so nothing outside of that folder is ever
-# opened. A file that cannot be read is a diagnostic: other sessions are none the worse for it.
+# Names come from references, which any agent can write, so nothing outside of that folder is ever
+# opened. A file that cannot be read is a diagnostic, and does not affect other sessions.
 
-
-# Where one may not look, os.path says no and pathlib raises.
+# In a folder without access os.path returns False, but pathlib raises.
 # ruff: noqa: PTH113, PTH114, PTH208
 
 
-_ENDING = ".md"
+_SUFFIX = ".md"
 _FRONT_MATTER = b"---"
-# Never through a link, and a pipe keeps nobody waiting
-_OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# Follow no link, and do not block on a pipe
+_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class _UnreadableError(Exception):
-    """Why a file is not the artifact of its session, in words."""
+class _UnreadableFileError(Exception):
+    """The reason why a file is not the artifact of its session."""
 
 
 def session_files(project: Project) -> tuple[str, ...] | Diagnostic:
-    """The sessions that have a file, by its name; or why the folder cannot be looked into."""
+    """Return the IDs of the sessions that have a file, or why the folder cannot be read."""
     folder = project.folder / ARTIFACTS
     if not os.path.lexists(folder):
         return ()
     try:
-        names = os.listdir(place_of(project, "RS-20000101-any").folder)
+        names = os.listdir(artifact_paths(project, "RS-20000101-any").folder)
     except BrennerError as error:
-        return _unusable(error)
+        return _unusable_folder(error)
     except OSError as error:
-        return _unreadable(f"{ARTIFACTS}/", _reason(error))
-    stems = (name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING))
-    return tuple(sorted(filter(is_valid, stems)))
+        return _unreadable_file(f"{ARTIFACTS}/", _reason(error))
+    stems = (name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
+    return tuple(sorted(filter(is_valid_thread_id, stems)))
 
 
-def only_in_files(project: Project, known: Collection[str]) -> tuple[str, ...]:
-    """The sessions that have a file and are not among those of the mail, by their names.
+def sessions_only_in_files(project: Project, known: Collection[str]) -> tuple[str, ...]:
+    """Return the IDs of sessions that have a file and are not in `known`.
 
-    What has the name of a bead may be any other page, such as README.md: its beginning decides.
+    A file with the name of a bead may be any other page, such as README.md. Its first bytes decide.
     """
     found = session_files(project)
     if isinstance(found, Diagnostic):
         return ()
     names = (name for name in found if name not in known)
-    return tuple(name for name in names if _is_session(project, name))
+    return tuple(name for name in names if _is_session_file(project, name))
 
 
-def _is_session(project: Project, name: str) -> bool:
+def _is_session_file(project: Project, name: str) -> bool:
     if classify_thread_id(name) is not ThreadKind.ENGINEERING:
         return True
     try:
-        opened = os.open(place_of(project, name).file, _OPENED)
+        opened = os.open(artifact_paths(project, name).file, _OPEN_FLAGS)
         with os.fdopen(opened, "rb") as read:
             return read.read(len(_FRONT_MATTER)) == _FRONT_MATTER
     except (BrennerError, OSError):
@@ -88,70 +97,70 @@ def _is_session(project: Project, name: str) -> bool:
 
 
 def read_session_file(project: Project, thread_id: str) -> Artifact | Diagnostic | None:
-    """The artifact in the file of a session; None where there is no file, or none of a session."""
-    if not is_valid(thread_id):
+    """Return the artifact in a session's file; None if there is no file, or no session's file."""
+    if not is_valid_thread_id(thread_id):
         return None
     path = cross_reference(thread_id).artifact_path
     try:
-        file = place_of(project, thread_id).file
-        return _read(file, thread_id) if _is_there(file) else None
+        file = artifact_paths(project, thread_id).file
+        return _read_artifact(file, thread_id) if _exists(file) else None
     except BrennerError as error:
-        return _unusable(error)
-    except _UnreadableError as error:
-        return _unreadable(path, str(error))
+        return _unusable_folder(error)
+    except _UnreadableFileError as error:
+        return _unreadable_file(path, str(error))
 
 
-def _is_there(file: Path) -> bool:
-    """Whether there is anything of that name; where one may not look, nobody can tell."""
+def _exists(file: Path) -> bool:
+    """Return whether a file of that name exists. Raise if the folder cannot be read."""
     try:
         os.lstat(file)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        raise _UnreadableError(_reason(error)) from None
+        raise _UnreadableFileError(_reason(error)) from None
     return True
 
 
-def _read(file: Path, thread_id: str) -> Artifact | None:
-    text = _text(file)
+def _read_artifact(file: Path, thread_id: str) -> Artifact | None:
+    text = _read_text(file)
     parsed = parse_artifact(text)
-    if not _holds_something(parsed):
+    if not _has_content(parsed):
         if classify_thread_id(thread_id) is ThreadKind.ENGINEERING and text.strip():
             return None  # such as README.md, which has the name of a bead
         reason = "neither front matter nor any of the seven sections is in it"
-        raise _UnreadableError(reason if text.strip() else "it is empty")
+        raise _UnreadableFileError(reason if text.strip() else "it is empty")
     named = parsed.artifact.metadata.session_id
     if named not in (None, thread_id):
         message = f"it says that it belongs to the session `{named}`"
-        raise _UnreadableError(message)
+        raise _UnreadableFileError(message)
     return parsed.artifact
 
 
-def _text(file: Path) -> str:
-    """A link could lead out of the folder, and a pipe would keep us waiting: only plain files."""
+def _read_text(file: Path) -> str:
+    """Read a regular file. A link could lead out of the folder, and a pipe would block."""
     if os.path.islink(file) or not os.path.isfile(file):
         message = "it is not a plain file"
-        raise _UnreadableError(message)
+        raise _UnreadableFileError(message)
     try:
-        opened = os.open(file, _OPENED)
+        opened = os.open(file, _OPEN_FLAGS)
         with os.fdopen(opened, "rb") as read:
             if not stat.S_ISREG(os.fstat(opened).st_mode):
                 message = "it is not a plain file"
-                raise _UnreadableError(message)
+                raise _UnreadableFileError(message)
             raw = read.read(MOST_FILE_BYTES + 1)
     except OSError as error:
-        raise _UnreadableError(_reason(error)) from None
+        raise _UnreadableFileError(_reason(error)) from None
     if len(raw) > MOST_FILE_BYTES:
         message = f"it is larger than {MOST_FILE_BYTES:,} bytes"
-        raise _UnreadableError(message)
+        raise _UnreadableFileError(message)
     try:
         return raw.decode()
     except UnicodeDecodeError:
         message = "it is not UTF-8"
-        raise _UnreadableError(message) from None
+        raise _UnreadableFileError(message) from None
 
 
-def _holds_something(parsed: ParsedArtifact) -> bool:
+def _has_content(parsed: ParsedArtifact) -> bool:
     outline = parsed.outline
     has_items = any(parsed.artifact.sections.values())
     return bool(outline.headings) or outline.front_matter is not None or has_items
@@ -161,18 +170,18 @@ def _reason(error: OSError) -> str:
     return (error.strerror or type(error).__name__).lower()
 
 
-def _unreadable(path: str, reason: str) -> Diagnostic:
+def _unreadable_file(path: str, reason: str) -> Diagnostic:
     return SESSION_FILE_UNREADABLE.at(path=path, reason=reason)
 
 
-def _unusable(error: BrennerError) -> Diagnostic:
-    """What is wrong with the folder: the same for all sessions, whose paths it would name."""
+def _unusable_folder(error: BrennerError) -> Diagnostic:
+    """Return the diagnostic for the folder, the same for all sessions in it."""
     _path, _, reason = error.diagnostic.message.partition("`: ")
-    return _unreadable(f"{ARTIFACTS}/", reason.rstrip("."))
+    return _unreadable_file(f"{ARTIFACTS}/", reason.rstrip("."))
 
 
-class Followed(NamedTuple):
-    """The status of a thread, and what it was worked out from, in the order of arrival."""
+class LoadedStatus(NamedTuple):
+    """The status of a thread, and the data that it was computed from, in order of arrival."""
 
     status: SessionStatus
     history: VersionHistory
@@ -181,168 +190,179 @@ class Followed(NamedTuple):
     merged: Merge | None = None
 
 
-def load_status(workspace: Workspace, thread_id: str) -> Followed:
-    """Where a thread stands; one that nobody has written to is refused."""
-    check_usable(thread_id)
+def load_status(workspace: Workspace, thread_id: str) -> LoadedStatus:
+    """Return the status of a thread. Raise if it has no messages."""
+    require_thread_id(thread_id)
     try:
         known = load_history(workspace.mailbox, thread_id, workspace.project.operator)
     except RequestError as refused:
-        raise with_its_file(workspace, thread_id, refused) from None
+        raise mention_artifact_file(workspace, thread_id, refused) from None
     found = workspace.mailbox.thread_arrivals(thread_id, 0)
     stored = tuple(each for each in found if each.arrival <= known.arrival)
-    messages = tuple(map(filed, stored))
+    messages = tuple(map(to_thread_message, stored))
     history, operator = known.history, workspace.project.operator
     merged = merge_unread(history, operator)
     status = compute_status(history, messages, operator, None, merged).status
-    return Followed(status, history, messages, stored, merged)
+    return LoadedStatus(status, history, messages, stored, merged)
 
 
-def with_news(
-    before: Followed, news: Sequence[StoredMessage], operator: str, watch: Watch = unwatched
-) -> Followed:
-    """Where the thread stands with messages that came in since; `watch` sees new versions."""
-    new = tuple(map(filed, news))
+def update_status(
+    before: LoadedStatus,
+    news: Sequence[StoredMessage],
+    operator: str,
+    on_version: VersionCallback = ignore_version,
+) -> LoadedStatus:
+    """Return the status after new messages; `on_version` gets new versions."""
+    new = tuple(map(to_thread_message, news))
     messages = (*before.messages, *new)
-    history = extend_history(before.history, messages, new, operator, watch)
+    history = extend_history(before.history, messages, new, operator, on_version)
     merged = merge_unread(history, operator, before.merged and (before.history, before.merged))
     status = compute_status(history, messages, operator, before.status, merged).status
-    return Followed(status, history, messages, (*before.stored, *news), merged)
+    return LoadedStatus(status, history, messages, (*before.stored, *news), merged)
 
 
-def with_its_file(workspace: Workspace, thread_id: str, refused: RequestError) -> RequestError:
-    """The refusal of a thread without mail; where its artifact is here, it says so."""
+def mention_artifact_file(
+    workspace: Workspace, thread_id: str, refused: RequestError
+) -> RequestError:
+    """Return the error for a thread without mail, extended with its artifact's file, if any."""
     if refused.diagnostic.code != UNKNOWN_THREAD:
         return refused
     if read_session_file(workspace.project, thread_id) is None:
         return refused
     path, thread = cross_reference(thread_id).artifact_path, quote(thread_id)
     thread = f"-- {thread}" if thread_id.startswith("-") else thread
-    said = f" It is in `{path}`: `brenner session show {thread}`, `brenner artifact show {thread}`."
-    return RequestError(UNKNOWN_THREAD.at(thread=thread_id, suggestion=said))
+    hint = f" It is in `{path}`: `brenner session show {thread}`, `brenner artifact show {thread}`."
+    return RequestError(UNKNOWN_THREAD.at(thread=thread_id, suggestion=hint))
 
 
-# All sessions of a project, one row each; what was worked out is kept until the thread grows.
+# The overview of all sessions, one row each, cached until the thread gets a message
 #
-# A thread that has not grown costs a comparison. Where the home keeps nothing, or may not be
-# written
-# to, everything is worked out each time, and the answer is the same.
+# An unchanged thread costs one comparison. If the store has no cache, or is read-only, every row is
+# computed each time, with the same result.
 
 
 Progress = Callable[[str, int, int | None], None]
-Follow = Callable[[Workspace, str], "Followed"]
-_MANY = (30, 100, 300, 1000)  # rows asked for one by one, before it may be better to read all
-_BATCH = 200  # rows that are worked out before they are kept: so many an interruption loses
+StatusLoader = Callable[[Workspace, str], "LoadedStatus"]
+_LOOKUPS_BEFORE_READING_ALL = (
+    30,
+    100,
+    300,
+    1000,
+)  # after so many single lookups, consider reading all rows
+_SAVE_BATCH = 200  # rows per write; an interruption loses at most these
 
 
-class Listing(NamedTuple):
+class SessionList(NamedTuple):
     """All sessions, the one with the newest message first.
 
-    `others` are the threads whose ID is none that a session can have.
+    `others` are the threads whose ID is not a valid session ID.
     """
 
     sessions: dict[str, Overview]
     others: tuple[str, ...]
 
 
-def _silent(_doing: str, _done: int, _total: int | None) -> None:
-    """Who does not look needs no progress."""
+def _no_progress(_doing: str, _done: int, _total: int | None) -> None:
+    """Ignore progress."""
 
 
-def overviews(workspace: Workspace, progress: Progress = _silent) -> dict[str, Overview]:
-    """All threads with a valid ID in which somebody speaks the protocol."""
-    return listing(workspace, progress).sessions
+def overviews(workspace: Workspace, progress: Progress = _no_progress) -> dict[str, Overview]:
+    """Return the overview of every thread with a valid ID and mail of the protocol."""
+    return list_sessions(workspace, progress).sessions
 
 
-def listing(
-    workspace: Workspace, progress: Progress = _silent, follow: Follow | None = None
-) -> Listing:
-    """All sessions, and what is left out. `follow` is for who knows some of them already."""
+def list_sessions(
+    workspace: Workspace, progress: Progress = _no_progress, load: StatusLoader | None = None
+) -> SessionList:
+    """Return all sessions, and the other threads. `load` can replace `load_status`."""
     summaries = workspace.mailbox.threads()
-    threads = {each.thread_id: each for each in summaries if is_valid(each.thread_id)}
-    found = _still_true(workspace, threads.values())
+    threads = {each.thread_id: each for each in summaries if is_valid_thread_id(each.thread_id)}
+    found = _load_current_rows(workspace, threads.values())
     stale = [thread_id for thread_id in threads if thread_id not in found]
-    for known in _worked_out(workspace, stale, progress, follow):
+    for known in _compute_rows(workspace, stale, progress, load):
         found[known.thread_id] = known
     rows = {thread_id: found[thread_id].overview for thread_id in threads}
     sessions = {thread_id: row for thread_id, row in rows.items() if row}
     others = tuple(each.thread_id for each in summaries if each.thread_id not in threads)
-    return Listing(sessions, others)
+    return SessionList(sessions, others)
 
 
-def one_overview(workspace: Workspace, thread_id: str) -> Overview | None:
-    """The row of one session; None where there is none of that ID."""
-    rows = Rows(workspace)
+def load_overview(workspace: Workspace, thread_id: str) -> Overview | None:
+    """Return the overview of one session; None if there is none of that ID."""
+    rows = OverviewCache(workspace)
     known = rows.find(thread_id)
     rows.keep()
     return known.overview if known else None
 
 
-class Rows:
-    """Rows as they are asked for, one by one; those that were worked out are kept together.
+class OverviewCache:
+    """A cache of overview rows that are looked up one by one, and saved together.
 
-    To ask for one costs as much as ten of all at once. So where many are asked for, and there are
-    not many more, all are read.
+    One lookup costs as much as ten rows of a full read. So after many lookups in a small project,
+    all rows are read at once.
     """
 
     def __init__(self, workspace: Workspace) -> None:
-        self._desk = workspace
-        self._worth_keeping: dict[str, str] = {}
-        self._asked = 0
-        self._all: dict[str, Known] = {}
+        self._workspace = workspace
+        self._unsaved: dict[str, str] = {}
+        self._lookups = 0
+        self._all: dict[str, CachedOverview] = {}
 
-    def find(self, thread_id: str) -> Known | None:
-        """What there is to know of a thread; None where nobody has written to it."""
-        if not is_valid(thread_id):
+    def find(self, thread_id: str) -> CachedOverview | None:
+        """Return the row of a thread; None if the thread has no messages."""
+        if not is_valid_thread_id(thread_id):
             return None
-        self._asked += 1
-        if self._asked in _MANY:
-            self._read_all(most=10 * self._asked)
+        self._lookups += 1
+        if self._lookups in _LOOKUPS_BEFORE_READING_ALL:
+            self._read_all(most=10 * self._lookups)
         if thread_id in self._all:
             return self._all[thread_id]
-        page = self._desk.mailbox.thread(thread_id, limit=1)
+        page = self._workspace.mailbox.thread(thread_id, limit=1)
         if not page.messages:
             return None
         thread = ThreadSummary(thread_id, page.position, page.messages[0].at, page.messages[0].at)
-        name = _prefix(self._desk) + thread_id
-        known = _sessions_read(self._desk.mailbox.kept(name))
-        if known is None or not _is_of(known, thread):
-            known, is_sure = _work_out(self._desk, thread_id)
+        name = _cache_prefix(self._workspace) + thread_id
+        known = _decode_row(self._workspace.mailbox.kept(name))
+        if known is None or not _is_current(known, thread):
+            known, is_sure = _compute_row(self._workspace, thread_id)
             if is_sure:
-                self._worth_keeping[name] = encode_overview(known)
-        if len(self._worth_keeping) >= _BATCH:
+                self._unsaved[name] = encode_overview(known)
+        if len(self._unsaved) >= _SAVE_BATCH:
             self.keep()
         return known
 
     def _read_all(self, most: int) -> None:
-        threads = self._desk.mailbox.threads(limit=most + 1)
+        threads = self._workspace.mailbox.threads(limit=most + 1)
         if len(threads) <= most:
-            self._all = _still_true(self._desk, threads)
+            self._all = _load_current_rows(self._workspace, threads)
 
     def keep(self) -> None:
-        """Keep what was worked out, if anything was."""
-        _keep(self._desk, self._worth_keeping)
-        self._worth_keeping = {}
+        """Save the computed rows to the store's cache."""
+        _save_rows(self._workspace, self._unsaved)
+        self._unsaved = {}
 
 
-def _prefix(workspace: Workspace) -> str:
-    """Who may void a version, and dismiss a block, is part of what was worked out."""
+def _cache_prefix(workspace: Workspace) -> str:
+    """Return the prefix of cache keys, with the operator, who decides on voids and dismissals."""
     return f"session of {workspace.project.operator} for "
 
 
-def _still_true(workspace: Workspace, threads: Iterable[ThreadSummary]) -> dict[str, Known]:
-    """What was kept of threads that have not grown since."""
-    prefix = _prefix(workspace)
+def _load_current_rows(
+    workspace: Workspace, threads: Iterable[ThreadSummary]
+) -> dict[str, CachedOverview]:
+    """Return the cached rows of threads without newer messages."""
+    prefix = _cache_prefix(workspace)
     kept = workspace.mailbox.kept_under(prefix)
     found = {}
     for thread in threads:
-        known = _sessions_read(kept.get(prefix + thread.thread_id))
-        if known is not None and _is_of(known, thread):
+        known = _decode_row(kept.get(prefix + thread.thread_id))
+        if known is not None and _is_current(known, thread):
             found[thread.thread_id] = known
     return found
 
 
-def _sessions_read(text: str | None) -> Known | None:
-    """A kept row; None where there is none, or one that is damaged or of another release."""
+def _decode_row(text: str | None) -> CachedOverview | None:
+    """Decode a cached row; return None if it is missing, damaged or of another release."""
     if text is None:
         return None
     try:
@@ -351,7 +371,7 @@ def _sessions_read(text: str | None) -> Known | None:
         return None
 
 
-def _is_of(known: Known, thread: ThreadSummary) -> bool:
+def _is_current(known: CachedOverview, thread: ThreadSummary) -> bool:
     return (
         known.position == thread.position
         and known.last_at == thread.last_at
@@ -359,40 +379,40 @@ def _is_of(known: Known, thread: ThreadSummary) -> bool:
     )
 
 
-def _worked_out(
-    workspace: Workspace, thread_ids: Sequence[str], progress: Progress, follow: Follow | None
-) -> Iterator[Known]:
-    """Each thread looked at anew; what was found is kept in batches."""
+def _compute_rows(
+    workspace: Workspace, thread_ids: Sequence[str], progress: Progress, load: StatusLoader | None
+) -> Iterator[CachedOverview]:
+    """Compute the row of each thread, and save the rows in batches."""
     remaining = iter(thread_ids)
     done = 0
-    while batch := list(islice(remaining, _BATCH)):
+    while batch := list(islice(remaining, _SAVE_BATCH)):
         worth_keeping = {}
         for thread_id in batch:
-            known, is_sure = _work_out(workspace, thread_id, follow)
+            known, is_sure = _compute_row(workspace, thread_id, load)
             if is_sure:
-                worth_keeping[_prefix(workspace) + thread_id] = encode_overview(known)
+                worth_keeping[_cache_prefix(workspace) + thread_id] = encode_overview(known)
             done += 1
             progress("Reading sessions:", done, len(thread_ids))
             yield known
-        _keep(workspace, worth_keeping)
+        _save_rows(workspace, worth_keeping)
 
 
-def _keep(workspace: Workspace, contents: dict[str, str]) -> None:
-    if contents and Capability.KEEPING not in workspace.mailbox.lacks:
-        with suppress(BrennerError):  # then the next time only takes longer
+def _save_rows(workspace: Workspace, contents: dict[str, str]) -> None:
+    if contents and Capability.CACHE not in workspace.mailbox.lacks:
+        with suppress(BrennerError):  # the next time only takes longer
             workspace.mailbox.keep(contents)
 
 
-def _work_out(
-    workspace: Workspace, thread_id: str, follow: "Follow | None" = None
-) -> tuple[Known, bool]:
-    """What there is to know of a thread, and whether no message came in while it was read."""
+def _compute_row(
+    workspace: Workspace, thread_id: str, load: "StatusLoader | None" = None
+) -> tuple[CachedOverview, bool]:
+    """Return the row of a thread, and whether no message came in while it was read."""
     from brenner.session.overview import overview_of
-    from brenner.session.versions import type_of  # who finds all kept needs none of it
+    from brenner.session.versions import type_of  # not needed if all rows are cached
 
-    status, history, messages, *_ = (follow or load_status)(workspace, thread_id)
+    status, history, messages, *_ = (load or load_status)(workspace, thread_id)
     last_at = max(each.posted.at for each in messages)
     speaks = any(type_of(each) for each in messages)
     overview = overview_of(status, history.state.artifact) if speaks else None
     is_sure = status.position == history.position == len(messages)
-    return Known(thread_id, len(messages), last_at, overview), is_sure
+    return CachedOverview(thread_id, len(messages), last_at, overview), is_sure

@@ -1,4 +1,7 @@
-"""What became of kickoffs: as JSON, and each in a sentence; for a terminal, and for a page."""
+"""Spawn a session's agents in a terminal (ntm or tmux), and broadcast that they have mail.
+
+Also the results of kickoffs as JSON and in words, for the command line and the web.
+"""
 
 import hashlib
 import os
@@ -18,39 +21,39 @@ from brenner.diagnostics.model import (
     UnavailableError,
     worst_first,
 )
-from brenner.integrations.programs import FLAGS, NTM, TMUX, Ntm, find
+from brenner.integrations.programs import NTM, NTM_FLAGS, TMUX, Ntm, find_program
 from brenner.integrations.tmux import (
-    COMMANDS,
     ONLY_SHELL,
-    LeftOut,
-    Opening,
+    PROGRAM_COMMANDS,
+    AgentLaunch,
+    NewWindow,
     Pane,
+    SkippedAgent,
     Tmux,
-    Window,
     attach_command,
-    in_window,
-    names,
-    obstacle,
-    opening,
+    panes_by_agent,
+    plan_launch,
     type_lines,
-    wait_until_listening,
+    typing_obstacle,
+    wait_for_raw_input,
+    window_command,
 )
 from brenner.mail.open import store_option
 from brenner.protocol.roster import Roster
 from brenner.protocol.roster_config import roster_json
-from brenner.protocol.thread_ids import cross_reference, is_valid
-from brenner.services.start_session import Addressed, Started, State
+from brenner.protocol.thread_ids import cross_reference, is_valid_thread_id
+from brenner.services.start_session import KickoffDelivery, KickoffState, Started
 from brenner.services.workspace import Workspace
 from brenner.store_url import PostgresAddress, parse_store
 from brenner.text import escape_control, joined
 
-# What became of a session's agents in a terminal, as values and as JSON.
+# Options and results, as values and as JSON
 
 
-class NeighbourWish(NamedTuple):
+class SpawnOptions(NamedTuple):
     """Whether to open the agents in a terminal, and whether to tell them to read their mail.
 
-    A dry run looks, and changes nothing.
+    A dry run changes nothing.
     """
 
     spawn: bool = False
@@ -58,62 +61,62 @@ class NeighbourWish(NamedTuple):
     dry_run: bool = False
 
     def __bool__(self) -> bool:
-        """Whether anything is wished."""
+        """Return whether anything is requested."""
         return self.spawn or self.broadcast
 
     @property
     def option(self) -> str:
-        """How it was asked for."""
+        """Return the command-line option that requested it."""
         return "`--spawn`" if self.spawn else "`--broadcast`"
 
 
-class Spawned(NamedTuple):
-    """Who was opened, or would be; who was there before; who was not opened, and why.
+class SpawnResult(NamedTuple):
+    """The agents that were opened (or would be), were open before, or were not opened, and why.
 
-    ntm does not say who is in a session that runs already: that `is_untouched`, and nobody is
+    ntm does not list the agents of a running session: then `is_untouched` is set and no agent is
     named.
     """
 
-    opened: tuple[Opening, ...] = ()
+    opened: tuple[AgentLaunch, ...] = ()
     before: tuple[str, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
-    is_untouched: bool = False
+    left_out: tuple[SkippedAgent, ...] = ()
+    is_left_untouched: bool = False
     failed: BrennerError | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-class Told(NamedTuple):
-    """Who was told to read the mail, or would be, and who not.
+class BroadcastResult(NamedTuple):
+    """The agents that were told to read their mail (or would be), and those that were not.
 
-    ntm tells all panes of the session at once.
+    ntm broadcasts to all panes of the session at once.
     """
 
     names: tuple[str, ...] = ()
-    missed: tuple[LeftOut, ...] = ()
+    not_told: tuple[SkippedAgent, ...] = ()
     is_to_all_panes: bool = False
     failed: BrennerError | None = None
 
 
-class Attended(NamedTuple):
-    """All of it. `program` is the one that did it, `session` the name that it knows.
+class TerminalResult(NamedTuple):
+    """The result of spawning and broadcasting. `session` is the name in the program that did it.
 
-    `diagnostics` has everything that there is to say, `failed` what decides the exit code. It
-    `is_skipped` where not all mail went out: agents that are woken would find none.
+    `diagnostics` contains everything to report, `failed` the error that decides the exit code. It
+    `is_skipped` if some mail was not sent: the agents would find none.
     """
 
     program: str
     session: str
     attach: str
-    wish: NeighbourWish
-    spawned: Spawned | None = None
-    told: Told | None = None
+    wish: SpawnOptions
+    spawned: SpawnResult | None = None
+    told: BroadcastResult | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     failed: BrennerError | None = None
     is_skipped: bool = False
 
 
-def attended_json(done: Attended | None) -> dict[str, object] | None:
-    """The stable form; None where nothing was asked for."""
+def terminal_json(done: TerminalResult | None) -> dict[str, object] | None:
+    """Return the stable JSON form; None if nothing was requested."""
     if done is None:
         return None
     return {
@@ -121,56 +124,56 @@ def attended_json(done: Attended | None) -> dict[str, object] | None:
         "session": done.session,
         "attach": done.attach,
         "status": _status(done),
-        "spawn": _spawned(done.spawned) if done.spawned else None,
-        "broadcast": _told(done.told) if done.told else None,
+        "spawn": _spawn_json(done.spawned) if done.spawned else None,
+        "broadcast": _broadcast_json(done.told) if done.told else None,
     }
 
 
-def _status(done: Attended) -> str:
+def _status(done: TerminalResult) -> str:
     if done.is_skipped:
         return "skipped"
     return "failed" if done.failed else "dry_run" if done.wish.dry_run else "done"
 
 
-def _spawned(done: Spawned) -> dict[str, object]:
+def _spawn_json(done: SpawnResult) -> dict[str, object]:
     return {
         "opened": [
             {"agent": each.agent, "program": each.program, "command": list(each.command)}
             for each in done.opened
         ],
         "open_before": list(done.before),
-        "left_untouched": done.is_untouched,
+        "left_untouched": done.is_left_untouched,
         "not_opened": [each._asdict() for each in done.left_out],
     }
 
 
-def _told(done: Told) -> dict[str, object]:
+def _broadcast_json(done: BroadcastResult) -> dict[str, object]:
     return {
         "told": list(done.names),
         "all_panes": done.is_to_all_panes,
-        "not_told": [each._asdict() for each in done.missed],
+        "not_told": [each._asdict() for each in done.not_told],
     }
 
 
-def started_json(done: Started, attended: Attended | None = None) -> dict[str, object]:
-    """The stable form; keys are only ever added."""
-    found = (*done.diagnostics, *(attended.diagnostics if attended else ()))
+def started_json(done: Started, terminal: TerminalResult | None = None) -> dict[str, object]:
+    """Return the result of kickoffs as JSON: the stable form; keys are only ever added."""
+    found = (*done.diagnostics, *(terminal.diagnostics if terminal else ()))
     summary = Summary.of(found)
     return {
         "thread_id": done.thread_id,
         "status": done.status.value,
         **({"round": done.round} if done.round else {}),
-        "kickoffs": [_kickoff(each) for each in done.kickoffs],
+        "kickoffs": [_kickoff_json(each) for each in done.kickoffs],
         "registered": list(done.registered),
         "roster": roster_json(done.roster),
-        "neighbours": attended_json(attended),
+        "neighbours": terminal_json(terminal),
         "violations": [each.to_json() for each in sorted(found, key=worst_first)],
         "summary": summary._asdict(),
         "valid": summary.errors == 0,
     }
 
 
-def _kickoff(each: Addressed) -> dict[str, object]:
+def _kickoff_json(each: KickoffDelivery) -> dict[str, object]:
     message = each.message
     return {
         "to": list(message.recipients),
@@ -182,35 +185,30 @@ def _kickoff(each: Addressed) -> dict[str, object]:
     }
 
 
-def what_became(done: Started, each: Addressed) -> str:
-    """What became of one kickoff, in a sentence."""
+def kickoff_summary(done: Started, each: KickoffDelivery) -> str:
+    """Return the result of one kickoff in a sentence."""
     to = joined(each.message.recipients) + (f" ({escape_control(each.role)})" if each.role else "")
-    if each.state is State.UNKNOWN:
+    if each.state is KickoffState.UNKNOWN:
         return f"Nobody knows whether it was sent: the kickoff to {to}."
     if each.stored is None:
         return f"Not sent: the kickoff to {to}."
-    if each.state is State.SENT_BEFORE:
+    if each.state is KickoffState.SENT_BEFORE:
         return f"Sent before: message {each.stored.id} to {to}."
     return f"Sent message {each.stored.id} to {to} in {escape_control(done.thread_id or '')}."
 
 
-# What the programs beside ours know of a thread: its bead, its session in a terminal.
-#
-# They are optional. Where one is not on PATH there is nothing to say of it.
+# The terminal session of a thread, in ntm or tmux
 
 
-# Where the agents of a thread are opened: its session of ntm or tmux, as it is found.
+_NOT_FROM_FILE = ("--store", "BRENNER_STORE")
+_MARK_LENGTH = 16
 
 
-_SAID_HERE = ("--store", "BRENNER_STORE")
-_MARK_LETTERS = 16
+class AgentTerminal(NamedTuple):
+    """The terminal session of a thread. `mail` is the prefix about sent mail for error messages.
 
-
-class Stage(NamedTuple):
-    """The session of a thread. `mail` is what to say of the mail where something fails here.
-
-    `panes` is None where the session does not run, and words where tmux cannot tell. What we have
-    opened ourselves bears our marks, and stays with tmux also where ntm came later.
+    `panes` is None if the session does not run, and an error text if tmux cannot list them. Panes
+    that Brenner opened are marked, and stay with tmux even if ntm is installed later.
     """
 
     thread_id: str
@@ -222,73 +220,73 @@ class Stage(NamedTuple):
 
     @property
     def program(self) -> str:
-        """Which of the two does it."""
+        """Return which program to use, ntm or tmux."""
         is_ours = isinstance(self.panes, tuple) and any(each.thread for each in self.panes)
         return NTM if self.ntm and not is_ours else TMUX
 
     @property
     def session(self) -> str:
-        """The session's name as that program knows it."""
+        """Return the name of the session in that program."""
         known = cross_reference(self.thread_id)
         return known.ntm_session if self.program == NTM else known.tmux_session
 
     @property
     def is_running(self) -> bool:
-        """Whether the session runs, as far as it can be told."""
+        """Return whether the session runs, as far as tmux reports."""
         return isinstance(self.panes, tuple)
 
     @property
     def agents(self) -> dict[str, Pane]:
-        """The pane of each agent that has one."""
-        return names(self.panes) if isinstance(self.panes, tuple) else {}
+        """Return the pane of each agent that has one."""
+        return panes_by_agent(self.panes) if isinstance(self.panes, tuple) else {}
 
     @property
     def mark(self) -> str:
-        """The project, in a form that no terminal changes."""
+        """Return a digest of the project's folder, which every terminal keeps unchanged."""
         folder = os.fsencode(self.project.folder)
-        return hashlib.sha256(folder).hexdigest()[:_MARK_LETTERS]
+        return hashlib.sha256(folder).hexdigest()[:_MARK_LENGTH]
 
-    def looked_at_again(self) -> "Stage":
-        """The same with the panes that are there now."""
+    def refreshed(self) -> "AgentTerminal":
+        """Return the same with the current panes."""
         return self._replace(panes=_panes(self.tmux, self.thread_id))
 
 
-def stage_of(project: Project, thread_id: str, mail: str) -> Stage:
-    """The thread's session as it is; one that is somebody else's is refused."""
-    tmux, ntm = find(TMUX), find(NTM)
+def find_agent_terminal(project: Project, thread_id: str, mail: str) -> AgentTerminal:
+    """Return the thread's terminal session. Raise if it belongs to another thread or project."""
+    tmux, ntm = find_program(TMUX), find_program(NTM)
     in_tmux = Tmux(tmux, project.folder) if tmux else None
-    in_ntm = Ntm(ntm, project.folder, store_of_panes(project)) if ntm else None
+    in_ntm = Ntm(ntm, project.folder, pane_environment(project)) if ntm else None
     panes = _panes(in_tmux, thread_id)
-    stage = Stage(thread_id, project, mail, in_tmux, in_ntm, panes)
+    terminal = AgentTerminal(thread_id, project, mail, in_tmux, in_ntm, panes)
     for each in panes if isinstance(panes, tuple) else ():
-        owner = _other_owner(stage, each)
+        owner = _other_owner(terminal, each)
         if owner:
-            words = {"mail": mail, "session": stage.session, "owner": owner}
+            words = {"mail": mail, "session": terminal.session, "owner": owner}
             raise UnavailableError(codes.OTHER_TERMINAL_SESSION.at(None, **words))
-    return stage
+    return terminal
 
 
 def _panes(tmux: Tmux | None, thread_id: str) -> tuple[Pane, ...] | str | None:
     return tmux.panes(cross_reference(thread_id).tmux_session) if tmux else None
 
 
-def _other_owner(stage: Stage, pane: Pane) -> str:
-    if pane.thread and pane.thread != stage.thread_id:
+def _other_owner(terminal: AgentTerminal, pane: Pane) -> str:
+    if pane.thread and pane.thread != terminal.thread_id:
         return f"the thread `{pane.thread}`"
-    return "another project" if pane.project and pane.project != stage.mark else ""
+    return "another project" if pane.project and pane.project != terminal.mark else ""
 
 
-def commands_of(project: Project) -> dict[str, tuple[str, ...]]:
-    """The command of each program that may be run."""
-    return COMMANDS | dict(project.programs)
+def program_commands(project: Project) -> dict[str, tuple[str, ...]]:
+    """Return the command of each known agent program."""
+    return PROGRAM_COMMANDS | dict(project.programs)
 
 
-def store_of_panes(project: Project) -> dict[str, str]:
-    """What the agents' programs must be told of the store, where no file tells it.
+def pane_environment(project: Project) -> dict[str, str]:
+    """Return the environment variables for the store, if no file names it.
 
-    A password stays out: the arguments of a program can be seen by everybody on the machine.
+    A password is left out: all users of the machine can see the arguments of a program.
     """
-    if project.store is None or project.store_from not in _SAID_HERE:
+    if project.store is None or project.store_from not in _NOT_FROM_FILE:
         return {}
     address = parse_store(project.store)
     if isinstance(address, PostgresAddress) and address.has_password:
@@ -296,29 +294,32 @@ def store_of_panes(project: Project) -> dict[str, str]:
     return {"BRENNER_STORE": project.store}
 
 
-# Open the agents of a session: ntm with so many of each program, or tmux with a window for each.
+# Opening the agents: ntm starts a number of each program, tmux one window per agent
 #
-# A session that runs already is left as it is; tmux gets windows for those who have none.
+# A running session stays unchanged; in tmux, agents without a window get one.
 
 
 _DUPLICATE = "duplicate session"
 
 
-def wanted(
+def plan_openings(
     workspace: Workspace, roster: Roster, recipients: Iterable[str], *, with_ntm: bool
-) -> tuple[tuple[Opening, ...], tuple[LeftOut, ...]]:
-    """Whom to open, and whom not: the roster names the programs, else the register of agents."""
+) -> tuple[tuple[AgentLaunch, ...], tuple[SkippedAgent, ...]]:
+    """Return the agents to open, and those to leave out.
+
+    Their programs come from the roster, else from the registered agents.
+    """
     known = {agent.name: agent.program for agent in workspace.mailbox.agents()}
-    commands = commands_of(workspace.project)
+    commands = program_commands(workspace.project)
     if with_ntm:
-        commands = {name: command for name, command in commands.items() if name in FLAGS}
-    found: list[Opening] = []
-    left_out: list[LeftOut] = []
+        commands = {name: command for name, command in commands.items() if name in NTM_FLAGS}
+    found: list[AgentLaunch] = []
+    left_out: list[SkippedAgent] = []
     for name in dict.fromkeys(recipients):
         entry = roster.entry(name)
         program = (entry.program if entry else None) or known.get(name)
-        each = opening(name, program, commands)
-        if isinstance(each, Opening):
+        each = plan_launch(name, program, commands)
+        if isinstance(each, AgentLaunch):
             found.append(each)
         else:
             left_out.append(each)
@@ -326,316 +327,366 @@ def wanted(
 
 
 def spawn(
-    stage: Stage, openings: tuple[Opening, ...], left_out: tuple[LeftOut, ...], *, dry_run: bool
-) -> Spawned:
-    """Open them; who was there before stays as it is."""
-    if stage.program == NTM:
-        done = _with_ntm(stage, openings, dry_run=dry_run)
+    terminal: AgentTerminal,
+    openings: tuple[AgentLaunch, ...],
+    left_out: tuple[SkippedAgent, ...],
+    *,
+    dry_run: bool,
+) -> SpawnResult:
+    """Open the agents; panes that exist already stay unchanged."""
+    if terminal.program == NTM:
+        done = _spawn_with_ntm(terminal, openings, dry_run=dry_run)
     else:
-        done = _with_tmux(stage, openings, dry_run=dry_run)
+        done = _spawn_with_tmux(terminal, openings, dry_run=dry_run)
     done = done._replace(left_out=(*left_out, *done.left_out))
-    passed_over = () if done.is_untouched else done.left_out
+    passed_over = () if done.is_left_untouched else done.left_out
     found = [codes.AGENT_NOT_OPENED.at(agent=who, reason=why) for who, why in passed_over]
-    if stage.program != NTM:
-        found += _without_command(done.opened, stage.project.folder)
+    if terminal.program != NTM:
+        found += _missing_programs(done.opened, terminal.project.folder)
     if done.failed:
         found.append(done.failed.diagnostic)
     return done._replace(diagnostics=tuple(found))
 
 
-def _with_ntm(stage: Stage, openings: tuple[Opening, ...], *, dry_run: bool) -> Spawned:
-    if stage.is_running:
-        return Spawned(is_untouched=True)
-    if stage.ntm and openings and not dry_run:
-        ran = stage.ntm.spawn(stage.session, [each.program for each in openings])
-        if not ran.is_fine:
-            return Spawned(failed=_failure(stage, openings, ran.reason))
-    return Spawned(openings)
+def _spawn_with_ntm(
+    terminal: AgentTerminal, openings: tuple[AgentLaunch, ...], *, dry_run: bool
+) -> SpawnResult:
+    if terminal.is_running:
+        return SpawnResult(is_left_untouched=True)
+    if terminal.ntm and openings and not dry_run:
+        ran = terminal.ntm.spawn(terminal.session, [each.program for each in openings])
+        if not ran.succeeded:
+            return SpawnResult(failed=_spawn_error(terminal, openings, ran.reason))
+    return SpawnResult(openings)
 
 
-def _with_tmux(stage: Stage, openings: tuple[Opening, ...], *, dry_run: bool) -> Spawned:
-    there = stage.agents
-    missing = [each for each in openings if each.agent not in there]
+def _spawn_with_tmux(
+    terminal: AgentTerminal, openings: tuple[AgentLaunch, ...], *, dry_run: bool
+) -> SpawnResult:
+    panes_by_agent = terminal.agents
+    missing = [each for each in openings if each.agent not in panes_by_agent]
     present = {
-        each.agent: _absence(each, there[each.agent]) for each in openings if each.agent in there
+        each.agent: _why_absent(each, panes_by_agent[each.agent])
+        for each in openings
+        if each.agent in panes_by_agent
     }
-    ended = tuple(LeftOut(name, reason) for name, reason in present.items() if reason)
+    ended = tuple(SkippedAgent(name, reason) for name, reason in present.items() if reason)
     before = tuple(name for name, reason in present.items() if not reason)
-    opened: list[Opening] = []
+    opened: list[AgentLaunch] = []
     if dry_run:
-        return Spawned(tuple(missing), before, ended)
-    if isinstance(stage.panes, str) and missing:
-        return Spawned((), before, ended, failed=_failure(stage, missing, stage.panes))
-    is_new = not stage.is_running
+        return SpawnResult(tuple(missing), before, ended)
+    if isinstance(terminal.panes, str) and missing:
+        return SpawnResult(
+            (), before, ended, failed=_spawn_error(terminal, missing, terminal.panes)
+        )
+    is_new = not terminal.is_running
     for number, each in enumerate(missing):
-        reason = _opened(stage, each, is_new=is_new)
+        reason = _open_window(terminal, each, is_new=is_new)
         if reason:
-            failed = _failure(stage, missing[number:], reason)
-            return Spawned(tuple(opened), before, ended, failed=failed)
+            failed = _spawn_error(terminal, missing[number:], reason)
+            return SpawnResult(tuple(opened), before, ended, failed=failed)
         opened.append(each)
         is_new = False
-    return Spawned(tuple(opened), before, ended)
+    return SpawnResult(tuple(opened), before, ended)
 
 
-def _absence(each: Opening, pane: Pane) -> str:
-    """Why an agent that has a window is not there all the same; else nothing."""
-    reason = obstacle(pane, each.command[:1])
+def _why_absent(each: AgentLaunch, pane: Pane) -> str:
+    """Return why an agent with a window is not running; empty if it is."""
+    reason = typing_obstacle(pane, each.command[:1])
     return reason if pane.has_ended or reason == ONLY_SHELL else ""
 
 
-def _opened(stage: Stage, each: Opening, *, is_new: bool) -> str:
-    """Open a window for an agent; why it could not be, else nothing."""
-    if stage.tmux is None:
+def _open_window(terminal: AgentTerminal, each: AgentLaunch, *, is_new: bool) -> str:
+    """Open a window for an agent. Return why that failed, or an empty string."""
+    if terminal.tmux is None:
         return "tmux is not on PATH"
-    # A server of tmux has the environment of who started it, perhaps days ago.
-    environment = {"PATH": os.environ.get("PATH", os.defpath), **store_of_panes(stage.project)}
-    words = in_window(each, stage.tmux.program, environment)
-    window = Window(each.agent, stage.thread_id, stage.mark, words)
-    ran = stage.tmux.open(stage.session, window, is_new=is_new)
-    if is_new and _DUPLICATE in ran.err:  # somebody else was quicker
-        ran = stage.tmux.open(stage.session, window, is_new=False)
-    return "" if ran.is_fine else ran.reason
+    # The tmux server has the environment of its first user, perhaps from days ago.
+    environment = {"PATH": os.environ.get("PATH", os.defpath), **pane_environment(terminal.project)}
+    words = window_command(each, terminal.tmux.program, environment)
+    window = NewWindow(each.agent, terminal.thread_id, terminal.mark, words)
+    ran = terminal.tmux.open(terminal.session, window, is_new=is_new)
+    if is_new and _DUPLICATE in ran.err:  # another process was first
+        ran = terminal.tmux.open(terminal.session, window, is_new=False)
+    return "" if ran.succeeded else ran.reason
 
 
-def _failure(stage: Stage, openings: Iterable[Opening], reason: str) -> UnavailableError:
+def _spawn_error(
+    terminal: AgentTerminal, openings: Iterable[AgentLaunch], reason: str
+) -> UnavailableError:
     return UnavailableError(
         codes.SPAWN_FAILED.at(
-            mail=stage.mail,
-            program=stage.program,
-            session=stage.session,
+            mail=terminal.mail,
+            program=terminal.program,
+            session=terminal.session,
             agents=", ".join(each.agent for each in openings),
             reason=reason,
         )
     )
 
 
-def _without_command(opened: Iterable[Opening], folder: Path) -> Iterator[Diagnostic]:
-    """Those in whose window there is a shell only."""
+def _missing_programs(opened: Iterable[AgentLaunch], folder: Path) -> Iterator[Diagnostic]:
+    """Yield a warning for each agent whose window has only a shell, without its program."""
     for each in opened:
         command = each.command[0]
-        if find(str(folder / command) if os.sep in command else command) is None:
+        if find_program(str(folder / command) if os.sep in command else command) is None:
             words = {"command": command, "program": each.program, "agent": each.agent}
             yield codes.PROGRAM_NOT_FOUND.at(None, **words)
 
 
-# Tell the agents of a session, in their panes, to read their mail.
+# Typing into the agents' panes that they have mail
 #
-# What is typed has no control characters, and none that a shell would obey: a program may end just
-# before, and a shell read it.
+# The line contains no control characters and no shell syntax: if the agent's program ends just
+# before, a shell reads the line.
 
 
 _NO_WINDOW = "it has no window in the session"
 
 
 def broadcast(
-    stage: Stage, names: Mapping[str, Collection[str]], fresh: Collection[str], *, dry_run: bool
-) -> Told:
-    """Tell them; each name has the commands by which its program is known.
+    terminal: AgentTerminal,
+    names: Mapping[str, Collection[str]],
+    fresh: Collection[str],
+    *,
+    dry_run: bool,
+) -> BroadcastResult:
+    """Tell the agents to read their mail. `names` maps each agent to its possible commands.
 
-    `fresh` are those who were opened just now, and need a moment to listen.
+    `fresh` are agents that were just opened, and need a moment to accept input.
     """
-    if stage.program == NTM:
-        return _tell_agents_with_ntm(stage, tuple(names), dry_run=dry_run)
-    if isinstance(stage.panes, str):
-        return _nobody(stage, tuple(names), stage.panes)
-    if not stage.is_running and not (dry_run and fresh):
-        return _no_session(stage, tuple(names))
+    if terminal.program == NTM:
+        return _broadcast_with_ntm(terminal, tuple(names), dry_run=dry_run)
+    if isinstance(terminal.panes, str):
+        return _broadcast_failed(terminal, tuple(names), terminal.panes)
+    if not terminal.is_running and not (dry_run and fresh):
+        return _no_session(terminal, tuple(names))
     if dry_run:
-        return _sorted_out(stage, names, fresh)[1]
-    if fresh and stage.tmux:
-        wait_until_listening(stage.tmux, stage.session, fresh)
-        stage = stage.looked_at_again()
-    lines, told = _sorted_out(stage, names, ())
-    missed = (*told.missed, *(type_lines(stage.tmux, lines) if stage.tmux else ()))
+        return _plan_broadcast(terminal, names, fresh)[1]
+    if fresh and terminal.tmux:
+        wait_for_raw_input(terminal.tmux, terminal.session, fresh)
+        terminal = terminal.refreshed()
+    lines, result = _plan_broadcast(terminal, names, ())
+    missed = (*result.not_told, *(type_lines(terminal.tmux, lines) if terminal.tmux else ()))
     lost = {each.agent for each in missed}
-    return Told(tuple(name for name in names if name not in lost), missed)
+    return BroadcastResult(tuple(name for name in names if name not in lost), missed)
 
 
-def incomplete(stage: Stage, missed: Sequence[LeftOut]) -> UnavailableError | None:
-    """What to say of those who were not told; nothing where there is nobody."""
+def broadcast_error(
+    terminal: AgentTerminal, missed: Sequence[SkippedAgent]
+) -> UnavailableError | None:
+    """Return the error for agents that were not told; None if there are none."""
     if not missed:
         return None
-    said = "; ".join(f"{each.agent}, as {each.reason}" for each in missed)
+    missed_text = "; ".join(f"{each.agent}, as {each.reason}" for each in missed)
     return UnavailableError(
-        codes.BROADCAST_INCOMPLETE.at(mail=stage.mail, session=stage.session, missed=said)
+        codes.BROADCAST_INCOMPLETE.at(
+            mail=terminal.mail, session=terminal.session, missed=missed_text
+        )
     )
 
 
-def line_for(project: Project, thread_id: str, name: str) -> str:
-    """What is typed for one agent."""
+def inbox_line(project: Project, thread_id: str, name: str) -> str:
+    """Return the line to type into one agent's pane."""
     return (
         f"{name}: there is mail for you in the thread {thread_id}. "
-        f"Read it with: {_command(project, thread_id, name)}"
+        f"Read it with: {_inbox_command(project, thread_id, name)}"
     )
 
 
-def line_for_all(project: Project, thread_id: str, names: Sequence[str]) -> str:
-    """What is said to all panes at once."""
+def inbox_line_for_all(project: Project, thread_id: str, names: Sequence[str]) -> str:
+    """Return the line to broadcast to all panes."""
     return (
         f"Brenner: there is mail for {', '.join(names)} in the thread {thread_id}. "
-        f"Read yours under your own name, with: {_command(project, thread_id, 'NAME')}"
+        f"Read yours under your own name, with: {_inbox_command(project, thread_id, 'NAME')}"
     )
 
 
-def _command(project: Project, thread_id: str, name: str) -> str:
+def _inbox_command(project: Project, thread_id: str, name: str) -> str:
     store = store_option(project)
-    said = store if store.isprintable() else ""
-    return f"brenner mail inbox --as {name} --thread {quote(thread_id)}{said}"
+    option = store if store.isprintable() else ""
+    return f"brenner mail inbox --as {name} --thread {quote(thread_id)}{option}"
 
 
-def _tell_agents_with_ntm(stage: Stage, names: Sequence[str], *, dry_run: bool) -> Told:
-    """Ntm knows its sessions best; tmux is asked only to say why there was nobody to tell."""
-    if stage.ntm and not dry_run:
-        text = line_for_all(stage.project, stage.thread_id, names)
-        ran = stage.ntm.send(stage.session, text)
-        if not ran.is_fine and stage.tmux and stage.panes is None:
-            return _no_session(stage, names)
-        if not ran.is_fine:
-            return _nobody(stage, names, ran.reason)
-    return Told(tuple(names), is_to_all_panes=True)
+def _broadcast_with_ntm(
+    terminal: AgentTerminal, names: Sequence[str], *, dry_run: bool
+) -> BroadcastResult:
+    """Broadcast with ntm. Ask tmux only to explain a failure."""
+    if terminal.ntm and not dry_run:
+        text = inbox_line_for_all(terminal.project, terminal.thread_id, names)
+        ran = terminal.ntm.send(terminal.session, text)
+        if not ran.succeeded and terminal.tmux and terminal.panes is None:
+            return _no_session(terminal, names)
+        if not ran.succeeded:
+            return _broadcast_failed(terminal, names, ran.reason)
+    return BroadcastResult(tuple(names), is_to_all_panes=True)
 
 
-def _sorted_out(
-    stage: Stage, names: Mapping[str, Collection[str]], fresh: Collection[str]
-) -> tuple[dict[str, tuple[Pane, str]], Told]:
-    """The line for each who has a pane that listens; who will be told, and who not."""
-    agents = stage.agents
+def _plan_broadcast(
+    terminal: AgentTerminal, names: Mapping[str, Collection[str]], fresh: Collection[str]
+) -> tuple[dict[str, tuple[Pane, str]], BroadcastResult]:
+    """Return the line for each agent whose pane accepts input, and the expected result."""
+    agents = terminal.agents
     lines: dict[str, tuple[Pane, str]] = {}
-    missed: list[LeftOut] = []
+    missed: list[SkippedAgent] = []
     for name, commands in names.items():
         pane = agents.get(name)
-        reason = obstacle(pane, commands) if pane else _NO_WINDOW
+        reason = typing_obstacle(pane, commands) if pane else _NO_WINDOW
         if pane and not reason:
-            lines[name] = (pane, line_for(stage.project, stage.thread_id, name))
+            lines[name] = (pane, inbox_line(terminal.project, terminal.thread_id, name))
         elif name not in fresh:
-            missed.append(LeftOut(name, reason))
-    told = tuple(name for name in names if name in lines or name in fresh)
-    return lines, Told(told, tuple(missed))
+            missed.append(SkippedAgent(name, reason))
+    names_told = tuple(name for name in names if name in lines or name in fresh)
+    return lines, BroadcastResult(names_told, tuple(missed))
 
 
-def _nobody(stage: Stage, names: Sequence[str], reason: str) -> Told:
-    missed = tuple(LeftOut(name, reason) for name in names)
-    said = f"{', '.join(names)}, as {stage.program} says: {reason}"
-    failed = codes.BROADCAST_INCOMPLETE.at(mail=stage.mail, session=stage.session, missed=said)
-    return Told((), missed, failed=UnavailableError(failed))
+def _broadcast_failed(
+    terminal: AgentTerminal, names: Sequence[str], reason: str
+) -> BroadcastResult:
+    missed = tuple(SkippedAgent(name, reason) for name in names)
+    missed_text = f"{', '.join(names)}, as {terminal.program} says: {reason}"
+    failed = codes.BROADCAST_INCOMPLETE.at(
+        mail=terminal.mail, session=terminal.session, missed=missed_text
+    )
+    return BroadcastResult((), missed, failed=UnavailableError(failed))
 
 
-def _no_session(stage: Stage, names: Sequence[str]) -> Told:
-    words = {"mail": stage.mail, "session": stage.session, "program": stage.program}
-    missed = tuple(LeftOut(name, "no such session runs") for name in names)
-    return Told((), missed, failed=UnavailableError(codes.NO_TERMINAL_SESSION.at(None, **words)))
+def _no_session(terminal: AgentTerminal, names: Sequence[str]) -> BroadcastResult:
+    words = {"mail": terminal.mail, "session": terminal.session, "program": terminal.program}
+    missed = tuple(SkippedAgent(name, "no such session runs") for name in names)
+    return BroadcastResult(
+        (), missed, failed=UnavailableError(codes.NO_TERMINAL_SESSION.at(None, **words))
+    )
 
 
-# Open a session's agents in a terminal, and tell them to read their mail.
+# Spawning and broadcasting, after the kickoffs were sent
 #
-# This comes after the mail, which does not depend on it: whatever fails here, the mail is out, and
-# that is said. What is known to fail is refused before anything is sent: `check_ahead`.
+# The mail does not depend on this step: errors here report that the mail was sent.
+# `check_can_spawn` raises foreseeable failures before anything is sent.
 
 
-_OUT = "The mail is out. "
+_MAIL_SENT = "The mail is out. "
 _NOT_OPENED = "the session could not be opened"
 
 
-def check_ahead(
+def check_can_spawn(
     workspace: Workspace,
     roster: Roster,
     names: Sequence[str],
-    wish: NeighbourWish,
+    options: SpawnOptions,
     thread_id: str | None,
 ) -> None:
-    """Refuse what is known to fail, before anything is sent; a thread may get its ID only then."""
-    if not wish:
+    """Raise foreseeable failures before any mail is sent; a new thread has no ID yet."""
+    if not options:
         return
-    has_ntm = find(NTM) is not None
-    if not has_ntm and find(TMUX) is None:
-        raise UnavailableError(codes.NO_TERMINAL_PROGRAM.at(option=wish.option))
-    if thread_id is not None and is_valid(thread_id):
-        stage_of(workspace.project, thread_id, "")  # refuses a session of somebody else
-    if not wish.spawn or not names:
+    has_ntm = find_program(NTM) is not None
+    if not has_ntm and find_program(TMUX) is None:
+        raise UnavailableError(codes.NO_TERMINAL_PROGRAM.at(option=options.option))
+    if thread_id is not None and is_valid_thread_id(thread_id):
+        find_agent_terminal(
+            workspace.project, thread_id, ""
+        )  # raises for another project's session
+    if not options.spawn or not names:
         return
-    openings, left_out = wanted(workspace, roster, names, with_ntm=has_ntm)
+    openings, left_out = plan_openings(workspace, roster, names, with_ntm=has_ntm)
     if not openings:
         reasons = "; ".join(f"{each.agent}: {each.reason}" for each in left_out)
-        known = ", ".join(sorted(commands_of(workspace.project)))
+        known = ", ".join(sorted(program_commands(workspace.project)))
         raise RequestError(codes.NOBODY_TO_OPEN.at(reasons=reasons, known=known))
 
 
-def after_mail(workspace: Workspace, done: Started, wish: NeighbourWish) -> Attended | None:
-    """What is wished for those whom kickoffs were sent to, now or before.
+def spawn_after_kickoffs(
+    workspace: Workspace, done: Started, options: SpawnOptions
+) -> TerminalResult | None:
+    """Spawn and broadcast for all recipients of kickoffs, sent now or before.
 
-    None where nothing is wished, or nothing could be sent.
+    Return None if nothing is requested, or nothing could be sent.
     """
-    if not wish or done.thread_id is None:
+    if not options or done.thread_id is None:
         return None
     if done.failed:
-        return skipped(done.thread_id, wish)
+        return skipped_result(done.thread_id, options)
     if any(each.severity is ERROR for each in done.diagnostics):
         return None
-    return attend(workspace, done.thread_id, done.roster, done.recipients, wish)
+    return spawn_agents(workspace, done.thread_id, done.roster, done.recipients, options)
 
 
-def attend(
-    workspace: Workspace, thread_id: str, roster: Roster, names: Sequence[str], wish: NeighbourWish
-) -> Attended | None:
-    """Do what is wished for these agents of a thread whose mail is out; None where nothing is."""
-    if not wish:
+def spawn_agents(
+    workspace: Workspace,
+    thread_id: str,
+    roster: Roster,
+    names: Sequence[str],
+    options: SpawnOptions,
+) -> TerminalResult | None:
+    """Spawn and broadcast for these agents of a thread, after its mail was sent.
+
+    Return None if nothing is requested.
+    """
+    if not options:
         return None
     try:
-        return _attend(workspace, thread_id, roster, names, wish)
+        return _spawn_agents(workspace, thread_id, roster, names, options)
     except BrennerError as error:
-        done = skipped(thread_id, wish)
+        done = skipped_result(thread_id, options)
         return done._replace(diagnostics=(error.diagnostic,), failed=error, is_skipped=False)
 
 
-def skipped(thread_id: str, wish: NeighbourWish) -> Attended:
-    """What there is to say where not all mail went out: nobody is woken."""
-    program = NTM if find(NTM) else TMUX
+def skipped_result(thread_id: str, options: SpawnOptions) -> TerminalResult:
+    """Return the result if some mail was not sent: no agent is spawned."""
+    program = NTM if find_program(NTM) else TMUX
     known = cross_reference(thread_id)
     session = known.ntm_session if program == NTM else known.tmux_session
     attach = attach_command(thread_id, program)
-    return Attended(program, session, attach, wish, is_skipped=True)
+    return TerminalResult(program, session, attach, options, is_skipped=True)
 
 
-def _attend(
-    workspace: Workspace, thread_id: str, roster: Roster, names: Sequence[str], wish: NeighbourWish
-) -> Attended:
-    stage = stage_of(workspace.project, thread_id, "" if wish.dry_run else _OUT)
-    attach = attach_command(thread_id, stage.program)
-    done = Attended(stage.program, stage.session, attach, wish)
+def _spawn_agents(
+    workspace: Workspace,
+    thread_id: str,
+    roster: Roster,
+    names: Sequence[str],
+    options: SpawnOptions,
+) -> TerminalResult:
+    terminal = find_agent_terminal(
+        workspace.project, thread_id, "" if options.dry_run else _MAIL_SENT
+    )
+    attach = attach_command(thread_id, terminal.program)
+    done = TerminalResult(terminal.program, terminal.session, attach, options)
     spawned = None
-    openings, left_out = wanted(workspace, roster, names, with_ntm=stage.program == NTM)
-    if wish.spawn:
-        spawned = spawn(stage, openings, left_out, dry_run=wish.dry_run)
+    openings, left_out = plan_openings(workspace, roster, names, with_ntm=terminal.program == NTM)
+    if options.spawn:
+        spawned = spawn(terminal, openings, left_out, dry_run=options.dry_run)
         done = done._replace(
             spawned=spawned, diagnostics=spawned.diagnostics, failed=spawned.failed
         )
-    known = _known(names, openings, stage)
-    return _with_news(done, stage, known, spawned) if wish.broadcast else done
+    known = _commands_by_agent(names, openings, terminal)
+    return _with_broadcast(done, terminal, known, spawned) if options.broadcast else done
 
 
-def _known(
-    names: Sequence[str], openings: Sequence[Opening], stage: Stage
+def _commands_by_agent(
+    names: Sequence[str], openings: Sequence[AgentLaunch], terminal: AgentTerminal
 ) -> dict[str, frozenset[str]]:
-    """The commands by which each agent's program is known: all, where nobody says which it is."""
-    every = frozenset(command[0] for command in commands_of(stage.project).values())
+    """Return the commands that each agent's program may have: all, if its program is unknown."""
+    every = frozenset(command[0] for command in program_commands(terminal.project).values())
     of_agents = {each.agent: frozenset({each.command[0]}) for each in openings}
     return {name: of_agents.get(name, every) for name in names}
 
 
-def _with_news(
-    done: Attended, stage: Stage, names: Mapping[str, frozenset[str]], spawned: Spawned | None
-) -> Attended:
-    """Tell them; what was said of those who could not be opened is not said again."""
-    stage = stage.looked_at_again() if spawned and not done.wish.dry_run else stage
-    if done.failed and not stage.is_running:
-        missed = tuple(LeftOut(name, _NOT_OPENED) for name in names)
-        return done._replace(told=Told((), missed))
+def _with_broadcast(
+    done: TerminalResult,
+    terminal: AgentTerminal,
+    names: Mapping[str, frozenset[str]],
+    spawned: SpawnResult | None,
+) -> TerminalResult:
+    """Broadcast, and add the result. Agents that could not be opened are not reported again."""
+    terminal = terminal.refreshed() if spawned and not done.wish.dry_run else terminal
+    if done.failed and not terminal.is_running:
+        missed = tuple(SkippedAgent(name, _NOT_OPENED) for name in names)
+        return done._replace(told=BroadcastResult((), missed))
     fresh = [each.agent for each in spawned.opened] if spawned else []
-    told = broadcast(stage, names, fresh, dry_run=done.wish.dry_run)
+    result = broadcast(terminal, names, fresh, dry_run=done.wish.dry_run)
     known = {each.agent for each in spawned.left_out} if spawned else set()
     if not done.failed:
-        news = [each for each in told.missed if each.agent not in known]
-        failed = told.failed or incomplete(stage, news)
+        news = [each for each in result.not_told if each.agent not in known]
+        failed = result.failed or broadcast_error(terminal, news)
         found = (failed.diagnostic,) if failed else ()
         done = done._replace(diagnostics=(*done.diagnostics, *found), failed=failed)
-    return done._replace(told=told)
+    return done._replace(told=result)

@@ -1,7 +1,7 @@
-"""Start a session: a kickoff for each recipient, checked before the first of them is sent.
+"""Start a session: check the kickoffs of all recipients, then send the missing ones.
 
-Whoever has got the kickoff of this question gets no second one, so that running the same command
-again finishes what was interrupted.
+An agent that has the kickoff of this question gets no second one. So repeating the command finishes
+an interrupted one.
 """
 
 import json
@@ -14,7 +14,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import NamedTuple
 
-from brenner.artifact.merge.resolve import Kickoff, read_posted
+from brenner.artifact.merge.resolve import KickoffMessage, parse_posted
 from brenner.artifact.model import Artifact
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.codes.artifacts import FILE_AHEAD_OF_MAIL
@@ -45,57 +45,57 @@ from brenner.diagnostics.model import (
 )
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import Profile, StoredMessage
-from brenner.mail.rules import registration
-from brenner.markdown.blocks import blocks
-from brenner.protocol.body import Section, find_section, is_seen, sections
+from brenner.mail.rules import merge_profile
+from brenner.markdown.blocks import parse_blocks
+from brenner.protocol.body import BodySection, find_section, has_visible_text, parse_sections
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import KICKOFF
 from brenner.protocol.messages import Message, render_message_file
-from brenner.protocol.roster import Mode, Roster, role_in
-from brenner.protocol.roster_resolve import Resolved
+from brenner.protocol.roster import Mode, Roster, role_of_agent
+from brenner.protocol.roster_resolve import ResolvedRoster
 from brenner.protocol.thread_ids import (
     ThreadKind,
     check_thread_id,
     classify_thread_id,
     cross_reference,
     generate_thread_id,
-    is_valid,
+    is_valid_thread_id,
 )
 from brenner.protocol.validate import check_message
-from brenner.services.compile import source_of
-from brenner.services.rosters import RosterWish, resolve_roster
+from brenner.services.compile import read_project_source
+from brenner.services.rosters import RosterRequest, resolve_roster
 from brenner.services.sessions import read_session_file
 from brenner.services.version_store import load_history
 from brenner.services.workspace import Workspace
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
-from brenner.session.kickoff_text import embedded, excerpt_of, one_line, within_limit
+from brenner.session.kickoff_text import embed_text, excerpt_of, one_line, within_limit
 from brenner.text import joined
 
-# What kickoffs need beside their words: somebody to ask, known to the store, and an excerpt.
+# Preparing kickoffs: the roster, the excerpt, registration of the recipients
 
 
-_WHOM = "Name whom to ask: `--to NAME --role ROLE` for each, a roster, or a preset."
+_NAME_RECIPIENTS = "Name whom to ask: `--to NAME --role ROLE` for each, a roster, or a preset."
 
 
-def about_roster(resolved: Resolved) -> list[Diagnostic]:
-    """What is wrong or odd about the roster; also that it names nobody."""
+def roster_diagnostics(resolved: ResolvedRoster) -> list[Diagnostic]:
+    """Return the diagnostics of the roster, with an error if it names no recipient."""
     found = list(resolved.diagnostics)
     if not resolved.recipients and not resolved.errors:
-        found.append(SENT_TO_NOBODY.at()._replace(fix=_WHOM))
+        found.append(SENT_TO_NOBODY.at()._replace(fix=_NAME_RECIPIENTS))
     return found
 
 
-def excerpt_for(
+def load_excerpt(
     workspace: Workspace, text: str, sections: str | None
 ) -> tuple[str, list[Diagnostic]]:
-    """The excerpt: a text, or sections of the project's source text.
+    """Return the excerpt: a text, or sections of the project's source text, and its diagnostics.
 
-    A source text that cannot be read stops everything.
+    Raise if the source text cannot be read.
     """
     if sections is None:
         excerpt = within_limit(text)
     else:
-        source = source_of(workspace.project)
+        source = read_project_source(workspace.project)
         if isinstance(source, Diagnostic):
             raise RequestError(source)
         path = workspace.project.source_text or ""
@@ -103,18 +103,18 @@ def excerpt_for(
     return ("", [excerpt]) if isinstance(excerpt, Diagnostic) else (excerpt, [])
 
 
-def newcomers_among(
-    workspace: Workspace, resolved: Resolved, *, register: bool
+def find_newcomers(
+    workspace: Workspace, resolved: ResolvedRoster, *, register: bool
 ) -> tuple[list[Profile], list[Diagnostic]]:
-    """Who is not known yet, and which of the names cannot be made known.
+    """Return the agents to register, and errors for names that cannot be registered.
 
-    A store that is written to knows the operator. A recipient whose name is none was told by the
-    roster. Where a name may be another project's, only the sender's is taken without being asked.
+    A store registers the operator itself. The roster has reported invalid names. On a server that
+    shares names between projects, only the sender is registered without `register`.
     """
     known = {workspace.project.operator, *(agent.name for agent in workspace.mailbox.agents())}
     names = dict.fromkeys([workspace.actor, *filter(AGENT_NAME.fullmatch, resolved.recipients)])
     missing = [name for name in names if name not in known]
-    if Capability.OWN_NAMES in workspace.mailbox.lacks and not register:
+    if Capability.PROJECT_NAMES in workspace.mailbox.lacks and not register:
         strangers = [name for name in missing if name != workspace.actor]
         if strangers:
             return [], [RECIPIENTS_NOT_REGISTERED.at(names=", ".join(strangers))]
@@ -123,32 +123,32 @@ def newcomers_among(
         entry = resolved.roster.entry(name)
         program, model = (entry.program, entry.model) if entry else (None, None)
         try:
-            newcomers.append(registration(Profile(name, program or "", model or ""), None, known))
+            newcomers.append(merge_profile(Profile(name, program or "", model or ""), None, known))
         except RequestError as refused:
             found.append(refused.diagnostic)
         known.add(name)
     return newcomers, found
 
 
-# A thread into which kickoffs go, each only to those who have not got theirs.
+# A thread that kickoffs are sent to
 #
-# Every send is conditional on the thread as it was read, so that of two who ask the same at once
-# nobody gets a kickoff twice. A home that cannot promise that does its best.
+# Every send is conditional on the thread being unchanged since it was read. So two simultaneous
+# commands send no kickoff twice. Stores without exact positions cannot guarantee that.
 
 
 _MOST_TRIES = 200
 
 
-class Asked(NamedTuple):
-    """A KICKOFF with a question, as it was written, and the roster that it tells."""
+class SentKickoff(NamedTuple):
+    """A KICKOFF with its question and roster."""
 
     stored: StoredMessage
     question: str
     roster: Roster | None
 
 
-class AskingThread(ABC):
-    """A thread, read up to some message: so many there are, and that was the last to come in."""
+class BaseKickoffThread(ABC):
+    """A thread that kickoffs are sent to, with the position up to which it was read."""
 
     def __init__(
         self, mailbox: Mailbox, thread_id: str, position: int = 0, arrival: int = 0
@@ -159,36 +159,36 @@ class AskingThread(ABC):
         self._arrival = arrival
 
     @abstractmethod
-    def reached(self) -> dict[str, Asked]:
-        """Who has been asked already, and in which kickoff."""
+    def reached(self) -> dict[str, SentKickoff]:
+        """Return the kickoff of each agent that has one."""
 
     @abstractmethod
     def conflict(self) -> Diagnostic | None:
-        """Why nothing can be sent into it; None where it can."""
+        """Return why nothing can be sent to the thread; None if it can."""
 
     @abstractmethod
-    def _hear(self, news: tuple[StoredMessage, ...]) -> None:
-        """Take note of what the messages say."""
+    def _process(self, news: tuple[StoredMessage, ...]) -> None:
+        """Process the content of new messages."""
 
     def read(self) -> None:
-        """Take in what has come since it was last read."""
+        """Read the messages that came in since the last read."""
         self._take(self._mailbox.thread_arrivals(self.thread_id, self._arrival))
 
     def _take(self, news: tuple[StoredMessage, ...]) -> None:
         self._position += len(news)
         self._arrival = max((each.arrival for each in news), default=self._arrival)
-        self._hear(news)
+        self._process(news)
 
-    def _take_own(self, stored: StoredMessage) -> None:
-        """Take in what was just sent; where others may have got in between, them too."""
-        if Capability.EXACT_POSITIONS in self._mailbox.lacks:
-            with suppress(UnavailableError):  # it was sent all the same
+    def _take_sent(self, stored: StoredMessage) -> None:
+        """Add the message that was just sent, and others that may have come in between."""
+        if Capability.CONDITIONAL_SENDS in self._mailbox.lacks:
+            with suppress(UnavailableError):  # the kickoff was sent anyway
                 self.read()
         if stored.arrival > self._arrival:
             self._take((stored,))
 
     def send(self, message: Message) -> StoredMessage | None:
-        """Send a kickoff to those of its recipients who have not got one; None if all have."""
+        """Send a kickoff to the recipients that have none; return None if all have one."""
         for _ in range(_MOST_TRIES):
             conflict = self.conflict()
             if conflict:
@@ -206,132 +206,134 @@ class AskingThread(ABC):
                 moved = refused
                 self.read()
             else:
-                self._take_own(stored)
+                self._take_sent(stored)
                 return stored
         raise moved
 
 
-# A thread as the kickoff of a session finds it: what it asks already, and whom that has reached.
+# The thread of a session to start: its question, and the agents that have a kickoff
 #
-# Of two who start the same session at once nobody sends two questions; see `asking_thread`.
+# Two simultaneous starts do not send two questions; see `BaseKickoffThread`.
 
 
 _END_MARKS = " ?!.…"
 
 
-class KickoffThread(AskingThread):
-    """A thread, read as far as it went; `question` is the one that is to be asked in it."""
+class SessionThread(BaseKickoffThread):
+    """The thread of a session to start; `question` is the one to ask."""
 
     def __init__(self, mailbox: Mailbox, thread_id: str, question: str) -> None:
         super().__init__(mailbox, thread_id)
         self._question = question
-        self._asked: list[Asked] = []
+        self._kickoffs: list[SentKickoff] = []
         self.read()
 
-    def _hear(self, news: tuple[StoredMessage, ...]) -> None:
-        self._asked += asked_in(news)
+    def _process(self, news: tuple[StoredMessage, ...]) -> None:
+        self._kickoffs += sent_kickoffs(news)
 
     @property
     def is_new(self) -> bool:
-        """Whether nobody has written to it yet."""
+        """Return whether the thread has no messages."""
         return self._position == 0
 
     @property
-    def has_the_question(self) -> bool:
-        """Whether it is about the question that is to be asked."""
-        return bool(self._asked) and is_same_question(self._first.question, self._question)
+    def has_question(self) -> bool:
+        """Return whether the thread is about the question to ask."""
+        return bool(self._kickoffs) and is_same_question(self._first.question, self._question)
 
     @property
-    def has_its_words(self) -> bool:
-        """Whether it asks in the very words in which the question is to be asked."""
-        return bool(self._asked) and one_line(self._first.question) == one_line(self._question)
+    def has_same_wording(self) -> bool:
+        """Return whether the thread asks the question in exactly the same words."""
+        return bool(self._kickoffs) and one_line(self._first.question) == one_line(self._question)
 
     @property
-    def other_words(self) -> str | None:
-        """The question in the thread's words, where it has the question in others."""
-        is_respelt = self.has_the_question and not self.has_its_words
+    def existing_wording(self) -> str | None:
+        """Return the thread's own wording of the question, if it differs."""
+        is_respelt = self.has_question and not self.has_same_wording
         return self._first.question if is_respelt else None
 
     @property
     def first(self) -> StoredMessage | None:
-        """The kickoff with which the session began."""
-        return self._first.stored if self._asked else None
+        """Return the kickoff that started the session."""
+        return self._first.stored if self._kickoffs else None
 
     def conflict(self) -> Diagnostic | None:
-        """That it is about another question; None where it is not."""
-        if not self._asked or self.has_the_question:
+        """Return an error if the thread is about another question, or None."""
+        if not self._kickoffs or self.has_question:
             return None
         first = self._first
         return codes.OTHER_QUESTION.at(
             thread_id=self.thread_id, id=first.stored.id, question=one_line(first.question)
         )
 
-    def respelt(self) -> Diagnostic | None:
-        """That its question is the one that is to be asked, in other letters; None where not."""
-        words = self.other_words
+    def wording_note(self) -> Diagnostic | None:
+        """Return a note if the thread has the question in a different wording, or None."""
+        words = self.existing_wording
         if words is None:
             return None
         return codes.QUESTION_RESPELT.at(
             thread_id=self.thread_id, id=self._first.stored.id, question=one_line(words)
         )
 
-    def reached(self) -> dict[str, Asked]:
-        """Who has been asked the question, and in which kickoff."""
+    def reached(self) -> dict[str, SentKickoff]:
+        """Return the kickoff of each agent that was asked the question."""
         return {
             name: each
-            for each in reversed(self._asked)
+            for each in reversed(self._kickoffs)
             if is_same_question(each.question, self._question)
             for name in each.stored.message.recipients
         }
 
     @property
-    def _first(self) -> Asked:
-        """The first kickoff with a question decides what the thread is about (R15)."""
-        return min(self._asked, key=lambda each: (each.stored.at, each.stored.id))
+    def _first(self) -> SentKickoff:
+        """Return the first kickoff with a question: it decides what the thread is about (R15)."""
+        return min(self._kickoffs, key=lambda each: (each.stored.at, each.stored.id))
 
 
-def thread_of_today(mailbox: Mailbox, question: str, asked: str, today: date) -> KickoffThread:
-    """A thread of today that has this question, best in these words; else a new one.
+def find_or_create_thread(
+    mailbox: Mailbox, question: str, asked: str, today: date
+) -> SessionThread:
+    """Return today's thread with this question, preferably in the same words; else a new one.
 
-    `asked` is the question as the kickoff says it. A new thread is named after it.
+    `asked` is the question as the kickoff contains it. A new thread is named after the question.
     """
     threads = [each.thread_id for each in mailbox.threads()]
-    alike: KickoffThread | None = None
+    alike: SessionThread | None = None
     for thread_id in threads:
         if thread_id.startswith(f"RS-{today:%Y%m%d}-"):
-            thread = KickoffThread(mailbox, thread_id, asked)
-            if thread.has_its_words:
+            thread = SessionThread(mailbox, thread_id, asked)
+            if thread.has_same_wording:
                 return thread
-            alike = alike or (thread if thread.has_the_question else None)
+            alike = alike or (thread if thread.has_question else None)
     if alike is not None:
         return alike
-    return KickoffThread(mailbox, generate_thread_id(question, today, set(threads)), asked)
+    return SessionThread(mailbox, generate_thread_id(question, today, set(threads)), asked)
 
 
 def is_same_question(one: str, other: str) -> bool:
-    """Whether they have the same words; case, blanks and the marks at the end do not count."""
-    return _compared(one) == _compared(other)
+    """Return whether two questions are equal but for case, spaces and final punctuation."""
+    return _normalised(one) == _normalised(other)
 
 
-def _compared(question: str) -> str:
+def _normalised(question: str) -> str:
     words = one_line(question)
     return (words.rstrip(_END_MARKS) or words).casefold()
 
 
-def asked_in(messages: tuple[StoredMessage, ...]) -> Iterator[Asked]:
-    """Those of the messages that ask a question."""
+def sent_kickoffs(messages: tuple[StoredMessage, ...]) -> Iterator[SentKickoff]:
+    """Yield the messages that ask a question."""
     for stored in messages:
         if stored.type == KICKOFF.name:
-            brought = read_posted(stored.posted)
-            if isinstance(brought, Kickoff) and brought.question:
-                yield Asked(stored, brought.question, brought.roster)
+            brought = parse_posted(stored.posted)
+            if isinstance(brought, KickoffMessage) and brought.question:
+                yield SentKickoff(stored, brought.question, brought.roster)
 
 
-# Send kickoffs: each to those of its recipients who have not got one yet.
+# Sending kickoffs to the recipients that have none
 
 
-class State(StrEnum):
-    """What became of one kickoff. Where a server was lost while it stored one, nobody knows."""
+class KickoffState(StrEnum):
+    """The state of one kickoff. It is unknown if the server was lost while it stored one."""
 
     SENT = "sent"
     SENT_BEFORE = "sent_before"
@@ -340,99 +342,103 @@ class State(StrEnum):
     DRY_RUN = "dry_run"
 
 
-class Addressed(NamedTuple):
-    """A kickoff, and the message that it has become in the mailbox, if it has.
+class KickoffDelivery(NamedTuple):
+    """A kickoff, and its stored message once it is sent.
 
-    `role` is the one that it is for; in a session without roles there is none.
+    `role` is the role of its recipients; None in a session without roles.
     """
 
     message: Message
     stored: StoredMessage | None
-    state: State
+    state: KickoffState
     role: str | None
 
 
-def role_told(roster: Roster, name: str) -> str | None:
-    """The role that a kickoff tells an agent."""
-    return None if roster.mode == Mode.UNIFIED else role_in(roster, name)
+def role_in_kickoff(roster: Roster, name: str) -> str | None:
+    """Return the role that a kickoff assigns to an agent."""
+    return None if roster.mode == Mode.UNIFIED else role_of_agent(roster, name)
 
 
-def addressed(message: Message, thread: AskingThread, roster: Roster) -> Iterator[Addressed]:
-    """A kickoff as it went to some before, and as it goes to those who have not got one."""
+def split_by_delivery(
+    message: Message, thread: BaseKickoffThread, roster: Roster
+) -> Iterator[KickoffDelivery]:
+    """Yield a kickoff as it was sent to some recipients before, and as it goes to the others."""
     reached = thread.reached()
     before: dict[int, list[str]] = {}
     for name in message.recipients:
         if name in reached:
             before.setdefault(reached[name].stored.id, []).append(name)
     for names in before.values():
-        asked = reached[names[0]]
-        sent = asked.stored.message._replace(recipients=tuple(names))
-        role = role_told(asked.roster or roster, names[0])
-        yield Addressed(sent, asked.stored, State.SENT_BEFORE, role)
+        sent_kickoff = reached[names[0]]
+        sent = sent_kickoff.stored.message._replace(recipients=tuple(names))
+        role = role_in_kickoff(sent_kickoff.roster or roster, names[0])
+        yield KickoffDelivery(sent, sent_kickoff.stored, KickoffState.SENT_BEFORE, role)
     missing = tuple(name for name in message.recipients if name not in reached)
     if missing:
         to_them = message._replace(recipients=missing)
-        yield Addressed(to_them, None, State.NOT_SENT, role_told(roster, missing[0]))
+        yield KickoffDelivery(
+            to_them, None, KickoffState.NOT_SENT, role_in_kickoff(roster, missing[0])
+        )
 
 
 def send_missing(
-    thread: AskingThread, kickoffs: Iterable[Addressed], roster: Roster
-) -> tuple[tuple[Addressed, ...], BrennerError | None]:
-    """Send one after the other; at the first that fails the rest stays as it is."""
-    done: list[Addressed] = []
+    thread: BaseKickoffThread, kickoffs: Iterable[KickoffDelivery], roster: Roster
+) -> tuple[tuple[KickoffDelivery, ...], BrennerError | None]:
+    """Send the missing kickoffs one by one. After the first failure, leave the rest unsent."""
+    done: list[KickoffDelivery] = []
     failed: BrennerError | None = None
     for each in kickoffs:
-        if each.state is not State.NOT_SENT or failed:
+        if each.state is not KickoffState.NOT_SENT or failed:
             done.append(each)
             continue
         try:
-            done += _sent(each.message, thread, roster)
+            done += _send_one(each.message, thread, roster)
         except BrennerError as error:
             failed = error
             is_unknown = isinstance(
                 error, UnknownOutcomeError | AlteredError
-            )  # what is there is to be looked at
-            done.append(each._replace(state=State.UNKNOWN) if is_unknown else each)
+            )  # the message may have been stored
+            done.append(each._replace(state=KickoffState.UNKNOWN) if is_unknown else each)
     return tuple(done), failed
 
 
-def _sent(message: Message, thread: AskingThread, roster: Roster) -> list[Addressed]:
-    """The kickoff, sent; also where somebody else was quicker with some of its recipients."""
+def _send_one(message: Message, thread: BaseKickoffThread, roster: Roster) -> list[KickoffDelivery]:
+    """Send one kickoff. Another process may have sent it to some of its recipients."""
     stored = thread.send(message)
-    split = list(addressed(message, thread, roster))
+    split = list(split_by_delivery(message, thread, roster))
     return [
-        each._replace(state=State.SENT)
+        each._replace(state=KickoffState.SENT)
         if stored and each.stored and each.stored.id == stored.id
         else each
         for each in split
     ]
 
 
-# What is wrong or odd in the texts of kickoffs: each alone, and beside the thread's first one.
+# Checking the texts of kickoffs, and comparing them with the thread's first one
 
 
 SESSION_TEXTS = ("Context", "Excerpt", "Initial Hypotheses", "Constraints")
 ROUND_TEXTS = ("Research Question", "Excerpt", "Constraints")
-_OUTPUTS = "Requested Outputs"
-_EXCERPT = (
+_OUTPUTS_SECTION = "Requested Outputs"
+_EXCERPT_FIX = (
     "Better give the passages that agents shall cite: `--excerpt-file FILE`, or for sections of "
     "the project's source text `--excerpt 42,45-47`."
 )
 
 
-def about_messages(messages: Iterable[Message]) -> Iterator[Diagnostic]:
-    """What the check says of the kickoffs; lines count in their bodies.
+def check_kickoffs(messages: Iterable[Message]) -> Iterator[Diagnostic]:
+    """Yield the diagnostics of the kickoffs. Line numbers count in their bodies.
 
-    They share what the operator wrote, so that what is wrong with several of them is told once.
+    They share the operator's texts, so the same fault in several is reported once.
     """
-    told: set[str] = set()
+    reported: set[str] = set()
     for message in messages:
-        found = [each for each in _about(message) if each.id not in told]
-        told |= {each.id for each in found}
+        found = [each for each in _check_kickoff(message) if each.id not in reported]
+        reported |= {each.id for each in found}
         yield from found
 
 
-def _about(message: Message) -> Iterator[Diagnostic]:
+def _check_kickoff(message: Message) -> Iterator[Diagnostic]:
     text = render_message_file(message)
     lines_before = text.partition("\n\n")[0].count("\n") + 2
     for found in check_message(text, message.sender).violations:
@@ -440,16 +446,16 @@ def _about(message: Message) -> Iterator[Diagnostic]:
         if found.code is PLACEHOLDER_LEFT:
             places = f"line {line}" if line else "in its subject"
             yield TEMPLATE_NOT_FILLED_IN.at(line, placeholders=places)
-        elif found.code is MISSING_RECOMMENDED_SECTION:  # a kickoff has but one, the excerpt
-            yield found._replace(line=line, fix=_EXCERPT)
+        elif found.code is MISSING_RECOMMENDED_SECTION:  # in a kickoff always the excerpt
+            yield found._replace(line=line, fix=_EXCERPT_FIX)
         else:
             yield found._replace(line=line)
 
 
-class Beginning(NamedTuple):
-    """The kickoff with which a session or a round began, and what is compared with it.
+class FirstKickoff(NamedTuple):
+    """The first kickoff of a session or a round, and the sections to compare with it.
 
-    Outputs that the operator says nothing of belong to a role, and are not compared.
+    Default outputs belong to a role, and are not compared.
     """
 
     what: str
@@ -457,36 +463,38 @@ class Beginning(NamedTuple):
     names: tuple[str, ...]
 
 
-def beginning_of(thread: KickoffThread, *, has_outputs: bool) -> Beginning | None:
-    """That of a session whose thread has the question already."""
-    if thread.first is None or not thread.has_the_question:
+def first_kickoff_of(thread: SessionThread, *, has_outputs: bool) -> FirstKickoff | None:
+    """Return the first kickoff of a session whose thread already has the question."""
+    if thread.first is None or not thread.has_question:
         return None
-    return Beginning("session", thread.first, compared(SESSION_TEXTS, has_outputs=has_outputs))
+    return FirstKickoff(
+        "session", thread.first, compared_sections(SESSION_TEXTS, has_outputs=has_outputs)
+    )
 
 
-def compared(names: tuple[str, ...], *, has_outputs: bool) -> tuple[str, ...]:
-    """The sections that are compared."""
-    return (*names, *([_OUTPUTS] if has_outputs else []))
+def compared_sections(names: tuple[str, ...], *, has_outputs: bool) -> tuple[str, ...]:
+    """Return the names of the sections to compare."""
+    return (*names, *([_OUTPUTS_SECTION] if has_outputs else []))
 
 
-def told_otherwise(
-    beginning: Beginning | None, message: Message, kickoffs: Iterable[Addressed]
+def changed_texts(
+    beginning: FirstKickoff | None, message: Message, kickoffs: Iterable[KickoffDelivery]
 ) -> Iterator[Diagnostic]:
-    """A warning where the texts are not those of the kickoff with which it began.
+    """Yield a warning if texts differ from those of the first kickoff.
 
-    `message` is any of the new ones; they differ only in what belongs to a role.
+    `message` is any of the new ones; they differ only in the parts for a role.
     """
     if beginning is None:
         return
     first, names = beginning.stored, beginning.names
-    before, now = (_texts(each.body, names) for each in (first.message, message))
+    before, now = (_section_texts(each.body, names) for each in (first.message, message))
     others = [name for name in names if now[name] != before[name]]
     if not others:
         return
     missing = [
         name
         for each in kickoffs
-        if each.state is State.NOT_SENT
+        if each.state is KickoffState.NOT_SENT
         for name in each.message.recipients
     ]
     effect = "Nobody gets the new ones."
@@ -496,23 +504,23 @@ def told_otherwise(
     yield CONTEXT_DIFFERS.at(id=first.id, what=beginning.what, sections=words, effect=effect)
 
 
-def _texts(body: str, names: Iterable[str]) -> Mapping[str, str]:
-    """What stands under these headings, each on one line; nothing where there is none."""
+def _section_texts(body: str, names: Iterable[str]) -> Mapping[str, str]:
+    """Return the text under each of these headings, on one line; empty if there is none."""
     lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    found = sections(blocks(body))
-    return {name: _text(find_section(found, name), lines) for name in names}
+    found = parse_sections(parse_blocks(body))
+    return {name: _section_text(find_section(found, name), lines) for name in names}
 
 
-def _text(section: Section | None, lines: list[str]) -> str:
-    seen = [block for block in section.contents if is_seen(block)] if section else []
+def _section_text(section: BodySection | None, lines: list[str]) -> str:
+    seen = [block for block in section.contents if has_visible_text(block)] if section else []
     return one_line("\n".join(lines[seen[0].line - 1 : seen[-1].end])) if seen else ""
 
 
-# What comes of the kickoffs of a session, or of one of its rounds: sent, tried, or broken off.
+# The result of kickoffs, of a session or of a round
 
 
-class Status(StrEnum):
-    """How starting a session ended."""
+class StartStatus(StrEnum):
+    """The status of a finished start."""
 
     SENT = "sent"
     NOTHING = "nothing_to_send"
@@ -522,15 +530,16 @@ class Status(StrEnum):
 
 
 class Started(NamedTuple):
-    """What was done. `registered` are the names that were made known, or would be.
+    """The result of starting a session or a round.
 
-    `failed` is what went wrong after the first kickoff had gone out. `round` is the number of a
-    later round, where the kickoffs are of one. `digest` stands for what would be sent.
+    `registered` are the newly registered names, or those that would be. `failed` is an error after
+    the first kickoff was sent. `round` is the number of a later round. `digest` identifies the
+    kickoffs to send.
     """
 
     thread_id: str | None
-    status: Status
-    kickoffs: tuple[Addressed, ...]
+    status: StartStatus
+    kickoffs: tuple[KickoffDelivery, ...]
     registered: tuple[str, ...]
     roster: Roster
     diagnostics: tuple[Diagnostic, ...]
@@ -540,115 +549,123 @@ class Started(NamedTuple):
 
     @property
     def recipients(self) -> tuple[str, ...]:
-        """Everybody whom the kickoffs are for."""
+        """Return all recipients of the kickoffs."""
         return tuple(name for each in self.kickoffs for name in each.message.recipients)
 
 
-def changed_roles(kickoffs: Iterable[Addressed], roster: Roster) -> Iterator[Diagnostic]:
-    """Whoever was told another role before gets no second kickoff, so the operator must know."""
+def changed_roles(kickoffs: Iterable[KickoffDelivery], roster: Roster) -> Iterator[Diagnostic]:
+    """Yield a warning for each agent that keeps the other role of its earlier kickoff."""
     for each in kickoffs:
         for name in each.message.recipients:
-            role = role_told(roster, name)
+            role = role_in_kickoff(roster, name)
             if each.stored and each.role != role:
                 before, now = each.role or "one of all", role or "one of all"
                 yield ROLE_CHANGED.at(name=name, id=each.stored.id, before=before, role=now)
 
 
-def left_out(
-    thread: AskingThread, kickoffs: Iterable[Addressed], roster: Roster
+def left_out_of_roster(
+    thread: BaseKickoffThread, kickoffs: Iterable[KickoffDelivery], roster: Roster
 ) -> list[Diagnostic]:
-    """Those who were asked before, and whom the roster that is about to be told has not."""
-    if all(each.stored for each in kickoffs):  # nothing is told
+    """Return a warning for agents that were asked before and are not in the new roster."""
+    if all(each.stored for each in kickoffs):  # nothing will be sent
         return []
     names = sorted(name for name in thread.reached() if name not in roster.names)
     return [LEFT_OUT_OF_ROSTER.at(names=joined(names))] if names else []
 
 
-def digest_of(kickoffs: Iterable[Addressed], base: int = 0) -> str:
-    """What stands for all that would be sent, and for the message of the version beneath it."""
-    letters = [
+def kickoffs_digest(kickoffs: Iterable[KickoffDelivery], base: int = 0) -> str:
+    """Return a digest of all kickoffs to send, and of the message of the base version."""
+    messages = [
         [each.message.thread_id, each.message.recipients, each.message.subject, each.message.body]
         for each in kickoffs
         if each.stored is None
     ]
-    return sha256(json.dumps([base, letters]).encode()).hexdigest()
+    return sha256(json.dumps([base, messages]).encode()).hexdigest()
 
 
-def check_as_seen(started: Started, seen: str | None) -> None:
-    """Refuse to send other kickoffs than somebody has looked at; None is whoever did not look."""
+def check_kickoffs_digest(started: Started, seen: str | None) -> None:
+    """Raise if the kickoffs differ from the previewed ones; None means no preview."""
     if seen is not None and seen != started.digest:
         raise RequestError(KICKOFFS_OVERTAKEN.at(thread_id=started.thread_id or ""))
 
 
-def once(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Each once: of the thread's ID the check of a kickoff says what was said before."""
+def without_duplicates(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return each diagnostic once: the check of a kickoff repeats that of the thread's ID."""
     return tuple({(each.id, each.message): each for each in reversed([*found])}.values())[::-1]
 
 
-def tried(started: Started, newcomers: Iterable[Profile]) -> Started:
-    """What a dry run says: what would be sent, and who would be registered."""
+def as_dry_run(started: Started, newcomers: Iterable[Profile]) -> Started:
+    """Return the result of a dry run: what would be sent, and which names would be registered."""
     kickoffs = (
-        each if each.stored else each._replace(state=State.DRY_RUN) for each in started.kickoffs
+        each if each.stored else each._replace(state=KickoffState.DRY_RUN)
+        for each in started.kickoffs
     )
     registered = tuple(profile.name for profile in newcomers)
     return started._replace(kickoffs=tuple(kickoffs), registered=registered)
 
 
 def send_all(
-    workspace: Workspace, thread: AskingThread, started: Started, newcomers: Iterable[Profile]
+    workspace: Workspace, thread: BaseKickoffThread, started: Started, newcomers: Iterable[Profile]
 ) -> Started:
-    """Register whom nobody knows yet, then send what is missing."""
+    """Register unknown agents, then send the missing kickoffs."""
     registered = [workspace.mailbox.register(profile) for profile in newcomers]
     kickoffs, failed = send_missing(thread, started.kickoffs, started.roster)
-    is_sent = any(each.state is State.SENT for each in kickoffs)
+    is_sent = any(each.state is KickoffState.SENT for each in kickoffs)
     started = started._replace(
-        status=Status.SENT if is_sent else Status.NOTHING,
+        status=StartStatus.SENT if is_sent else StartStatus.NOTHING,
         kickoffs=kickoffs,
         registered=tuple(each.agent.name for each in registered if each.before is None),
     )
-    return _incomplete(started, failed) if failed else started
+    return _with_failure(started, failed) if failed else started
 
 
-def _incomplete(started: Started, failed: BrennerError) -> Started:
-    """What to say where it broke off; where nobody was reached, that is all there is to say."""
-    missed = [each for each in started.kickoffs if each.state in (State.NOT_SENT, State.UNKNOWN)]
+def _with_failure(started: Started, failed: BrennerError) -> Started:
+    """Return the incomplete result. Raise the error if no kickoff was sent."""
+    missed = [
+        each
+        for each in started.kickoffs
+        if each.state in (KickoffState.NOT_SENT, KickoffState.UNKNOWN)
+    ]
     reached = [each for each in started.kickoffs if each not in missed]
     if not reached:
         raise failed
     found = failed.diagnostic
-    told = KICKOFF_INCOMPLETE.at(
-        reached=_names(reached), missed=_names(missed), reason=found.message, hint=found.fix
+    error = KICKOFF_INCOMPLETE.at(
+        reached=_recipient_names(reached),
+        missed=_recipient_names(missed),
+        reason=found.message,
+        hint=found.fix,
     )
     return started._replace(
-        status=Status.INCOMPLETE,
-        diagnostics=(*started.diagnostics, told._replace(also=(found.id,))),
+        status=StartStatus.INCOMPLETE,
+        diagnostics=(*started.diagnostics, error._replace(also=(found.id,))),
         failed=failed,
     )
 
 
-def _names(kickoffs: Iterable[Addressed]) -> str:
+def _recipient_names(kickoffs: Iterable[KickoffDelivery]) -> str:
     return ", ".join(
-        f"{name} (or perhaps it has)" if each.state is State.UNKNOWN else name
+        f"{name} (or perhaps it has)" if each.state is KickoffState.UNKNOWN else name
         for each in kickoffs
         for name in each.message.recipients
     )
 
 
-__all__ = ["StartOptions", "Started", "Status", "start_session"]
+__all__ = ["StartOptions", "StartStatus", "Started", "start_session"]
 
 
 class StartOptions(NamedTuple):
-    """What to ask, and whom. An empty text is one that was not given.
+    """The question to ask, and the recipients. An empty text means not given.
 
     The excerpt is a text, or `sections` of the project's source text, such as `42,45-47`. Without
-    `thread_id` and `bead` the thread gets an ID from the question and from `today`. `register` says
-    that the recipients' names may be made known also where they belong to a whole server. `seen` is
-    the digest of what somebody looked at; where something else would be sent by now, nothing is.
+    `thread_id` and `bead` the thread gets an ID from the question and from `today`. `register`
+    allows registering recipients on a server that shares names between projects. `seen` is the
+    digest of the previewed kickoffs; if they have changed, nothing is sent.
     """
 
     question: str
     context: str
-    wish: RosterWish = RosterWish()
+    wish: RosterRequest = RosterRequest()
     title: str = ""
     excerpt: str = ""
     sections: str | None = None
@@ -664,86 +681,94 @@ class StartOptions(NamedTuple):
 
 
 def start_session(workspace: Workspace, options: StartOptions) -> Started:
-    """Send the kickoffs of a session to all who have not got theirs.
+    """Send the kickoffs of a session to all recipients that have none.
 
-    All that can be wrong with them is found out before the first is sent; then none is.
+    All checks run before the first kickoff is sent; with an error, none is sent.
     """
     resolved = resolve_roster(workspace.project, os.environ, options.wish)
     roster = resolved.roster
-    thread, about_thread = _thread(workspace, options)
-    excerpt, about_excerpt = excerpt_for(workspace, options.excerpt, options.sections)
-    newcomers, about_names = newcomers_among(workspace, resolved, register=options.register)
-    about_file = _about_file(workspace, thread) if thread and thread.is_new else []
-    found = [*about_roster(resolved), *about_thread, *about_file, *about_excerpt, *about_names]
-    kickoffs: list[Addressed] = []
+    thread, about_thread = _find_thread(workspace, options)
+    excerpt, about_excerpt = load_excerpt(workspace, options.excerpt, options.sections)
+    newcomers, about_names = find_newcomers(workspace, resolved, register=options.register)
+    about_file = _file_diagnostics(workspace, thread) if thread and thread.is_new else []
+    found = [
+        *roster_diagnostics(resolved),
+        *about_thread,
+        *about_file,
+        *about_excerpt,
+        *about_names,
+    ]
+    kickoffs: list[KickoffDelivery] = []
     if thread and not (resolved.errors or about_excerpt or about_names):
         plan = _plan(workspace, options, resolved)
-        base = 0 if thread.is_new else _latest(workspace, thread.thread_id)
+        base = 0 if thread.is_new else _latest_number(workspace, thread.thread_id)
         plan = plan._replace(thread_id=thread.thread_id, excerpt=excerpt, base=base)
-        plan = plan._replace(question=thread.other_words or options.question)
+        plan = plan._replace(question=thread.existing_wording or options.question)
         messages = compose_kickoffs(plan)
-        kickoffs = [each for message in messages for each in addressed(message, thread, roster)]
-        found += (*about_messages(messages), *changed_roles(kickoffs, roster))
-        found += left_out(thread, kickoffs, roster)
-        beginning = beginning_of(thread, has_outputs=bool(options.outputs.strip()))
+        kickoffs = [
+            each for message in messages for each in split_by_delivery(message, thread, roster)
+        ]
+        found += (*check_kickoffs(messages), *changed_roles(kickoffs, roster))
+        found += left_out_of_roster(thread, kickoffs, roster)
+        beginning = first_kickoff_of(thread, has_outputs=bool(options.outputs.strip()))
         for message in messages[:1]:
-            found += told_otherwise(beginning, message, kickoffs)
+            found += changed_texts(beginning, message, kickoffs)
     started = Started(
         thread.thread_id if thread else None,
-        Status.DRY_RUN if options.dry_run else Status.REFUSED,
+        StartStatus.DRY_RUN if options.dry_run else StartStatus.REFUSED,
         tuple(kickoffs),
         (),
         roster,
-        once(found),
-        digest=digest_of(kickoffs),
+        without_duplicates(found),
+        digest=kickoffs_digest(kickoffs),
     )
     if thread is None or any(each.severity is ERROR for each in found):
         return started
     if options.dry_run:
-        return tried(started, newcomers)
-    check_as_seen(started, options.seen)
+        return as_dry_run(started, newcomers)
+    check_kickoffs_digest(started, options.seen)
     return send_all(workspace, thread, started, newcomers)
 
 
-# What is asked for, and what is wrong with it
+# The thread and the plan of the kickoffs
 
 
-def _thread(
+def _find_thread(
     workspace: Workspace, options: StartOptions
-) -> tuple[KickoffThread | None, list[Diagnostic]]:
-    """The thread of the session: the one that is asked for, that has the question, or a new one."""
+) -> tuple[SessionThread | None, list[Diagnostic]]:
+    """Return the thread of the session: the requested one, one with the question, or a new one."""
     thread_id = options.bead if options.thread_id is None else options.thread_id
-    asked = embedded(options.question)
+    asked = embed_text(options.question)
     if thread_id is None:
         today = options.today or datetime.now(UTC).date()
-        thread = thread_of_today(workspace.mailbox, options.question, asked, today)
-        return thread, _as_list(thread.respelt())
+        thread = find_or_create_thread(workspace.mailbox, options.question, asked, today)
+        return thread, _as_list(thread.wording_note())
     found = check_thread_id(thread_id)
-    if not is_valid(thread_id):
+    if not is_valid_thread_id(thread_id):
         return None, found
     if options.bead is not None and classify_thread_id(thread_id) is not ThreadKind.ENGINEERING:
         reason = "it names no bead but a session or a topic, which `--thread-id` takes"
         return None, [INVALID_BEAD_ID.at(thread_id=thread_id, reason=reason, suggestion="")]
-    thread = KickoffThread(workspace.mailbox, thread_id, asked)
-    return thread, [*found, *_as_list(thread.conflict()), *_as_list(thread.respelt())]
+    thread = SessionThread(workspace.mailbox, thread_id, asked)
+    return thread, [*found, *_as_list(thread.conflict()), *_as_list(thread.wording_note())]
 
 
-def _about_file(workspace: Workspace, thread: KickoffThread) -> list[Diagnostic]:
-    """That a session of this ID has a file, and its mail is not here: it would begin anew."""
+def _file_diagnostics(workspace: Workspace, thread: SessionThread) -> list[Diagnostic]:
+    """Return a warning if a session of this ID has a file but no mail here: it would start over."""
     artifact = read_session_file(workspace.project, thread.thread_id)
-    held = artifact.metadata.version if isinstance(artifact, Artifact) else 0
-    if not held:
+    version = artifact.metadata.version if isinstance(artifact, Artifact) else 0
+    if not version:
         return []
     path = cross_reference(thread.thread_id).artifact_path
     ends = "has no version of it"
-    return [FILE_AHEAD_OF_MAIL.at(path=path, value=str(held), ends=ends)]
+    return [FILE_AHEAD_OF_MAIL.at(path=path, value=str(version), ends=ends)]
 
 
 def _as_list(found: Diagnostic | None) -> list[Diagnostic]:
     return [found] if found else []
 
 
-def _plan(workspace: Workspace, options: StartOptions, resolved: Resolved) -> KickoffPlan:
+def _plan(workspace: Workspace, options: StartOptions, resolved: ResolvedRoster) -> KickoffPlan:
     return KickoffPlan(
         thread_id="",
         sender=workspace.actor,
@@ -758,6 +783,6 @@ def _plan(workspace: Workspace, options: StartOptions, resolved: Resolved) -> Ki
     )
 
 
-def _latest(workspace: Workspace, thread_id: str) -> int:
-    """The version that a contribution to an older thread builds on."""
+def _latest_number(workspace: Workspace, thread_id: str) -> int:
+    """Return the number of the version that contributions to an existing thread build on."""
     return load_history(workspace.mailbox, thread_id, workspace.project.operator).history.number

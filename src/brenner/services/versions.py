@@ -1,4 +1,4 @@
-"""The versions of a thread: one of them, all of them, and whether they follow from the mail."""
+"""The versions of a thread: load one, list all, verify and compare, persist the latest."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -9,31 +9,31 @@ from brenner.artifact.model import Artifact
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import State, empty_state
-from brenner.artifact.text_diff import unified
+from brenner.artifact.text_diff import unified_diff
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.codes.publishing import VERSION_NOT_LATEST
 from brenner.diagnostics.codes.stores import NOT_AN_ARCHIVE
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, Summary
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Restored, StoredMessage
-from brenner.persist.artifact_file import MOST_FILE_BYTES, filed, place_of
+from brenner.mail.model import RestoreResult, StoredMessage
+from brenner.persist.artifact_file import MOST_FILE_BYTES, artifact_paths, file_text
 from brenner.persist.commit import commit_message
 from brenner.protocol.grammar import VERSION
 from brenner.protocol.subjects import parse_subject
-from brenner.protocol.thread_ids import cross_reference, is_valid
+from brenner.protocol.thread_ids import cross_reference, is_valid_thread_id
 from brenner.services.persist import (
     ComparedFile,
-    Persisted,
     Persistence,
     PersistOptions,
+    PersistResult,
     TextOf,
     Versions,
     VersionText,
     check_files,
     check_repository,
-    compared_files,
-    file_note,
+    compare_files,
+    file_differs,
     has_archive,
     persist,
     persistence_of,
@@ -42,22 +42,22 @@ from brenner.services.persist import (
 )
 from brenner.services.publish import check_sound, recipients_of
 from brenner.services.version_store import (
-    check_usable,
     load_history,
-    replay_chain,
+    replay_history,
+    require_thread_id,
     version_text,
     version_texts,
 )
 from brenner.services.workspace import Workspace
 from brenner.session.rebuild import (
     CompiledCandidate,
-    Rebuilt,
-    altered_in,
-    ids_of,
+    RebuiltVersion,
+    describe_altered,
+    local_ids_of,
     local_state,
     text_hash,
 )
-from brenner.session.versions import Published, VersionHistory
+from brenner.session.versions import PublishedVersion, VersionHistory
 
 
 class Target(NamedTuple):
@@ -68,19 +68,19 @@ class Target(NamedTuple):
 
 
 def parse_target(text: str) -> Target | None:
-    """What a command was asked about; None where it cannot be a thread."""
+    """Parse `THREAD` or `THREAD@vN`; return None if it cannot be a thread."""
     thread_id, at, number = text.partition("@")
     match = VERSION.fullmatch(number)
-    if not is_valid(thread_id) or (at and match is None):
+    if not is_valid_thread_id(thread_id) or (at and match is None):
         return None
     return Target(thread_id, int(match[1]) if match else None)
 
 
-# One version.
+# One version
 
 
 class LoadedVersion(NamedTuple):
-    """A version, from the mail or from its file; its `state` only where asked for."""
+    """A version, from the mail or from its file; with its `state` only if requested."""
 
     thread_id: str
     number: int | None
@@ -95,20 +95,24 @@ class LoadedVersion(NamedTuple):
 def load_version(
     workspace: Workspace, target: Target, *, with_state: bool = False
 ) -> LoadedVersion:
-    """The version asked for, or the latest: of the mail, else of the file (dual-source rule)."""
-    check_usable(target.thread_id)
+    """Load a version, or the latest: from the mail, else from the file (dual-source rule)."""
+    require_thread_id(target.thread_id)
     if not _has_mail(workspace.mailbox, target.thread_id):
-        return _from_file(workspace, target, None)
+        return _load_from_file(workspace, target, None)
     history = load_history(workspace.mailbox, target.thread_id, workspace.project.operator).history
     if not history.versions:
-        return _from_file(workspace, target, history)
+        return _load_from_file(workspace, target, history)
     number = history.number if target.version is None else target.version
     found = {version.number: version for version in history.versions}
     if number not in found:
-        words = {"thread_id": target.thread_id, "version": str(number), "known": _known(history)}
+        words = {
+            "thread_id": target.thread_id,
+            "version": str(number),
+            "known": _known_versions(history),
+        }
         raise RequestError(codes.UNKNOWN_VERSION.at(None, **words))
-    state = _its_state(workspace, history, number) if with_state else None
-    text = _text(workspace, history, found[number], state)
+    state = _version_state(workspace, history, number) if with_state else None
+    text = _version_text(workspace, history, found[number], state)
     return LoadedVersion(
         target.thread_id,
         number,
@@ -121,19 +125,19 @@ def load_version(
     )
 
 
-def _its_state(workspace: Workspace, history: VersionHistory, number: int) -> State:
+def _version_state(workspace: Workspace, history: VersionHistory, number: int) -> State:
     is_latest = number == history.number
     return (
         latest_state(workspace, history)
         if is_latest
-        else _state_of(workspace, history.thread_id, number)
+        else _rebuild_state(workspace, history.thread_id, number)
     )
 
 
-def _text(
-    workspace: Workspace, history: VersionHistory, version: Published, state: State | None
+def _version_text(
+    workspace: Workspace, history: VersionHistory, version: PublishedVersion, state: State | None
 ) -> str:
-    """The text of a version; one whose state is at hand need not be rebuilt for it."""
+    """Return the text of a version; render it from the state if that is loaded."""
     text = render_artifact(state.artifact) if state else ""
     if state and text_hash(text) == version.artifact_sha256:
         return text
@@ -143,15 +147,16 @@ def _text(
 
 
 def latest_state(workspace: Workspace, history: VersionHistory) -> State:
-    """The state of the latest version; messages have the ids of this store in it."""
-    if _has_its_ids(history):
+    """Return the state of the latest version, with the message ids of this store."""
+    if _has_original_ids(history):
         return history.state
-    return _state_of(workspace, history.thread_id, history.number)
+    return _rebuild_state(workspace, history.thread_id, history.number)
 
 
-def _has_its_ids(history: VersionHistory) -> bool:
-    """Whether every version has the id that it was posted with: none was renumbered by an import,
-    and so no message that it has read.
+def _has_original_ids(history: VersionHistory) -> bool:
+    """Return whether every version has the id that it was posted with.
+
+    If so, no import has renumbered the versions, nor the messages that they include.
     """
     posted = {version.number: version.message_id for version in history.state.versions}
     return all(
@@ -163,60 +168,63 @@ def _has_mail(mailbox: Mailbox, thread_id: str) -> bool:
     return mailbox.thread(thread_id, limit=1).position > 0
 
 
-def _known(history: VersionHistory) -> str:
+def _known_versions(history: VersionHistory) -> str:
     if len(history.versions) == 1:
         return f"there is only v{history.number}"
     return f"the latest is v{history.number}"
 
 
-def _state_of(workspace: Workspace, thread_id: str, number: int) -> State:
-    """The state of a version, which is rebuilt; messages have the ids of this store in it."""
+def _rebuild_state(workspace: Workspace, thread_id: str, number: int) -> State:
+    """Rebuild a version and return its state, with the message ids of this store."""
     found: dict[int, State] = {}
     ids: dict[tuple[int, int], int] = {}
 
-    def watch(candidate: CompiledCandidate, rebuilt: Rebuilt) -> None:
-        ids.update(ids_of(candidate, rebuilt))
+    def on_version(candidate: CompiledCandidate, rebuilt: RebuiltVersion) -> None:
+        ids.update(local_ids_of(candidate, rebuilt))
         if candidate.number == number:
             found[number] = local_state(rebuilt.state, ids)
 
-    replay_chain(workspace.mailbox, thread_id, workspace.project.operator, watch)
+    replay_history(workspace.mailbox, thread_id, workspace.project.operator, on_version)
     return found[number]
 
 
 def _notes(workspace: Workspace, history: VersionHistory, target: Target) -> tuple[Diagnostic, ...]:
-    """What the reader should know beside the version: messages that are none, or that were altered,
-    a later file.
+    """Return notes for the reader: COMPILED messages that are no version, altered mail, a later
+    file.
     """
-    notes = [*history.new_others(), *_broken(history), *history.altered_messages()]
+    notes = [*history.new_void_messages(), *_broken_version(history), *history.altered_messages()]
     if target.version is None:
         notes += file_ahead(workspace, history)
     return tuple(notes)
 
 
 def file_ahead(workspace: Workspace, history: VersionHistory) -> list[Diagnostic]:
-    """Say that the file holds a later version than the mail, and none that was voided."""
-    number, on_disk = history.number, _file(workspace, history.thread_id)
-    held = parse_artifact(on_disk).artifact.metadata.version if on_disk else None
-    if held is None or held <= number:
+    """Return a note if the file has a later version than the mail, unless that was voided."""
+    number, on_disk = history.number, _read_artifact_file(workspace, history.thread_id)
+    file_version = parse_artifact(on_disk).artifact.metadata.version if on_disk else None
+    if file_version is None or file_version <= number:
         return []
-    if any(each.number == held and history.is_declared_void(each) for each in history.spare):
+    if any(
+        each.number == file_version and history.is_declared_void(each)
+        for each in history.other_candidates
+    ):
         return []
     path = cross_reference(history.thread_id).artifact_path
     ends = f"ends with v{number}" if number else "has no version of it"
-    return [codes.FILE_AHEAD_OF_MAIL.at(path=path, value=str(held), ends=ends)]
+    return [codes.FILE_AHEAD_OF_MAIL.at(path=path, value=str(file_version), ends=ends)]
 
 
 def _not_versions(history: VersionHistory) -> tuple[Diagnostic, ...]:
-    """The COMPILED messages that are no version, also the one that stops the next compile."""
-    return (*history.others(), *_broken(history))
+    """Return the COMPILED messages that are no version, including one that blocks a compile."""
+    return (*history.others(), *_broken_version(history))
 
 
-def _broken(history: VersionHistory) -> tuple[Diagnostic, ...]:
-    return (history.unsound,) if history.unsound else ()
+def _broken_version(history: VersionHistory) -> tuple[Diagnostic, ...]:
+    return (history.broken_version_error,) if history.broken_version_error else ()
 
 
-def _file(workspace: Workspace, thread_id: str) -> str | None:
-    """The artifact's file; None where there is none that can be read."""
+def _read_artifact_file(workspace: Workspace, thread_id: str) -> str | None:
+    """Return the text of the artifact's file; None if it cannot be read."""
     try:
         return (workspace.project.folder / cross_reference(thread_id).artifact_path).read_text(
             "utf-8"
@@ -225,17 +233,17 @@ def _file(workspace: Workspace, thread_id: str) -> str | None:
         return None
 
 
-def _from_file(
+def _load_from_file(
     workspace: Workspace, target: Target, history: VersionHistory | None
 ) -> LoadedVersion:
-    """The persisted version, where the mail has none."""
+    """Return the persisted version, if the mail has none."""
     path = cross_reference(target.thread_id).artifact_path
-    text = _file(workspace, target.thread_id)
+    text = _read_artifact_file(workspace, target.thread_id)
     if text is None:
         if history is None:
-            load_history(workspace.mailbox, target.thread_id, workspace.project.operator)  # refuses
-        elif history.stopped:
-            raise RequestError(history.stopped)
+            load_history(workspace.mailbox, target.thread_id, workspace.project.operator)  # raises
+        elif history.compile_blocker:
+            raise RequestError(history.compile_blocker)
         raise RequestError(codes.NO_VERSION_YET.at(thread_id=target.thread_id, path=path))
     parsed = parse_artifact(text)
     artifact = parsed.artifact
@@ -250,11 +258,11 @@ def _from_file(
     return LoadedVersion(target.thread_id, number, artifact, text, "file", notes=notes)
 
 
-# All versions.
+# All versions
 
 
 class ListedVersion(NamedTuple):
-    """One line of the history."""
+    """One row of the version list."""
 
     number: int
     message: StoredMessage
@@ -266,7 +274,7 @@ class ListedVersion(NamedTuple):
 
 
 class VersionList(NamedTuple):
-    """Every version, in order; `others` are COMPILED messages that are none."""
+    """All versions, in order; `others` are COMPILED messages that are no version."""
 
     thread_id: str
     versions: tuple[ListedVersion, ...]
@@ -274,9 +282,9 @@ class VersionList(NamedTuple):
     unread: int
 
 
-def history(workspace: Workspace, thread_id: str) -> VersionList:
-    """The versions that the mail has, each with what is known of its file and commit."""
-    check_usable(thread_id)
+def load_version_list(workspace: Workspace, thread_id: str) -> VersionList:
+    """Return the versions in the mail, each with the state of its file and commit."""
+    require_thread_id(thread_id)
     history = load_history(workspace.mailbox, thread_id, workspace.project.operator).history
     text_of = version_texts(workspace.mailbox, history, workspace.project.operator)
     digests = {each.number: version_digest(text_of(each.number) or "") for each in history.versions}
@@ -286,9 +294,9 @@ def history(workspace: Workspace, thread_id: str) -> VersionList:
 def list_versions(
     workspace: Workspace, history: VersionHistory, digests: Mapping[int, bytes]
 ) -> VersionList:
-    """The same of a chain that is known, with the digests of its versions.
+    """Return the same for a loaded history, with the digests of its versions.
 
-    A version of which there is none cannot be found in files or in git: it counts as a draft.
+    A version without a digest cannot be found in files or in git: it counts as a draft.
     """
     wanted = {each.number: digests.get(each.number, b"") for each in history.versions}
     states = persistences_by_digest(workspace.project, history.thread_id, wanted)
@@ -296,7 +304,7 @@ def list_versions(
     for version in history.versions:
         stored = workspace.mailbox.message(version.message_id)
         subject = parse_subject(stored.message.subject)
-        said = subject.description if subject else stored.message.subject
+        description = subject.description if subject else stored.message.subject
         listed.append(
             ListedVersion(
                 version.number,
@@ -304,7 +312,7 @@ def list_versions(
                 version.compiled_at,
                 version.compiled_by,
                 version.status,
-                said.removeprefix(f"v{version.number}").strip(),
+                description.removeprefix(f"v{version.number}").strip(),
                 states[version.number],
             )
         )
@@ -314,7 +322,7 @@ def list_versions(
 
 
 class VerifiedVersion(NamedTuple):
-    """Whether a version follows from the mail; `difference` says where it does not."""
+    """Whether a version follows from the mail; if not, `difference` says where."""
 
     number: int
     ok: bool
@@ -323,10 +331,10 @@ class VerifiedVersion(NamedTuple):
 
 
 class Verification(NamedTuple):
-    """What came of rebuilding every version.
+    """The result of rebuilding every version.
 
     `altered` are the ids of all messages of the thread whose content does not match their hash.
-    `files` are the persisted file and its commits. They count for `ok` only if that was asked for.
+    `files` are the persisted file and its commits. They count for `ok` only if that was requested.
     """
 
     thread_id: str
@@ -342,45 +350,49 @@ def verify(
 ) -> Verification:
     """Rebuild every version from the mail alone, or from an archive of it, and compare.
 
-    Nothing that was kept from before is used, and the hash of every message is computed again.
-    With `files` a persisted file or a commit that differs from its version is a failure.
+    No cache is used, and the hash of every message is computed again. With `files` a persisted file
+    or a commit that differs from its version is a failure.
     """
-    check_usable(thread_id)
-    mailbox = workspace.mailbox if archive is None else mail_in(archive)
+    require_thread_id(thread_id)
+    mailbox = workspace.mailbox if archive is None else load_archived_mail(archive)
     found: list[VerifiedVersion] = []
 
-    def watch(candidate: CompiledCandidate, rebuilt: Rebuilt) -> None:
-        found.append(_verified(candidate, altered_in(candidate, rebuilt)))
+    def on_version(candidate: CompiledCandidate, rebuilt: RebuiltVersion) -> None:
+        found.append(_verified_version(candidate, describe_altered(candidate, rebuilt)))
 
-    history = replay_chain(mailbox, thread_id, workspace.project.operator, watch)
-    if history.broken:
-        found.append(_verified(history.broken.candidate, history.broken.difference))
+    history = replay_history(mailbox, thread_id, workspace.project.operator, on_version)
+    if history.broken_version:
+        found.append(
+            _verified_version(history.broken_version.candidate, history.broken_version.difference)
+        )
     text_of = version_texts(mailbox, history, workspace.project.operator)
-    compared, about_files = _files(workspace, history, text_of, files=files)
+    compared, about_files = _compare_files(workspace, history, text_of, files=files)
     return Verification(
         thread_id,
         tuple(found),
-        not history.stopped and not (files and any(not each.ok for each in compared)),
-        (*history.others(), *_missing(history), *history.altered_messages(), *about_files),
+        not history.compile_blocker and not (files and any(not each.ok for each in compared)),
+        (*history.others(), *_missing_version(history), *history.altered_messages(), *about_files),
         tuple(each.posted.id for each in history.altered),
         compared,
     )
 
 
-def _missing(history: VersionHistory) -> tuple[Diagnostic, ...]:
-    """Return how to get a missing version back; the verdict on the next one does not say it."""
-    return _broken(history) if history.broken and history.broken.is_gap else ()
+def _missing_version(history: VersionHistory) -> tuple[Diagnostic, ...]:
+    """Return how to restore a missing version; the diagnostic for the next one does not say it."""
+    return (
+        _broken_version(history) if history.broken_version and history.broken_version.is_gap else ()
+    )
 
 
-def _files(
+def _compare_files(
     workspace: Workspace, history: VersionHistory, text_of: TextOf, *, files: bool
 ) -> tuple[tuple[ComparedFile, ...], list[Diagnostic]]:
-    """Compare the file and its commits with the versions; also return what is to be said of them.
+    """Compare the file and its commits with the versions. Return the comparison and its notes.
 
-    Where git fails, that is an error only for a caller who asked for the files.
+    A git failure is raised only if the files were requested.
     """
     try:
-        compared = compared_files(workspace.project, history, text_of)
+        compared = compare_files(workspace.project, history, text_of)
     except BrennerError as error:
         if files:
             raise
@@ -389,18 +401,18 @@ def _files(
     for each in compared:
         if not each.ok:
             ahead = file_ahead(workspace, history) if each.commit is None else []
-            notes += ahead or [file_note(each, history.thread_id)]
+            notes += ahead or [file_differs(each, history.thread_id)]
     return compared, notes
 
 
-def _verified(candidate: CompiledCandidate, difference: str) -> VerifiedVersion:
+def _verified_version(candidate: CompiledCandidate, difference: str) -> VerifiedVersion:
     sha256 = candidate.record.artifact_sha256 if candidate.record else ""
     return VerifiedVersion(candidate.number, not difference, sha256, difference)
 
 
-def mail_in(archive: Path) -> Mailbox:
-    """The mail in an archive, in memory."""
-    from brenner.mail.memory import MemoryMailbox  # only who has no other mail needs it
+def load_archived_mail(archive: Path) -> Mailbox:
+    """Load an archive into an in-memory mailbox."""
+    from brenner.mail.memory import MemoryMailbox  # needed only for an archive
     from brenner.services.archive import archive_lines, import_archive
 
     mailbox = MemoryMailbox()
@@ -410,20 +422,20 @@ def mail_in(archive: Path) -> Mailbox:
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise RequestError(NOT_AN_ARCHIVE.at(path=str(archive), reason=reason)) from None
-    if not isinstance(done, Restored):
+    if not isinstance(done, RestoreResult):
         raise RequestError(done[0])
     return mailbox
 
 
-# The versions of a thread as JSON, the same for every front end. Keys are only ever added.
+# JSON, the same for every front end. Keys are only ever added.
 
 
-def history_json(found: VersionList) -> dict[str, object]:
-    """Every version, and the COMPILED messages that are none."""
+def version_list_json(found: VersionList) -> dict[str, object]:
+    """Return all versions, and the COMPILED messages that are none, as JSON."""
     others = [other.to_json() for other in found.others]
     return {
         "thread_id": found.thread_id,
-        "versions": [_listed(version) for version in found.versions],
+        "versions": [_listed_json(version) for version in found.versions],
         "void": others,
         "unread": found.unread,
         "violations": others,
@@ -431,7 +443,7 @@ def history_json(found: VersionList) -> dict[str, object]:
     }
 
 
-def _listed(version: ListedVersion) -> dict[str, object]:
+def _listed_json(version: ListedVersion) -> dict[str, object]:
     return {
         "version": version.number,
         "compiled_at": version.compiled_at,
@@ -445,12 +457,12 @@ def _listed(version: ListedVersion) -> dict[str, object]:
 
 def verification_json(
     found: Verification,
-    asked: Sequence[VerifiedVersion],
+    selected: Sequence[VerifiedVersion],
     archive: str | None = None,
     *,
     files: bool = False,
 ) -> dict[str, object]:
-    """What came of rebuilding the versions that were asked for."""
+    """Return the verification of the selected versions as JSON."""
     return {
         "thread_id": found.thread_id,
         "versions": [
@@ -460,9 +472,9 @@ def verification_json(
                 "artifact_sha256": each.artifact_sha256,
                 "difference": each.difference or None,
             }
-            for each in asked
+            for each in selected
         ],
-        "ok": is_verified(found, asked, files=files),
+        "ok": is_verified(found, selected, files=files),
         "archive": archive,
         "altered": list(found.altered),
         "files": [
@@ -474,23 +486,23 @@ def verification_json(
 
 
 def is_verified(
-    found: Verification, asked: Sequence[VerifiedVersion], *, files: bool = False
+    found: Verification, selected: Sequence[VerifiedVersion], *, files: bool = False
 ) -> bool:
-    """Whether the versions that were asked for follow from mail that is as it was stored.
+    """Return whether the selected versions follow from unaltered mail.
 
     With `files` the persisted file and its commits must also equal their versions.
     """
-    is_as_stored = all(each.ok for each in asked) and not found.altered
+    is_as_stored = all(each.ok for each in selected) and not found.altered
     return is_as_stored and not (files and any(not each.ok for each in found.files))
 
 
-def verification_words(asked: Sequence[VerifiedVersion], altered: Sequence[int] = ()) -> str:
-    """What came of it in one sentence."""
-    wrong = next((each.number for each in asked if not each.ok), None)
+def verification_summary(selected: Sequence[VerifiedVersion], altered: Sequence[int] = ()) -> str:
+    """Return the verification in one sentence."""
+    wrong = next((each.number for each in selected if not each.ok), None)
     if wrong is not None:
         return f"v{wrong} does not follow from the mail; nothing is compiled until that is settled."
     all_of = {1: "The version follows", 2: "Both versions follow"}
-    words = all_of.get(len(asked), f"All {len(asked)} versions follow")
+    words = all_of.get(len(selected), f"All {len(selected)} versions follow")
     if altered:
         ids = ", ".join(map(str, altered))
         which = f"message {ids} does" if len(altered) == 1 else f"messages {ids} do"
@@ -498,11 +510,11 @@ def verification_words(asked: Sequence[VerifiedVersion], altered: Sequence[int] 
     return f"{words} from the mail, byte for byte."
 
 
-# Two versions of a thread to compare; v0 is the empty artifact before the first one (R11).
+# Comparing two versions; v0 is the empty artifact before the first one (R11)
 
 
-class Side:
-    """A version as far as comparing needs it. Its text follows from it, byte for byte (R10)."""
+class ComparedVersion:
+    """One side of a comparison. Its text follows from the artifact, byte for byte (R10)."""
 
     def __init__(self, number: int, artifact: Artifact) -> None:
         self.number = number
@@ -510,30 +522,30 @@ class Side:
 
     @cached_property
     def text(self) -> str:
-        """As it was published."""
+        """Return the text as it was published."""
         return render_artifact(self.artifact)
 
 
-def side_of_nothing(thread_id: str) -> Side:
-    """The thread before its first version."""
-    return Side(0, empty_state(thread_id).artifact)
+def empty_version(thread_id: str) -> ComparedVersion:
+    """Return v0: the thread before its first version."""
+    return ComparedVersion(0, empty_state(thread_id).artifact)
 
 
-# Persist the latest version of a thread, whatever is unread; and foresee what that would do.
+# Persisting the latest version, and a preview of that
 
 
-class Latest(NamedTuple):
+class PersistableVersion(NamedTuple):
     """The latest version of a thread, ready to be persisted."""
 
     history: VersionHistory
     version: VersionText
 
 
-class Foreseen(NamedTuple):
+class PersistPreview(NamedTuple):
     """What persisting would do.
 
-    `difference` is what `diff -u` says of the file as it is and as it would be; empty where it
-    would stay. `obstacle` is why nothing would be done. `notes` are what to know before.
+    `difference` is the output of `diff -u` between the current and the new file; empty if equal.
+    `error` is what would stop it. `notes` are warnings.
     """
 
     version: VersionText
@@ -543,16 +555,17 @@ class Foreseen(NamedTuple):
     destination: str | None = None
     archive: str | None = None
     notes: tuple[Diagnostic, ...] = ()
-    obstacle: BrennerError | None = None
+    error: BrennerError | None = None
 
 
-def latest_of(
+def load_latest(
     workspace: Workspace, thread_id: str, number: int | None = None, message_id: int | None = None
-) -> Latest:
-    """The latest version; refused where there is none, or where it is not the one of `number`, or
-    of that message: a number that was declared void is given again.
+) -> PersistableVersion:
+    """Return the latest version. Raise if there is none, or if `number` or message differ.
+
+    The message matters too, because the number of a voided version is reused.
     """
-    check_usable(thread_id)
+    require_thread_id(thread_id)
     history = load_history(workspace.mailbox, thread_id, workspace.project.operator).history
     check_sound(history)
     if history.latest is None:
@@ -567,49 +580,57 @@ def latest_of(
         raise RequestError(VERSION_NOT_LATEST.at(thread_id=thread_id, version=number, latest=now))
     stored = workspace.mailbox.message(history.latest.message_id)
     text = render_artifact(history.state.artifact)
-    return Latest(history, version_text(history, history.number, stored.id, text, stored.message))
+    return PersistableVersion(
+        history, version_text(history, history.number, stored.id, text, stored.message)
+    )
 
 
-def foresee(workspace: Workspace, latest: Latest, options: PersistOptions) -> Foreseen:
-    """What `persist_latest` would do now. Nothing is written, nothing is sent."""
+def preview_persist(
+    workspace: Workspace, latest: PersistableVersion, options: PersistOptions
+) -> PersistPreview:
+    """Return what `persist_latest` would do now. Nothing is written or sent."""
     version = latest.version
     persistence = persistence_of(workspace.project, version.thread_id, version.text)
-    seen = Foreseen(version, persistence, "")
+    preview = PersistPreview(version, persistence, "")
     try:
-        place = place_of(workspace.project, version.thread_id)
-        there, after = _there(place.file), filed(place.file, version)
-        seen = seen._replace(difference=unified(there, after, place.name, place.name))
-        check_files(workspace, version, _texts(workspace, latest), options, place)
+        place = artifact_paths(workspace.project, version.thread_id)
+        there, after = _current_file_text(place.file), file_text(place.file, version)
+        preview = preview._replace(difference=unified_diff(there, after, place.name, place.name))
+        check_files(workspace, version, _texts_of_versions(workspace, latest), options, place)
         if has_archive(options, place):
-            seen = seen._replace(archive=place.archive_name)
+            preview = preview._replace(archive=place.archive_name)
         if options.is_commit:
-            names = [place.file.name, *([place.archive.name] if seen.archive else [])]
-            home = check_repository(workspace.project, place, options, dict.fromkeys(names, b""))
-            said = commit_message(version.thread_id, version.number, version.summary)
-            to = home.destination
-            seen = seen._replace(
-                commit=said,
+            names = [place.file.name, *([place.archive.name] if preview.archive else [])]
+            target = check_repository(workspace.project, place, options, dict.fromkeys(names, b""))
+            message = commit_message(version.thread_id, version.number, version.summary)
+            to = target.destination
+            preview = preview._replace(
+                commit=message,
                 destination=f"{to.branch} to {to.remote}" if to else None,
-                notes=home.notes,
+                notes=target.notes,
             )
     except BrennerError as error:
-        return seen._replace(obstacle=error)
-    return seen
+        return preview._replace(error=error)
+    return preview
 
 
-def persist_latest(workspace: Workspace, latest: Latest, options: PersistOptions) -> Persisted:
-    """Persist it; what was interrupted is finished by doing it again."""
+def persist_latest(
+    workspace: Workspace, latest: PersistableVersion, options: PersistOptions
+) -> PersistResult:
+    """Persist the latest version. Repeating the call finishes what was interrupted."""
     artifact = latest.history.state.artifact
     recipients = recipients_of(workspace, latest.history, artifact)
-    return persist(workspace, latest.version, _texts(workspace, latest), options, recipients)
+    return persist(
+        workspace, latest.version, _texts_of_versions(workspace, latest), options, recipients
+    )
 
 
-def _texts(workspace: Workspace, latest: Latest) -> Versions:
+def _texts_of_versions(workspace: Workspace, latest: PersistableVersion) -> Versions:
     return version_texts(workspace.mailbox, latest.history, workspace.project.operator)
 
 
-def _there(file: Path) -> str:
-    """What the file holds; nothing where there is none. One that is no text is told elsewhere."""
+def _current_file_text(file: Path) -> str:
+    """Return the text of the file; empty if there is none. Another check reports invalid text."""
     try:
         with file.open("rb") as opened:
             return opened.read(MOST_FILE_BYTES).decode("utf-8", "replace")

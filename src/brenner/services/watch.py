@@ -1,8 +1,7 @@
-"""Follow sessions live: what comes in, what it means, how the phase changes.
+"""Watch sessions live: yield new messages, what they mean, and phase changes.
 
-Nothing is written, unless it was asked for that what is ready is compiled. A mailbox that is lost
-is waited for, for as long as it takes; then everything is told that has come in meanwhile, each
-message once.
+Nothing is written, unless auto-compile is requested. If the store is lost, the watch waits until it
+is back, then yields every message that came in meanwhile, once.
 """
 
 import math
@@ -20,13 +19,18 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import StoredMessage
 from brenner.mail.open import SqliteStore, open_mailbox, store_of
-from brenner.protocol.thread_ids import is_valid
-from brenner.services.version_store import check_usable, extend_history, filed, load_history
+from brenner.protocol.thread_ids import is_valid_thread_id
+from brenner.services.version_store import (
+    extend_history,
+    load_history,
+    require_thread_id,
+    to_thread_message,
+)
 from brenner.services.workspace import Workspace
 from brenner.session.model import Phase, SessionStatus
 from brenner.session.overview import Overview
 from brenner.session.rebuild import ThreadMessage
-from brenner.session.routing import Route, Step, evidence_of, route
+from brenner.session.routing import Route, RouteStep, evidence_of, route
 from brenner.session.status import ComputedStatus, compute_status
 from brenner.session.versions import VersionHistory, replay
 
@@ -34,11 +38,11 @@ if TYPE_CHECKING:
     from brenner.services.compile import CompileResult
 
 
-# A mailbox that is only looked at: nothing is kept there, whatever was worked out.
+# A mailbox that is only read
 
 
-class _Looking:
-    """The mailbox, as it was when so many messages had come in, or as it is."""
+class _ReadOnlyMailbox:
+    """The mailbox without writes, optionally as it was after `upto` messages."""
 
     def __init__(self, mailbox: Mailbox, upto: int | None) -> None:
         self._mailbox = mailbox
@@ -52,24 +56,24 @@ class _Looking:
         return tuple(each for each in found if self._upto is None or each.arrival <= self._upto)
 
     def keep(self, contents: Mapping[str, str]) -> None:
-        """Who only looks leaves nothing behind; the next time takes as long."""
+        """Discard the contents: a watch must not write to the cache."""
 
 
-def only_looking(workspace: Workspace, upto: int | None = None) -> Workspace:
-    """The desk of somebody who writes nothing, not even what follows from the mail."""
-    return workspace._replace(mailbox=cast("Mailbox", _Looking(workspace.mailbox, upto)))
+def read_only(workspace: Workspace, upto: int | None = None) -> Workspace:
+    """Return the workspace with a mailbox that writes nothing, not even to the cache."""
+    return workspace._replace(mailbox=cast("Mailbox", _ReadOnlyMailbox(workspace.mailbox, upto)))
 
 
-# The threads that are followed: each kept in memory, so that a message costs what is new.
+# The watched threads, cached in memory so that each new message is added incrementally
 
 
-_MOST_IN_MEMORY = 100  # threads; the others are read again when something comes in there
+_MOST_CACHED_THREADS = 100  # other threads are read again when they get a message
 _NO_SESSION = Route(
-    None, Step.NOTHING, "the thread's ID is no session's: nothing in it is compiled"
+    None, RouteStep.NOTHING, "the thread's ID is no session's: nothing in it is compiled"
 )
 
 
-class Known(NamedTuple):
+class WatchedThread(NamedTuple):
     """A thread as far as it was read."""
 
     history: VersionHistory
@@ -78,14 +82,13 @@ class Known(NamedTuple):
 
     @property
     def status(self) -> SessionStatus:
-        """Where it stands."""
         return self.computed.status
 
 
-class Taken(NamedTuple):
-    """A new message, what it means, and where its session stood before and stands after it.
+class RoutedMessage(NamedTuple):
+    """A new message, what it means, and the status of its session before and after it.
 
-    A thread whose ID no session can have stands nowhere.
+    A thread whose ID is not a valid session ID has no status.
     """
 
     stored: StoredMessage
@@ -94,149 +97,165 @@ class Taken(NamedTuple):
     after: SessionStatus | None
 
 
-class Threads:
-    """All that are followed; those in which something happens stay in memory."""
+class WatchedThreads:
+    """All watched threads; an LRU cache of those that get messages."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, WatchedThread] = {}
 
     def first(self, thread_id: str, upto: int) -> SessionStatus:
-        """Where a thread stood when so many messages had come in; an unknown one is refused."""
-        check_usable(thread_id)
-        known = self._known[thread_id] = _read(self.workspace, thread_id, upto)
+        """Return the status of a thread after `upto` messages. Raise if the thread is unknown."""
+        require_thread_id(thread_id)
+        known = self._known[thread_id] = _load_thread(self.workspace, thread_id, upto)
         return known.status
 
-    def take(self, stored: StoredMessage) -> Taken:
-        """The next message. Nothing has happened where the mailbox fails on the way."""
+    def take(self, stored: StoredMessage) -> RoutedMessage:
+        """Add the next message. If the mailbox fails meanwhile, the state is unchanged."""
         thread_id = stored.message.thread_id
-        if not is_valid(thread_id):
-            return Taken(stored, _NO_SESSION, None, None)
+        if not is_valid_thread_id(thread_id):
+            return RoutedMessage(stored, _NO_SESSION, None, None)
         before = self._before(thread_id, stored)
-        message = filed(stored)
-        after = _with(before, message, self.workspace.project.operator)
+        message = to_thread_message(stored)
+        after = _append(before, message, self.workspace.project.operator)
         self._remember(thread_id, after)
         ledger = after.computed.ledger
         evidence = evidence_of(message, before and before.history, after.history, ledger)
         found = route(message, before and before.status, after.status, evidence)
-        return Taken(stored, found, before and before.status, after.status)
+        return RoutedMessage(stored, found, before and before.status, after.status)
 
-    def _before(self, thread_id: str, stored: StoredMessage) -> Known | None:
-        """The thread without the message; None where that is its first."""
+    def _before(self, thread_id: str, stored: StoredMessage) -> WatchedThread | None:
+        """Return the thread without the message; None if that is its first."""
         if thread_id in self._known:
             return self._known[thread_id]
         upto = stored.arrival - 1
         earlier = self.workspace.mailbox.thread_arrivals(thread_id, 0)
         if all(each.arrival > upto for each in earlier):
             return None
-        return _read(self.workspace, thread_id, upto)
+        return _load_thread(self.workspace, thread_id, upto)
 
-    def _remember(self, thread_id: str, known: Known) -> None:
+    def _remember(self, thread_id: str, known: WatchedThread) -> None:
         self._known.pop(thread_id, None)
-        self._known[thread_id] = known  # the last one is the one that was used last
-        if len(self._known) > _MOST_IN_MEMORY:
+        self._known[thread_id] = known  # now the most recently used one
+        if len(self._known) > _MOST_CACHED_THREADS:
             del self._known[next(iter(self._known))]
 
 
-def _read(workspace: Workspace, thread_id: str, upto: int) -> Known:
-    """A thread as it was; what others have kept of it helps, and nothing is kept."""
-    then, operator = only_looking(workspace, upto), workspace.project.operator
+def _load_thread(workspace: Workspace, thread_id: str, upto: int) -> WatchedThread:
+    """Load a thread as it was after `upto` messages. Use the cache, but do not write to it."""
+    then, operator = read_only(workspace, upto), workspace.project.operator
     found = load_history(then.mailbox, thread_id, operator)
-    messages = tuple(map(filed, then.mailbox.thread_arrivals(thread_id, 0)))
-    # What somebody kept may be newer than the moment that is asked for.
+    messages = tuple(map(to_thread_message, then.mailbox.thread_arrivals(thread_id, 0)))
+    # The cached history may be newer than `upto`.
     history = found.history if found.arrival <= upto else replay(thread_id, messages, operator)
-    return Known(history, messages, compute_status(history, messages, operator))
+    return WatchedThread(history, messages, compute_status(history, messages, operator))
 
 
-def _with(before: Known | None, message: ThreadMessage, operator: str) -> Known:
-    """The thread with one more message."""
+def _append(before: WatchedThread | None, message: ThreadMessage, operator: str) -> WatchedThread:
+    """Return the thread with one more message."""
     thread_id = message.posted.message.thread_id
     if before is None:
         history = replay(thread_id, (message,), operator)
-        return Known(history, (message,), compute_status(history, (message,), operator))
+        return WatchedThread(history, (message,), compute_status(history, (message,), operator))
     messages = (*before.messages, message)
     history = extend_history(before.history, messages, [message], operator)
-    return Known(history, messages, compute_status(history, messages, operator, before.status))
+    return WatchedThread(
+        history, messages, compute_status(history, messages, operator, before.status)
+    )
 
 
-# What happens while sessions are watched.
+# Events
 
 
-class Watching(NamedTuple):
-    """The beginning: where everything stands. `status` is that of the one thread, if it is one."""
+class WatchStarted(NamedTuple):
+    """The start: the status of all sessions, or of the one watched thread in `status`."""
 
     where: str
     sessions: tuple[Overview, ...]
     status: SessionStatus | None = None
 
 
-class Came(NamedTuple):
+class MessageArrived(NamedTuple):
     """A message came in."""
 
-    taken: Taken
+    taken: RoutedMessage
 
 
 class PhaseChanged(NamedTuple):
-    """A session has come from one phase to another; `before` is None where it has just begun."""
+    """A session changed its phase; `before` is None for a new session."""
 
     before: Phase | None
     status: SessionStatus
 
 
-class Made(NamedTuple):
-    """A compile that `--auto-compile` asked for has ended."""
+class AutoCompiled(NamedTuple):
+    """A compile by `--auto-compile` finished."""
 
     done: "CompileResult"
 
 
-class NotMade(NamedTuple):
-    """A compile that `--auto-compile` asked for could not be done."""
+class AutoCompileFailed(NamedTuple):
+    """A compile by `--auto-compile` failed."""
 
     thread_id: str
     error: BrennerError
 
 
-class Lost(NamedTuple):
-    """The mailbox cannot be used now."""
+class StoreLost(NamedTuple):
+    """The store is unavailable."""
 
     error: BrennerError
     at: datetime
 
 
-class Back(NamedTuple):
-    """It can be used again, after so many seconds."""
+class StoreBack(NamedTuple):
+    """The store is available again, after that many seconds."""
 
     seconds: float
 
 
-class Quiet(NamedTuple):
-    """Nothing has happened for a while."""
+class Idle(NamedTuple):
+    """Nothing happened for a while."""
 
 
-Event = Watching | Came | PhaseChanged | Made | NotMade | Lost | Back | Quiet
+Event = (
+    WatchStarted
+    | MessageArrived
+    | PhaseChanged
+    | AutoCompiled
+    | AutoCompileFailed
+    | StoreLost
+    | StoreBack
+    | Idle
+)
 
 
-# Compile what is ready, for who watches with `--auto-compile`.
+# Auto-compile
 
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds until what is not to be had is tried again
+_FIRST_RETRY_PAUSE, _LONGEST_RETRY_PAUSE = (
+    1.0,
+    60.0,
+)  # seconds before a failed compile is retried
 
 
 class AutoCompile:
-    """Which threads are ready, and which of them are to be tried again later.
+    """The threads that are ready to compile, and those to retry later.
 
-    A refusal stands until the thread changes. What fails for another reason (git, a disk) is tried
-    again after a while, and said once.
+    A rejected compile is not retried until the thread changes. Other failures (git, a disk) are
+    retried after a pause, and reported once.
     """
 
-    def __init__(self, notify: bool, held: Callable[[], AbstractContextManager[object]]) -> None:
+    def __init__(
+        self, notify: bool, uninterrupted: Callable[[], AbstractContextManager[object]]
+    ) -> None:
         self._notify = notify
-        self._held = held
+        self._uninterrupted = uninterrupted
         self._ready: dict[str, float] = {}  # when each is due
-        self._failed: dict[str, tuple[str, float]] = {}  # what was said, and the pause after it
+        self._failed: dict[str, tuple[str, float]] = {}  # the reported error, and the next pause
 
     def note(self, thread_id: str, phase: Phase | None) -> None:
-        """Where a thread stands now that something has come in there."""
+        """Record the phase of a thread that has a new message."""
         self._ready.pop(thread_id, None)
         self._failed.pop(thread_id, None)
         if phase is Phase.READY_TO_COMPILE:
@@ -244,58 +263,63 @@ class AutoCompile:
 
     @property
     def pause(self) -> float:
-        """Seconds until something is due."""
+        """Return the seconds until a compile is due."""
         return max(0.0, min(self._ready.values(), default=math.inf) - time.monotonic())
 
-    def due(self, workspace: Workspace) -> Iterator[Made | NotMade]:
-        """Compile what is due; where the mailbox itself is lost, that is raised.
+    def due(self, workspace: Workspace) -> Iterator[AutoCompiled | AutoCompileFailed]:
+        """Compile the threads that are due. Raise if the store itself is lost.
 
-        What came of it is told while it is still held: who stops us then knows of the version.
+        The event is yielded inside the uninterrupted context, so that an interrupt cannot hide a
+        published version.
         """
         now = time.monotonic()
         for thread_id in [each for each, at in self._ready.items() if at <= now]:
-            with self._held():
+            with self._uninterrupted():
                 event = self._compile(workspace, thread_id)
                 if event:
                     yield event
 
-    def _compile(self, workspace: Workspace, thread_id: str) -> Made | NotMade | None:
+    def _compile(
+        self, workspace: Workspace, thread_id: str
+    ) -> AutoCompiled | AutoCompileFailed | None:
         from brenner.services.compile import CompileOptions, compile_thread
 
         try:
             done = compile_thread(workspace, thread_id, CompileOptions(notify=self._notify))
         except RequestError as refused:
-            self._ready.pop(thread_id)  # until something comes in
-            return NotMade(thread_id, refused)
+            self._ready.pop(thread_id)  # until the thread gets a message
+            return AutoCompileFailed(thread_id, refused)
         except UnavailableError as error:
-            return self._later(workspace, thread_id, error)
-        self._ready.pop(thread_id)  # its message comes in like every other
-        return Made(done)
+            return self._retry_later(workspace, thread_id, error)
+        self._ready.pop(thread_id)  # its message arrives like any other
+        return AutoCompiled(done)
 
-    def _later(
+    def _retry_later(
         self, workspace: Workspace, thread_id: str, error: UnavailableError
-    ) -> NotMade | None:
-        """Try again after a pause, unless the mailbox is what failed: then when it is back."""
+    ) -> AutoCompileFailed | None:
+        """Schedule a retry after a pause. Raise if the store is lost: then retry when it is
+        back.
+        """
         try:
             workspace.mailbox.position()
         except UnavailableError:
             raise error from None
-        said, pause = self._failed.get(thread_id, ("", _FIRST_PAUSE))
+        reported, pause = self._failed.get(thread_id, ("", _FIRST_RETRY_PAUSE))
         self._ready[thread_id] = time.monotonic() + pause
-        self._failed[thread_id] = (error.diagnostic.message, min(2 * pause, _LONGEST_PAUSE))
-        return None if said == error.diagnostic.message else NotMade(thread_id, error)
+        self._failed[thread_id] = (error.diagnostic.message, min(2 * pause, _LONGEST_RETRY_PAUSE))
+        return None if reported == error.diagnostic.message else AutoCompileFailed(thread_id, error)
 
 
-# The home of the mail while it is watched: whether it is still there, and still the same.
+# The watched store: whether it is still available, and still the same
 
 
-_Identity = tuple[int, int]
+_FileIdentity = tuple[int, int]
 
 
-class Home:
-    """The mailbox of a desk. A file may be taken away and put back: then it is opened anew.
+class WatchedStore:
+    """The store of a workspace. Its file may be moved away and put back: then it is reopened.
 
-    `position` is how many messages were taken in, `last` the latest of them.
+    `position` is the number of messages that were processed, `last` the latest of them.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -304,25 +328,25 @@ class Home:
         self.last: StoredMessage | None = None
         self._store = store_of(workspace.project)
         self._file = self._store.path if isinstance(self._store, SqliteStore) else None
-        self._identity = _identity(self._file)
-        self._is_ours = False  # whether the mailbox was opened here
+        self._identity = _file_identity(self._file)
+        self._was_opened_here = False  # whether the mailbox was opened here
         self._is_missing = isinstance(workspace.mailbox, MemoryMailbox)
 
     @property
     def shown(self) -> str:
-        """How the store is called before people."""
+        """Return the name of the store in messages."""
         return self._store.shown
 
     def begin(self) -> None:
-        """From here on everything that comes in is news."""
+        """Treat every message from now on as new."""
         mailbox = self.workspace.mailbox
         self.position = mailbox.position()
         found = mailbox.arrivals(self.position - 1, 1) if self.position else ()
         self.last = found[0] if found else None
 
     def news(self, thread_id: str | None, seconds: float) -> tuple[StoredMessage, ...]:
-        """What has come in, as soon as there is something, or when the time is up."""
-        self._check_there()
+        """Return new messages, as soon as there are any, or nothing after a timeout."""
+        self._check_present()
         mailbox = self.workspace.mailbox
         position = mailbox.wait(self.position, seconds)
         if position <= self.position:
@@ -335,16 +359,16 @@ class Home:
         return found
 
     def done(self, stored: StoredMessage) -> None:
-        """A message was taken in."""
+        """Record that a message was processed."""
         self.position, self.last = stored.arrival, stored
 
-    def return_to(self) -> None:
-        """Be there again, with the same mail; `Unavailable` as long as it is not.
+    def reconnect(self) -> None:
+        """Reconnect to the store; raise `UnavailableError` as long as it is lost.
 
-        What was taken in must still be what it was: else the news would begin at a wrong place.
+        The messages processed so far must be unchanged. Otherwise the position would be wrong.
         """
-        if self._file and _identity(self._file) != self._identity:
-            self._open_anew()
+        if self._file and _file_identity(self._file) != self._identity:
+            self._reopen()
         mailbox, last = self.workspace.mailbox, self.last
         position = mailbox.position()
         found = mailbox.arrivals(last.arrival - 1, 1) if last else ()
@@ -355,41 +379,41 @@ class Home:
             raise StoreReplacedError(STORE_REPLACED.at(where=self.shown))
 
     def close(self) -> None:
-        """Let go of what was opened here."""
-        if self._is_ours:
+        """Close the mailbox, if it was opened here."""
+        if self._was_opened_here:
             self.workspace.mailbox.close()
 
-    def _check_there(self) -> None:
-        """A store that was not there may have been made since.
+    def _check_present(self) -> None:
+        """Open a store that was created since. Raise if the file was moved away.
 
-        A file that is open can be read long after it was taken away, and never changes again.
+        An open file can still be read after it was moved away, but never changes again.
         """
         if self._is_missing:
             if self._store.is_there():
-                self._open_anew()
-        elif self._file and _identity(self._file) != self._identity:
-            raise self._gone()
+                self._reopen()
+        elif self._file and _file_identity(self._file) != self._identity:
+            raise self._missing_file_error()
 
-    def _open_anew(self) -> None:
-        identity = _identity(self._file)
+    def _reopen(self) -> None:
+        identity = _file_identity(self._file)
         if self._file and identity is None:
-            raise self._gone()
+            raise self._missing_file_error()
         mailbox = open_mailbox(self.workspace.project, create=False)
         self.close()
         self.workspace = self.workspace._replace(mailbox=mailbox)
-        self._identity, self._is_ours, self._is_missing = identity, True, False
+        self._identity, self._was_opened_here, self._is_missing = identity, True, False
 
-    def _gone(self) -> UnavailableError:
+    def _missing_file_error(self) -> UnavailableError:
         reason = "the file was taken away"
         return UnavailableError(STORE_UNUSABLE.at(path=str(self._file), reason=reason))
 
 
 class StoreReplacedError(UnavailableError):
-    """Another store is in the place of the one that was watched; waiting does not help."""
+    """Another store is in the place of the watched one; waiting does not help."""
 
 
-def _identity(path: Path | None) -> _Identity | None:
-    """What tells a file from another one that has got its name."""
+def _file_identity(path: Path | None) -> _FileIdentity | None:
+    """Return what distinguishes a file from another one of the same name."""
     if path is None:
         return None
     try:
@@ -399,14 +423,14 @@ def _identity(path: Path | None) -> _Identity | None:
     return found.st_dev, found.st_ino
 
 
-_LOOK_UP_EVERY = 2.0  # seconds without news after which the front end may look around
-_WATCH_FIRST_PAUSE, _WATCH_LONGEST_PAUSE = 0.25, 5.0  # seconds, while the mailbox is lost
+_IDLE_SECONDS = 2.0  # without news the caller gets control after that many seconds
+_FIRST_RECONNECT_PAUSE, _LONGEST_RECONNECT_PAUSE = 0.25, 5.0  # seconds
 
-Held = Callable[[], AbstractContextManager[object]]
+Uninterrupted = Callable[[], AbstractContextManager[object]]
 
 
 class WatchOptions(NamedTuple):
-    """What to watch: one thread, or all. With `until` it ends when the thread has that phase."""
+    """What to watch: one thread, or all. The watch ends when the thread is in phase `until`."""
 
     thread_id: str | None = None
     auto_compile: bool = False
@@ -414,23 +438,27 @@ class WatchOptions(NamedTuple):
     until: Phase | None = None
 
 
-def watch(workspace: Workspace, options: WatchOptions, held: Held = nullcontext) -> Iterator[Event]:
-    """What happens, from now on; it ends only with the phase that was asked for.
+def watch(
+    workspace: Workspace, options: WatchOptions, uninterrupted: Uninterrupted = nullcontext
+) -> Iterator[Event]:
+    """Yield events from now on. The watch ends only with the phase in `options.until`.
 
-    Within `held` nobody may interrupt: a version is posted, what is known of it kept, and the
-    event handed out that tells of it.
+    Within the context `uninterrupted`, interrupts must wait. There a version is posted and cached,
+    and its event yielded.
     """
-    watcher = _Watcher(workspace, options, held)
+    watcher = _Watcher(workspace, options, uninterrupted)
     with closing(watcher.home):
         yield from watcher.events()
 
 
 class _Watcher:
-    def __init__(self, workspace: Workspace, options: WatchOptions, held: Held) -> None:
+    def __init__(
+        self, workspace: Workspace, options: WatchOptions, uninterrupted: Uninterrupted
+    ) -> None:
         self.options = options
-        self.home = Home(workspace)
-        self.threads = Threads(workspace)
-        self.compiles = AutoCompile(options.notify, held)
+        self.home = WatchedStore(workspace)
+        self.threads = WatchedThreads(workspace)
+        self.compiles = AutoCompile(options.notify, uninterrupted)
         self.is_over = False
 
     def events(self) -> Iterator[Event]:
@@ -444,60 +472,60 @@ class _Watcher:
             except StoreReplacedError:
                 raise
             except UnavailableError as lost:
-                yield from self._until_back(lost)
+                yield from self._wait_until_back(lost)
 
-    def _begin(self) -> Watching:
-        """Where everything stands, and from where on it is news."""
+    def _begin(self) -> WatchStarted:
+        """Return the initial status, and start counting new messages."""
         self.home.begin()
         workspace, thread_id = self.home.workspace, self.options.thread_id
         if thread_id is not None:
             status = self.threads.first(thread_id, self.home.position)
             self._note(status.thread_id, status.phase)
-            return Watching(self.home.shown, (), status)
-        from brenner.services.sessions import overviews  # only who watches all needs them
+            return WatchStarted(self.home.shown, (), status)
+        from brenner.services.sessions import overviews  # needed only to watch all sessions
 
-        found = tuple(overviews(only_looking(workspace)).values())
+        found = tuple(overviews(read_only(workspace)).values())
         for each in found:
             self._note(each.thread_id, each.phase)
-        return Watching(self.home.shown, found)
+        return WatchStarted(self.home.shown, found)
 
     def _news(self) -> Iterator[Event]:
-        """What has come in, one message after the other; each counts once it has been read."""
-        news = self.home.news(self.options.thread_id, min(_LOOK_UP_EVERY, self.compiles.pause))
+        """Yield events for new messages, one by one. A message counts once it has been read."""
+        news = self.home.news(self.options.thread_id, min(_IDLE_SECONDS, self.compiles.pause))
         self.threads.workspace = self.home.workspace
         for stored in news:
-            taken = self.threads.take(stored)
+            routed = self.threads.take(stored)
             self.home.done(stored)
-            yield Came(taken)
-            status = taken.after
+            yield MessageArrived(routed)
+            status = routed.after
             if status is None:
                 continue
             self._note(status.thread_id, status.phase)
-            before = taken.before.phase if taken.before else None
+            before = routed.before.phase if routed.before else None
             if status.phase is not before:
                 yield PhaseChanged(before, status)
         if not news:
-            yield Quiet()
+            yield Idle()
 
     def _note(self, thread_id: str, phase: Phase | None) -> None:
-        """A phase that was waited for counts though the next message has ended it already."""
+        """Record a phase. An awaited phase counts even if the next message has already ended it."""
         self.is_over |= phase is not None and phase is self.options.until
         if self.options.auto_compile:
             self.compiles.note(thread_id, phase)
 
-    def _until_back(self, lost: UnavailableError) -> Iterator[Event]:
-        """Try again and again; that it was lost is said once."""
-        began, pause = time.monotonic(), _WATCH_FIRST_PAUSE
-        yield Lost(lost, datetime.now(UTC))
+    def _wait_until_back(self, lost: UnavailableError) -> Iterator[Event]:
+        """Retry until the store is back. Yield `StoreLost` once."""
+        began, pause = time.monotonic(), _FIRST_RECONNECT_PAUSE
+        yield StoreLost(lost, datetime.now(UTC))
         while True:
             time.sleep(pause)
-            pause = min(2 * pause, _WATCH_LONGEST_PAUSE)
+            pause = min(2 * pause, _LONGEST_RECONNECT_PAUSE)
             try:
-                self.home.return_to()
+                self.home.reconnect()
             except StoreReplacedError:
                 raise
             except BrennerError:
-                yield Quiet()
+                yield Idle()
             else:
                 break
-        yield Back(time.monotonic() - began)
+        yield StoreBack(time.monotonic() - began)

@@ -1,6 +1,6 @@
-"""Somebody at work in a project: its mailbox, and what one does there.
+"""The workspace: a project's mailbox and the acting name. Also diagnoses store files.
 
-Each workflow is imported when it is used: who reads her inbox does not pay for the check.
+Each service is imported when it is used, so that reading an inbox does not load the checks.
 """
 
 import os
@@ -16,8 +16,8 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.open import AgentMailStore, PostgresStore, SqliteStore, Store, open_mailbox
 
 if TYPE_CHECKING:
-    from brenner.mail.model import Sent
-    from brenner.services.acknowledge import Pending
+    from brenner.mail.model import SendResult
+    from brenner.services.acknowledge import DueAck
     from brenner.services.compile import CompileOptions, CompileResult
     from brenner.services.send import Outcome, SendOptions
     from brenner.services.start_session import Started, StartOptions
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Workspace(NamedTuple):
-    """The one who was named, else the operator, at the mailbox of a project."""
+    """The mailbox of a project, opened for an actor: a named agent or the operator."""
 
     mailbox: Mailbox
     project: Project
@@ -33,18 +33,22 @@ class Workspace(NamedTuple):
 
     @property
     def is_operator(self) -> bool:
-        """Whether it is the operator who acts."""
+        """Return whether the actor is the operator."""
         return self.actor == self.project.operator
 
     @property
     def is_new_operator(self) -> bool:
-        """Whether it is the operator, whom a store knows once it has been written to: no mail."""
+        """Return whether the actor is an operator that the store does not know yet.
+
+        A store registers the operator when it is first written to. Before that the operator has no
+        mail.
+        """
         if not self.is_operator:
             return False
         try:
             self.mailbox.agent(self.actor)
         except RequestError as refused:
-            if refused.diagnostic.code != NO_SUCH_AGENT:  # another project may have the name now
+            if refused.diagnostic.code != NO_SUCH_AGENT:  # another project may have the name
                 raise
             return True
         return False
@@ -53,21 +57,23 @@ class Workspace(NamedTuple):
         """Check the message in the text of a message file, and send it."""
         from brenner.services.send import SendOptions, send_text
 
-        said = options or SendOptions()
-        mine = said._replace(actor=said.actor or self.actor, operator=self.project.operator)
+        chosen = options or SendOptions()
+        mine = chosen._replace(actor=chosen.actor or self.actor, operator=self.project.operator)
         return send_text(self.mailbox, text, mine._replace(project=self.project))
 
-    def acknowledge(self, message_id: int, status: str = "Received", notes: str = "") -> "Sent":
+    def acknowledge(
+        self, message_id: int, status: str = "Received", notes: str = ""
+    ) -> "SendResult":
         """Acknowledge a message."""
         from brenner.services.acknowledge import acknowledge
 
         return acknowledge(self.mailbox, self.actor, message_id, status, notes)
 
-    def pending(self) -> "tuple[Pending, ...]":
-        """Every ACK that is owed in the project, by whomever."""
-        from brenner.services.acknowledge import pending
+    def pending(self) -> "tuple[DueAck, ...]":
+        """Return every pending ACK in the project, of all agents."""
+        from brenner.services.acknowledge import pending_acks
 
-        return pending(self.mailbox, datetime.now(UTC), self.project.ack_deadline)
+        return pending_acks(self.mailbox, datetime.now(UTC), self.project.ack_deadline)
 
     def start_session(self, options: "StartOptions") -> "Started":
         """Send the kickoffs of a session."""
@@ -82,7 +88,7 @@ class Workspace(NamedTuple):
         return compile_thread(self, thread_id, options or CompileOptions())
 
     def version(self, thread_id: str, number: int | None = None) -> "LoadedVersion":
-        """A version of a thread, or the latest, with who set what."""
+        """Return a version of a thread, or the latest, with who set each field."""
         from brenner.services.versions import Target, load_version
 
         return load_version(self, Target(thread_id, number), with_state=True)
@@ -94,7 +100,7 @@ class Workspace(NamedTuple):
         return verify(self, thread_id)
 
     def close(self) -> None:
-        """Let go of the mailbox."""
+        """Close the mailbox."""
         self.mailbox.close()
 
     def __enter__(self) -> Self:
@@ -107,7 +113,7 @@ class Workspace(NamedTuple):
 def workspace_in(
     project: Project, actor: str | None, *, create: bool, needs_operator: bool = True
 ) -> Workspace:
-    """The desk in a project. Only who is going to write creates a store where there is none."""
+    """Open a workspace in a project. Only a caller that will write creates a missing store."""
     mailbox = open_mailbox(project, create=create, needs_operator=needs_operator)
     return Workspace(mailbox, project, actor or project.operator)
 
@@ -115,27 +121,26 @@ def workspace_in(
 def open_workspace(
     project: str | None = None, store: str | None = None, actor: str | None = None
 ) -> Workspace:
-    """The desk in the project of that folder, or of the one we are in; its store is made."""
+    """Open a workspace in a project, by default the current one; create a missing store."""
     return workspace_in(find_project(project, os.environ, store), actor, create=True)
 
 
-# Why a store's file cannot be read or written: files, permissions, other processes.
+# Why a store's file cannot be read or written: files, permissions, other processes
 
-
-# Where one may not look, os.path says no and pathlib raises.
+# In a folder without access os.path returns False, but pathlib raises.
 # ruff: noqa: PTH110, PTH112, PTH113, PTH114, PTH115, PTH202
 
 
-class Obstacle(NamedTuple):
-    """What is in the way, and how to get it out of the way."""
+class StoreProblem(NamedTuple):
+    """Why a store's file cannot be used, and how to fix it."""
 
     reason: str
     fix: str
 
 
-def why_no_folder(store: Path) -> str | None:
-    """Why what stands where the store's folder should be is none."""
-    folder = _nearest(store.parent)
+def why_not_a_folder(store: Path) -> str | None:
+    """Return why the path of the store's folder is not a folder; None if it is one."""
+    folder = _nearest_entry(store.parent)
     if os.path.isdir(folder):
         return None
     is_link = os.path.islink(folder)
@@ -143,98 +148,104 @@ def why_no_folder(store: Path) -> str | None:
     return f"`{folder}` is not a folder{what}"
 
 
-def obstacle_to_reading(path: Path) -> Obstacle | None:
-    """Why a file that has that name, in a folder, cannot be opened."""
-    folder = _nearest(path.parent)
+def read_problem(path: Path) -> StoreProblem | None:
+    """Return why a file of that name cannot be opened for reading; None if it can."""
+    folder = _nearest_entry(path.parent)
     if not os.access(folder, os.X_OK):
-        return Obstacle(
-            f"you may not look into the folder `{folder}`{_rights(folder)}",
+        return StoreProblem(
+            f"you may not look into the folder `{folder}`{_permissions(folder)}",
             f"`chmod u+rwx {quote(str(folder))}`, or ask its owner.",
         )
     if os.path.islink(path) and not os.path.exists(path):
-        return Obstacle(
+        return StoreProblem(
             f"it is a link to `{os.readlink(path)}`, where nothing is",
             "Bring back what it leads to, or remove the link.",
         )
     if os.path.lexists(path) and not os.path.isfile(path):
         kind = "it is a folder" if os.path.isdir(path) else "it is not a file"
-        return Obstacle(kind, "Name the file of a store: `--store sqlite:///PATH`.")
+        return StoreProblem(kind, "Name the file of a store: `--store sqlite:///PATH`.")
     if os.path.lexists(path) and not os.access(path, os.R_OK):
-        return Obstacle(
-            f"you may not read it{_rights(path)}",
+        return StoreProblem(
+            f"you may not read it{_permissions(path)}",
             f"`chmod u+rw {quote(str(path))}`, or ask its owner.",
         )
     return None
 
 
-def obstacle_to_making(path: Path) -> Obstacle | None:
-    """Why a file that is not there, in a folder that one may look into, cannot be made."""
-    folder = _nearest(path.parent)
+def create_problem(path: Path) -> StoreProblem | None:
+    """Return why a missing file cannot be created in a readable folder; None if it can."""
+    folder = _nearest_entry(path.parent)
     if os.access(folder, os.W_OK):
         return None
-    return Obstacle(
-        f"it is not there, and you may not write to `{folder}`{_rights(folder)}",
+    return StoreProblem(
+        f"it is not there, and you may not write to `{folder}`{_permissions(folder)}",
         f"`chmod u+w {quote(str(folder))}`, or choose another `--store sqlite:///PATH`.",
     )
 
 
-def obstacle_to_writing(path: Path) -> Obstacle | None:
-    """Which of the files, or their folder, cannot be written. SQLite keeps two beside its own."""
+def write_problem(path: Path) -> StoreProblem | None:
+    """Return which of the store's files, or its folder, cannot be written; None if all can.
+
+    SQLite has two files beside its own.
+    """
     files = [path.parent, path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))]
     locked = [each for each in files if os.path.exists(each) and not os.access(each, os.W_OK)]
     if not locked:
         return None
-    return Obstacle(
-        "you may not write " + ", ".join(f"`{each}`{_rights(each)}" for each in locked),
+    return StoreProblem(
+        "you may not write " + ", ".join(f"`{each}`{_permissions(each)}" for each in locked),
         f"`chmod u+w {' '.join(quote(str(each)) for each in locked)}`, or ask the owner.",
     )
 
 
-def obstacle_by_others(path: Path) -> Obstacle | None:
-    """Which other processes have the file open: those that this user may see, on Linux."""
+def in_use_problem(path: Path) -> StoreProblem | None:
+    """Return which other processes have the file open.
+
+    Only Linux reports them, and only processes that this user may inspect.
+    """
     names = {str(path), f"{path}-wal", f"{path}-shm"}
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             is_open = any(os.readlink(file) in names for file in (process / "fd").iterdir())
             name = (process / "comm").read_text("utf-8", "replace").strip()
-        except OSError:  # it is somebody else's, or has just ended
+        except OSError:  # another user's process, or it has just ended
             continue
         if is_open and process.name != str(os.getpid()):
             found.append(f"process {process.name} (`{name}`)")
     if not found:
         return None
     have = "has" if len(found) == 1 else "have"
-    return Obstacle(
+    return StoreProblem(
         f"{', '.join(sorted(found))} {have} it open",
         "Wait until it is done, or end it if it hangs; then repeat the command.",
     )
 
 
-def obstacle_by_emptiness(path: Path) -> Obstacle | None:
-    """Whether there is a file and nothing in it: a copy that failed, or a wrong command."""
+def empty_file_problem(path: Path) -> StoreProblem | None:
+    """Return a problem if the file is empty, after a failed copy or a wrong command."""
     if not os.path.isfile(path) or os.path.getsize(path):
         return None
     name = quote(str(path))
-    return Obstacle(
+    return StoreProblem(
         "nothing was ever stored in it, or all of it was lost",
         f"Move it away: `mv {name} {quote(f'{path}.empty')}`. Then bring a backup back, or start "
         "a new store with `brenner init`.",
     )
 
 
-def existing(path: Path) -> Path:
-    """The path, or the nearest folder above it that is there."""
+def nearest_existing(path: Path) -> Path:
+    """Return the path, or the nearest folder above it that exists."""
     return next(each for each in (path, *path.parents) if os.path.exists(each))
 
 
-def _nearest(path: Path) -> Path:
-    """The same, where a link that leads nowhere is there too."""
+def _nearest_entry(path: Path) -> Path:
+    """Return the same as `nearest_existing`, but count a broken link as existing."""
     return next(each for each in (path, *path.parents) if os.path.lexists(each))
 
 
-def _rights(path: Path) -> str:
-    """` (mode 0600, of root)`; nothing where not even that can be seen."""
+def _permissions(path: Path) -> str:
+    """Return ` (mode 0600, of root)`, or nothing if the permissions cannot be read."""
     try:
         seen = path.stat()
     except OSError:
@@ -246,8 +257,8 @@ def _rights(path: Path) -> str:
     return f" (mode {seen.st_mode & 0o7777:04o}, of {owner})"
 
 
-def place(store: Store) -> tuple[str, ...]:
-    """Where it is; two stores of one place are the same."""
+def store_identity(store: Store) -> tuple[str, ...]:
+    """Return what identifies a store, however its address is written."""
     if isinstance(store, SqliteStore):
         return ("file", os.path.realpath(store.path))
     if isinstance(store, PostgresStore):

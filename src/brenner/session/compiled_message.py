@@ -1,44 +1,57 @@
-"""What a version says of itself, and who contributed to it."""
+"""Compose the COMPILED message that publishes a version: subject and extended body.
+
+Parsing the message returns thread, version, path, the exact artifact and the exact record, whatever
+the artifact and the mail contain (R10, R22).
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from brenner.artifact.diff import KILLED, Diff, FieldChange, ItemChange, Kind, changes, summary
+from brenner.artifact.diff import (
+    KILLED,
+    ChangeKind,
+    Diff,
+    FieldChange,
+    ItemChange,
+    changed_ids,
+    summary,
+)
 from brenner.artifact.merge.engine import OPERATOR
-from brenner.artifact.model import NO_RESEARCH_THREAD, Artifact, Reference, order_of
-from brenner.artifact.state import Conflict, Entry, Outcome, counts
+from brenner.artifact.model import NO_RESEARCH_THREAD, Artifact, Reference, item_sort_key
+from brenner.artifact.state import BlockOutcome, Conflict, Entry, count_outcomes
 from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE
 from brenner.diagnostics.codes.publishing import ARTIFACT_TOO_LARGE_TO_INLINE
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
-from brenner.diagnostics.truncate import how_many
+from brenner.diagnostics.truncate import count_with_omitted
 from brenner.limits import MOST_BODY_BYTES, MOST_INLINE_ARTIFACT_BYTES
 from brenner.lint.linter import LintReport
 from brenner.markdown.escape import escape, render_table
-from brenner.protocol.body import in_fence, quoted, quoted_cell, short
+from brenner.protocol.body import quote, quote_cell, quote_in_fence, short_description
 from brenner.protocol.compiled import RECORD_INFO
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
 from brenner.protocol.grammar import ITEM_ID
 from brenner.protocol.message_types import COMPILED
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject
-from brenner.text import counted
+from brenner.text import plural
 
-_MOST_DESCRIPTION = 70  # `v12 ` and this are within what a subject's description should be
-_RANK = {section.prefix: number for number, section in enumerate(SECTIONS.values())}
+_MOST_DESCRIPTION = 70  # with `v12 ` within the advised length of a subject
+_SECTION_ORDER = {section.prefix: number for number, section in enumerate(SECTIONS.values())}
 
 
 class Contributor(NamedTuple):
-    """An agent, how many of her delta blocks this version applied, and the items they ended on."""
+    """An agent, the number of its applied delta blocks, and the items that they changed."""
 
     agent: str
     deltas: int
     items: tuple[str, ...]
 
 
-class Publication(NamedTuple):
-    """Everything that a version says of itself. `text` is the rendered artifact; `unresolved` are
-    its references that lead nowhere. `unverified` are messages with blocks that it applied, whose
-    senders nobody vouches for.
+class CompiledContent(NamedTuple):
+    """Everything that the COMPILED message of a version contains.
+
+    `text` is the rendered artifact. `unresolved` are its dangling references. `unverified` are the
+    messages with applied blocks whose sender is not authenticated.
     """
 
     thread_id: str
@@ -64,18 +77,19 @@ class Publication(NamedTuple):
 
 
 def contributors_of(ledger: tuple[Entry, ...], artifact: Artifact) -> tuple[Contributor, ...]:
-    """Who contributed to this version, in the order of the ledger.
+    """Return the contributors to this version, in the order of the ledger.
 
-    A version that applies nothing lists those of the versions before it, with no delta each: a
-    closing or an adopted one has contributors, too.
+    If a version applies nothing, return those of the earlier versions with a count of 0: a closing
+    or an adopted version has contributors, too.
     """
     applied: dict[str, list[str]] = {}
     for entry in ledger:
-        if entry.state is Outcome.APPLIED:
+        if entry.state is BlockOutcome.APPLIED:
             applied.setdefault(entry.agent, []).append(entry.item_id or "")
     if applied:
         return tuple(
-            Contributor(agent, len(items), _in_order(items)) for agent, items in applied.items()
+            Contributor(agent, len(items), _in_artifact_order(items))
+            for agent, items in applied.items()
         )
     metadata = artifact.metadata
     names = dict.fromkeys(filter(str.strip, metadata.contributors))
@@ -83,33 +97,36 @@ def contributors_of(ledger: tuple[Entry, ...], artifact: Artifact) -> tuple[Cont
     return tuple(Contributor(name, 0, ()) for name in names)
 
 
-def _in_order(items: list[str]) -> tuple[str, ...]:
-    """The items, each once, in the order of the artifact."""
-    return tuple(sorted(set(items) - {""}, key=_by_section))
+def _in_artifact_order(items: list[str]) -> tuple[str, ...]:
+    """Return the items without duplicates, in the order of the artifact."""
+    return tuple(sorted(set(items) - {""}, key=_artifact_order))
 
 
-def _by_section(item_id: str) -> tuple[int, tuple[int, str]]:
+def _artifact_order(item_id: str) -> tuple[int, tuple[int, str]]:
     match = ITEM_ID.fullmatch(item_id)
-    return (_RANK[match[1] or item_id] if match else len(_RANK), order_of(item_id))
+    return (
+        _SECTION_ORDER[match[1] or item_id] if match else len(_SECTION_ORDER),
+        item_sort_key(item_id),
+    )
 
 
-def description_of(diff: Diff, ledger: tuple[Entry, ...]) -> str:
-    """What is new, in the few words that a subject has room for."""
-    if is_first(diff):
-        return _initial(diff)
+def describe_changes(diff: Diff, ledger: tuple[Entry, ...]) -> str:
+    """Describe the changes in the few words that fit into a subject."""
+    if is_first_version(diff):
+        return _describe_first_version(diff)
     if diff.items:
-        told = summary(diff).rstrip(".")
-        words = (f"{told[0].lower()}{told[1:]}", _ids(diff), _counts(diff))
+        text = summary(diff).rstrip(".")
+        words = (f"{text[0].lower()}{text[1:]}", _changed_ids(diff), _change_counts(diff))
         return next((each for each in words if len(each) <= _MOST_DESCRIPTION), words[-1])
     status = next((change for change in diff.metadata if change.path == ("status",)), None)
     if status and "closed" in (status.old, status.new):
         return "session closed" if status.new == "closed" else "session reopened"
-    applied = sum(entry.state is Outcome.APPLIED for entry in ledger)
-    return f"no item changed, {counted(applied, 'delta')} applied" if ledger else "no item changed"
+    applied = sum(entry.state is BlockOutcome.APPLIED for entry in ledger)
+    return f"no item changed, {plural(applied, 'delta')} applied" if ledger else "no item changed"
 
 
-def is_first(diff: Diff) -> bool:
-    """Whether this is the difference to the empty artifact before the first version."""
+def is_first_version(diff: Diff) -> bool:
+    """Return whether this is the difference to the empty artifact before the first version."""
     return any(_is_first_number(change) for change in diff.metadata)
 
 
@@ -117,31 +134,31 @@ def _is_first_number(change: FieldChange) -> bool:
     return change.path == ("version",) and change.new == 1 and not change.old
 
 
-def _initial(diff: Diff) -> str:
+def _describe_first_version(diff: Diff) -> str:
     active = [change for change in diff.items if _is_added(change)]
     hypotheses = sum(change.section == HYPOTHESIS_SLATE.id for change in active)
     if hypotheses:
-        return f"initial artifact with {counted(hypotheses, 'hypothesis', 'hypotheses')}"
+        return f"initial artifact with {plural(hypotheses, 'hypothesis', 'hypotheses')}"
     items = sum(change.section != RESEARCH_THREAD.id for change in active)
-    return f"initial artifact with {counted(items, 'item')}" if items else "initial artifact"
+    return f"initial artifact with {plural(items, 'item')}" if items else "initial artifact"
 
 
 def _is_added(change: ItemChange) -> bool:
-    return Kind.ADDED in change.kinds and Kind.KILLED not in change.kinds
+    return ChangeKind.ADDED in change.kinds and ChangeKind.KILLED not in change.kinds
 
 
-def _ids(diff: Diff) -> str:
-    """`added H4, T2; modified H1, H2; killed H3`."""
-    return "; ".join(f"{verb} {', '.join(ids)}" for verb, ids in changes(diff).items() if ids)
+def _changed_ids(diff: Diff) -> str:
+    """Return `added H4, T2; modified H1, H2; killed H3`."""
+    return "; ".join(f"{verb} {', '.join(ids)}" for verb, ids in changed_ids(diff).items() if ids)
 
 
-def _counts(diff: Diff) -> str:
-    """`12 added, 3 modified, 1 killed`."""
-    told = [f"{len(ids)} {verb}" for verb, ids in changes(diff).items() if ids]
-    return ", ".join(told) or counted(len(diff.items), "item") + " changed"
+def _change_counts(diff: Diff) -> str:
+    """Return `12 added, 3 modified, 1 killed`."""
+    parts = [f"{len(ids)} {verb}" for verb, ids in changed_ids(diff).items() if ids]
+    return ", ".join(parts) or plural(len(diff.items), "item") + " changed"
 
 
-# Lines of a COMPILED body: lists that are never long, and the commands that show the rest.
+# Lines of a COMPILED body: lists of limited length, and the commands that show the rest
 
 
 MOST_LISTED = 50
@@ -152,118 +169,129 @@ MOST_ID = 24
 _Each = TypeVar("_Each")
 
 
-def compiled_lines_section(name: str, lines: Iterable[str]) -> str:
-    """A section of the body."""
+def render_section(name: str, lines: Iterable[str]) -> str:
     text = "\n".join(lines)
     return f"## {name}\n{text}\n"
 
 
-def bounded(found: Sequence[_Each], line: Callable[[_Each], str], command: str) -> list[str]:
-    """A line for each of them; of too many for the first ones, and the command that shows all."""
+def limited_lines(found: Sequence[_Each], line: Callable[[_Each], str], command: str) -> list[str]:
+    """Return a line for each value. If there are too many, add the command that shows all."""
     lines = [line(each) for each in found[:MOST_LISTED]]
-    more = how_many(found[MOST_LISTED:])
+    more = count_with_omitted(found[MOST_LISTED:])
     return lines if more <= 0 else [*lines, f"- and {more} more: `{command}`"]
 
 
-def fault(found: Diagnostic) -> str:
-    """What is wrong, and how to mend it."""
-    return f"{quoted(found.message)} {quoted(found.fix)}"
+def message_and_fix(found: Diagnostic) -> str:
+    return f"{quote(found.message)} {quote(found.fix)}"
 
 
-def command(name: str, of: Publication) -> str:
-    """A command of `brenner artifact` on this version."""
-    return f"brenner artifact {name} {target(of, of.version)}"
+def artifact_command(name: str, content: CompiledContent) -> str:
+    """Return a command of `brenner artifact` for this version."""
+    return f"brenner artifact {name} {version_argument(content, content.version)}"
 
 
-def target(of: Publication, version: int | None = None) -> str:
-    """The thread, or a version of it, as commands take it."""
-    return _thread(of) + (f"@v{version}" if version is not None else "")
+def version_argument(content: CompiledContent, version: int | None = None) -> str:
+    """Return the thread, or a version of it, as a command argument."""
+    return _thread_argument(content) + (f"@v{version}" if version is not None else "")
 
 
-def _thread(of: Publication) -> str:
-    """The thread as commands take it. Its ID may begin with `-` and is no option then."""
-    return f"-- {of.thread_id}" if of.thread_id.startswith("-") else of.thread_id
+def _thread_argument(content: CompiledContent) -> str:
+    """Return the thread as a command argument, after `--` if its ID begins with `-`."""
+    return f"-- {content.thread_id}" if content.thread_id.startswith("-") else content.thread_id
 
 
-# The sections of a COMPILED body that are there only where there is something to say.
+# Optional sections of a COMPILED body
 
 
-_MOST_FAULTS = 3  # of one block, and values of one conflict
+_MOST_ERRORS = 3  # per block; also values per conflict
 
 
-def refused_blocks(of: Publication) -> str:
-    """Every refused block with its place, its faults and how to mend them (R7)."""
-    entries = [entry for entry in of.ledger if entry.state is Outcome.REFUSED]
-    return _if_any("Refused Blocks", bounded(entries, _refused, command("ledger", of)))
+def refused_blocks_section(content: CompiledContent) -> str:
+    """Render every refused block with its location, its errors and their fixes (R7)."""
+    entries = [entry for entry in content.ledger if entry.state is BlockOutcome.REFUSED]
+    return _render_if_any(
+        "Refused Blocks",
+        limited_lines(entries, _refused_block_lines, artifact_command("ledger", content)),
+    )
 
 
-def _refused(entry: Entry) -> str:
-    """One block: its head, and a line for each of its faults."""
+def _refused_block_lines(entry: Entry) -> str:
+    """Render one block: a head line, and a line for each of its errors."""
     about = (entry.operation, entry.section, entry.target_id)
-    said = ", ".join(quoted(word, MOST_NAME) for word in about if word)
+    description = ", ".join(quote(word, MOST_NAME) for word in about if word)
     head = f"- Message {entry.message_id}, block {entry.block}, line {entry.line}, "
-    head += f"{quoted(entry.agent, MOST_NAME)}{': ' if said else ''}{said}"
-    faults = [found for found in entry.diagnostics if found.severity is ERROR]
-    lines = [f"  {_on_line(found, entry.line)}" for found in faults[:_MOST_FAULTS]]
+    head += f"{quote(entry.agent, MOST_NAME)}{': ' if description else ''}{description}"
+    errors = [found for found in entry.diagnostics if found.severity is ERROR]
+    lines = [f"  {_error_line(found, entry.line)}" for found in errors[:_MOST_ERRORS]]
     more = Summary.of(entry.diagnostics).errors - len(lines)
     if more > 0:
-        lines.append(f"  - and {counted(more, 'fault')} more")
+        lines.append(f"  - and {plural(more, 'fault')} more")
     return "\n".join([head, *lines])
 
 
-def _on_line(found: Diagnostic, line: int) -> str:
+def _error_line(found: Diagnostic, line: int) -> str:
     place = f" (line {found.line})" if found.line and found.line != line else ""
-    return f"- {found.id}{place}: {fault(found)}"
+    return f"- {found.id}{place}: {message_and_fix(found)}"
 
 
-def warnings(of: Publication) -> str:
-    """What merging had to remark, and the linter does not say as well."""
-    told = {found.id for found in of.lint.violations}
-    left = [found for found in of.warnings if told.isdisjoint(found.also)]
-    return _if_any("Warnings", bounded(left, _placed, command("ledger", of)))
+def warnings_section(content: CompiledContent) -> str:
+    """Render the warnings of the merge that the linter does not report as well."""
+    reported = {found.id for found in content.lint.violations}
+    left = [found for found in content.warnings if reported.isdisjoint(found.also)]
+    return _render_if_any(
+        "Warnings", limited_lines(left, _diagnostic_line, artifact_command("ledger", content))
+    )
 
 
-def left_out(of: Publication) -> str:
-    """References that would have closed a circle: their blocks are applied without them (R21)."""
+def left_out_references_section(content: CompiledContent) -> str:
+    """Render references that would close a cycle: their blocks are applied without them (R21)."""
     found = [
         each
-        for entry in of.ledger
-        if entry.state is Outcome.APPLIED
+        for entry in content.ledger
+        if entry.state is BlockOutcome.APPLIED
         for each in entry.diagnostics
         if each.code is CIRCULAR_REFERENCE
     ]
-    return _if_any("References Left Out", bounded(found, _placed, command("ledger", of)))
+    return _render_if_any(
+        "References Left Out",
+        limited_lines(found, _diagnostic_line, artifact_command("ledger", content)),
+    )
 
 
-def unresolved(of: Publication) -> str:
-    """References that lead nowhere: listed with every version until they do (R21)."""
-    shows_all = f"brenner refs check {target(of)}"
-    return _if_any("Unresolved References", bounded(of.unresolved, _placed, shows_all))
+def unresolved_references_section(content: CompiledContent) -> str:
+    """Render dangling references; every version lists them until they resolve (R21)."""
+    shows_all = f"brenner refs check {version_argument(content)}"
+    return _render_if_any(
+        "Unresolved References", limited_lines(content.unresolved, _diagnostic_line, shows_all)
+    )
 
 
-def open_conflicts(of: Publication) -> str:
-    """Both sides of every field on which authors disagree (R12)."""
-    return _if_any("Open Conflicts", bounded(of.conflicts, _conflict, command("show", of)))
+def open_conflicts_section(content: CompiledContent) -> str:
+    """Render both sides of every field on which authors disagree (R12)."""
+    return _render_if_any(
+        "Open Conflicts",
+        limited_lines(content.conflicts, _conflict_lines, artifact_command("show", content)),
+    )
 
 
-def _conflict(conflict: Conflict) -> str:
-    field = f"{quoted(conflict.item_id, MOST_ID)} {quoted(conflict.field, MOST_NAME)}"
-    stands = f"  - stands: {_said(conflict.value, conflict.source.agent)}"
-    shown = conflict.displaced[:_MOST_FAULTS]
-    lost = [f"  - displaced: {_said(each.value, each.source.agent)}" for each in shown]
-    lines = [f"- {field}, since v{conflict.version}", stands, *lost]
+def _conflict_lines(conflict: Conflict) -> str:
+    field = f"{quote(conflict.item_id, MOST_ID)} {quote(conflict.field, MOST_NAME)}"
+    current = f"  - stands: {_value_and_author(conflict.value, conflict.source.agent)}"
+    shown = conflict.displaced[:_MOST_ERRORS]
+    lost = [f"  - displaced: {_value_and_author(each.value, each.source.agent)}" for each in shown]
+    lines = [f"- {field}, since v{conflict.version}", current, *lost]
     more = len(conflict.displaced) - len(shown)
     if more > 0:
-        lines.append(f"  - and {counted(more, 'value')} more")
+        lines.append(f"  - and {plural(more, 'value')} more")
     return "\n".join(lines)
 
 
-def _said(value: object, agent: str) -> str:
-    return f"{quoted(_plain(value)) or 'nothing'} ({quoted(agent, MOST_NAME)})"
+def _value_and_author(value: object, agent: str) -> str:
+    return f"{quote(_value_text(value)) or 'nothing'} ({quote(agent, MOST_NAME)})"
 
 
-def _plain(value: object) -> str:
-    """A value of a field in one text."""
+def _value_text(value: object) -> str:
+    """Return the value of a field as text."""
     if value is None:
         return ""
     if isinstance(value, tuple):
@@ -273,30 +301,32 @@ def _plain(value: object) -> str:
     return str(value)
 
 
-def not_contributed(of: Publication) -> str:
-    """What looks like a contribution and is none (R4)."""
-    shows_all = f"brenner check --thread={of.thread_id}"
-    return _if_any("Not Contributed", bounded(of.not_contributed, _placed, shows_all))
+def not_contributed_section(content: CompiledContent) -> str:
+    """Render what looks like a contribution and is none (R4)."""
+    shows_all = f"brenner check --thread={content.thread_id}"
+    return _render_if_any(
+        "Not Contributed", limited_lines(content.not_contributed, _diagnostic_line, shows_all)
+    )
 
 
-def _placed(found: Diagnostic) -> str:
+def _diagnostic_line(found: Diagnostic) -> str:
     words = [f"message {found.message_id}"] if found.message_id is not None else []
     words += [f"line {found.line}"] if found.line else []
     place = f" ({', '.join(words)})" if words else ""
-    return f"- {found.id}{place}: {fault(found)}"
+    return f"- {found.id}{place}: {message_and_fix(found)}"
 
 
-def _if_any(name: str, lines: list[str]) -> str:
-    return compiled_lines_section(name, lines) if lines else ""
+def _render_if_any(name: str, lines: list[str]) -> str:
+    return render_section(name, lines) if lines else ""
 
 
-# The sections of a COMPILED body that the publish document lists, in its order.
+# Sections of a COMPILED body that the publish document lists, in its order
 #
-# Whatever others wrote is escaped and cut. Long lists end with how many more there are, and the
+# Text of agents is escaped and truncated. Long lists end with the number of further entries and the
 # command that shows all.
 
 
-_MOST_ITEMS = 30  # of one contributor
+_MOST_ITEMS = 30  # per contributor
 _MOST_FIELDS = 6
 _MOST_SUMMARY = 1000
 
@@ -310,267 +340,281 @@ _NOUNS = (
     *(("assumption", ""), ("anomaly", "anomalies"), ("critique", "")),
 )
 _VERBS = {
-    Kind.ADDED: "Added",
-    Kind.MODIFIED: "Modified",
-    Kind.KILLED: "Killed",
-    Kind.REVIVED: "Revived",
-    Kind.REMOVED: "Removed",
-    Kind.RE_RANKED: "Re-ranked",
+    ChangeKind.ADDED: "Added",
+    ChangeKind.MODIFIED: "Modified",
+    ChangeKind.KILLED: "Killed",
+    ChangeKind.REVIVED: "Revived",
+    ChangeKind.REMOVED: "Removed",
+    ChangeKind.RE_RANKED: "Re-ranked",
 }
 
 
-def metadata(of: Publication) -> str:
-    """Thread, version, time, compiler."""
-    lines = [f"- **Thread ID**: {escape(of.thread_id)}", f"- **Version**: v{of.version}"]
-    if of.previous is not None:
-        lines.append(f"- **Previous Version**: v{of.previous}")
-    lines.append(f"- **Compiled At**: {quoted(of.compiled_at, MOST_NAME)}")
-    lines.append(f"- **Compiler**: {quoted(of.sender, MOST_NAME)}")
-    return compiled_lines_section("Metadata", lines)
+def metadata_section(content: CompiledContent) -> str:
+    """Render thread, version, time and compiler."""
+    lines = [f"- **Thread ID**: {escape(content.thread_id)}", f"- **Version**: v{content.version}"]
+    if content.previous is not None:
+        lines.append(f"- **Previous Version**: v{content.previous}")
+    lines.append(f"- **Compiled At**: {quote(content.compiled_at, MOST_NAME)}")
+    lines.append(f"- **Compiler**: {quote(content.sender, MOST_NAME)}")
+    return render_section("Metadata", lines)
 
 
-def summary_section(of: Publication) -> str:
-    """What changed, and what became of the blocks."""
-    changed = f"Initial artifact: {_held(of.artifact)}." if is_first(of.diff) else summary(of.diff)
-    words = [quoted(changed, _MOST_SUMMARY)]
-    if of.adopted:
-        words = [f"The artifact of message {of.adopted}, which another program compiled, as it is."]
-    if of.ledger:
-        became = counts(of.ledger)
+def summary_section(content: CompiledContent) -> str:
+    """Render a summary of the changes and of the outcomes of the blocks."""
+    changed = (
+        f"Initial artifact: {_item_counts(content.artifact)}."
+        if is_first_version(content.diff)
+        else summary(content.diff)
+    )
+    words = [quote(changed, _MOST_SUMMARY)]
+    if content.adopted:
+        words = [
+            f"The artifact of message {content.adopted}, which another program compiled, as it is."
+        ]
+    if content.ledger:
+        outcomes = count_outcomes(content.ledger)
         words.append(
-            f"{counted(became['applied'], 'delta block')} applied, {became['refused']} refused, "
-            f"{counted(became['duplicate'], 'duplicate')}."
+            f"{plural(outcomes['applied'], 'delta block')} applied, "
+            f"{outcomes['refused']} refused, "
+            f"{plural(outcomes['duplicate'], 'duplicate')}."
         )
-    return compiled_lines_section("Summary", [" ".join(words)])
+    return render_section("Summary", [" ".join(words)])
 
 
-def _held(artifact: Artifact) -> str:
+def _item_counts(artifact: Artifact) -> str:
     numbers = list(statistics(artifact).values())[1:]
-    held = zip(numbers, _NOUNS, strict=True)
-    return ", ".join(counted(number, *noun) for number, noun in held if number) or "no item yet"
+    counts_by_section = zip(numbers, _NOUNS, strict=True)
+    return (
+        ", ".join(plural(number, *noun) for number, noun in counts_by_section if number)
+        or "no item yet"
+    )
 
 
-def contributors(of: Publication) -> str:
-    """The table of agents, with the number of their deltas and their items."""
+def contributors_section(content: CompiledContent) -> str:
+    """Render the table of agents, with the number of their deltas and their items."""
     header = ("Agent", "Delta Count", "Items Added/Modified")
-    rows = [_contributor_row(each) for each in of.contributors[:MOST_LISTED]]
+    rows = [_contributor_row(each) for each in content.contributors[:MOST_LISTED]]
     lines = [render_table(header, rows)]
-    more = len(of.contributors) - MOST_LISTED
+    more = len(content.contributors) - MOST_LISTED
     if more > 0:
-        lines += ["", f"And {more} more: `{command('ledger', of)}`."]
-    return compiled_lines_section("Contributors", [*lines, *_unverified(of)])
+        lines += ["", f"And {more} more: `{artifact_command('ledger', content)}`."]
+    return render_section("Contributors", [*lines, *_unverified_lines(content)])
 
 
-def _unverified(of: Publication) -> list[str]:
-    """What anybody may have sent in the name of a contributor; readers rely on that table."""
-    if not of.unverified:
+def _unverified_lines(content: CompiledContent) -> list[str]:
+    """Name the messages whose sender is not authenticated, since readers rely on the table."""
+    if not content.unverified:
         return []
-    agents = {entry.message_id: quoted(entry.agent, MOST_NAME) for entry in of.ledger}
-    told = [f"message {each} ({agents.get(each, '')})" for each in of.unverified[:MOST_LISTED]]
-    more = len(of.unverified) - MOST_LISTED
-    rest = f" and {more} more: `{command('ledger', of)}`" if more > 0 else ""
-    return ["", f"Unverified, so that anybody may have sent it: {', '.join(told)}{rest}."]
+    agents = {entry.message_id: quote(entry.agent, MOST_NAME) for entry in content.ledger}
+    senders = [
+        f"message {each} ({agents.get(each, '')})" for each in content.unverified[:MOST_LISTED]
+    ]
+    more = len(content.unverified) - MOST_LISTED
+    rest = f" and {more} more: `{artifact_command('ledger', content)}`" if more > 0 else ""
+    return ["", f"Unverified, so that anybody may have sent it: {', '.join(senders)}{rest}."]
 
 
 def _contributor_row(contributor: Contributor) -> tuple[str, str, str]:
-    items = [quoted_cell(item, MOST_ID) for item in contributor.items[:_MOST_ITEMS]]
+    items = [quote_cell(item, MOST_ID) for item in contributor.items[:_MOST_ITEMS]]
     more = len(contributor.items) - _MOST_ITEMS
     listed = ", ".join(items) + (f" and {more} more" if more > 0 else "")
-    return quoted_cell(contributor.agent, MOST_NAME), str(contributor.deltas), listed
+    return quote_cell(contributor.agent, MOST_NAME), str(contributor.deltas), listed
 
 
-def compiled_sections_changes(of: Publication) -> str:
-    """New, modified and killed items. The first version is told from v0, the empty artifact."""
-    before = of.previous or 0
-    told = of.diff.items if before else map(_as_first, of.diff.items)
-    found = sorted(told, key=_by_kind)
-    shows_all = f"brenner artifact diff {target(of, before)} {of.thread_id}@v{of.version}"
-    lines = bounded(found, _change, shows_all)
-    fields = dict.fromkeys(change.path[0] for change in of.diff.metadata)
+def changes_section(content: CompiledContent) -> str:
+    """Render new, modified and killed items. The first version is compared with the empty v0."""
+    before = content.previous or 0
+    changes_shown = content.diff.items if before else map(_question_as_added, content.diff.items)
+    found = sorted(changes_shown, key=_kind_order)
+    shows_all = (
+        f"brenner artifact diff {version_argument(content, before)} "
+        f"{content.thread_id}@v{content.version}"
+    )
+    lines = limited_lines(found, _change_line, shows_all)
+    fields = dict.fromkeys(change.path[0] for change in content.diff.metadata)
     if not found:
-        rest = f" Metadata: {', '.join(quoted(name, MOST_ID) for name in fields)}."
+        rest = f" Metadata: {', '.join(quote(name, MOST_ID) for name in fields)}."
         lines.append(f"No item changed.{rest if fields else ''}")
-    return compiled_lines_section(f"Changes from v{before}", lines)
+    return render_section(f"Changes from v{before}", lines)
 
 
-def _as_first(change: ItemChange) -> ItemChange:
-    """The research thread is always there, even in v0; its question is new all the same."""
+def _question_as_added(change: ItemChange) -> ItemChange:
+    """Mark the research question as added: its item exists even in v0, but the question is new."""
     is_question = change.section == RESEARCH_THREAD.id
-    return change._replace(kinds=(Kind.ADDED,)) if is_question else change
+    return change._replace(kinds=(ChangeKind.ADDED,)) if is_question else change
 
 
-def _by_kind(change: ItemChange) -> int:
-    """New items first, then modified ones, then those that are gone; else in artifact order."""
-    if Kind.KILLED in change.kinds or Kind.REMOVED in change.kinds:
+def _kind_order(change: ItemChange) -> int:
+    """Sort new items first, then modified ones, then killed or removed ones."""
+    if ChangeKind.KILLED in change.kinds or ChangeKind.REMOVED in change.kinds:
         return 2
-    return 0 if Kind.ADDED in change.kinds else 1
+    return 0 if ChangeKind.ADDED in change.kinds else 1
 
 
-def _change(change: ItemChange) -> str:
-    """One item: what happened to it, what it is called, which fields, why it was killed."""
+def _change_line(change: ItemChange) -> str:
+    """Render one item: kind of change, ID, title, changed fields, reason for a kill."""
     new = {each.path: each.new for each in change.fields}
     title = change.title
     if change.section == RESEARCH_THREAD.id:
         title = str(new.get(("statement",)) or change.id)
     words = f"- **{' and '.join(_VERBS[kind] for kind in change.kinds).capitalize()}** "
-    words += quoted(change.id, MOST_ID) or "an item without an ID"
+    words += quote(change.id, MOST_ID) or "an item without an ID"
     if title != change.id:
-        words += f": {quoted(title, MOST_TITLE)}"
-    if Kind.MODIFIED in change.kinds:
-        words += f" ({_fields(change)})"
+        words += f": {quote(title, MOST_TITLE)}"
+    if ChangeKind.MODIFIED in change.kinds:
+        words += f" ({_changed_fields(change)})"
     reason = new.get((KILLED, "reason"))
-    if Kind.KILLED in change.kinds and isinstance(reason, str):
-        words += f" (reason: {quoted(reason, MOST_TITLE)})"
+    if ChangeKind.KILLED in change.kinds and isinstance(reason, str):
+        words += f" (reason: {quote(reason, MOST_TITLE)})"
     return words
 
 
-def _fields(change: ItemChange) -> str:
-    """The names of the fields that changed; of predictions, the hypotheses."""
+def _changed_fields(change: ItemChange) -> str:
+    """Return the names of the changed fields; for predictions, the hypotheses."""
     paths = [each.path for each in change.fields]
-    told = [path for path in paths if path[0] != KILLED] or paths
-    names = list(dict.fromkeys(path[-1] if path[0] == "predictions" else path[0] for path in told))
-    shown = [quoted(name, MOST_ID) for name in names[:_MOST_FIELDS]]
+    changed = [path for path in paths if path[0] != KILLED] or paths
+    names = list(
+        dict.fromkeys(path[-1] if path[0] == "predictions" else path[0] for path in changed)
+    )
+    shown = [quote(name, MOST_ID) for name in names[:_MOST_FIELDS]]
     more = len(names) - _MOST_FIELDS
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def statistics(artifact: Artifact) -> dict[str, int]:
-    """How many active items each section holds, under the publish document's names."""
+    """Count the active items of each section, under the publish document's names."""
     numbers = [int(artifact.research_thread != NO_RESEARCH_THREAD)]
     numbers += [len(artifact.active(section)) for section in list(SECTIONS.values())[1:]]
     return dict(zip(_LABELS, numbers, strict=True))
 
 
-def statistics_section(of: Publication) -> str:
-    """The seven counts."""
-    held = statistics(of.artifact)
-    return compiled_lines_section(
-        "Statistics", [f"- {label}: {number}" for label, number in held.items()]
-    )
+def statistics_section(content: CompiledContent) -> str:
+    held = statistics(content.artifact)
+    return render_section("Statistics", [f"- {label}: {number}" for label, number in held.items()])
 
 
 def has_third_alternative(artifact: Artifact) -> bool:
-    """Whether an active hypothesis is marked as one."""
+    """Return whether an active hypothesis is marked as a third alternative."""
     return any("third_alternative" in item.fields for item in artifact.active(HYPOTHESIS_SLATE))
 
 
 def third_alternative(artifact: Artifact) -> str:
-    """The publish document's word for that."""
+    """Return the publish document's word for `has_third_alternative`."""
     return "Present" if has_third_alternative(artifact) else "MISSING"
 
 
 def schema_verdict(report: LintReport) -> str:
-    """By the rules about the front matter and the structure: what every reader relies on."""
-    faults = (found.id for found in report.violations if found.severity is ERROR)
-    return "FAIL" if any(each.startswith(("EM-", "ES-")) for each in faults) else "PASS"
+    """Return PASS or FAIL by the rules on front matter and structure."""
+    error_ids = (found.id for found in report.violations if found.severity is ERROR)
+    return "FAIL" if any(each.startswith(("EM-", "ES-")) for each in error_ids) else "PASS"
 
 
-def validation(of: Publication) -> str:
-    """What the linter says; its errors are named, for they are the next thing to do."""
-    errors = [found for found in of.lint.violations if found.severity is ERROR]
+def validation_section(content: CompiledContent) -> str:
+    """Render the result of the linter. List its errors, because they are the next thing to fix."""
+    errors = [found for found in content.lint.violations if found.severity is ERROR]
     lines = [
-        f"- Schema: {schema_verdict(of.lint)}",
-        f"- Linter: {of.lint.summary.warnings} warnings, {of.lint.summary.errors} errors",
-        f"- Third Alternative: {third_alternative(of.artifact)}",
+        f"- Schema: {schema_verdict(content.lint)}",
+        f"- Linter: {content.lint.summary.warnings} warnings, {content.lint.summary.errors} errors",
+        f"- Third Alternative: {third_alternative(content.artifact)}",
     ]
-    named = bounded(errors, _lint_error, command("lint", of))
+    named = limited_lines(errors, _lint_error, artifact_command("lint", content))
     lines[2:2] = [f"  {line}" for line in named]
-    return compiled_lines_section("Validation Status", lines)
+    return render_section("Validation Status", lines)
 
 
 def _lint_error(found: Diagnostic) -> str:
-    item = f"{quoted(found.item, MOST_ID)}: " if found.item else ""
-    return f"- {found.id}: {item}{fault(found)}"
+    item = f"{quote(found.item, MOST_ID)}: " if found.item else ""
+    return f"- {found.id}: {item}{message_and_fix(found)}"
 
 
-def persistence(of: Publication) -> str:
-    """Where the file will stand. At publication a version is always a draft (R19)."""
-    path = f"`artifacts/{of.thread_id}.md`"
-    return compiled_lines_section(
-        "Persistence", [f"- **Artifact Path**: {path}", "- **Status**: Draft"]
-    )
+def persistence_section(content: CompiledContent) -> str:
+    """Render the path of the artifact file. At publication a version is always a draft (R19)."""
+    path = f"`artifacts/{content.thread_id}.md`"
+    return render_section("Persistence", [f"- **Artifact Path**: {path}", "- **Status**: Draft"])
 
 
-# The COMPILED message that publishes a version: its subject and the extended body, whole.
-#
-# Reading it gives back thread, version, path, the exact artifact and the exact record, whatever the
-# artifact and the mail hold (R10, R22).
+# The whole message
 
 
 __all__ = [
+    "CompiledContent",
     "Contributor",
-    "Publication",
     "compose_compiled",
     "contributors_of",
-    "description_of",
+    "describe_changes",
     "size_note",
 ]
 
-_MARGIN = 16 * 1024  # for the headers of a message file
+_MARGIN = 16 * 1024  # bytes for the headers of a message file
 _SECTIONS = (
-    metadata,
+    metadata_section,
     summary_section,
-    contributors,
-    compiled_sections_changes,
+    contributors_section,
+    changes_section,
     statistics_section,
-    validation,
-    persistence,
-    refused_blocks,
-    warnings,
-    left_out,
-    unresolved,
-    open_conflicts,
-    not_contributed,
+    validation_section,
+    persistence_section,
+    refused_blocks_section,
+    warnings_section,
+    left_out_references_section,
+    unresolved_references_section,
+    open_conflicts_section,
+    not_contributed_section,
 )
 
 
-def compose_compiled(publication: Publication) -> Message:
-    """The message."""
-    of = publication
-    adopted = f"takes over the artifact of message {of.adopted}" if of.adopted else ""
-    about = short(f"v{of.version} {adopted or description_of(of.diff, of.ledger)}")
+def compose_compiled(publication: CompiledContent) -> Message:
+    """Compose the COMPILED message."""
+    content = publication
+    adopted = f"takes over the artifact of message {content.adopted}" if content.adopted else ""
+    about = short_description(
+        f"v{content.version} {adopted or describe_changes(content.diff, content.ledger)}"
+    )
     return Message(
-        thread_id=of.thread_id,
-        sender=of.sender,
-        recipients=of.recipients,
+        thread_id=content.thread_id,
+        sender=content.sender,
+        recipients=content.recipients,
         subject=compose_subject(COMPILED.name, about),
-        body=_body(of),
+        body=_body(content),
     )
 
 
-def size_note(publication: Publication) -> Diagnostic | None:
-    """That the artifact does not fit into its message, where it does not."""
-    return _size_note(publication, _before_artifact(publication), _record(publication))
+def size_note(publication: CompiledContent) -> Diagnostic | None:
+    """Return a diagnostic if the artifact does not fit into its message."""
+    return _size_note(publication, _before_artifact(publication), _record_section(publication))
 
 
-def _body(of: Publication) -> str:
-    before, record = _before_artifact(of), _record(of)
-    note = _size_note(of, before, record)
-    full = _link(of, note) if note else in_fence(of.text, "markdown")
+def _body(content: CompiledContent) -> str:
+    before, record = _before_artifact(content), _record_section(content)
+    note = _size_note(content, before, record)
+    full = _artifact_link(content, note) if note else quote_in_fence(content.text, "markdown")
     return f"{before}\n## Full Artifact\n{full}\n{record}"
 
 
-def _before_artifact(of: Publication) -> str:
-    parts = [f"# Compiled Artifact v{of.version}\n", *(section(of) for section in _SECTIONS)]
+def _before_artifact(content: CompiledContent) -> str:
+    parts = [
+        f"# Compiled Artifact v{content.version}\n",
+        *(section(content) for section in _SECTIONS),
+    ]
     return "\n".join(filter(None, parts))
 
 
-def _record(of: Publication) -> str:
-    return f"## Record\n{in_fence(of.record, RECORD_INFO)}"
+def _record_section(content: CompiledContent) -> str:
+    return f"## Record\n{quote_in_fence(content.record, RECORD_INFO)}"
 
 
-def _size_note(of: Publication, before: str, record: str) -> Diagnostic | None:
-    size = len(of.text.encode())
+def _size_note(content: CompiledContent, before: str, record: str) -> Diagnostic | None:
+    size = len(content.text.encode())
     room = MOST_BODY_BYTES - _MARGIN - len(before.encode()) - len(record.encode())
     most = min(MOST_INLINE_ARTIFACT_BYTES, max(room, 0))
     if size <= most:
         return None
     return ARTIFACT_TOO_LARGE_TO_INLINE.at(
-        size=size, most=most, thread_id=of.thread_id, version=of.version
+        size=size, most=most, thread_id=content.thread_id, version=content.version
     )
 
 
-def _link(of: Publication, note: Diagnostic) -> str:
-    path = f"artifacts/{of.thread_id}.md"
-    linked = f"[{escape(path)}]({path}), SHA-256 `{of.artifact_sha256}`"
-    return f"{linked}\n\n{quoted(note.message)} {quoted(note.fix)}\n"
+def _artifact_link(content: CompiledContent, note: Diagnostic) -> str:
+    path = f"artifacts/{content.thread_id}.md"
+    linked = f"[{escape(path)}]({path}), SHA-256 `{content.artifact_sha256}`"
+    return f"{linked}\n\n{quote(note.message)} {quote(note.fix)}\n"

@@ -1,33 +1,39 @@
-"""The next version of a thread, worked out and not yet posted (publish document, steps 1 to 5)."""
+"""Compile the next version of a thread, without posting it (publish document, steps 1 to 5)."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from brenner.artifact.diff import Diff, diff
-from brenner.artifact.merge.draft import NOWHERE, Elsewhere
+from brenner.artifact.merge.draft import NO_OTHER_SESSIONS, OtherSessions
 from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
-from brenner.artifact.state import Entry, Outcome
+from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.codes.messages import MB_004
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.truncate import of_messages
+from brenner.diagnostics.truncate import truncate_for_messages
 from brenner.limits import MOST_MESSAGES_OF_A_VERSION
 from brenner.lint.context import SourceText
 from brenner.lint.linter import LintReport, lint
-from brenner.markdown.blocks import blocks
-from brenner.protocol.delta.parse import could_hold_strays, is_delta_fence
+from brenner.markdown.blocks import parse_blocks
+from brenner.protocol.delta.parse import is_delta_fence, may_contain_strays
 from brenner.protocol.message_types import DELTA
 from brenner.protocol.messages import iso
 from brenner.protocol.subjects import parse_subject
-from brenner.session.compiled_message import Contributor, Publication, contributors_of
-from brenner.session.model import CompiledMessage, VersionRecord, render_record
-from brenner.session.rebuild import ThreadMessage, open_conflicts, read_message, stamped, text_hash
+from brenner.session.compiled_message import CompiledContent, Contributor, contributors_of
+from brenner.session.model import CompiledMessageRef, VersionRecord, render_record
+from brenner.session.rebuild import (
+    ThreadMessage,
+    message_ref,
+    open_conflicts,
+    stamp_metadata,
+    text_hash,
+)
 from brenner.session.versions import VersionHistory
 
 
 class Compiler(NamedTuple):
-    """Who compiles, when (ISO 8601), and for whom; `source` is the project's source text."""
+    """The compiling agent, the time (ISO 8601), the operator, and the project's source text."""
 
     name: str
     at: str
@@ -35,11 +41,12 @@ class Compiler(NamedTuple):
     source: SourceText | None = None
 
 
-class ProposedVersion(NamedTuple):
-    """A version that could be published. `left` is how many unread messages it leaves for later.
+class NextVersion(NamedTuple):
+    """The next version, compiled and not yet published.
 
-    `unresolved` is what only who knows other sessions can add: the references that lead nowhere.
-    `unverified` is what only the mailbox knows: messages whose blocks apply, by nobody knows whom.
+    `left` is the number of unread messages that it leaves for later. The caller adds `unresolved`,
+    the dangling references to other sessions, and `unverified`, the messages with applied blocks
+    whose sender is not authenticated.
     """
 
     number: int
@@ -59,40 +66,39 @@ class ProposedVersion(NamedTuple):
 
     @property
     def ledger(self) -> tuple[Entry, ...]:
-        """What became of every block."""
+        """The outcome of every block."""
         return self.merged.ledger
 
     @property
     def refused(self) -> tuple[Entry, ...]:
-        """The blocks that were refused."""
-        return tuple(entry for entry in self.ledger if entry.state is Outcome.REFUSED)
+        return tuple(entry for entry in self.ledger if entry.state is BlockOutcome.REFUSED)
 
     @property
     def applies_something(self) -> bool:
         """Whether any block was applied: else there is nothing to compile (R17)."""
-        return any(entry.state is Outcome.APPLIED for entry in self.ledger)
+        return any(entry.state is BlockOutcome.APPLIED for entry in self.ledger)
 
 
-def propose(
+def compile_next_version(
     history: VersionHistory,
     compiler: Compiler,
     *,
     close: bool = False,
-    elsewhere: Elsewhere = NOWHERE,
-) -> ProposedVersion:
-    """Merge what no version has read into the next version, lint it and render it.
+    elsewhere: OtherSessions = NO_OTHER_SESSIONS,
+) -> NextVersion:
+    """Merge the unread messages into the next version, lint it and render it.
 
-    A session is closed only by a version that leaves nothing unread. `elsewhere` are the references
-    of other sessions, through which it is not to close a circle.
+    Only a version that leaves nothing unread can close the session. `elsewhere` are the references
+    of other sessions, used to avoid reference cycles.
     """
-    read, merged = _portion(history, compiler, elsewhere)
+    read, merged = _merge_first_batch(history, compiler, elsewhere)
     left = len(history.unread) - len(read)
     close = close and not left
-    finished = stamped(merged.artifact, compiler.at, compiler.name, "active")
+    finished = stamp_metadata(merged.artifact, compiler.at, compiler.name, "active")
     status = "closed" if close else ("active" if lint(finished).valid else "draft")
-    artifact = stamped(finished, compiler.at, compiler.name, status)
+    artifact = stamp_metadata(finished, compiler.at, compiler.name, status)
     text = render_artifact(artifact)
-    return ProposedVersion(
+    return NextVersion(
         number=artifact.metadata.version or 0,
         artifact=artifact,
         text=text,
@@ -103,37 +109,43 @@ def propose(
         status=status,
         read=read,
         contributors=contributors_of(merged.ledger, artifact),
-        not_contributed=of_messages(
-            (*(aside.diagnostic for aside in history.aside), *_overlooked(read))
+        not_contributed=truncate_for_messages(
+            (
+                *(ignored.diagnostic for ignored in history.ignored_blocks),
+                *_stray_contributions(read),
+            )
         ),
         left=left,
     )
 
 
-def _portion(
-    history: VersionHistory, compiler: Compiler, elsewhere: Elsewhere
+def _merge_first_batch(
+    history: VersionHistory, compiler: Compiler, elsewhere: OtherSessions
 ) -> tuple[tuple[ThreadMessage, ...], Merge]:
-    """As many messages as a version takes: the first ones of which any applies."""
+    """Merge the first batch of unread messages of which any block applies.
+
+    A version takes a limited number of messages.
+    """
     unread, most = history.unread, MOST_MESSAGES_OF_A_VERSION
     for start in range(0, max(len(unread), 1), most):
         read = unread[start : start + most]
         posted = [filed.posted for filed in read]
         merged = merge(history.state, posted, operator=compiler.operator, elsewhere=elsewhere)
-        if any(entry.state is Outcome.APPLIED for entry in merged.ledger):
+        if any(entry.state is BlockOutcome.APPLIED for entry in merged.ledger):
             break
     return read, merged
 
 
-def _overlooked(read: Iterable[ThreadMessage]) -> Iterator[Diagnostic]:
-    """What looks like a contribution in a DELTA message and stands outside of its blocks (R4)."""
+def _stray_contributions(read: Iterable[ThreadMessage]) -> Iterator[Diagnostic]:
+    """Yield diagnostics for what looks like a contribution outside the blocks of a DELTA (R4)."""
     for filed in read:
         message = filed.posted.message
         subject = parse_subject(message.subject)
         if subject is None or subject.type != DELTA.name:
             continue
-        body = blocks(message.body)
+        body = parse_blocks(message.body)
         found = [] if any(map(is_delta_fence, body)) else [MB_004.at(1)]
-        if could_hold_strays(message.body, body):
+        if may_contain_strays(message.body, body):
             from brenner.protocol.delta.stray import find_strays
 
             found += [stray.diagnostic for stray in find_strays(message.body, body)]
@@ -141,57 +153,57 @@ def _overlooked(read: Iterable[ThreadMessage]) -> Iterator[Diagnostic]:
 
 
 def record_of(
-    history: VersionHistory, proposal: ProposedVersion, compiler: Compiler
+    history: VersionHistory, next_version: NextVersion, compiler: Compiler
 ) -> VersionRecord:
-    """The record with which the version can be rebuilt."""
+    """Return the record with which the version can be rebuilt."""
     return VersionRecord(
-        version=proposal.number,
+        version=next_version.number,
         base=base_of(history),
-        messages=tuple(map(read_message, proposal.read)),
-        artifact_sha256=proposal.sha256,
+        messages=tuple(map(message_ref, next_version.read)),
+        artifact_sha256=next_version.sha256,
         compiled_at=compiler.at,
         compiled_by=compiler.name,
         operator=compiler.operator,
-        status=proposal.status,
-        conflicts=open_conflicts(proposal.merged.conflicts),
-        references_left_out=proposal.merged.left_out,
+        status=next_version.status,
+        conflicts=open_conflicts(next_version.merged.conflicts),
+        references_left_out=next_version.merged.left_out,
     )
 
 
-def base_of(history: VersionHistory) -> CompiledMessage | None:
-    """The latest version as this store has it: its COMPILED message, where it was first stored."""
+def base_of(history: VersionHistory) -> CompiledMessageRef | None:
+    """Return a reference to the COMPILED message of the latest version, with its original id."""
     latest = history.latest
     if latest is None:
         return None
-    place = history.state.versions[-1]
-    return CompiledMessage(latest.number, latest.content_hash, place.message_id, iso(latest.at))
+    base = history.state.versions[-1]
+    return CompiledMessageRef(latest.number, latest.content_hash, base.message_id, iso(latest.at))
 
 
-def publication_of(
+def compiled_content_of(
     history: VersionHistory,
-    proposal: ProposedVersion,
+    next_version: NextVersion,
     compiler: Compiler,
     recipients: tuple[str, ...],
-) -> Publication:
-    """Everything that the COMPILED message says."""
-    return Publication(
+) -> CompiledContent:
+    """Return the content of the COMPILED message."""
+    return CompiledContent(
         thread_id=history.thread_id,
         sender=compiler.name,
         recipients=recipients,
-        version=proposal.number,
+        version=next_version.number,
         previous=history.number or None,
         compiled_at=compiler.at,
-        artifact=proposal.artifact,
-        text=proposal.text,
-        diff=proposal.diff,
-        ledger=proposal.ledger,
-        contributors=proposal.contributors,
-        lint=proposal.lint,
-        conflicts=proposal.merged.conflicts,
-        not_contributed=proposal.not_contributed,
-        warnings=proposal.merged.warnings,
-        record=render_record(record_of(history, proposal, compiler)),
-        artifact_sha256=proposal.sha256,
-        unresolved=proposal.unresolved,
-        unverified=proposal.unverified,
+        artifact=next_version.artifact,
+        text=next_version.text,
+        diff=next_version.diff,
+        ledger=next_version.ledger,
+        contributors=next_version.contributors,
+        lint=next_version.lint,
+        conflicts=next_version.merged.conflicts,
+        not_contributed=next_version.not_contributed,
+        warnings=next_version.merged.warnings,
+        record=render_record(record_of(history, next_version, compiler)),
+        artifact_sha256=next_version.sha256,
+        unresolved=next_version.unresolved,
+        unverified=next_version.unverified,
     )

@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from brenner.markdown.blocks import Kind, blocks
-from brenner.markdown.escape import fenced, one_paragraph
+from brenner.markdown.blocks import BlockKind, parse_blocks
+from brenner.markdown.escape import one_paragraph, render_fence
 from brenner.protocol.message_types import COMPILED, INFO
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject, parse_subject
@@ -20,28 +20,28 @@ VOID_FENCE = "brenner-void"
 DISMISSAL_FENCE = "brenner-dismiss"
 
 
-_ADOPTION = '{"adopted":{"'  # how a record of a version that adopts something begins
+_ADOPTION = '{"adopted":{"'  # the beginning of a record that adopts an artifact
 
 
 _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 def is_decision(message: Message) -> bool:
-    """Return whether a message says that it voids, adopts or dismisses something."""
+    """Return whether a message claims to void, adopt or dismiss something."""
     return changes_versions(message) or dismisses(message)
 
 
 def dismisses(message: Message) -> bool:
-    """Return whether a message says that it dismisses rejected blocks."""
-    found = declared(message.body, DISMISSAL_FENCE, "block")
+    """Return whether a message claims to dismiss refused blocks."""
+    found = read_declarations(message.body, DISMISSAL_FENCE, "block")
     return any(found) and _type_of(message) == INFO.name
 
 
 def changes_versions(message: Message) -> bool:
-    """Return whether a message says that it voids or adopts something."""
+    """Return whether a message claims to void or adopt something."""
     if _ADOPTION in message.body and _type_of(message) == COMPILED.name:
         return True
-    found = declared(message.body, VOID_FENCE, "version")
+    found = read_declarations(message.body, VOID_FENCE, "version")
     return any(found) and _type_of(message) == INFO.name
 
 
@@ -50,23 +50,23 @@ def _type_of(message: Message) -> str | None:
     return subject.type if subject else None
 
 
-def declaration(values: Mapping[str, object], fence: str) -> str:
-    """One record as text."""
-    return fenced(json.dumps(values, separators=(",", ":"), sort_keys=True), fence)
+def render_declaration(values: Mapping[str, object], fence: str) -> str:
+    """Render one declaration as a fenced block."""
+    return render_fence(json.dumps(values, separators=(",", ":"), sort_keys=True), fence)
 
 
-def declared(body: str, fence: str, key: str) -> Iterator[tuple[str, int, int]]:
-    """Yield hash, number `key` and format of each such record; skip what is none."""
+def read_declarations(body: str, fence: str, key: str) -> Iterator[tuple[str, int, int]]:
+    """Yield hash, number `key` and format of each declaration in a body; skip invalid ones."""
     if fence not in body:
         return
-    for block in blocks(body):
-        if block.kind is Kind.FENCE and not block.quoted and block.info.strip() == fence:
-            found = _read(block.text, key)
+    for block in parse_blocks(body):
+        if block.kind is BlockKind.FENCE and not block.quoted and block.info.strip() == fence:
+            found = _parse_declaration(block.text, key)
             if found:
                 yield found
 
 
-def _read(text: str, key: str) -> tuple[str, int, int] | None:
+def _parse_declaration(text: str, key: str) -> tuple[str, int, int] | None:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -78,9 +78,9 @@ def _read(text: str, key: str) -> tuple[str, int, int] | None:
     return (content_hash, number, form) if type(number) is type(form) is int else None
 
 
-# From this format on a declaration covers the content that it names and no other. Before it, one
-# named message stood for all messages of its number that were older by the store's clock.
-_EXACT = 2
+# From this format on a declaration covers only the content that it names. In format 1 it covered
+# all messages of its number that were older by the store's clock.
+_EXACT_FORMAT = 2
 
 
 class Void(NamedTuple):
@@ -94,14 +94,16 @@ class Void(NamedTuple):
 def compose_void(
     message: Message, version: int, message_id: int, hashes: Collection[str], reason: str
 ) -> Message:
-    """Compose the declaration; `message` gives thread, sender and recipients.
+    """Compose the operator's declaration that a version is void (R10).
 
-    `hashes` are those of all messages of that number in the store, `message_id` the one that was
-    the version.
+    `message` gives thread, sender and recipients. `hashes` are those of all messages of that number
+    in the store, `message_id` the one that was the version.
     """
     why = one_paragraph(reason) or "The operator gave no reason."
     records = "\n".join(
-        declaration({"content_hash": each, "format": _EXACT, "version": version}, VOID_FENCE)
+        render_declaration(
+            {"content_hash": each, "format": _EXACT_FORMAT, "version": version}, VOID_FENCE
+        )
         for each in sorted(hashes)
     )
     body = (
@@ -123,9 +125,10 @@ def _others(count: int) -> str:
 
 
 def compose_withdrawal(message: Message, version: int, message_id: int, reason: str) -> Message:
-    """What the compiler of a void message says; `message` gives thread, sender and recipients.
+    """Compose the note of a compiler whose message is void because another was faster (R17).
 
-    The reason is in our own words, as the chain gives it.
+    `message` gives thread, sender and recipients. `reason` is text of the version history, not of
+    an agent. The note decides nothing: it only states what the thread shows.
     """
     body = (
         f"# Message {message_id} Is Void\n\n"
@@ -137,7 +140,9 @@ def compose_withdrawal(message: Message, version: int, message_id: int, reason: 
     return message._replace(subject=subject, body=body)
 
 
-def voided_by(message: Message) -> tuple[Void, ...]:
-    """What a message declares void."""
-    found = declared(message.body, VOID_FENCE, "version")
-    return tuple(Void(each, version, form >= _EXACT) for each, version, form in found if form > 0)
+def voids_in(message: Message) -> tuple[Void, ...]:
+    """Return the voids that a message declares."""
+    found = read_declarations(message.body, VOID_FENCE, "version")
+    return tuple(
+        Void(each, version, form >= _EXACT_FORMAT) for each, version, form in found if form > 0
+    )

@@ -1,7 +1,7 @@
-"""The kickoffs of a session: one message per recipient with the prompt of its role, or one for all.
+"""Compose the kickoffs of a session: one message per recipient, or one for all in unified mode.
 
 The sections are those of the message document, in its order; then the roster, the role, and how to
-contribute. What the operator wrote stays text: see `user_text`.
+contribute. The operator's text stays plain text: see `embed_text`.
 """
 
 from collections.abc import Iterator
@@ -17,19 +17,19 @@ from brenner.protocol.roster import (
     Roster,
     RosterEntry,
     render_configuration,
-    role_in,
+    role_of_agent,
     validate_roster,
     validate_roster_coverage,
 )
 from brenner.protocol.subjects import ROLE_SHORTHANDS, compose_subject
 from brenner.session import prompts
-from brenner.session.kickoff_text import embedded, one_line, quotation
-from brenner.session.prompts import Prompt, Reader, how_to_contribute
+from brenner.session.kickoff_text import embed_text, one_line, quote_text
+from brenner.session.prompts import Prompt, PromptRecipient, how_to_contribute
 from brenner.session.round_kickoff import (
-    Round,
+    RoundContext,
     current_state,
     excerpt_note,
-    open_ids,
+    open_critique_ids,
     round_outputs,
 )
 from brenner.text import escape_control
@@ -37,13 +37,13 @@ from brenner.text import escape_control
 PROMPTS: dict[str, Prompt] = {
     Role.HYPOTHESIS_GENERATOR: prompts.HYPOTHESIS_GENERATOR_PROMPT,
     Role.TEST_DESIGNER: prompts.TEST_DESIGNER_PROMPT,
-    Role.ADVERSARIAL_CRITIC: prompts.PROMPT,
+    Role.ADVERSARIAL_CRITIC: prompts.ADVERSARIAL_CRITIC_PROMPT,
 }
 _MOST_TITLE = 80
 _MOST_DESCRIPTION = 80  # the conventions document's advice for subjects
 _SHORTEST_IN_SUBJECT = 20
-# The words in the name of a model that tell its shorthand; the first that is found counts
-_MODELS = {
+# Shorthand by a word in the name of a model; the first match counts
+_SHORTHAND_OF_WORD = {
     "opus": "opus",
     "sonnet": "claude",
     "haiku": "claude",
@@ -55,10 +55,10 @@ _MODELS = {
 
 
 class KickoffPlan(NamedTuple):
-    """What a session is to be about, and who takes part. Texts are as the operator wrote them.
+    """The topic of a session, and its participants. Texts are as the operator wrote them.
 
-    An empty text is one that was not given. `base` is the latest version of the thread, where it
-    has one already. `round` is what a later round goes on from; the first has none.
+    An empty text was not given. `base` is the number of the thread's latest version, 0 if it has
+    none. `round` is what a later round starts from; None for the first.
     """
 
     thread_id: str
@@ -73,38 +73,46 @@ class KickoffPlan(NamedTuple):
     constraints: str = ""
     outputs: str = ""
     base: int = 0
-    round: Round | None = None
+    round: RoundContext | None = None
 
 
 def compose_kickoffs(plan: KickoffPlan) -> tuple[Message, ...]:
-    """The messages to send: one for each recipient, in unified mode one for all of them.
+    """Compose the messages: one for each recipient, in unified mode one for all of them.
 
-    A roster that is not valid, or that lacks a recipient, is refused: no role is ever a guess.
+    Raise `RequestError` if the roster is invalid or lacks a recipient: no role is ever guessed.
     """
-    faults = validate_roster(plan.roster).violations
-    lacking = validate_roster_coverage(plan.roster, plan.recipients).violations
-    for found in (*faults, *lacking):
+    invalid = validate_roster(plan.roster).violations
+    uncovered = validate_roster_coverage(plan.roster, plan.recipients).violations
+    for found in (*invalid, *uncovered):
         if found.severity is ERROR:
             raise RequestError(found)
     recipients = tuple(dict.fromkeys(plan.recipients))
     if plan.roster.mode == Mode.UNIFIED:
         return (_kickoff(plan, recipients, prompts.UNIFIED_PROMPT),) if recipients else ()
     return tuple(
-        _kickoff(plan, (name,), PROMPTS[role_in(plan.roster, name) or ""]) for name in recipients
+        _kickoff(plan, (name,), PROMPTS[role_of_agent(plan.roster, name) or ""])
+        for name in recipients
     )
 
 
 def shorthand_of(entry: RosterEntry | None) -> str | None:
-    """The shorthand for an agent's subjects: as its model tells, else its program; None if unsure.
+    """Return the shorthand for an agent's subjects; None if unsure.
 
-    One program runs the models of several shorthands, and then tells none.
+    The model determines it, else the program. A program that runs models of several shorthands
+    determines none.
     """
     if entry is None:
         return None
     model = (entry.model or "").lower()
-    told = [shorthand for word, shorthand in _MODELS.items() if word in model]
-    run = [each for each, program in ROLE_SHORTHANDS.items() if program == entry.program]
-    return told[0] if told else run[0] if len(run) == 1 and entry.program else None
+    by_model = [shorthand for word, shorthand in _SHORTHAND_OF_WORD.items() if word in model]
+    by_program = [each for each, program in ROLE_SHORTHANDS.items() if program == entry.program]
+    return (
+        by_model[0]
+        if by_model
+        else by_program[0]
+        if len(by_program) == 1 and entry.program
+        else None
+    )
 
 
 def _kickoff(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) -> Message:
@@ -113,38 +121,42 @@ def _kickoff(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) -> 
         sender=plan.sender,
         recipients=recipients,
         subject=_subject(plan),
-        body="\n\n".join(_parts(plan, recipients, prompt)) + "\n",
+        body="\n\n".join(_body_parts(plan, recipients, prompt)) + "\n",
         ack_required=True,
     )
 
 
-def _parts(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) -> Iterator[str]:
-    """The body, section by section; what was not given is left out."""
+def _body_parts(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) -> Iterator[str]:
+    """Yield the body, section by section; leave out what was not given."""
     yield f"# {escape_heading(_heading(plan))}"
-    yield _addressed(plan, recipients)
+    yield _addressee_line(plan, recipients)
     sections = {
         "Current State": current_state(plan.round) if plan.round else "",
-        "Research Question": embedded(plan.question),
-        "Context": embedded(plan.context),
+        "Research Question": embed_text(plan.question),
+        "Context": embed_text(plan.context),
         "Excerpt": _excerpt(plan),
-        "Initial Hypotheses": embedded(plan.hypotheses),
-        "Constraints": embedded(plan.constraints),
-        "Requested Outputs": embedded(plan.outputs) or _outputs(plan, recipients, prompt),
+        "Initial Hypotheses": embed_text(plan.hypotheses),
+        "Constraints": embed_text(plan.constraints),
+        "Requested Outputs": embed_text(plan.outputs) or _outputs(plan, recipients, prompt),
     }
     yield from (f"## {name}\n\n{text}" for name, text in sections.items() if text)
     yield render_configuration(plan.roster).rstrip("\n")
     yield f"## Your Role\n\n{prompt.role}"
-    yield f"## How to Contribute\n\n{how_to_contribute(prompt, _reader(plan, recipients))}"
+    yield f"## How to Contribute\n\n{how_to_contribute(prompt, _recipient_of(plan, recipients))}"
 
 
 def _heading(plan: KickoffPlan) -> str:
-    """The title of the session; of a later round what the publish document calls it."""
-    return f"Round {plan.round.number} Kickoff" if plan.round else _cut(_title(plan), _MOST_TITLE)
+    """Return the title of the session; for a later round the title of the publish document."""
+    return (
+        f"Round {plan.round.number} Kickoff"
+        if plan.round
+        else _truncate_words(_title(plan), _MOST_TITLE)
+    )
 
 
 def _excerpt(plan: KickoffPlan) -> str:
     if plan.excerpt.strip():
-        return quotation(plan.excerpt)
+        return quote_text(plan.excerpt)
     return excerpt_note(plan.round) if plan.round else ""
 
 
@@ -152,23 +164,23 @@ def _outputs(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) -> 
     return round_outputs(plan.round, recipients, prompt) if plan.round else prompt.outputs
 
 
-def _addressed(plan: KickoffPlan, recipients: tuple[str, ...]) -> str:
+def _addressee_line(plan: KickoffPlan, recipients: tuple[str, ...]) -> str:
     if plan.roster.mode == Mode.UNIFIED:
         names = ", ".join(f"**{name}**" for name in recipients)
         return f"This kickoff is for {names}, all with the same task. {plan.sender} sends it."
     (name,) = recipients
-    role = role_in(plan.roster, name)
+    role = role_of_agent(plan.roster, name)
     return f"This kickoff is for **{name}**, with the role `{role}`. {plan.sender} sends it."
 
 
-def _reader(plan: KickoffPlan, recipients: tuple[str, ...]) -> Reader:
-    """Mail goes to who has sent the kickoff and to all others who get one."""
+def _recipient_of(plan: KickoffPlan, recipients: tuple[str, ...]) -> PromptRecipient:
+    """Return the recipient of the prompt. Its mail goes to the sender and all other recipients."""
     name = recipients[0]
     is_one = plan.roster.mode != Mode.UNIFIED
     others = [each for each in (plan.sender, *plan.recipients) if each != name] or [plan.sender]
     shorthand = shorthand_of(plan.roster.entry(name)) if is_one else None
-    answers = open_ids(plan.round, name)[:1] if plan.round else []
-    return Reader(
+    answers = open_critique_ids(plan.round, name)[:1] if plan.round else []
+    return PromptRecipient(
         plan.thread_id,
         name,
         is_one,
@@ -184,9 +196,9 @@ def _title(plan: KickoffPlan) -> str:
 
 
 def _subject(plan: KickoffPlan) -> str:
-    """`KICKOFF: title (thread)`; the title gives way, and a very long thread ID is left out.
+    """Return `KICKOFF: title (thread)`, truncated; a very long thread ID is left out.
 
-    That of a later round begins with its number.
+    The subject of a later round begins with its number.
     """
     title, thread = escape_control(_title(plan)), f" ({plan.thread_id})"
     if plan.round:
@@ -194,11 +206,11 @@ def _subject(plan: KickoffPlan) -> str:
     room = _MOST_DESCRIPTION - len(thread)
     if room < _SHORTEST_IN_SUBJECT:
         thread, room = "", _MOST_DESCRIPTION
-    return compose_subject(KICKOFF.name, _cut(title, room) + thread)
+    return compose_subject(KICKOFF.name, _truncate_words(title, room) + thread)
 
 
-def _cut(words: str, most: int) -> str:
-    """The words that fit; a last one that does not is left out, or cut where it is the only one."""
+def _truncate_words(words: str, most: int) -> str:
+    """Truncate a text at a word boundary; cut a word only if it is the only one."""
     if len(words) <= most:
         return words
     start = words[: most - 1]

@@ -1,7 +1,8 @@
-"""The record of a version: which messages it has read, and all else that its bytes depend on (R10).
+"""The value types of a session: the record of a version (R10), and the status of a session.
 
-It stands in the COMPILED message as canonical JSON (RFC 8785) in one fence. With it every version
-can be rebuilt from the thread alone, byte for byte.
+The record lists which messages a version has read, and all else that its bytes depend on. It is
+canonical JSON (RFC 8785) in a fence of the COMPILED message. With it every version can be rebuilt
+from the thread alone, byte for byte.
 """
 
 import json
@@ -11,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
-from brenner.artifact.merge.draft import LeftOut
+from brenner.artifact.merge.draft import LeftOutReference
 from brenner.artifact.model import Reference
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.messages import iso
@@ -20,19 +21,19 @@ from brenner.protocol.thread_ids import ThreadKind
 FORMAT = 1
 _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _Each = TypeVar("_Each")
-_MOST_NUMBER = 2**53  # what every reader of JSON has in common
+_MOST_NUMBER = 2**53  # integers that every JSON parser represents exactly
 
 
-class ReadMessage(NamedTuple):
-    """A message that a version has read. Its id and time are those of the compiler's store."""
+class MessageRef(NamedTuple):
+    """Reference to a message that a version has read; id and time are the compiler's store's."""
 
     content_hash: str
     id: int
     at: str
 
 
-class CompiledMessage(NamedTuple):
-    """A COMPILED message as the compiler saw it, and the version that it is or calls itself."""
+class CompiledMessageRef(NamedTuple):
+    """Reference to a COMPILED message as the compiler saw it, with its claimed version."""
 
     version: int
     content_hash: str
@@ -41,191 +42,193 @@ class CompiledMessage(NamedTuple):
 
 
 class OpenConflict(NamedTuple):
-    """A field on which authors disagree."""
+    """Reference to a field on which authors disagree."""
 
     item: str
     field: str
 
 
 class VersionRecord(NamedTuple):
-    """The record of one version. `base` is the one before it, None for a first one; `adopted` the
-    message of another program that it takes over as it is.
+    """Record of one version.
+
+    `base` is the version before it, None for a first one. `adopted` is the message of another
+    program whose artifact this version takes over unchanged.
     """
 
     version: int
-    base: CompiledMessage | None
-    messages: tuple[ReadMessage, ...]
+    base: CompiledMessageRef | None
+    messages: tuple[MessageRef, ...]
     artifact_sha256: str
     compiled_at: str
     compiled_by: str
     operator: str
     status: str
     conflicts: tuple[OpenConflict, ...] = ()
-    references_left_out: tuple[LeftOut, ...] = ()
-    adopted: CompiledMessage | None = None
+    references_left_out: tuple[LeftOutReference, ...] = ()
+    adopted: CompiledMessageRef | None = None
     format: int = FORMAT
 
 
 class UnreadableRecordError(ValueError):
-    """A text is not a record of ours."""
+    """Error for a text that is not a valid record."""
 
 
-def _fail(reason: str) -> NoReturn:
+def _raise_unreadable(reason: str) -> NoReturn:
     raise UnreadableRecordError(reason) from None
 
 
 def render_record(record: VersionRecord) -> str:
-    """The canonical JSON. It holds texts and whole numbers only, and its keys are ASCII: then the
-    standard encoder writes what RFC 8785 asks for.
+    """Render a record as canonical JSON.
+
+    A record contains only texts and whole numbers, and its keys are ASCII. So the standard encoder
+    writes what RFC 8785 asks for.
     """
-    document = {name: _plain(value) for name, value in record._asdict().items()}
+    document = {name: _to_json_value(value) for name, value in record._asdict().items()}
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
-def _plain(value: object) -> object:
+def _to_json_value(value: object) -> object:
     if hasattr(value, "_asdict"):
-        return {name: _plain(each) for name, each in value._asdict().items()}
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+        return {name: _to_json_value(each) for name, each in value._asdict().items()}
+    return [_to_json_value(each) for each in value] if isinstance(value, tuple) else value
 
 
 def read_record(text: str) -> VersionRecord:
-    """The record in a text, or `UnreadableRecordError` with the reason."""
+    """Parse a record. Raise `UnreadableRecordError` with the reason if the text is not one."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        _fail("it is not JSON")
-    document = _object(value, "it")
+        _raise_unreadable("it is not JSON")
+    document = _require_object(value, "it")
     number = document.get("format")
     if isinstance(number, int) and number > FORMAT:
-        _fail(f"its format {number} is newer than this program's {FORMAT}")
-    record = _record(document)
+        _raise_unreadable(f"its format {number} is newer than this program's {FORMAT}")
+    record = _parse_record(document)
     if render_record(record) != text.removesuffix("\n"):
-        _fail("it is not canonical JSON with the known keys")
+        _raise_unreadable("it is not canonical JSON with the known keys")
     return record
 
 
-def was_record(text: str) -> bool:
-    """Whether a text that cannot be read looks as if it had been a record."""
+def looks_like_record(text: str) -> bool:
+    """Return whether an unreadable text looks like a damaged or newer record."""
     return '"artifact_sha256"' in text and '"messages"' in text
 
 
-def _record(document: Mapping[str, Any]) -> VersionRecord:
-    _keys(document, VersionRecord)
+def _parse_record(document: Mapping[str, Any]) -> VersionRecord:
+    _require_keys(document, VersionRecord)
     return VersionRecord(
-        version=_number(document["version"], "version", least=1),
-        base=_optional(document["base"], _compiled),
-        messages=_list(document["messages"], "messages", _message),
-        artifact_sha256=_hash(document["artifact_sha256"], "artifact_sha256"),
-        compiled_at=_time(document["compiled_at"], "compiled_at"),
-        compiled_by=_text(document["compiled_by"], "compiled_by"),
-        operator=_text(document["operator"], "operator"),
-        status=_text(document["status"], "status"),
-        conflicts=_list(document["conflicts"], "conflicts", _conflict),
-        references_left_out=_list(
-            document["references_left_out"], "references_left_out", _left_out
+        version=_require_number(document["version"], "version", least=1),
+        base=_parse_optional(document["base"], _parse_compiled_ref),
+        messages=_parse_list(document["messages"], "messages", _parse_message_ref),
+        artifact_sha256=_require_hash(document["artifact_sha256"], "artifact_sha256"),
+        compiled_at=_require_time(document["compiled_at"], "compiled_at"),
+        compiled_by=_require_text(document["compiled_by"], "compiled_by"),
+        operator=_require_text(document["operator"], "operator"),
+        status=_require_text(document["status"], "status"),
+        conflicts=_parse_list(document["conflicts"], "conflicts", _parse_conflict),
+        references_left_out=_parse_list(
+            document["references_left_out"], "references_left_out", _parse_left_out
         ),
-        adopted=_optional(document["adopted"], _compiled),
-        format=_number(document["format"], "format", least=1),
+        adopted=_parse_optional(document["adopted"], _parse_compiled_ref),
+        format=_require_number(document["format"], "format", least=1),
     )
 
 
-def _message(value: object) -> ReadMessage:
-    entry = _keys(_object(value, "a message"), ReadMessage)
-    return ReadMessage(
-        _hash(entry["content_hash"], "content_hash"),
-        _number(entry["id"], "id"),
-        _time(entry["at"], "at"),
+def _parse_message_ref(value: object) -> MessageRef:
+    entry = _require_keys(_require_object(value, "a message"), MessageRef)
+    return MessageRef(
+        _require_hash(entry["content_hash"], "content_hash"),
+        _require_number(entry["id"], "id"),
+        _require_time(entry["at"], "at"),
     )
 
 
-def _compiled(value: object) -> CompiledMessage:
-    entry = _keys(_object(value, "a version"), CompiledMessage)
-    return CompiledMessage(
-        _number(entry["version"], "version"),
-        _hash(entry["content_hash"], "content_hash"),
-        _number(entry["id"], "id"),
-        _time(entry["at"], "at"),
+def _parse_compiled_ref(value: object) -> CompiledMessageRef:
+    entry = _require_keys(_require_object(value, "a version"), CompiledMessageRef)
+    return CompiledMessageRef(
+        _require_number(entry["version"], "version"),
+        _require_hash(entry["content_hash"], "content_hash"),
+        _require_number(entry["id"], "id"),
+        _require_time(entry["at"], "at"),
     )
 
 
-def _conflict(value: object) -> OpenConflict:
-    entry = _keys(_object(value, "a conflict"), OpenConflict)
-    return OpenConflict(_text(entry["item"], "item"), _text(entry["field"], "field"))
-
-
-def _left_out(value: object) -> LeftOut:
-    entry = _keys(_object(value, "a reference"), LeftOut)
-    return LeftOut(
-        _number(entry["message_id"], "message_id"),
-        _number(entry["block"], "block"),
-        _text(entry["session"], "session"),
-        _text(entry["item"], "item"),
-        _text(entry["relation"], "relation"),
+def _parse_conflict(value: object) -> OpenConflict:
+    entry = _require_keys(_require_object(value, "a conflict"), OpenConflict)
+    return OpenConflict(
+        _require_text(entry["item"], "item"), _require_text(entry["field"], "field")
     )
 
 
-def _object(value: object, what: str) -> Mapping[str, Any]:
+def _parse_left_out(value: object) -> LeftOutReference:
+    entry = _require_keys(_require_object(value, "a reference"), LeftOutReference)
+    return LeftOutReference(
+        _require_number(entry["message_id"], "message_id"),
+        _require_number(entry["block"], "block"),
+        _require_text(entry["session"], "session"),
+        _require_text(entry["item"], "item"),
+        _require_text(entry["relation"], "relation"),
+    )
+
+
+def _require_object(value: object, what: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        _fail(f"{what} is not an object")
+        _raise_unreadable(f"{what} is not an object")
     return value
 
 
-def _keys(document: Mapping[str, Any], of: type[Any]) -> Mapping[str, Any]:
+def _require_keys(document: Mapping[str, Any], of: type[Any]) -> Mapping[str, Any]:
     missing = [name for name in of._fields if name not in document]
     if missing:
-        _fail(f"`{missing[0]}` is missing")
+        _raise_unreadable(f"`{missing[0]}` is missing")
     return document
 
 
-def _list(value: object, name: str, read: Callable[[object], _Each]) -> tuple[_Each, ...]:
+def _parse_list(value: object, name: str, read: Callable[[object], _Each]) -> tuple[_Each, ...]:
     if not isinstance(value, list):
-        _fail(f"`{name}` is not a list")
+        _raise_unreadable(f"`{name}` is not a list")
     return tuple(read(each) for each in value)
 
 
-def _optional(value: object, read: Callable[[object], _Each]) -> _Each | None:
+def _parse_optional(value: object, read: Callable[[object], _Each]) -> _Each | None:
     return None if value is None else read(value)
 
 
-def _text(value: object, name: str) -> str:
+def _require_text(value: object, name: str) -> str:
     if not isinstance(value, str):
-        _fail(f"`{name}` is not a text")
+        _raise_unreadable(f"`{name}` is not a text")
     return value
 
 
-def _hash(value: object, name: str) -> str:
+def _require_hash(value: object, name: str) -> str:
     if not isinstance(value, str) or not _HASH.fullmatch(value):
-        _fail(f"`{name}` is not a SHA-256 in hexadecimal")
+        _raise_unreadable(f"`{name}` is not a SHA-256 in hexadecimal")
     return value
 
 
-def _number(value: object, name: str, *, least: int = 0) -> int:
+def _require_number(value: object, name: str, *, least: int = 0) -> int:
     if type(value) is not int or not least <= value <= _MOST_NUMBER:
-        _fail(f"`{name}` is not a number")
+        _raise_unreadable(f"`{name}` is not a number")
     return value
 
 
-def _time(value: object, name: str) -> str:
-    """Only what we write ourselves: other forms are read differently by different readers."""
-    text = _text(value, name)
+def _require_time(value: object, name: str) -> str:
+    """Accept only the format that we write: readers disagree about other formats."""
+    text = _require_text(value, name)
     try:
         is_ours = iso(datetime.fromisoformat(text)) == text
     except (ValueError, OverflowError):
         is_ours = False
     if not is_ours:
-        _fail(f"`{name}` is not a time in UTC, such as 2025-12-30T14:00:00Z")
+        _raise_unreadable(f"`{name}` is not a time in UTC, such as 2025-12-30T14:00:00Z")
     return text
 
 
-# Where a session stands: its round, its phase, whose turn it is, and what waits for somebody.
-#
-# All of it follows from the thread, so that every front end says the same. What depends on the
-# clock
-# (what is overdue) is asked for with the time: `SessionStatus.overdue`.
+# The status of a session
 
 
 class Phase(StrEnum):
-    """What a round waits for; the words are the stable ones of the JSON."""
+    """What a round waits for; the values are stable in the JSON."""
 
     AWAITING_ACKS = "awaiting_acks"
     AWAITING_DELTAS = "awaiting_deltas"
@@ -237,24 +240,25 @@ class Phase(StrEnum):
 class Turn(StrEnum):
     """What an agent has to do, or has done, in the current round."""
 
-    NOT_ASKED = "not_asked"  # in the roster, and no kickoff of this round names her
-    OWES_ACK = "owes_ack"  # asked; nothing was heard of her yet
-    OWES_DELTA = "owes_delta"  # has acknowledged, and contributed nothing yet
-    TO_CORRECT = "to_correct"  # has sent blocks, and each of them was refused
+    NOT_ASKED = "not_asked"  # in the roster, but no kickoff of this round asks the agent
+    OWES_ACK = "owes_ack"  # asked; has not answered yet
+    OWES_DELTA = "owes_delta"  # has acknowledged, but not contributed yet
+    TO_CORRECT = "to_correct"  # has sent blocks, but all of them were refused
     CONTRIBUTED = "contributed"
     PASSED = "passed"  # has acknowledged the kickoff as `Completed`, without a contribution
 
 
-AWAITED = frozenset({Turn.OWES_ACK, Turn.OWES_DELTA, Turn.TO_CORRECT})
+AWAITED_TURNS = frozenset({Turn.OWES_ACK, Turn.OWES_DELTA, Turn.TO_CORRECT})
 
 
 class Participant(NamedTuple):
-    """An agent in the session: of the roster, asked by a kickoff, or only writing to the thread.
+    """An agent in the session: in the roster, asked by a kickoff, or only writing to the thread.
 
-    `kickoff` is the message of this round that asks her. The counts are of this round: DELTA
-    messages, and what becomes, or would become, of their blocks. `total` counts her DELTA messages
-    of all rounds. `asides` are her messages of this round, other than ACKs, that contribute
-    nothing to the artifact: answers of the wrong type among them.
+    `kickoff` is the message of this round that asks the agent. The counts are of this round: DELTA
+    messages, and the outcomes of their blocks, computed for blocks that no version has read.
+    `total` counts the DELTA messages of all rounds. `other_messages` are the agent's messages of
+    this round, other than ACKs, that contribute nothing to the artifact. They include answers of
+    the wrong type.
     """
 
     name: str
@@ -268,17 +272,17 @@ class Participant(NamedTuple):
     refused: int = 0
     duplicate: int = 0
     total: int = 0
-    asides: tuple[int, ...] = ()
+    other_messages: tuple[int, ...] = ()
     last_at: datetime | None = None
 
     @property
     def is_awaited(self) -> bool:
-        """Whether the round waits for her."""
-        return self.turn in AWAITED
+        """Whether the round waits for this agent."""
+        return self.turn in AWAITED_TURNS
 
 
 class OpenAck(NamedTuple):
-    """An ACK that is owed for a message, however often that was sent: as `mail pending` has it."""
+    """An ACK that is owed for a message and all its copies, as in `mail pending`."""
 
     debtor: str
     message_id: int
@@ -291,16 +295,16 @@ class OpenAck(NamedTuple):
     last_sent: datetime
 
     def due(self, deadline: timedelta) -> datetime:
-        """Until when; imported mail may bear any date."""
+        """Return when the ACK is due. Imported mail may have any date, so the result is capped."""
         last_moment = datetime.max.replace(tzinfo=UTC)
         return self.last_sent + deadline if self.last_sent < last_moment - deadline else last_moment
 
 
 class OpenMessage(NamedTuple):
-    """A CRITIQUE, BLOCKED, QUESTION or HANDOFF that somebody has not acknowledged yet.
+    """A CRITIQUE, BLOCKED, QUESTION or HANDOFF that has not been acknowledged yet.
 
-    `about` is what it is about in its author's words: target, blocker, question, item. `rank` is
-    its stated severity, type or urgency; empty where it says none.
+    `about` is its topic in its author's words: target, blocker, question, item. `rank` is the
+    stated severity, type or urgency; empty if none is stated.
     """
 
     message_id: int
@@ -322,12 +326,12 @@ class OpenCritique(NamedTuple):
     status: str
 
 
-class Refusal(NamedTuple):
-    """A refused block that its author has not corrected, and that nobody has dismissed.
+class RefusedBlock(NamedTuple):
+    """A refused block that its author has not corrected and the operator has not dismissed.
 
-    `target_id` is the item as it is numbered now, where that is known (`is_item`), or else what its
-    author wrote. `name` is what an ADD calls its item, as far as it could be read. `version` is the
-    one that has read it; None where none has, and the next compile would refuse it.
+    `target_id` is the item by its current number if that is known (`is_item`), else what the author
+    wrote. `name` is the name of the item in an ADD, if it could be read. `version` is the version
+    that has read the block; None if no version has, and the next compile would refuse it.
     """
 
     message_id: int
@@ -344,7 +348,7 @@ class Refusal(NamedTuple):
 
 
 class LatestVersion(NamedTuple):
-    """What the latest version is, at a glance."""
+    """Summary of the latest version."""
 
     number: int
     message_id: int
@@ -358,13 +362,16 @@ class LatestVersion(NamedTuple):
 
 
 class SessionStatus(NamedTuple):
-    """Where a session stands.
+    """Status of a session: its round, its phase, whose turn it is, and what is open.
 
-    Round N is what version N is made of. A thread without KICKOFF, DELTA and COMPILED messages is
-    a conversation: it has no phase. `unread` counts the DELTA messages that no version has read,
-    `applies` their blocks that would be applied now. `stopped` is why the next compile cannot be.
-    `references` are those of the latest version, with the item that has them. `operator` is who
-    leads the session: what is asked of others is not asked of her.
+    It depends on the thread alone, so that every front end shows the same. What depends on the
+    clock takes the time as an argument: `overdue`.
+
+    Round N makes version N. A thread without KICKOFF, DELTA and COMPILED messages is a conversation
+    and has no phase. `unread` counts the DELTA messages that no version has read, `applies` their
+    blocks that would be applied now. `compile_blocker` is why the next compile is impossible.
+    `references` are those of the latest version, each with its item. `operator` leads the session:
+    what is asked of other agents is not asked of the operator.
     """
 
     thread_id: str
@@ -377,10 +384,10 @@ class SessionStatus(NamedTuple):
     open_acks: tuple[OpenAck, ...]
     critiques: tuple[OpenCritique, ...]
     messages: tuple[OpenMessage, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[RefusedBlock, ...]
     unread: int
     applies: int
-    stopped: Diagnostic | None
+    compile_blocker: Diagnostic | None
     position: int
     first_at: datetime
     last_at: datetime
@@ -389,21 +396,21 @@ class SessionStatus(NamedTuple):
 
     @property
     def is_closed(self) -> bool:
-        """Whether the latest version closed the session: only `--reopen` goes on with it.
+        """Whether the latest version closed the session, so that only `--reopen` continues it.
 
-        It may have begun to go on, with a kickoff after the end; then it is not complete.
+        A kickoff after the end may have continued it already; then the phase is not complete.
         """
         return self.version is not None and self.version.status == "closed"
 
     @property
     def awaited(self) -> tuple[Participant, ...]:
-        """Those for whom the round waits."""
+        """The agents that the round waits for."""
         return tuple(each for each in self.participants if each.is_awaited)
 
     def overdue(self, now: datetime, deadline: timedelta) -> tuple[OpenAck, ...]:
-        """The ACKs that should have come by now, the oldest first."""
+        """Return the overdue ACKs, the oldest first."""
         return tuple(each for each in self.open_acks if each.due(deadline) < now)
 
     def of_type(self, name: str) -> tuple[OpenMessage, ...]:
-        """The open messages of a type: what is blocked, what is asked."""
+        """Return the open messages of a type."""
         return tuple(each for each in self.messages if each.type == name)

@@ -1,4 +1,7 @@
-"""What sessions need, in words: the same on every front end."""
+"""The overview of a session: one row in the list of sessions, with its text, JSON and cache.
+
+Also the JSON of a session's status. Every front end uses these texts and documents.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,10 +12,10 @@ from itertools import compress
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from brenner import __version__
-from brenner.artifact.model import Artifact, Killed, Reference
-from brenner.artifact.state import read_text
+from brenner.artifact.model import Artifact, KillRecord, Reference
+from brenner.artifact.state import decode_checked
 from brenner.protocol.message_types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
-from brenner.protocol.messages import iso, span
+from brenner.protocol.messages import duration_text, iso
 from brenner.protocol.thread_ids import ThreadKind
 from brenner.session.model import (
     LatestVersion,
@@ -20,27 +23,25 @@ from brenner.session.model import (
     OpenMessage,
     Participant,
     Phase,
-    Refusal,
+    RefusedBlock,
     SessionStatus,
     Turn,
 )
-from brenner.session.status_text import PHASE_WORDS, attention
-from brenner.text import counted, escape_control
+from brenner.session.status_text import PHASE_LABELS, attention
+from brenner.text import escape_control, plural
 
-# A session in one row: what a list of all sessions shows, and what it refers to.
-#
-# It follows from the thread alone, so that it can be kept until the thread grows.
+# The row of a session. It depends on the thread alone, so it can be cached until the thread grows.
 
 
-class Awaited(NamedTuple):
-    """Somebody for whom the round waits, and why."""
+class AwaitedAgent(NamedTuple):
+    """An agent that the round waits for, and its turn."""
 
     name: str
     turn: Turn
 
 
-class Owed(NamedTuple):
-    """An ACK that is owed, and since when it was last asked for."""
+class OwedAck(NamedTuple):
+    """An ACK that is owed, and when it was last asked for."""
 
     debtor: str
     message_id: int
@@ -48,11 +49,12 @@ class Owed(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """One row. The counts are of what is open; `errors` are those of lint, None before a version.
+    """One row of the list of sessions.
 
-    `position` is how many messages the thread has. `items` are the IDs of all items of the latest
-    version; `references` what they refer to, those of killed items among them; `killed` who killed
-    which of them, and why; `to_correct` whose blocks are refused and not corrected yet.
+    The counts are of what is open; `errors` are those of lint, None before a version. `position` is
+    the number of messages in the thread. `items` are the IDs of all items of the latest version.
+    `references` are those of all items, including killed ones. `killed` is who killed which item,
+    and why. `to_correct` are the agents with refused blocks that are not corrected yet.
     """
 
     thread_id: str
@@ -62,8 +64,8 @@ class Overview(NamedTuple):
     phase: Phase | None
     version: int | None
     errors: int | None
-    awaited: tuple[Awaited, ...]
-    owed: tuple[Owed, ...]
+    awaited: tuple[AwaitedAgent, ...]
+    owed: tuple[OwedAck, ...]
     blocked: int
     questions: int
     handoffs: int
@@ -77,38 +79,42 @@ class Overview(NamedTuple):
     last_at: datetime
     items: tuple[str, ...] = ()
     references: tuple[tuple[str, Reference], ...] = ()
-    killed: tuple[tuple[str, Killed], ...] = ()
+    killed: tuple[tuple[str, KillRecord], ...] = ()
     to_correct: tuple[str, ...] = ()
 
     @property
     def late(self) -> int:
-        """How many blocks came in after the end that would be applied."""
+        """The number of blocks that came in after the end and would be applied."""
         return self.applies if self.phase is Phase.COMPLETE else 0
 
-    def overdue(self, now: datetime, deadline: timedelta) -> tuple[Owed, ...]:
-        """The ACKs that should have come by now, the oldest first."""
+    def overdue(self, now: datetime, deadline: timedelta) -> tuple[OwedAck, ...]:
+        """Return the overdue ACKs, the oldest first."""
         late = [each for each in self.owed if is_overdue(each, now, deadline)]
         return tuple(sorted(late, key=lambda each: (each.last_sent, each.message_id)))
 
 
-def is_overdue(owed: Owed, now: datetime, deadline: timedelta) -> bool:
-    """Whether it should have come by now; imported mail may bear any date."""
+def is_overdue(owed: OwedAck, now: datetime, deadline: timedelta) -> bool:
+    """Return whether an ACK is overdue.
+
+    Subtracts from `now`, because imported mail may have any date and adding could overflow.
+    """
     return owed.last_sent < now - deadline
 
 
-# What sessions need of the operator, and in which order a list of them is read.
+# Needs of sessions, and the order of a list
 
 
 _LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
 
 
 class Need(StrEnum):
-    """What a session waits for, the most urgent first; the words are the stable ones of the JSON.
+    """What a session waits for, the most urgent first; the values are stable in the JSON.
 
-    The first eight wait for somebody; the others say no more than how far the session has come.
+    The first eight wait for an operator or agent. The others only show how far the session has
+    come.
     """
 
-    STOPPED = "stopped"  # no version can be compiled, until somebody decides
+    STOPPED = "stopped"  # no version can be compiled until the operator decides
     BLOCKED = "blocked"
     ASKED = "asked"
     OVERDUE = "overdue"
@@ -124,9 +130,9 @@ class Need(StrEnum):
 
 
 _NEEDS = tuple(Need)
-_RANK = {need: rank for rank, need in enumerate(_NEEDS)}
-WAITING = _NEEDS[: _RANK[Need.AWAITING_DELTAS]]
-_OF_PHASE: dict[Phase | None, Need] = {
+_URGENCY = {need: rank for rank, need in enumerate(_NEEDS)}
+WAITING_NEEDS = _NEEDS[: _URGENCY[Need.AWAITING_DELTAS]]
+_NEED_OF_PHASE: dict[Phase | None, Need] = {
     None: Need.CONVERSATION,
     Phase.AWAITING_ACKS: Need.AWAITING_ACKS,
     Phase.AWAITING_DELTAS: Need.AWAITING_DELTAS,
@@ -137,11 +143,11 @@ _OF_PHASE: dict[Phase | None, Need] = {
 
 
 def needs_of(overview: Overview, now: datetime, deadline: timedelta) -> tuple[Need, ...]:
-    """Everything that holds of a session, the most urgent first; at the least how far it is.
+    """Return all needs of a session, the most urgent first; at least the one of its phase.
 
-    What is stopped is not ready.
+    A stopped session is not ready.
     """
-    holds = (
+    is_needed = (
         overview.is_stopped,
         overview.blocked > 0,
         overview.questions > 0,
@@ -151,21 +157,23 @@ def needs_of(overview: Overview, now: datetime, deadline: timedelta) -> tuple[Ne
         overview.late > 0,
         overview.handoffs > 0,
     )
-    found = tuple(compress(WAITING, holds))
-    phase = _OF_PHASE[overview.phase]
+    found = tuple(compress(WAITING_NEEDS, is_needed))
+    phase = _NEED_OF_PHASE[overview.phase]
     return found if phase is Need.READY and found else (*found, phase)
 
 
-def urgent_first(
+def urgency_key(
     overview: Overview, now: datetime, deadline: timedelta
 ) -> tuple[int, timedelta, str]:
-    """The sort key of every list of sessions: the worst need, then the latest activity."""
+    """Return the sort key of every list of sessions: the worst need, then the latest activity."""
     worst = needs_of(overview, now, deadline)[0]
-    return (_RANK[worst], _LAST_MOMENT - overview.last_at, overview.thread_id)
+    return (_URGENCY[worst], _LAST_MOMENT - overview.last_at, overview.thread_id)
 
 
-def counts(overviews: Iterable[Overview], now: datetime, deadline: timedelta) -> dict[str, int]:
-    """How many sessions there are, and of how many each need holds; a session may have several."""
+def count_needs(
+    overviews: Iterable[Overview], now: datetime, deadline: timedelta
+) -> dict[str, int]:
+    """Count the sessions, and the sessions with each need; a session may have several."""
     total = 0
     found = dict.fromkeys(_NEEDS, 0)
     for overview in overviews:
@@ -175,8 +183,8 @@ def counts(overviews: Iterable[Overview], now: datetime, deadline: timedelta) ->
     return {"sessions": total, **{str(need): count for need, count in found.items()}}
 
 
-# What is counted are sessions, not what waits in them
-_SESSIONS: dict[Need, str] = {
+# Labels for counts of sessions, not for counts within one session
+_SESSION_LABELS: dict[Need, str] = {
     Need.STOPPED: "stopped",
     Need.BLOCKED: "blocked",
     Need.ASKED: "with questions",
@@ -186,9 +194,9 @@ _SESSIONS: dict[Need, str] = {
     Need.LATE: "with late blocks",
     Need.HANDOFFS: "with handoffs",
 }
-# The colour role of a word (look, Message types); it never stands for the word
-Role: TypeAlias = Literal["attention", "notice", "positive", "plain", "quiet"]
-_ROLES: dict[Need, Role] = {
+# The colour role of a text (look, Message types); colour never replaces the text
+ColorRole: TypeAlias = Literal["attention", "notice", "positive", "plain", "quiet"]
+_NEED_ROLES: dict[Need, ColorRole] = {
     Need.STOPPED: "attention",
     Need.BLOCKED: "attention",
     Need.ASKED: "notice",
@@ -198,65 +206,66 @@ _ROLES: dict[Need, Role] = {
     Need.LATE: "notice",
     Need.HANDOFFS: "notice",
 }
-# Why the round waits for somebody
-TURN_WORDS: dict[Turn, str] = {
+# Why the round waits for an agent
+TURN_LABELS: dict[Turn, str] = {
     Turn.OWES_ACK: "owes an ACK",
     Turn.OWES_DELTA: "owes a delta",
     Turn.TO_CORRECT: "has blocks to correct",
 }
 NO_SESSIONS = "There are no sessions yet. Each will appear here with its kickoff:"
-START = 'brenner session start --question "…" --context "…" --to NAME --role ROLE'
-_GOING_ON = (Phase.AWAITING_ACKS, Phase.AWAITING_DELTAS)
+START_COMMAND = 'brenner session start --question "…" --context "…" --to NAME --role ROLE'
+_RUNNING_PHASES = (Phase.AWAITING_ACKS, Phase.AWAITING_DELTAS)
 
 
-class NeedWords(NamedTuple):
-    """What is open in a session, and how much that weighs."""
+class NeedText(NamedTuple):
+    """A need of a session as text, and its colour role."""
 
     text: str
-    role: Role
+    role: ColorRole
 
 
-def need_words(overview: Overview, now: datetime, deadline: timedelta) -> list[NeedWords]:
-    """What is open, the most urgent first; where nothing is, its phase. Critiques come last."""
+def describe_needs(overview: Overview, now: datetime, deadline: timedelta) -> list[NeedText]:
+    """Describe what is open, the most urgent first, or else the phase. Critiques come last."""
     late = len(overview.overdue(now, deadline))
     words: dict[Need, str] = {
         Need.STOPPED: "stopped",
-        Need.BLOCKED: counted(overview.blocked, "blocked", "blocked"),
-        Need.ASKED: counted(overview.questions, "question"),
-        Need.OVERDUE: f"{counted(late, 'ACK')} overdue",
-        Need.REFUSED: counted(overview.refusals, "refused block"),
-        Need.READY: PHASE_WORDS[Phase.READY_TO_COMPILE],
-        Need.LATE: counted(overview.late, "late block"),
-        Need.HANDOFFS: counted(overview.handoffs, "handoff"),
+        Need.BLOCKED: plural(overview.blocked, "blocked", "blocked"),
+        Need.ASKED: plural(overview.questions, "question"),
+        Need.OVERDUE: f"{plural(late, 'ACK')} overdue",
+        Need.REFUSED: plural(overview.refusals, "refused block"),
+        Need.READY: PHASE_LABELS[Phase.READY_TO_COMPILE],
+        Need.LATE: plural(overview.late, "late block"),
+        Need.HANDOFFS: plural(overview.handoffs, "handoff"),
     }
     needs = [need for need in needs_of(overview, now, deadline) if need in words]
-    found = [NeedWords(words[need], _ROLES[need]) for need in needs] or [phase_words(overview)]
+    found = [NeedText(words[need], _NEED_ROLES[need]) for need in needs] or [
+        describe_phase(overview)
+    ]
     if overview.critiques:
-        found.append(NeedWords(counted(overview.critiques, "critique"), "plain"))
+        found.append(NeedText(plural(overview.critiques, "critique"), "plain"))
     return found
 
 
-def phase_words(overview: Overview) -> NeedWords:
-    """How far the round is."""
-    is_going_on = overview.phase in _GOING_ON
-    return NeedWords(PHASE_WORDS[overview.phase], "plain" if is_going_on else "quiet")
+def describe_phase(overview: Overview) -> NeedText:
+    is_going_on = overview.phase in _RUNNING_PHASES
+    return NeedText(PHASE_LABELS[overview.phase], "plain" if is_going_on else "quiet")
 
 
-def summary_words(found: Mapping[str, int]) -> str:
-    """`5 sessions: 1 blocked, 2 with questions`, of `counts`; empty where there are no sessions.
+def summarize_counts(found: Mapping[str, int]) -> str:
+    """Render the result of `count_needs`: `5 sessions: 1 blocked, 2 with questions`.
 
-    A session may be counted under several words.
+    Return "" if there are no sessions. A session may be counted several times.
     """
     total = found["sessions"]
     if not total:
         return ""
-    waiting = [f"{found[need]:,} {_SESSIONS[need]}" for need in WAITING if found[need]]
+    waiting = [f"{found[need]:,} {_SESSION_LABELS[need]}" for need in WAITING_NEEDS if found[need]]
     words = f": {', '.join(waiting)}" if waiting else ", nothing waits"
     return f"{total:,} session{'s' * (total != 1)}{words}"
 
 
-class Asked(NamedTuple):
-    """Who asks what is owed, when, and how she is called: `You owe`, or `Operator owes`."""
+class AckViewer(NamedTuple):
+    """The agent that views the owed ACKs, and when; `owes` is `You owe` or `Operator owes`."""
 
     name: str
     owes: str
@@ -264,46 +273,48 @@ class Asked(NamedTuple):
     deadline: timedelta
 
 
-def ack_words(owed: Sequence[Owed], asked: Asked) -> str:
-    """`You owe an ACK. 2 agents owe 3 ACKs, the oldest for 27 h; 1 is overdue.`"""
-    mine = [each for each in owed if each.debtor == asked.name]
-    others = [each for each in owed if each.debtor != asked.name]
+def describe_owed_acks(owed: Sequence[OwedAck], viewer: AckViewer) -> str:
+    """Return `You owe an ACK. 2 agents owe 3 ACKs, the oldest for 27 h; 1 is overdue.`"""
+    mine = [each for each in owed if each.debtor == viewer.name]
+    others = [each for each in owed if each.debtor != viewer.name]
     agents = sorted({each.debtor for each in others})
     owe = f"{escape_control(agents[0])} owes" if len(agents) == 1 else f"{len(agents)} agents owe"
-    told = [
-        f"{who} {_acks(some, asked)}." for who, some in ((asked.owes, mine), (owe, others)) if some
+    sentences = [
+        f"{who} {_ack_count(some, viewer)}."
+        for who, some in ((viewer.owes, mine), (owe, others))
+        if some
     ]
-    return " ".join(told)
+    return " ".join(sentences)
 
 
-def _acks(owed: Sequence[Owed], asked: Asked) -> str:
-    """`3 ACKs, the oldest for 27 h; 1 is overdue`, as `mail pending` says it."""
+def _ack_count(owed: Sequence[OwedAck], viewer: AckViewer) -> str:
+    """Return `3 ACKs, the oldest for 27 h; 1 is overdue`, in the words of `mail pending`."""
     what = "an ACK" if len(owed) == 1 else f"{len(owed):,} ACKs"
-    late = sum(is_overdue(each, asked.now, asked.deadline) for each in owed)
+    late = sum(is_overdue(each, viewer.now, viewer.deadline) for each in owed)
     if not late:
         return what
-    oldest = span(asked.now - min(each.last_sent for each in owed))
+    oldest = duration_text(viewer.now - min(each.last_sent for each in owed))
     since = f"for {oldest}" if len(owed) == 1 else f"the oldest for {oldest}"
     return f"{what}, {since}; {late:,} {'is' if late == 1 else 'are'} overdue"
 
 
-def others_words(count: int) -> str:
-    """What is left out of every list of sessions; empty where nothing is."""
+def describe_skipped_threads(count: int) -> str:
+    """Describe the threads that every list of sessions leaves out; return "" if there are none."""
     if not count:
         return ""
     have = "thread has" if count == 1 else "threads have"
     return f"{count:,} {have} an ID that no session can have"
 
 
-# The row of a session in a list, from where it stands.
+# From a status to a row
 
 
-# A list shows one line of it, and holds those of all sessions at once.
+# characters; a list keeps the questions of all sessions in memory, and shows one line of each
 _LONGEST_QUESTION = 300
 
 
 def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
-    """The row; `artifact` is the latest version's, and says nothing where there is none."""
+    """Return the row of a session; `artifact` is ignored if there is no version yet."""
     version = status.version
     items = [item for _, item in artifact.all_items()] if version else []
     return Overview(
@@ -314,8 +325,10 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
         phase=status.phase,
         version=version.number if version else None,
         errors=version.errors if version else None,
-        awaited=tuple(Awaited(each.name, each.turn) for each in status.awaited),
-        owed=tuple(Owed(each.debtor, each.message_id, each.last_sent) for each in status.open_acks),
+        awaited=tuple(AwaitedAgent(each.name, each.turn) for each in status.awaited),
+        owed=tuple(
+            OwedAck(each.debtor, each.message_id, each.last_sent) for each in status.open_acks
+        ),
         blocked=len(status.of_type(BLOCKED.name)),
         questions=len(status.of_type(QUESTION.name)),
         handoffs=len(status.of_type(HANDOFF.name)),
@@ -323,7 +336,7 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
         refusals=len(status.refusals),
         unread=status.unread,
         applies=status.applies,
-        is_stopped=status.stopped is not None,
+        is_stopped=status.compile_blocker is not None,
         position=status.position,
         first_at=status.first_at,
         last_at=status.last_at,
@@ -335,33 +348,31 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
 
 
 def _one_line(text: str) -> str:
-    """The beginning of a question, its words on one line."""
+    """Return the beginning of a question on one line."""
     line = " ".join(text[: 4 * _LONGEST_QUESTION].split())
     return line if len(line) <= _LONGEST_QUESTION else line[: _LONGEST_QUESTION - 1] + "…"
 
 
-# A row of the list of sessions: the stable JSON of every front end, and the text that is kept.
+# JSON and cache entry of a row
 #
-# What is kept follows from the thread and from nothing else, and says how far the thread had
-# come. A
-# text that is damaged, or that another release wrote, is no row: then it is worked out again.
+# A cache entry that is damaged, or that another release wrote, is discarded and computed again.
 
 
 _FORMAT = f"4 {__version__}"
-_DIGEST = 16
+_DIGEST_LENGTH = 16
 _TO_CORRECT = Overview._fields.index("to_correct")
 _KIND, _PHASE, _AWAITED, _OWED = map(Overview._fields.index, ("kind", "phase", "awaited", "owed"))
 _FIRST_AT, _LAST_AT, _ITEMS, _REFERENCES, _KILLED = map(
     Overview._fields.index, ("first_at", "last_at", "items", "references", "killed")
 )
-# Looking a word up takes a fraction of the time of calling the class.
+# A dict lookup is much faster than calling the enum class.
 _KINDS: dict[str, ThreadKind] = {str(each): each for each in ThreadKind}
 _PHASES: dict[str | None, Phase | None] = {None: None, **{str(each): each for each in Phase}}
 _TURNS: dict[str, Turn] = {str(each): each for each in Turn}
 
 
 def overview_json(overview: Overview, now: datetime, deadline: timedelta) -> dict[str, object]:
-    """The stable form of a row; `needs` are the words of brenner.session.needs, worst first."""
+    """Return the stable JSON of a row; `needs` are the values of `Need`, worst first."""
     late = set(overview.overdue(now, deadline))
     return {
         "thread_id": overview.thread_id,
@@ -397,12 +408,12 @@ def overview_json(overview: Overview, now: datetime, deadline: timedelta) -> dic
     }
 
 
-class Known(NamedTuple):
-    """What is known of a thread that had so many messages, the last of them at that time.
+class CachedOverview(NamedTuple):
+    """Cache entry: the row of a thread at a number of messages, with the time of the last one.
 
-    Nothing but a longer thread can have another row: messages never change. The time is there for
-    mail that was put in the place of other mail behind our back. A thread in which nobody speaks
-    the protocol has no row, and that is worth knowing, too.
+    Messages never change, so only a longer thread can have another row. The time detects mail that
+    was replaced outside the program. A thread without protocol messages has no row, which is
+    cached, too.
     """
 
     thread_id: str
@@ -411,17 +422,17 @@ class Known(NamedTuple):
     overview: Overview | None
 
 
-def encode_overview(known: Known) -> str:
-    """The text to keep."""
-    overview = known.overview
-    thread = [_FORMAT, known.thread_id, known.position, iso(known.last_at)]
-    document = [*thread, _row(overview) if overview else None]
+def encode_overview(cached: CachedOverview) -> str:
+    """Encode a row for the cache."""
+    overview = cached.overview
+    thread = [_FORMAT, cached.thread_id, cached.position, iso(cached.last_at)]
+    document = [*thread, _encode_row(overview) if overview else None]
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return _digest(text) + text
 
 
-def _row(overview: Overview) -> list[object]:
-    """All fields in their order; the times as text."""
+def _encode_row(overview: Overview) -> list[object]:
+    """Return all fields in their order, with times as text."""
     values: dict[str, object] = overview._asdict()
     values["owed"] = [(each.debtor, each.message_id, iso(each.last_sent)) for each in overview.owed]
     values["first_at"], values["last_at"] = iso(overview.first_at), iso(overview.last_at)
@@ -430,49 +441,47 @@ def _row(overview: Overview) -> list[object]:
     return list(values.values())
 
 
-def decode_overview(text: str) -> Known:
-    """What a kept text says; ValueError, and nothing else, where it is none of ours."""
-    return read_text(_decode, text)
+def decode_overview(text: str) -> CachedOverview:
+    """Decode a cached row. Raise ValueError, and nothing else, if the text is not valid."""
+    return decode_checked(_decode, text)
 
 
-def _decode(text: str) -> Known:
-    digest, rest = text[:_DIGEST], text[_DIGEST:]
+def _decode(text: str) -> CachedOverview:
+    digest, rest = text[:_DIGEST_LENGTH], text[_DIGEST_LENGTH:]
     if _digest(rest) != digest:
         raise ValueError(digest)
-    form, thread_id, position, last_at, row = json.loads(rest)
-    if form != _FORMAT:
-        raise ValueError(form)
-    overview = _overview(row) if row else None
-    return Known(thread_id, position, datetime.fromisoformat(last_at), overview)
+    format_id, thread_id, position, last_at, row = json.loads(rest)
+    if format_id != _FORMAT:
+        raise ValueError(format_id)
+    overview = _decode_row(row) if row else None
+    return CachedOverview(thread_id, position, datetime.fromisoformat(last_at), overview)
 
 
-def _overview(row: list[Any]) -> Overview:
-    """All rows are read whenever a list is shown: what is a list in the text is changed there."""
+def _decode_row(row: list[Any]) -> Overview:
+    """Convert the values in place, because every list of sessions decodes all rows."""
     row[_KIND], row[_PHASE] = _KINDS[row[_KIND]], _PHASES[row[_PHASE]]
-    row[_AWAITED] = tuple([Awaited(name, _TURNS[turn]) for name, turn in row[_AWAITED]])
+    row[_AWAITED] = tuple([AwaitedAgent(name, _TURNS[turn]) for name, turn in row[_AWAITED]])
     row[_OWED] = tuple(
-        [Owed(debtor, number, datetime.fromisoformat(at)) for debtor, number, at in row[_OWED]]
+        [OwedAck(debtor, number, datetime.fromisoformat(at)) for debtor, number, at in row[_OWED]]
     )
     row[_FIRST_AT] = datetime.fromisoformat(row[_FIRST_AT])
     row[_LAST_AT] = datetime.fromisoformat(row[_LAST_AT])
     row[_ITEMS] = tuple(row[_ITEMS])
     row[_REFERENCES] = tuple([(item, Reference(*rest)) for item, *rest in row[_REFERENCES]])
     row[_TO_CORRECT] = tuple(row[_TO_CORRECT])
-    row[_KILLED] = tuple([(item, Killed(*rest)) for item, *rest in row[_KILLED]])
+    row[_KILLED] = tuple([(item, KillRecord(*rest)) for item, *rest in row[_KILLED]])
     return Overview(*row)
 
 
 def _digest(text: str) -> str:
-    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGEST]
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
 
 
-# The status of a session as one JSON document, the same for every front end.
-#
-# Keys are only ever added.
+# JSON of a session's status; keys are only ever added
 
 
 def status_json(status: SessionStatus, now: datetime, deadline: timedelta) -> dict[str, object]:
-    """The stable form; what is overdue depends on the time and the deadline."""
+    """Return the stable JSON of a status; overdue ACKs depend on the time and the deadline."""
     return {
         "thread_id": status.thread_id,
         "kind": status.kind.value,
@@ -482,20 +491,20 @@ def status_json(status: SessionStatus, now: datetime, deadline: timedelta) -> di
         "attention": [
             {"kind": each.kind, "text": each.text} for each in attention(status, now, deadline)
         ],
-        "version": _version(status.version) if status.version else None,
-        "participants": [_participant(each) for each in status.participants],
+        "version": _version_json(status.version) if status.version else None,
+        "participants": [_participant_json(each) for each in status.participants],
         "pending": [open_ack_json(each, now, deadline) for each in status.open_acks],
         "critiques": {
             "items": [each._asdict() for each in status.critiques],
-            "messages": _messages(status.of_type(CRITIQUE.name)),
+            "messages": _open_messages_json(status.of_type(CRITIQUE.name)),
         },
-        "blocked": _messages(status.of_type(BLOCKED.name)),
-        "questions": _messages(status.of_type(QUESTION.name)),
-        "handoffs": _messages(status.of_type(HANDOFF.name)),
-        "refusals": [refusal_json(each) for each in status.refusals],
+        "blocked": _open_messages_json(status.of_type(BLOCKED.name)),
+        "questions": _open_messages_json(status.of_type(QUESTION.name)),
+        "handoffs": _open_messages_json(status.of_type(HANDOFF.name)),
+        "refusals": [refused_block_json(each) for each in status.refusals],
         "unread": status.unread,
         "applies": status.applies,
-        "stopped": status.stopped.to_json() if status.stopped else None,
+        "stopped": status.compile_blocker.to_json() if status.compile_blocker else None,
         "position": status.position,
         "first_at": iso(status.first_at),
         "last_at": iso(status.last_at),
@@ -505,7 +514,7 @@ def status_json(status: SessionStatus, now: datetime, deadline: timedelta) -> di
     }
 
 
-def _version(version: LatestVersion) -> dict[str, object]:
+def _version_json(version: LatestVersion) -> dict[str, object]:
     return {
         "version": version.number,
         "message_id": version.message_id,
@@ -519,7 +528,7 @@ def _version(version: LatestVersion) -> dict[str, object]:
     }
 
 
-def _participant(each: Participant) -> dict[str, object]:
+def _participant_json(each: Participant) -> dict[str, object]:
     return {
         "name": each.name,
         "role": each.role,
@@ -533,13 +542,13 @@ def _participant(each: Participant) -> dict[str, object]:
         "refused": each.refused,
         "duplicate": each.duplicate,
         "total": each.total,
-        "asides": list(each.asides),
+        "asides": list(each.other_messages),
         "last_at": iso(each.last_at) if each.last_at else None,
     }
 
 
 def open_ack_json(each: OpenAck, now: datetime, deadline: timedelta) -> dict[str, object]:
-    """An ACK that is owed, with the keys of `mail pending --json`."""
+    """Return an owed ACK with the keys of `mail pending --json`."""
     due = each.due(deadline)
     return {
         "agent": each.debtor,
@@ -555,12 +564,11 @@ def open_ack_json(each: OpenAck, now: datetime, deadline: timedelta) -> dict[str
     }
 
 
-def _messages(found: Iterable[OpenMessage]) -> list[dict[str, object]]:
+def _open_messages_json(found: Iterable[OpenMessage]) -> list[dict[str, object]]:
     return [open_message_json(each) for each in found]
 
 
 def open_message_json(each: OpenMessage) -> dict[str, object]:
-    """A message that waits for somebody."""
     return {
         "message_id": each.message_id,
         "type": each.type,
@@ -573,8 +581,8 @@ def open_message_json(each: OpenMessage) -> dict[str, object]:
     }
 
 
-def refusal_json(each: Refusal) -> dict[str, object]:
-    """A refused block, with the keys of a compile's ledger."""
+def refused_block_json(each: RefusedBlock) -> dict[str, object]:
+    """Return a refused block with the keys of a compile's ledger."""
     return {
         "message_id": each.message_id,
         "block": each.block,

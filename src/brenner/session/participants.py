@@ -1,4 +1,4 @@
-"""Who takes part in a session, and whose turn it is in the current round."""
+"""The participants of a session: their ACKs, whose turn it is, and the rounds of a thread."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -6,61 +6,60 @@ from datetime import datetime
 from typing import NamedTuple
 
 from brenner.artifact.model import Artifact
-from brenner.artifact.state import Entry, Outcome
-from brenner.markdown.blocks import blocks
-from brenner.protocol.body import find_section, named_in, says_just, sections
+from brenner.artifact.state import BlockOutcome, Entry
+from brenner.markdown.blocks import parse_blocks
+from brenner.protocol.body import acknowledged_ids_in, find_section, is_exactly, parse_sections
 from brenner.protocol.message_types import ACK, ACK_STATUSES, DELTA, KICKOFF, wants_ack
-from brenner.protocol.messages import Message, in_thread_order
-from brenner.protocol.roster import Roster, RosterEntry, role_in
+from brenner.protocol.messages import Message, thread_order_key
+from brenner.protocol.roster import Roster, RosterEntry, role_of_agent
 from brenner.protocol.roster_config import read_roster
 from brenner.session.model import OpenAck, Participant, Turn
 from brenner.session.rebuild import ThreadMessage
-from brenner.session.versions import Published, VersionHistory, type_of
+from brenner.session.versions import PublishedVersion, VersionHistory, type_of
 
-# The messages of a thread with what is asked of them most: the type, read once, and the order.
+# Messages with their types, parsed once
 
 
 class TypedMessage(NamedTuple):
-    """A message of the thread; `type` is None for mail that is not the protocol's."""
+    """A message of the thread with its type; None for mail that does not follow the protocol."""
 
     filed: ThreadMessage
     type: str | None
 
     @property
     def id(self) -> int:
-        """Its number in this store."""
+        """The id in this store."""
         return self.filed.posted.id
 
     @property
     def at(self) -> datetime:
-        """The store's time."""
+        """The time in this store."""
         return self.filed.posted.at
 
     @property
     def message(self) -> Message:
-        """What was written."""
         return self.filed.posted.message
 
     @property
     def content(self) -> str:
-        """The hash of its content: copies of a message have the same."""
+        """The content hash; copies of a message have the same."""
         return self.filed.content_hash
 
 
-def letters(messages: Iterable[ThreadMessage]) -> tuple[TypedMessage, ...]:
-    """The messages in their order (R9), whatever order they come in."""
-    in_order = sorted(messages, key=lambda filed: in_thread_order(filed.posted))
+def typed_messages(messages: Iterable[ThreadMessage]) -> tuple[TypedMessage, ...]:
+    """Return the messages with their types, in thread order (R9)."""
+    in_order = sorted(messages, key=lambda filed: thread_order_key(filed.posted))
     return tuple(TypedMessage(filed, type_of(filed)) for filed in in_order)
 
 
-# The ACKs of a thread: those that are owed, and those that were given.
+# Owed and given ACKs
 
 
 _COMPLETED = ACK_STATUSES[-1]
 
 
-class Given(NamedTuple):
-    """An ACK: who gave it, for which contents, and whether she says that she has done her part."""
+class GivenAck(NamedTuple):
+    """An ACK: its sender, the contents it acknowledges, and whether its status is `Completed`."""
 
     sender: str
     contents: frozenset[str]
@@ -68,7 +67,7 @@ class Given(NamedTuple):
 
 
 def open_acks(thread: Sequence[TypedMessage]) -> tuple[OpenAck, ...]:
-    """What is owed, the oldest first: copies of a message are owed once, as a mailbox has it."""
+    """Return the owed ACKs, the oldest first; copies of a message are owed once."""
     settled = {
         (number, each.message.sender) for each in thread for number in each.filed.acknowledges
     }
@@ -81,9 +80,9 @@ def open_acks(thread: Sequence[TypedMessage]) -> tuple[OpenAck, ...]:
     return tuple(sorted(owed, key=lambda each: (each.since, each.message_id, each.debtor)))
 
 
-def debtors(letter: TypedMessage) -> tuple[str, ...]:
-    """Who owes an ACK for a message when it comes in."""
-    message = letter.message
+def debtors(typed_message: TypedMessage) -> tuple[str, ...]:
+    """Return the agents that owe an ACK for a message when it arrives."""
+    message = typed_message.message
     if not wants_ack(message):
         return ()
     return tuple(name for name in dict.fromkeys(message.recipients) if name != message.sender)
@@ -104,24 +103,24 @@ def _open_ack(debtor: str, copies: Sequence[TypedMessage]) -> OpenAck:
     )
 
 
-def given_acks(thread: Sequence[TypedMessage], contents: Collection[str]) -> tuple[Given, ...]:
-    """The ACKs about any of these contents, in their order: what they settled, and what they name.
+def given_acks(thread: Sequence[TypedMessage], contents: Collection[str]) -> tuple[GivenAck, ...]:
+    """Return the ACKs for any of these contents, in thread order.
 
-    An ACK may name what nobody owed one for, or what was acknowledged before. It can mean only
-    what was there when it came in, so that no more of them are read than came in after it.
+    An ACK may name a message for which none was owed, or that was acknowledged before. It can refer
+    only to earlier arrivals, so ACKs that arrived before all of these contents are not parsed.
     """
     about = [each for each in thread if each.content in contents]
     first = min((each.filed.arrival for each in about), default=None)
     if first is None:
         return ()
-    named = _Numbers(about)
+    named = _MessagesByNumber(about)
     acks = (each for each in thread if each.type == ACK.name and each.filed.arrival > first)
-    given = (_given(each, named) for each in acks)
+    given = (_parse_ack(each, named) for each in acks)
     return tuple(each for each in given if each.contents)
 
 
-class _Numbers:
-    """Messages by their numbers: those in an ACK are of the store in which it was written."""
+class _MessagesByNumber:
+    """Messages by number. The numbers in an ACK are those of the store in which it was written."""
 
     def __init__(self, about: Iterable[TypedMessage]) -> None:
         self._here = {each.id: each for each in about}
@@ -129,7 +128,7 @@ class _Numbers:
         self._elsewhere = {each.filed.origin_id: each for each in imported}
 
     def contents(self, ack: ThreadMessage, named: Sequence[int]) -> Iterator[str]:
-        """What an ACK is about: what it settled and what it names, or else what it replies to."""
+        """Yield the contents that an ACK settled or names, else the one that it replies to."""
         written = self._here if ack.is_local else self._elsewhere
         found = [*map(self._here.get, ack.acknowledges), *map(written.get, named)]
         if not named and ack.reply_to is not None:
@@ -137,88 +136,94 @@ class _Numbers:
         return (each.content for each in found if each and each.filed.arrival < ack.arrival)
 
 
-def _given(ack: TypedMessage, numbers: _Numbers) -> Given:
-    found = sections(blocks(ack.message.body))
-    contents = frozenset(numbers.contents(ack.filed, named_in(found)))
+def _parse_ack(ack: TypedMessage, numbers: _MessagesByNumber) -> GivenAck:
+    found = parse_sections(parse_blocks(ack.message.body))
+    contents = frozenset(numbers.contents(ack.filed, acknowledged_ids_in(found)))
     status = find_section(found, "Status")
-    is_completed = status is not None and says_just(status.chosen_line, _COMPLETED)
-    return Given(ack.message.sender, contents, is_completed)
+    is_completed = status is not None and is_exactly(status.chosen_line, _COMPLETED)
+    return GivenAck(ack.message.sender, contents, is_completed)
 
 
-_NO_ASIDE = (ACK.name, DELTA.name, KICKOFF.name)
+_EXPECTED_TYPES = (ACK.name, DELTA.name, KICKOFF.name)
 
 
-class Asked(NamedTuple):
-    """The kickoff of this round that asks somebody: its first copy, and its content."""
+class KickoffRequest(NamedTuple):
+    """The kickoff of this round that asks an agent: the id of its first copy, and its content."""
 
     message_id: int
     content: str
 
 
 class CurrentRound(NamedTuple):
-    """A thread with what is known of its current round.
+    """A thread and its current round.
 
-    `asked` is who is asked in it, `given` the ACKs of those kickoffs. `ledger` is what becomes of
-    the blocks that no version has read, `artifact` what they would make.
+    `requests` are the kickoffs of this round by agent, `acks` the ACKs of those kickoffs. `ledger`
+    has the outcomes of the unread blocks, `artifact` the result of merging them.
     """
 
     history: VersionHistory
     thread: tuple[TypedMessage, ...]
-    asked: Mapping[str, Asked]
-    given: tuple[Given, ...]
+    requests: Mapping[str, KickoffRequest]
+    acks: tuple[GivenAck, ...]
     ledger: tuple[Entry, ...]
     artifact: Artifact
 
 
-def asked_in(history: VersionHistory, thread: Sequence[TypedMessage]) -> dict[str, Asked]:
-    """Who is asked by a kickoff that no version has read; of several the latest counts.
+def kickoff_requests(
+    history: VersionHistory, thread: Sequence[TypedMessage]
+) -> dict[str, KickoffRequest]:
+    """Return for each agent the latest kickoff that asks it and that no version has read.
 
-    A copy of a kickoff that was read, sent again to the same agent, reminds her of her ACK; it
-    does not ask for anything new.
+    A copy of a kickoff that a version has read, sent again to the same agent, only reminds the
+    agent of its ACK.
     """
     unread = {filed.posted.id for filed in history.unread}
     kickoffs = [each for each in thread if each.type == KICKOFF.name]
     before = {
-        (name, each.content) for each in kickoffs if each.id not in unread for name in _to(each)
+        (name, each.content)
+        for each in kickoffs
+        if each.id not in unread
+        for name in _addressees(each)
     }
-    asked: dict[str, Asked] = {}
+    requests: dict[str, KickoffRequest] = {}
     firsts: dict[tuple[str, str], int] = {}
     for each in kickoffs:
-        for name in _to(each) if each.id in unread else ():
+        for name in _addressees(each) if each.id in unread else ():
             if (name, each.content) not in before:
                 first = firsts.setdefault((name, each.content), each.id)
-                asked[name] = Asked(first, each.content)
-    return asked
+                requests[name] = KickoffRequest(first, each.content)
+    return requests
 
 
-def _to(letter: TypedMessage) -> Iterator[str]:
-    message = letter.message
+def _addressees(typed_message: TypedMessage) -> Iterator[str]:
+    message = typed_message.message
     return (name for name in dict.fromkeys(message.recipients) if name != message.sender)
 
 
 def participants(current: CurrentRound, operator: str) -> tuple[Participant, ...]:
-    """Those of the roster, in its order; others who were asked; others who write.
+    """Return the agents of the roster in its order, then others that were asked, then other
+    senders.
 
-    The operator is one of them only if she was asked, or is in the roster.
+    The operator is included only if asked by a kickoff or listed in the roster.
     """
     history, thread = current.history, current.thread
-    asked = current.asked
+    requests = current.requests
     roster = _roster(current.artifact)
     senders = (each.message.sender for each in thread)
     others = (name for name in senders if name not in history.operators and name != operator)
-    names = dict.fromkeys((*roster.names, *asked, *others))
+    names = dict.fromkeys((*roster.names, *requests, *others))
     of_roster = set(roster.names)
-    known = _Known(current)
+    activity = _Activity(current)
     return tuple(
-        known.participant(name, asked.get(name))._replace(
-            role=role_in(roster, name) or None, is_in_roster=name in of_roster
+        activity.participant(name, requests.get(name))._replace(
+            role=role_of_agent(roster, name) or None, is_in_roster=name in of_roster
         )
         for name in names
     )
 
 
 def _roster(artifact: Artifact) -> Roster:
-    """The session's roster; of one that cannot be read whole, the names."""
+    """Return the session's roster; if it cannot be read completely, only the names."""
     metadata = artifact.metadata
     found = read_roster(dict(metadata.roster), "the session")
     if isinstance(found, Roster):
@@ -226,63 +231,67 @@ def _roster(artifact: Artifact) -> Roster:
     return Roster(tuple(RosterEntry(name, "") for name in metadata.agents))
 
 
-class _Known:
-    """What everybody has written, by who wrote it.
+class _Activity:
+    """What each agent has written.
 
-    The operator may send somebody's message again: she is not heard of for it. What becomes of the
-    blocks in a copy is for the ledger to say, so that every DELTA counts.
+    The operator may resend a message of an agent, so copies do not count as activity. Every DELTA
+    counts, since the ledger decides about the blocks in a copy.
     """
 
     def __init__(self, current: CurrentRound) -> None:
         latest = current.history.latest
         self._round_began = (latest.at, latest.message_id) if latest else None
         self._unread = {filed.posted.id for filed in current.history.unread}
-        self._letters: dict[str, list[TypedMessage]] = {}
-        self._acks: dict[str, list[Given]] = {}
-        self._blocks: dict[str, list[Outcome]] = {}
+        self._messages: dict[str, list[TypedMessage]] = {}
+        self._acks: dict[str, list[GivenAck]] = {}
+        self._blocks: dict[str, list[BlockOutcome]] = {}
         self._copies: set[int] = set()
         seen: set[str] = set()
-        for letter in current.thread:
-            self._letters.setdefault(letter.message.sender, []).append(letter)
-            if letter.content in seen:
-                self._copies.add(letter.id)
-            seen.add(letter.content)
-        for ack in current.given:
+        for typed_message in current.thread:
+            self._messages.setdefault(typed_message.message.sender, []).append(typed_message)
+            if typed_message.content in seen:
+                self._copies.add(typed_message.id)
+            seen.add(typed_message.content)
+        for ack in current.acks:
             self._acks.setdefault(ack.sender, []).append(ack)
         for entry in current.ledger:
             self._blocks.setdefault(entry.agent, []).append(entry.state)
 
-    def participant(self, name: str, asked: Asked | None) -> Participant:
-        """What she has done, and whether it is her turn; her role is to be added."""
-        hers, blocks = self._letters.get(name, []), self._blocks.get(name, [])
-        firsts = [each for each in hers if each.id not in self._copies]
-        deltas = [each for each in hers if each.type == DELTA.name]
-        about = [ack for ack in self._acks.get(name, ()) if asked and asked.content in ack.contents]
+    def participant(self, name: str, request: KickoffRequest | None) -> Participant:
+        """Return what an agent has done and whose turn it is; the caller adds role and roster."""
+        messages, blocks = self._messages.get(name, []), self._blocks.get(name, [])
+        firsts = [each for each in messages if each.id not in self._copies]
+        deltas = [each for each in messages if each.type == DELTA.name]
+        acks = [
+            ack for ack in self._acks.get(name, ()) if request and request.content in ack.contents
+        ]
         found = Participant(
             name=name,
             role=None,
             is_in_roster=False,
             turn=Turn.NOT_ASKED,
-            kickoff=asked.message_id if asked else None,
-            is_acknowledged=bool(about),
+            kickoff=request.message_id if request else None,
+            is_acknowledged=bool(acks),
             deltas=sum(each.id in self._unread for each in deltas),
-            applied=blocks.count(Outcome.APPLIED),
-            refused=blocks.count(Outcome.REFUSED),
-            duplicate=blocks.count(Outcome.DUPLICATE),
+            applied=blocks.count(BlockOutcome.APPLIED),
+            refused=blocks.count(BlockOutcome.REFUSED),
+            duplicate=blocks.count(BlockOutcome.DUPLICATE),
             total=len(deltas),
-            asides=tuple(each.id for each in firsts if self._is_aside(each)),
+            other_messages=tuple(each.id for each in firsts if self._is_other_message(each)),
             last_at=firsts[-1].at if firsts else None,
         )
-        has_passed = any(ack.is_completed for ack in about)
+        has_passed = any(ack.is_completed for ack in acks)
         return found._replace(turn=_turn(found, has_passed=has_passed))
 
-    def _is_aside(self, letter: TypedMessage) -> bool:
+    def _is_other_message(self, typed_message: TypedMessage) -> bool:
         began = self._round_began
-        return letter.type not in _NO_ASIDE and (began is None or (letter.at, letter.id) > began)
+        return typed_message.type not in _EXPECTED_TYPES and (
+            began is None or (typed_message.at, typed_message.id) > began
+        )
 
 
 def _turn(found: Participant, *, has_passed: bool) -> Turn:
-    """What she has to do; of one who was not asked nothing is expected."""
+    """Return the turn of an agent; nothing is expected of an agent that was not asked."""
     if found.applied or found.duplicate:
         return Turn.CONTRIBUTED
     if found.kickoff is None:
@@ -294,37 +303,37 @@ def _turn(found: Participant, *, has_passed: bool) -> Turn:
     return Turn.OWES_DELTA if found.is_acknowledged or found.deltas else Turn.OWES_ACK
 
 
-# The messages of a thread by rounds: round N is what goes before version N, and that itself.
-#
-# After the end there is no further round: what is still said belongs to the last one.
+# Rounds
 
 
-class Round(NamedTuple):
-    """One round; its `version` is there once it is published, and ends it."""
+class ThreadRound(NamedTuple):
+    """One round; `version` ends it, and is None until it is published."""
 
     number: int
     messages: tuple[ThreadMessage, ...]
-    version: Published | None = None
+    version: PublishedVersion | None = None
 
 
 def rounds_of(
     history: VersionHistory, messages: Iterable[ThreadMessage], *, is_over: bool = False
-) -> tuple[Round, ...]:
-    """All rounds, the first one first; what came after the last version is the round to come,
-    unless the session `is_over`.
+) -> tuple[ThreadRound, ...]:
+    """Split a thread into rounds: round N has the messages before version N, and that version.
+
+    Messages after the last version form the next round, unless the session `is_over`. Then they
+    belong to the last round.
     """
     ends = [(version.at, version.message_id) for version in history.versions]
     found: list[list[ThreadMessage]] = [[] for _ in range(len(ends) + 1)]
-    for filed in sorted(messages, key=lambda each: in_thread_order(each.posted)):
-        found[bisect_left(ends, in_thread_order(filed.posted))].append(filed)
+    for filed in sorted(messages, key=lambda each: thread_order_key(each.posted)):
+        found[bisect_left(ends, thread_order_key(filed.posted))].append(filed)
     if is_over and ends:
         after = found.pop()
         found[-1] += after
     versions = (*history.versions, None)[: len(found)]
-    # A thread that another program began may have a first version that is not v1
+    # The first version of a thread that another program began may not be v1.
     first = history.versions[0].number if history.versions else 1
     rounds = [
-        Round(version.number if version else first + index, tuple(some), version)
+        ThreadRound(version.number if version else first + index, tuple(some), version)
         for index, (some, version) in enumerate(zip(found, versions, strict=True))
     ]
     return tuple(each for each in rounds if each.messages)

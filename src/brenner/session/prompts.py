@@ -1,12 +1,12 @@
-"""What the adversarial critic is told."""
+"""The prompts of a kickoff: for each role, for sessions without roles, and how to contribute."""
 
 import json
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from brenner.markdown.escape import fenced
-from brenner.protocol.delta.parse import INFO_WORD
+from brenner.markdown.escape import render_fence
+from brenner.protocol.delta.parse import DELTA_INFO
 from brenner.protocol.delta.schema import (
     ADVERSARIAL_CRITIQUE,
     ANOMALY_REGISTER,
@@ -30,11 +30,11 @@ from brenner.protocol.message_types import DELTA
 from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.subjects import ROLE_SHORTHANDS, compose_subject
 
-# What one kind of recipient is told: how to think, what to deliver, what to write where.
+# The adversarial critic
 
 
-class Example(NamedTuple):
-    """A delta block that shows how it is done, and the sentence before it."""
+class DeltaExample(NamedTuple):
+    """An example of a delta block, and the sentence before it."""
 
     about: str
     delta: Delta
@@ -43,29 +43,29 @@ class Example(NamedTuple):
 class Prompt(NamedTuple):
     """The part of a kickoff that is the same for every session.
 
-    `role` is the section on the role; `outputs` are requested where the operator asks for nothing
-    else; `sections` are those that it writes; `subject` describes the examples as a subject does.
+    `role` is the section on the role. `outputs` are requested unless the operator asks for others.
+    `sections` are those that the role writes. `subject` is the subject of the examples.
     """
 
     role: str
     outputs: str
     sections: tuple[Section, ...]
     subject: str
-    examples: tuple[Example, ...]
+    examples: tuple[DeltaExample, ...]
 
 
-_GOES_ON = re.compile(r"(?<=[^\n|])\n[ ]*(?![ \n]|- |\||[0-9]\. |#|\{)")
+_LINE_WRAP = re.compile(r"(?<=[^\n|])\n[ ]*(?![ \n]|- |\||[0-9]\. |#|\{)")
 
 
-def flowing(text: str) -> str:
-    """The text with one line for each paragraph and list item, however it is wrapped here.
+def unwrap_lines(text: str) -> str:
+    """Join wrapped lines, so that each paragraph and list item is one line.
 
-    Whoever shows it folds it to a width of her own.
+    Each reader's program wraps it to its own width.
     """
-    return _GOES_ON.sub(" ", text)
+    return _LINE_WRAP.sub(" ", text)
 
 
-_ROLE = """\
+_ADVERSARIAL_CRITIC_ROLE = """\
 You are the **adversarial critic**: you find out where all of us are wrong together. Attack the
 work, never its author. How you think:
 
@@ -91,20 +91,20 @@ work, never its author. How you think:
 - **While the slate is empty**, begin with the question: its framing, and the scales that any answer
   must respect."""
 
-_OUTPUTS = """\
+_ADVERSARIAL_CRITIC_OUTPUTS = """\
 - At least two critiques of the framing or of what everybody takes for granted, one of them a real
   third alternative.
 - A scale check with numbers and units for the mechanism that carries the most.
 - Every fact that fits no hypothesis, in the anomaly register, with what it conflicts with.
 - KILLs where a calculation or a fact leaves nothing to save, each with its reason."""
 
-PROMPT = Prompt(
-    role=flowing(_ROLE),
-    outputs=flowing(_OUTPUTS),
+ADVERSARIAL_CRITIC_PROMPT = Prompt(
+    role=unwrap_lines(_ADVERSARIAL_CRITIC_ROLE),
+    outputs=unwrap_lines(_ADVERSARIAL_CRITIC_OUTPUTS),
     sections=(ADVERSARIAL_CRITIQUE, ASSUMPTION_LEDGER, ANOMALY_REGISTER, HYPOTHESIS_SLATE),
     subject="Scale check on the magnetic sense; birds that home by road",
     examples=(
-        Example(
+        DeltaExample(
             "A scale check:",
             Delta(
                 Operation.ADD,
@@ -124,7 +124,7 @@ PROMPT = Prompt(
                 "H2 says nothing about the size of its sensor.",
             ),
         ),
-        Example(
+        DeltaExample(
             "An anomaly in quarantine, with a name of its own until it has a number:",
             Delta(
                 Operation.ADD,
@@ -141,7 +141,7 @@ PROMPT = Prompt(
                 "roads",
             ),
         ),
-        Example(
+        DeltaExample(
             "The framing attacked, with a third alternative in its place:",
             Delta(
                 Operation.ADD,
@@ -162,18 +162,19 @@ PROMPT = Prompt(
 )
 
 
-# How to contribute: what every recipient is told, whatever the role.
+# How to contribute, for every role
 #
-# Sections and fields come from the schema and the examples are deltas, so that nothing here can
-# disagree with what is checked. Each example stands alone in a fence longer than its own:
-# it is nobody's contribution, not even where somebody quotes the kickoff in a fence of three marks.
+# Sections and fields come from the schema and the examples are deltas, so that the text cannot
+# contradict the checks. Each example is alone in a fence longer than its own. So it is never a
+# contribution, even if a message quotes the kickoff in a fence of three marks.
 
 
-class Reader(NamedTuple):
-    """Who reads it: the name to act under, who else gets her mail, the shorthand of her model.
+class PromptRecipient(NamedTuple):
+    """The recipient of a prompt.
 
-    In a session without roles one text is for all: `is_one` is False, and `name` one of them.
-    `answers` is the critique that a message of a later round may be about.
+    `others` get its mail, too; `shorthand` is that of its model. In a session without roles one
+    text is for all: `is_one` is False, and `name` is one of them. `answers` is the critique that a
+    message of a later round may be about.
     """
 
     thread_id: str
@@ -227,7 +228,7 @@ _RULES = """\
 - Plain JSON: double quotes, no comments, no trailing commas, nothing left out with `...`.
 - Blocks of others that you quote stand behind `>`; only your own stand free."""
 
-_EDIT = Example(
+_EDIT = DeltaExample(
     "Change what is there:",
     Delta(
         Operation.EDIT,
@@ -237,7 +238,7 @@ _EDIT = Example(
         "Answers the scale check: one grain is too weak.",
     ),
 )
-_KILL = Example(
+_KILL = DeltaExample(
     "Kill an item:",
     Delta(
         Operation.KILL,
@@ -247,58 +248,62 @@ _KILL = Example(
         "What is left of H1 is part of H2.",
     ),
 )
-_WHOSE = " NAME and `From` are your own name, `To` are the others."
-_FROM = (
+_UNIFIED_NOTE = " NAME and `From` are your own name, `To` are the others."
+_EXAMPLES_NOTE = (
     "From a session on homing pigeons: `H1` and `H2` are items of that one. The outer fence is for "
     "show; your blocks stand without it."
 )
 
 
-def how_to_contribute(prompt: Prompt, reader: Reader) -> str:
-    """The section `## How to Contribute`, from its first paragraph on."""
+def how_to_contribute(prompt: Prompt, recipient: PromptRecipient) -> str:
+    """Compose the section `## How to Contribute`, without its heading."""
     examples = (*prompt.examples, _EDIT, _KILL)
     return "\n\n".join(
         (
-            _steps(prompt, reader),
-            f"### Delta blocks\n\n{flowing(_RULES)}",
-            "### The sections that you write\n\n" + "\n".join(_sections(prompt)),
-            f"### Examples\n\n{_FROM}",
-            "\n".join(_shown(each) for each in examples).rstrip("\n"),
+            _steps(prompt, recipient),
+            f"### Delta blocks\n\n{unwrap_lines(_RULES)}",
+            "### The sections that you write\n\n" + "\n".join(_section_lines(prompt)),
+            f"### Examples\n\n{_EXAMPLES_NOTE}",
+            "\n".join(_render_example(each) for each in examples).rstrip("\n"),
         )
     )
 
 
-def _steps(prompt: Prompt, reader: Reader) -> str:
+def _steps(prompt: Prompt, recipient: PromptRecipient) -> str:
     known = ", ".join(f"`{each}`" for each in ROLE_SHORTHANDS)
     words = {
-        "name": reader.name if reader.is_one else "NAME",
-        "thread": "-- " * reader.thread_id.startswith("-") + reader.thread_id,
-        "whose": "" if reader.is_one else _WHOSE,
-        "shorthands": f"`{reader.shorthand}` for you" if reader.shorthand else f"one of {known}",
-        "head": fenced(message_head(prompt, reader), "markdown"),
+        "name": recipient.name if recipient.is_one else "NAME",
+        "thread": "-- " * recipient.thread_id.startswith("-") + recipient.thread_id,
+        "whose": "" if recipient.is_one else _UNIFIED_NOTE,
+        "shorthands": f"`{recipient.shorthand}` for you"
+        if recipient.shorthand
+        else f"one of {known}",
+        "head": render_fence(message_head(prompt, recipient), "markdown"),
     }
-    return flowing(_STEPS).format_map(words)
+    return unwrap_lines(_STEPS).format_map(words)
 
 
-def message_head(prompt: Prompt, reader: Reader) -> str:
-    """The beginning of the message that the examples would make, up to its first delta block."""
-    shorthand = reader.shorthand or next(iter(ROLE_SHORTHANDS))
-    action = f"**Action**: Response to {reader.answers}\n" if reader.answers else ""
+def message_head(prompt: Prompt, recipient: PromptRecipient) -> str:
+    """Return the beginning of the example message, up to its first delta block."""
+    shorthand = recipient.shorthand or next(iter(ROLE_SHORTHANDS))
+    action = f"**Action**: Response to {recipient.answers}\n" if recipient.answers else ""
     body = (
-        f"# {DELTA.title}\n\n**{DELTA.version_field}**: v{reader.base}\n{action}\n"
+        f"# {DELTA.title}\n\n**{DELTA.version_field}**: v{recipient.base}\n{action}\n"
         "What you add, and why, in two or three sentences for the others.\n\n## Deltas\n"
     )
     subject = compose_subject(DELTA.name, prompt.subject, shorthand)
-    return render_message_file(Message(reader.thread_id, reader.name, reader.others, subject, body))
+    return render_message_file(
+        Message(recipient.thread_id, recipient.name, recipient.others, subject, body)
+    )
 
 
-def _shown(example: Example) -> str:
-    """One example, alone in its fence."""
-    return f"{example.about}\n{fenced(_block(example.delta), 'markdown')}"
+def _render_example(example: DeltaExample) -> str:
+    """Render one example, alone in its fence."""
+    return f"{example.about}\n{render_fence(_render_delta(example.delta), 'markdown')}"
 
 
-def _block(delta: Delta) -> str:
-    """A delta block that is shorter to read: one line for the head, one for each field."""
+def _render_delta(delta: Delta) -> str:
+    """Render a compact delta block: one line for the head, one for each field."""
     head = {"operation": delta.operation, "section": delta.section, "target_id": delta.target_id}
     if delta.local_id is not None:
         head["local_id"] = delta.local_id
@@ -311,20 +316,20 @@ def _block(delta: Delta) -> str:
         f'  "rationale": {_json(delta.rationale)}',
         "}",
     )
-    return fenced("\n".join(lines), INFO_WORD)
+    return render_fence("\n".join(lines), DELTA_INFO)
 
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _sections(prompt: Prompt) -> Iterator[str]:
+def _section_lines(prompt: Prompt) -> Iterator[str]:
     for section in prompt.sections:
         needed = [field for field in section.fields.values() if field.required]
-        others = [field for field in section.fields.values() if _is_worth_telling(field)]
-        optional = f" Optional: {_listed(others)}." if others else ""
+        others = [field for field in section.fields.values() if _is_listed_optional(field)]
+        optional = f" Optional: {_field_list(others)}." if others else ""
         ids = f"{section.prefix}1, {section.prefix}2, …"
-        yield f"- `{section.id}` ({ids}). Needed: {_listed(needed)}.{optional}"
+        yield f"- `{section.id}` ({ids}). Needed: {_field_list(needed)}.{optional}"
     yield f"- Every item may have `references` to other sessions: {_REFERENCES}."
     yield (
         "- The other sections are open to you as well: `brenner new DELTA --section ID` prints a "
@@ -332,17 +337,17 @@ def _sections(prompt: Prompt) -> Iterator[str]:
     )
 
 
-def _is_worth_telling(field: Field) -> bool:
-    """References are the same in every section, and told once."""
+def _is_listed_optional(field: Field) -> bool:
+    """Return whether to list an optional field. References are the same everywhere: listed once."""
     return not field.required and field.kind is not FieldKind.REFERENCES
 
 
-def _listed(fields: list[Field]) -> str:
-    return "; ".join(f"`{field.name}` ({_holds(field)})" for field in fields)
+def _field_list(fields: list[Field]) -> str:
+    return "; ".join(f"`{field.name}` ({_field_description(field)})" for field in fields)
 
 
-def _holds(field: Field) -> str:
-    """What to write for a field, as JSON and in words."""
+def _field_description(field: Field) -> str:
+    """Describe the value of a field, as JSON and in words."""
     forms = {
         FieldKind.TEXT: "text: {holds}",
         FieldKind.FLAG: "`true` or `false`: {holds}",
@@ -354,22 +359,22 @@ def _holds(field: Field) -> str:
     }
     return forms[field.kind].format(
         holds=field.holds,
-        choices=_words(field.choices),
-        parts=_words(SCORE_PARTS),
+        choices=_code_list(field.choices),
+        parts=_code_list(SCORE_PARTS),
         most=MOST_SCORE,
     )
 
 
-def _words(words: tuple[str, ...]) -> str:
+def _code_list(words: tuple[str, ...]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
 _REFERENCES = (
-    f"a list of objects with {_words(REFERENCE_FIELDS)}; a relation is {_words(RELATIONS)}"
+    f"a list of objects with {_code_list(REFERENCE_FIELDS)}; a relation is {_code_list(RELATIONS)}"
 )
 
 
-# What the hypothesis generator is told.
+# The hypothesis generator
 
 
 _HYPOTHESIS_GENERATOR_ROLE = """\
@@ -402,12 +407,12 @@ _HYPOTHESIS_GENERATOR_OUTPUTS = """\
 - In the prose of your message: the paradox that you began with."""
 
 HYPOTHESIS_GENERATOR_PROMPT = Prompt(
-    role=flowing(_HYPOTHESIS_GENERATOR_ROLE),
-    outputs=flowing(_HYPOTHESIS_GENERATOR_OUTPUTS),
+    role=unwrap_lines(_HYPOTHESIS_GENERATOR_ROLE),
+    outputs=unwrap_lines(_HYPOTHESIS_GENERATOR_OUTPUTS),
     sections=(HYPOTHESIS_SLATE, PREDICTIONS_TABLE),
     subject="Third alternative (odour map) and a row that separates it",
     examples=(
-        Example(
+        DeltaExample(
             "A third alternative, with a name of its own until it has a number:",
             Delta(
                 Operation.ADD,
@@ -426,7 +431,7 @@ HYPOTHESIS_GENERATOR_PROMPT = Prompt(
                 "odour",
             ),
         ),
-        Example(
+        DeltaExample(
             "A row of predictions, in which the same message calls it `@odour`:",
             Delta(
                 Operation.ADD,
@@ -447,10 +452,10 @@ HYPOTHESIS_GENERATOR_PROMPT = Prompt(
 )
 
 
-# What the test designer is told.
+# The test designer
 
 
-# companion, The artifact: what a score from 0 to 3 says, for each of its parts
+# companion, The artifact: the meaning of a score from 0 to 3, for each of its parts
 SCORES = {
     "likelihood_ratio": ("under 2:1", "2–10:1", "10–100:1", "over 100:1"),
     "cost": ("over $100K", "$10–100K", "$1–10K", "under $1K"),
@@ -460,7 +465,7 @@ SCORES = {
 
 
 def score_table() -> str:
-    """What each number of each part says."""
+    """Render the table of what each score means, for each part."""
     head = f"| part | {' | '.join(map(str, range(MOST_SCORE + 1)))} |"
     rows = (f"| `{part}` | {' | '.join(SCORES[part])} |" for part in SCORE_PARTS)
     return "\n".join((head, "|---" * (MOST_SCORE + 2) + "|", *rows))
@@ -498,12 +503,12 @@ _TEST_DESIGNER_OUTPUTS = """\
 - The assumptions on which the tests rest, each with its load and a way to check it."""
 
 TEST_DESIGNER_PROMPT = Prompt(
-    role=flowing(_TEST_DESIGNER_ROLE),
-    outputs=flowing(_TEST_DESIGNER_OUTPUTS),
+    role=unwrap_lines(_TEST_DESIGNER_ROLE),
+    outputs=unwrap_lines(_TEST_DESIGNER_OUTPUTS),
     sections=(DISCRIMINATIVE_TESTS, PREDICTIONS_TABLE, ASSUMPTION_LEDGER),
     subject="Release under overcast sky, and what it assumes",
     examples=(
-        Example(
+        DeltaExample(
             "A test, with a name of its own until it has a number:",
             Delta(
                 Operation.ADD,
@@ -528,7 +533,7 @@ TEST_DESIGNER_PROMPT = Prompt(
                 "overcast",
             ),
         ),
-        Example(
+        DeltaExample(
             "An assumption that it rests on:",
             Delta(
                 Operation.ADD,
@@ -548,7 +553,7 @@ TEST_DESIGNER_PROMPT = Prompt(
 )
 
 
-# What everybody is told in a session without roles.
+# The prompt of a session without roles
 
 
 _UNIFIED_ROLE = f"""\
@@ -592,8 +597,8 @@ _UNIFIED_OUTPUTS = """\
 - Before you add: read what the others have sent. Sharpen or kill rather than repeat."""
 
 UNIFIED_PROMPT = Prompt(
-    role=flowing(_UNIFIED_ROLE),
-    outputs=flowing(_UNIFIED_OUTPUTS),
+    role=unwrap_lines(_UNIFIED_ROLE),
+    outputs=unwrap_lines(_UNIFIED_OUTPUTS),
     sections=tuple(section for section in SECTIONS.values() if section is not RESEARCH_THREAD),
     subject="Odour map, a row that separates it, a test",
     examples=(*HYPOTHESIS_GENERATOR_PROMPT.examples, TEST_DESIGNER_PROMPT.examples[0]),

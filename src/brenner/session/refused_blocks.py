@@ -1,79 +1,80 @@
-"""Refused blocks that nobody has taken care of yet (rulings, Small decisions).
+"""Track refused blocks that are still open (rulings, Small decisions).
 
-A later message of the same sender corrects one, if a block of it with the same operation and the
-same target is applied, or with the same section and name where it adds an item. Two blocks of one
-message do not correct each other: their author wrote both at once. The operator can dismiss one.
+A later message of the same sender corrects a refused block if it contains an applied block with the
+same operation and target. For an ADD, section and name must be the same. Blocks of one message do
+not correct each other, because their author wrote them together. The operator can dismiss a block.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from brenner.artifact.state import Entry, Outcome
-from brenner.markdown.blocks import blocks
+from brenner.artifact.state import BlockOutcome, Entry
+from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.delta.parse import read_blocks
 from brenner.protocol.delta.schema import Operation
-from brenner.session.model import Refusal
+from brenner.session.model import RefusedBlock
 
-# An author, an operation, and what it is about: an item or a target as written, or a section and
-# the name of what is added to it
-Key = tuple[str, ...]
+# Author and operation, then an item, a target as written, or section and name of an added item
+CorrectionKey = tuple[str, ...]
 _ITEM, _AS_WRITTEN = "item", "as written"
-BlockPlace = tuple[int, int]  # message and block
+BlockPosition = tuple[int, int]  # message and block
 
 
-def after_ledger(
-    before: Sequence[Refusal], ledger: Iterable[Entry], version: int | None
-) -> tuple[Refusal, ...]:
-    """What is open after the blocks of a ledger; `version` is the one that has read them."""
-    entries = [entry for entry in ledger if entry.state is not Outcome.DUPLICATE]
-    if not before and not any(entry.state is Outcome.REFUSED for entry in entries):
+def update_refused_blocks(
+    before: Sequence[RefusedBlock], ledger: Iterable[Entry], version: int | None
+) -> tuple[RefusedBlock, ...]:
+    """Return the open refused blocks after a ledger; `version` is the version that has read it."""
+    entries = [entry for entry in ledger if entry.state is not BlockOutcome.DUPLICATE]
+    if not before and not any(entry.state is BlockOutcome.REFUSED for entry in entries):
         return ()
-    taken = _Taken(before)
-    taken.take(entries, version)
-    return tuple(taken.still_open.values())
+    tracker = _BlockTracker(before)
+    tracker.add_ledger(entries, version)
+    return tuple(tracker.open_blocks.values())
 
 
-def corrections(ledgers: Iterable[Iterable[Entry]]) -> dict[BlockPlace, BlockPlace]:
-    """Which block has corrected which refused one, over all ledgers of a thread, in their order."""
-    taken = _Taken(())
+def corrections(ledgers: Iterable[Iterable[Entry]]) -> dict[BlockPosition, BlockPosition]:
+    """Map each corrected refused block to the block that corrects it, over all ledgers in order."""
+    tracker = _BlockTracker(())
     for ledger in ledgers:
-        taken.take([entry for entry in ledger if entry.state is not Outcome.DUPLICATE], None)
-    return taken.corrected
+        tracker.add_ledger(
+            [entry for entry in ledger if entry.state is not BlockOutcome.DUPLICATE], None
+        )
+    return tracker.corrected
 
 
-class _Taken:
-    """Refused blocks while ledgers are gone through: which are open, what has corrected which."""
+class _BlockTracker:
+    """The open refused blocks, and the corrections, after the ledgers read so far."""
 
-    def __init__(self, before: Sequence[Refusal]) -> None:
-        self.still_open = {(each.message_id, each.block): each for each in before}
-        self.corrected: dict[BlockPlace, BlockPlace] = {}
-        self._places: dict[Key, list[BlockPlace]] = {}
+    def __init__(self, before: Sequence[RefusedBlock]) -> None:
+        self.open_blocks = {(each.message_id, each.block): each for each in before}
+        self.corrected: dict[BlockPosition, BlockPosition] = {}
+        self._positions: dict[CorrectionKey, list[BlockPosition]] = {}
         for each in before:
-            _note(each, self._places)
+            _index(each, self._positions)
 
-    def take(self, entries: Iterable[Entry], version: int | None) -> None:
-        """Go through the blocks of a ledger, duplicates left out."""
+    def add_ledger(self, entries: Iterable[Entry], version: int | None) -> None:
+        """Process the blocks of a ledger, without its duplicates."""
         for _, group in groupby(entries, key=lambda entry: entry.message_id):
             message = list(group)
             for entry in message:
-                if entry.state is Outcome.APPLIED and self._places:
+                if entry.state is BlockOutcome.APPLIED and self._positions:
                     self._correct(entry)
             for entry in message:
-                if entry.state is Outcome.REFUSED:
-                    refusal = refusal_of(entry, version)
-                    self.still_open[entry.message_id, entry.block] = refusal
-                    _note(refusal, self._places)
+                if entry.state is BlockOutcome.REFUSED:
+                    refused = refused_block_of(entry, version)
+                    self.open_blocks[entry.message_id, entry.block] = refused
+                    _index(refused, self._positions)
 
     def _correct(self, entry: Entry) -> None:
-        for key in _corrected_by(entry):
-            for place in self._places.pop(key, ()):
-                if self.still_open.pop(place, None):
-                    self.corrected[place] = (entry.message_id, entry.block)
+        for key in _correction_keys(entry):
+            for position in self._positions.pop(key, ()):
+                if self.open_blocks.pop(position, None):
+                    self.corrected[position] = (entry.message_id, entry.block)
 
 
-def refusal_of(entry: Entry, version: int | None) -> Refusal:
-    """A refused block; its target is called as it is numbered by now, where that is known."""
-    return Refusal(
+def refused_block_of(entry: Entry, version: int | None) -> RefusedBlock:
+    """Return a refused block; its target has its current number if that is known."""
+    return RefusedBlock(
         message_id=entry.message_id,
         block=entry.block,
         line=entry.line,
@@ -88,35 +89,38 @@ def refusal_of(entry: Entry, version: int | None) -> Refusal:
     )
 
 
-def _note(refusal: Refusal, places: dict[Key, list[BlockPlace]]) -> None:
-    for key in dict.fromkeys(_keys(refusal)):
-        places.setdefault(key, []).append((refusal.message_id, refusal.block))
+def _index(refused: RefusedBlock, positions: dict[CorrectionKey, list[BlockPosition]]) -> None:
+    for key in dict.fromkeys(_refused_block_keys(refused)):
+        positions.setdefault(key, []).append((refused.message_id, refused.block))
 
 
-def _keys(refusal: Refusal) -> Iterator[Key]:
-    """What a block must be about to correct it: of a target with two readings, either of them.
+def _refused_block_keys(refused: RefusedBlock) -> Iterator[CorrectionKey]:
+    """Yield the keys of blocks that would correct a refused one: several for an ambiguous
+    target.
 
-    Where nobody can tell which item was meant, it is compared as it was written.
+    If the intended item is unknown, the target is compared as written.
     """
-    agent, operation = refusal.agent, refusal.operation
+    agent, operation = refused.agent, refused.operation
     if operation == Operation.ADD:
-        yield from _add_key(agent, refusal.section, refusal.name)
+        yield from _add_key(agent, refused.section, refused.name)
         return
-    how = _ITEM if refusal.is_item else _AS_WRITTEN
-    targets = [(how, refusal.target_id)]
-    for found in refusal.diagnostics:
+    how = _ITEM if refused.is_item else _AS_WRITTEN
+    targets = [(how, refused.target_id)]
+    for found in refused.diagnostics:
         targets += [
             (_ITEM, block.delta.target_id)
             for text in found.readings
-            for block in read_blocks(blocks(text))
+            for block in read_blocks(parse_blocks(text))
             if block.delta
         ]
     yield from ((agent, operation, how, each) for how, each in targets if operation and each)
 
 
-def _corrected_by(entry: Entry) -> Iterator[Key]:
-    """What an applied block is about. What was rewritten stands for an item that its author counts
-    otherwise: the same ID in another message of hers may be another item.
+def _correction_keys(entry: Entry) -> Iterator[CorrectionKey]:
+    """Yield the keys of an applied block.
+
+    A rewritten target has no key as written: the same ID in another message of the same author may
+    be another item.
     """
     if entry.operation == Operation.ADD:
         yield from _add_key(entry.agent, entry.section, entry.name)
@@ -127,7 +131,7 @@ def _corrected_by(entry: Entry) -> Iterator[Key]:
             yield entry.agent, entry.operation, _AS_WRITTEN, entry.item_id
 
 
-def _add_key(agent: str, section: str | None, name: str | None) -> Iterator[Key]:
-    """How a name is spaced, and in which case, does not matter."""
+def _add_key(agent: str, section: str | None, name: str | None) -> Iterator[CorrectionKey]:
+    """Yield the key of an ADD; spacing and case of the name do not matter."""
     if section and name:
         yield agent, Operation.ADD.value, section, " ".join(name.split()).casefold()

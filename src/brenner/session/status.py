@@ -1,4 +1,7 @@
-"""What has become of refused blocks since: corrected by their authors, or dismissed."""
+"""Compute the status of a session from its thread alone.
+
+Also: dismissals and resolutions of refused blocks, open messages, and what each agent contributed.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,12 +10,12 @@ from typing import NamedTuple
 
 from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Reference
-from brenner.artifact.state import Blame, Change, Entry, Outcome, State
+from brenner.artifact.state import Blame, BlockOutcome, Change, Entry, State
 from brenner.diagnostics.model import ERROR, worst_first
 from brenner.lint.linter import lint
-from brenner.markdown.blocks import blocks
-from brenner.markdown.escape import fields, one_paragraph
-from brenner.protocol.body import Section, find_section, listed_value, sections
+from brenner.markdown.blocks import parse_blocks
+from brenner.markdown.escape import one_paragraph, read_fields
+from brenner.protocol.body import BodySection, find_section, match_listed_value, parse_sections
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE, Operation
 from brenner.protocol.message_types import (
     BLOCKED,
@@ -31,7 +34,7 @@ from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject, parse_subject
 from brenner.protocol.thread_ids import classify_thread_id
 from brenner.session.compiled_message import has_third_alternative
-from brenner.session.decisions import DISMISSAL_FENCE, declaration, declared
+from brenner.session.decisions import DISMISSAL_FENCE, read_declarations, render_declaration
 from brenner.session.model import (
     LatestVersion,
     OpenAck,
@@ -39,34 +42,34 @@ from brenner.session.model import (
     OpenMessage,
     Participant,
     Phase,
-    Refusal,
+    RefusedBlock,
     SessionStatus,
     Turn,
 )
 from brenner.session.participants import (
     CurrentRound,
-    Given,
+    GivenAck,
     TypedMessage,
-    asked_in,
     debtors,
     given_acks,
-    letters,
+    kickoff_requests,
     open_acks,
     participants,
+    typed_messages,
 )
 from brenner.session.rebuild import ThreadMessage
-from brenner.session.refused_blocks import BlockPlace, after_ledger, corrections
-from brenner.session.validation_reply import told_of
+from brenner.session.refused_blocks import BlockPosition, corrections, update_refused_blocks
+from brenner.session.validation_reply import replied_message_id
 from brenner.session.versions import VersionHistory
 
-# Refused blocks that the operator dismisses, and the INFO messages that say so.
+# Dismissals of refused blocks, in INFO messages of the operator
 
 
 _MOST_NUMBERS = 10
 
 
 class Dismissal(NamedTuple):
-    """A block that is let be: by the content of its message, which no import changes."""
+    """A dismissed block, by the content hash of its message, which no import changes."""
 
     content_hash: str
     block: int
@@ -75,12 +78,15 @@ class Dismissal(NamedTuple):
 def compose_dismissal(
     message: Message, content_hash: str, message_id: int, refused: Iterable[int], reason: str
 ) -> Message:
-    """The dismissal of blocks of one message; `message` gives thread, sender and recipients."""
+    """Compose the dismissal of blocks of one message.
+
+    `message` gives thread, sender and recipients.
+    """
     numbers = list(refused)
-    which = _named(numbers)
+    which = _block_numbers(numbers)
     why = one_paragraph(reason) or "The operator gave no reason."
     dismissals = (Dismissal(content_hash, each) for each in numbers)
-    records = "\n".join(declaration(each._asdict(), DISMISSAL_FENCE) for each in dismissals)
+    records = "\n".join(render_declaration(each._asdict(), DISMISSAL_FENCE) for each in dismissals)
     them, are = ("them", "they are") if len(numbers) > 1 else ("it", "it is")
     body = (
         f"# Refused, and Dismissed\n\n"
@@ -92,7 +98,7 @@ def compose_dismissal(
     return message._replace(subject=subject, body=body)
 
 
-def _named(numbers: list[int]) -> str:
+def _block_numbers(numbers: list[int]) -> str:
     if len(numbers) == 1:
         return f"block {numbers[0]}"
     if len(numbers) > _MOST_NUMBERS:
@@ -101,80 +107,80 @@ def _named(numbers: list[int]) -> str:
     return f"blocks {', '.join(first)} and {last}"
 
 
-def dismissed_by(message: Message) -> tuple[Dismissal, ...]:
-    """What a message dismisses."""
+def dismissals_in(message: Message) -> tuple[Dismissal, ...]:
+    """Return the dismissals in a message."""
     return tuple(
         Dismissal(content_hash, block)
-        for content_hash, block, _ in declared(message.body, DISMISSAL_FENCE, "block")
+        for content_hash, block, _ in read_declarations(message.body, DISMISSAL_FENCE, "block")
     )
 
 
 class Dismissals:
-    """All that the operators of a thread have dismissed. Each is about what stands before it.
+    """All dismissals by the operators of a thread. Each covers only earlier messages.
 
-    A copy of the message that is sent again after it is the author's new attempt.
+    A copy that is sent after the dismissal is a new attempt of the author.
     """
 
     def __init__(self, thread: Iterable[TypedMessage], operators: Iterable[str]) -> None:
-        self._letters = {each.id: each for each in thread}
+        self._messages = {each.id: each for each in thread}
         may = frozenset(operators)
         self._last = {
             dismissal: (each.at, each.id)
-            for each in self._letters.values()
+            for each in self._messages.values()
             if each.type == INFO.name and each.filed.counts_for(may)
-            for dismissal in dismissed_by(each.message)
+            for dismissal in dismissals_in(each.message)
         }
 
-    def of(self, refusal: Refusal) -> int | None:
-        """The message that dismisses a refused block; None where none does."""
-        letter = self._letters.get(refusal.message_id)
-        if letter is None:
+    def of(self, refused_block: RefusedBlock) -> int | None:
+        """Return the message that dismisses a refused block; None if there is none."""
+        typed_message = self._messages.get(refused_block.message_id)
+        if typed_message is None:
             return None
-        last = self._last.get(Dismissal(letter.content, refusal.block))
-        return last[1] if last and (letter.at, letter.id) < last else None
+        last = self._last.get(Dismissal(typed_message.content, refused_block.block))
+        return last[1] if last and (typed_message.at, typed_message.id) < last else None
 
 
-# Messages that wait for somebody: critiques, blockers, questions, handoffs.
+# Open messages: critiques, blockers, questions, handoffs
 
 
 _ITEM = "item"
-# The section that says what a message is about, and the one that says how much it matters
-_ABOUT = {
+# The section with the topic of a message, and the one with its severity, type or urgency
+_ABOUT_SECTIONS = {
     CRITIQUE.name: "Target",
     BLOCKED.name: "Blocker",
     QUESTION.name: "Question",
     HANDOFF.name: "Item",
 }
-_RANK = {
+_RANK_SECTIONS = {
     CRITIQUE.name: ("Severity", SEVERITIES),
     BLOCKED.name: ("Type", BLOCKER_TYPES),
     QUESTION.name: ("Urgency", URGENCIES),
 }
 
 
-def unowed(thread: Sequence[TypedMessage]) -> set[str]:
-    """The contents of those for which nobody owes an ACK, from the start."""
-    found = [each for each in thread if each.type in _ABOUT]
+def contents_without_debtors(thread: Sequence[TypedMessage]) -> set[str]:
+    """Return the contents of messages for which no agent ever owed an ACK."""
+    found = [each for each in thread if each.type in _ABOUT_SECTIONS]
     return {each.content for each in found} - {each.content for each in found if debtors(each)}
 
 
 def open_messages(
-    thread: Sequence[TypedMessage], owed: Sequence[OpenAck], given: Sequence[Given]
+    thread: Sequence[TypedMessage], owed: Sequence[OpenAck], acks: Sequence[GivenAck]
 ) -> tuple[OpenMessage, ...]:
-    """Those that nobody has taken care of yet, in their order; copies of a message count once.
+    """Return the open messages in thread order; copies of a message count once.
 
-    One is open while a recipient owes its ACK. Where nobody owes one, it is open until any ACK is
-    about it.
+    A message is open while a recipient owes its ACK. If no agent owes one, it is open until any ACK
+    is about it.
     """
-    free = unowed(thread)
-    acknowledged = {content for each in given for content in each.contents}
+    free = contents_without_debtors(thread)
+    acknowledged = {content for each in acks for content in each.contents}
     contents = {each.id: each.content for each in thread}
     waiting: dict[str, list[str]] = {}
     for ack in owed:
         waiting.setdefault(contents[ack.message_id], []).append(ack.debtor)
     copies: dict[str, list[TypedMessage]] = {}
     for each in thread:
-        if each.type in _ABOUT:
+        if each.type in _ABOUT_SECTIONS:
             copies.setdefault(each.content, []).append(each)
     return tuple(
         _open_message(group[0], tuple(sorted(waiting.get(content, ()))))
@@ -183,51 +189,51 @@ def open_messages(
     )
 
 
-def _open_message(letter: TypedMessage, waiting_for: tuple[str, ...]) -> OpenMessage:
-    name = letter.type or ""
-    found = sections(blocks(letter.message.body))
-    subject = parse_subject(letter.message.subject)
-    about = _about(find_section(found, _ABOUT[name]))
+def _open_message(typed_message: TypedMessage, waiting_for: tuple[str, ...]) -> OpenMessage:
+    name = typed_message.type or ""
+    found = parse_sections(parse_blocks(typed_message.message.body))
+    subject = parse_subject(typed_message.message.subject)
+    about = _subject_matter(find_section(found, _ABOUT_SECTIONS[name]))
     return OpenMessage(
-        message_id=letter.id,
+        message_id=typed_message.id,
         type=name,
-        sender=letter.message.sender,
-        subject=letter.message.subject,
-        at=letter.at,
+        sender=typed_message.message.sender,
+        subject=typed_message.message.subject,
+        at=typed_message.at,
         waiting_for=waiting_for,
         about=about or (subject.description if subject else ""),
         rank=_rank(name, found),
     )
 
 
-def _about(section: Section | None) -> str:
-    """What it is about: of a target that is told field by field, the item (publish document)."""
-    listed = fields(list(section.contents)) if section else []
-    told = {each.name.casefold(): each.value for each in listed}
-    return told.get(_ITEM) or _first_line(section)
+def _subject_matter(section: BodySection | None) -> str:
+    """Return the topic: of a target that is given field by field, the item (publish document)."""
+    listed = read_fields(list(section.contents)) if section else []
+    values = {each.name.casefold(): each.value for each in listed}
+    return values.get(_ITEM) or _first_line(section)
 
 
-def _first_line(section: Section | None) -> str:
+def _first_line(section: BodySection | None) -> str:
     return section.first_line if section else ""
 
 
-def _rank(name: str, found: list[Section]) -> str:
-    if name not in _RANK:
+def _rank(name: str, found: list[BodySection]) -> str:
+    if name not in _RANK_SECTIONS:
         return ""
-    title, values = _RANK[name]
+    title, values = _RANK_SECTIONS[name]
     section = find_section(found, title)
-    return (listed_value(section.chosen_line, values) if section else None) or ""
+    return (match_listed_value(section.chosen_line, values) if section else None) or ""
 
 
-# Where a session stands, worked out from its thread and nothing else.
+# The status
 
 
-_SESSION = frozenset({KICKOFF.name, DELTA.name, COMPILED.name})
+_SESSION_TYPES = frozenset({KICKOFF.name, DELTA.name, COMPILED.name})
 _RESOLVED = "resolved"
 
 
 class ComputedStatus(NamedTuple):
-    """Where a session stands, and what would become of every block that no version has read."""
+    """The status of a session, and the outcome of every block that no version has read."""
 
     status: SessionStatus
     ledger: tuple[Entry, ...]
@@ -236,16 +242,16 @@ class ComputedStatus(NamedTuple):
 def status_of(
     history: VersionHistory, messages: Sequence[ThreadMessage], operator: str
 ) -> SessionStatus:
-    """The status of the thread; `messages` are all of it, at least one, in any order."""
+    """Return the status of a thread; `messages` are all of it, at least one, in any order."""
     return compute_status(history, messages, operator).status
 
 
 def merge_unread(
     history: VersionHistory, operator: str, before: tuple[VersionHistory, Merge] | None = None
 ) -> Merge:
-    """What the next version would be, from what no version has read.
+    """Merge all unread messages into the latest version.
 
-    Where that was worked out before, and nothing of it is new, it is still so.
+    Return the merge of `before` if neither the version nor the unread messages have changed since.
     """
     if before and before[0].state is history.state and before[0].unread == history.unread:
         return before[1]
@@ -259,35 +265,37 @@ def compute_status(
     before: SessionStatus | None = None,
     merged: Merge | None = None,
 ) -> ComputedStatus:
-    """The status with the ledger that it was worked out from.
+    """Compute the status and the ledger that it is based on.
 
-    Where the status `before` the newest messages is known, and the version is still the same, that
-    is not looked at again. `merged` is what is `to_come`, where it is known.
+    If `before`, the status before the newest messages, has the same version, reuse its summary of
+    that version. `merged` is the result of `merge_unread`, if known.
     """
-    thread = letters(messages)
+    thread = typed_messages(messages)
     merged = merged or merge_unread(history, operator)
-    asked, owed = asked_in(history, thread), open_acks(thread)
-    given = given_acks(thread, {each.content for each in asked.values()} | unowed(thread))
-    current = CurrentRound(history, thread, asked, given, merged.ledger, merged.artifact)
-    who = participants(current, operator)
-    refused = uncorrected(history, thread, merged.ledger)
-    applies = sum(entry.state is Outcome.APPLIED for entry in merged.ledger)
+    requests, owed = kickoff_requests(history, thread), open_acks(thread)
+    acks = given_acks(
+        thread, {each.content for each in requests.values()} | contents_without_debtors(thread)
+    )
+    current = CurrentRound(history, thread, requests, acks, merged.ledger, merged.artifact)
+    agents = participants(current, operator)
+    refused = uncorrected_blocks(history, thread, merged.ledger)
+    applies = sum(entry.state is BlockOutcome.APPLIED for entry in merged.ledger)
     latest = history.state.artifact
     status = SessionStatus(
         thread_id=history.thread_id,
         kind=classify_thread_id(history.thread_id),
-        question=_question(latest) or _question(merged.artifact),
+        question=_question_of(latest) or _question_of(merged.artifact),
         round=history.number if _is_over(current) else history.number + 1,
-        phase=_phase(current, who, applies),
-        version=_version(history, before),
-        participants=who,
+        phase=_phase(current, agents, applies),
+        version=_latest_version(history, before),
+        participants=agents,
         open_acks=owed,
-        critiques=tuple(_critiques(history)),
-        messages=open_messages(thread, owed, given),
+        critiques=tuple(_open_critiques(history)),
+        messages=open_messages(thread, owed, acks),
         refusals=tuple(each for each, dismissed in refused if dismissed is None),
-        unread=sum(each.type == DELTA.name for each in _unread(history, thread)),
+        unread=sum(each.type == DELTA.name for each in _unread_messages(history, thread)),
         applies=applies,
-        stopped=history.stopped,
+        compile_blocker=history.compile_blocker,
         position=len(thread),
         first_at=thread[0].at,
         last_at=thread[-1].at,
@@ -297,35 +305,39 @@ def compute_status(
     return ComputedStatus(status, merged.ledger)
 
 
-def _unread(history: VersionHistory, thread: Sequence[TypedMessage]) -> Iterator[TypedMessage]:
+def _unread_messages(
+    history: VersionHistory, thread: Sequence[TypedMessage]
+) -> Iterator[TypedMessage]:
     ids = {filed.posted.id for filed in history.unread}
     return (each for each in thread if each.id in ids)
 
 
-def uncorrected(
+def uncorrected_blocks(
     history: VersionHistory, thread: Sequence[TypedMessage], ledger: Sequence[Entry]
-) -> Iterator[tuple[Refusal, int | None]]:
-    """The refused blocks, of versions and to come, that their authors have not corrected.
+) -> Iterator[tuple[RefusedBlock, int | None]]:
+    """Return the refused blocks, of versions and of unread messages, that are not corrected.
 
-    Each with the message in which the operator dismisses it; None where it is open.
+    Each comes with the message in which the operator dismisses it; None if it is open.
     """
     dismissals = Dismissals(thread, history.operators)
-    return ((each, dismissals.of(each)) for each in after_ledger(history.refused, ledger, None))
+    return (
+        (each, dismissals.of(each)) for each in update_refused_blocks(history.refused, ledger, None)
+    )
 
 
-def _question(artifact: Artifact) -> str:
+def _question_of(artifact: Artifact) -> str:
     return artifact.research_thread.text("statement")
 
 
 def _is_over(current: CurrentRound) -> bool:
-    """Whether the session has ended: it goes on where a kickoff after the end asks somebody."""
-    return current.history.is_closed and not current.asked
+    """Return whether the session has ended: it is closed, and no later kickoff asks an agent."""
+    return current.history.is_closed and not current.requests
 
 
-def _phase(current: CurrentRound, who: Sequence[Participant], applies: int) -> Phase | None:
-    """What the round waits for. What cannot be compiled is not ready, whatever has come in."""
-    history, turns = current.history, {each.turn for each in who}
-    if not any(each.type in _SESSION for each in current.thread):
+def _phase(current: CurrentRound, agents: Sequence[Participant], applies: int) -> Phase | None:
+    """Return what the round waits for. A round that cannot be compiled is never ready."""
+    history, turns = current.history, {each.turn for each in agents}
+    if not any(each.type in _SESSION_TYPES for each in current.thread):
         return None
     if _is_over(current):
         return Phase.COMPLETE
@@ -333,12 +345,12 @@ def _phase(current: CurrentRound, who: Sequence[Participant], applies: int) -> P
         return Phase.AWAITING_ACKS
     if turns & {Turn.OWES_DELTA, Turn.TO_CORRECT}:
         return Phase.AWAITING_DELTAS
-    if applies and not history.stopped:
+    if applies and not history.compile_blocker:
         return Phase.READY_TO_COMPILE
     return Phase.IN_CRITIQUE if history.versions else Phase.AWAITING_DELTAS
 
 
-def _version(history: VersionHistory, before: SessionStatus | None) -> LatestVersion | None:
+def _latest_version(history: VersionHistory, before: SessionStatus | None) -> LatestVersion | None:
     latest, artifact = history.latest, history.state.artifact
     if latest is None:
         return None
@@ -359,8 +371,8 @@ def _version(history: VersionHistory, before: SessionStatus | None) -> LatestVer
     )
 
 
-def _critiques(history: VersionHistory) -> Iterator[OpenCritique]:
-    """The C items of the latest version that nobody has answered or withdrawn."""
+def _open_critiques(history: VersionHistory) -> Iterator[OpenCritique]:
+    """Yield the active C items of the latest version that are not marked as resolved."""
     state = history.state
     for item in state.artifact.active(ADVERSARIAL_CRITIQUE):
         status = item.text("current_status")
@@ -369,7 +381,7 @@ def _critiques(history: VersionHistory) -> Iterator[OpenCritique]:
 
 
 def _author(item: Item, blame: Blame) -> str | None:
-    """Who added it; None where another program's artifact was taken over."""
+    """Return the agent that added an item; None in an adopted artifact."""
     changes = blame.get(item.id, {}).values()
     added = (change for last in changes for change in last.history())
     return next((each.source.agent for each in added if each.source.operation == "ADD"), None)
@@ -381,48 +393,49 @@ def _references(artifact: Artifact) -> Iterator[tuple[str, Reference]]:
             yield item.id, reference
 
 
-class How(StrEnum):
-    """Why nobody waits for a refused block any more."""
+class ResolutionKind(StrEnum):
+    """Why a refused block is no longer open."""
 
     CORRECTED = "corrected"
     DISMISSED = "dismissed"
 
 
-class ResolvedBlocks(NamedTuple):
-    """How a refused block was settled, and in which message."""
+class BlockResolution(NamedTuple):
+    """How a refused block was resolved, and in which message."""
 
-    how: How
+    how: ResolutionKind
     message_id: int
 
 
 def resolved_blocks(
     history: VersionHistory, messages: Sequence[ThreadMessage], ledgers: Sequence[Sequence[Entry]]
-) -> dict[BlockPlace, ResolvedBlocks]:
-    """The refused blocks that are not open any more, by message and block.
+) -> dict[BlockPosition, BlockResolution]:
+    """Return the refused blocks that are no longer open, by message and block.
 
-    `ledgers` are those of all versions in their order, and last what would become of the blocks
-    that none has read.
+    `ledgers` are those of all versions in order, and last the expected one of the unread blocks.
     """
     expected = ledgers[-1] if ledgers else ()
     found = {
-        place: ResolvedBlocks(How.CORRECTED, by[0]) for place, by in corrections(ledgers).items()
+        position: BlockResolution(ResolutionKind.CORRECTED, by[0])
+        for position, by in corrections(ledgers).items()
     }
-    if not history.refused and all(entry.state is not Outcome.REFUSED for entry in expected):
+    if not history.refused and all(entry.state is not BlockOutcome.REFUSED for entry in expected):
         return found
-    for refusal, dismissed in uncorrected(history, letters(messages), expected):
+    for refused_block, dismissed in uncorrected_blocks(history, typed_messages(messages), expected):
         if dismissed is not None:
-            found[refusal.message_id, refusal.block] = ResolvedBlocks(How.DISMISSED, dismissed)
+            found[refused_block.message_id, refused_block.block] = BlockResolution(
+                ResolutionKind.DISMISSED, dismissed
+            )
     return found
 
 
-# What each agent has brought into a session, and what of it stands.
+# What each agent has contributed, and what has survived
 #
-# What she sent is counted in the ledgers; what stands is read off who set what in the latest
-# version.
+# Contributions are counted in the ledgers. Surviving work comes from the latest version's blame.
 
 
 class RoundCounts(NamedTuple):
-    """What became of the blocks of one agent in one round; round N is what version N is made of."""
+    """Outcomes of the blocks of one agent in one round; round N makes version N."""
 
     round: int
     applied: int = 0
@@ -431,16 +444,16 @@ class RoundCounts(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        """All of them."""
+        """The number of blocks, whatever their outcome."""
         return self.applied + self.refused + self.duplicate
 
 
-class Contribution(NamedTuple):
+class AgentContribution(NamedTuple):
     """What an agent has sent.
 
-    `rounds` are those in which she sent blocks, the last of them perhaps not compiled yet. The
-    items are those that versions have: `edited` and `killed` may be anybody's. `codes` say why
-    blocks were refused, by the worst fault of each.
+    `rounds` are those in which the agent sent blocks; the last one may not be compiled yet. The
+    items are those that versions contain; other agents may have added the `edited` and `killed`
+    ones. `codes` count the main error of each refused block.
     """
 
     agent: str
@@ -450,68 +463,68 @@ class Contribution(NamedTuple):
     killed: tuple[str, ...] = ()
     codes: tuple[tuple[str, int], ...] = ()
 
-    def count(self, outcome: Outcome) -> int:
-        """How many of her blocks ended so, in all rounds."""
+    def count(self, outcome: BlockOutcome) -> int:
+        """Return the number of the agent's blocks with an outcome, in all rounds."""
         return sum(getattr(each, outcome.value) for each in self.rounds)
 
     @property
     def blocks(self) -> int:
-        """How many she sent."""
+        """The number of blocks that the agent sent."""
         return sum(each.blocks for each in self.rounds)
 
 
-class Survival(NamedTuple):
-    """What stands of an agent's work in a version.
+class SurvivingWork(NamedTuple):
+    """What a version still contains of an agent's work.
 
-    `active` and `killed` are the items that she added. `fields_set` counts how often she gave a
-    field a value, `fields_standing` the values of hers that active items have.
+    `active` and `killed` are the items that the agent added. `fields_set` counts how often it set a
+    field, `fields_surviving` how many of its values active items still have.
     """
 
     active: tuple[str, ...] = ()
     killed: tuple[str, ...] = ()
     fields_set: int = 0
-    fields_standing: int = 0
+    fields_surviving: int = 0
 
 
 def contributions(
     ledgers: Mapping[int, Iterable[Entry]], expected: Iterable[Entry] = ()
-) -> dict[str, Contribution]:
-    """What every author of blocks has sent.
+) -> dict[str, AgentContribution]:
+    """Return what every author of blocks has sent.
 
-    `ledgers` are those of the versions; `expected` is what would become of the blocks that none
-    has read: they count, but their items are not there yet.
+    `ledgers` are those of the versions. `expected` is the ledger of the unread blocks: they are
+    counted, but their items do not exist yet.
     """
-    counting: defaultdict[str, _Counting] = defaultdict(_Counting)
+    counting: defaultdict[str, _BlockCounter] = defaultdict(_BlockCounter)
     for number, entries in ledgers.items():
         for entry in entries:
-            counting[entry.agent].take(entry, number, is_read=True)
+            counting[entry.agent].add(entry, number, is_read=True)
     following = max(ledgers, default=0) + 1
     for entry in expected:
-        counting[entry.agent].take(entry, following, is_read=False)
+        counting[entry.agent].add(entry, following, is_read=False)
     return {agent: counted.contribution(agent) for agent, counted in counting.items()}
 
 
-class _Counting:
-    """The blocks of one agent while they are counted."""
+class _BlockCounter:
+    """Counter for the blocks of one agent."""
 
     def __init__(self) -> None:
-        self._rounds: dict[int, Counter[Outcome]] = {}
+        self._rounds: dict[int, Counter[BlockOutcome]] = {}
         self._codes: Counter[str] = Counter()
         self._items: dict[str, dict[str, None]] = {each.value: {} for each in Operation}
 
-    def take(self, entry: Entry, number: int, *, is_read: bool) -> None:
+    def add(self, entry: Entry, number: int, *, is_read: bool) -> None:
         self._rounds.setdefault(number, Counter())[entry.state] += 1
-        if entry.state is Outcome.REFUSED:
-            self._codes.update([reason(entry)])
-        elif entry.state is Outcome.APPLIED and is_read and entry.item_id and entry.operation:
+        if entry.state is BlockOutcome.REFUSED:
+            self._codes.update([main_error_code(entry)])
+        elif entry.state is BlockOutcome.APPLIED and is_read and entry.item_id and entry.operation:
             self._items[entry.operation][entry.item_id] = None
 
-    def contribution(self, agent: str) -> Contribution:
+    def contribution(self, agent: str) -> AgentContribution:
         rounds = (
-            RoundCounts(number, *(found[outcome] for outcome in Outcome))
+            RoundCounts(number, *(found[outcome] for outcome in BlockOutcome))
             for number, found in sorted(self._rounds.items())
         )
-        return Contribution(
+        return AgentContribution(
             agent,
             tuple(rounds),
             added=tuple(self._items[Operation.ADD]),
@@ -521,46 +534,46 @@ class _Counting:
         )
 
 
-def reason(entry: Entry) -> str:
-    """The code of the worst fault of a refused block; empty where it has none of its own."""
+def main_error_code(entry: Entry) -> str:
+    """Return the code of the worst error of a refused block; empty if it has none itself."""
     errors = [found for found in entry.diagnostics if found.severity is ERROR]
     return min(errors, key=worst_first).id if errors else ""
 
 
-def survivals(state: State) -> dict[str, Survival]:
-    """What stands of everybody's work in a version."""
-    fields = _Fields()
+def surviving_work(state: State) -> dict[str, SurvivingWork]:
+    """Return what a version still contains of each agent's work."""
+    fields = _FieldCounter()
     active: dict[str, list[str]] = {}
     killed: dict[str, list[str]] = {}
     for _, item in state.artifact.all_items():
         authors: list[str] = []
         for path, change in state.blame.get(item.id, {}).items():
             if path[0] != "killed":
-                authors += fields.take(change, is_active=item.is_active)
+                authors += fields.add(change, is_active=item.is_active)
         for author in authors[:1]:
             (active if item.is_active else killed).setdefault(author, []).append(item.id)
     return {
-        name: Survival(
+        name: SurvivingWork(
             tuple(active.get(name, ())),
             tuple(killed.get(name, ())),
             fields.set[name],
-            fields.standing[name],
+            fields.surviving[name],
         )
         for name in dict.fromkeys((*active, *killed, *fields.set))
     }
 
 
-class _Fields:
-    """How many fields everybody has set. What a KILL turns into `N/A` nobody has said."""
+class _FieldCounter:
+    """Counter for the fields that each agent has set. The `N/A` of a KILL counts for no agent."""
 
     def __init__(self) -> None:
         self.set: Counter[str] = Counter()
-        self.standing: Counter[str] = Counter()
+        self.surviving: Counter[str] = Counter()
 
-    def take(self, last: Change, *, is_active: bool) -> Iterator[str]:
-        """Count a field with its history; what comes back is who added its item."""
+    def add(self, last: Change, *, is_active: bool) -> Iterator[str]:
+        """Count a field with its history; yield the agents that added its item."""
         if is_active and last.value is not None and last.source.operation != Operation.KILL:
-            self.standing[last.source.agent] += 1
+            self.surviving[last.source.agent] += 1
         for change in last.history():
             source = change.source
             if source.operation != Operation.KILL and change.value is not None:
@@ -569,13 +582,13 @@ class _Fields:
                 yield source.agent
 
 
-# Which authors of refused blocks have been told of them by mail.
+# Validation Error replies
 
 
-def told_of_refusals(messages: Iterable[ThreadMessage]) -> frozenset[int]:
-    """The messages to which somebody has sent the Validation Error reply.
+def messages_with_error_reply(messages: Iterable[ThreadMessage]) -> frozenset[int]:
+    """Return the messages to which a Validation Error reply was sent.
 
-    It is a reply to the message; where a home keeps no links, its subject has the number.
+    The reply links to the message. If a store keeps no links, the subject contains the number.
     """
-    told = ((each, told_of(each.posted.message.subject)) for each in messages)
-    return frozenset(each.reply_to or number for each, number in told if number)
+    replies = ((each, replied_message_id(each.posted.message.subject)) for each in messages)
+    return frozenset(each.reply_to or number for each, number in replies if number)

@@ -1,4 +1,7 @@
-"""The phase of a round and an agent's turn in it, in words: the same on every front end."""
+"""The status of a session as text: phase, turns, what needs attention, the next step.
+
+Every front end uses these texts.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -16,19 +19,19 @@ from brenner.protocol.message_types import (
     QUESTION,
     placeholder,
 )
-from brenner.protocol.messages import span
+from brenner.protocol.messages import duration_text
 from brenner.session.model import (
     OpenAck,
     OpenMessage,
     Participant,
     Phase,
-    Refusal,
+    RefusedBlock,
     SessionStatus,
     Turn,
 )
-from brenner.text import as_option, counted, escape_control, joined, thread_argument
+from brenner.text import as_option, escape_control, joined, plural, thread_argument
 
-PHASE_WORDS: dict[Phase | None, str] = {
+PHASE_LABELS: dict[Phase | None, str] = {
     Phase.AWAITING_ACKS: "awaiting ACKs",
     Phase.AWAITING_DELTAS: "awaiting deltas",
     Phase.READY_TO_COMPILE: "ready to compile",
@@ -36,53 +39,57 @@ PHASE_WORDS: dict[Phase | None, str] = {
     Phase.COMPLETE: "complete",
     None: "conversation",
 }
-_MOST_ASIDES = 2
-# What needs somebody, what was done, what was done with faults, what is of no account now
-Weight: TypeAlias = Literal["attention", "strong", "plain", "quiet"]
+_MOST_OTHER_MESSAGES = 2
+# Needs action; done; done with errors; irrelevant now
+TurnWeight: TypeAlias = Literal["attention", "strong", "plain", "quiet"]
 
 
-class TurnWords(NamedTuple):
-    """What she has to do or has done, how much that weighs, and what she wrote instead."""
+class TurnText(NamedTuple):
+    """The turn of an agent as text, its weight, and the other messages that the agent wrote."""
 
     text: str
-    weight: Weight
+    weight: TurnWeight
     aside: str = ""
 
 
-_TURNS = MappingProxyType(
+_FIXED_TURNS = MappingProxyType(
     {
-        Turn.OWES_DELTA: TurnWords("owes a delta", "attention"),
-        Turn.PASSED: TurnWords("passed", "quiet"),
+        Turn.OWES_DELTA: TurnText("owes a delta", "attention"),
+        Turn.PASSED: TurnText("passed", "quiet"),
     }
 )
 
 
-def turn_words(each: Participant, status: SessionStatus, now: datetime) -> TurnWords:
-    """An agent's turn in the current round."""
-    words = _turn(each, status, now)
-    if not each.asides or each.turn is Turn.NOT_ASKED:
+def describe_turn(each: Participant, status: SessionStatus, now: datetime) -> TurnText:
+    """Describe an agent's turn in the current round."""
+    words = _turn_text(each, status, now)
+    if not each.other_messages or each.turn is Turn.NOT_ASKED:
         return words
-    ids = ", ".join(map(str, each.asides))
-    wrote = ids if len(each.asides) <= _MOST_ASIDES else f"{len(each.asides)} other messages"
+    ids = ", ".join(map(str, each.other_messages))
+    wrote = (
+        ids
+        if len(each.other_messages) <= _MOST_OTHER_MESSAGES
+        else f"{len(each.other_messages)} other messages"
+    )
     return words._replace(aside=f"; wrote {wrote}")
 
 
-def _turn(each: Participant, status: SessionStatus, now: datetime) -> TurnWords:
+def _turn_text(each: Participant, status: SessionStatus, now: datetime) -> TurnText:
     if each.turn is Turn.OWES_ACK:
-        owed = _owed(each, status.open_acks)
-        since = f", {span(now - owed.last_sent)}" if owed else ""
-        return TurnWords(f"owes an ACK{since}", "attention")
+        owed = _owed_ack(each, status.open_acks)
+        since = f", {duration_text(now - owed.last_sent)}" if owed else ""
+        return TurnText(f"owes an ACK{since}", "attention")
     if each.turn is Turn.NOT_ASKED:
-        return TurnWords(_not_asked(each), "quiet")
+        return TurnText(_not_asked_text(each), "quiet")
     if each.turn is Turn.TO_CORRECT:
-        return TurnWords(f"{_deltas(each)}, to correct", "attention")
+        return TurnText(f"{_delta_counts(each)}, to correct", "attention")
     if each.turn is Turn.CONTRIBUTED:
-        return TurnWords(_deltas(each), "plain" if each.refused else "strong")
-    return _TURNS[each.turn]
+        return TurnText(_delta_counts(each), "plain" if each.refused else "strong")
+    return _FIXED_TURNS[each.turn]
 
 
-def _owed(each: Participant, open_acks: tuple[OpenAck, ...]) -> OpenAck | None:
-    """The ACK of the kickoff that asked her, of whichever copy."""
+def _owed_ack(each: Participant, open_acks: tuple[OpenAck, ...]) -> OpenAck | None:
+    """Return the ACK that the agent owes for its kickoff or a copy of it, else any ACK it owes."""
     return next(
         (
             ack
@@ -93,30 +100,30 @@ def _owed(each: Participant, open_acks: tuple[OpenAck, ...]) -> OpenAck | None:
     )
 
 
-def _not_asked(each: Participant) -> str:
+def _not_asked_text(each: Participant) -> str:
     if each.deltas:
-        return _deltas(each)
+        return _delta_counts(each)
     return "not asked" if each.is_in_roster else "not in the roster"
 
 
-def _deltas(each: Participant) -> str:
-    """`2 deltas: 5 applied, 1 refused`; what is zero is left out."""
+def _delta_counts(each: Participant) -> str:
+    """Return `2 deltas: 5 applied, 1 refused`, without the zero counts."""
     counts = {"applied": each.applied, "refused": each.refused, "duplicate": each.duplicate}
-    told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    return f"{counted(each.deltas, 'delta')}: {told or 'no block in it'}"
+    notified = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    return f"{plural(each.deltas, 'delta')}: {notified or 'no block in it'}"
 
 
-def since_words(status: SessionStatus) -> tuple[str, str] | None:
-    """What has come in that no version has read, and what would become of it."""
+def describe_unread(status: SessionStatus) -> tuple[str, str] | None:
+    """Describe the unread deltas, and how many of their blocks would apply."""
     if not status.unread:
         return None
-    count = counted(status.unread, "delta has", "deltas have")
-    applies = counted(status.applies, "block would apply", "blocks would apply")
+    count = plural(status.unread, "delta has", "deltas have")
+    applies = plural(status.applies, "block would apply", "blocks would apply")
     since = " since" if status.version else ""
     return f"{count} arrived{since}", applies if status.applies else "no block of it would apply"
 
 
-# What needs the operator, in words, worst first: the same words on every front end.
+# What needs attention, worst first
 
 
 _MOST_NAMES = 3
@@ -124,9 +131,10 @@ _MOST_ABOUT = 60
 
 
 class Attention(NamedTuple):
-    """One thing. `kind` is a stable word; `text` a short sentence without a full stop.
+    """Something that needs attention.
 
-    What others wrote is safe to show in it. `messages` and `items` are those that it is about.
+    `kind` is a stable word, `text` a sentence without a full stop, with the text of agents escaped.
+    `messages` and `items` are those that it is about.
     """
 
     kind: str
@@ -136,51 +144,64 @@ class Attention(NamedTuple):
 
 
 def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tuple[Attention, ...]:
-    """Everything that waits for the operator, or for somebody whom she may have to remind.
+    """Return everything that waits for the operator, or for an agent to remind, worst first.
 
-    What is asked of her comes before what agents ask each other; both are of the same kind.
+    Requests to the operator come before requests between agents; both have the same kind.
     """
-    blocked, others_blocked = _parted(status, BLOCKED.name)
-    asked, others_asked = _parted(status, QUESTION.name)
+    blocked, others_blocked = _split_by_addressee(status, BLOCKED.name)
+    asked, others_asked = _split_by_addressee(status, QUESTION.name)
     blocks, block = "are blocked and ask {}", "is blocked and asks {}"
-    critiques = _ids(status.of_type(CRITIQUE.name)), tuple(each.item for each in status.critiques)
-    said = (
-        Attention("stopped", _stopped(status), _stopped_by(status)),
-        Attention("blocked", _told(blocked, "is blocked", "are blocked"), _ids(blocked)),
-        Attention("question", _told(asked, "asks", "have questions"), _ids(asked)),
-        Attention("blocked", _told(others_blocked, block, blocks), _ids(others_blocked)),
-        Attention(
-            "question", _told(others_asked, "asks {}", "have questions for {}"), _ids(others_asked)
-        ),
-        Attention("overdue", _overdue(status, now, deadline)),
-        Attention("refused", _refused(status)),
-        Attention("ready", _ready(status)),
-        Attention("late", _late(status)),
-        Attention("handoff", _handoffs(status), _ids(status.of_type(HANDOFF.name))),
-        Attention("critique", _critiques(status), *critiques),
+    critiques = (
+        _message_ids(status.of_type(CRITIQUE.name)),
+        tuple(each.item for each in status.critiques),
     )
-    return tuple(each for each in said if each.text)
+    candidates = (
+        Attention("stopped", _compile_blocker_text(status), _compile_blocker_ids(status)),
+        Attention(
+            "blocked", _senders_text(blocked, "is blocked", "are blocked"), _message_ids(blocked)
+        ),
+        Attention("question", _senders_text(asked, "asks", "have questions"), _message_ids(asked)),
+        Attention(
+            "blocked", _senders_text(others_blocked, block, blocks), _message_ids(others_blocked)
+        ),
+        Attention(
+            "question",
+            _senders_text(others_asked, "asks {}", "have questions for {}"),
+            _message_ids(others_asked),
+        ),
+        Attention("overdue", _overdue_text(status, now, deadline)),
+        Attention("refused", _refused_text(status)),
+        Attention("ready", _ready_text(status)),
+        Attention("late", _late_text(status)),
+        Attention("handoff", _handoffs_text(status), _message_ids(status.of_type(HANDOFF.name))),
+        Attention("critique", _critiques_text(status), *critiques),
+    )
+    return tuple(each for each in candidates if each.text)
 
 
-def _ids(found: Iterable[OpenMessage]) -> tuple[int, ...]:
+def _message_ids(found: Iterable[OpenMessage]) -> tuple[int, ...]:
     return tuple(each.message_id for each in found)
 
 
-def _stopped_by(status: SessionStatus) -> tuple[int, ...]:
-    found = status.stopped.message_id if status.stopped else None
+def _compile_blocker_ids(status: SessionStatus) -> tuple[int, ...]:
+    found = status.compile_blocker.message_id if status.compile_blocker else None
     return (found,) if found else ()
 
 
-def _stopped(status: SessionStatus) -> str:
-    stopped = status.stopped
-    if stopped is None:
+def _compile_blocker_text(status: SessionStatus) -> str:
+    blocker = status.compile_blocker
+    if blocker is None:
         return ""
-    title = stopped.code.title
-    return f"Nothing can be compiled, because of message {stopped.message_id}: {_lower(title)}"
+    title = blocker.code.title
+    return (
+        f"Nothing can be compiled, because of message {blocker.message_id}: {_lower_first(title)}"
+    )
 
 
-def _parted(status: SessionStatus, name: str) -> tuple[list[OpenMessage], list[OpenMessage]]:
-    """The open messages of a type that wait for the operator, or for anybody; then the others."""
+def _split_by_addressee(
+    status: SessionStatus, name: str
+) -> tuple[list[OpenMessage], list[OpenMessage]]:
+    """Split the open messages of a type: for the operator or any agent, then the others."""
     parts: tuple[list[OpenMessage], list[OpenMessage]] = ([], [])
     for each in status.of_type(name):
         is_for_others = bool(each.waiting_for) and status.operator not in each.waiting_for
@@ -188,42 +209,42 @@ def _parted(status: SessionStatus, name: str) -> tuple[list[OpenMessage], list[O
     return parts
 
 
-def _told(found: Sequence[OpenMessage], one: str, several: str) -> str:
-    """Of one message what it says; of several who wrote them. `{}` is for whom they wait."""
+def _senders_text(found: Sequence[OpenMessage], one: str, several: str) -> str:
+    """Quote a single message; of several, name the senders. `{}` is replaced by the addressees."""
     if not found:
         return ""
     names = list(dict.fromkeys(each.sender for each in found))
-    whom = _names(dict.fromkeys(name for each in found for name in each.waiting_for))
+    whom = _join_names(dict.fromkeys(name for each in found for name in each.waiting_for))
     if len(found) == 1:
-        return f"{_names(names)} {one.format(whom)}: {_words(found[0].about)}"
+        return f"{_join_names(names)} {one.format(whom)}: {_one_line(found[0].about)}"
     if len(names) == 1:
-        return f"{_names(names)} {one.format(whom)}, in {len(found)} messages"
-    return f"{_names(names)} {several.format(whom)}"
+        return f"{_join_names(names)} {one.format(whom)}, in {len(found)} messages"
+    return f"{_join_names(names)} {several.format(whom)}"
 
 
-def _overdue(status: SessionStatus, now: datetime, deadline: timedelta) -> str:
-    """`2 agents owe an overdue ACK, the oldest for 28 h`: since it was last sent."""
+def _overdue_text(status: SessionStatus, now: datetime, deadline: timedelta) -> str:
+    """Return `2 agents owe an overdue ACK, the oldest for 28 h`, counted from the last sending."""
     late = status.overdue(now, deadline)
     if not late:
         return ""
     names = list(dict.fromkeys(each.debtor for each in late))
-    who = f"{_names(names)} owes" if len(names) == 1 else f"{len(names)} agents owe"
+    who = f"{_join_names(names)} owes" if len(names) == 1 else f"{len(names)} agents owe"
     what = "an overdue ACK" if len(late) == len(names) else f"{len(late)} overdue ACKs"
-    since = span(now - min(each.last_sent for each in late))
+    since = duration_text(now - min(each.last_sent for each in late))
     return f"{who} {what}, {'' if len(late) == 1 else 'the oldest '}for {since}"
 
 
-def _refused(status: SessionStatus) -> str:
+def _refused_text(status: SessionStatus) -> str:
     found = status.refusals
     if not found:
         return ""
-    names = _names(dict.fromkeys(each.agent for each in found))
+    names = _join_names(dict.fromkeys(each.agent for each in found))
     them = "it" if len(found) == 1 else "them"
-    blocks = counted(len(found), "refused block")
+    blocks = plural(len(found), "refused block")
     return f"{blocks}: {names} can correct {them}, or you dismiss {them}"
 
 
-def _ready(status: SessionStatus) -> str:
+def _ready_text(status: SessionStatus) -> str:
     if status.phase is not Phase.READY_TO_COMPILE:
         return ""
     blocks = "1 block" if status.applies == 1 else f"{status.applies} blocks"
@@ -232,43 +253,43 @@ def _ready(status: SessionStatus) -> str:
     return f"v{number} is ready to compile{how}, {blocks} would be applied"
 
 
-def _late(status: SessionStatus) -> str:
+def _late_text(status: SessionStatus) -> str:
     if status.phase is not Phase.COMPLETE or not status.applies:
         return ""
     blocks = "1 block" if status.applies == 1 else f"{status.applies} blocks"
     return f"{blocks} came in after the end and would be applied"
 
 
-def _handoffs(status: SessionStatus) -> str:
+def _handoffs_text(status: SessionStatus) -> str:
     found = status.of_type(HANDOFF.name)
     if not found:
         return ""
     to = dict.fromkeys(name for each in found for name in each.waiting_for)
     waits = "waits" if len(found) == 1 else "wait"
-    return f"{counted(len(found), 'handoff')} {waits} for {_names(to) or 'somebody'}"
+    return f"{plural(len(found), 'handoff')} {waits} for {_join_names(to) or 'somebody'}"
 
 
-def _critiques(status: SessionStatus) -> str:
+def _critiques_text(status: SessionStatus) -> str:
     messages = status.of_type(CRITIQUE.name)
     ids = [each.item for each in status.critiques]
     found = [*ids, *messages]
     if not found:
         return ""
-    parts = [*([_names(ids)] if ids else ()), *_numbered(messages)]
-    return f"{counted(len(found), 'critique')} {'is' if len(found) == 1 else 'are'} open: " + (
+    parts = [*([_join_names(ids)] if ids else ()), *_message_numbers(messages)]
+    return f"{plural(len(found), 'critique')} {'is' if len(found) == 1 else 'are'} open: " + (
         ", ".join(parts)
     )
 
 
-def _numbered(messages: Sequence[OpenMessage]) -> Iterator[str]:
+def _message_numbers(messages: Sequence[OpenMessage]) -> Iterator[str]:
     if len(messages) > _MOST_NAMES:
         yield f"{len(messages)} messages"
     elif messages:
         numbers = [str(each.message_id) for each in messages]
-        yield f"message{'s' * (len(numbers) > 1)} {_names(numbers)}"
+        yield f"message{'s' * (len(numbers) > 1)} {_join_names(numbers)}"
 
 
-def _names(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     shown = [escape_control(name, _MOST_ABOUT) for name in names]
     if len(shown) > _MOST_NAMES:
         shown = [*shown[: _MOST_NAMES - 1], f"{len(shown) - _MOST_NAMES + 1} others"]
@@ -276,24 +297,24 @@ def _names(names: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _words(text: str) -> str:
+def _one_line(text: str) -> str:
     return escape_control(" ".join(text.split()), _MOST_ABOUT)
 
 
-def _lower(title: str) -> str:
+def _lower_first(title: str) -> str:
     return title[:1].lower() + title[1:]
 
 
-# What to do next about a session, in one sentence with the command to copy.
+# The next step, as one sentence with a command to copy
 
 
-__all__ = ["Does", "Reader", "Step", "next_step"]
-# What keeps its author from working comes before everything that the operator can do herself
-_PRESSING = (BLOCKED.name, QUESTION.name)
+__all__ = ["NextStep", "StatusReader", "StepAction", "next_step"]
+# Their authors cannot continue, so these come before everything else.
+_URGENT_TYPES = (BLOCKED.name, QUESTION.name)
 
 
-class Reader(NamedTuple):
-    """Who looks at the status, and when. Agents look too, and cannot do what the operator can."""
+class StatusReader(NamedTuple):
+    """The actor that reads the status, and when. Agents cannot do all that the operator can."""
 
     actor: str
     operator: str
@@ -302,12 +323,12 @@ class Reader(NamedTuple):
 
     @property
     def is_operator(self) -> bool:
-        """Whether it is the operator who looks."""
+        """Whether the reader is the operator."""
         return self.actor == self.operator
 
 
-class Does(StrEnum):
-    """What a step does, for front ends that have other ways than commands."""
+class StepAction(StrEnum):
+    """What a step does, for front ends that offer more than commands."""
 
     VERIFY = "verify"
     ACKNOWLEDGE = "acknowledge"
@@ -320,132 +341,153 @@ class Does(StrEnum):
     WATCH = "watch"
 
 
-class Step(NamedTuple):
-    """Why, and the command; it works when it is pasted into a shell.
+class NextStep(NamedTuple):
+    """A reason, and a command that can be pasted into a shell.
 
-    `instead` is another way on, where the reader has to choose: the words, and its command; what
-    it does is `or_does`. `aim` is why without any command in it, where the words have one;
-    `message_id` the message that it is about.
+    `instead` is an alternative, as text and command; `or_does` is its action. `purpose` is the
+    reason without a command, if `words` contains one. `message_id` is the message that the step is
+    about.
     """
 
     words: str
     command: str
     instead: tuple[str, str] | None = None
-    does: Does = Does.READ
-    aim: str = ""
+    does: StepAction = StepAction.READ
+    purpose: str = ""
     message_id: int | None = None
-    or_does: Does | None = None
+    or_does: StepAction | None = None
 
 
-def next_step(status: SessionStatus, reader: Reader, told: Collection[int] = ()) -> Step:
-    """The one thing that brings the session on, as far as the reader can do it.
+def next_step(
+    status: SessionStatus, reader: StatusReader, notified: Collection[int] = ()
+) -> NextStep:
+    """Return the step that moves the session forward, as far as the reader can take it.
 
-    `told` are the messages whose authors have been mailed what is refused in them.
+    `notified` are the messages whose authors have got a reply about their refused blocks.
     """
-    return next(_steps(status, reader, told))
+    return next(_steps(status, reader, notified))
 
 
-def _steps(status: SessionStatus, reader: Reader, told: Collection[int]) -> Iterator[Step]:
-    """What there is to do, the first thing first; the last one is always there."""
+def _steps(
+    status: SessionStatus, reader: StatusReader, notified: Collection[int]
+) -> Iterator[NextStep]:
+    """Yield the possible steps, the most urgent first; the last one is always possible."""
     thread = thread_argument(status.thread_id)
-    own = _pressing_first(each for each in status.open_acks if each.debtor == reader.actor)
-    if status.stopped and reader.is_operator:
+    own = _by_urgency(each for each in status.open_acks if each.debtor == reader.actor)
+    if status.compile_blocker and reader.is_operator:
         words = "see why nothing can be compiled"
-        yield Step(words, f"brenner artifact verify {thread}", does=Does.VERIFY)
-    if own and own[0].type in _PRESSING:
-        yield _acknowledge(own[0], reader)
-    yield from _operators(status, reader, told) if reader.is_operator else ()
-    yield from _own(status, reader, own)
-    yield from _between_rounds(status, reader, thread)
-    yield from _asking_again(status, reader) if reader.is_operator else ()
+        yield NextStep(words, f"brenner artifact verify {thread}", does=StepAction.VERIFY)
+    if own and own[0].type in _URGENT_TYPES:
+        yield _acknowledge_step(own[0], reader)
+    yield from _operator_steps(status, reader, notified) if reader.is_operator else ()
+    yield from _own_steps(status, reader, own)
+    yield from _between_round_steps(status, reader, thread)
+    yield from _resend_steps(status, reader) if reader.is_operator else ()
     if status.phase is None:
-        yield Step("read it", f"brenner mail thread {thread}")
-    yield Step("follow it live", f"brenner session watch {thread}", does=Does.WATCH)
+        yield NextStep("read it", f"brenner mail thread {thread}")
+    yield NextStep("follow it live", f"brenner session watch {thread}", does=StepAction.WATCH)
 
 
-def _pressing_first(owed: Iterable[OpenAck]) -> list[OpenAck]:
-    """Of kickoffs the newest comes first: it says what is asked now."""
-    ranked: dict[str, list[OpenAck]] = {name: [] for name in (*_PRESSING, KICKOFF.name, "")}
+def _by_urgency(owed: Iterable[OpenAck]) -> list[OpenAck]:
+    """Sort owed ACKs by urgency. The newest kickoff comes first: it has the current request."""
+    ranked: dict[str, list[OpenAck]] = {name: [] for name in (*_URGENT_TYPES, KICKOFF.name, "")}
     for each in sorted(owed, key=lambda each: (each.since, each.message_id)):
         ranked.get(each.type or "", ranked[""]).append(each)
     ranked[KICKOFF.name].reverse()
     return [each for some in ranked.values() for each in some]
 
 
-def _acknowledge(owed: OpenAck, reader: Reader) -> Step:
-    """What asks for an answer is not to be closed without one: the form alone is refused."""
+def _acknowledge_step(owed: OpenAck, reader: StatusReader) -> NextStep:
+    """Return the step to acknowledge a message.
+
+    For urgent types `--notes` has a placeholder for the answer, which is refused unless replaced.
+    """
     what = f"the {owed.type or 'message'} of {escape_control(owed.sender)}"
     actor = as_option(reader.actor, reader.operator)
     words = f"answer {what}, `brenner mail show {owed.last_message_id}`, then"
-    answer = f" --notes {quote(placeholder('your answer'))}" * (owed.type in _PRESSING)
-    return Step(
+    answer = f" --notes {quote(placeholder('your answer'))}" * (owed.type in _URGENT_TYPES)
+    return NextStep(
         words,
         f"brenner mail ack {owed.last_message_id}{actor}{answer}",
-        does=Does.ACKNOWLEDGE,
-        aim=f"answer {what}",
+        does=StepAction.ACKNOWLEDGE,
+        purpose=f"answer {what}",
         message_id=owed.last_message_id,
     )
 
 
-def _operators(status: SessionStatus, reader: Reader, told: Collection[int]) -> Iterator[Step]:
-    """What only the operator does: compile, send again, tell who is to correct something."""
+def _operator_steps(
+    status: SessionStatus, reader: StatusReader, notified: Collection[int]
+) -> Iterator[NextStep]:
+    """Yield what only the operator does: compile, resend, notify authors of refused blocks."""
     thread = thread_argument(status.thread_id)
     number = status.version.number if status.version else 0
     is_refused = any(each.version is None for each in status.refusals)
     if status.phase is Phase.READY_TO_COMPILE:
-        words = f"publish v{number + 1}; {counted(status.applies, 'block')} would be applied"
+        words = f"publish v{number + 1}; {plural(status.applies, 'block')} would be applied"
         options = " --reopen" * status.is_closed + " --notify" * is_refused
-        yield Step(words, f"brenner compile{options} {thread}", does=Does.COMPILE)
+        yield NextStep(words, f"brenner compile{options} {thread}", does=StepAction.COMPILE)
     awaited = {each.name for each in status.awaited}
-    is_held_up = status.phase is Phase.AWAITING_ACKS or awaited & _debtors(status, reader).keys()
-    yield from _asking_again(status, reader) if is_held_up else ()
+    is_held_up = (
+        status.phase is Phase.AWAITING_ACKS or awaited & _overdue_debtors(status, reader).keys()
+    )
+    yield from _resend_steps(status, reader) if is_held_up else ()
     to_correct = {each.name for each in status.awaited if each.turn is Turn.TO_CORRECT}
-    new = [each for each in status.refusals if each.version is None and each.message_id not in told]
+    new = [
+        each for each in status.refusals if each.version is None and each.message_id not in notified
+    ]
     names = dict.fromkeys(each.agent for each in new if each.agent in to_correct)
     if names and not status.applies:  # else a version would be published
         words = f"mail {joined(names)} what is refused"
-        yield Step(words, f"brenner compile --notify {thread}", does=Does.COMPILE)
+        yield NextStep(words, f"brenner compile --notify {thread}", does=StepAction.COMPILE)
 
 
-def _asking_again(status: SessionStatus, reader: Reader) -> Iterator[Step]:
-    """An ACK that nothing waits for is asked for when there is nothing better to do."""
-    if debtors := _debtors(status, reader):
+def _resend_steps(status: SessionStatus, reader: StatusReader) -> Iterator[NextStep]:
+    """Yield the step to resend messages whose ACK is overdue."""
+    if debtors := _overdue_debtors(status, reader):
         command = f"brenner mail pending --resend --thread {_option_value(status.thread_id)}"
-        yield Step(f"ask {joined(debtors)} again", command, does=Does.ASK_AGAIN)
+        yield NextStep(f"ask {joined(debtors)} again", command, does=StepAction.ASK_AGAIN)
 
 
-def _debtors(status: SessionStatus, reader: Reader) -> dict[str, None]:
+def _overdue_debtors(status: SessionStatus, reader: StatusReader) -> dict[str, None]:
     late = status.overdue(reader.now, reader.deadline)
     return dict.fromkeys(each.debtor for each in late if each.debtor != reader.actor)
 
 
 def _option_value(text: str) -> str:
-    """A text as one types it behind an option; a valid ID may be long, and is never cut."""
+    """Quote a text as the value of an option, never truncated: a valid ID may be long."""
     return quote(escape_control(text, len(text) + 1))
 
 
-def _own(status: SessionStatus, reader: Reader, owed: Sequence[OpenAck]) -> Iterator[Step]:
-    """What everybody does for herself: say that she is there, correct, contribute."""
-    me = next((each for each in status.participants if each.name == reader.actor), None)
-    asked = [each for each in owed if me and me.kickoff in (each.message_id, each.last_message_id)]
-    yield from (_acknowledge(each, reader) for each in asked)
-    who, thread = _option_value(reader.actor), _option_value(status.thread_id)
+def _own_steps(
+    status: SessionStatus, reader: StatusReader, owed: Sequence[OpenAck]
+) -> Iterator[NextStep]:
+    """Yield what each agent does for itself: acknowledge, correct, contribute."""
+    participant = next((each for each in status.participants if each.name == reader.actor), None)
+    for_kickoff = [
+        each
+        for each in owed
+        if participant and participant.kickoff in (each.message_id, each.last_message_id)
+    ]
+    yield from (_acknowledge_step(each, reader) for each in for_kickoff)
+    actor, thread = _option_value(reader.actor), _option_value(status.thread_id)
     to = _option_value(reader.operator)
-    command = f"brenner new DELTA --as {who} --to {to} --thread {thread} > message.md"
+    command = f"brenner new DELTA --as {actor} --to {to} --thread {thread} > message.md"
     refused = [each for each in status.refusals if each.agent == reader.actor]
     if refused:
-        words = f"{_correct(refused)}; then `brenner mail send message.md`"
-        place = refused[0]
-        aim = f"correct block {place.block} of message {place.message_id}"
-        yield Step(words, command, does=Does.WRITE, aim=aim, message_id=place.message_id)
-    yield from (_acknowledge(each, reader) for each in owed)
-    if me and me.is_awaited:
+        words = f"{_correction_text(refused)}; then `brenner mail send message.md`"
+        first = refused[0]
+        aim = f"correct block {first.block} of message {first.message_id}"
+        yield NextStep(
+            words, command, does=StepAction.WRITE, purpose=aim, message_id=first.message_id
+        )
+    yield from (_acknowledge_step(each, reader) for each in owed)
+    if participant and participant.is_awaited:
         words = "write your delta, then `brenner mail send message.md`"
-        yield Step(words, command, does=Does.WRITE, aim="write your delta")
+        yield NextStep(words, command, does=StepAction.WRITE, purpose="write your delta")
 
 
-def _correct(refused: Sequence[Refusal]) -> str:
-    """`correct block 2 of message 5 (INVALID_TARGET: …), `brenner mail show 5`, and 1 more`."""
+def _correction_text(refused: Sequence[RefusedBlock]) -> str:
+    """Return `correct block 2 of message 5 (CODE: …), `brenner mail show 5`, and 1 more`."""
     first = refused[0]
     found = min(first.diagnostics, key=worst_first, default=None)
     why = f" ({found.id}: {found.code.title[:1].lower()}{found.code.title[1:]})" if found else ""
@@ -454,23 +496,25 @@ def _correct(refused: Sequence[Refusal]) -> str:
     return f"correct block {first.block} of message {first.message_id}{why}, {where}{more}"
 
 
-def _between_rounds(status: SessionStatus, reader: Reader, thread: str) -> Iterator[Step]:
+def _between_round_steps(
+    status: SessionStatus, reader: StatusReader, thread: str
+) -> Iterator[NextStep]:
     if status.phase is Phase.COMPLETE and status.applies and reader.is_operator:
-        words = f"go on with it: {counted(status.applies, 'block')} came in after the end"
-        yield Step(words, f"brenner compile --reopen {thread}", does=Does.COMPILE)
+        words = f"go on with it: {plural(status.applies, 'block')} came in after the end"
+        yield NextStep(words, f"brenner compile --reopen {thread}", does=StepAction.COMPILE)
     if status.phase is Phase.COMPLETE:
-        yield Step("read the last version", f"brenner artifact show {thread}")
+        yield NextStep("read the last version", f"brenner artifact show {thread}")
     if status.phase is not Phase.IN_CRITIQUE or not reader.is_operator:
         return
     if status.is_closed:
         words = f"ask again; until something comes in, v{status.round - 1} is the last version"
-        yield Step(words, f"brenner session round --reopen {thread}", does=Does.ROUND)
+        yield NextStep(words, f"brenner session round --reopen {thread}", does=StepAction.ROUND)
     else:
         end = ("or end the session", f"brenner session complete {thread}")
-        yield Step(
+        yield NextStep(
             f"start round {status.round}",
             f"brenner session round {thread}",
             end,
-            does=Does.ROUND,
-            or_does=Does.COMPLETE,
+            does=StepAction.ROUND,
+            or_does=StepAction.COMPLETE,
         )

@@ -1,8 +1,8 @@
-"""The versions of a thread, found in its mail: each one is rebuilt from its record to count.
+"""The version history of a thread, replayed from its mail.
 
-A pure function of the messages (R10, R17). What no version has read is unread: a set difference,
-never "ids above". What was found can be kept, and `advance` goes on from there with the messages
-that came in since.
+A COMPILED message counts as a version only if it can be rebuilt from its record. The history is a
+pure function of the messages (R10, R17). A message is unread if no version has read it: a set
+difference, never "ids above". A history can be cached, and `advance` adds new messages to it.
 """
 
 import json
@@ -24,63 +24,53 @@ from brenner.diagnostics.codes.publishing import (
     VOID_VERSION,
 )
 from brenner.diagnostics.model import Diagnostic, Summary
-from brenner.markdown.blocks import blocks
+from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.delta.parse import is_delta_fence
 from brenner.protocol.message_types import COMPILED, DELTA, INFO, KICKOFF
-from brenner.protocol.messages import in_thread_order, iso
+from brenner.protocol.messages import iso, thread_order_key
 from brenner.protocol.subjects import parse_subject
-from brenner.session.decisions import Void, changes_versions, voided_by
+from brenner.session.decisions import Void, changes_versions, voids_in
 from brenner.session.model import (
-    CompiledMessage,
-    Refusal,
+    CompiledMessageRef,
+    RefusedBlock,
     UnreadableRecordError,
     VersionRecord,
+    looks_like_record,
     read_record,
-    was_record,
 )
 from brenner.session.rebuild import (
     CompiledCandidate,
-    Rebuilt,
+    RebuiltVersion,
     ThreadMessage,
     VersionMismatch,
-    altered_message,
-    checked_record,
+    altered_diagnostic,
     is_altered,
     local_ledger,
     rebuild,
+    validate_record,
 )
-from brenner.session.refused_blocks import after_ledger
+from brenner.session.refused_blocks import update_refused_blocks
 
-# Records that the operator posts in INFO messages: about a message, by its content's hash.
-#
-# Each is a fenced block of canonical JSON with that hash, one number, and a format number from the
-# second format on.
+# What one message means for the version history
 
 
-# COMPILED messages that are void, and the INFO messages that say so.
-#
-# The operator declares a version void (R10). A compiler whose message is none, because another was
-# quicker, tells the thread (R17); that one only says what the thread shows.
-
-
-# What one message means to the versions of its thread.
-
-
-# The end of a list that is too long for the message: its command shows all asides of the thread
-_HAS_MORE = re.compile(r"\n- and [0-9]+ more: `brenner check --thread=")
+# The last line of a truncated list; its command shows all ignored blocks of the thread
+_MORE_LINE = re.compile(r"\n- and [0-9]+ more: `brenner check --thread=")
 _NO_TYPE = "message without a valid prefix"
 
 
 class IgnoredBlock(NamedTuple):
-    """A delta block in a message that contributes nothing, and when that came in."""
+    """A delta block in a message that is no DELTA, with the arrival number of the message."""
 
     arrival: int
     diagnostic: Diagnostic
 
 
-class Declared(NamedTuple):
-    """A void, and where its declaration stands in the thread: it is about what is before it."""
+class VoidDeclaration(NamedTuple):
+    """A void, with the thread position of its declaration: format 1 covers only earlier
+    messages.
+    """
 
     void: Void
     at: datetime
@@ -88,76 +78,80 @@ class Declared(NamedTuple):
 
 
 def type_of(filed: ThreadMessage) -> str | None:
-    """The message type; None for mail that is not the protocol's."""
+    """Return the message type; None for mail that does not follow the protocol."""
     subject = parse_subject(filed.posted.message.subject)
     return subject.type if subject else None
 
 
 def candidate_of(filed: ThreadMessage) -> CompiledCandidate | Diagnostic:
-    """A COMPILED message with a record, or why it can be no version.
+    """Return the version that a COMPILED message claims to be, or why it cannot be one.
 
-    What was a record once, a newer release's or one that was damaged on its way, is one all the
-    same, where the subject says of which version: its number is not given again in silence.
+    A record of a newer release, or a damaged one, still makes a candidate if the subject states the
+    version. Otherwise that version number would be reused silently.
     """
     message = filed.posted.message
     body = read_compiled(message)
     if body.record is None:
         found = COMPILED_WITHOUT_RECORD.at(thread_id=message.thread_id)
         return found._replace(message_id=filed.posted.id)
-    said = body.subject_version
+    subject_version = body.subject_version
     try:
         record = read_record(body.record)
     except UnreadableRecordError as error:
-        if said is not None and was_record(body.record):
-            return CompiledCandidate(filed, said, None, str(error), said, body.inline)
+        if subject_version is not None and looks_like_record(body.record):
+            return CompiledCandidate(
+                filed, subject_version, None, str(error), subject_version, body.inline
+            )
         words = {"reason": str(error), "thread_id": message.thread_id}
         found = RECORD_UNREADABLE.at(body.record_line, **words)
         return found._replace(message_id=filed.posted.id)
-    return CompiledCandidate(filed, record.version, record, "", said, body.inline)
+    return CompiledCandidate(filed, record.version, record, "", subject_version, body.inline)
 
 
-def declared_by(filed: ThreadMessage, operators: Collection[str]) -> tuple[Declared, ...]:
-    """The versions that a message declares void; only an operator can."""
+def void_declarations_in(
+    filed: ThreadMessage, operators: Collection[str]
+) -> tuple[VoidDeclaration, ...]:
+    """Return the void declarations in a message; only an operator can make them."""
     if not filed.counts_for(operators) or type_of(filed) != INFO.name:
         return ()
-    voids = voided_by(filed.posted.message)
-    return tuple(Declared(void, filed.posted.at, filed.posted.id) for void in voids)
+    voids = voids_in(filed.posted.message)
+    return tuple(VoidDeclaration(void, filed.posted.at, filed.posted.id) for void in voids)
 
 
-def chain_messages_is_decision(filed: ThreadMessage) -> bool:
-    """Whether a message says that it voids or adopts something: then it matters who may."""
+def is_version_decision(filed: ThreadMessage) -> bool:
+    """Return whether a message claims to void or adopt something, which only an operator may do."""
     return changes_versions(filed.posted.message)
 
 
-def is_listed_in(aside: IgnoredBlock, version: CompiledCandidate) -> bool:
-    """Return whether a version lists an aside, so that the next one need not.
+def is_listed_in(ignored: IgnoredBlock, version: CompiledCandidate) -> bool:
+    """Return whether a version lists an ignored block, so that the next version need not.
 
-    The message may have come in while the version was being made: then its body does not list it.
-    An imported version lists ids of another store, and an adopted artifact comes without a list.
+    A message that came in while the version was compiled is not listed in its body. An imported
+    version lists ids of another store, and an adopted artifact comes without a list.
     """
     compiled = version.filed
-    if aside.arrival > compiled.arrival:
+    if ignored.arrival > compiled.arrival:
         return False
     if not compiled.is_local or (version.record and version.record.adopted):
         return True
-    found = aside.diagnostic
+    found = ignored.diagnostic
     listed = compiled.posted.message.body.partition("\n## Full Artifact\n")[0]
     place = f"\n- {found.id} (message {found.message_id}, line {found.line}): "
-    return place in listed or _HAS_MORE.search(listed) is not None
+    return place in listed or _MORE_LINE.search(listed) is not None
 
 
-def asides_of(filed: ThreadMessage) -> Iterator[IgnoredBlock]:
-    """The delta blocks in a message that is no DELTA."""
+def ignored_blocks_in(filed: ThreadMessage) -> Iterator[IgnoredBlock]:
+    """Yield the delta blocks in a message that is no DELTA."""
     name, body = type_of(filed), filed.posted.message.body
     if name == DELTA.name or "delta" not in body:
         return
     found = DELTA_NOT_CONTRIBUTED.at(type=name or _NO_TYPE)._replace(message_id=filed.posted.id)
-    for block in filter(is_delta_fence, blocks(body)):
+    for block in filter(is_delta_fence, parse_blocks(body)):
         yield IgnoredBlock(filed.arrival, found._replace(line=block.line))
 
 
-class Published(NamedTuple):
-    """One version of the thread, and the COMPILED message that it is, in this store."""
+class PublishedVersion(NamedTuple):
+    """One version of the thread, with its COMPILED message in this store."""
 
     number: int
     message_id: int
@@ -170,9 +164,10 @@ class Published(NamedTuple):
     status: str
 
 
-class Broken(NamedTuple):
-    """A COMPILED message that stops the next compile: its record does not rebuild, or, where
-    `is_gap`, it is built on versions that are not in the thread.
+class BrokenVersion(NamedTuple):
+    """A COMPILED message that blocks the next compile.
+
+    Its record does not rebuild or, if `is_gap`, it is built on versions that are not in the thread.
     """
 
     candidate: CompiledCandidate
@@ -181,7 +176,7 @@ class Broken(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The version that it says it is."""
+        """The version that the message claims to be."""
         return self.candidate.number
 
     @property
@@ -191,33 +186,36 @@ class Broken(NamedTuple):
 
 
 class VersionHistory(NamedTuple):
-    """A thread as its mail has it.
+    """The versions of a thread, and the messages around them.
 
-    `state` is that of the latest version. `unread` are the KICKOFF and DELTA messages that no
-    version has read, in their order. `unrecorded` are COMPILED messages without a record, `spare`
-    those with one that are no version. `aside` are the delta blocks since the latest version that
-    are nobody's contribution. `operators` may void, adopt and dismiss. `refused` are the blocks
-    that versions have refused and their authors have not corrected. `position` is how many
-    messages there are in all. `altered` are the messages whose content does not match their hash.
+    - `state` is that of the latest version.
+    - `operators` may void, adopt and dismiss.
+    - `unread` are the KICKOFF and DELTA messages that no version has read, in thread order.
+    - `unrecorded` are COMPILED messages without a record, each with a diagnostic.
+    - `other_candidates` are COMPILED messages with a record that are no version.
+    - `ignored_blocks` are delta blocks outside DELTA messages since the latest version.
+    - `position` is the number of messages in the thread.
+    - `refused` are the blocks that versions have refused and their authors have not corrected.
+    - `altered` are the messages whose content does not match their hash.
     """
 
     thread_id: str
     state: State
     operators: frozenset[str]
-    versions: tuple[Published, ...] = ()
+    versions: tuple[PublishedVersion, ...] = ()
     unread: tuple[ThreadMessage, ...] = ()
     unrecorded: tuple[tuple[ThreadMessage, Diagnostic], ...] = ()
-    spare: tuple[CompiledCandidate, ...] = ()
-    aside: tuple[IgnoredBlock, ...] = ()
-    declared: tuple[Declared, ...] = ()
-    broken: Broken | None = None
+    other_candidates: tuple[CompiledCandidate, ...] = ()
+    ignored_blocks: tuple[IgnoredBlock, ...] = ()
+    void_declarations: tuple[VoidDeclaration, ...] = ()
+    broken_version: BrokenVersion | None = None
     writers: tuple[str, ...] = ()
     position: int = 0
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[RefusedBlock, ...] = ()
     altered: tuple[ThreadMessage, ...] = ()
 
     @property
-    def latest(self) -> Published | None:
+    def latest(self) -> PublishedVersion | None:
         """The latest version; None before the first."""
         return self.versions[-1] if self.versions else None
 
@@ -232,64 +230,70 @@ class VersionHistory(NamedTuple):
         return bool(self.versions) and self.versions[-1].status == "closed"
 
     @property
-    def stopped(self) -> Diagnostic | None:
+    def compile_blocker(self) -> Diagnostic | None:
         """Why nothing can be compiled: a message was altered, or a version does not rebuild."""
-        # A message that is restored may settle why the version does not rebuild.
-        return next(iter(self.altered_messages()), self.unsound)
+        # Restoring an altered message may also fix a version that does not rebuild.
+        return next(iter(self.altered_messages()), self.broken_version_error)
 
     def altered_messages(self) -> tuple[Diagnostic, ...]:
         """Return a diagnostic for every message whose content does not match its hash."""
-        return tuple(altered_message(each.posted.id) for each in self.altered)
+        return tuple(altered_diagnostic(each.posted.id) for each in self.altered)
 
     @property
-    def unsound(self) -> Diagnostic | None:
-        """Return why the next version cannot be published: one before it does not rebuild, or is
-        missing (R10).
-        """
-        if self.broken is None:
+    def broken_version_error(self) -> Diagnostic | None:
+        """Why no version can be published: an earlier one does not rebuild or is missing (R10)."""
+        if self.broken_version is None:
             return None
-        number, difference, message = self.broken.number, self.broken.difference, self.broken.id
-        found = mismatch(self.thread_id, number, difference)
-        if self.broken.is_gap:
+        number, difference, message = (
+            self.broken_version.number,
+            self.broken_version.difference,
+            self.broken_version.id,
+        )
+        found = record_mismatch(self.thread_id, number, difference)
+        if self.broken_version.is_gap:
             words = {"version": str(number), "thread_id": self.thread_id, "reason": difference}
-            sender = self.broken.candidate.filed.posted.message.sender
+            sender = self.broken_version.candidate.filed.posted.message.sender
             found = VERSION_MISSING.at(None, **words, id=message, sender=sender)
         return found._replace(message_id=message)
 
     def is_void(self, candidate: CompiledCandidate) -> bool:
-        """Whether the operator declared it void.
+        """Return whether a candidate, or the one that it is built on, is declared void.
 
-        What is built on a void version hangs in the air, and is void with it. That happens where
-        somebody compiles in the very moment of the declaration, and no home keeps them apart.
+        A candidate can be built on a void one if it was compiled at the moment of the declaration,
+        in a store that does not serialise the two.
         """
-        if not self.declared:
+        if not self.void_declarations:
             return False
         return self.is_declared_void(candidate) or self.void_base(candidate) is not None
 
     def is_declared_void(self, candidate: CompiledCandidate) -> bool:
-        """Whether the operator herself said so."""
+        """Return whether a declaration of the operator covers this very candidate."""
         number, filed = candidate.number, candidate.filed
-        about = [each for each in self.declared if each.void.version == number]
+        about = [each for each in self.void_declarations if each.void.version == number]
         if any(each.void == Void(filed.content_hash, number) for each in about):
             return True
         hashes = {
             each.void.content_hash
             for each in about
-            if not each.void.is_exact and _order(filed) < (each.at, each.id)
+            if not each.void.is_exact and _thread_order(filed) < (each.at, each.id)
         }
         return bool(hashes) and any(
-            each.number == number and each.filed.content_hash in hashes for each in self.spare
+            each.number == number and each.filed.content_hash in hashes
+            for each in self.other_candidates
         )
 
     def void_base(self, candidate: CompiledCandidate) -> CompiledCandidate | None:
-        """The void message that it is built on; None where it is built on a version, or nothing."""
+        """Return the void message that a candidate is built on.
+
+        Return None if it is built on a version, or on nothing.
+        """
         base = candidate.record.base if candidate.record else None
         if base is None or any(each.content_hash == base.content_hash for each in self.versions):
             return None
         return next(
             (
                 each
-                for each in self.spare
+                for each in self.other_candidates
                 if each.filed.content_hash == base.content_hash
                 and each.number < candidate.number
                 and self.is_void(each)
@@ -298,7 +302,7 @@ class VersionHistory(NamedTuple):
         )
 
     def why_void(self, candidate: CompiledCandidate) -> str:
-        """Why a message with a record is no version, in words."""
+        """Return why a message with a record is no version, as a phrase."""
         number = candidate.number
         ids = {version.number: version.message_id for version in self.versions}
         base = self.void_base(candidate)
@@ -306,221 +310,273 @@ class VersionHistory(NamedTuple):
             return f"the operator declared v{number} void"
         if base:
             return f"it is built on message {base.filed.posted.id}, which is void"
-        if _adopted(candidate) and not _may_adopt(self, candidate):
+        if _adopted_message(candidate) and not _may_adopt(self, candidate):
             return "it adopts another message, and only the operator can do that"
         if number in ids:
             return f"message {ids[number]} is v{number} already"
         return f"it says v{number}, and the next version is v{self.number + 1}"
 
-    def lost_by(self, sender: str) -> tuple[CompiledCandidate, ...]:
-        """The messages of a compiler who was not quick enough: void, and no declaration says so."""
+    def superseded_messages(self, sender: str) -> tuple[CompiledCandidate, ...]:
+        """Return the candidates of a sender that lost the race to publish.
+
+        They are void although no declaration covers them.
+        """
         return tuple(
             each
-            for each in self.spare
+            for each in self.other_candidates
             if each.filed.posted.message.sender == sender
             and (each.number <= self.number or self.void_base(each))
             and not self.is_declared_void(each)
         )
 
     def others(self) -> tuple[Diagnostic, ...]:
-        """What is to be said of the COMPILED messages that are no version, in their order."""
-        broken = self.broken.candidate if self.broken else None
+        """Return a diagnostic for each COMPILED message that is no version, in order of ids."""
+        broken = self.broken_version.candidate if self.broken_version else None
         found = [diagnostic for _, diagnostic in self.unrecorded]
-        found += [_void(self, each) for each in self.spare if each is not broken]
+        found += [
+            _void_diagnostic(self, each) for each in self.other_candidates if each is not broken
+        ]
         return tuple(sorted(found, key=lambda each: each.message_id or 0))
 
-    def new_others(self) -> tuple[Diagnostic, ...]:
-        """Those that came after the latest version: whoever compiled that one knows the others."""
-        compiled = [*(filed for filed, _ in self.unrecorded), *(each.filed for each in self.spare)]
+    def new_void_messages(self) -> tuple[Diagnostic, ...]:
+        """Return those diagnostics of `others` whose messages came after the latest version.
+
+        The compiler of the latest version has already seen the earlier ones.
+        """
+        compiled = [
+            *(filed for filed, _ in self.unrecorded),
+            *(each.filed for each in self.other_candidates),
+        ]
         new = {filed.posted.id for filed in compiled if self._is_new(filed)}
         return tuple(each for each in self.others() if each.message_id in new)
 
     def _is_new(self, filed: ThreadMessage) -> bool:
-        return not self.latest or _order(filed) > (self.latest.at, self.latest.message_id)
+        return not self.latest or _thread_order(filed) > (self.latest.at, self.latest.message_id)
 
-    def with_version(self, candidate: CompiledCandidate, rebuilt: Rebuilt) -> "VersionHistory":
-        """The chain after that version."""
-        filed, record = candidate.filed, checked_record(candidate)
-        place = Version(record.version, filed.posted.at, filed.origin_id, rebuilt.state.counts)
+    def with_version(
+        self, candidate: CompiledCandidate, rebuilt: RebuiltVersion
+    ) -> "VersionHistory":
+        """Return the history with one more version."""
+        filed, record = candidate.filed, validate_record(candidate)
+        version = Version(record.version, filed.posted.at, filed.origin_id, rebuilt.state.counts)
         read = {each.posted.id for each in rebuilt.read}
         return self._replace(
-            state=rebuilt.state._replace(versions=(*rebuilt.state.versions, place)),
-            versions=(*self.versions, _published(filed, record)),
+            state=rebuilt.state._replace(versions=(*rebuilt.state.versions, version)),
+            versions=(*self.versions, _published_version(filed, record)),
             unread=tuple(each for each in self.unread if each.posted.id not in read),
-            spare=tuple(each for each in self.spare if each.filed != filed),
-            aside=tuple(each for each in self.aside if not is_listed_in(each, candidate)),
-            refused=after_ledger(self.refused, local_ledger(candidate, rebuilt), record.version),
+            other_candidates=tuple(each for each in self.other_candidates if each.filed != filed),
+            ignored_blocks=tuple(
+                each for each in self.ignored_blocks if not is_listed_in(each, candidate)
+            ),
+            refused=update_refused_blocks(
+                self.refused, local_ledger(candidate, rebuilt), record.version
+            ),
         )
 
 
-Watch = Callable[[CompiledCandidate, Rebuilt], None]
+VersionCallback = Callable[[CompiledCandidate, RebuiltVersion], None]
 
 
-def unwatched(_candidate: CompiledCandidate, _rebuilt: Rebuilt) -> None:
-    """Nobody looks on."""
+def ignore_version(_candidate: CompiledCandidate, _rebuilt: RebuiltVersion) -> None:
+    """Do nothing: the default callback."""
 
 
 def replay(
-    thread_id: str, messages: Sequence[ThreadMessage], operator: str, watch: Watch = unwatched
+    thread_id: str,
+    messages: Sequence[ThreadMessage],
+    operator: str,
+    on_version: VersionCallback = ignore_version,
 ) -> VersionHistory:
-    """The chain from all messages of the thread; `watch` sees every version as it is rebuilt.
+    """Compute the history from all messages; call `on_version` for each rebuilt version.
 
-    The operator is the one of this project, and the one whom the first version names: the thread
-    may come from another project, or she may have been called otherwise.
+    The operators are the one of this project and the one that the first version names. The thread
+    may come from another project, or the operator may have had another name.
     """
     empty = VersionHistory(thread_id, empty_state(thread_id), frozenset({operator}))
-    if any(map(chain_messages_is_decision, messages)):
-        empty = _with_operator(empty, _taken_in(empty, messages, unwatched))
-    history = _taken_in(empty, messages, watch)
+    if any(map(is_version_decision, messages)):
+        empty = _with_operator(empty, _with_messages(empty, messages, ignore_version))
+    history = _with_messages(empty, messages, on_version)
     return _with_operator(history, history)
 
 
-def _with_operator(history: VersionHistory, known: VersionHistory) -> VersionHistory:
-    """The chain that also hears the operator whom the first version names."""
-    named = (version.operator for version in known.versions[:1])
+def _with_operator(history: VersionHistory, resolved: VersionHistory) -> VersionHistory:
+    """Return the history with the operator that the first version of `resolved` names."""
+    named = (version.operator for version in resolved.versions[:1])
     return history._replace(operators=history.operators.union(named))
 
 
 def advance(
-    history: VersionHistory, news: Sequence[ThreadMessage], watch: Watch = unwatched
+    history: VersionHistory,
+    new_messages: Sequence[ThreadMessage],
+    on_version: VersionCallback = ignore_version,
 ) -> VersionHistory | None:
-    """The chain with messages that came in since; None where it must be replayed from the start,
-    because something new bears on what was decided already.
+    """Add new messages to a history.
+
+    Return None if the thread must be replayed from the start, because a new message affects earlier
+    decisions.
     """
-    if any(declared_by(filed, history.operators) or not filed.is_local for filed in news):
+    if any(
+        void_declarations_in(filed, history.operators) or not filed.is_local
+        for filed in new_messages
+    ):
         return None
     ids = {version.number: version.message_id for version in history.versions}
-    for filed in news:
+    for filed in new_messages:
         found = candidate_of(filed) if type_of(filed) == COMPILED.name else None
         if isinstance(found, CompiledCandidate) and filed.posted.id < ids.get(found.number, 0):
             return None
-    after = _taken_in(history, news, watch)
-    # The first version may name an operator whose decisions were not heard so far.
+    after = _with_messages(history, new_messages, on_version)
+    # The first version may name an operator whose decisions were ignored so far.
     return after if _with_operator(after, after).operators == history.operators else None
 
 
-def _taken_in(
-    history: VersionHistory, news: Sequence[ThreadMessage], watch: Watch
+def _with_messages(
+    history: VersionHistory, new_messages: Sequence[ThreadMessage], on_version: VersionCallback
 ) -> VersionHistory:
-    """The chain with these messages sorted into it, and every version that is there now."""
+    """Return the history with these messages, and with every version that follows from them."""
     by_type: dict[str | None, list[ThreadMessage]] = {}
-    for filed in sorted(news, key=_order):
+    for filed in sorted(new_messages, key=_thread_order):
         by_type.setdefault(type_of(filed), []).append(filed)
     unread = (*history.unread, *by_type.get(KICKOFF.name, ()), *by_type.get(DELTA.name, ()))
     compiled = [(filed, candidate_of(filed)) for filed in by_type.get(COMPILED.name, ())]
-    plain = [
+    unrecorded = [
         (filed, found) for filed, found in compiled if not isinstance(found, CompiledCandidate)
     ]
     candidates = [found for _, found in compiled if isinstance(found, CompiledCandidate)]
-    writers = dict.fromkeys((*history.writers, *(filed.posted.message.sender for filed in news)))
+    writers = dict.fromkeys(
+        (*history.writers, *(filed.posted.message.sender for filed in new_messages))
+    )
     history = history._replace(
-        unread=tuple(sorted(unread, key=_order)),
-        unrecorded=(*history.unrecorded, *plain),
-        spare=tuple(sorted((*history.spare, *candidates), key=_by_id)),
-        aside=(*history.aside, *(aside for filed in news for aside in asides_of(filed))),
-        declared=(
-            *history.declared,
-            *(each for filed in news for each in declared_by(filed, history.operators)),
+        unread=tuple(sorted(unread, key=_thread_order)),
+        unrecorded=(*history.unrecorded, *unrecorded),
+        other_candidates=tuple(sorted((*history.other_candidates, *candidates), key=_message_id)),
+        ignored_blocks=(
+            *history.ignored_blocks,
+            *(ignored for filed in new_messages for ignored in ignored_blocks_in(filed)),
+        ),
+        void_declarations=(
+            *history.void_declarations,
+            *(
+                each
+                for filed in new_messages
+                for each in void_declarations_in(filed, history.operators)
+            ),
         ),
         writers=tuple(writers),
-        position=history.position + len(news),
-        altered=(*history.altered, *filter(is_altered, news)),
+        position=history.position + len(new_messages),
+        altered=(*history.altered, *filter(is_altered, new_messages)),
     )
-    return with_resolved_versions(history, watch)
+    return with_resolved_versions(history, on_version)
 
 
-def with_resolved_versions(history: VersionHistory, watch: Watch = unwatched) -> VersionHistory:
-    """Every version among the candidates, one after the other, up to one that is unsound."""
-    history = history._replace(broken=None)
-    while candidate := _next(history):
+def with_resolved_versions(
+    history: VersionHistory, on_version: VersionCallback = ignore_version
+) -> VersionHistory:
+    """Turn candidates into versions, one after the other, up to one that does not rebuild."""
+    history = history._replace(broken_version=None)
+    while candidate := _next_candidate(history):
         try:
-            check_base(history, checked_record(candidate))
-            rebuilt = rebuild(history.state, candidate, history.unread, compiled_messages(history))
+            check_base(history, validate_record(candidate))
+            rebuilt = rebuild(history.state, candidate, history.unread, adoptable_messages(history))
         except VersionMismatch as error:
-            return history._replace(broken=Broken(candidate, str(error)))
-        watch(candidate, rebuilt)
+            return history._replace(broken_version=BrokenVersion(candidate, str(error)))
+        on_version(candidate, rebuilt)
         history = history.with_version(candidate, rebuilt)
-    return history._replace(broken=_gap(history))
+    return history._replace(broken_version=_find_gap(history))
 
 
-def _gap(history: VersionHistory) -> Broken | None:
+def _find_gap(history: VersionHistory) -> BrokenVersion | None:
     """Return the first message that is built on versions which are not in the thread.
 
-    Its number, and those between, were published once and must not be reused in silence (R10).
+    Its number, and those between, were published once and must not be reused silently (R10).
     """
-    later = [each for each in history.spare if each.number > history.number and not _adopted(each)]
+    later = [
+        each
+        for each in history.other_candidates
+        if each.number > history.number and not _adopted_message(each)
+    ]
     found = [each for each in later if not history.is_void(each)]
     if not found:
         return None
-    candidate = min(found, key=lambda each: (each.number, _by_id(each)))
+    candidate = min(found, key=lambda each: (each.number, _message_id(each)))
     base = candidate.record.base if candidate.record else None
-    if base and all(base.content_hash != each.content_hash for each in compiled_messages(history)):
+    if base and all(base.content_hash != each.content_hash for each in adoptable_messages(history)):
         reason = f"it is built on v{base.version}, which is not in this thread"
     else:
         latest = f"is v{history.number}" if history.versions else "does not exist yet"
         reason = f"it says v{candidate.number}, and the latest version before it {latest}"
-    return Broken(candidate, reason, is_gap=True)
+    return BrokenVersion(candidate, reason, is_gap=True)
 
 
-def _next(history: VersionHistory) -> CompiledCandidate | None:
-    """The message that is the next version: of those with its number the one with the lowest id.
+def _next_candidate(history: VersionHistory) -> CompiledCandidate | None:
+    """Return the candidate that is the next version: the lowest id with the next number.
 
-    One that adopts another message takes the number after that one's.
+    A candidate that adopts another message takes the number after that message's.
     """
     number = history.number + 1
     adopted = {
         message.content_hash
-        for each in history.spare
-        if (message := _adopted(each)) and message.version >= number
+        for each in history.other_candidates
+        if (message := _adopted_message(each)) and message.version >= number
         if _may_adopt(history, each) and not history.is_void(each)
     }
-    fitting = (each for each in history.spare if _fits(history, each, number, adopted))
+    fitting = (
+        each
+        for each in history.other_candidates
+        if _is_next_version(history, each, number, adopted)
+    )
     return next((each for each in fitting if not history.is_void(each)), None)
 
 
-def _fits(
+def _is_next_version(
     history: VersionHistory, candidate: CompiledCandidate, number: int, adopted: set[str]
 ) -> bool:
-    """Whether a message can be the next version; one that another adopts is none itself."""
-    message = _adopted(candidate)
+    """Return whether a candidate can be the next version: not if another candidate adopts it."""
+    message = _adopted_message(candidate)
     if message:
         return message.version >= number and _may_adopt(history, candidate)
     return candidate.number == number and candidate.filed.content_hash not in adopted
 
 
-def _adopted(candidate: CompiledCandidate) -> CompiledMessage | None:
+def _adopted_message(candidate: CompiledCandidate) -> CompiledMessageRef | None:
     return candidate.record.adopted if candidate.record else None
 
 
 def _may_adopt(history: VersionHistory, candidate: CompiledCandidate) -> bool:
-    """Only the operator takes over what another program made: it counts deltas as read."""
+    """Return whether the operator posted the candidate.
+
+    Only the operator takes over the artifact of another program, because that marks deltas as read.
+    """
     return candidate.filed.counts_for(history.operators)
 
 
-def compiled_messages(history: VersionHistory) -> list[ThreadMessage]:
-    """The COMPILED messages that are no version: those that can be adopted."""
-    return [*(filed for filed, _ in history.unrecorded), *(each.filed for each in history.spare)]
+def adoptable_messages(history: VersionHistory) -> list[ThreadMessage]:
+    """Return the COMPILED messages that are no version: those that can be adopted."""
+    return [
+        *(filed for filed, _ in history.unrecorded),
+        *(each.filed for each in history.other_candidates),
+    ]
 
 
 def check_base(history: VersionHistory, record: VersionRecord) -> None:
-    """A version is built on the one before it, and on no other."""
+    """Raise `VersionMismatch` unless the record is built on the latest version."""
     latest, base = history.latest, record.base
     ours = (latest.number, latest.content_hash) if latest else None
     theirs = (base.version, base.content_hash) if base else None
     if ours != theirs:
-        said = f"v{base.version}, message {base.id}" if base else "nothing"
+        claimed = f"v{base.version}, message {base.id}" if base else "nothing"
         found = f"v{latest.number}, message {latest.message_id}" if latest else "nothing"
-        message = f"it is built on {said}, and the version before it is {found}"
+        message = f"it is built on {claimed}, and the version before it is {found}"
         raise VersionMismatch(message)
 
 
-def mismatch(thread_id: str, number: int, difference: str) -> Diagnostic:
-    """That a version does not follow from its record."""
+def record_mismatch(thread_id: str, number: int, difference: str) -> Diagnostic:
+    """Return the diagnostic for a version that does not follow from its record."""
     return RECORD_MISMATCH.at(version=number, difference=difference, thread_id=thread_id)
 
 
-def _published(filed: ThreadMessage, record: VersionRecord) -> Published:
-    return Published(
+def _published_version(filed: ThreadMessage, record: VersionRecord) -> PublishedVersion:
+    return PublishedVersion(
         number=record.version,
         message_id=filed.posted.id,
         at=filed.posted.at,
@@ -533,57 +589,56 @@ def _published(filed: ThreadMessage, record: VersionRecord) -> Published:
     )
 
 
-def _order(filed: ThreadMessage) -> tuple[datetime, int]:
-    return in_thread_order(filed.posted)
+def _thread_order(filed: ThreadMessage) -> tuple[datetime, int]:
+    return thread_order_key(filed.posted)
 
 
-def _by_id(candidate: CompiledCandidate) -> int:
+def _message_id(candidate: CompiledCandidate) -> int:
     return candidate.filed.posted.id
 
 
-def _void(history: VersionHistory, candidate: CompiledCandidate) -> Diagnostic:
-    """That a message with a record is no version."""
+def _void_diagnostic(history: VersionHistory, candidate: CompiledCandidate) -> Diagnostic:
+    """Return the diagnostic for a message that has a record and is no version."""
     found = VOID_VERSION.at(reason=history.why_void(candidate), thread_id=history.thread_id)
     return found._replace(message_id=candidate.filed.posted.id)
 
 
-# A chain kept as text, so that the next look at a thread costs what is new in it.
+# The cached form of a history, so that loading a thread costs only its new messages
 #
-# What is kept follows from the mail and from nothing else. A text that is damaged, or that another
-# release wrote, is no chain: then the thread is replayed.
+# If a cache entry is damaged, or another release wrote it, the thread is replayed.
 
 
 _FORMAT = 4
-_DIGEST = 64
+_DIGEST_LENGTH = 64
 
 
-class KeptChain(NamedTuple):
-    """A chain, and the arrival of the last message that it knows of."""
+class CachedHistory(NamedTuple):
+    """A history with the arrival number of the last message that it includes."""
 
     history: VersionHistory
     arrival: int
 
 
-def encode_chain(kept: KeptChain) -> str:
-    """The text to keep. A chain that is broken is not worth keeping: it must be looked at."""
-    history = kept.history
+def encode_history(cached: CachedHistory) -> str:
+    """Encode a history for the cache. Do not cache a broken one: it must be examined each time."""
+    history = cached.history
     document = {
         "format": [_FORMAT, __version__],
-        "arrival": kept.arrival,
+        "arrival": cached.arrival,
         "position": history.position,
-        "versions": [_version(each) for each in history.versions],
+        "versions": [_encode_version(each) for each in history.versions],
         "unread": _ids(history.unread),
         "unrecorded": _ids(filed for filed, _ in history.unrecorded),
-        "spare": _ids(candidate.filed for candidate in history.spare),
-        "aside": sorted({aside.diagnostic.message_id or 0 for aside in history.aside}),
-        "declared": sorted({each.id for each in history.declared}),
+        "spare": _ids(candidate.filed for candidate in history.other_candidates),
+        "aside": sorted({ignored.diagnostic.message_id or 0 for ignored in history.ignored_blocks}),
+        "declared": sorted({each.id for each in history.void_declarations}),
         "operators": sorted(history.operators),
         "writers": history.writers,
-        "refused": [_refusal(each) for each in history.refused],
+        "refused": [_encode_refused_block(each) for each in history.refused],
     }
-    # In ASCII: a refused block may hold half of a surrogate pair, which no file can.
+    # ASCII, because a refused block may contain a lone surrogate, which cannot be encoded.
     about = json.dumps(document, separators=(",", ":"))
-    # One after the other, so that nothing is escaped twice; the state has a checksum of its own.
+    # Concatenated, so that nothing is escaped twice; the state has its own checksum.
     return f"{_digest(about)}{about}\n{encode_state(history.state)}"
 
 
@@ -595,18 +650,23 @@ def _ids(filed: Iterable[ThreadMessage]) -> list[int]:
     return [each.posted.id for each in filed]
 
 
-def _version(version: Published) -> list[object]:
+def _encode_version(version: PublishedVersion) -> list[object]:
     return [iso(part) if isinstance(part, datetime) else part for part in version]
 
 
-def _refusal(refusal: Refusal) -> list[object]:
-    return [*refusal[:-1], [[each.id, *each[1:]] for each in refusal.diagnostics]]
+def _encode_refused_block(refused_block: RefusedBlock) -> list[object]:
+    return [*refused_block[:-1], [[each.id, *each[1:]] for each in refused_block.diagnostics]]
 
 
-def decode_chain(text: str, thread_id: str, message: Callable[[int], ThreadMessage]) -> KeptChain:
-    """The chain in a text; `message` finds those that it still needs. ValueError: it is none."""
+def decode_history(
+    text: str, thread_id: str, message: Callable[[int], ThreadMessage]
+) -> CachedHistory:
+    """Decode a cached history; `message` looks up the messages that it refers to.
+
+    Raise ValueError if the text is damaged, or if another release wrote it.
+    """
     first, _, state = text.partition("\n")
-    digest, about = first[:_DIGEST], first[_DIGEST:]
+    digest, about = first[:_DIGEST_LENGTH], first[_DIGEST_LENGTH:]
     if _digest(about) != digest:
         raise ValueError(digest)
     document = json.loads(about)
@@ -619,40 +679,46 @@ def decode_chain(text: str, thread_id: str, message: Callable[[int], ThreadMessa
         thread_id,
         decode_state(state),
         operators,
-        versions=tuple(map(_chain_json_published, document["versions"])),
+        versions=tuple(map(_decode_version, document["versions"])),
         unread=tuple(message(each) for each in document["unread"]),
-        unrecorded=tuple(_unrecorded(message(each)) for each in document["unrecorded"]),
-        spare=tuple(
+        unrecorded=tuple(_decode_unrecorded(message(each)) for each in document["unrecorded"]),
+        other_candidates=tuple(
             each for each in map(candidate_of, compiled) if isinstance(each, CompiledCandidate)
         ),
-        aside=tuple(aside for each in document["aside"] for aside in asides_of(message(each))),
-        declared=tuple(each for filed in voids for each in declared_by(filed, operators)),
+        ignored_blocks=tuple(
+            ignored for each in document["aside"] for ignored in ignored_blocks_in(message(each))
+        ),
+        void_declarations=tuple(
+            each for filed in voids for each in void_declarations_in(filed, operators)
+        ),
         writers=tuple(document["writers"]),
         position=document["position"],
-        refused=tuple(map(_refused, document["refused"])),
+        refused=tuple(map(_decode_refused_block, document["refused"])),
     )
-    return KeptChain(history, document["arrival"])
+    return CachedHistory(history, document["arrival"])
 
 
-def _chain_json_published(parts: list[object]) -> Published:
-    version = Published(*parts)  # type: ignore[arg-type]
+def _decode_version(parts: list[object]) -> PublishedVersion:
+    version = PublishedVersion(*parts)  # type: ignore[arg-type]
     return version._replace(at=datetime.fromisoformat(str(version.at)))
 
 
-def _unrecorded(filed: ThreadMessage) -> tuple[ThreadMessage, Diagnostic]:
+def _decode_unrecorded(filed: ThreadMessage) -> tuple[ThreadMessage, Diagnostic]:
     found = candidate_of(filed)
     if isinstance(found, CompiledCandidate):
         raise ValueError(filed.posted.id)
     return filed, found
 
 
-def _refused(parts: list[Any]) -> Refusal:
-    refusal = Refusal(*parts)
-    return refusal._replace(diagnostics=tuple(map(_diagnostic, parts[-1])))
+def _decode_refused_block(parts: list[Any]) -> RefusedBlock:
+    refused_block = RefusedBlock(*parts)
+    return refused_block._replace(diagnostics=tuple(map(_decode_diagnostic, parts[-1])))
 
 
-def _diagnostic(parts: list[Any]) -> Diagnostic:
-    from brenner.diagnostics.catalogue import CATALOGUE  # most threads have nothing refused
+def _decode_diagnostic(parts: list[Any]) -> Diagnostic:
+    from brenner.diagnostics.catalogue import (
+        CATALOGUE,
+    )  # rarely needed: most threads have no refused blocks
 
     code_id, *about = parts
     found = Diagnostic(CATALOGUE[code_id], *about)

@@ -1,4 +1,6 @@
-"""Every address of the web page, and what answers there."""
+"""Routes of the web pages: run page functions in threads, cache what they render, and serve
+stale pages while the store is away.
+"""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import UTC, datetime
@@ -20,285 +22,315 @@ from brenner.diagnostics.codes.web import MAIL_AWAY
 from brenner.diagnostics.model import BrennerError, UnavailableError
 from brenner.mail.memory import MemoryMailbox
 from brenner.web import links
-from brenner.web.auth import check_guest, entrance_routes
+from brenner.web.auth import auth_routes, check_guest_access
 from brenner.web.cache import (
-    PACKED,
-    Asked,
-    Key,
+    GZIP,
     LastGoodCache,
+    LastGoodKey,
     PageCache,
-    Text,
-    stale,
-    takes_packed,
+    PageKey,
+    ResponseBody,
+    accepts_gzip,
+    mark_stale,
 )
-from brenner.web.compare import Moment, is_look, marked
+from brenner.web.compare import VisitPoint, is_navigation, visit_cookie
 from brenner.web.lab.login import LabAuth
 from brenner.web.lab.routes import lab_routes
 from brenner.web.rendering import assets
 from brenner.web.request import (
-    Answer,
     Download,
     Page,
     PageFunction,
+    PageResult,
     RequestContext,
     Site,
     is_https,
-    path_of,
-    recognised,
-    visit_of,
+    make_context,
+    raw_path,
+    with_login,
 )
 from brenner.web.responses import (
-    file_of,
-    refusal_page,
-    respond,
-    response_of,
+    body_response,
+    download_body,
+    error_page,
+    render_body,
     set_cookie,
-    text_of,
+    to_response,
     wants_json,
 )
-from brenner.web.sessions import Absence, Place, SessionRepository
+from brenner.web.sessions import MailCursor, SessionRepository, StoreOutage
 from brenner.web.views import artifact, exports, project, thread, versions
 
-# What takes seconds: it has a lane of its own, so that nobody who reads a page waits for it.
-#
-# A file of a whole session, a version of long ago, or all versions rebuilt: of a large session each
-# takes as long as hundreds of pages. Few are made at once, few wait, and the others are told to
-# come
-# again.
+# Slow requests
 
 
-AT_ONCE = 2
-MOST_WAITING = 6
-AGAIN_AFTER = 15  # seconds, after which one is told to come again
+MAX_SLOW_REQUESTS = 2
+MAX_SLOW_WAITING = 6
+RETRY_AFTER_SECONDS = 15
 
 _T = TypeVar("_T")
 
 
-def is_file(visit: RequestContext) -> bool:
-    """Whether a session is asked for as a file: the same for everybody who may see it."""
-    return "form" in visit.named
+def is_export(context: RequestContext) -> bool:
+    """Return whether the request asks for a session as a file. Such a file is the same for all
+    readers.
+    """
+    return "form" in context.parameters
 
 
-def is_dear(visit: RequestContext) -> bool:
-    """Whether it may take seconds."""
-    is_verified = visit.asked.get("verify") == "1"
-    return is_file(visit) or is_verified or visit.number("version") is not None
+def is_slow(context: RequestContext) -> bool:
+    """Return whether the request may take seconds: an export, a verification or an old version."""
+    is_verified = context.query.get("verify") == "1"
+    return is_export(context) or is_verified or context.query_number("version") is not None
 
 
-class Lane:
-    """Runs such work in threads. Only from the thread of the loop."""
+class SlowRequestLimiter:
+    """Limit on concurrent and waiting slow requests. Use it only from the thread of the event
+    loop.
+    """
 
     def __init__(self) -> None:
-        self._limiter = anyio.CapacityLimiter(AT_ONCE)
-        self._taken_on = 0
+        self._limiter = anyio.CapacityLimiter(MAX_SLOW_REQUESTS)
+        self._pending = 0
 
     async def run(self, work: Callable[[], _T]) -> _T:
-        """What comes of it; where too many wait already it is not begun."""
-        if self._taken_on >= AT_ONCE + MOST_WAITING:
+        """Run the work in a thread and return its result. Raise UnavailableError if too many
+        wait.
+        """
+        if self._pending >= MAX_SLOW_REQUESTS + MAX_SLOW_WAITING:
             raise UnavailableError(SERVER_BUSY.at())
-        self._taken_on += 1
+        self._pending += 1
         try:
             return await anyio.to_thread.run_sync(work, limiter=self._limiter)
         finally:
-            self._taken_on -= 1
+            self._pending -= 1
 
 
-# A session while the store is away, as its file in `artifacts/` tells of it (dual-source rule).
+# Pages while the store is away
 
 
-def from_files(function: PageFunction, visit: RequestContext, absence: Absence) -> Page | None:
-    """The page as it is without any mail; None where there is nothing to show then."""
-    if "thread" not in visit.named:
+def page_from_file(
+    function: PageFunction, context: RequestContext, outage: StoreOutage
+) -> Page | None:
+    """Render the page of a session from its artifact file, without mail (dual-source rule).
+
+    Return None if there is nothing to show then.
+    """
+    if "thread" not in context.parameters:
         return None
-    site = visit.site
+    site = context.site
     workspace = site.workspace._replace(mailbox=MemoryMailbox())
-    without = site._replace(
+    offline_site = site._replace(
         workspace=workspace, reading=SessionRepository(workspace, site.reading.store)
     )
     try:
-        page = function(visit._replace(site=without))
+        page = function(context._replace(site=offline_site))
     except BrennerError:
         return None
     is_good = isinstance(page, Page) and page.status == HTTPStatus.OK
-    return stale(page, absence, None) if is_good and isinstance(page, Page) else None
+    return mark_stale(page, outage, None) if is_good and isinstance(page, Page) else None
 
 
-# From a request to an answer: a page function runs in a thread, and its page is written there.
+# Endpoints of the pages
 
 
-_MOST_AT_ONCE = 8
-_FILE_LIFE = 60.0  # seconds; a file says when it was made, and new mail makes another one
-_MOST_FILE = 16 * 1024 * 1024  # bytes of one that is kept
+_MAX_THREADS = 8
+_EXPORT_TTL = 60.0  # seconds; an export contains its time, and new mail replaces it
+_MAX_CACHED_EXPORT = 16 * 1024 * 1024  # bytes
 _NO_COOKIES: Mapping[str, str] = MappingProxyType({})
 _NEEDS_NO_STORE = (links.CONNECT, links.HELP)
-STALE = "Brenner-Stale-Since"  # a page of an earlier time says so to scripts as well
+STALE_HEADER = "Brenner-Stale-Since"  # marks a stale page for scripts
 
 
-class Answering:
-    """Answers requests for pages of one site. Of these only the `personal` ones see cookies."""
+class PageEndpoints:
+    """Endpoints of the read-only pages of one site. Only the `personal` page functions see
+    cookies.
+    """
 
     def __init__(self, site: Site, personal: Collection[PageFunction]) -> None:
         self._site = site
         self._personal = personal
-        self._limiter = anyio.CapacityLimiter(_MOST_AT_ONCE)
-        self._lane = Lane()
-        self._written = PageCache()
-        self._files = PageCache(life=_FILE_LIFE)
+        self._limiter = anyio.CapacityLimiter(_MAX_THREADS)
+        self._slow_requests = SlowRequestLimiter()
+        self._page_cache = PageCache()
+        self._export_cache = PageCache(ttl=_EXPORT_TTL)
         self._last_good = LastGoodCache()
 
     def get(self, function: PageFunction) -> Callable[[Request], Awaitable[Response]]:
-        """The endpoint of a page that is only read."""
+        """Return the endpoint of a read-only page."""
 
         async def endpoint(request: Request) -> Response:
             if request.scope["path"] in _NEEDS_NO_STORE:
-                work = partial(_alone, function, request, visit_of(self._site, request))
+                work = partial(
+                    _respond_without_store, function, request, make_context(self._site, request)
+                )
                 return await anyio.to_thread.run_sync(work, limiter=self._limiter)
-            found = await self._site.reading.store.place()
-            if isinstance(found, Absence):
-                return await self._stale(function, request, found)
-            if self._is_alike(function, request):
-                response = await self._shared(function, request, found)
+            current = await self._site.reading.store.cursor()
+            if isinstance(current, StoreOutage):
+                return await self._stale_response(function, request, current)
+            if self._is_shareable(function, request):
+                response = await self._shared_response(function, request, current)
             else:
-                made = await self._made(function, request, found)
-                response = made if isinstance(made, Response) else response_of(made, request)
-            _note_look(response, request, found.position)
+                rendered = await self._render_in_thread(function, request, current)
+                response = (
+                    rendered if isinstance(rendered, Response) else body_response(rendered, request)
+                )
+            _set_visit_cookie(response, request, current.position)
             return response
 
         return endpoint
 
-    def _is_alike(self, function: PageFunction, request: Request) -> bool:
-        """Whether everybody gets the same: not who is logged in, nor where cookies are read."""
-        door = self._site.door
-        if is_file(visit_of(self._site, request)):
+    def _is_shareable(self, function: PageFunction, request: Request) -> bool:
+        """Return whether all readers get the same response.
+
+        It is not shareable if the request has a login cookie or the page reads cookies.
+        """
+        lab_auth = self._site.lab_auth
+        if is_export(make_context(self._site, request)):
             return True
         return function not in self._personal and (
-            door is None or door.cookie not in request.cookies
+            lab_auth is None or lab_auth.cookie not in request.cookies
         )
 
-    async def _shared(self, function: PageFunction, request: Request, place: Place) -> Response:
-        """The page, from memory where somebody has just asked for the same.
+    async def _shared_response(
+        self, function: PageFunction, request: Request, cursor: MailCursor
+    ) -> Response:
+        """Return the page from the cache, or render and cache it.
 
-        One is written at a time: whoever has asked meanwhile gets that one, if it has all mail that
-        there was when she asked.
+        A lock per key lets one request render. The others get that page if it contains all mail
+        that the store had when they arrived.
         """
-        visit = visit_of(self._site, request)
-        written, key = self._written, Key(visit.path, wants_json(request), visit.guest_of)
-        if is_file(visit):
-            path = f"{path_of(request)}?version={visit.number('version')}"
-            written, key = self._files, Key(path, guest_of=visit.guest_of)
-        text = written.find(key, place)
+        context = make_context(self._site, request)
+        page_cache, key = (
+            self._page_cache,
+            PageKey(context.path, wants_json(request), context.guest_of),
+        )
+        if is_export(context):
+            path = f"{raw_path(request)}?version={context.query_number('version')}"
+            page_cache, key = self._export_cache, PageKey(path, guest_of=context.guest_of)
+        text = page_cache.find(key, cursor)
         if text is not None:
-            return response_of(text, request)
-        async with written.turn(key):
-            text = written.find(key, place)
+            return body_response(text, request)
+        async with page_cache.turn(key):
+            text = page_cache.find(key, cursor)
             if text is not None:
-                return response_of(text, request)
-            now = await self._site.reading.store.place()
-            if isinstance(now, Absence):
-                return await self._stale(function, request, now)
-            made = await self._made(function, request, now)
-            if isinstance(made, Response):
-                return made
-            if written is not self._files or len(made.body) <= _MOST_FILE:
-                written.keep(key, now, made)
-            return response_of(made, request)
+                return body_response(text, request)
+            now = await self._site.reading.store.cursor()
+            if isinstance(now, StoreOutage):
+                return await self._stale_response(function, request, now)
+            rendered = await self._render_in_thread(function, request, now)
+            if isinstance(rendered, Response):
+                return rendered
+            if page_cache is not self._export_cache or len(rendered.body) <= _MAX_CACHED_EXPORT:
+                page_cache.keep(key, now, rendered)
+            return body_response(rendered, request)
 
-    async def _made(
-        self, function: PageFunction, request: Request, place: Place
-    ) -> Text | Response:
-        """The page as it is at that place; a text is for everybody."""
-        site = self._site._replace(reading=self._site.reading.at(place))
-        visit = visit_of(site, request)
-        work = partial(self._answer, function, request, visit)
-        if not is_dear(visit):
+    async def _render_in_thread(
+        self, function: PageFunction, request: Request, cursor: MailCursor
+    ) -> ResponseBody | Response:
+        """Render the page with the mail up to that cursor. A ResponseBody may be cached and
+        shared.
+        """
+        site = self._site._replace(reading=self._site.reading.at(cursor))
+        context = make_context(site, request)
+        work = partial(self._render_or_stale, function, request, context)
+        if not is_slow(context):
             return await anyio.to_thread.run_sync(work, limiter=self._limiter)
         try:
-            return await self._lane.run(work)
-        except UnavailableError as error:  # too many wait
-            response = respond(refusal_page(error), request, visit)
-            response.headers["Retry-After"] = str(AGAIN_AFTER)
+            return await self._slow_requests.run(work)
+        except UnavailableError as error:  # too many requests wait
+            response = to_response(error_page(error), request, context)
+            response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
             return response
 
-    async def _stale(self, function: PageFunction, request: Request, absence: Absence) -> Response:
-        visit = visit_of(self._site, request)
-        work = partial(self._while_away, function, request, visit, absence)
+    async def _stale_response(
+        self, function: PageFunction, request: Request, outage: StoreOutage
+    ) -> Response:
+        context = make_context(self._site, request)
+        work = partial(self._respond_while_away, function, request, context, outage)
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
-    def _answer(
-        self, function: PageFunction, request: Request, visit: RequestContext
-    ) -> Text | Response:
+    def _render_or_stale(
+        self, function: PageFunction, request: Request, context: RequestContext
+    ) -> ResponseBody | Response:
         try:
-            if not is_file(visit):
-                visit = recognised(visit)
-            check_guest(visit)
-            if visit.login is not None:
-                answer = function(visit)
-                self._remember(answer, request, visit)
-                return respond(answer, request, visit)
-            return self._write(function, request, visit)
+            if not is_export(context):
+                context = with_login(context)
+            check_guest_access(context)
+            if context.login is not None:
+                result = function(context)
+                self._store_last_good(result, request, context)
+                return to_response(result, request, context)
+            return self._render(function, request, context)
         except UnavailableError as error:
-            absence = visit.site.reading.store.lost(error)
-            return self._while_away(function, request, visit, absence)
+            outage = context.site.reading.store.mark_lost(error)
+            return self._respond_while_away(function, request, context, outage)
         except BrennerError as error:
-            return respond(refusal_page(error), request, visit)
+            return to_response(error_page(error), request, context)
 
-    def _write(
-        self, function: PageFunction, request: Request, visit: RequestContext
-    ) -> Text | Response:
+    def _render(
+        self, function: PageFunction, request: Request, context: RequestContext
+    ) -> ResponseBody | Response:
         is_personal = function in self._personal
-        # What a browser keeps for us cannot get to the others that are given the same page.
-        answer = function(visit if is_personal else visit._replace(cookies=_NO_COOKIES))
-        if isinstance(answer, Download) and is_file(visit):
-            text = file_of(answer)
-            return text.with_packed() if len(text.body) <= _MOST_FILE else text
-        if not isinstance(answer, Page) or answer.status != HTTPStatus.OK:
-            return respond(answer, request, visit)
-        self._remember(_for_anybody(answer) if is_personal else answer, request, visit)
-        text = text_of(answer, request, visit).with_packed()
+        # Without cookies, nothing of this browser can get into a page that others receive.
+        result = function(context if is_personal else context._replace(cookies=_NO_COOKIES))
+        if isinstance(result, Download) and is_export(context):
+            text = download_body(result)
+            return text.with_gzip() if len(text.body) <= _MAX_CACHED_EXPORT else text
+        if not isinstance(result, Page) or result.status != HTTPStatus.OK:
+            return to_response(result, request, context)
+        self._store_last_good(
+            _without_last_visit(result) if is_personal else result, request, context
+        )
+        text = render_body(result, request, context).with_gzip()
         if not is_personal:
             return text
-        response = response_of(text, request)
-        for cookie in answer.cookies:
+        response = body_response(text, request)
+        for cookie in result.cookies:
             set_cookie(response, cookie, is_secure=is_https(request))
         return response
 
-    def _remember(self, answer: Answer, request: Request, visit: RequestContext) -> None:
-        """Keep a page for while the store is away; the operator's are hers alone."""
-        is_since = "since" in visit.asked  # which is another page for everybody
-        if isinstance(answer, Page) and answer.status == HTTPStatus.OK and not is_since:
-            place = visit.site.reading.place
-            self._last_good.keep(_asked(request, visit), answer, visit.now, place)
+    def _store_last_good(
+        self, result: PageResult, request: Request, context: RequestContext
+    ) -> None:
+        """Store the page for the time when the store is away. Pages of the operator have keys of
+        their own.
+        """
+        has_since = "since" in context.query  # such a page depends on the browser
+        if isinstance(result, Page) and result.status == HTTPStatus.OK and not has_since:
+            cursor = context.site.reading.cursor
+            self._last_good.keep(_last_good_key(request, context), result, context.now, cursor)
 
-    def _while_away(
-        self, function: PageFunction, request: Request, visit: RequestContext, absence: Absence
+    def _respond_while_away(
+        self, function: PageFunction, request: Request, context: RequestContext, outage: StoreOutage
     ) -> Response:
-        """The last good page, or what the session's file has; else that there is none."""
-        if visit.guest_of is not None:
-            absence = absence.for_guests()
+        """Return the last good page, else the page from the session's file, else the error page."""
+        if context.guest_of is not None:
+            outage = outage.for_guests()
         try:
-            visit = recognised(visit)
-            check_guest(visit)
-            page = self._last_good.find(_asked(request, visit), absence)
-            page = page or from_files(function, visit, absence)
-        except UnavailableError:  # who asks could not be looked up
+            context = with_login(context)
+            check_guest_access(context)
+            page = self._last_good.find(_last_good_key(request, context), outage)
+            page = page or page_from_file(function, context, outage)
+        except UnavailableError:  # the login could not be looked up
             page = None
         except BrennerError as error:
-            return respond(refusal_page(error), request, visit)
-        response = respond(page or refusal_page(absence.error), request, visit)
+            return to_response(error_page(error), request, context)
+        response = to_response(page or error_page(outage.error), request, context)
         if page is not None:
-            response.headers[STALE] = absence.since.isoformat()
+            response.headers[STALE_HEADER] = outage.since.isoformat()
         response.headers["Cache-Control"] = "no-store"
         return response
 
 
-def _for_anybody(page: Page) -> Page:
-    """A page without what only this browser has seen."""
+def _without_last_visit(page: Page) -> Page:
+    """Return the page without what only this browser has seen."""
     document = {name: None if name == "look" else each for name, each in page.document.items()}
     return page._replace(document=document)
 
 
-def _note_look(response: Response, request: Request, position: int) -> None:
-    """Let the browser keep that a session was looked at, whoever else has got the same page."""
+def _set_visit_cookie(response: Response, request: Request, position: int) -> None:
+    """Set the cookie that records this visit of a session. It is not part of the cached page."""
     thread_id = request.path_params.get("thread")
     is_page = response.status_code == HTTPStatus.NOT_MODIFIED or response.headers.get(
         "content-type", ""
@@ -306,47 +338,49 @@ def _note_look(response: Response, request: Request, position: int) -> None:
     is_shown = response.status_code in (HTTPStatus.OK, HTTPStatus.NOT_MODIFIED) and is_page
     if not thread_id or not is_shown or "content-disposition" in response.headers:
         return
-    if is_look(request.headers) and not wants_json(request):
-        now = Moment(position, datetime.now(UTC))
-        cookie = marked(thread_id, request.cookies, now)
+    if is_navigation(request.headers) and not wants_json(request):
+        now = VisitPoint(position, datetime.now(UTC))
+        cookie = visit_cookie(thread_id, request.cookies, now)
         set_cookie(response, cookie, is_secure=is_https(request))
 
 
-def _alone(function: PageFunction, request: Request, visit: RequestContext) -> Response:
-    """A page that needs no mail."""
+def _respond_without_store(
+    function: PageFunction, request: Request, context: RequestContext
+) -> Response:
+    """Return a page that needs no mail."""
     try:
-        visit = recognised(visit)
-        check_guest(visit)
-        return respond(function(visit), request, visit)
+        context = with_login(context)
+        check_guest_access(context)
+        return to_response(function(context), request, context)
     except UnavailableError as error:
-        is_guest = visit.guest_of is not None
-        told = UnavailableError(MAIL_AWAY.at()) if is_guest else error
-        return respond(refusal_page(told), request, visit)
+        is_guest = context.guest_of is not None
+        shown_error = UnavailableError(MAIL_AWAY.at()) if is_guest else error
+        return to_response(error_page(shown_error), request, context)
     except BrennerError as error:
-        return respond(refusal_page(error), request, visit)
+        return to_response(error_page(error), request, context)
 
 
-def _asked(request: Request, visit: RequestContext) -> Asked:
-    """What was asked for, in whatever form."""
-    asked = [each for each in request.query_params.multi_items() if each[0] != "format"]
-    address = f"{path_of(request)}?{urlencode(sorted(asked))}"
-    return Asked(address, visit.guest_of, is_operator=visit.login is not None)
+def _last_good_key(request: Request, context: RequestContext) -> LastGoodKey:
+    """Return the cache key of the request, the same for HTML and JSON."""
+    query = [each for each in request.query_params.multi_items() if each[0] != "format"]
+    address = f"{raw_path(request)}?{urlencode(sorted(query))}"
+    return LastGoodKey(address, context.guest_of, is_operator=context.login is not None)
 
 
 _SESSION = "/sessions/{thread}"
-_FOR_EVER = MappingProxyType(
+_IMMUTABLE = MappingProxyType(
     {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
 )
-# Only read, and there without the lab as well
+# Read-only pages, also without the lab
 PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
     {
         links.HOME: project.page,
         links.SEARCH: thread.search_page,
         links.CONNECT: project.connect_page,
-        links.HELP: project.help_sheet_page,
+        links.HELP: project.help_page,
         links.SOURCE: project.source_page,
         "/messages/{message:int}": thread.message_page,
-        "/messages/{message:int}/raw": thread.raw,
+        "/messages/{message:int}/raw": thread.raw_page,
         _SESSION: artifact.page,
         f"{_SESSION}/artifact": artifact.page,
         f"{_SESSION}/items/{{item}}": artifact.item_page,
@@ -359,26 +393,26 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         f"{_SESSION}/export/{{form}}": exports.page,
     }
 )
-# What these show depends on what a browser keeps for us; all others are the same for everybody
+# Pages that depend on cookies; all others are the same for all readers
 PERSONAL: frozenset[PageFunction] = frozenset({versions.page, versions.diff_page})
 
 
 def routes(site: Site) -> list[BaseRoute]:
-    """All of them. Those of the lab exist only where it is on."""
-    if site.is_lab and site.door is None:
-        site = site._replace(door=LabAuth(site.workspace))
-    answering = Answering(site, PERSONAL)
-    pages = [Route(path, answering.get(function)) for path, function in PAGES.items()]
+    """Return all routes. Those of the lab exist only if it is on."""
+    if site.is_lab and site.lab_auth is None:
+        site = site._replace(lab_auth=LabAuth(site.workspace))
+    endpoints = PageEndpoints(site, PERSONAL)
+    pages = [Route(path, endpoints.get(function)) for path, function in PAGES.items()]
     lab = lab_routes(site) if site.is_lab else []
-    return [Route("/assets/{digest}/{name}", _asset), *pages, *lab, *entrance_routes(site)]
+    return [Route("/assets/{digest}/{name}", _asset), *pages, *lab, *auth_routes(site)]
 
 
 async def _asset(request: Request) -> Response:
-    """A file under its digest; one of an earlier release is not there."""
+    """Return the static file with that digest. A file of an earlier release is not found."""
     asset = assets().get(request.path_params["name"])
     if asset is None or asset.digest != request.path_params["digest"]:
         raise HTTPException(HTTPStatus.NOT_FOUND)
-    if takes_packed(request.headers.get("accept-encoding", "")):
-        headers = {**_FOR_EVER, "Content-Encoding": PACKED}
+    if accepts_gzip(request.headers.get("accept-encoding", "")):
+        headers = {**_IMMUTABLE, "Content-Encoding": GZIP}
         return Response(asset.packed, HTTPStatus.OK, headers, asset.media_type)
-    return Response(asset.content, HTTPStatus.OK, _FOR_EVER, asset.media_type)
+    return Response(asset.content, HTTPStatus.OK, _IMMUTABLE, asset.media_type)

@@ -1,4 +1,6 @@
-"""What somebody sees who came by a link: that session, its messages, and nothing else."""
+"""Access of browsers: guest links, the login page for the server's token, and the throttle for
+wrong attempts.
+"""
 
 import hmac
 import math
@@ -22,72 +24,81 @@ from brenner.diagnostics.codes import web as codes
 from brenner.diagnostics.codes.web import TOO_MANY_ATTEMPTS
 from brenner.diagnostics.model import BrennerError, RequestError
 from brenner.web import links
-from brenner.web import request as guests
 from brenner.web.request import (
-    Answer,
+    TOKEN_COOKIE_SECONDS,
     Cookie,
     Page,
+    PageResult,
     Redirect,
     RequestContext,
     Site,
-    read_form,
-    visit_of,
+    guest_cookie_name,
+    make_context,
+    parse_form,
+    sign_token_cookie,
+    token_cookie_name,
+    verify_guest_link,
 )
-from brenner.web.responses import diagnostic_page, respond
+from brenner.web.responses import diagnostic_page, to_response
 
 
-def check_guest(visit: RequestContext) -> None:
-    """Refuse a page that is not of a session which she may see. What is unknown is not hers."""
-    is_help = visit.path.partition("?")[0] == links.HELP
-    if visit.guest_of is None or is_help or _thread(visit) in visit.guest_of:
+def check_guest_access(context: RequestContext) -> None:
+    """Raise RequestError if a guest requests a page outside the linked sessions. An unknown page
+    is outside.
+    """
+    is_help = context.path.partition("?")[0] == links.HELP
+    if context.guest_of is None or is_help or _requested_thread(context) in context.guest_of:
         return
-    where = " or ".join(links.session(each) for each in sorted(visit.guest_of))
+    where = " or ".join(links.session(each) for each in sorted(context.guest_of))
     raise RequestError(codes.GUESTS_STAY.at(session=where))
 
 
-def _thread(visit: RequestContext) -> str | None:
-    """The thread that an address is about."""
-    if "thread" in visit.named:
-        return visit.named["thread"]
-    if "message" not in visit.named:
+def _requested_thread(context: RequestContext) -> str | None:
+    """Return the thread that the requested page belongs to, or None."""
+    if "thread" in context.parameters:
+        return context.parameters["thread"]
+    if "message" not in context.parameters:
         return None
     try:
-        return visit.site.workspace.mailbox.message(int(visit.named["message"])).message.thread_id
+        return context.site.workspace.mailbox.message(
+            int(context.parameters["message"])
+        ).message.thread_id
     except RequestError:
         return None
 
 
-# How often somebody may try to come in: a few times, then after waits that grow.
+# Throttling of wrong attempts: a few are free, then the waits grow.
 #
-# A try counts before it is looked at, so that many at once are no way round. Whoever waits hears
-# nothing about what she tried. What cannot be guessed may be looked at first, and need not wait.
+# An attempt counts before it is checked, so that concurrent attempts do not get around the limit.
+# A throttled client does not learn whether its attempt was right. A secret that cannot be guessed
+# may be checked first and is not throttled.
 
 
-_FREE, _FREE_OF_ALL = 5, 50
-_LONGEST, _LONGEST_OF_ALL = 60.0, 10.0  # seconds; nobody can keep the operator out for long
-_FORGOTTEN = 3600.0
-_MOST_MACHINES = 10_000
-_PREFIX = 64
-_EVERYWHERE = ""
+_FREE_ATTEMPTS, _FREE_ATTEMPTS_TOTAL = 5, 50
+_MAX_WAIT, _MAX_WAIT_TOTAL = 60.0, 10.0  # seconds; short, not to lock out the operator
+_FORGET_SECONDS = 3600.0
+_MAX_CLIENTS = 10_000
+_IPV6_PREFIX = 64
+_ALL_CLIENTS = ""
 
 Clock = Callable[[], float]
 
 
-class WaitError(RequestError):
-    """Too many have failed; so many seconds are to pass first."""
+class ThrottledError(RequestError):
+    """Too many attempts have failed. The client must wait `seconds` before the next one."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(TOO_MANY_ATTEMPTS.at(seconds=seconds))
         self.seconds = seconds
 
 
-def seconds_to_wait(error: BrennerError | None) -> int | None:
-    """How long to wait before the next attempt, where that is what is wrong."""
-    return error.seconds if isinstance(error, WaitError) else None
+def retry_after(error: BrennerError | None) -> int | None:
+    """Return the seconds to wait before the next attempt, or None if the error is another one."""
+    return error.seconds if isinstance(error, ThrottledError) else None
 
 
-def wait_header(seconds: object) -> dict[str, str]:
-    """The header that says so to programs."""
+def retry_after_header(seconds: object) -> dict[str, str]:
+    """Return the `Retry-After` header for programs."""
     return {"Retry-After": str(seconds)} if seconds else {}
 
 
@@ -97,7 +108,7 @@ class _Failures(NamedTuple):
 
 
 class LoginThrottle:
-    """The failures of each address, and of all together."""
+    """Throttle for login attempts: counts failures per client and in total."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -105,166 +116,177 @@ class LoginThrottle:
         self._lock = threading.Lock()
 
     def begin(self, address: str) -> int:
-        """Take a try; the seconds to wait where there is none."""
-        now, machine = self._clock(), machine_at(address)
+        """Count an attempt. Return 0 if it is allowed, else the seconds to wait."""
+        now, client = self._clock(), client_network(address)
         with self._lock:
             wait = max(
-                self._wait(machine, now, _FREE, _LONGEST),
-                self._wait(_EVERYWHERE, now, _FREE_OF_ALL, _LONGEST_OF_ALL),
+                self._wait(client, now, _FREE_ATTEMPTS, _MAX_WAIT),
+                self._wait(_ALL_CLIENTS, now, _FREE_ATTEMPTS_TOTAL, _MAX_WAIT_TOTAL),
             )
             if wait > 0:
                 return math.ceil(wait)
-            for each in (machine, _EVERYWHERE):
+            for each in (client, _ALL_CLIENTS):
                 before = self._failures.pop(each, _Failures(0, now))
                 self._failures[each] = _Failures(before.times + 1, now)
-            while len(self._failures) > _MOST_MACHINES:
+            while len(self._failures) > _MAX_CLIENTS:
                 self._failures.popitem(last=False)
         return 0
 
     def forget(self, address: str) -> None:
-        """Somebody there has shown the right one, without a try."""
+        """Clear the failures of a client that has shown the right secret without using up an
+        attempt.
+        """
         with self._lock:
-            self._failures.pop(machine_at(address), None)
+            self._failures.pop(client_network(address), None)
 
     def succeeded(self, address: str) -> None:
-        """That was the right one: what was tried from there before counts for nothing."""
+        """Clear the failures of a client whose attempt was right, and take that attempt off the
+        total.
+        """
         with self._lock:
-            self._failures.pop(machine_at(address), None)
-            before = self._failures.pop(_EVERYWHERE, None)
+            self._failures.pop(client_network(address), None)
+            before = self._failures.pop(_ALL_CLIENTS, None)
             if before and before.times > 1:
-                self._failures[_EVERYWHERE] = before._replace(times=before.times - 1)
+                self._failures[_ALL_CLIENTS] = before._replace(times=before.times - 1)
 
-    def _wait(self, machine: str, now: float, free: int, longest: float) -> float:
-        known = self._failures.get(machine)
-        if known is None or known.times < free:
+    def _wait(self, client: str, now: float, free: int, longest: float) -> float:
+        failures = self._failures.get(client)
+        if failures is None or failures.times < free:
             return 0.0
-        if now - known.last > _FORGOTTEN:
-            del self._failures[machine]
+        if now - failures.last > _FORGET_SECONDS:
+            del self._failures[client]
             return 0.0
-        pause = min(longest, 2.0 ** min(known.times - free + 1, 30))
-        return known.last + pause - now
+        pause = min(longest, 2.0 ** min(failures.times - free + 1, 30))
+        return failures.last + pause - now
 
 
-def machine_at(address: str) -> str:
-    """The machine at an address: who has one address of IPv6 has a whole network of them."""
+def client_network(address: str) -> str:
+    """Return the key under which an address is throttled: for IPv6 its /64 network, for IPv4 the
+    address.
+    """
     try:
-        known = ip_address(address.partition("%")[0])
+        parsed = ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if not isinstance(known, IPv6Address):
+    if not isinstance(parsed, IPv6Address):
         return address
-    if known.ipv4_mapped:
-        return str(known.ipv4_mapped)
-    return f"{int(known) >> (128 - _PREFIX):x}/{_PREFIX}"
+    if parsed.ipv4_mapped:
+        return str(parsed.ipv4_mapped)
+    return f"{int(parsed) >> (128 - _IPV6_PREFIX):x}/{_IPV6_PREFIX}"
 
 
-# The entrance for browsers, where the server wants a token: `/enter` for who has it, `/guest` for
-# who was given a link.
+# Login of browsers at a server that requires a token: `/enter` with the token, `/guest` with a link
 
 
 class BrowserAuth:
-    """The entrance of one server."""
+    """Login of browsers at a server that requires a token."""
 
     def __init__(self, token: str, clock: Clock | None = None) -> None:
         self._token = token
-        self._tries = LoginThrottle(clock) if clock else LoginThrottle()
+        self._throttle = LoginThrottle(clock) if clock else LoginThrottle()
 
-    def page(self, visit: RequestContext, error: BrennerError | None = None) -> Page:
-        """The form that asks for the token."""
+    def page(self, context: RequestContext, error: BrennerError | None = None) -> Page:
+        """Return the form that asks for the token."""
         fault = error.diagnostic.to_json() if error else None
-        document = {"next": _next(visit), "fault": fault, "wait": seconds_to_wait(error)}
+        document = {"next": _next_path(context), "fault": fault, "wait": retry_after(error)}
         return Page("pages/enter.html", "Come in", document, _status(error), is_live=False)
 
-    def enter(self, visit: RequestContext, address: str) -> Page | Redirect:
-        """Look at the token; the browser keeps a proof of it, not the token."""
+    def enter(self, context: RequestContext, address: str) -> Page | Redirect:
+        """Check the token and set a signed cookie. The cookie does not contain the token."""
         try:
-            self._check(visit.form.get("token", ""), address)
+            self._check(context.form.get("token", ""), address)
         except RequestError as error:
-            return self.page(visit, error)
-        proof = guests.entry(self._token, visit.now)
-        name = guests.entry_cookie(self._token)
-        return Redirect(_next(visit), (Cookie(name, proof, seconds=guests.ENTRY_SECONDS),))
+            return self.page(context, error)
+        proof = sign_token_cookie(self._token, context.now)
+        name = token_cookie_name(self._token)
+        return Redirect(_next_path(context), (Cookie(name, proof, seconds=TOKEN_COOKIE_SECONDS),))
 
-    def guest(self, visit: RequestContext) -> Redirect:
-        """Follow a link to a session."""
-        signed = visit.named["signed"]
-        thread_id, until = guests.linked(self._token, signed, visit.now)
-        cookie = Cookie(guests.guest_cookie(thread_id), signed, seconds=_left(until, visit.now))
+    def guest(self, context: RequestContext) -> Redirect:
+        """Check a guest link, store it in a cookie and redirect to its session."""
+        signed = context.parameters["signed"]
+        thread_id, until = verify_guest_link(self._token, signed, context.now)
+        cookie = Cookie(
+            guest_cookie_name(thread_id),
+            signed,
+            seconds=_seconds_until(until, context.now),
+        )
         return Redirect(links.session(thread_id), (cookie,))
 
-    def _check(self, given: str, address: str) -> None:
-        seconds = self._tries.begin(address)
+    def _check(self, token: str, address: str) -> None:
+        seconds = self._throttle.begin(address)
         if seconds:
-            raise WaitError(seconds)
-        shown = given.strip().encode(errors="surrogatepass")
-        if not hmac.compare_digest(shown, self._token.encode()):
+            raise ThrottledError(seconds)
+        given = token.strip().encode(errors="surrogatepass")
+        if not hmac.compare_digest(given, self._token.encode()):
             raise RequestError(codes.ENTRY_REFUSED.at())
-        self._tries.succeeded(address)
+        self._throttle.succeeded(address)
 
 
-def _next(visit: RequestContext) -> str:
-    return links.own_path(visit.form.get("next") or visit.asked.get("next") or links.HOME)
+def _next_path(context: RequestContext) -> str:
+    return links.own_path(context.form.get("next") or context.query.get("next") or links.HOME)
 
 
 def _status(error: BrennerError | None) -> HTTPStatus:
     if error is None:
         return HTTPStatus.OK
-    is_early = isinstance(error, WaitError)
+    is_early = isinstance(error, ThrottledError)
     return HTTPStatus.TOO_MANY_REQUESTS if is_early else HTTPStatus.UNAUTHORIZED
 
 
-def _left(until: datetime, now: datetime) -> int:
+def _seconds_until(until: datetime, now: datetime) -> int:
     return max(1, int((until - now).total_seconds()))
 
 
-# The addresses at which browsers come in, where the server wants a token.
+# Routes
 
 
-_Work = Callable[[RequestContext, str], Answer]
-_MOST_AT_ONCE = 4
+_Handler = Callable[[RequestContext, str], PageResult]
+_MAX_THREADS = 4
 
 
-def entrance_routes(site: Site) -> list[BaseRoute]:
-    """All of them; none where everybody may come in."""
-    entrance = site.entrance
-    if entrance is None:
+def auth_routes(site: Site) -> list[BaseRoute]:
+    """Return the routes of the login page and of guest links; none if the server needs no token."""
+    auth = site.browser_auth
+    if auth is None:
         return []
-    limiter = anyio.CapacityLimiter(_MOST_AT_ONCE)
-    made = partial(_endpoint, site, limiter)
+    limiter = anyio.CapacityLimiter(_MAX_THREADS)
+    endpoint_for = partial(_endpoint, site, limiter)
     return [
-        Route(links.ENTER, made(lambda visit, _: entrance.page(visit)), methods=["GET"]),
-        Route(links.ENTER, made(entrance.enter), methods=["POST"]),
-        Route(f"{links.GUEST}/{{signed}}", made(lambda visit, _: entrance.guest(visit))),
+        Route(links.ENTER, endpoint_for(lambda context, _: auth.page(context)), methods=["GET"]),
+        Route(links.ENTER, endpoint_for(auth.enter), methods=["POST"]),
+        Route(f"{links.GUEST}/{{signed}}", endpoint_for(lambda context, _: auth.guest(context))),
     ]
 
 
 def _endpoint(
-    site: Site, limiter: anyio.CapacityLimiter, work: _Work
+    site: Site, limiter: anyio.CapacityLimiter, work: _Handler
 ) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        run = partial(_answer, site, work, request, await request.body())
+        run = partial(_handle, site, work, request, await request.body())
         return await anyio.to_thread.run_sync(run, limiter=limiter)
 
     return endpoint
 
 
-def _answer(site: Site, work: _Work, request: Request, body: bytes) -> Response:
-    visit = _unnamed(visit_of(site, request))
+def _handle(site: Site, work: _Handler, request: Request, body: bytes) -> Response:
+    context = _anonymous(make_context(site, request))
     address = request.client.host if request.client else ""
     try:
         if body:
-            visit = visit._replace(form=read_form(body))
-        answer = work(visit, address)
+            context = context._replace(form=parse_form(body))
+        result = work(context, address)
     except BrennerError as error:
-        answer = diagnostic_page(error.diagnostic, HTTPStatus.FORBIDDEN)
-    response = respond(answer, request, visit)
-    if isinstance(answer, Page):
-        response.headers.update(wait_header(answer.document.get("wait")))
+        result = diagnostic_page(error.diagnostic, HTTPStatus.FORBIDDEN)
+    response = to_response(result, request, context)
+    if isinstance(result, Page):
+        response.headers.update(retry_after_header(result.document.get("wait")))
     return response
 
 
-def _unnamed(visit: RequestContext) -> RequestContext:
-    """The visit of somebody who is not in yet: she is not told whose project it is."""
-    site = visit.site
+def _anonymous(context: RequestContext) -> RequestContext:
+    """Return the context for a client that is not authenticated: it does not see the project's
+    name.
+    """
+    site = context.site
     unnamed = site._replace(about=site.about._replace(name="Brenner"), is_lab=False)
-    return visit._replace(site=unnamed, guest_of=frozenset())
+    return context._replace(site=unnamed, guest_of=frozenset())

@@ -1,9 +1,5 @@
-"""Pages as they were written for somebody, for those who ask for the same in the same moment.
-
-A page follows from the address, the mail, and the time; some also from files, marks of readers, or
-what a browser keeps. Who asks within two seconds, and no mail has come in that the page lacks, gets
-the same words: relative times are no finer than that, and what is not mail is at most that old.
-What was made for one person alone is never kept.
+"""Caches of rendered pages: a short-lived one for concurrent readers, and the last good page of
+each address for store outages.
 """
 
 import gzip
@@ -22,118 +18,127 @@ from typing import NamedTuple
 import anyio
 
 from brenner.web.request import Page
-from brenner.web.sessions import Absence, Place
+from brenner.web.sessions import MailCursor, StoreOutage
 
-LIFE = 2.0  # seconds
-MOST_KEY = 2_000  # characters of an address; who asks for a longer one asks alone
-_MOST_TEXTS = 2_000
-_BESIDE = 500  # bytes, about, that a text takes beside itself
-_WORTH_PACKING = 2_000  # bytes
-_PACKING = 5
-PACKED = "gzip"
-_MOST_BYTES = 32 * 1024 * 1024
+PAGE_TTL = 2.0  # seconds
+MAX_PATH = 2_000  # characters; a longer address is not cached
+_MAX_PAGES = 2_000
+_PAGE_OVERHEAD = 500  # bytes per entry, approximately
+_MIN_GZIP_SIZE = 2_000  # bytes
+_GZIP_LEVEL = 5
+GZIP = "gzip"
+_MAX_PAGE_BYTES = 32 * 1024 * 1024
 
 
-class Text(NamedTuple):
-    """A page as it goes over the line."""
+class ResponseBody(NamedTuple):
+    """A response body with its media type, ETag and gzipped form."""
 
     body: bytes
     media_type: str
-    tag: str
-    packed: bytes = b""
+    etag: str
+    gzipped: bytes = b""
     headers: Mapping[str, str] = MappingProxyType({})
 
     @classmethod
-    def of(cls, text: str, media_type: str) -> "Text":
-        """With the tag by which a browser knows that it has it already."""
+    def of(cls, text: str, media_type: str) -> "ResponseBody":
+        """Encode a text and compute its ETag."""
         body = text.encode(errors="replace")
         return cls(body, media_type, f'"{sha256(body).hexdigest()[:32]}"')
 
-    def with_packed(self) -> "Text":
-        """Also as most browsers would rather have it: it takes a tenth of the way.
+    def with_gzip(self) -> "ResponseBody":
+        """Return the same with a gzipped body, if it is large enough.
 
-        Only for what holds no secret: how small it gets tells something of what is in it.
+        Use it only for pages without secrets: the compressed size reveals something of the content.
         """
-        if len(self.body) < _WORTH_PACKING:
+        if len(self.body) < _MIN_GZIP_SIZE:
             return self
-        return self._replace(packed=gzip.compress(self.body, _PACKING, mtime=0))
+        return self._replace(gzipped=gzip.compress(self.body, _GZIP_LEVEL, mtime=0))
 
     @property
     def size(self) -> int:
-        """What it takes to keep it."""
-        return len(self.body) + len(self.packed) + _BESIDE
+        """Return the memory that a cache entry takes, in bytes."""
+        return len(self.body) + len(self.gzipped) + _PAGE_OVERHEAD
 
 
-def takes_packed(accepted: str) -> bool:
-    """Whether a browser says that it can read what is packed."""
-    for each in accepted.lower().split(","):
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Return whether an `Accept-Encoding` header allows gzip."""
+    for each in accept_encoding.lower().split(","):
         name, _, weight = each.replace(" ", "").partition(";q=")
-        if name == PACKED:
+        if name == GZIP:
             return weight.strip("0.") != "" or not weight
     return False
 
 
-class Key(NamedTuple):
-    """Who gets the same text: who asks for the same, in the same form, and may see as much."""
+class PageKey(NamedTuple):
+    """Key of a cached page: path, format and guest scope."""
 
     path: str
     is_json: bool = False
     guest_of: frozenset[str] | None = None
 
 
-class _Kept(NamedTuple):
-    text: Text
-    place: Place
+class _PageEntry(NamedTuple):
+    text: ResponseBody
+    cursor: MailCursor
     at: float
     size: int
 
 
 class PageCache:
-    """What was written in the last seconds. Only from the thread of the loop."""
+    """Short-lived cache of rendered pages, keyed by path, format and guest scope.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, *, life: float = LIFE) -> None:
+    A page depends on the address, the mail and the time, and sometimes on files. A cached page is
+    reused for two seconds if it contains all mail, so nothing on it is older than that. Pages for
+    one person alone are never cached. Use it only from the thread of the event loop.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, ttl: float = PAGE_TTL
+    ) -> None:
         self._clock = clock
-        self._life = life
-        self._kept: OrderedDict[Key, _Kept] = OrderedDict()
+        self._ttl = ttl
+        self._entries: OrderedDict[PageKey, _PageEntry] = OrderedDict()
         self._bytes = 0
-        self._turns: dict[Key, anyio.Lock] = {}
-        self._waiting: Counter[Key] = Counter()
+        self._turns: dict[PageKey, anyio.Lock] = {}
+        self._waiting: Counter[PageKey] = Counter()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._entries)
 
-    def find(self, key: Key, place: Place) -> Text | None:
-        """What was written under that key, if it has all mail up to that place."""
-        kept = self._kept.get(key)
-        age = self._clock() - kept.at if kept else 0.0
-        if kept is None or age >= self._life or not kept.place.has(place):
+    def find(self, key: PageKey, cursor: MailCursor) -> ResponseBody | None:
+        """Return the cached body under that key if it contains all mail up to the cursor, else
+        None.
+        """
+        entry = self._entries.get(key)
+        age = self._clock() - entry.at if entry else 0.0
+        if entry is None or age >= self._ttl or not entry.cursor.includes(cursor):
             return None
-        # Who began a moment ago may be given more. Later on it is a store that was put back.
-        is_ahead = kept.place.position > place.position
-        return None if is_ahead and age >= LIFE else kept.text
+        # A request that began a moment ago may get newer mail. Later it is a restored store.
+        is_ahead = entry.cursor.position > cursor.position
+        return None if is_ahead and age >= PAGE_TTL else entry.text
 
-    def keep(self, key: Key, place: Place, text: Text) -> None:
-        """For whoever asks next; what is old goes, and then what is oldest."""
-        if len(key.path) > MOST_KEY:
+    def keep(self, key: PageKey, cursor: MailCursor, text: ResponseBody) -> None:
+        """Cache a body. Drop expired entries, then the oldest ones beyond the limits."""
+        if len(key.path) > MAX_PATH:
             return
         now = self._clock()
         self._drop(key)
-        self._kept[key] = _Kept(text, place, now, text.size + 4 * len(key.path))
-        self._bytes += self._kept[key].size
-        while (oldest := next(iter(self._kept))) != key and (
-            self._bytes > _MOST_BYTES
-            or len(self._kept) > _MOST_TEXTS
-            or now - self._kept[oldest].at >= self._life
+        self._entries[key] = _PageEntry(text, cursor, now, text.size + 4 * len(key.path))
+        self._bytes += self._entries[key].size
+        while (oldest := next(iter(self._entries))) != key and (
+            self._bytes > _MAX_PAGE_BYTES
+            or len(self._entries) > _MAX_PAGES
+            or now - self._entries[oldest].at >= self._ttl
         ):
             self._drop(oldest)
 
-    def _drop(self, key: Key) -> None:
-        gone = self._kept.pop(key, None)
-        self._bytes -= gone.size if gone else 0
+    def _drop(self, key: PageKey) -> None:
+        dropped = self._entries.pop(key, None)
+        self._bytes -= dropped.size if dropped else 0
 
     @asynccontextmanager
-    async def turn(self, key: Key) -> AsyncIterator[None]:
-        """While this lasts nobody else writes the same."""
+    async def turn(self, key: PageKey) -> AsyncIterator[None]:
+        """Hold the lock of a key, so that only one request renders that page."""
         lock = self._turns.setdefault(key, anyio.Lock())
         self._waiting[key] += 1
         try:
@@ -145,30 +150,26 @@ class PageCache:
                 del self._waiting[key], self._turns[key]
 
 
-# The last good page of every address, for while the store is away.
-#
-# Its document is kept, not its words: how long ago something was is said anew each time.
+# The last good page of each address
 
 
-MOST_BYTES = 16 * 1024 * 1024
-MOST_PAGES = 2_000
-MOST_ADDRESS = 2_000  # characters; nobody has followed a longer one to find it again
-_LAST_GOOD_BESIDE = 500  # bytes, about, that a page takes beside its texts
-_NEW_ENOUGH = timedelta(minutes=1)
+MAX_LAST_GOOD_BYTES = 16 * 1024 * 1024
+MAX_LAST_GOOD_PAGES = 2_000
+MAX_ADDRESS = 2_000  # characters; a longer address is not stored
+_LAST_GOOD_OVERHEAD = 500  # bytes per entry, approximately
+_REFRESH_AFTER = timedelta(minutes=1)
 
 
-class _LastGoodKept(NamedTuple):
+class _LastGoodEntry(NamedTuple):
     page: Page  # without its document
     document: bytes
     at: datetime
-    place: Place | None
+    cursor: MailCursor | None
     size: int
 
 
-class Asked(NamedTuple):
-    """What was asked for, in whatever form; pages of guests are not those of others, nor are those
-    of the operator who is logged in.
-    """
+class LastGoodKey(NamedTuple):
+    """Key of a last good page: address, guest scope, and whether the operator is logged in."""
 
     address: str
     guest_of: frozenset[str] | None = None
@@ -176,51 +177,56 @@ class Asked(NamedTuple):
 
 
 class LastGoodCache:
-    """Documents by address, small; those that nobody has asked for longest go first."""
+    """The last good page of each address, least recently used first out.
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        self._most = most_bytes
+    It stores the document, not the HTML, because relative times are rendered anew each time.
+    """
+
+    def __init__(self, most_bytes: int = MAX_LAST_GOOD_BYTES) -> None:
+        self._max_bytes = most_bytes
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Asked, _LastGoodKept] = OrderedDict()
+        self._entries: OrderedDict[LastGoodKey, _LastGoodEntry] = OrderedDict()
         self._bytes = 0
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._entries)
 
-    def keep(self, asked: Asked, page: Page, at: datetime, place: Place | None) -> None:
-        """Keep a page; not again and again while the mail is the same."""
-        before = self._kept.get(asked)
-        if len(asked.address) > MOST_ADDRESS:
+    def keep(self, key: LastGoodKey, page: Page, at: datetime, cursor: MailCursor | None) -> None:
+        """Store a page, at most once a minute while the mail is the same."""
+        before = self._entries.get(key)
+        if len(key.address) > MAX_ADDRESS:
             return
-        if before and before.place == place and at - before.at < _NEW_ENOUGH:
+        if before and before.cursor == cursor and at - before.at < _REFRESH_AFTER:
             return
         text = json.dumps(page.document, ensure_ascii=False, separators=(",", ":"))
         document = zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
-        size = len(document) + 4 * (len(asked.address) + len(page.title)) + _LAST_GOOD_BESIDE
-        kept = _LastGoodKept(page._replace(document={}, cookies=()), document, at, place, size)
+        size = len(document) + 4 * (len(key.address) + len(page.title)) + _LAST_GOOD_OVERHEAD
+        entry = _LastGoodEntry(page._replace(document={}, cookies=()), document, at, cursor, size)
         with self._lock:
-            self._drop(asked)
-            self._kept[asked] = kept
-            self._bytes += kept.size
-            while self._bytes > self._most or len(self._kept) > MOST_PAGES:
-                self._drop(next(iter(self._kept)))
+            self._drop(key)
+            self._entries[key] = entry
+            self._bytes += entry.size
+            while self._bytes > self._max_bytes or len(self._entries) > MAX_LAST_GOOD_PAGES:
+                self._drop(next(iter(self._entries)))
 
-    def _drop(self, asked: Asked) -> None:
-        gone = self._kept.pop(asked, None)
-        self._bytes -= gone.size if gone else 0
+    def _drop(self, key: LastGoodKey) -> None:
+        dropped = self._entries.pop(key, None)
+        self._bytes -= dropped.size if dropped else 0
 
-    def find(self, asked: Asked, absence: Absence) -> Page | None:
-        """The page as it was, saying so; None where there is none."""
+    def find(self, key: LastGoodKey, outage: StoreOutage) -> Page | None:
+        """Return the page, marked as stale, or None."""
         with self._lock:
-            kept = self._kept.get(asked)
-            if kept is None:
+            entry = self._entries.get(key)
+            if entry is None:
                 return None
-            self._kept.move_to_end(asked)
-        document = json.loads(zlib.decompress(kept.document).decode("utf-8", "surrogatepass"))
-        return stale(kept.page._replace(document=document), absence, kept.at)
+            self._entries.move_to_end(key)
+        document = json.loads(zlib.decompress(entry.document).decode("utf-8", "surrogatepass"))
+        return mark_stale(entry.page._replace(document=document), outage, entry.at)
 
 
-def stale(page: Page, absence: Absence, as_of: datetime | None) -> Page:
-    """A page that tells of an earlier time, or of files alone, because the store is away."""
-    told = {**absence.to_json(), "as_of": as_of.isoformat() if as_of else None}
-    return page._replace(document={**page.document, "stale": told}, cookies=())
+def mark_stale(page: Page, outage: StoreOutage, as_of: datetime | None) -> Page:
+    """Mark a page as stale because the store is away. `as_of` is None for a page made from
+    files.
+    """
+    notice = {**outage.to_json(), "as_of": as_of.isoformat() if as_of else None}
+    return page._replace(document={**page.document, "stale": notice}, cookies=())

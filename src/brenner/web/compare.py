@@ -1,4 +1,4 @@
-"""Which two versions a visit compares, and what changed since this browser's last look."""
+"""Which two versions a page compares, and what changed since the last visit of this browser."""
 
 import re
 from collections.abc import Mapping
@@ -9,93 +9,93 @@ from brenner.artifact.diff import diff
 from brenner.diagnostics.codes.artifacts import UNKNOWN_VERSION
 from brenner.diagnostics.model import RequestError
 from brenner.protocol.messages import iso
-from brenner.services.versions import Side, side_of_nothing
+from brenner.services.versions import ComparedVersion, empty_version
 from brenner.web import links
 from brenner.web.request import Cookie, RequestContext
 from brenner.web.sessions import Session
 
-# What this browser has seen of a session: "since my last look".
+# The last visit of this browser to a session.
 #
-# A cookie of the session's own address keeps two moments: the end of the previous sitting, and the
-# latest look. A new sitting begins after half an hour without one. What changed since the previous
-# sitting therefore stays the same while somebody reads on, however many pages that takes. In the
-# first sitting, what counts is its first look.
+# A cookie on the session's path has two points: the end of the previous visit, and the latest page
+# view. A new visit begins after half an hour without a page view. So what changed since the
+# previous visit stays the same while the reader opens more pages. In the first visit, its first
+# page view counts.
 #
-# A moment is how many messages the store had, beside the time: which version was the latest then
-# follows from the mail. So a page that is the same for everybody can be marked as seen without
-# knowing what is on it. Who has read enough can end the sitting herself: `settled`.
+# A point is the number of messages in the store, and the time. The latest version at that point
+# follows from the mail. So a cached page can be recorded as seen without knowing its content.
+# `seen_cookie` lets the reader end the visit.
 
 
-NAME = "look"
-SEEN = "seen"  # asks to mark a version as seen
-SITTING = timedelta(minutes=30)
-# 112.1767225600.118.1767230000: messages and seconds, of the previous sitting and of the latest
-# look. Anything else was not written by us.
-_VALUE = re.compile(r"(\d{1,15})\.(\d{1,11})\.(\d{1,15})\.(\d{1,11})", re.ASCII)
+COOKIE_NAME = "look"
+SEEN_PARAMETER = "seen"  # marks a version as seen
+VISIT_GAP = timedelta(minutes=30)
+# 112.1767225600.118.1767230000: messages and seconds, of the previous visit and of the latest page
+# view. Any other value was not written by us.
+_COOKIE_VALUE = re.compile(r"(\d{1,15})\.(\d{1,11})\.(\d{1,15})\.(\d{1,11})", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# A browser that asks by itself, for what has changed, says that it leads nobody anywhere.
-_MODE, _LED = "sec-fetch-mode", ("navigate", "")
+# A page that reloads itself sends another mode than `navigate`.
+_FETCH_MODE, _NAVIGATION = "sec-fetch-mode", ("navigate", "")
 
 
-class Moment(NamedTuple):
-    """How many messages the store had, and when that was."""
+class VisitPoint(NamedTuple):
+    """How many messages the store had, and when."""
 
     position: int
     at: datetime
 
 
-class Look(NamedTuple):
-    """Which version was the latest when this browser looked, and when that was."""
+class LastVisit(NamedTuple):
+    """The latest version at the last visit of this browser, and the time of the visit."""
 
     version: int
     at: datetime
 
 
-class _Kept(NamedTuple):
-    """What the cookie says."""
+class _VisitCookie(NamedTuple):
+    """The parsed cookie: the end of the previous visit, and the latest page view."""
 
-    before: Moment
-    latest: Moment
+    before: VisitPoint
+    latest: VisitPoint
 
 
-def seen(visit: RequestContext) -> Look | None:
-    """What this browser saw of the session in its previous sitting; None if it never looked."""
-    kept = _kept(visit.cookies, visit.now)
-    if kept is None:
+def last_visit(context: RequestContext) -> LastVisit | None:
+    """Return the previous visit of this browser to the session, or None if there was none."""
+    cookie = _parse_cookie(context.cookies, context.now)
+    if cookie is None:
         return None
-    moment = kept.latest if _is_over(kept, visit.now) else kept.before
-    return Look(_version_at(visit.session, moment), moment.at)
+    moment = cookie.latest if _is_new_visit(cookie, context.now) else cookie.before
+    return LastVisit(_version_at(context.session, moment), moment.at)
 
 
-def is_look(headers: Mapping[str, str]) -> bool:
-    """Whether somebody was led to the page; not a page that asks for itself again."""
-    return headers.get(_MODE, "") in _LED
+def is_navigation(headers: Mapping[str, str]) -> bool:
+    """Return whether a person opened the page, as opposed to a page that reloads itself."""
+    return headers.get(_FETCH_MODE, "") in _NAVIGATION
 
 
-def marked(thread_id: str, cookies: Mapping[str, str], now: Moment) -> Cookie:
-    """That the session is looked at now."""
-    kept = _kept(cookies, now.at) or _Kept(now, now)
-    before = kept.latest if _is_over(kept, now.at) else kept.before
-    numbers = (before.position, _seconds(before.at), now.position, _seconds(now.at))
-    return Cookie(NAME, ".".join(map(str, numbers)), links.session(thread_id))
+def visit_cookie(thread_id: str, cookies: Mapping[str, str], now: VisitPoint) -> Cookie:
+    """Return the cookie that records a page view now."""
+    cookie = _parse_cookie(cookies, now.at) or _VisitCookie(now, now)
+    before = cookie.latest if _is_new_visit(cookie, now.at) else cookie.before
+    numbers = (before.position, _to_seconds(before.at), now.position, _to_seconds(now.at))
+    return Cookie(COOKIE_NAME, ".".join(map(str, numbers)), links.session(thread_id))
 
 
-def settled(visit: RequestContext) -> Cookie | None:
-    """That this browser has seen a version, and all before it; what came after it is still new.
+def seen_cookie(context: RequestContext) -> Cookie | None:
+    """Return the cookie that marks a version and all before it as seen. Later ones stay new.
 
-    None where no such version is asked for.
+    Return None if the requested version does not exist.
     """
-    asked, session = visit.number(SEEN), visit.session
+    requested, session = context.query_number(SEEN_PARAMETER), context.session
     ids = {version.number: version.message_id for version in session.history.versions}
     arrivals = {filed.posted.id: filed.arrival for filed in session.messages}
-    if asked not in ids:
+    if requested not in ids:
         return None
-    now = (str(arrivals[ids[asked]]), str(_seconds(visit.now)))
-    return Cookie(NAME, ".".join(now * 2), links.session(session.thread_id))
+    now = (str(arrivals[ids[requested]]), str(_to_seconds(context.now)))
+    return Cookie(COOKIE_NAME, ".".join(now * 2), links.session(session.thread_id))
 
 
-def _version_at(session: Session, moment: Moment) -> int:
-    """The latest version that had come in by then; 0 before the first."""
+def _version_at(session: Session, moment: VisitPoint) -> int:
+    """Return the latest version that had arrived by then, 0 before the first."""
     arrivals = {filed.posted.id: filed.arrival for filed in session.messages}
     known = (
         version.number
@@ -105,98 +105,104 @@ def _version_at(session: Session, moment: Moment) -> int:
     return max(known, default=0)
 
 
-def _is_over(kept: _Kept, now: datetime) -> bool:
-    return now - kept.latest.at > SITTING
+def _is_new_visit(cookie: _VisitCookie, now: datetime) -> bool:
+    return now - cookie.latest.at > VISIT_GAP
 
 
-def _kept(cookies: Mapping[str, str], now: datetime) -> _Kept | None:
-    """What the browser kept; None where it is nothing of ours, or of a time that is yet to come."""
-    found = _VALUE.fullmatch(cookies.get(NAME, ""))
+def _parse_cookie(cookies: Mapping[str, str], now: datetime) -> _VisitCookie | None:
+    """Parse the cookie. Return None if it is not ours or its times are in the future."""
+    found = _COOKIE_VALUE.fullmatch(cookies.get(COOKIE_NAME, ""))
     if found is None:
         return None
     first, then, last, at = (int(each) for each in found.groups())
-    if not then <= at <= _seconds(now):
+    if not then <= at <= _to_seconds(now):
         return None
-    return _Kept(Moment(first, _moment(then)), Moment(last, _moment(at)))
+    return _VisitCookie(VisitPoint(first, _from_seconds(then)), VisitPoint(last, _from_seconds(at)))
 
 
-def _moment(seconds: int) -> datetime:
+def _from_seconds(seconds: int) -> datetime:
     return _EPOCH + timedelta(seconds=seconds)
 
 
-def _seconds(at: datetime) -> int:
+def _to_seconds(at: datetime) -> int:
     return int((at - _EPOCH).total_seconds())
 
 
-class Asked(NamedTuple):
-    """The numbers of the two versions, and the look that the first one is from."""
+class VersionPair(NamedTuple):
+    """The numbers of the two versions to compare, and the last visit if the first one comes from
+    it.
+    """
 
     old: int
     new: int
-    look: Look | None = None
+    last_visit: LastVisit | None = None
 
 
-def numbers_of(session: Session) -> tuple[int, ...]:
-    """The versions that there are; an adopted thread may begin with any."""
+def version_numbers(session: Session) -> tuple[int, ...]:
+    """Return the numbers of all versions. An adopted thread may begin with any number."""
     return tuple(version.number for version in session.history.versions)
 
 
-def before(session: Session, number: int) -> int:
-    """The version before that one; before the first there is only the empty artifact."""
-    return max((each for each in numbers_of(session) if each < number), default=0)
+def version_before(session: Session, number: int) -> int:
+    """Return the number of the version before, 0 (the empty artifact) before the first."""
+    return max((each for each in version_numbers(session) if each < number), default=0)
 
 
-def side(session: Session, number: int) -> Side:
-    """A version to compare; who set what in it is not worked out."""
+def version_side(session: Session, number: int) -> ComparedVersion:
+    """Return one side of a comparison, without blame. Raise RequestError if there is no such
+    version.
+    """
     if number == 0:
-        return side_of_nothing(session.thread_id)
+        return empty_version(session.thread_id)
     if number == session.history.number:
-        return Side(number, session.history.state.artifact)
+        return ComparedVersion(number, session.history.state.artifact)
     known = session.ledgers.get(number)
     if known is None or known.artifact is None:
-        raise _unknown(session, str(number))
-    return Side(number, known.artifact)
+        raise _unknown_version(session, str(number))
+    return ComparedVersion(number, known.artifact)
 
 
-def asked_pair(visit: RequestContext) -> Asked:
-    """The two that were asked for; else the latest, and the one before it.
+def requested_pair(context: RequestContext) -> VersionPair:
+    """Return the requested versions; by default the latest one and the one before it.
 
-    With `since=look` the first is what this browser saw in its previous sitting.
+    With `since=look` the first is the latest version at the last visit.
     """
-    session = visit.session
+    session = context.session
     latest = session.history.number
-    look = seen(visit) if visit.asked.get("since") == "look" else None
-    if look:
-        return Asked(look.version, latest, look)
-    new = _asked(visit, "to")
-    old = _asked(visit, "from")
+    previous = last_visit(context) if context.query.get("since") == "look" else None
+    if previous:
+        return VersionPair(previous.version, latest, previous)
+    new = _requested_version(context, "to")
+    old = _requested_version(context, "from")
     new = latest if new is None else new
-    return Asked(before(session, new) if old is None else old, new)
+    return VersionPair(version_before(session, new) if old is None else old, new)
 
 
-def _asked(visit: RequestContext, name: str) -> int | None:
-    """The version that an address names, `2` or `v2`; one that does not exist is refused."""
-    text = visit.asked.get(name, "").strip()
+def _requested_version(context: RequestContext, name: str) -> int | None:
+    """Return the version in a query parameter, `2` or `v2`. Raise RequestError if it does not
+    exist.
+    """
+    text = context.query.get(name, "").strip()
     if not text:
         return None
-    session = visit.session
-    known = numbers_of(session)
+    session = context.session
+    known = version_numbers(session)
     digits = text.removeprefix("v")
-    if digits.isascii() and digits.isdigit() and int(digits[:_MOST_DIGITS]) in (0, *known):
+    if digits.isascii() and digits.isdigit() and int(digits[:_MAX_DIGITS]) in (0, *known):
         return int(digits)
-    raise _unknown(session, digits)
+    raise _unknown_version(session, digits)
 
 
-_MOST_DIGITS = 9
+_MAX_DIGITS = 9
 
 
-def _unknown(session: Session, version: str) -> RequestError:
-    known = _known(numbers_of(session))
+def _unknown_version(session: Session, version: str) -> RequestError:
+    known = _known_words(version_numbers(session))
     words = {"thread_id": session.thread_id, "version": version, "known": known}
     return RequestError(UNKNOWN_VERSION.at(None, **words))
 
 
-def _known(numbers: tuple[int, ...]) -> str:
+def _known_words(numbers: tuple[int, ...]) -> str:
     if not numbers:
         return "there is none yet"
     if len(numbers) == 1:
@@ -204,27 +210,27 @@ def _known(numbers: tuple[int, ...]) -> str:
     return f"there are v{numbers[0]} to v{numbers[-1]}"
 
 
-def look_document(visit: RequestContext) -> dict[str, object] | None:
-    """What this browser saw when it last looked, and how many items have changed since."""
-    look, session = seen(visit), visit.session
-    if look is None:
+def last_visit_document(context: RequestContext) -> dict[str, object] | None:
+    """Return the last visit of this browser, and how many items have changed since."""
+    previous, session = last_visit(context), context.session
+    if previous is None:
         return None
     latest = session.history.number
-    changed = 0 if look.version == latest else _changed(session, look.version, latest)
+    changed = 0 if previous.version == latest else _count_changed(session, previous.version, latest)
     return {
-        "version": look.version,
+        "version": previous.version,
         "latest": latest,
-        "at": iso(look.at),
+        "at": iso(previous.at),
         "changed": changed,
         "link": links.session(session.thread_id, "diff", since="look"),
-        "seen": seen_link(session),
+        "seen": mark_seen_link(session),
     }
 
 
-def seen_link(session: Session) -> str:
-    """Where one says that one has seen all up to the latest version."""
-    return links.session(session.thread_id, "versions", **{SEEN: session.history.number})
+def mark_seen_link(session: Session) -> str:
+    """Return the link that marks all versions as seen."""
+    return links.session(session.thread_id, "versions", **{SEEN_PARAMETER: session.history.number})
 
 
-def _changed(session: Session, old: int, new: int) -> int:
-    return len(diff(side(session, old).artifact, side(session, new).artifact).items)
+def _count_changed(session: Session, old: int, new: int) -> int:
+    return len(diff(version_side(session, old).artifact, version_side(session, new).artifact).items)

@@ -1,8 +1,8 @@
-"""`/events`: what comes in, told to whoever looks at a page, as server-sent events.
+"""`/events`: new mail for open pages, as server-sent events.
 
-The stream is written here: it is a few lines, and it must end when our server does, be cut where a
-viewer does not read, and tell with every sign of life how far she has been told. The place is each
-event's id, so a browser that lost its connection says itself where to go on.
+The stream is written by hand. It must end with the server, disconnect viewers that do not read, and
+send a cursor with each keepalive. The cursor is the event ID, so a browser resumes by itself after
+a lost connection.
 """
 
 import asyncio
@@ -27,40 +27,37 @@ from brenner.diagnostics.codes.web import GUESTS_STAY
 from brenner.diagnostics.model import BrennerError, Diagnostic, UnavailableError
 from brenner.mail.model import StoredMessage
 from brenner.web import links
-from brenner.web.auth import machine_at
-from brenner.web.request import GUEST, GUEST_UNTIL
-from brenner.web.sessions import Place, Store, place_after, place_of, read_place
+from brenner.web.auth import client_network
+from brenner.web.request import GUEST_EXPIRY_SCOPE, GUEST_SCOPE
+from brenner.web.sessions import MailCursor, StoreMonitor, cursor_after, cursor_at, parse_cursor
 
-# News for everybody who looks: each viewer gets what concerns her, once, and nothing is left out.
-#
-# What came in last is kept, so that a viewer whose connection was cut gets what she has missed. Who
-# has missed more than that, or has seen another store, is told to begin anew.
+# The feed: each viewer gets every event that concerns it, exactly once
 
 
-MOST_KEPT = 500  # messages; who has missed more loads the page anew
-_MOST_WAITING = 1_000  # events for one viewer; who is slower is cut, comes back and catches up
-_NOTHING: Mapping[str, object] = MappingProxyType({})
+MAX_REPLAY = 500  # messages; a viewer that missed more reloads the page
+_MAX_QUEUED = 1_000  # events per viewer; a slower one is disconnected, reconnects and catches up
+_EMPTY: Mapping[str, object] = MappingProxyType({})
 
 
-class News(NamedTuple):
-    """One event: `mail`, `reset`, `away` or `back`; mail has the place after it."""
+class FeedEvent(NamedTuple):
+    """One event: `mail`, `reset`, `away` or `back`. A `mail` event has the cursor after it."""
 
     kind: str
-    document: Mapping[str, object] = _NOTHING
-    place: Place | None = None
+    document: Mapping[str, object] = _EMPTY
+    cursor: MailCursor | None = None
     thread_id: str | None = None
-    for_guests: Mapping[str, object] | None = None  # where they are told less
+    for_guests: Mapping[str, object] | None = None  # a version with fewer details
 
     @property
     def text(self) -> str:
-        """As it goes over the line."""
+        """The event in the format of server-sent events."""
         document = json.dumps(dict(self.document), ensure_ascii=True)
-        where = f"id: {self.place}\n" if self.place else ""
+        where = f"id: {self.cursor}\n" if self.cursor else ""
         return f"{where}event: {self.kind}\ndata: {document}\n\n"
 
 
-def mail_news(stored: StoredMessage) -> News:
-    """That a message has come in; enough to say so in a sentence."""
+def mail_event(stored: StoredMessage) -> FeedEvent:
+    """Return the event for a new message, with enough fields for one sentence about it."""
     document = {
         "thread_id": stored.message.thread_id,
         "message_id": stored.id,
@@ -69,282 +66,293 @@ def mail_news(stored: StoredMessage) -> News:
         "at": stored.at.isoformat(),
         "position": stored.arrival,
     }
-    return News("mail", document, place_after(stored), stored.message.thread_id)
+    return FeedEvent("mail", document, cursor_after(stored), stored.message.thread_id)
 
 
 class Viewer:
-    """Somebody who looks at a thread, or at all of them; `place` is how far she was told.
+    """An open page that shows one thread, or all of them. `cursor` is the last event that it
+    got.
 
-    `client` is the machine that she looks from. A guest may look `until` her link expires.
+    `client` is the network of the browser. `until` is the expiry of a guest link.
     """
 
     def __init__(
         self,
-        place: Place | None = None,
+        cursor: MailCursor | None = None,
         thread_id: str | None = None,
         client: str = "",
         until: datetime | None = None,
     ) -> None:
-        self.place = place
+        self.cursor = cursor
         self.thread_id = thread_id
         self.client = client
         self.until = until
         self.is_over = False
-        self.waiting: list[News] = []
+        self.queue: list[FeedEvent] = []
         self._loop = asyncio.get_running_loop()
-        self._is_told = asyncio.Event()
+        self._wakeup = asyncio.Event()
 
-    def put(self, news: News) -> None:
-        """Something for her. Only under the feed's lock."""
-        if self.until and news.for_guests is not None:
-            news = news._replace(document=news.for_guests)
-        if news.thread_id is None or self.thread_id in (None, news.thread_id):
-            self.is_over |= len(self.waiting) >= _MOST_WAITING
-            self.waiting.append(news)
+    def enqueue(self, event: FeedEvent) -> None:
+        """Queue an event if it concerns this viewer. Only under the lock of the feed."""
+        if self.until and event.for_guests is not None:
+            event = event._replace(document=event.for_guests)
+        if event.thread_id is None or self.thread_id in (None, event.thread_id):
+            self.is_over |= len(self.queue) >= _MAX_QUEUED
+            self.queue.append(event)
 
     def wake(self) -> None:
-        """There is something to take; from any thread."""
-        with suppress(RuntimeError):  # the loop has ended, and she with it
-            self._loop.call_soon_threadsafe(self._is_told.set)
+        """Signal that events are queued. Callable from any thread."""
+        with suppress(RuntimeError):  # the event loop has ended
+            self._loop.call_soon_threadsafe(self._wakeup.set)
 
-    async def told(self, seconds: float) -> None:
-        """Until there is something, or the time is up."""
+    async def wait(self, seconds: float) -> None:
+        """Wait until events are queued, or until the timeout."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._is_told.wait()
-        self._is_told.clear()
+                await self._wakeup.wait()
+        self._wakeup.clear()
 
 
 class Feed:
-    """What came in last, and all who look. From any thread."""
+    """The recent events, and all viewers. Thread-safe.
 
-    def __init__(self, most_kept: int = MOST_KEPT) -> None:
+    A viewer that lost its connection gets the recent events that it missed. One that missed more,
+    or has seen another store, gets `reset`.
+    """
+
+    def __init__(self, max_replay: int = MAX_REPLAY) -> None:
         self._lock = threading.Lock()
-        self._most = most_kept
-        self._before = Place(0)  # what came before the first that is kept
-        self._kept: deque[News] = deque()
-        self._place: Place | None = None  # how far it has come; unknown until it begins
-        self._absence: News | None = None
+        self._max_replay = max_replay
+        self._before_recent = MailCursor(0)  # before the first recent event
+        self._recent: deque[FeedEvent] = deque()
+        self._cursor: MailCursor | None = None  # of the latest event; None until it begins
+        self._outage_event: FeedEvent | None = None
         self._viewers: set[Viewer] = set()
         self._is_closed = False
 
     @property
-    def place(self) -> Place | None:
-        """How far it has come; None before it began."""
-        return self._place
+    def cursor(self) -> MailCursor | None:
+        """The cursor of the latest event, None before the start."""
+        return self._cursor
 
     def __len__(self) -> int:
         return len(self._viewers)
 
-    def of(self, client: str) -> int:
-        """How many look from that machine."""
+    def count_from(self, client: str) -> int:
+        """Return the number of viewers of a client."""
         with self._lock:
             return sum(each.client == client for each in self._viewers)
 
     def join(self, viewer: Viewer) -> None:
-        """She looks from now on; what she has missed waits for her."""
+        """Add a viewer and queue the events that it has missed."""
         with self._lock:
             self._viewers.add(viewer)
             viewer.is_over |= self._is_closed
-            if self._absence:
-                viewer.put(self._absence)
-            if self._place:
-                self._catch_up(viewer, self._place)
+            if self._outage_event:
+                viewer.enqueue(self._outage_event)
+            if self._cursor:
+                self._catch_up(viewer, self._cursor)
         viewer.wake()
 
     def leave(self, viewer: Viewer) -> None:
-        """She has gone."""
+        """Remove a viewer."""
         with self._lock:
             self._viewers.discard(viewer)
 
-    def take(self, viewer: Viewer) -> tuple[list[News], Place | None]:
-        """What waits for her, and how far she has been told with it."""
+    def take(self, viewer: Viewer) -> tuple[list[FeedEvent], MailCursor | None]:
+        """Return and clear the queue of a viewer, with the cursor after it."""
         with self._lock:
-            taken, viewer.waiting = viewer.waiting, []
-            return taken, viewer.place
+            events, viewer.queue = viewer.queue, []
+            return events, viewer.cursor
 
-    def begin(self, before: Place, kept: Iterable[News]) -> None:
-        """From here on: the latest messages, and what came before them.
+    def begin(self, before: MailCursor, recent: Iterable[FeedEvent]) -> None:
+        """Start, or start again, with the recent events and the cursor before them.
 
-        A store that was watched before may be another one now: whoever has seen another is told.
+        The store may have been replaced, so viewers that have seen more than it contains are reset.
         """
 
         def change() -> None:
-            self._before, self._kept, self._place = before, deque(kept), before
-            if self._kept and self._kept[-1].place:
-                self._place = self._kept[-1].place
+            self._before_recent, self._recent, self._cursor = before, deque(recent), before
+            if self._recent and self._recent[-1].cursor:
+                self._cursor = self._recent[-1].cursor
             for viewer in self._viewers:
-                # Nobody who is here already can have seen more than there is.
-                is_ahead = viewer.place and viewer.place.position > self._place.position
-                self._reset(viewer) if is_ahead else self._catch_up(viewer, self._place)
+                # No connected viewer can have seen more than the store contains.
+                is_ahead = viewer.cursor and viewer.cursor.position > self._cursor.position
+                self._reset(viewer) if is_ahead else self._catch_up(viewer, self._cursor)
 
-        self._tell(change)
+        self._notify(change)
 
-    def publish(self, news: Iterable[News]) -> None:
-        """What has come in, in the order of arrival."""
+    def publish(self, event: Iterable[FeedEvent]) -> None:
+        """Deliver new events, in the order of arrival."""
 
         def change() -> None:
-            for each in news:
-                self._keep(each)
+            for each in event:
+                self._record(each)
                 for viewer in self._viewers:
-                    self._pass_on(each, viewer)
+                    self._deliver(each, viewer)
 
-        self._tell(change)
+        self._notify(change)
 
-    def away(
+    def publish_outage(
         self, document: Mapping[str, object], for_guests: Mapping[str, object] | None = None
     ) -> None:
-        """The store cannot be reached."""
+        """Report that the store cannot be reached."""
 
         def change() -> None:
-            self._absence = News("away", document, for_guests=for_guests)
+            self._outage_event = FeedEvent("away", document, for_guests=for_guests)
             for viewer in self._viewers:
-                viewer.put(self._absence)
+                viewer.enqueue(self._outage_event)
 
-        self._tell(change)
+        self._notify(change)
 
-    def back(self) -> None:
-        """It can be again."""
+    def publish_back(self) -> None:
+        """Report that the store can be reached again."""
 
         def change() -> None:
-            if self._absence:
-                self._absence = None
+            if self._outage_event:
+                self._outage_event = None
                 for viewer in self._viewers:
-                    viewer.put(News("back"))
+                    viewer.enqueue(FeedEvent("back"))
 
-        self._tell(change)
+        self._notify(change)
 
     def reset(self, viewer: Viewer) -> None:
-        """She has seen another store."""
+        """Reset a viewer that has seen another store."""
         with self._lock:
             self._reset(viewer)
         viewer.wake()
 
-    def cut(self) -> None:
-        """Every stream is to end; the viewers come back, and somebody watches again."""
+    def disconnect_all(self) -> None:
+        """End all streams. The viewers reconnect, which starts a new watcher."""
 
         def change() -> None:
             for viewer in self._viewers:
                 viewer.is_over = True
 
-        self._tell(change)
+        self._notify(change)
 
     def close(self) -> None:
-        """The same for good, also for those who come now."""
+        """End all streams for good, also those that begin later."""
         self._is_closed = True
-        self.cut()
+        self.disconnect_all()
 
-    def _tell(self, change: Callable[[], None]) -> None:
+    def _notify(self, change: Callable[[], None]) -> None:
         with self._lock:
             change()
             for viewer in self._viewers:
                 viewer.wake()
 
-    def _keep(self, news: News) -> None:
-        self._kept.append(news)
-        self._place = news.place
-        while len(self._kept) > self._most:
-            self._before = self._kept.popleft().place or self._before
+    def _record(self, event: FeedEvent) -> None:
+        self._recent.append(event)
+        self._cursor = event.cursor
+        while len(self._recent) > self._max_replay:
+            self._before_recent = self._recent.popleft().cursor or self._before_recent
 
     @staticmethod
-    def _pass_on(news: News, viewer: Viewer) -> None:
-        """What she has seen already is not told: her page may be ahead of us."""
-        if news.place and (viewer.place is None or news.place.position > viewer.place.position):
-            viewer.place = news.place
-            viewer.put(news)
+    def _deliver(event: FeedEvent, viewer: Viewer) -> None:
+        """Queue an event unless the viewer has it already: its page may be ahead of the feed."""
+        if event.cursor and (
+            viewer.cursor is None or event.cursor.position > viewer.cursor.position
+        ):
+            viewer.cursor = event.cursor
+            viewer.enqueue(event)
 
     def _reset(self, viewer: Viewer) -> None:
-        """She is to begin anew. What waits for her is of no use any more."""
-        viewer.waiting.clear()
-        viewer.place = self._place
-        viewer.put(News("reset", place=self._place))
+        """Replace the queue of a viewer with `reset`."""
+        viewer.queue.clear()
+        viewer.cursor = self._cursor
+        viewer.enqueue(FeedEvent("reset", cursor=self._cursor))
 
-    def _catch_up(self, viewer: Viewer, here: Place) -> None:
-        seen = viewer.place
+    def _catch_up(self, viewer: Viewer, current: MailCursor) -> None:
+        seen = viewer.cursor
         if seen is None:
-            viewer.place = here
+            viewer.cursor = current
             return
-        if not self._has_been_at(seen, here):
+        if not self._is_recent(seen, current):
             self._reset(viewer)
             return
-        for each in list(self._kept)[max(0, seen.position - self._before.position) :]:
-            self._pass_on(each, viewer)
+        for each in list(self._recent)[max(0, seen.position - self._before_recent.position) :]:
+            self._deliver(each, viewer)
 
-    def _has_been_at(self, seen: Place, here: Place) -> bool:
-        """Whether what she has seen is of this store, and not too long ago.
+    def _is_recent(self, seen: MailCursor, current: MailCursor) -> bool:
+        """Return whether the cursor is of this store and recent enough to resume from.
 
-        One who is ahead of us has been looked up in the mailbox before.
+        A cursor ahead of the feed has been checked against the mailbox before.
         """
-        behind = here.position - seen.position
+        behind = current.position - seen.position
         if behind < 0:
             return True
-        if behind > len(self._kept):
+        if behind > len(self._recent):
             return False
-        if behind == len(self._kept):
-            return seen.is_of(self._before)
-        then = self._kept[-behind - 1].place
-        return then is None or seen.is_of(then)
+        if behind == len(self._recent):
+            return seen.matches(self._before_recent)
+        then = self._recent[-behind - 1].cursor
+        return then is None or seen.matches(then)
 
 
-# The one who watches the mailbox for all viewers: in a thread, as long as anybody looks.
+# The watcher: one thread polls the mailbox while there are viewers
 
 
-_SLICE = 1.0  # seconds; how soon it is noticed that nobody looks any more, or that it shall end
-_PAUSE = 0.5  # seconds between two looks for a store that is away
-_IDLE_SLICES = 30  # without a viewer, after which it ends
-_LOOKS_AGAIN = 10  # slices without news, after which it is looked whether the store is the same
+_POLL_SECONDS = 1.0  # how soon it notices a stop request, or that no viewer is left
+_RETRY_SECONDS = 0.5  # between two attempts while the store is away
+_MAX_IDLE_POLLS = 30  # without a viewer, after which the thread ends
+_RECHECK_POLLS = 10  # without new mail, after which the store is checked for replacement
 
 
-class _BeginAnewError(Exception):
-    """Much has come in at once, or another store is in the place of ours."""
+class _ResyncError(Exception):
+    """Too many messages arrived at once, or the store was replaced."""
 
 
-class Watcher:
-    """Tells a feed what comes in. It is started by the first viewer, and again by a later one."""
+class MailWatcher:
+    """A thread that watches the mailbox for all viewers. It ends when no viewer is left for a
+    while.
+    """
 
-    def __init__(self, store: Store, feed: Feed) -> None:
+    def __init__(self, store: StoreMonitor, feed: Feed) -> None:
         self._store = store
         self._feed = feed
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._is_told_to_end = threading.Event()
-        self._here = Place(0)
+        self._stop_requested = threading.Event()
+        self._cursor = MailCursor(0)
         self._is_away = False
-        self._idle = 0  # slices without a viewer
-        self._quiet = 0  # slices without news
+        self._idle_polls = 0  # without a viewer
+        self._quiet_polls = 0  # without new mail
 
     def start(self) -> None:
-        """Watch, if nobody does."""
+        """Start the thread, unless it runs."""
         with self._lock:
-            self._idle = 0
-            if self._thread is None and not self._is_told_to_end.is_set():
+            self._idle_polls = 0
+            if self._thread is None and not self._stop_requested.is_set():
                 self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
                 self._thread.start()
 
     def stop(self) -> None:
-        """End soon; `join` waits for it."""
-        self._is_told_to_end.set()
+        """Request the end of the thread; `join` waits for it."""
+        self._stop_requested.set()
 
     def join(self, seconds: float) -> None:
-        """Until it has ended, or the time is up."""
+        """Wait until the thread has ended, or until the timeout."""
         thread = self._thread
         if thread is not None:
             thread.join(seconds)
 
     def _run(self) -> None:
         try:
-            while not self._is_told_to_end.is_set() and not self._has_left():
+            while not self._stop_requested.is_set() and not self._stop_if_idle():
                 self._watch()
         except Exception:
-            if self._is_told_to_end.is_set():  # the mailbox was closed meanwhile
+            if self._stop_requested.is_set():  # the mailbox was closed
                 return
             logging.getLogger(__name__).exception("the watcher has ended")
             with self._lock:
                 self._thread = None
-            self._feed.cut()
+            self._feed.disconnect_all()
 
-    def _has_left(self) -> bool:
-        """Nobody has looked for long. Who joins after this starts another one."""
+    def _stop_if_idle(self) -> bool:
+        """Return whether the thread ends because no viewer is left. A later viewer starts
+        another one.
+        """
         with self._lock:
             if not self._is_idle:
                 return False
@@ -353,127 +361,133 @@ class Watcher:
 
     @property
     def _is_idle(self) -> bool:
-        return not len(self._feed) and self._idle >= _IDLE_SLICES
+        return not len(self._feed) and self._idle_polls >= _MAX_IDLE_POLLS
 
     def _watch(self) -> None:
-        """From a beginning to the moment when the store is lost, or nobody looks any more."""
+        """Poll until the store is lost or no viewer is left."""
         try:
-            self._begin()
-            while not self._is_told_to_end.is_set() and not self._is_idle:
-                self._next()
-        except _BeginAnewError:
+            self._resync()
+            while not self._stop_requested.is_set() and not self._is_idle:
+                self._poll()
+        except _ResyncError:
             return
         except UnavailableError as error:
-            absence = self._store.lost(error)
+            outage = self._store.mark_lost(error)
             if not self._is_away:
-                self._feed.away(absence.to_json(), absence.for_guests().to_json())
+                self._feed.publish_outage(outage.to_json(), outage.for_guests().to_json())
             self._is_away = True
-            self._idle = 0 if len(self._feed) else self._idle + 1
-            self._is_told_to_end.wait(_PAUSE)
+            self._idle_polls = 0 if len(self._feed) else self._idle_polls + 1
+            self._stop_requested.wait(_RETRY_SECONDS)
 
-    def _begin(self) -> None:
-        """Where the store is, and what came in last; viewers who were told less catch up."""
+    def _resync(self) -> None:
+        """Read the recent messages and let the viewers catch up."""
         mailbox = self._store.workspace.mailbox
-        first = max(0, mailbox.position() - MOST_KEPT)
-        before, stored = place_of(mailbox, first), mailbox.arrivals(first)
-        self._here = place_after(stored[-1]) if stored else before
-        self._store.found()
-        self._feed.begin(before, [mail_news(each) for each in stored])
-        self._feed.back()
-        self._is_away, self._quiet = False, 0
+        first = max(0, mailbox.position() - MAX_REPLAY)
+        before, stored = cursor_at(mailbox, first), mailbox.arrivals(first)
+        self._cursor = cursor_after(stored[-1]) if stored else before
+        self._store.mark_found()
+        self._feed.begin(before, [mail_event(each) for each in stored])
+        self._feed.publish_back()
+        self._is_away, self._quiet_polls = False, 0
 
-    def _next(self) -> None:
-        """Wait for news, and tell of it. The last message that was told must still be there."""
-        self._idle = 0 if len(self._feed) else self._idle + 1
-        mailbox, here = self._store.workspace.mailbox, self._here
-        position = mailbox.wait(here.position, _SLICE)
-        self._quiet += 1
-        if position == here.position and self._quiet < _LOOKS_AGAIN:
+    def _poll(self) -> None:
+        """Wait for new messages and publish them. Raise _ResyncError if the last known message
+        is gone.
+        """
+        self._idle_polls = 0 if len(self._feed) else self._idle_polls + 1
+        mailbox, current = self._store.workspace.mailbox, self._cursor
+        position = mailbox.wait(current.position, _POLL_SECONDS)
+        self._quiet_polls += 1
+        if position == current.position and self._quiet_polls < _RECHECK_POLLS:
             return
-        self._quiet = 0
-        if position - here.position > MOST_KEPT:
-            raise _BeginAnewError
-        new = _after(here, mailbox.arrivals(max(0, here.position - 1)))
+        self._quiet_polls = 0
+        if position - current.position > MAX_REPLAY:
+            raise _ResyncError
+        new = _messages_after(current, mailbox.arrivals(max(0, current.position - 1)))
         if new:
-            self._feed.publish([mail_news(each) for each in new])
-            self._here = place_after(new[-1])
+            self._feed.publish([mail_event(each) for each in new])
+            self._cursor = cursor_after(new[-1])
 
 
-def _after(here: Place, stored: tuple[StoredMessage, ...]) -> tuple[StoredMessage, ...]:
-    """What came in after the message that was told last."""
-    if not here.position:
+def _messages_after(
+    current: MailCursor, stored: tuple[StoredMessage, ...]
+) -> tuple[StoredMessage, ...]:
+    """Return the messages after the cursor. Raise _ResyncError if the first one is not the
+    cursor's.
+    """
+    if not current.position:
         return stored
-    if not stored or not here.is_of(place_after(stored[0])):
-        raise _BeginAnewError
+    if not stored or not current.matches(cursor_after(stored[0])):
+        raise _ResyncError
     return stored[1:]
 
 
-MOST_VIEWERS = 500
-# So many from one machine, that others have places left. On this one there may be a proxy, from
-# which all come.
-MOST_OF_ONE, MOST_OF_THIS = 100, 400
-_ALIVE_EVERY = 15.0  # seconds
-_AGAIN_AFTER = 2_000  # milliseconds, after which a browser comes back
-_LAST_SECONDS = 3.0
+MAX_VIEWERS = 500
+# Per client, so that others get through. All clients behind a local proxy are this machine.
+MAX_PER_CLIENT, MAX_LOCAL = 100, 400
+_KEEPALIVE_SECONDS = 15.0
+_RECONNECT_MS = 2_000  # until a browser reconnects
+_SHUTDOWN_SECONDS = 3.0
 _HEADERS = {
     "Content-Type": "text/event-stream",
     "Cache-Control": "no-cache, no-transform",
-    "X-Accel-Buffering": "no",  # a proxy that gathers would keep the news to itself
+    "X-Accel-Buffering": "no",  # a buffering proxy would delay the events
 }
 
 
-class Live:
-    """The viewers of one site."""
+class EventStreams:
+    """The event streams of one site."""
 
-    most_viewers = MOST_VIEWERS
-    most_of_one = MOST_OF_ONE
-    most_of_this = MOST_OF_THIS
+    most_viewers = MAX_VIEWERS
+    most_of_one = MAX_PER_CLIENT
+    most_of_this = MAX_LOCAL
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: StoreMonitor) -> None:
         self._store = store
         self.feed = Feed()
-        self._watcher = Watcher(store, self.feed)
+        self._watcher = MailWatcher(store, self.feed)
 
     async def endpoint(self, request: Request) -> Response:
-        """The stream for one viewer."""
+        """Return the stream for one viewer."""
         if request.method == "HEAD":
             return Response(headers=_HEADERS)
         client = client_of(request)
-        share = self.most_of_this if client == _HERE else self.most_of_one
-        if len(self.feed) >= self.most_viewers or self.feed.of(client) >= share:
-            return _refused(HTTPStatus.SERVICE_UNAVAILABLE, SERVER_BUSY.at())
+        limit = self.most_of_this if client == _LOCALHOST else self.most_of_one
+        if len(self.feed) >= self.most_viewers or self.feed.count_from(client) >= limit:
+            return _error_response(HTTPStatus.SERVICE_UNAVAILABLE, SERVER_BUSY.at())
         thread_id = request.query_params.get("thread") or None
-        allowed = request.scope.get(GUEST)
+        allowed = request.scope.get(GUEST_SCOPE)
         if allowed is not None and thread_id not in allowed:
             where = " or ".join(links.session(each) for each in sorted(allowed))
-            return _refused(HTTPStatus.FORBIDDEN, GUESTS_STAY.at(session=where))
-        said = request.headers.get("last-event-id") or request.query_params.get("after", "")
-        until = request.scope.get(GUEST_UNTIL, {}).get(thread_id)
-        viewer = Viewer(read_place(said), thread_id, client, until)
-        # Who says that she has seen something, and nobody knows what, begins anew.
-        is_unread = bool(said) and viewer.place is None
-        return _Stream(self, viewer, is_unread or await self._is_foreign(viewer.place))
+            return _error_response(HTTPStatus.FORBIDDEN, GUESTS_STAY.at(session=where))
+        last_id = request.headers.get("last-event-id") or request.query_params.get("after", "")
+        until = request.scope.get(GUEST_EXPIRY_SCOPE, {}).get(thread_id)
+        viewer = Viewer(parse_cursor(last_id), thread_id, client, until)
+        # A viewer whose cursor cannot be parsed must reload.
+        is_unread = bool(last_id) and viewer.cursor is None
+        return _EventStream(self, viewer, is_unread or await self._is_foreign(viewer.cursor))
 
     def close_streams(self) -> None:
-        """The server is about to end."""
+        """End all streams before the server stops."""
         self._watcher.stop()
         self.feed.close()
 
     async def ended(self) -> None:
-        """Until nobody asks the mailbox any more."""
-        await anyio.to_thread.run_sync(self._watcher.join, _LAST_SECONDS)
+        """Wait until the watcher no longer reads the mailbox."""
+        await anyio.to_thread.run_sync(self._watcher.join, _SHUTDOWN_SECONDS)
 
     def watch(self) -> None:
-        """From now on somebody looks."""
+        """Start the watcher."""
         self._watcher.start()
 
-    async def _is_foreign(self, seen: Place | None) -> bool:
-        """Whether somebody has seen more than there is: then it was another store.
+    async def _is_foreign(self, seen: MailCursor | None) -> bool:
+        """Return whether a viewer has seen more than the store contains, so it was another
+        store.
 
         A page can be ahead of the watcher, but not of the mailbox.
         """
-        here = self.feed.place
-        if seen is None or here is None or seen.position <= here.position:
+        current = self.feed.cursor
+        if seen is None or current is None or seen.position <= current.position:
             return False
         with suppress(BrennerError):
             there = await anyio.to_thread.run_sync(self._store.workspace.mailbox.position)
@@ -481,57 +495,59 @@ class Live:
         return False
 
 
-_HERE = "this machine"
+_LOCALHOST = "this machine"
 
 
 def client_of(request: Request) -> str:
-    """The machine at the other end; who has one address of IPv6 has a whole network of them."""
+    """Return the network of the client; one name for this machine."""
     host = request.client.host if request.client else ""
-    where = machine_at(host)
-    return _HERE if host == "::1" or where.startswith("127.") else where
+    where = client_network(host)
+    return _LOCALHOST if host == "::1" or where.startswith("127.") else where
 
 
-def _refused(status: int, found: Diagnostic) -> Response:
+def _error_response(status: int, found: Diagnostic) -> Response:
     detail = {"detail": f"{found.id}: {found.message} {found.fix}"}
     return JSONResponse(detail, status, {"Retry-After": "30"})
 
 
-class _Stream(StreamingResponse):
-    """An answer that lasts as long as somebody looks."""
+class _EventStream(StreamingResponse):
+    """A response that lasts as long as the page is open."""
 
-    def __init__(self, live: Live, viewer: Viewer, is_foreign: bool) -> None:
-        super().__init__(self._news(), headers=_HEADERS)
-        self._live, self._viewer = live, viewer
+    def __init__(self, streams: EventStreams, viewer: Viewer, is_foreign: bool) -> None:
+        super().__init__(self._stream(), headers=_HEADERS)
+        self._streams, self._viewer = streams, viewer
         self._is_foreign = is_foreign
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """She counts from here on, and however it ends she has left."""
-        feed = self._live.feed
+        """Register the viewer, stream, and remove the viewer however the stream ends."""
+        feed = self._streams.feed
         feed.join(self._viewer)
         if self._is_foreign:
             feed.reset(self._viewer)
-        self._live.watch()
+        self._streams.watch()
         try:
             await super().__call__(scope, receive, send)
         finally:
             feed.leave(self._viewer)
 
-    async def _news(self) -> AsyncIterator[str]:
-        feed, viewer = self._live.feed, self._viewer
-        yield f"retry: {_AGAIN_AFTER}\n\n"
+    async def _stream(self) -> AsyncIterator[str]:
+        feed, viewer = self._streams.feed, self._viewer
+        yield f"retry: {_RECONNECT_MS}\n\n"
         while not viewer.is_over and (seconds := _seconds_left(viewer)) > 0:
-            taken, place = feed.take(viewer)
-            yield "".join(each.text for each in taken) + _sign_of_life(place)
-            await viewer.told(min(_ALIVE_EVERY, seconds))
+            events, cursor = feed.take(viewer)
+            yield "".join(each.text for each in events) + _keepalive(cursor)
+            await viewer.wait(min(_KEEPALIVE_SECONDS, seconds))
 
 
 def _seconds_left(viewer: Viewer) -> float:
-    """How long she may look; by her link, until it expires."""
+    """Return how long the stream may last: for a guest until the link expires."""
     if viewer.until is None:
-        return _ALIVE_EVERY
+        return _KEEPALIVE_SECONDS
     return (viewer.until - datetime.now(UTC)).total_seconds()
 
 
-def _sign_of_life(place: Place | None) -> str:
-    """An id without data is no event, but the browser keeps it for when it comes back."""
-    return f": here\nid: {place}\n\n" if place else ": here\n\n"
+def _keepalive(cursor: MailCursor | None) -> str:
+    """Return a comment and the cursor. An ID without data is no event, but the browser stores
+    it.
+    """
+    return f": here\nid: {cursor}\n\n" if cursor else ": here\n\n"

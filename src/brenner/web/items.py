@@ -1,13 +1,15 @@
-"""Items as pages show them: every field with who set it, in which message, and what it replaced."""
+"""Items as pages show them: each field with its author, message and replaced value; and links to
+what items mention.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
-from brenner.artifact.diff import label_of
-from brenner.artifact.html import mentions
-from brenner.artifact.model import LAYOUT_OF, SCORE_LABELS, Item, Reference, total
+from brenner.artifact.diff import field_label
+from brenner.artifact.html import mentioned_names
+from brenner.artifact.model import LAYOUT_BY_SECTION, SCORE_LABELS, Item, Reference, total_score
 from brenner.artifact.state import NO_BLAME, Blame, Change, Conflict
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.context import SourceText
@@ -21,25 +23,26 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.grammar import ITEM_ID
-from brenner.protocol.thread_ids import is_valid
-from brenner.services.blame import Row, item_rows, row_json
-from brenner.services.compile import readable_source
+from brenner.protocol.thread_ids import is_valid_thread_id
+from brenner.services.blame import BlameRow, blame_row_json, item_blame_rows
+from brenner.services.compile import load_readable_source_text
 from brenner.services.sessions import read_session_file
 from brenner.text import cut
 from brenner.web import links
 from brenner.web.request import Document, RequestContext
 
-_MOST_FINDINGS = 10  # of the linter at one item
-_MOST_REPLACED = 600  # characters in a margin note; the item's own page has all of it
-_HEADINGS = ("name", "condition", "statement")
+_MAX_FINDINGS = 10  # per item
+_MAX_REPLACED = 600  # characters in a margin note; the item's own page has all of it
+_HEADING_FIELDS = ("name", "condition", "statement")
 _NO_CONFLICTS: Mapping[str, tuple[Conflict, ...]] = MappingProxyType({})
 _NO_FINDINGS: Mapping[str, tuple[Diagnostic, ...]] = MappingProxyType({})
 
 
-class Scene(NamedTuple):
-    """What is known of a version beside its items; of one from a file nobody knows who set what.
+class VersionAnnotations(NamedTuple):
+    """What is known of a version beside its items: blame, conflicts, lint findings, trust of
+    senders.
 
-    `version` is asked for in the links of an older one.
+    A version from a file has no blame. `version` is set for an older one and added to its links.
     """
 
     thread_id: str
@@ -50,109 +53,115 @@ class Scene(NamedTuple):
     trusts: Mapping[int, Trust | None] = MappingProxyType({})
 
     def link(self, item_id: str) -> str:
-        """The permanent address of an item, in this version."""
+        """Return the permanent address of an item, in this version."""
         return links.item(self.thread_id, item_id, version=self.version)
 
 
-def item_json(scene: Scene, section: Section, item: Item) -> Document:
-    """An item with all that is said of it; its heading, its fields, who killed it."""
-    rows = list(item_rows(section, item, scene.blame.get(item.id, {})))
-    heading = _heading(section)
-    findings = scene.findings.get(item.id, ())
+def item_json(annotations: VersionAnnotations, section: Section, item: Item) -> Document:
+    """Return an item with its heading, fields, lint findings and the author who killed it."""
+    rows = list(item_blame_rows(section, item, annotations.blame.get(item.id, {})))
+    heading = _heading_field(section)
+    findings = annotations.findings.get(item.id, ())
     return {
         "id": item.id,
         "anchor": item.id if ITEM_ID.fullmatch(item.id) else None,
-        "link": scene.link(item.id) if ITEM_ID.fullmatch(item.id) else None,
+        "link": annotations.link(item.id) if ITEM_ID.fullmatch(item.id) else None,
         "section": section.id,
         "title": item.text("statement") if section is RESEARCH_THREAD else item.title,
-        "heading": next((_entry(scene, row) for row in rows if row.path == (heading,)), None),
+        "heading": next((_entry(annotations, row) for row in rows if row.path == (heading,)), None),
         "third_alternative": "third_alternative" in item.fields,
-        "score_total": total(item) if section is DISCRIMINATIVE_TESTS and item.score else None,
+        "score_total": total_score(item)
+        if section is DISCRIMINATIVE_TESTS and item.score
+        else None,
         "score_most": MOST_SCORE * len(SCORE_PARTS),
-        "killed": _killed(scene, item, rows),
-        "fields": list(_fields(scene, section, item, rows)),
-        "lint": [each.to_json() for each in findings[:_MOST_FINDINGS]],
+        "killed": _killed(annotations, item, rows),
+        "fields": list(_fields(annotations, section, item, rows)),
+        "lint": [each.to_json() for each in findings[:_MAX_FINDINGS]],
         "lint_count": len(findings),
     }
 
 
-def _heading(section: Section) -> str:
-    """The field that stands in the heading of an item."""
-    return next(name for name in _HEADINGS if name in section.fields)
+def _heading_field(section: Section) -> str:
+    """Return the field that is shown as the heading of an item."""
+    return next(name for name in _HEADING_FIELDS if name in section.fields)
 
 
-def _killed(scene: Scene, item: Item, rows: Iterable[Row]) -> Document | None:
+def _killed(
+    annotations: VersionAnnotations, item: Item, rows: Iterable[BlameRow]
+) -> Document | None:
     if item.killed is None:
         return None
     row = next((each for each in rows if each.path == ("killed",)), None)
-    return item.killed._asdict() | {"entry": _entry(scene, row) if row else None}
+    return item.killed._asdict() | {"entry": _entry(annotations, row) if row else None}
 
 
-def _fields(scene: Scene, section: Section, item: Item, rows: list[Row]) -> Iterator[Document]:
-    """The fields in the order of the layout. What was taken away only the history shows."""
-    by_name: dict[str, list[Row]] = {}
+def _fields(
+    annotations: VersionAnnotations, section: Section, item: Item, rows: list[BlameRow]
+) -> Iterator[Document]:
+    """Yield the fields in the order of the layout. Removed values are only in the history."""
+    by_name: dict[str, list[BlameRow]] = {}
     for row in rows:
         if row.value is not None:
             by_name.setdefault(row.path[0], []).append(row)
-    hidden = {"killed", _heading(section)}
-    labels = [name for name in LAYOUT_OF[section.id].labels if name in by_name]
-    conflicts = scene.conflicts.get(item.id, ())
+    hidden = {"killed", _heading_field(section)}
+    labels = [name for name in LAYOUT_BY_SECTION[section.id].labels if name in by_name]
+    conflicts = annotations.conflicts.get(item.id, ())
     for name in dict.fromkeys((*labels, *by_name)):
         if name not in hidden:
             yield {
                 "name": name,
-                "label": label_of(section.id, (name,)),
+                "label": field_label(section.id, (name,)),
                 "kind": section.fields[name].kind.value if name in section.fields else "text",
-                "entries": [_entry(scene, row) for row in by_name[name]],
+                "entries": [_entry(annotations, row) for row in by_name[name]],
                 "one_source": _is_of_one_source(by_name[name]),
                 "conflicts": [_conflict(each) for each in conflicts if each.path[0] == name],
             }
 
 
-def _is_of_one_source(rows: list[Row]) -> bool:
-    """Whether one margin note can tell of all entries of a field."""
+def _is_of_one_source(rows: list[BlameRow]) -> bool:
+    """Return whether one margin note fits all entries of a field."""
     sources = {row.change.source if row.change else None for row in rows}
     return len(sources) == 1 and all(not row.change or not row.change.before for row in rows)
 
 
-def _entry(scene: Scene, row: Row) -> Document:
-    """A value with its margin note, under the keys of `artifact blame --json`."""
-    row = row._replace(trusts=scene.trusts)
+def _entry(annotations: VersionAnnotations, row: BlameRow) -> Document:
+    """Return a value with its margin note, under the keys of `artifact blame --json`."""
+    row = row._replace(trusts=annotations.trusts)
     change = row.change
-    document = row_json(row, with_history=False)
+    document = blame_row_json(row, with_history=False)
     before = change.before.source if change and change.before else None
     return document | {
         "key": row.path[1] if len(row.path) > 1 else None,
         "label": _key_label(row),
-        "replaced": _short(document["replaced"]),
+        "replaced": _shortened(document["replaced"]),
         "before": before._asdict() if before else None,
         "changes": sum(1 for _ in change.history()) if change else 0,
     }
 
 
-def _key_label(row: Row) -> str | None:
-    """What stands before an entry of a map: a hypothesis, or a part of a score."""
+def _key_label(row: BlameRow) -> str | None:
+    """Return the label of an entry of a map: a hypothesis, or a part of a score."""
     key = row.path[1] if len(row.path) > 1 else None
     return SCORE_LABELS.get(key, key) if key and row.path[0] == "score" else key
 
 
-def _short(value: object) -> object:
-    return cut(value, _MOST_REPLACED) if isinstance(value, str) else value
+def _shortened(value: object) -> object:
+    return cut(value, _MAX_REPLACED) if isinstance(value, str) else value
 
 
 def _conflict(conflict: Conflict) -> Document:
-    """Both values side by side; of what is nested also the key."""
+    """Return both values of a conflict, with the key of a nested one."""
     return conflict.to_json() | {"key": ".".join(conflict.path[1:])}
 
 
-def last_changes(scene: Scene, items: Iterable[Item]) -> Iterator[Change]:
-    """The changes that set what some items say now."""
+def last_changes(annotations: VersionAnnotations, items: Iterable[Item]) -> Iterator[Change]:
+    """Yield the changes that set the current values of some items."""
     for item in items:
-        yield from scene.blame.get(item.id, {}).values()
+        yield from annotations.blame.get(item.id, {}).values()
 
 
-def by_item(conflicts: Iterable[Conflict]) -> Mapping[str, tuple[Conflict, ...]]:
-    """The open conflicts of each item."""
+def conflicts_by_item(conflicts: Iterable[Conflict]) -> Mapping[str, tuple[Conflict, ...]]:
+    """Group the open conflicts by item."""
     found: dict[str, tuple[Conflict, ...]] = {}
     for each in conflicts:
         found[each.item_id] = (*found.get(each.item_id, ()), each)
@@ -160,7 +169,7 @@ def by_item(conflicts: Iterable[Conflict]) -> Mapping[str, tuple[Conflict, ...]]
 
 
 def findings_by_item(found: Iterable[Diagnostic]) -> Mapping[str, tuple[Diagnostic, ...]]:
-    """What the linter says of each item; what it says of none of them is left out."""
+    """Group the lint findings by item. Findings about no item are left out."""
     grouped: dict[str, list[Diagnostic]] = {}
     for each in found:
         if each.item:
@@ -169,86 +178,93 @@ def findings_by_item(found: Iterable[Diagnostic]) -> Mapping[str, tuple[Diagnost
 
 
 def is_table(section: Section) -> bool:
-    """Whether its items are rows of one table."""
+    """Return whether the items of a section are rows of one table."""
     return section is PREDICTIONS_TABLE
 
 
-# Where the words of an artifact lead: items of this session and of others, the source text.
-#
-# Only what a page mentions is looked up, and only what is there becomes a link.
+# Links from the text of items
 
 
-_SECTION, _BETWEEN = "§", " "
+_SECTION_SIGN, _SEPARATOR = "§", " "
 
 
-class Places:
-    """What there is to lead to. `own` are the items of the version, `here` those on the page.
+class ItemLinks:
+    """Links from the text of items: to items of this and other sessions, and to the source text.
 
-    A guest is led nowhere but to what she may see, nor told what else is there.
+    `item_ids` are the items of the version, `on_page` those on the page. Guests get links only to
+    what they may see.
     """
 
     def __init__(
-        self, visit: RequestContext, scene: Scene, own: Collection[str], here: Collection[str] = ()
+        self,
+        context: RequestContext,
+        annotations: VersionAnnotations,
+        item_ids: Collection[str],
+        on_page: Collection[str] = (),
     ) -> None:
-        self._visit, self._desk, self._scene = visit, visit.site.workspace, scene
-        self._own, self._here = own, here
-        self._is_session = cache(self._looked_up)
+        self._context, self._workspace, self._annotations = (
+            context,
+            context.site.workspace,
+            annotations,
+        )
+        self._item_ids, self._on_page = item_ids, on_page
+        self._has_session = cache(self._session_exists)
 
-    def of(self, items: Iterable[Item]) -> dict[str, str]:
-        """The address of everything that these items mention, by the names of `Known`."""
-        names = dict.fromkeys(name for item in items for name in named_in(item))
+    def addresses(self, items: Iterable[Item]) -> dict[str, str]:
+        """Return the address of everything that these items mention, by the names of `Known`."""
+        names = dict.fromkeys(name for item in items for name in names_in_item(item))
         found = ((name, self._address(name)) for name in names)
         return {name: address for name, address in found if address}
 
     def _address(self, name: str) -> str | None:
-        if name.startswith(_SECTION):
-            return self._section(int(name.removeprefix(_SECTION)))
-        if _BETWEEN in name:
-            session, _, item_id = name.partition(_BETWEEN)
-            if session == self._scene.thread_id:
-                return self._scene.link(item_id) if item_id in self._own else None
-            return links.item(session, item_id) if self._is_session(session) else None
-        if name not in self._own or not ITEM_ID.fullmatch(name):
+        if name.startswith(_SECTION_SIGN):
+            return self._section(int(name.removeprefix(_SECTION_SIGN)))
+        if _SEPARATOR in name:
+            session, _, item_id = name.partition(_SEPARATOR)
+            if session == self._annotations.thread_id:
+                return self._annotations.link(item_id) if item_id in self._item_ids else None
+            return links.item(session, item_id) if self._has_session(session) else None
+        if name not in self._item_ids or not ITEM_ID.fullmatch(name):
             return None
-        return f"#{name}" if name in self._here else self._scene.link(name)
+        return f"#{name}" if name in self._on_page else self._annotations.link(name)
 
     def _section(self, number: int) -> str | None:
-        source = self._source if self._visit.guest_of is None else None
+        source = self._source if self._context.guest_of is None else None
         is_there = source is not None and source.missing(number, number) is None
         return links.source(number) if is_there else None
 
     @cached_property
     def _source(self) -> SourceText | None:
-        return readable_source(self._desk.project)
+        return load_readable_source_text(self._workspace.project)
 
-    def _looked_up(self, thread_id: str) -> bool:
-        """Whether anything of a session can be read."""
-        if not is_valid(thread_id) or not self._visit.may_see(thread_id):
+    def _session_exists(self, thread_id: str) -> bool:
+        """Return whether a session has mail or a file that the reader may see."""
+        if not is_valid_thread_id(thread_id) or not self._context.may_see(thread_id):
             return False
-        if self._desk.mailbox.thread(thread_id, limit=1).position:
+        if self._workspace.mailbox.thread(thread_id, limit=1).position:
             return True
-        return read_session_file(self._desk.project, thread_id) is not None
+        return read_session_file(self._workspace.project, thread_id) is not None
 
 
-def named_in(item: Item) -> Iterator[str]:
-    """Everything that an item mentions, in prose and as the schema has it."""
+def names_in_item(item: Item) -> Iterator[str]:
+    """Yield all names that an item mentions, in prose and in references."""
     yield item.id
     for value in item.fields.values():
-        yield from _named(value)
+        yield from _names_in_value(value)
     if item.killed:
-        yield from mentions(item.killed.reason)
+        yield from mentioned_names(item.killed.reason)
 
 
-def _named(value: object) -> Iterator[str]:
+def _names_in_value(value: object) -> Iterator[str]:
     if isinstance(value, str):
-        yield from mentions(value)
+        yield from mentioned_names(value)
     elif isinstance(value, Reference):
         yield value.item
-        yield f"{value.session}{_BETWEEN}{value.item}"
+        yield f"{value.session}{_SEPARATOR}{value.item}"
     elif isinstance(value, Mapping):
         for key, each in value.items():
             yield key
-            yield from _named(each)
+            yield from _names_in_value(each)
     elif isinstance(value, tuple):
         for each in value:
-            yield from _named(each)
+            yield from _names_in_value(each)

@@ -1,4 +1,4 @@
-"""The addresses of our pages: no page writes one itself."""
+"""URLs of the web pages. All pages and templates build their links here."""
 
 import re
 from urllib.parse import quote, urlencode
@@ -8,68 +8,72 @@ LAB, ENTER, GUEST, ASSETS = "/lab", "/enter", "/guest", "/assets"
 SOURCE = "/source"
 # The pages of a session, in the order of their tabs; the first is the session's own address.
 TABS = ("artifact", "thread", "versions", "ledger", "evidence", "agents")
-# Our own paths and nothing that a browser could take for another host's
+# Paths of this site, and none that a browser could take for another host
 _OWN_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]{0,2000}")
 
 
 def own_path(text: str) -> str:
-    """Where to go on; home where it is none of our addresses."""
+    """Return a path of this site, or the home page if the text is not one. Prevents open
+    redirects.
+    """
     return text if text.isascii() and _OWN_PATH.fullmatch(text) else HOME
 
 
 def home(phase: str | None = None, page: int = 1) -> str:
-    """All sessions, or those in a phase."""
-    return _asking(HOME, {"phase": phase, "page": page if page > 1 else None})
+    """Return the list of all sessions, or of those in a phase."""
+    return _with_query(HOME, {"phase": phase, "page": page if page > 1 else None})
 
 
-def session(thread_id: str, tab: str = "", **asked: object) -> str:
-    """A page of a session; what is None is not asked for."""
-    path = f"/sessions/{_part(thread_id)}"
-    return _asking(f"{path}/{tab}" if tab else path, asked)
+def session(thread_id: str, tab: str = "", **query: object) -> str:
+    """Return a page of a session. Query parameters that are None are left out."""
+    path = f"/sessions/{_path_segment(thread_id)}"
+    return _with_query(f"{path}/{tab}" if tab else path, query)
 
 
-def item(thread_id: str, item_id: str, **asked: object) -> str:
-    """The permanent address of an item."""
-    return _asking(f"/sessions/{_part(thread_id)}/items/{_part(item_id)}", asked)
+def item(thread_id: str, item_id: str, **query: object) -> str:
+    """Return the permanent address of an item."""
+    return _with_query(
+        f"/sessions/{_path_segment(thread_id)}/items/{_path_segment(item_id)}", query
+    )
 
 
 def message(message_id: int, form: str = "") -> str:
-    """A message; as `raw` the text of its file."""
+    """Return the page of a message, or with `raw` its file."""
     return f"/messages/{message_id}/{form}" if form else f"/messages/{message_id}"
 
 
 def source(section: int | None = None, page: int | None = None) -> str:
-    """The source text, at a section of it."""
-    place = f"#s{section}" if section is not None else ""
-    return _asking(SOURCE, {"section": section, "page": page}) + place
+    """Return the source text, at a section of it."""
+    fragment = f"#s{section}" if section is not None else ""
+    return _with_query(SOURCE, {"section": section, "page": page}) + fragment
 
 
-def diff(thread_id: str, old: int, new: int, **asked: object) -> str:
-    """What changed from one version to another."""
-    return session(thread_id, "diff", **{"from": old, "to": new}, **asked)
+def diff(thread_id: str, old: int, new: int, **query: object) -> str:
+    """Return the comparison of two versions."""
+    return session(thread_id, "diff", **{"from": old, "to": new}, **query)
 
 
 def search(text: str, before: int | None = None) -> str:
-    """What was found; from before a message on."""
-    return _asking(SEARCH, {"q": text, "before": before})
+    """Return the search results, from before a message on."""
+    return _with_query(SEARCH, {"q": text, "before": before})
 
 
 def export(thread_id: str, form: str) -> str:
-    """A session as a file: `html`, `md` or `json`."""
+    """Return a session as a file: `html`, `md` or `json`."""
     return session(thread_id, f"export/{form}")
 
 
-def lab(action: str, thread_id: str = "", **asked: object) -> str:
-    """The form of an action, on a session or on none."""
-    path = f"{LAB}/sessions/{_part(thread_id)}/{action}" if thread_id else f"{LAB}/{action}"
-    return _asking(path, asked)
+def lab(action: str, thread_id: str = "", **query: object) -> str:
+    """Return the form of a lab action, on a session or on none."""
+    path = f"{LAB}/sessions/{_path_segment(thread_id)}/{action}" if thread_id else f"{LAB}/{action}"
+    return _with_query(path, query)
 
 
-def _part(text: str) -> str:
-    """One part of a path, whatever is in it; a browser would resolve dots alone."""
+def _path_segment(text: str) -> str:
+    """Quote one path segment. Dots alone are quoted too, because a browser would resolve them."""
     return "".join("%2E" for _ in text) if text in (".", "..") else quote(text, safe="")
 
 
-def _asking(path: str, asked: dict[str, object]) -> str:
-    given = {name: value for name, value in asked.items() if value is not None}
-    return f"{path}?{urlencode(given)}" if given else path
+def _with_query(path: str, query: dict[str, object]) -> str:
+    present = {name: value for name, value in query.items() if value is not None}
+    return f"{path}?{urlencode(present)}" if present else path

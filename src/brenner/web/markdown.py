@@ -1,7 +1,6 @@
-"""Other people's Markdown on our pages: typeset, cleaned, and whole.
+"""Markdown from messages as sanitized HTML, within a work budget.
 
-What cannot be typeset, because it is too long or nests too deep, is shown as plain text, and the
-page says so.
+A text that is too long or nests too deep is shown as plain text, and the page says so.
 """
 
 import re
@@ -26,20 +25,19 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType
 from markupsafe import Markup
 
-from brenner.artifact.html import lines_html, spelled_out
+from brenner.artifact.html import escape_invisible, lines_html
 from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.web import links
 
-# What the HTML of somebody else's text may hold: an allow-list, and nothing beside it.
+# Sanitizing: an allow-list of elements and attributes.
 #
-# The Markdown renderer writes nothing else anyway. This is the second wall: whatever a fault in it
-# lets through is taken out here, before a browser sees it.
+# The renderer writes nothing else. This is the second line of defence against a fault in it.
 
 
-# Our own pages, which a text cannot lead to except through an ID that we make a link of
-_OURS = re.compile(r"/sessions/[A-Za-z0-9._~%-]+/items/[A-Za-z0-9.%-]+")
-_ELSEWHERE = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
-REL = "noopener noreferrer nofollow"
+# Pages of ours. A text can link to them only through an item ID.
+_OWN_LINK = re.compile(r"/sessions/[A-Za-z0-9._~%-]+/items/[A-Za-z0-9.%-]+")
+_EXTERNAL = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
+LINK_REL = "noopener noreferrer nofollow"
 SCHEMES = frozenset({"http", "https", "mailto"})
 TAGS = frozenset(
     {
@@ -48,10 +46,10 @@ TAGS = frozenset(
         *("table", "thead", "tbody", "tr", "th", "td"),
     }
 )
-# Attributes with any value; `href` goes through a filter, the others can hold no address
+# Attributes with any value. `href` is filtered; the others cannot contain an address.
 ATTRIBUTES = MappingProxyType({"a": {"href"}, "ol": {"start"}, "pre": {"data-info"}})
-PLACE = "data-block"  # where a delta block stands, for who asks for the places
-# Attributes that are ours, with the values that they have
+BLOCK_ATTRIBUTE = "data-block"  # marks the place of a delta block
+# Attributes that the renderer writes, with their values
 VALUES = MappingProxyType(
     {
         "a": {"class": {"id", "elsewhere"}},
@@ -64,323 +62,325 @@ VALUES = MappingProxyType(
 )
 
 
-def is_link(address: str) -> bool:
-    """Whether an address may be a link: to elsewhere, by a scheme that runs nothing."""
-    return _ELSEWHERE.match(address) is not None
+def is_external_link(address: str) -> bool:
+    """Return whether an address may be a link: to another site, with a scheme that runs nothing."""
+    return _EXTERNAL.match(address) is not None
 
 
-def cleaned(html: str) -> str:
-    """The HTML with only what is allowed, every element closed."""
+def sanitize(html: str) -> str:
+    """Return the HTML with only the allowed elements and attributes, every element closed."""
     return _CLEANER.clean(html)
 
 
-def _filtered(_tag: str, name: str, value: str) -> str | None:
-    if name == "href" and not is_link(value) and not _OURS.fullmatch(value):
+def _filter_attribute(_tag: str, name: str, value: str) -> str | None:
+    if name == "href" and not is_external_link(value) and not _OWN_LINK.fullmatch(value):
         return None
     return value
 
 
 _CLEANER = nh3.Cleaner(
     tags=set(TAGS),
-    attributes={**{tag: set(names) for tag, names in ATTRIBUTES.items()}, "hr": {PLACE}},
+    attributes={**{tag: set(names) for tag, names in ATTRIBUTES.items()}, "hr": {BLOCK_ATTRIBUTE}},
     tag_attribute_values={
         tag: {name: set(values) for name, values in names.items()} for tag, names in VALUES.items()
     },
-    attribute_filter=_filtered,
-    link_rel=REL,
+    attribute_filter=_filter_attribute,
+    link_rel=LINK_REL,
     url_schemes=set(SCHEMES),
     url_relative="pass_through",
 )
 
 
-# How much work it is to typeset a text, counted: so that no text of anybody's holds up the page.
+# The work budget: no text may hold up a page.
 #
-# The parser looks for the ends of links again and again, fills up tables, and asks every container
-# about every line: there are texts of a few kilobytes over which it sits for minutes. No clock is
-# looked at, for the same text is to look the same on every machine. What is counted is steps of the
-# parser, in parts that take about a microsecond each.
+# The parser searches the ends of links repeatedly, fills up tables, and checks every container for
+# every line. Some texts of a few kilobytes take minutes. The budget counts steps of the parser, of
+# about a microsecond each. It uses no clock, so that a text looks the same on every machine.
 
 
-MOST_WORK = 800_000
-# What one step of each kind takes
-_ASKED = 1  # what stands at a place that was looked at before
-_PLACE = 3
-_LINE = 10
-_COLUMNS = 16  # so many characters of a line, looked at for a rule or a table, are one more
-_TOKEN = 8
-_PARAGRAPH = 20
-_PAIR = 5
-_ADDRESS = 20
-# A text may take so much for what can be counted without parsing: ordinary ones take the half
-_FOR_CHARACTER, _FOR_LINE, _FOR_MARK, _FOR_CELL = 2, 120, 16, 100
-_MARK = re.compile(r"[]\[!*_~`<>&\\#$%+:=@^{}\n-]")  # what the parser stops at
-_LEAST = 2_000
-_DEEPEST = 20  # pictures in the words of pictures
+MAX_WORK = 800_000
+# Cost of one step of each kind
+_SKIP_COST = 1  # a token that is in the parser's cache
+_INLINE_COST = 3
+_LINE_COST = 10
+_CHARACTERS_PER_COST = 16  # so many characters of a line cost one more, for rules and tables
+_TOKEN_COST = 8
+_PARAGRAPH_COST = 20
+_PAIR_COST = 5
+_ADDRESS_COST = 20
+# Budget per feature that can be counted without parsing; ordinary texts use half of it
+_CHARACTER_BUDGET, _LINE_BUDGET, _MARK_BUDGET, _CELL_BUDGET = 2, 120, 16, 100
+_MARK = re.compile(r"[]\[!*_~`<>&\\#$%+:=@^{}\n-]")  # where the parser stops
+_MIN_BUDGET = 2_000
+_MAX_IMAGE_NESTING = 20  # images in the alternative texts of images
 _BLOCK_CHAINS = ["paragraph", "reference", "blockquote", "list"]
-WORK = "work"  # what a parser finds the account by
+BUDGET_KEY = "work"  # in the `env` of the parser
 
 
-class TooMuchWork(Exception):
-    """A text that would take more than it may."""
+class BudgetExceeded(Exception):
+    """Typesetting a text would take more work than allowed."""
 
 
-class Account:
+class WorkBudget:
     """The work that is left for a text."""
 
-    __slots__ = ("_depth", "_left", "_tokens")
+    __slots__ = ("_depth", "_remaining", "_tokens")
 
     def __init__(self, most: int) -> None:
-        self._left, self._tokens, self._depth = most, 0, 0
+        self._remaining, self._tokens, self._depth = most, 0, 0
 
     @property
-    def left(self) -> int:
-        """What is not spent."""
-        return max(0, self._left)
+    def remaining(self) -> int:
+        return max(0, self._remaining)
 
     def spend(self, work: int) -> None:
-        """Take from it; where nothing is left, stop."""
-        self._left -= work
-        if self._left < 0:
-            raise TooMuchWork
+        """Subtract work. Raise BudgetExceeded if none is left."""
+        self._remaining -= work
+        if self._remaining < 0:
+            raise BudgetExceeded
 
     @contextmanager
-    def within(self) -> Iterator[None]:
-        """One text within another; the parser calls itself for each."""
+    def nested(self) -> Iterator[None]:
+        """Count one level of recursion of the parser. Raise BudgetExceeded if it is too deep."""
         self._depth += 1
-        if self._depth > _DEEPEST:
-            raise TooMuchWork
+        if self._depth > _MAX_IMAGE_NESTING:
+            raise BudgetExceeded
         yield
         self._depth -= 1
 
-    def made(self, tokens: int) -> None:
-        """So many tokens are there; those that are new are paid for."""
+    def count_tokens(self, tokens: int) -> None:
+        """Pay for the tokens that are new since the last call."""
         new, self._tokens = tokens - self._tokens, tokens
-        self.spend(_TOKEN * max(0, new))
+        self.spend(_TOKEN_COST * max(0, new))
 
 
-def weight(text: str) -> int:
-    """The most work that a text may take: by its characters, its lines and its marks.
+def work_budget(text: str) -> int:
+    """Return the most work that a text may take, from its characters, lines and marks.
 
-    Where the parser takes more, it walks over the same text again and again.
+    If the parser needs more, it scans the same text again and again.
     """
     marks = len(text) - len(_MARK.sub("", text))
     counted = (
-        _FOR_CHARACTER * len(text)
-        + _FOR_LINE * (text.count("\n") + text.count("\r"))
-        + _FOR_CELL * text.count("|")
-        + _FOR_MARK * marks
+        _CHARACTER_BUDGET * len(text)
+        + _LINE_BUDGET * (text.count("\n") + text.count("\r"))
+        + _CELL_BUDGET * text.count("|")
+        + _MARK_BUDGET * marks
     )
-    return _LEAST + counted
+    return _MIN_BUDGET + counted
 
 
-def paragraph_work(content: str) -> int:
-    """What the marks of a paragraph take beside the steps: to pair them, to read addresses."""
+def paragraph_cost(content: str) -> int:
+    """Return the cost of a paragraph beside the parser's steps: pairing marks, reading
+    addresses.
+    """
     pairs = sum(map(content.count, "*_~"))
-    return _PARAGRAPH + _PAIR * pairs + _ADDRESS * content.count("](")
+    return _PARAGRAPH_COST + _PAIR_COST * pairs + _ADDRESS_COST * content.count("](")
 
 
 def count_steps(parser: MarkdownIt) -> None:
-    """Have a parser pay for each step, from the account in its `env`."""
+    """Make a parser pay for each step from the budget in its `env`."""
     parser.block.ruler.before("table", "count", _count_line, {"alt": _BLOCK_CHAINS})
-    parser.inline.ruler.before("text", "count", _count_place)
+    parser.inline.ruler.before("text", "count", _count_inline)
 
 
 class CountingInline(ParserInline):
-    """Looks ahead as the parser does, and pays also for what it knows already."""
+    """The inline parser, which also pays for lookups in its cache."""
 
     def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> list[Token]:
-        """The marks of a paragraph; or of the words of a picture, within those of a paragraph."""
-        with env[WORK].within():
+        """Parse the marks of a paragraph, or of the alternative text of an image in it."""
+        with env[BUDGET_KEY].nested():
             return super().parse(src, md, env, tokens)
 
     def skipToken(self, state: StateInline) -> None:  # noqa: N802
-        """Go behind what stands here."""
-        state.env[WORK].spend(_ASKED)
+        """Skip one token and pay for it."""
+        state.env[BUDGET_KEY].spend(_SKIP_COST)
         super().skipToken(state)
 
 
-# The first rules of all, which apply to nothing: the parser asks them at every step
+# Rules that never match: the parser calls them at every step
 
 
 def _count_line(state: StateBlock, line: int, _end: int, _is_asked: bool) -> bool:
-    account: Account = state.env[WORK]
-    account.made(len(state.tokens))
-    account.spend(_LINE + (state.eMarks[line] - state.bMarks[line]) // _COLUMNS)
+    budget: WorkBudget = state.env[BUDGET_KEY]
+    budget.count_tokens(len(state.tokens))
+    budget.spend(_LINE_COST + (state.eMarks[line] - state.bMarks[line]) // _CHARACTERS_PER_COST)
     return False
 
 
-def _count_place(state: StateInline, _is_asked: bool) -> bool:
-    state.env[WORK].spend(_PLACE)
+def _count_inline(state: StateInline, _is_asked: bool) -> bool:
+    state.env[BUDGET_KEY].spend(_INLINE_COST)
     return False
 
 
-# Markdown as other people write it, as HTML of ours: nothing is obeyed, and nothing is hidden.
+# Rendering: nothing in the Markdown is executed, and nothing is hidden.
 #
-# HTML in it is text. Addresses stand beside their links, pictures are words, definitions of links
-# stay where they are: whoever reads the page sees all that the message says.
+# HTML is text. Addresses are shown beside their links, images are words, and link definitions stay
+# text. So the page shows everything that the message contains.
 
 
-MOST_NESTING = 100  # what stands deeper the parser would leave out
-_DEEPEST_EMPHASIS = 40
-_CHILD_WORK = 3  # to write one of the marks
-_EXCERPT_WORK = 20_000
-_HEADINGS = {"h1": "h4", "h2": "h5"}  # ours stand above; what is deeper is the lowest
+MAX_NESTING = 100  # the parser would drop deeper content
+_MAX_EMPHASIS = 40
+_CHILD_COST = 3  # to render one child token
+_EXCERPT_BUDGET = 20_000
+_HEADINGS = {"h1": "h4", "h2": "h5"}  # h1 to h3 are the page's; deeper ones become the lowest
 _LOWEST_HEADING = "h6"
 _ALIGNED = re.compile(r"text-align:(left|center|right)")
 
 _Env = MutableMapping[str, Any]
 
 
-class TooDeep(Exception):
-    """Quotations and lists in one another, beyond what is shown."""
+class NestingTooDeep(Exception):
+    """Quotations and lists nest deeper than the page shows."""
 
 
-class Linked(NamedTuple):
-    """What a text leads to: the items of a thread, and the delta blocks by their lines."""
+class LinkTargets(NamedTuple):
+    """What a text links to: the known items of a thread, and the delta blocks by line."""
 
     thread_id: str
     known: frozenset[str]
     places: Mapping[int, int]
 
 
-def to_html(text: str, linked: Linked, account: Account) -> str:
-    """The HTML of a text; it is still to be cleaned.
+def to_html(text: str, targets: LinkTargets, budget: WorkBudget) -> str:
+    """Return the HTML of a text, not sanitized yet.
 
-    IDs that are known become links into the thread. Where a fence begins on a line of a place,
-    an empty element bears the number that stands there. All steps are paid from the account.
+    Known item IDs become links into the thread. A fence on the line of a delta block becomes an
+    empty element with the number of the block. All steps are paid from the budget.
     """
-    env = {**linked._asdict(), WORK: account}
+    env = {**targets._asdict(), BUDGET_KEY: budget}
     tokens = _parser().parse(text.removeprefix("\ufeff"), env)
-    if any(token.level >= MOST_NESTING - 1 for token in tokens):
-        raise TooDeep
+    if any(token.level >= MAX_NESTING - 1 for token in tokens):
+        raise NestingTooDeep
     return _renderer().render(tokens, _parser().options, env)
 
 
-def words_of(text: str) -> str:
-    """The words of one paragraph, on one line, without the marks around them.
+def plain_words(text: str) -> str:
+    """Return the words of one paragraph on one line, without Markdown marks.
 
-    Where it would take too long to tell these, with the marks.
+    The marks stay if removing them would exceed the budget.
     """
     line = " ".join(text.split())
     try:
-        tokens = _parser().parseInline(line, {WORK: Account(_EXCERPT_WORK)})
-    except TooMuchWork:
+        tokens = _parser().parseInline(line, {BUDGET_KEY: WorkBudget(_EXCERPT_BUDGET)})
+    except BudgetExceeded:
         return line
     return _renderer().renderInlineAsText(tokens[0].children, _parser().options, {})
 
 
 @cache
 def _parser() -> MarkdownIt:
-    """CommonMark with tables and strikethrough. Definitions of links are text, as is HTML."""
-    options = {"html": False, "maxNesting": MOST_NESTING, "xhtmlOut": False}
-    made = MarkdownIt("commonmark", options)
-    made.inline = CountingInline()
-    made.configure("commonmark", options)
-    count_steps(made)
-    made.enable(["table", "strikethrough"]).disable("reference")
-    made.core.ruler.at("inline", _parse_inline)
-    return made
+    """Return a CommonMark parser with tables and strikethrough. Link definitions and HTML are
+    text.
+    """
+    options = {"html": False, "maxNesting": MAX_NESTING, "xhtmlOut": False}
+    result = MarkdownIt("commonmark", options)
+    result.inline = CountingInline()
+    result.configure("commonmark", options)
+    count_steps(result)
+    result.enable(["table", "strikethrough"]).disable("reference")
+    result.core.ruler.at("inline", _parse_inline)
+    return result
 
 
 @cache
 def _renderer() -> RendererHTML:
-    made = RendererHTML()
-    rules: MutableMapping[str, Any] = made.rules  # it says methods, and calls anything
+    result = RendererHTML()
+    rules: MutableMapping[str, Any] = result.rules  # declared as methods, but any callable works
     rules.update((name, _rule(write)) for name, write in _RULES.items())
-    return made
+    return result
 
 
 def _parse_inline(state: StateCore) -> None:
-    """Emphasis and links; a paragraph in which they nest too deep is text."""
-    account: Account = state.env[WORK]
-    account.made(len(state.tokens))
+    """Parse emphasis and links. A paragraph in which they nest too deep stays text."""
+    budget: WorkBudget = state.env[BUDGET_KEY]
+    budget.count_tokens(len(state.tokens))
     for token in state.tokens:
         if token.type != "inline":
             continue
         content, children = token.content, list[Token]()
-        account.spend(paragraph_work(content))
+        budget.spend(paragraph_cost(content))
         state.md.inline.parse(content, state.md, state.env, children)
-        account.spend(_CHILD_WORK * len(children))
-        if not children or max(each.level for each in children) > _DEEPEST_EMPHASIS:
+        budget.spend(_CHILD_COST * len(children))
+        if not children or max(each.level for each in children) > _MAX_EMPHASIS:
             children = [Token("text", "", 0, content=content)]
         token.children = _with_addresses(children)
 
 
 def _with_addresses(children: list[Token]) -> list[Token]:
-    """Links know what to say behind them: where they lead, unless their words say that."""
+    """Add to each link the address to show behind it, unless its words are the address."""
     opened: Token | None = None
-    said = ""
+    words = ""
     for token in children:
         if token.type == "link_open":
-            opened, said = token, ""
+            opened, words = token, ""
         elif token.type == "link_close" and opened:
             address = str(opened.attrs["href"])
             title = f' "{opened.attrs["title"]}"' if "title" in opened.attrs else ""
-            is_said = said in (address, address.removeprefix("mailto:")) and not title
+            is_shown = words in (address, address.removeprefix("mailto:")) and not title
             token.meta = {
-                "is_link": is_link(address),
-                "address": "" if is_said else f"{address}{title}",
+                "is_link": is_external_link(address),
+                "address": "" if is_shown else f"{address}{title}",
             }
             opened = None
         elif opened:
             token.meta = {"is_in_link": True}
-            said += token.content
+            words += token.content
     return children
 
 
-# The HTML of each kind of token, where ours is not the usual one
+# HTML of each token type that differs from the default
 
 
 def _text(token: Token, env: _Env) -> str:
-    """Plain text; IDs in it are links."""
+    """Render plain text, with item IDs as links."""
     if token.meta.get("is_in_link") or not env["known"]:
         return lines_html(token.content)
-    return _linked(token.content, env["thread_id"], env["known"])
+    return _link_item_ids(token.content, env["thread_id"], env["known"])
 
 
 def _code(token: Token, _env: _Env) -> str:
-    """Code in a line."""
+    """Render inline code."""
     return f"<code>{lines_html(token.content)}</code>"
 
 
 def _fence(token: Token, env: _Env) -> str:
-    """Code between fences with its info string, or indented; or the place of a delta block."""
+    """Render a code block with its info string, or the marker of a delta block."""
     number = env["places"].get(token.map[0] + 1) if token.map else None
     if number is not None:
-        return f'<hr {PLACE}="{number}">\n'
-    info = spelled_out(token.info.strip())
+        return f'<hr {BLOCK_ATTRIBUTE}="{number}">\n'
+    info = escape_invisible(token.info.strip())
     attribute = f' data-info="{escape(info)}"' if info else ""
     return f"<pre{attribute}><code>{lines_html(token.content)}</code></pre>\n"
 
 
 def _image(token: Token, env: _Env) -> str:
-    """A picture in words: no request leaves the page."""
+    """Render an image as words, so that the page requests nothing from other sites."""
     words = _renderer().renderInlineAsText(token.children, _parser().options, env)
     title = f' "{token.attrs["title"]}"' if "title" in token.attrs else ""
     return _address(f"[picture: {words or 'without words'}, {token.attrs['src']}{title}]")
 
 
 def _link(token: Token, _env: _Env) -> str:
-    """A link to elsewhere; what is none of those is only text."""
+    """Render the start of an external link. Any other link is only text."""
     href = str(token.attrs["href"])
-    return f'<a class="elsewhere" href="{escape(href)}">' if is_link(href) else ""
+    return f'<a class="elsewhere" href="{escape(href)}">' if is_external_link(href) else ""
 
 
 def _after_link(token: Token, _env: _Env) -> str:
-    """Where it leads stands behind its words."""
+    """Render the end of a link, with its address behind it."""
     end = "</a>" if token.meta["is_link"] else ""
     address = token.meta["address"]
     return f"{end} {_address(f'({address})')}" if address else end
 
 
 def _heading(token: Token, _env: _Env) -> str:
-    """A heading below ours, or its end."""
+    """Render a heading below the headings of the page, or its end."""
     slash = "/" if token.nesting < 0 else ""
     return f"<{slash}{_HEADINGS.get(token.tag, _LOWEST_HEADING)}>"
 
 
 def _table(_token: Token, _env: _Env) -> str:
-    """A table that may be wider than its place."""
+    """Render the start of a table in a scrollable box."""
     return '<div class="wide" role="region" tabindex="0" aria-label="Table"><table>\n'
 
 
@@ -389,7 +389,7 @@ def _after_table(_token: Token, _env: _Env) -> str:
 
 
 def _cell(token: Token, _env: _Env) -> str:
-    """The parser says how a column is aligned as a style, which no page of ours may have."""
+    """Render a cell. The alignment becomes a class, because the CSP forbids inline styles."""
     found = _ALIGNED.fullmatch(str(token.attrs.get("style", "")))
     scope = ' scope="col"' if token.tag == "th" else ""
     aligned = f' class="{found[1]}"' if found else ""
@@ -416,7 +416,7 @@ _RULES: Mapping[str, Callable[[Token, _Env], str]] = MappingProxyType(
 
 
 def _rule(write: Callable[[Token, _Env], str]) -> Callable[..., str]:
-    """A rule as the renderer calls it: with all tokens, and the number of one."""
+    """Adapt a function of one token to the signature of the renderer."""
 
     def rule(tokens: Sequence[Token], number: int, _options: object, env: _Env) -> str:
         return write(tokens[number], env)
@@ -428,8 +428,8 @@ def _address(text: str) -> str:
     return f'<span class="address">{lines_html(text)}</span>'
 
 
-def _linked(text: str, thread_id: str, known: frozenset[str]) -> str:
-    """A text in which the items that the session has are links."""
+def _link_item_ids(text: str, thread_id: str, known: frozenset[str]) -> str:
+    """Return the text as HTML with links for the known item IDs."""
     parts, end = [], 0
     for match in ITEM_ID_IN_PROSE.finditer(text):
         if match[0] in known:
@@ -439,60 +439,60 @@ def _linked(text: str, thread_id: str, known: frozenset[str]) -> str:
     return "".join([*parts, lines_html(text[end:])])
 
 
-MOST_TYPESET = 200_000  # characters; to parse more would take seconds
-MOST_SHOWN = 500_000  # a browser suffers from more; and to spell out hidden ones takes long
-_MOST_KEPT = 30_000_000  # characters of HTML, of all texts together
-_PART_SIZE = 300  # what a piece takes beside its characters
-_MARKDOWN_HTML_PLACE = re.compile(f'<hr {PLACE}="([0-9]+)">')
-_NONE: frozenset[str] = frozenset()
+MAX_TYPESET = 200_000  # characters; parsing more would take seconds
+MAX_SHOWN = 500_000  # characters; more is slow in a browser, and to escape
+_MAX_CACHED = 30_000_000  # characters of HTML in total
+_PART_OVERHEAD = 300  # per part
+_BLOCK_MARKER = re.compile(f'<hr {BLOCK_ATTRIBUTE}="([0-9]+)">')
+_NO_ITEMS: frozenset[str] = frozenset()
 
 
-class Part(NamedTuple):
-    """A piece of the HTML of a text, and the number of the delta block that stands behind it."""
+class HtmlPart(NamedTuple):
+    """A part of the HTML of a text, and the number of the delta block after it."""
 
     html: Markup
     block: int | None = None
 
 
 def markdown(text: str, thread_id: str | None = None, known: Iterable[str] = ()) -> Markup:
-    """A text of somebody else's as HTML. IDs that are `known` are links into the thread."""
-    return parts(text, thread_id, known)[0].html
+    """Return a text as sanitized HTML. The `known` item IDs are links into the thread."""
+    return html_parts(text, thread_id, known)[0].html
 
 
-def parts(
+def html_parts(
     text: str,
     thread_id: str | None = None,
     known: Iterable[str] = (),
     blocks: Iterable[Mapping[str, object]] = (),
-) -> tuple[Part, ...]:
-    """The same in pieces, between which the page shows what became of each delta block.
+) -> tuple[HtmlPart, ...]:
+    """Return the same in parts, between which the page shows the delta blocks.
 
-    `blocks` have a `line`, on which their fence begins, and a `block`, their number. Those that the
-    text does not show stand after it: none is left out.
+    `blocks` have a `line`, on which their fence begins, and a `block`, their number. Blocks that
+    the text does not show come after it, so that none is left out.
     """
     return _typeset(text, thread_id, known, blocks).parts
 
 
-def work_of(
+def typeset_cost(
     text: str,
     thread_id: str | None = None,
     known: Iterable[str] = (),
     blocks: Iterable[Mapping[str, object]] = (),
 ) -> int:
-    """How much work it was to typeset this, for pages that show many texts."""
+    """Return the work that typesetting this text took, for pages with many texts."""
     return _typeset(text, thread_id, known, blocks).work
 
 
 class _Typeset(NamedTuple):
-    """A text as it is shown, and the work that it took."""
+    """A typeset text, and the work that it took."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[HtmlPart, ...]
     work: int
 
     @property
     def size(self) -> int:
-        """What it takes to keep it, about."""
-        return sum(_PART_SIZE + len(each.html) for each in self.parts)
+        """The memory that a cache entry takes, in about characters."""
+        return sum(_PART_OVERHEAD + len(each.html) for each in self.parts)
 
 
 def _typeset(
@@ -502,72 +502,77 @@ def _typeset(
     blocks: Iterable[Mapping[str, object]],
 ) -> _Typeset:
     places = {cast("int", each["line"]): cast("int", each["block"]) for each in blocks}
-    named = {match[0] for match in ITEM_ID_IN_PROSE.finditer(text)} if thread_id else _NONE
-    linked = Linked(thread_id or "", frozenset(named & set(known)), places)
-    return _KEPT.get(text, linked)
+    named = {match[0] for match in ITEM_ID_IN_PROSE.finditer(text)} if thread_id else _NO_ITEMS
+    targets = LinkTargets(thread_id or "", frozenset(named & set(known)), places)
+    return _CACHE.get(text, targets)
 
 
-class _Kept:
-    """The HTML of texts that were shown lately, by their digest; so many characters of it."""
+class _TypesetCache:
+    """LRU cache of typeset texts by digest, limited by their total size."""
 
     def __init__(self, most: int) -> None:
         self._most, self._size = most, 0
-        self._found: OrderedDict[bytes, _Typeset] = OrderedDict()
+        self._entries: OrderedDict[bytes, _Typeset] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, text: str, linked: Linked) -> _Typeset:
-        """What is kept of a text, or else made of it now."""
-        beside = (linked.thread_id, sorted(linked.known), sorted(linked.places.items()))
-        key = sha256(f"{beside!r}\n{text}".encode(errors="surrogatepass")).digest()
+    def get(self, text: str, targets: LinkTargets) -> _Typeset:
+        """Return the typeset text, from the cache if it is there."""
+        link_key = (targets.thread_id, sorted(targets.known), sorted(targets.places.items()))
+        key = sha256(f"{link_key!r}\n{text}".encode(errors="surrogatepass")).digest()
         with self._lock:
-            if key in self._found:
-                self._found.move_to_end(key)
-                return self._found[key]
-        made = _make(text, linked)
+            if key in self._entries:
+                self._entries.move_to_end(key)
+                return self._entries[key]
+        result = _typeset_now(text, targets)
         with self._lock:
-            if key not in self._found:
-                self._found[key] = made
-                self._size += made.size
+            if key not in self._entries:
+                self._entries[key] = result
+                self._size += result.size
             while self._size > self._most:
-                self._size -= self._found.popitem(last=False)[1].size
-        return made
+                self._size -= self._entries.popitem(last=False)[1].size
+        return result
 
 
-_KEPT = _Kept(_MOST_KEPT)
+_CACHE = _TypesetCache(_MAX_CACHED)
 
 
-def _make(text: str, linked: Linked) -> _Typeset:
-    account = Account(min(weight(text), MOST_WORK))
-    most = account.left
-    pieces = _MARKDOWN_HTML_PLACE.split(cleaned(_html(text, linked, account)))
+def _typeset_now(text: str, targets: LinkTargets) -> _Typeset:
+    budget = WorkBudget(min(work_budget(text), MAX_WORK))
+    most = budget.remaining
+    pieces = _BLOCK_MARKER.split(sanitize(_html_or_plain(text, targets, budget)))
     found = [*map(int, pieces[1::2]), None]
-    shown = [Part(_clean(piece), number) for piece, number in zip(pieces[::2], found, strict=True)]
-    unseen = (number for number in linked.places.values() if number not in set(found))
-    return _Typeset((*shown, *(Part(Markup(""), number) for number in unseen)), most - account.left)
+    shown = [
+        HtmlPart(_as_markup(piece), number)
+        for piece, number in zip(pieces[::2], found, strict=True)
+    ]
+    unseen = (number for number in targets.places.values() if number not in set(found))
+    return _Typeset(
+        (*shown, *(HtmlPart(Markup(""), number) for number in unseen)), most - budget.remaining
+    )
 
 
-def _html(text: str, linked: Linked, account: Account) -> str:
-    if len(text) > MOST_TYPESET:
+def _html_or_plain(text: str, targets: LinkTargets, budget: WorkBudget) -> str:
+    if len(text) > MAX_TYPESET:
         return "".join(_plain(text, f"it has {len(text):,} characters"))
     try:
-        return to_html(text, linked, account)
-    except TooDeep:
-        why = f"its quotations and lists are {MOST_NESTING} or more deep in one another"
-    except TooMuchWork:
+        return to_html(text, targets, budget)
+    except NestingTooDeep:
+        why = f"its quotations and lists are {MAX_NESTING} or more deep in one another"
+    except BudgetExceeded:
         why = "it has so many marks, lines or cells that it would take too long to typeset them"
     return "".join(_plain(text, why))
 
 
 def _plain(text: str, why: str) -> Iterator[str]:
-    """The text as it is, and the reason."""
+    """Yield the text unformatted, with the reason."""
     yield f'<p class="why-plain">Shown as plain text: {why}.</p>'
-    shown = text[:MOST_SHOWN].replace("\r\n", "\n")
+    shown = text[:MAX_SHOWN].replace("\r\n", "\n")
     yield f"<pre><code>{lines_html(shown)}</code></pre>"
-    if len(text) > MOST_SHOWN:
-        left = len(text) - MOST_SHOWN
+    if len(text) > MAX_SHOWN:
+        left = len(text) - MAX_SHOWN
         yield f'<p class="why-plain">Cut here: {left:,} more characters are in the raw text.</p>'
 
 
-def _clean(html: str) -> Markup:
-    """What has been cleaned; the one place that says so."""
+def _as_markup(html: str) -> Markup:
+    """Mark sanitized HTML as safe. This is the only place that does."""
     return Markup(html)  # noqa: S704

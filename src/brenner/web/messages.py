@@ -1,4 +1,6 @@
-"""Messages as pages show them: the stable form of the mail, and what the thread says about each."""
+"""Messages as pages show them: body, delta blocks with their outcomes, place in the thread,
+deliveries and ACKs.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,48 +9,48 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from brenner.artifact.diff import block_words, outcome_words
+from brenner.artifact.diff import describe_block, describe_outcome
 from brenner.artifact.html import lines_html
-from brenner.artifact.state import Entry, Outcome
+from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.model import Diagnostic, worst_first
-from brenner.diagnostics.truncate import of_message
+from brenner.diagnostics.truncate import truncate_for_message
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import Delivery, StoredMessage, delivery_json, stored_json
-from brenner.markdown.blocks import Block, Kind, blocks
-from brenner.protocol.body import find_section, sections
-from brenner.protocol.delta.parse import could_hold_strays, read_blocks
+from brenner.markdown.blocks import Block, BlockKind, parse_blocks
+from brenner.protocol.body import find_section, parse_sections
+from brenner.protocol.delta.parse import may_contain_strays, read_blocks
 from brenner.protocol.delta.schema import DeltaBlock
 from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.protocol.message_types import ACK, COMPILED, DELTA
 from brenner.protocol.messages import iso
 from brenner.protocol.subjects import parse_subject
-from brenner.services.version_store import filed
+from brenner.services.version_store import to_thread_message
 from brenner.session.model import OpenAck
-from brenner.session.versions import asides_of
+from brenner.session.versions import ignored_blocks_in
 from brenner.text import cut
 from brenner.web import links
-from brenner.web.compare import before
-from brenner.web.markdown import MOST_WORK, words_of, work_of
+from brenner.web.compare import version_before
+from brenner.web.markdown import MAX_WORK, plain_words, typeset_cost
 from brenner.web.request import Document, RequestContext
 from brenner.web.sessions import Session
 
-# The delta blocks of a message, and what became of each: the ledger, seen from its mail.
+# Delta blocks with their outcomes
 
 
-_ASIDE, _UNKNOWN = "aside", "unknown"
+_IGNORED, _UNKNOWN = "aside", "unknown"
 _NOT_CONTRIBUTED = "no contribution"
 _TAKEN_AS_READ = "taken as read, with a version that another program compiled"
 
 
-class Fate(NamedTuple):
-    """What became of a block, and the version that has read it; None where none has."""
+class MessageBlockOutcome(NamedTuple):
+    """The ledger entry of a block, and the version that has read it (None if none has)."""
 
     version: int | None
     entry: Entry
 
 
-class Blocks(NamedTuple):
-    """The blocks of a message that are shown, and what is to be said of the others."""
+class MessageBlocks(NamedTuple):
+    """The blocks of a message that are shown, with counts of all of them and stray blocks."""
 
     shown: Sequence[Document]
     total: int
@@ -56,82 +58,88 @@ class Blocks(NamedTuple):
     faults: list[Document]
 
 
-def fates(session: Session) -> Mapping[int, Sequence[Fate]]:
-    """What became of the blocks of every message, or would become of them."""
-    found: dict[int, list[Fate]] = {}
+def block_outcomes(session: Session) -> Mapping[int, Sequence[MessageBlockOutcome]]:
+    """Return the actual or expected outcomes of all blocks, by message."""
+    found: dict[int, list[MessageBlockOutcome]] = {}
     for number in sorted(session.ledgers):
         for entry in session.ledgers[number].entries:
-            found.setdefault(entry.message_id, []).append(Fate(number, entry))
-    for entry in session.expected:
-        found.setdefault(entry.message_id, []).append(Fate(None, entry))
+            found.setdefault(entry.message_id, []).append(MessageBlockOutcome(number, entry))
+    for entry in session.unread_entries:
+        found.setdefault(entry.message_id, []).append(MessageBlockOutcome(None, entry))
     return found
 
 
-def blocks_of(
+def message_blocks(
     session: Session, stored: StoredMessage, found: list[Block], *, most: int, most_sent: int
-) -> Blocks:
-    """Those of one message; of many, the refused ones before all others."""
+) -> MessageBlocks:
+    """Return the blocks of one message. If there are too many, refused ones come first."""
     if "delta" not in stored.message.body:
-        return Blocks([], 0, {}, _strays(stored, found))
+        return MessageBlocks([], 0, {}, _strays(stored, found))
     if stored.type != DELTA.name:
-        return _asides(stored, found, most, most_sent)
+        return _ignored_blocks(stored, found, most, most_sent)
     read = read_blocks(found, stored.message.thread_id)
-    known = {fate.entry.block: fate for fate in session.once(fates).get(stored.id, ())}
-    row = _Rows(session, stored, known, most_sent)
-    ordered = sorted(read, key=lambda block: not row.is_refused(block))[:most]
-    shown = [row.of(block) for block in sorted(ordered, key=lambda block: block.number)]
-    states = [row.state(block) for block in read]
-    counts = {state: states.count(state) for state in dict.fromkeys((*Outcome, *states))}
-    return Blocks(shown, len(read), counts, _strays(stored, found))
+    known = {
+        outcome.entry.block: outcome
+        for outcome in session.cached(block_outcomes).get(stored.id, ())
+    }
+    documents = _BlockDocuments(session, stored, known, most_sent)
+    ordered = sorted(read, key=lambda block: not documents.is_refused(block))[:most]
+    shown = [documents.document(block) for block in sorted(ordered, key=lambda block: block.number)]
+    states = [documents.state(block) for block in read]
+    counts = {state: states.count(state) for state in dict.fromkeys((*BlockOutcome, *states))}
+    return MessageBlocks(shown, len(read), counts, _strays(stored, found))
 
 
-class _Rows:
-    """The blocks of one message as documents."""
+class _BlockDocuments:
+    """Documents of the blocks of one message."""
 
     def __init__(
-        self, session: Session, stored: StoredMessage, known: Mapping[int, Fate], most_sent: int
+        self,
+        session: Session,
+        stored: StoredMessage,
+        known: Mapping[int, MessageBlockOutcome],
+        most_sent: int,
     ) -> None:
         self._session, self._stored = session, stored
-        self._known, self._most = known, most_sent
+        self._outcomes, self._most = known, most_sent
 
     def state(self, block: DeltaBlock) -> str:
-        """How it ended, in a word."""
-        fate = self._known.get(block.number)
-        return fate.entry.state.value if fate else _UNKNOWN
+        """Return the outcome in one word."""
+        outcome = self._outcomes.get(block.number)
+        return outcome.entry.state.value if outcome else _UNKNOWN
 
     def is_refused(self, block: DeltaBlock) -> bool:
-        """Whether somebody may have to do something about it."""
-        return self.state(block) == Outcome.REFUSED
+        return self.state(block) == BlockOutcome.REFUSED
 
-    def of(self, block: DeltaBlock) -> Document:
-        """The keys of the ledger, what was written, and what to say of it."""
-        fate = self._known.get(block.number)
-        row = dict(_written(block, self._most))
-        if fate is None:
-            return row | {"state": _UNKNOWN, "version": None, "outcome": _TAKEN_AS_READ}
-        faults = sorted(fate.entry.diagnostics, key=worst_first)
-        settled = self._session.settled.get((self._stored.id, block.number))
-        return row | {
-            **fate.entry.to_json(),
+    def document(self, block: DeltaBlock) -> Document:
+        """Return the keys of the ledger, the text of the block, and its outcome in words."""
+        outcome = self._outcomes.get(block.number)
+        documents = dict(_block_text(block, self._most))
+        if outcome is None:
+            return documents | {"state": _UNKNOWN, "version": None, "outcome": _TAKEN_AS_READ}
+        faults = sorted(outcome.entry.diagnostics, key=worst_first)
+        settled = self._session.resolved.get((self._stored.id, block.number))
+        return documents | {
+            **outcome.entry.to_json(),
             "violations": [found.to_json() for found in faults],
-            "version": fate.version,
-            "words": block_words(fate.entry),
-            "outcome": outcome_words(fate.entry, is_read=fate.version is not None),
+            "version": outcome.version,
+            "words": describe_block(outcome.entry),
+            "outcome": describe_outcome(outcome.entry, is_read=outcome.version is not None),
             "settled": settled._asdict() if settled else None,
         }
 
 
-def _written(block: DeltaBlock, most: int) -> Document:
-    """What its author wrote; the text as it was sent where it is no JSON object."""
+def _block_text(block: DeltaBlock, most: int) -> Document:
+    """Return what the author wrote, as it was sent if it is no JSON object."""
     value = block.value if isinstance(block.value, dict) else {}
     text = block.fence.text
     is_small = len(text) <= most
-    said = [block.written(key) for key in ("operation", "target_id", "section")]
+    words = [block.written(key) for key in ("operation", "target_id", "section")]
     return {
         "block": block.number,
         "line": block.line,
         "item_id": None,
-        "words": " ".join(filter(None, said)) or "not readable",
+        "words": " ".join(filter(None, words)) or "not readable",
         "violations": [],
         "settled": None,
         "payload": value.get("payload") if is_small else None,
@@ -142,25 +150,29 @@ def _written(block: DeltaBlock, most: int) -> Document:
     }
 
 
-def _asides(stored: StoredMessage, found: list[Block], most: int, most_sent: int) -> Blocks:
-    """Blocks in a message that is no DELTA contribute nothing, and that is said of each."""
-    said = [each.diagnostic for each in asides_of(filed(stored))]
-    of_all = {"state": _ASIDE, "version": None, "outcome": _NOT_CONTRIBUTED}
-    pairs = zip(read_blocks(found), said, strict=True)
+def _ignored_blocks(
+    stored: StoredMessage, found: list[Block], most: int, most_sent: int
+) -> MessageBlocks:
+    """Return the blocks of a message that is no DELTA. They contribute nothing, and each one
+    says so.
+    """
+    words = [each.diagnostic for each in ignored_blocks_in(to_thread_message(stored))]
+    of_all = {"state": _IGNORED, "version": None, "outcome": _NOT_CONTRIBUTED}
+    pairs = zip(read_blocks(found), words, strict=True)
     shown = [
-        {**_written(block, most_sent), **of_all, "violations": [diagnostic.to_json()]}
+        {**_block_text(block, most_sent), **of_all, "violations": [diagnostic.to_json()]}
         for block, diagnostic in islice(pairs, most)
     ]
-    return Blocks(shown, len(said), {_ASIDE: len(said)} if said else {}, [])
+    return MessageBlocks(shown, len(words), {_IGNORED: len(words)} if words else {}, [])
 
 
 def _strays(stored: StoredMessage, found: list[Block]) -> list[Document]:
-    """What looks like a contribution in a DELTA, and is none."""
-    return [each.to_json() for each in of_message(_stray_diagnostics(stored, found))]
+    """Return what looks like a contribution in a DELTA but is none."""
+    return [each.to_json() for each in truncate_for_message(_stray_diagnostics(stored, found))]
 
 
 def _stray_diagnostics(stored: StoredMessage, found: list[Block]) -> Iterator[Diagnostic]:
-    if stored.type != DELTA.name or not could_hold_strays(stored.message.body, found):
+    if stored.type != DELTA.name or not may_contain_strays(stored.message.body, found):
         return
     from brenner.protocol.delta.stray import find_strays
 
@@ -168,177 +180,183 @@ def _stray_diagnostics(stored: StoredMessage, found: list[Block]) -> Iterator[Di
         yield each.diagnostic._replace(message_id=stored.id)
 
 
-# What is shown of a long text first, what two letters share, and what an ACK says in a line.
+# Excerpts, shared sections, and ACKs in one line
 
 
-_MOST_LINES, _MOST_CHARACTERS = 30, 2_400  # of a text that is not folded
-_EXCERPT = 240
-_MOST_LOOKED_AT = 400
-# The sections of a COMPILED, CRITIQUE, BLOCKED or QUESTION that say what it is about
-_TELLING = ("Summary", "Attack", "Blocker", "Question")
-_CHAPTER = 2  # the level of headings that part a letter
-_MOST_ACK = 400
+_MAX_LINES, _MAX_CHARACTERS = 30, 2_400  # of a text that is not folded
+_EXCERPT_LENGTH = 240
+_MAX_EXCERPT_SOURCE = 400
+# Sections of a COMPILED, CRITIQUE, BLOCKED or QUESTION that summarise it
+_SUMMARY_SECTIONS = ("Summary", "Attack", "Blocker", "Question")
+_SECTION_LEVEL = 2  # of the headings that split a message
+_MAX_ACK = 400
 
 
-class Acknowledged(NamedTuple):
-    """What an ACK says, where it says no more than that."""
+class AckSummary(NamedTuple):
+    """The status and notes of an ACK that contains nothing else."""
 
     status: str
     notes: str
 
 
 def is_long(text: str) -> bool:
-    """Whether a text is folded where many stand below each other."""
-    return len(text) > _MOST_CHARACTERS or text.count("\n") > _MOST_LINES
+    """Return whether a text is folded in a list of messages."""
+    return len(text) > _MAX_CHARACTERS or text.count("\n") > _MAX_LINES
 
 
 def excerpt(found: list[Block]) -> str:
-    """The first words of a text that are neither a heading nor code; where it says what matters,
-    of that.
+    """Return the first words of a text that are neither a heading nor code.
+
+    A section that summarises the message is preferred.
     """
-    under = sections(found)
-    told = next(filter(None, (find_section(under, name) for name in _TELLING)), None)
-    within = told.contents if told else found
-    paragraphs = (each.text for each in within if each.kind is Kind.PARAGRAPH and each.text.strip())
-    words = words_of(next(paragraphs, "")[:_MOST_LOOKED_AT])
-    return cut(words, _EXCERPT)
+    found_sections = parse_sections(found)
+    section = next(
+        filter(None, (find_section(found_sections, name) for name in _SUMMARY_SECTIONS)), None
+    )
+    within = section.contents if section else found
+    paragraphs = (
+        each.text for each in within if each.kind is BlockKind.PARAGRAPH and each.text.strip()
+    )
+    words = plain_words(next(paragraphs, "")[:_MAX_EXCERPT_SOURCE])
+    return cut(words, _EXCERPT_LENGTH)
 
 
-def acknowledged(body: str) -> Acknowledged | None:
-    """An ACK that fits in a line; None where it says anything that the line would leave out."""
-    found = blocks(body) if len(body) <= _MOST_ACK else []
-    under = sections(found)
-    status, notes = find_section(under, "Status"), find_section(under, "Notes")
-    is_usual = {each.key for each in under} <= {"message id", "status", "notes"}
-    is_prose = all(each.kind in (Kind.HEADING, Kind.PARAGRAPH) for each in found)
+def ack_summary(body: str) -> AckSummary | None:
+    """Return the summary of an ACK, or None if one line would leave something out."""
+    found = parse_blocks(body) if len(body) <= _MAX_ACK else []
+    found_sections = parse_sections(found)
+    status, notes = find_section(found_sections, "Status"), find_section(found_sections, "Notes")
+    is_usual = {each.key for each in found_sections} <= {"message id", "status", "notes"}
+    is_prose = all(each.kind in (BlockKind.HEADING, BlockKind.PARAGRAPH) for each in found)
     before = found[: next((n for n, each in enumerate(found) if each.level > 1), 0)]
     if status is None or not is_usual or not is_prose or any(not each.level for each in before):
         return None
-    said = [each.text.strip() for each in notes.contents] if notes else []
-    return Acknowledged(" ".join(each.text.strip() for each in status.contents), " ".join(said))
+    words = [each.text.strip() for each in notes.contents] if notes else []
+    return AckSummary(" ".join(each.text.strip() for each in status.contents), " ".join(words))
 
 
-class Chapter(NamedTuple):
-    """A heading with all that stands under it; what stands before the first has no title."""
+class TextSection(NamedTuple):
+    """A heading with the text under it. The text before the first heading has no title."""
 
     title: str
     text: str
 
 
-def chapters(body: str) -> list[Chapter]:
-    """A text by its headings of the first two levels; together they are the text."""
+def split_sections(body: str) -> list[TextSection]:
+    """Split a text at its headings of the first two levels. Joined, the sections are the text."""
     headings = [
         each
-        for each in blocks(body)
-        if each.kind is Kind.HEADING and each.level <= _CHAPTER and not each.nested
+        for each in parse_blocks(body)
+        if each.kind is BlockKind.HEADING and each.level <= _SECTION_LEVEL and not each.nested
     ]
     lines = [f"{line}\n" for line in body.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
     starts = [0, *(each.line - 1 for each in headings), len(lines)]
     titles = ["", *(each.text.strip() for each in headings)]
     return [
-        Chapter(name, "".join(lines[start:end]))
+        TextSection(name, "".join(lines[start:end]))
         for name, (start, end) in zip(titles, pairwise(starts), strict=True)
     ]
 
 
-def shared(body: str, first: str) -> list[str]:
-    """The titles of what two texts have in common, word for word."""
-    known = set(chapters(first))
-    return [each.title for each in chapters(body) if each in known and each.title]
+def shared_sections(body: str, first: str) -> list[str]:
+    """Return the titles of the sections that two texts share word for word."""
+    known = set(split_sections(first))
+    return [each.title for each in split_sections(body) if each in known and each.title]
 
 
-def own_part(body: str, first: str) -> str:
-    """What a text has that the first has not."""
-    known = set(chapters(first))
-    return "".join(each.text for each in chapters(body) if each not in known)
+def own_sections(body: str, first: str) -> str:
+    """Return the sections of a text that the first text does not have."""
+    known = set(split_sections(first))
+    return "".join(each.text for each in split_sections(body) if each not in known)
 
 
-def formatted(value: object) -> Markup:
-    """A value as JSON that one can read, for `pre`."""
+def pretty_json(value: object) -> Markup:
+    """Return a value as indented JSON, for `pre`."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
     return Markup(lines_html(text))  # noqa: S704  (escaped)
 
 
-# Where messages stand in their thread: in which round, on which page, under what they answer.
+# Position in the thread: round, page, replies
 
 
-ON_A_PAGE = 100  # messages
+MESSAGES_PER_PAGE = 100
 
 
-class Place(NamedTuple):
-    """The round of a message, and how many of the round stand before it."""
+class ThreadPosition(NamedTuple):
+    """The round of a message, and the number of messages of the round before it."""
 
     round: int
     before: int
 
 
-def places(session: Session) -> Mapping[int, Place]:
-    """The place of every message, by its number."""
+def thread_positions(session: Session) -> Mapping[int, ThreadPosition]:
+    """Return the position of every message, by its ID."""
     return {
-        filed.posted.id: Place(each.number, index)
+        filed.posted.id: ThreadPosition(each.number, index)
         for each in session.rounds
         for index, filed in enumerate(each.messages)
     }
 
 
-def by_number(session: Session) -> Mapping[int, StoredMessage]:
-    """Every message by its number, in the order of the thread."""
+def messages_by_id(session: Session) -> Mapping[int, StoredMessage]:
+    """Return every message by its ID, in the order of the thread."""
     return {each.id: each for each in session.stored}
 
 
 def replies(session: Session) -> Mapping[int, Sequence[StoredMessage]]:
-    """What answers each message, in order; a copy of it answers nothing."""
-    known, found = session.once(by_number), dict[int, list[StoredMessage]]()
+    """Return the replies to each message, in order. A copy of a message is not a reply to it."""
+    known, found = session.cached(messages_by_id), dict[int, list[StoredMessage]]()
     for each in session.stored:
-        if each.reply_to and each.reply_to in known and copied(session, each) is None:
+        if each.reply_to and each.reply_to in known and copy_of(session, each) is None:
             found.setdefault(each.reply_to, []).append(each)
     return found
 
 
-def copied(session: Session, stored: StoredMessage) -> int | None:
-    """The message that this one repeats: it names it, and is the same."""
-    first = session.once(by_number).get(stored.reply_to or 0)
+def copy_of(session: Session, stored: StoredMessage) -> int | None:
+    """Return the message that this one repeats: it replies to it and has the same content."""
+    first = session.cached(messages_by_id).get(stored.reply_to or 0)
     return first.id if first and first.content_hash == stored.content_hash else None
 
 
-def address(session: Session, message_id: int) -> str | None:
-    """Where the thread's page shows a message; None where it is not in this thread."""
-    place = session.once(places).get(message_id)
-    if place is None:
+def thread_address(session: Session, message_id: int) -> str | None:
+    """Return the address of a message on the thread page, or None if it is in another thread."""
+    position = session.cached(thread_positions).get(message_id)
+    if position is None:
         return None
-    page = place.before // ON_A_PAGE + 1
-    asked = {"round": place.round, "page": page if page > 1 else None}
+    page = position.before // MESSAGES_PER_PAGE + 1
+    asked = {"round": position.round, "page": page if page > 1 else None}
     return f"{links.session(session.thread_id, 'thread', **asked)}#m{message_id}"
 
 
 def as_tree(messages: Sequence[StoredMessage]) -> Iterator[tuple[StoredMessage, int]]:
-    """The messages, each before what answers it, and how deep it stands.
+    """Yield the messages as a tree in preorder, each with its depth.
 
-    What answers none of those before it is a root.
+    A message that replies to none of those before it is a root.
     """
     below: dict[int | None, list[StoredMessage]] = {None: []}
     for each in messages:
-        # Only what stands before it can be answered, so that no circle comes about
+        # Only earlier messages can be parents, so that no cycle is possible.
         parent = each.reply_to if each.reply_to in below else None
         below[parent].append(each)
         below[each.id] = []
-    waiting = [(each, 0) for each in reversed(below[None])]
-    while waiting:
-        each, depth = waiting.pop()
+    pending = [(each, 0) for each in reversed(below[None])]
+    while pending:
+        each, depth = pending.pop()
         yield each, depth
-        waiting += [(answer, depth + 1) for answer in reversed(below[each.id])]
+        pending += [(answer, depth + 1) for answer in reversed(below[each.id])]
 
 
-_LEAST_TEXT = 1_000  # of a message on a page that is full
-_LEAST_DENSE = 300  # where the page is full of marks
-_MOST_READ = 10_000  # for an excerpt
-_LONG, _MOST_LONG = 100_000, 100  # characters of a body, and how many such are remembered
+_MIN_TEXT = 1_000  # of a message on a full page
+_MIN_DENSE_TEXT = 300  # when the work budget of the page is used up
+_MAX_EXCERPT_BODY = 10_000
+# Characters of a body, and messages per session
+_LONG_BODY, _MAX_LONG_CACHED = 100_000, 100
 
 
-class Limits(NamedTuple):
+class MessageLimits(NamedTuple):
     """How much of each message is shown, and how much text of all of them together.
 
-    `work` is what it may take to typeset them: the one who reads waits for it.
+    `work` limits the typesetting of all of them, because the reader waits for it.
     """
 
     body: int
@@ -349,64 +367,68 @@ class Limits(NamedTuple):
     work: int
 
 
-ONE_OF_MANY = Limits(
+ONE_OF_MANY = MessageLimits(
     body=20_000, blocks=40, sent=8_000, deliveries=20, text=400_000, work=1_500_000
 )
-ALONE = Limits(
-    body=1_000_000, blocks=400, sent=60_000, deliveries=1_000, text=1_000_000, work=MOST_WORK
+ON_ITS_OWN_PAGE = MessageLimits(
+    body=1_000_000, blocks=400, sent=60_000, deliveries=1_000, text=1_000_000, work=MAX_WORK
 )
 
 
-class Messages:
-    """Makes the documents of messages of one session, for one page."""
+class MessageDocuments:
+    """Documents of messages of one session, for one page."""
 
-    def __init__(self, session: Session, visit: RequestContext, limits: Limits) -> None:
+    def __init__(self, session: Session, context: RequestContext, limits: MessageLimits) -> None:
         self._session, self._limits = session, limits
-        self._mailbox, self._now = visit.site.workspace.mailbox, visit.now
-        self._deadline = visit.site.workspace.project.ack_deadline
-        self._room, self._work = limits.text, limits.work
-        self._items = session.once(_items)
+        self._mailbox, self._now = context.site.workspace.mailbox, context.now
+        self._deadline = context.site.workspace.project.ack_deadline
+        self._text_left, self._work_left = limits.text, limits.work
+        self._items = session.cached(_item_ids)
         self._versions = {each.message_id: each.number for each in session.history.versions}
-        self._no_versions = session.once(_no_versions)
-        self._owed = session.once(_owed)
-        self.known: dict[str, None] = {}  # the items of the session that the texts speak of
+        self._rejected = session.cached(_rejected_versions)
+        self._open_acks = session.cached(_open_acks)
+        self.mentioned_items: dict[str, None] = {}  # items of the session that the texts mention
 
     def document(self, stored: StoredMessage, depth: int = 0) -> dict[str, object]:
-        """One message; `depth` is how deep it stands in the tree."""
-        session, of_blocks = self._session, self._blocks(stored)
-        place = session.once(places).get(stored.id)
+        """Return one message. `depth` is its depth in the tree."""
+        session, message_parts = self._session, self._blocks(stored)
+        position = session.cached(thread_positions).get(stored.id)
         return {
             **self._delivered(stored),
             **_subject(stored),
-            "round": place.round if place else None,
+            "round": position.round if position else None,
             "depth": depth,
             **self._version(stored),
-            "copy_of": copied(session, stored),
+            "copy_of": copy_of(session, stored),
             "answers": self._link(stored.reply_to),
-            "replies": self._links(session.once(replies).get(stored.id, ())),
-            "replies_total": len(session.once(replies).get(stored.id, ())),
+            "replies": self._links(session.cached(replies).get(stored.id, ())),
+            "replies_total": len(session.cached(replies).get(stored.id, ())),
             "settles": [self._link(each) for each in stored.acknowledges],
-            **self._said_of(stored, of_blocks),
-            **self._text(stored, of_blocks),
-            "address": address(session, stored.id),
+            **self._block_fields(stored, message_parts),
+            **self._text(stored, message_parts),
+            "address": thread_address(session, stored.id),
         }
 
-    def _blocks(self, stored: StoredMessage) -> Blocks:
-        """The delta blocks of a message; to find those of a long one takes seconds, once."""
-        kept = self._session.once(_long_ones)
+    def _blocks(self, stored: StoredMessage) -> MessageBlocks:
+        """Return the blocks of a message. Those of a long message are cached: finding them takes
+        seconds.
+        """
+        kept = self._session.cached(_long_block_cache)
         key = (stored.id, self._limits.blocks)
         if key in kept:
             return kept[key]
         body, limits = stored.message.body, self._limits
-        found = blocks_of(
-            self._session, stored, blocks(body), most=limits.blocks, most_sent=limits.sent
+        found = message_blocks(
+            self._session, stored, parse_blocks(body), most=limits.blocks, most_sent=limits.sent
         )
-        if len(body) > _LONG and len(kept) < _MOST_LONG:
+        if len(body) > _LONG_BODY and len(kept) < _MAX_LONG_CACHED:
             kept[key] = found
         return found
 
     def _delivered(self, stored: StoredMessage) -> dict[str, object]:
-        """The stable form, with what is late; of many recipients, those who owe something first."""
+        """Return the stable JSON with deliveries and due times. Recipients who owe an ACK come
+        first.
+        """
         delivered = self._mailbox.deliveries(stored.id)
         shown = sorted(delivered, key=lambda each: not each.owes_ack)[: self._limits.deliveries]
         rows = [
@@ -417,56 +439,59 @@ class Messages:
         return stored_json(stored) | {"deliveries": rows, "deliveries_total": len(delivered)}
 
     def _version(self, stored: StoredMessage) -> dict[str, object]:
-        """Which version a COMPILED message is, and which was there before it."""
+        """Return the version of a COMPILED message, and the version before it."""
         number = self._versions.get(stored.id) if stored.type == COMPILED.name else None
-        return {"version": number, "before": before(self._session, number) if number else None}
+        return {
+            "version": number,
+            "before": version_before(self._session, number) if number else None,
+        }
 
     def _late(self, stored: StoredMessage, delivery: Delivery) -> dict[str, object]:
-        owed = self._owed.get((delivery.recipient, stored.content_hash))
+        owed = self._open_acks.get((delivery.recipient, stored.content_hash))
         if owed is None or not delivery.owes_ack:
             return {"due": None, "overdue": False}
         due = owed.due(self._deadline)
         return {"due": iso(due), "overdue": due < self._now}
 
-    def _said_of(self, stored: StoredMessage, of_blocks: Blocks) -> Document:
-        no_version = self._no_versions.get(stored.id)
-        faults = [no_version.to_json()] if no_version else []
+    def _block_fields(self, stored: StoredMessage, message_parts: MessageBlocks) -> Document:
+        rejected = self._rejected.get(stored.id)
+        faults = [rejected.to_json()] if rejected else []
         return {
-            "blocks": list(of_blocks.shown),
-            "blocks_total": of_blocks.total,
-            "block_counts": dict(of_blocks.counts),
-            "faults": [*faults, *of_blocks.faults],
+            "blocks": list(message_parts.shown),
+            "blocks_total": message_parts.total,
+            "block_counts": dict(message_parts.counts),
+            "faults": [*faults, *message_parts.faults],
         }
 
-    def _text(self, stored: StoredMessage, of_blocks: Blocks) -> Document:
-        """The body, or its beginning where the page has no room for more."""
-        most = min(self._limits.body, max(self._room, _LEAST_TEXT))
-        if self._work <= 0:
-            most = _LEAST_DENSE
-        sent = sum(len(str(each["sent"])) for each in of_blocks.shown)
+    def _text(self, stored: StoredMessage, message_parts: MessageBlocks) -> Document:
+        """Return the body, or its beginning if the page has no room for more."""
+        most = min(self._limits.body, max(self._text_left, _MIN_TEXT))
+        if self._work_left <= 0:
+            most = _MIN_DENSE_TEXT
+        sent = sum(len(str(each["sent"])) for each in message_parts.shown)
         text = _text(stored, most, sent)
         shown = str(text["body"])
         named = (match[0] for match in ITEM_ID_IN_PROSE.finditer(shown))
         known = dict.fromkeys(each for each in named if each in self._items)
-        self.known |= known
-        self._room -= len(shown)
-        self._work -= work_of(shown, self._session.thread_id, known, of_blocks.shown)
+        self.mentioned_items |= known
+        self._text_left -= len(shown)
+        self._work_left -= typeset_cost(shown, self._session.thread_id, known, message_parts.shown)
         return text
 
     def _links(self, found: Sequence[StoredMessage]) -> list[Document | None]:
         return [self._link(each.id) for each in found[: self._limits.deliveries]]
 
     def _link(self, message_id: int | None) -> Document | None:
-        """A message of this thread, as one names it in a line."""
+        """Return the link to a message of this thread."""
         if message_id is None:
             return None
-        there = address(self._session, message_id)
+        there = thread_address(self._session, message_id)
         return {"id": message_id, "address": there or links.message(message_id)}
 
 
-def plain_document(mailbox: Mailbox, stored: StoredMessage) -> dict[str, object]:
-    """A message of a thread that is no session of ours, with the same keys."""
-    delivered = mailbox.deliveries(stored.id)[: ALONE.deliveries]
+def document_without_session(mailbox: Mailbox, stored: StoredMessage) -> dict[str, object]:
+    """Return a message of a thread that is no session, with the same keys."""
+    delivered = mailbox.deliveries(stored.id)[: ON_ITS_OWN_PAGE.deliveries]
     unknown = {"due": None, "overdue": False, "ack": None}
     reply = stored.reply_to
     return {
@@ -488,19 +513,21 @@ def plain_document(mailbox: Mailbox, stored: StoredMessage) -> dict[str, object]
         "blocks_total": 0,
         "block_counts": {},
         "faults": [],
-        **_text(stored, ALONE.body, 0),
+        **_text(stored, ON_ITS_OWN_PAGE.body, 0),
     }
 
 
-def read_marks(mailbox: Mailbox) -> str | None:
-    """Why nobody can tell who has read what; None where it can be told."""
+def no_read_marks(mailbox: Mailbox) -> str | None:
+    """Return why the store cannot report who has read what, or None if it can."""
     return mailbox.lacks.get(Capability.READ_MARKS)
 
 
 def _text(stored: StoredMessage, most: int, sent: int) -> Document:
-    """The body up to a length; so many characters of it are blocks, which fold by themselves."""
+    """Return the body up to a length. `sent` characters of it are blocks, which fold by
+    themselves.
+    """
     body = stored.message.body
-    ack = acknowledged(body) if stored.type == ACK.name else None
+    ack = ack_summary(body) if stored.type == ACK.name else None
     folds = stored.type == COMPILED.name or is_long(body[: len(body) - sent])
     return {
         "body": body[:most],
@@ -508,7 +535,7 @@ def _text(stored: StoredMessage, most: int, sent: int) -> Document:
         "body_length": len(body),
         "lines": body.count("\n") + 1,
         "is_long": folds,
-        "excerpt": excerpt(blocks(body[:_MOST_READ])) if folds else None,
+        "excerpt": excerpt(parse_blocks(body[:_MAX_EXCERPT_BODY])) if folds else None,
         "ack": ack._asdict() if ack else None,
         "page": links.message(stored.id),
         "raw": links.message(stored.id, "raw"),
@@ -516,9 +543,9 @@ def _text(stored: StoredMessage, most: int, sent: int) -> Document:
 
 
 def _subject(stored: StoredMessage) -> Document:
-    """The subject, its prefix aside: that is shown as the type.
+    """Return the subject without its prefix, which is shown as the type.
 
-    A kickoff names its session at the end; where it is `shown`, that is known.
+    `shown` also omits the thread ID at the end of a kickoff's subject.
     """
     subject = parse_subject(stored.message.subject)
     says = subject.description if subject else stored.message.subject
@@ -529,27 +556,27 @@ def _subject(stored: StoredMessage) -> Document:
     }
 
 
-# What is worked out once for each state of a session
+# Cached per state of a session
 
 
-def _long_ones(_session: Session) -> dict[tuple[int, int], Blocks]:
-    """The blocks of long messages, by the message and how many are shown; filled as one reads."""
+def _long_block_cache(_session: Session) -> dict[tuple[int, int], MessageBlocks]:
+    """Return an empty cache for the blocks of long messages, by message and limit."""
     return {}
 
 
-def _items(session: Session) -> frozenset[str]:
-    """The IDs of the latest version, killed items among them."""
+def _item_ids(session: Session) -> frozenset[str]:
+    """Return the item IDs of the latest version, including killed items."""
     return frozenset(item.id for _, item in session.history.state.artifact.all_items())
 
 
-def _no_versions(session: Session) -> Mapping[int, Diagnostic]:
-    """Why COMPILED messages are no version, by their numbers."""
+def _rejected_versions(session: Session) -> Mapping[int, Diagnostic]:
+    """Return why COMPILED messages are no version, by their IDs."""
     found = {each.message_id: each for each in session.history.others() if each.message_id}
-    unsound = session.history.unsound
+    unsound = session.history.broken_version_error
     return found | ({unsound.message_id: unsound} if unsound and unsound.message_id else {})
 
 
-def _owed(session: Session) -> Mapping[tuple[str, str], OpenAck]:
-    """The ACKs that are owed, by the debtor and the content."""
+def _open_acks(session: Session) -> Mapping[tuple[str, str], OpenAck]:
+    """Return the open ACKs by debtor and content hash."""
     contents = {each.id: each.content_hash for each in session.stored}
     return {(each.debtor, contents[each.message_id]): each for each in session.status.open_acks}

@@ -1,4 +1,7 @@
-"""Templates: every text is escaped, an unknown name is an error, and filters make the rest."""
+"""HTML of the pages: Jinja environment and filters, SVG charts, static assets and paging.
+
+Templates escape every text, and an unknown name is an error.
+"""
 
 import gzip
 from collections.abc import Callable, Mapping, Sequence
@@ -16,21 +19,18 @@ from markupsafe import Markup, escape
 
 from brenner import __version__
 from brenner.artifact.diff import value_text
-from brenner.artifact.html import Known, lines_html, part_html, prose, text_html
+from brenner.artifact.html import LinkTargets, entry_html, lines_html, prose_html, text_html
 from brenner.artifact.model import Reference
 from brenner.protocol.delta.schema import MOST_SCORE, SCORE_PARTS, SECTIONS, Field, FieldKind
 from brenner.protocol.message_types import TYPES
-from brenner.protocol.messages import ago, exact
-from brenner.text import counted, cut, thread_argument
+from brenner.protocol.messages import exact_time, relative_time
+from brenner.text import cut, plural, thread_argument
 from brenner.web import links
-from brenner.web.markdown import markdown, parts
-from brenner.web.messages import formatted, own_part
+from brenner.web.markdown import html_parts, markdown
+from brenner.web.messages import own_sections, pretty_json
 from brenner.web.request import Document, Page, RequestContext
 
-# What to do about a fault, where it is said beside a form: which box or field is meant.
-#
-# The words of a code speak to everybody, and often name the flag of a command. The operator has a
-# form before her.
+# Fixes in the words of a form: the texts of codes often name command-line flags
 
 
 _REOPEN, _FORCE = "“Reopen”", "“Write over changes made by hand in the file”"
@@ -85,8 +85,8 @@ _FIXES: Mapping[str, str] = MappingProxyType(
         "is optional.",
     }
 )
-# Parts of sentences, where the rest of them says what is particular to the case
-_PARTS = (
+# Phrases in fixes whose other words depend on the case
+_PHRASES = (
     ("Name at least one, as in `To: BlueLake, RedSky`.", "Tick somebody, or write a name there."),
     ("leave out `--commit` and `--push`", _NO_COMMIT),
     ("leave out `--push`", "untick “Push the branch”"),
@@ -95,136 +95,138 @@ _PARTS = (
     ("run the command again with `--force`", f"do it again with {_FORCE} ticked"),
     ("run the same command again", "do the same again"),
 )
-_EDITED = "ARTIFACT_FILE_EDITED"
-_BRINGS_IN = (
+_EDITED_CODE = "ARTIFACT_FILE_EDITED"
+_KEEP_OR_DROP = (
     "To keep them, send the message below, compile, and persist then. To drop them, tick " + _FORCE
 )
 
 
 def form_fix(found: Mapping[str, object]) -> str:
-    """What to do, in the words of the form where it has its own. `found` is its JSON."""
-    if found["id"] == _EDITED and found.get("repaired"):
-        return f"{_BRINGS_IN}."
+    """Return the fix of a diagnostic (as JSON) in the words of the form."""
+    if found["id"] == _EDITED_CODE and found.get("repaired"):
+        return f"{_KEEP_OR_DROP}."
     own = _FIXES.get(str(found["id"]))
-    return own if own is not None else in_form(str(found["fix"]))
+    return own if own is not None else form_words(str(found["fix"]))
 
 
-def in_form(text: str) -> str:
-    """A sentence in which flags of commands are called as the form calls them."""
-    for said, called in _PARTS:
-        text = text.replace(said, called)
+def form_words(text: str) -> str:
+    """Replace the command-line flags in a sentence with the labels of the form."""
+    for phrase, called in _PHRASES:
+        text = text.replace(phrase, called)
     return text
 
 
-# What templates do with values: times, agents, IDs, other people's texts.
-#
-# A filter that answers with Markup has escaped everything that somebody else wrote.
+# Template filters. A filter that returns Markup has escaped all untrusted text.
 
 
 _TINTS = 12
 _INITIALS = 2
 
 
-def plain(text: str) -> Markup:
-    """A text of somebody else's on one line; hidden characters are spelled out."""
-    return _escaped(text_html(text))
+def escape_line(text: str) -> Markup:
+    """Escape an untrusted text on one line. Hidden characters are spelled out."""
+    return _as_markup(text_html(text))
 
 
 def paragraphs(text: str) -> Markup:
-    """A text of somebody else's as paragraphs; nothing in it is markup."""
-    return _escaped(prose(text))
+    """Escape an untrusted text as paragraphs."""
+    return _as_markup(prose_html(text))
 
 
-def verbatim(text: str) -> Markup:
-    """A text of somebody else's with its lines and tabs, for `pre`."""
-    return lines(text.replace("\r\n", "\n"))
+def preformatted(text: str) -> Markup:
+    """Escape an untrusted text with its lines and tabs, for `pre`. CRLF becomes LF."""
+    return escape_lines(text.replace("\r\n", "\n"))
 
 
-def lines(text: str) -> Markup:
-    """A text of somebody else's with its lines and tabs, and nothing added or taken away."""
-    return _escaped(lines_html(text))
+def escape_lines(text: str) -> Markup:
+    """Escape an untrusted text with its lines and tabs, without any other change."""
+    return _as_markup(lines_html(text))
 
 
-def coded(text: str) -> Markup:
-    """A sentence of ours on one line, in which commands stand between backticks."""
+def inline_code(text: str) -> Markup:
+    """Render a sentence of ours on one line, with commands in backticks as code."""
     parts = text.split("`")
-    if len(parts) % 2 == 0:  # a backtick that stands for itself
-        return plain(text)
+    if len(parts) % 2 == 0:  # a literal backtick
+        return escape_line(text)
     shown = (
-        Markup("<code>{}</code>").format(plain(part)) if number % 2 else plain(part)
+        Markup("<code>{}</code>").format(escape_line(part)) if number % 2 else escape_line(part)
         for number, part in enumerate(parts)
     )
     return Markup("").join(shown)
 
 
 @pass_context
-def said(context: Context, entry: Mapping[str, Any], is_killed: bool = False) -> Markup:
-    """An entry of a field, with links to what the page has addresses for."""
+def ledger_entry_html(
+    context: Context, entry: Mapping[str, Any], is_killed: bool = False
+) -> Markup:
+    """Render an entry of a field, with links to the addresses that the page has."""
     page = context["page"]
-    known = Known(page["session"]["thread_id"], page["addresses"], reads_prose=True)
+    known = LinkTargets(page["session"]["thread_id"], page["addresses"], links_in_prose=True)
     field = field_of(entry["section"], entry["path"][0])
-    html = part_html(field, from_json(entry["value"]), known, is_killed=is_killed)
-    return _escaped(html)
+    html = entry_html(field, from_json(entry["value"]), known, is_killed=is_killed)
+    return _as_markup(html)
 
 
-def told(value: object) -> Markup:
-    """A value in words, as it was before, or as somebody else would have it."""
-    return paragraphs(in_words(value))
+def value_html(value: object) -> Markup:
+    """Render a value in words: a replaced one, or the other one in a conflict."""
+    return paragraphs(value_words(value))
 
 
-def in_words(value: object) -> str:
-    """The same as plain text."""
+def value_words(value: object) -> str:
+    """Return the same as plain text."""
     return value_text(from_json(value))
 
 
 @pass_context
-def when(context: Context, at: str | datetime | None) -> Markup:
-    """A time: how long ago, with the instant on demand. Scripts keep it true."""
-    moment = _moment(at)
+def time_with_age(context: Context, at: str | datetime | None) -> Markup:
+    """Render how long ago a time was, with the exact time as a tooltip. A script keeps it
+    current.
+    """
+    moment = _to_datetime(at)
     if moment is None:
         return Markup("")
-    shown, instant = ago(moment, context["now"]), exact(moment)
+    shown, instant = relative_time(moment, context["now"]), exact_time(moment)
     return Markup('<time datetime="{}" title="{}" data-ago>{}</time>').format(
         instant, instant.replace("T", " ").replace("Z", " UTC"), shown
     )
 
 
-def exactly(at: str | datetime | None) -> str:
-    """A time to the second, in UTC."""
-    moment = _moment(at)
-    return exact(moment).replace("T", " ").replace("Z", " UTC") if moment else ""
+def time_in_full(at: str | datetime | None) -> str:
+    """Return a time to the second, in UTC."""
+    moment = _to_datetime(at)
+    return exact_time(moment).replace("T", " ").replace("Z", " UTC") if moment else ""
 
 
 def tint(name: str) -> int:
-    """The number of the tint that is always an agent's."""
+    """Return the number of the tint of an agent, the same everywhere."""
     return crc32(name.encode(errors="replace")) % _TINTS
 
 
 def initials(name: str) -> str:
-    """`BL` for BlueLake; of a name without capitals its first letters."""
+    """Return `BL` for BlueLake, the first letters for a name without capitals."""
     letters = [each for each in name if each.isalnum()]
     capitals = [each for each in letters if each.isupper()]
     found = capitals if len(capitals) >= _INITIALS else letters
     return "".join(found[:_INITIALS]).upper() or "?"
 
 
-def role(message_type: str | None) -> str:
-    """The colour role of a type of message."""
+def type_colour(message_type: str | None) -> str:
+    """Return the colour role of a message type."""
     return TYPES[message_type].colour if message_type in TYPES else "quiet"
 
 
-def words(name: str) -> str:
-    """`awaiting_deltas` as words."""
+def spaced(name: str) -> str:
+    """Return `awaiting_deltas` as words."""
     return name.replace("_", " ")
 
 
 def field_of(section: str, name: str) -> Field:
-    """A field of the schema; what a file has besides is a text."""
+    """Return a field of the schema. Any other field of a file is a text."""
     return SECTIONS[section].fields.get(name) or Field(name, FieldKind.TEXT, "")
 
 
 def from_json(value: object) -> object:
-    """A value of the artifact, of its JSON: a reference is an object there."""
+    """Return a value of the artifact from its JSON, in which a reference is an object."""
     if isinstance(value, dict) and value.keys() == set(Reference._fields):
         return Reference(**value)
     if isinstance(value, list):
@@ -232,13 +234,13 @@ def from_json(value: object) -> object:
     return value
 
 
-def _escaped(html: str) -> Markup:
-    """What was escaped already; the one place that says so."""
+def _as_markup(html: str) -> Markup:
+    """Mark escaped HTML as safe. This is the only place that does."""
     return Markup(html)  # noqa: S704
 
 
-def _moment(at: str | datetime | None) -> datetime | None:
-    """The instant, of a value or of its JSON."""
+def _to_datetime(at: str | datetime | None) -> datetime | None:
+    """Return the datetime of a value or of its JSON."""
     if at is None or isinstance(at, datetime):
         return at
     try:
@@ -250,48 +252,48 @@ def _moment(at: str | datetime | None) -> datetime | None:
 
 FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
-        "plain": plain,
+        "plain": escape_line,
         "paragraphs": paragraphs,
-        "verbatim": verbatim,
-        "coded": coded,
-        "lines": lines,
-        "said": said,
-        "told": told,
-        "in_words": in_words,
-        "when": when,
-        "exactly": exactly,
+        "verbatim": preformatted,
+        "coded": inline_code,
+        "lines": escape_lines,
+        "said": ledger_entry_html,
+        "told": value_html,
+        "in_words": value_words,
+        "when": time_with_age,
+        "exactly": time_in_full,
         "tint": tint,
         "initials": initials,
-        "role": role,
-        "words": words,
+        "role": type_colour,
+        "words": spaced,
         "as_argument": thread_argument,
-        "counted": counted,
+        "counted": plural,
         "escaped": escape,
         "markdown": markdown,
-        "body_parts": parts,
-        "formatted": formatted,
-        "own_part": own_part,
+        "body_parts": html_parts,
+        "formatted": pretty_json,
+        "own_part": own_sections,
         "form_fix": form_fix,
-        "in_form": in_form,
+        "in_form": form_words,
     }
 )
 
 
-# Small charts as SVG: from figures to markup, every text of others escaped.
+# Charts as SVG.
 #
-# They are read without colour as well: parts differ in lightness, and their figures stand in them.
-# A chart is one image to who does not see it, or a group of links, and says in words what it shows;
-# the figures stand in a table beside it, which is the page's.
+# They are readable without colour: parts differ in lightness and contain their figures. For screen
+# readers a chart is an image or a group of links, with a description. The page has the figures in a
+# table beside it.
 
 
-_WIDTH = 360  # units; the style sheet lets one be about a pixel
-_MOST_NAME = 44
-MOST_BARS = 12  # or strips
+_WIDTH = 360  # units, about a pixel each
+_MAX_NAME = 44
+MAX_BARS = 12  # or strips
 _LETTER_TINTS = 6
 
 
 class Bar(NamedTuple):
-    """A bar of parts, each from 0 on; None where nobody gave it."""
+    """A bar of parts. A part is None if it was not given."""
 
     id: str
     name: str
@@ -301,24 +303,24 @@ class Bar(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The sum of what was given."""
+        """The sum of the given parts."""
         return sum(part or 0 for part in self.parts)
 
     @property
-    def is_given(self) -> bool:
-        """Whether anybody has given anything of it."""
+    def has_values(self) -> bool:
+        """Whether any part was given."""
         return any(part is not None for part in self.parts)
 
 
 class Scale(NamedTuple):
-    """What the parts of bars are called, in full and by a letter, and the most of each."""
+    """The names and letters of the parts of bars, and the maximum of each part."""
 
     parts: tuple[tuple[str, str], ...]
     most: int
 
     @property
-    def whole(self) -> int:
-        """The most that a bar can have."""
+    def full(self) -> int:
+        """The maximum total of a bar."""
         return self.most * len(self.parts)
 
 
@@ -326,62 +328,63 @@ _TITLE, _BAR, _GAP = 20, 20, 12
 _NONE = "none"
 
 
-def bars(title: str, rows: Sequence[Bar], scale: Scale) -> Markup:
-    """Horizontal bars, each with its name above it and its total behind it."""
-    unit = (_WIDTH - 60) / scale.whole
+def bar_chart(title: str, rows: Sequence[Bar], scale: Scale) -> Markup:
+    """Draw horizontal bars, each with its name above and its total behind."""
+    unit = (_WIDTH - 60) / scale.full
     step = _TITLE + _BAR + _GAP
     drawn = (_bar(row, place * step, unit, scale) for place, row in enumerate(rows))
-    told = "; ".join(_told(row, scale) for row in rows)
+    description = "; ".join(_bar_description(row, scale) for row in rows)
     high = max(step * len(rows) - _GAP, 1)
     role = "group" if any(row.link for row in rows) else "img"
-    return _chart("bars", (title, told), high, Markup("").join(drawn), role)
+    return _svg("bars", (title, description), high, Markup("").join(drawn), role)
 
 
-def _told(row: Bar, scale: Scale) -> str:
-    if not row.is_given:
+def _bar_description(row: Bar, scale: Scale) -> str:
+    if not row.has_values:
         return f"{row.id}: {_NONE} given"
     given = zip(scale.parts, row.parts, strict=True)
     parts = ", ".join(f"{word} {'not given' if n is None else n}" for (word, _), n in given)
-    return f"{row.id}, {row.total} of {scale.whole}: {parts}"
+    return f"{row.id}, {row.total} of {scale.full}: {parts}"
 
 
 def _bar(row: Bar, top: int, unit: float, scale: Scale) -> Markup:
     parts: list[Markup] = []
     left, y = 0.0, top + _TITLE
     outline = Markup('<rect class="whole" x="0.5" y="{}" width="{}" height="{}"/>')
-    parts.append(outline.format(y + 0.5, _figure(unit * scale.whole - 1), _BAR - 1))
+    parts.append(outline.format(y + 0.5, _number(unit * scale.full - 1), _BAR - 1))
     for number, ((_, letter), size) in enumerate(zip(scale.parts, row.parts, strict=True)):
         width = unit * min(size or 0, scale.most)
         if width:
-            parts.append(_piece(number, (left, y, width), f"{letter}{size}"))
+            parts.append(_bar_segment(number, (left, y, width), f"{letter}{size}"))
         left += width
     total = Markup('<text class="total" x="{}" y="{}">{}</text>')
-    said = f"{row.total}/{scale.whole}" if row.is_given else _NONE  # which is not the worst one
-    parts.append(total.format(_figure(unit * scale.whole + 8), y + 15, said))
+    # No score is not the lowest score
+    figure = f"{row.total}/{scale.full}" if row.has_values else _NONE
+    parts.append(total.format(_number(unit * scale.full + 8), y + 15, figure))
     drawn = Markup('<g aria-hidden="true">{}</g>').format(Markup("").join(parts))
-    return _name(row, top + 14) + drawn
+    return _bar_label(row, top + 14) + drawn
 
 
-def _name(row: Bar, y: int) -> Markup:
-    """What it is, which leads there."""
+def _bar_label(row: Bar, y: int) -> Markup:
+    """Draw the name of a bar, as a link if it has one."""
     shown = Markup('<text class="name{}" x="0" y="{}"><tspan class="mono">{}</tspan> {}</text>')
-    text = shown.format(" killed" * row.is_killed, y, plain(row.id), _short(row.name))
+    text = shown.format(" killed" * row.is_killed, y, escape_line(row.id), _shortened(row.name))
     return Markup('<a href="{}">{}</a>').format(row.link, text) if row.link else text
 
 
-def _piece(number: int, place: tuple[float, float, float], label: str) -> Markup:
+def _bar_segment(number: int, place: tuple[float, float, float], label: str) -> Markup:
     left, top, width = place
     return Markup(
         '<rect class="part part-{}" x="{}" y="{}" width="{}" height="{}"/>'
         '<text class="figure on-{}" x="{}" y="{}">{}</text>'
     ).format(
-        *(number, _figure(left), _figure(top), _figure(width), _BAR),
-        *(number, _figure(left + width / 2), _figure(top + 15), label),
+        *(number, _number(left), _number(top), _number(width), _BAR),
+        *(number, _number(left + width / 2), _number(top + 15), label),
     )
 
 
-class Course(NamedTuple):
-    """What somebody did round by round: what counted, and what did not."""
+class AgentActivity(NamedTuple):
+    """The applied and refused blocks of an agent, by round."""
 
     name: str
     done: tuple[int, ...]
@@ -391,42 +394,41 @@ class Course(NamedTuple):
 _LABEL, _HIGH, _AXIS = 20, 40, 20
 
 
-def courses(title: str, rounds: Sequence[str], rows: Sequence[Course]) -> Markup:
-    """Columns over rounds, a strip for each person, all to one scale.
+def activity_chart(title: str, rounds: Sequence[str], rows: Sequence[AgentActivity]) -> Markup:
+    """Draw columns over rounds, one strip per agent, all on one scale.
 
-    What counted is solid; what was refused stands on it, hollow. The figures of both, as `2+6`,
-    stand above.
+    Applied blocks are solid, refused ones hollow on top. The figures of both, as `2+6`, are above.
     """
     most = max((max(map(sum, _stacks(row)), default=0) for row in rows), default=0)
     step = _LABEL + _HIGH + 12
     width = _WIDTH / max(len(rounds), 6)
-    drawn = [_course(row, place * step, width, most or 1) for place, row in enumerate(rows)]
+    drawn = [_activity_strip(row, place * step, width, most or 1) for place, row in enumerate(rows)]
     bottom = step * len(rows) + 8
     label = Markup('<text class="figure" x="{}" y="{}">{}</text>')
     drawn += [
-        label.format(_figure(width * (place + 0.5)), bottom, word if place else f"round {word}")
+        label.format(_number(width * (place + 0.5)), bottom, word if place else f"round {word}")
         for place, word in enumerate(rounds)
     ]
-    told = "; ".join(_course_told(row, rounds) for row in rows)
-    return _chart("courses", (title, told), bottom + _AXIS - 12, Markup("").join(drawn))
+    description = "; ".join(_activity_description(row, rounds) for row in rows)
+    return _svg("courses", (title, description), bottom + _AXIS - 12, Markup("").join(drawn))
 
 
-def _stacks(row: Course) -> list[tuple[int, int]]:
+def _stacks(row: AgentActivity) -> list[tuple[int, int]]:
     return list(zip(row.done, row.refused, strict=True))
 
 
-def _course_told(row: Course, rounds: Sequence[str]) -> str:
-    said = (
-        f"{word} {done}" + f" and {counted(refused, 'refused', 'refused')}" * bool(refused)
+def _activity_description(row: AgentActivity, rounds: Sequence[str]) -> str:
+    phrase = (
+        f"{word} {done}" + f" and {plural(refused, 'refused', 'refused')}" * bool(refused)
         for word, (done, refused) in zip(rounds, _stacks(row), strict=True)
     )
-    return f"{row.name}: {', '.join(said)}"
+    return f"{row.name}: {', '.join(phrase)}"
 
 
-def _course(row: Course, top: int, width: float, most: int) -> Markup:
+def _activity_strip(row: AgentActivity, top: int, width: float, most: int) -> Markup:
     base = top + _LABEL + _HIGH
     parts = [
-        Markup('<text class="name" x="0" y="{}">{}</text>').format(top + 12, _short(row.name)),
+        Markup('<text class="name" x="0" y="{}">{}</text>').format(top + 12, _shortened(row.name)),
         Markup('<path class="axis" d="M0 {}.5H{}"/>').format(base, _WIDTH),
     ]
     high = (_HIGH - 12) / most
@@ -439,64 +441,66 @@ def _course(row: Course, top: int, width: float, most: int) -> Markup:
             ("hollow", base - solid - hollow, hollow),
         ):
             if size:
-                parts.append(rect.format(kind, *map(_figure, (left, y, width * 0.6, size))))
+                parts.append(rect.format(kind, *map(_number, (left, y, width * 0.6, size))))
         figure = Markup('<text class="figure{}" x="{}" y="{}">{}</text>')
         y = base - solid - hollow - 4
         shown = f"{done}+{refused}" if refused else str(done)
         is_zero = not done and not refused
-        parts.append(figure.format(" zero" * is_zero, _figure(middle), _figure(y), shown))
+        parts.append(figure.format(" zero" * is_zero, _number(middle), _number(y), shown))
     return Markup("").join(parts)
 
 
-def _chart(
+def _svg(
     name: str, words: tuple[str, str], height: float, drawn: Markup, role: str = "img"
 ) -> Markup:
-    """The image: `words` are its title and what it shows; one with links in it is a group."""
-    title, told = words
+    """Return the image. `words` are its title and description; one with links has the role
+    `group`.
+    """
+    title, description = words
     return Markup(
         '<svg class="chart" viewBox="0 0 {} {}" role="{}" aria-labelledby="{}-title {}-desc">'
         '<title id="{}-title">{}</title><desc id="{}-desc">{}</desc>{}</svg>'
     ).format(
-        *(_WIDTH, _figure(height), role, name, name),
-        *(name, plain(title), name, plain(told), drawn),
+        *(_WIDTH, _number(height), role, name, name),
+        *(name, escape_line(title), name, escape_line(description), drawn),
     )
 
 
-def _short(text: str) -> Markup:
-    return plain(cut(text, _MOST_NAME))
+def _shortened(text: str) -> Markup:
+    return escape_line(cut(text, _MAX_NAME))
 
 
-def _figure(number: float) -> str:
+def _number(number: float) -> str:
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
-# From the documents of pages
+# Charts from the documents of pages
 
 
 def score_chart(tests: Sequence[Mapping[str, Any]], thread_id: str) -> Markup:
-    """The best tests by score, as the page of the evidence has them; each leads to its item."""
+    """Draw the best tests by score, each with a link to its item."""
     words = tuple((part.replace("_", " "), part[0].upper()) for part in SCORE_PARTS)
     rows = [
         Bar(each["id"], each["name"], tuple(each["score"].values()), each["killed"], link)
-        for each in tests[:MOST_BARS]
+        for each in tests[:MAX_BARS]
         for link in [links.item(thread_id, each["id"])]
     ]
-    return bars("Tests by score", rows, Scale(words, MOST_SCORE))
+    return bar_chart("Tests by score", rows, Scale(words, MOST_SCORE))
 
 
 def rounds_chart(agents: Sequence[Mapping[str, Any]], rounds: Sequence[int]) -> Markup:
-    """Applied and refused blocks of agents in some rounds, as the page of the agents has them."""
+    """Draw the applied and refused blocks of agents in some rounds."""
     rows = []
-    for each in [agent for agent in agents if agent["blocks"]][:MOST_BARS]:
+    for each in [agent for agent in agents if agent["blocks"]][:MAX_BARS]:
         of = {found["round"]: found for found in each["rounds"]}
         counts = [of.get(number, {"applied": 0, "refused": 0}) for number in rounds]
         done, refused = (tuple(found[key] for found in counts) for key in ("applied", "refused"))
-        rows.append(Course(each["name"], done, refused))
-    return courses("Blocks by round", [str(number) for number in rounds], rows)
+        rows.append(AgentActivity(each["name"], done, refused))
+    return activity_chart("Blocks by round", [str(number) for number in rounds], rows)
 
 
 def letter_tint(letter: str) -> int:
-    """The tint of the cells of a matrix that have a letter; after some they begin again."""
+    """Return the tint of the cells with a letter in the evidence matrix. Tints repeat."""
     return sum(map(ord, letter)) % _LETTER_TINTS
 
 
@@ -505,12 +509,14 @@ CHARTS: Mapping[str, Callable[..., object]] = MappingProxyType(
 )
 
 
-# Style and scripts: read once, served under their digest, so that browsers keep them for good.
+# Static assets, served under their digest, so that browsers cache them for good
 
 
-_FOLDER = Path(__file__).parent / "static"
-_KINDS = MappingProxyType({".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"})
-# One sheet of many files, in the order in which they may say something else than those before
+_STATIC = Path(__file__).parent / "static"
+_MEDIA_TYPES = MappingProxyType(
+    {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+)
+# One style sheet of several files; later ones override earlier ones
 _STYLE = (
     "base",
     "live",
@@ -525,11 +531,11 @@ _STYLE = (
 )
 _SCRIPTS = ("live", "keys", "forms")
 _HTMX = "vendor/htmx-4.0.0.min.js"
-_DIGITS = 16
+_DIGEST_DIGITS = 16
 
 
 class Asset(NamedTuple):
-    """A file as it is served."""
+    """A static file as it is served."""
 
     name: str
     media_type: str
@@ -538,113 +544,112 @@ class Asset(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """What its address has: another content has another address."""
-        return sha256(self.content).hexdigest()[:_DIGITS]
+        """The digest in the address, so that a new content has a new address."""
+        return sha256(self.content).hexdigest()[:_DIGEST_DIGITS]
 
     @property
     def url(self) -> str:
-        """Its address."""
         return f"/assets/{self.digest}/{self.name}"
 
 
-def style() -> str:
-    """The whole style sheet; the report of a session has it inside."""
-    parts = [_FOLDER / "css" / f"{name}.css" for name in _STYLE]
+def style_sheet() -> str:
+    """Return the whole style sheet. The report of a session embeds it."""
+    parts = [_STATIC / "css" / f"{name}.css" for name in _STYLE]
     return "\n".join(part.read_text("utf-8") for part in parts)
 
 
-def load() -> dict[str, Asset]:
-    """Every asset by its name."""
+def load_assets() -> dict[str, Asset]:
+    """Load every asset, by name."""
     files = {"htmx.js": _HTMX, **{f"{name}.js": f"{name}.js" for name in _SCRIPTS}}
-    contents = {name: (_FOLDER / path).read_bytes() for name, path in files.items()}
-    contents["brenner.css"] = style().encode()
-    contents["mark.svg"] = (_FOLDER / "mark.svg").read_bytes()
+    contents = {name: (_STATIC / path).read_bytes() for name, path in files.items()}
+    contents["brenner.css"] = style_sheet().encode()
+    contents["mark.svg"] = (_STATIC / "mark.svg").read_bytes()
     return {
-        name: Asset(name, _KINDS[Path(name).suffix], content, gzip.compress(content, mtime=0))
+        name: Asset(name, _MEDIA_TYPES[Path(name).suffix], content, gzip.compress(content, mtime=0))
         for name, content in contents.items()
     }
 
 
-_RENDERING_FOLDER = Path(__file__).parent / "templates"
+_TEMPLATES = Path(__file__).parent / "templates"
 
 
 @cache
 def assets() -> Mapping[str, Asset]:
-    """The assets of this program."""
-    return load()
+    """Return the assets, loaded once."""
+    return load_assets()
 
 
 @cache
 def environment() -> Environment:
-    """The templates, compiled when they are first used."""
-    made = Environment(
-        loader=FileSystemLoader(_RENDERING_FOLDER),
+    """Return the Jinja environment. Templates are compiled on first use."""
+    jinja = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters.update(FILTERS)
-    made.filters.update(CHARTS)
-    made.globals.update(
+    jinja.filters.update(FILTERS)
+    jinja.filters.update(CHARTS)
+    jinja.globals.update(
         links=links,
         asset={name: asset.url for name, asset in assets().items()},
         program_version=__version__,
     )
-    return made
+    return jinja
 
 
-def html(page: Page, visit: RequestContext) -> str:
-    """The page as a browser gets it."""
+def render_html(page: Page, context: RequestContext) -> str:
+    """Render a page as HTML."""
     template = environment().get_template(page.template)
     return template.render(
         title=page.title,
         page=page.document,
         is_live=page.is_live,
-        place=visit.site.reading.place,
-        site=visit.site.about,
-        is_lab=visit.site.is_lab,
-        login=visit.login,
-        is_guest=visit.guest_of is not None,
-        is_stranger=visit.guest_of == frozenset(),
-        path=visit.path,
-        asked=visit.asked,
-        now=visit.now,
+        place=context.site.reading.cursor,
+        site=context.site.about,
+        is_lab=context.site.is_lab,
+        login=context.login,
+        is_guest=context.guest_of is not None,
+        is_stranger=context.guest_of == frozenset(),
+        path=context.path,
+        asked=context.query,
+        now=context.now,
     )
 
 
-# Long lists a page at a time.
+# Paging of long lists
 
 
-_Each = TypeVar("_Each")
+_T = TypeVar("_T")
 
 
-class Part(NamedTuple):
-    """One page of a list: which of how many, and how many entries there are in all."""
+class ListPage(NamedTuple):
+    """One page of a long list: its number, the number of pages, the page size and the total."""
 
     number: int
     pages: int
     size: int
     total: int
 
-    def of(self, entries: Sequence[_Each]) -> Sequence[_Each]:
-        """The entries on it."""
+    def slice(self, entries: Sequence[_T]) -> Sequence[_T]:
+        """Return the entries on this page."""
         start = (self.number - 1) * self.size
         return entries[start : start + self.size]
 
 
-def part(
-    visit: RequestContext, total: int, size: int, name: str = "page", otherwise: int = 1
-) -> Part:
-    """The page that was asked for, or the usual one; beyond the last one, the last."""
+def requested_page(
+    context: RequestContext, total: int, size: int, name: str = "page", otherwise: int = 1
+) -> ListPage:
+    """Return the requested page or the default one. Beyond the last page it is the last one."""
     pages = max(1, -(-total // size))
-    wanted = visit.number(name) or otherwise
-    return Part(min(max(wanted, 1), pages), pages, size, total)
+    wanted = context.query_number(name) or otherwise
+    return ListPage(min(max(wanted, 1), pages), pages, size, total)
 
 
-def part_json(found: Part, address: Callable[[int], str]) -> Document:
-    """Where it stands, and the addresses of those beside it; None where there is none."""
+def list_page_document(found: ListPage, address: Callable[[int], str]) -> Document:
+    """Return the page numbers and the addresses of the previous and next page."""
 
     def at(number: int) -> str | None:
         return address(number) if 1 <= number <= found.pages else None
@@ -661,12 +666,12 @@ def part_json(found: Part, address: Callable[[int], str]) -> Document:
     }
 
 
-def in_session(
-    thread_id: str, tab: str, asked: Mapping[str, object], name: str = "page"
+def session_page_links(
+    thread_id: str, tab: str, query: Mapping[str, object], name: str = "page"
 ) -> Callable[[int], str]:
-    """The addresses of the pages of a list of a session; the first is the list's own."""
+    """Return a function from page numbers to addresses, for a list of a session."""
 
     def address(number: int) -> str:
-        return links.session(thread_id, tab, **{**asked, name: None if number == 1 else number})
+        return links.session(thread_id, tab, **{**query, name: None if number == 1 else number})
 
     return address

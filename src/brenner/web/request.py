@@ -1,4 +1,6 @@
-"""What all pages have in common: whose project it is, and how it is served."""
+"""One request to the web pages: the site, the request context, form parsing, signed cookies and
+guest links, and the results of page functions.
+"""
 
 import hmac
 import json
@@ -25,15 +27,15 @@ if TYPE_CHECKING:
     from brenner.web.sessions import Session
 
 
-class Client(NamedTuple):
-    """The program of an agent, and the command that prints what belongs into its settings."""
+class AgentClient(NamedTuple):
+    """An agent program, and the command that prints its settings."""
 
     name: str
     command: str
 
 
-class About(NamedTuple):
-    """What the pages say of the server. Nothing of it is secret."""
+class ServerInfo(NamedTuple):
+    """What the pages show of the server. It contains no secret."""
 
     name: str
     folder: str
@@ -41,128 +43,135 @@ class About(NamedTuple):
     endpoint: str
     is_strict: bool
     wants_token: bool = False
-    clients: tuple[Client, ...] = ()
+    clients: tuple[AgentClient, ...] = ()
     remark: str = ""
 
 
 class Site(NamedTuple):
-    """The pages of one project.
+    """The web pages of one project.
 
-    Where the operator can act on them, there is a door to the lab; where the server wants a token,
-    there is an entrance for browsers.
+    `lab_auth` is set if the operator can act on the pages, `browser_auth` if the server requires a
+    token.
     """
 
     workspace: Workspace
-    about: About
+    about: ServerInfo
     reading: SessionRepository
     is_lab: bool = False
-    door: "LabAuth | None" = None
-    entrance: "BrowserAuth | None" = None
+    lab_auth: "LabAuth | None" = None
+    browser_auth: "BrowserAuth | None" = None
 
 
-# One request for a page: what it asks for, of which project, and when.
+# The request context
 
 
-_NOTHING: Mapping[str, str] = MappingProxyType({})
+_EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
 class RequestContext(NamedTuple):
     """What a page function gets.
 
-    `named` is what the address names (`thread`, `item`, `message`), `asked` what stands behind its
-    question mark; `form` and `sent` are what was sent, by a form or as JSON. `login` is there
-    where the operator has logged in. `guest_of` are the threads that somebody may see who came by
-    a link; None for everybody else.
+    `parameters` are the path parameters (`thread`, `item`, `message`), `query` the query
+    parameters. `form` and `sent` are the request body, as form fields and as JSON. `login` is set
+    if the operator is logged in. `guest_of` are the threads that a guest may see; it is None for
+    all others.
     """
 
     site: "Site"
     path: str
     now: datetime
-    named: Mapping[str, str] = _NOTHING
-    asked: Mapping[str, str] = _NOTHING
-    cookies: Mapping[str, str] = _NOTHING
-    form: Mapping[str, str] = _NOTHING
+    parameters: Mapping[str, str] = _EMPTY
+    query: Mapping[str, str] = _EMPTY
+    cookies: Mapping[str, str] = _EMPTY
+    form: Mapping[str, str] = _EMPTY
     sent: object = None
     login: "Login | None" = None
     guest_of: frozenset[str] | None = None
 
     @property
     def thread_id(self) -> str:
-        """The thread that the address names."""
-        return self.named["thread"]
+        """The thread that the path names."""
+        return self.parameters["thread"]
 
     @property
     def session(self) -> "Session":
-        """The session that the address names, as it stands now; an unknown one is refused."""
+        """The current session that the path names. Raises RequestError if it is unknown."""
         return self.site.reading.session(self.thread_id)
 
     def may_see(self, thread_id: str) -> bool:
-        """Whether a session may be told of: a guest sees only those that she has links to."""
+        """Return whether the reader may see a session. A guest sees only the linked ones."""
         return self.guest_of is None or thread_id in self.guest_of
 
-    def number(self, name: str) -> int | None:
-        """A number that was asked for; None where there is none, or no number."""
-        text = self.asked.get(name, "")
+    def query_number(self, name: str) -> int | None:
+        """Return a query parameter as a number, or None if it is missing or not a number."""
+        text = self.query.get(name, "")
         return (
-            int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
+            int(text)
+            if text.isascii() and text.isdigit() and len(text) <= _MAX_QUERY_DIGITS
+            else None
         )
 
 
-_MOST_DIGITS = 9
+_MAX_QUERY_DIGITS = 9
 
 
-# Ways in for browsers, which cannot send the server's token as programs do.
+# Signed cookies and guest links for browsers, which cannot send the token in a header.
 #
-# Who has the token types it in once and gets a cookie that proves it. A guest gets a link to one
-# session. Both are signed with the token: the server keeps nothing, and with another token they are
-# worth nothing.
+# The holder of the token types it once and gets a cookie. A guest gets a link to one session. Both
+# are signed with the token: the server stores nothing, and a new token invalidates them.
 
 
-GUEST = "brenner.guest"  # under which the gate hands on which threads a guest may see
-GUEST_UNTIL = "brenner.guest_until"  # and until when, by thread
-GUEST_COOKIES = "brenner_guest_"
-ENTRY_SECONDS = 30 * 24 * 3600
-_NAME, _ENTRY, _LINK = "name", "entry", "link"
-_MOST_LINKS = 50
-_MOST_CHARACTERS = 4_000
-_DIGITS = 12
-_PARTS = 3
+GUEST_SCOPE = "brenner.guest"  # ASGI scope key of the threads that a guest may see
+GUEST_EXPIRY_SCOPE = "brenner.guest_until"  # ASGI scope key of their expiry
+GUEST_COOKIE_PREFIX = "brenner_guest_"
+TOKEN_COOKIE_SECONDS = 30 * 24 * 3600
+_COOKIE_NAME_PURPOSE, _TOKEN_COOKIE_PURPOSE, _GUEST_LINK_PURPOSE = "name", "entry", "link"
+_MAX_GUEST_LINKS = 50
+_MAX_LINK_LENGTH = 4_000
+_COOKIE_NAME_DIGITS = 12
+_LINK_PARTS = 3
 
 
-def entry_cookie(token: str) -> str:
-    """The name of the cookie: servers with other tokens on the same machine have others."""
-    return f"brenner_entry_{_signature(token, _NAME, '')[:_DIGITS]}"
+def token_cookie_name(token: str) -> str:
+    """Return the cookie name. It depends on the token, so that servers on one host do not share
+    it.
+    """
+    return f"brenner_entry_{_signature(token, _COOKIE_NAME_PURPOSE, '')[:_COOKIE_NAME_DIGITS]}"
 
 
-def entry(token: str, now: datetime) -> str:
-    """The proof that somebody has shown the token, good for a month."""
-    until = int(now.timestamp()) + ENTRY_SECONDS
-    return f"{until}.{_signature(token, _ENTRY, str(until))}"
+def sign_token_cookie(token: str, now: datetime) -> str:
+    """Return a signed cookie which proves that the browser has shown the token. It is valid for
+    a month.
+    """
+    until = int(now.timestamp()) + TOKEN_COOKIE_SECONDS
+    return f"{until}.{_signature(token, _TOKEN_COOKIE_PURPOSE, str(until))}"
 
 
-def is_entry(token: str, cookie: str, now: datetime) -> bool:
-    """Whether a cookie is such a proof."""
+def is_token_cookie(token: str, cookie: str, now: datetime) -> bool:
+    """Return whether a cookie is signed with the token and has not expired."""
     until, _, signature = cookie.partition(".")
-    expected = _signature(token, _ENTRY, until)
-    is_right = hmac.compare_digest(_bytes(signature), expected.encode())
-    return is_right and _is_ahead(until, now)
+    expected = _signature(token, _TOKEN_COOKIE_PURPOSE, until)
+    is_right = hmac.compare_digest(_encode(signature), expected.encode())
+    return is_right and _is_in_future(until, now)
 
 
-def link(token: str, thread_id: str, until: datetime) -> str:
-    """What a link to a session ends with."""
+def guest_link(token: str, thread_id: str, until: datetime) -> str:
+    """Return the last path segment of a guest link to a session."""
     name = urlsafe_b64encode(thread_id.encode()).decode().rstrip("=")
     seconds = str(int(until.timestamp()))
-    return f"{name}.{seconds}.{_signature(token, _LINK, f'{name}.{seconds}')}"
+    return f"{name}.{seconds}.{_signature(token, _GUEST_LINK_PURPOSE, f'{name}.{seconds}')}"
 
 
-def linked(token: str, signed: str, now: datetime) -> tuple[str, datetime]:
-    """The thread that a link opens, and until when; one that was changed or is old is refused."""
+def verify_guest_link(token: str, signed: str, now: datetime) -> tuple[str, datetime]:
+    """Return the thread and the expiry of a guest link. Raise RequestError if it is altered or
+    expired.
+    """
     parts = signed.split(".")
-    if len(parts) != _PARTS or len(signed) > _MOST_CHARACTERS:
+    if len(parts) != _LINK_PARTS or len(signed) > _MAX_LINK_LENGTH:
         raise RequestError(codes.LINK_BROKEN.at())
     name, seconds, signature = parts
-    expected = _signature(token, _LINK, f"{name}.{seconds}")
-    if not hmac.compare_digest(_bytes(signature), expected.encode()):
+    expected = _signature(token, _GUEST_LINK_PURPOSE, f"{name}.{seconds}")
+    if not hmac.compare_digest(_encode(signature), expected.encode()):
         raise RequestError(codes.LINK_BROKEN.at())
     until = datetime.fromtimestamp(int(seconds), UTC)
     if until <= now:
@@ -170,53 +179,55 @@ def linked(token: str, signed: str, now: datetime) -> tuple[str, datetime]:
     return urlsafe_b64decode(name + "=" * (-len(name) % 4)).decode(), until
 
 
-def guest_cookie(thread_id: str) -> str:
-    """The name of the cookie for a thread: who has several links keeps them all."""
+def guest_cookie_name(thread_id: str) -> str:
+    """Return the cookie name for a thread. A guest with several links has several cookies."""
     digest = sha256(thread_id.encode(errors="surrogatepass")).hexdigest()
-    return f"{GUEST_COOKIES}{digest[:_DIGITS]}"
+    return f"{GUEST_COOKIE_PREFIX}{digest[:_COOKIE_NAME_DIGITS]}"
 
 
-def threads_of_guest(token: str, cookies: Mapping[str, str], now: datetime) -> dict[str, datetime]:
-    """The threads that somebody has links to, and until when."""
-    given = [value for name, value in cookies.items() if name.startswith(GUEST_COOKIES)]
+def guest_threads(token: str, cookies: Mapping[str, str], now: datetime) -> dict[str, datetime]:
+    """Return the threads of all valid guest cookies, with their expiry."""
+    given = [value for name, value in cookies.items() if name.startswith(GUEST_COOKIE_PREFIX)]
     found: dict[str, datetime] = {}
-    for thread_id, until in _good(token, given[:_MOST_LINKS], now):
+    for thread_id, until in _valid_links(token, given[:_MAX_GUEST_LINKS], now):
         found[thread_id] = max(until, found.get(thread_id, until))
     return found
 
 
-def _good(token: str, links: Iterable[str], now: datetime) -> Iterable[tuple[str, datetime]]:
+def _valid_links(token: str, links: Iterable[str], now: datetime) -> Iterable[tuple[str, datetime]]:
     for each in links:
         try:
-            yield linked(token, each, now)
+            yield verify_guest_link(token, each, now)
         except RequestError:
             continue
 
 
 def _signature(token: str, purpose: str, text: str) -> str:
-    """One for each purpose: no proof stands for another."""
+    """Return the HMAC of a text. The purpose is part of it, so that one proof cannot replace
+    another.
+    """
     words = f"brenner {purpose} {text}".encode(errors="surrogatepass")
     return hmac.new(token.encode(), words, sha256).hexdigest()
 
 
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode(errors="surrogatepass")
 
 
-def _is_ahead(seconds: str, now: datetime) -> bool:
+def _is_in_future(seconds: str, now: datetime) -> bool:
     return int(seconds) > now.timestamp()
 
 
-# A visit, from a request: what it asks for, and who asks.
+# From a Starlette request to a context
 
 
 _HTTPS = "https"
 
 
-def visit_of(site: Site, request: Request) -> RequestContext:
-    """The visit of whoever it is; nobody has been looked up yet."""
+def make_context(site: Site, request: Request) -> RequestContext:
+    """Return the context of a request. The login is not looked up yet."""
     query = request.scope.get("query_string", b"").decode("latin-1")
-    path = path_of(request) + (f"?{query}" if query else "")
+    path = raw_path(request) + (f"?{query}" if query else "")
     return RequestContext(
         site,
         path,
@@ -224,41 +235,42 @@ def visit_of(site: Site, request: Request) -> RequestContext:
         MappingProxyType(dict(request.path_params)),
         MappingProxyType(dict(request.query_params)),
         MappingProxyType(dict(request.cookies)),
-        guest_of=request.scope.get(GUEST),
+        guest_of=request.scope.get(GUEST_SCOPE),
     )
 
 
-def path_of(request: Request) -> str:
-    """The path as it was sent: one with a `%3F` in it is not one that ends there."""
+def raw_path(request: Request) -> str:
+    """Return the path as it was sent, so that `%3F` is not mistaken for the start of the query."""
     raw: bytes = request.scope.get("raw_path") or quote(request.scope["path"]).encode()
     return raw.partition(b"?")[0].decode("latin-1")
 
 
-def recognised(visit: RequestContext) -> RequestContext:
-    """The visit with the operator's login, if there is a lab and she is in.
+def with_login(context: RequestContext) -> RequestContext:
+    """Return the context with the operator's login, if the lab is on and the operator is logged
+    in.
 
-    It asks the store, unless that is known to be away.
+    This asks the store, unless it is known to be away.
     """
-    door = visit.site.door
-    if door is None:
-        return visit
-    is_away = visit.site.reading.store.absence is not None
-    return visit._replace(login=door.login_to_read(visit.cookies, is_away=is_away))
+    auth = context.site.lab_auth
+    if auth is None:
+        return context
+    is_away = context.site.reading.store.outage is not None
+    return context._replace(login=auth.login_to_read(context.cookies, is_away=is_away))
 
 
 def is_https(request: Request) -> bool:
-    """Whether the browser came by TLS, which ends at a proxy before us.
+    """Return whether the browser uses TLS, which a proxy may terminate.
 
-    Who claims it wrongly gets cookies that her browser does not send back: it harms nobody else.
+    A false claim gives only the claiming browser cookies that it does not send back.
     """
     origin, proxy = request.headers.get("origin", ""), request.headers.get("x-forwarded-proto", "")
     return _HTTPS in (request.url.scheme, origin.partition(":")[0], proxy.strip().lower())
 
 
-# What an address answers with: a page, a file, or another address.
+# Results of page functions.
 #
-# A page is a document and a template that typesets it. The document is what scripts get as JSON, so
-# nothing can stand on a page that they do not get, and nobody has to keep the two alike.
+# A page is a document and a template. Scripts get the document as JSON, so a page cannot show
+# anything that scripts do not get.
 
 
 Document: TypeAlias = Mapping[str, object]
@@ -266,10 +278,7 @@ _YEAR = 365 * 24 * 3600
 
 
 class Cookie(NamedTuple):
-    """Something that the browser keeps for us: only for addresses below `path`, never for scripts.
-
-    An empty value takes it away.
-    """
+    """A cookie for addresses below `path`, hidden from scripts. An empty value deletes it."""
 
     name: str
     value: str
@@ -279,9 +288,9 @@ class Cookie(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A document, and the template that it is shown with.
+    """A document and the template that renders it. Scripts get the document as JSON.
 
-    `is_live` pages are asked for again when there is news.
+    An `is_live` page reloads itself when new mail arrives.
     """
 
     template: str
@@ -293,46 +302,46 @@ class Page(NamedTuple):
 
 
 class Download(NamedTuple):
-    """A text that is not one of our pages; with a file name it is saved, else shown.
+    """A text that is not one of our pages. It is saved if it has a file name, else shown.
 
-    One that `is_shown` all the same has its name for who saves it.
+    With `is_inline` it is shown, and the name is used if the reader saves it.
     """
 
     text: str
     media_type: str
     file_name: str = ""
     policy: str = ""
-    is_shown: bool = False
+    is_inline: bool = False
 
 
 class Redirect(NamedTuple):
-    """Go there instead; by GET, whatever was asked by."""
+    """A redirect to another address, by GET."""
 
     to: str
     cookies: tuple[Cookie, ...] = ()
 
 
-Answer: TypeAlias = Page | Download | Redirect
-PageFunction: TypeAlias = Callable[[RequestContext], Answer]
+PageResult: TypeAlias = Page | Download | Redirect
+PageFunction: TypeAlias = Callable[[RequestContext], PageResult]
 
 
-# What a form has sent: fields by their names, from a browser or as JSON from a script.
+# Form fields, from a browser or as JSON from a script
 
 
-TOKEN, ONCE = "token", "once"
-URLENCODED, JSON = "application/x-www-form-urlencoded", "application/json"
-_MOST_FIELDS = 2_000
-_FORMS_MOST_DIGITS = 18
-_OURS = frozenset({TOKEN, ONCE})
-_TICK = "yes"
+CSRF_FIELD, KEY_FIELD = "token", "once"
+FORM_TYPE, JSON_TYPE = "application/x-www-form-urlencoded", "application/json"
+_MAX_FIELDS = 2_000
+_MAX_FORM_DIGITS = 18
+_OWN_FIELDS = frozenset({CSRF_FIELD, KEY_FIELD})
+_CHECKED = "yes"
 _NOT_UTF8, _NO_JSON, _NO_OBJECT = "it is not UTF-8", "it is no JSON", "it is no JSON object"
-_TOO_MANY = f"it has more than {_MOST_FIELDS} fields"
-_TWICE = "a key stands twice in one object"
-_HALF = "it has half a character in it (a lone surrogate)"
+_TOO_MANY_FIELDS = f"it has more than {_MAX_FIELDS} fields"
+_DUPLICATE_KEY = "a key stands twice in one object"
+_LONE_SURROGATE = "it has half a character in it (a lone surrogate)"
 
 
 class Form(Mapping[str, str]):
-    """The first value of each field; `many` gives all values of one that stands there often."""
+    """Form fields. Indexing gives the first value of a field, `get_all` all of them."""
 
     def __init__(self, fields: Iterable[tuple[str, str]] = ()) -> None:
         self._fields: dict[str, tuple[str, ...]] = {}
@@ -348,126 +357,133 @@ class Form(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._fields)
 
-    def many(self, name: str) -> tuple[str, ...]:
-        """All values of a field, in their order."""
+    def get_all(self, name: str) -> tuple[str, ...]:
+        """Return all values of a field, in order."""
         return self._fields.get(name, ())
 
-    def including(self, name: str, value: str) -> "Form":
-        """The same with one field that has this value, whatever it had."""
+    def with_field(self, name: str, value: str) -> "Form":
+        """Return the form with this field set to this one value."""
         others = [(key, each) for key, values in self._fields.items() for each in values]
         return Form([(name, value), *(field for field in others if field[0] != name)])
 
     @property
     def content(self) -> str:
-        """What tells one content from another; the marks of the form itself do not count."""
-        told = sorted((name, each) for name, each in self._fields.items() if name not in _OURS)
-        return sha256(json.dumps(told).encode()).hexdigest()
+        """A digest of the fields, without the CSRF token and the idempotency key."""
+        content = sorted(
+            (name, each) for name, each in self._fields.items() if name not in _OWN_FIELDS
+        )
+        return sha256(json.dumps(content).encode()).hexdigest()
 
     @property
     def typed(self) -> tuple[tuple[str, str], ...]:
-        """Every field with every value, without the marks of the form itself."""
+        """All fields and values, without the CSRF token and the idempotency key."""
         return tuple(
             (name, value)
             for name, values in self._fields.items()
             for value in values
-            if name not in _OURS
+            if name not in _OWN_FIELDS
         )
 
 
-def many(visit: RequestContext, name: str) -> tuple[str, ...]:
-    """All values of a field of a form."""
-    form = visit.form
+def form_values(context: RequestContext, name: str) -> tuple[str, ...]:
+    """Return all values of a form field."""
+    form = context.form
     if isinstance(form, Form):
-        return form.many(name)
+        return form.get_all(name)
     return (form[name],) if name in form else ()
 
 
-def read_form(body: bytes) -> Form:
-    """The fields that a browser sends. Lines end as they do everywhere else."""
+def parse_form(body: bytes) -> Form:
+    """Parse a form body. CRLF and CR become LF."""
     try:
         fields = parse_qsl(
             body.decode("ascii"),
             keep_blank_values=True,
-            max_num_fields=_MOST_FIELDS,
+            max_num_fields=_MAX_FIELDS,
             errors="strict",
         )
     except UnicodeDecodeError:
         raise _unreadable(_NOT_UTF8) from None
     except ValueError:
-        raise _unreadable(_TOO_MANY) from None
-    return Form((name, _lines(value)) for name, value in fields)
+        raise _unreadable(_TOO_MANY_FIELDS) from None
+    return Form((name, _normalise_newlines(value)) for name, value in fields)
 
 
-def read_json(body: bytes) -> tuple[Form, object]:
-    """The fields that a script sends as one object, and the object itself."""
+def parse_json(body: bytes) -> tuple[Form, object]:
+    """Parse a JSON object from a script. Return its fields as a form, and the object itself."""
     try:
-        document = json.loads(body, object_pairs_hook=_each_once, parse_constant=_no_number)
+        document = json.loads(
+            body, object_pairs_hook=_reject_duplicate_keys, parse_constant=_reject_constant
+        )
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise _unreadable(_HALF) from None
+        raise _unreadable(_LONE_SURROGATE) from None
     except (ValueError, RecursionError):
         raise _unreadable(_NO_JSON) from None
     if not isinstance(document, dict):
         raise _unreadable(_NO_OBJECT)
-    return Form(_fields(document)), document
+    return Form(_form_fields(document)), document
 
 
-def content_of(sent: Mapping[str, object]) -> str:
-    """What tells one object from another, however deep; its own marks do not count."""
-    told = {name: value for name, value in sent.items() if name not in _OURS}
-    return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+def json_digest(sent: Mapping[str, object]) -> str:
+    """Return a digest of an object, without the CSRF token and the idempotency key."""
+    content = {name: value for name, value in sent.items() if name not in _OWN_FIELDS}
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def is_number(text: str) -> bool:
-    """Whether it is a number, in plain digits."""
-    return text.isascii() and text.isdigit() and len(text) <= _FORMS_MOST_DIGITS
+def is_digits(text: str) -> bool:
+    """Return whether a text is a number in ASCII digits."""
+    return text.isascii() and text.isdigit() and len(text) <= _MAX_FORM_DIGITS
 
 
-def number_in(form: Mapping[str, str], name: str) -> int | None:
-    """A number that a form bears; None where it does not. Anything else there is refused: who
-    sends a guard that cannot be read has looked at something, and nobody knows at what.
+def form_number(form: Mapping[str, str], name: str) -> int | None:
+    """Return a number from a form, or None if the field is missing.
+
+    Raise RequestError if it is not a number: a guard that cannot be read must not be ignored.
     """
     given = form.get(name)
     if given is None:
         return None
-    if not is_number(given):
+    if not is_digits(given):
         reason = f"`{name}` is no number"
         raise _unreadable(reason)
     return int(given)
 
 
-def is_ticked(form: Mapping[str, str], name: str) -> bool:
-    """Whether a box is ticked; what is neither a tick nor none is refused."""
+def is_checked(form: Mapping[str, str], name: str) -> bool:
+    """Return whether a checkbox is checked. Raise RequestError for any other value."""
     given = form.get(name, "")
-    if given not in ("", _TICK):
-        reason = f"`{name}` is neither `{_TICK}` nor empty"
+    if given not in ("", _CHECKED):
+        reason = f"`{name}` is neither `{_CHECKED}` nor empty"
         raise _unreadable(reason)
     return bool(given)
 
 
-def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """An object whose keys each stand there once: of two that differ one would be lost."""
+def _reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return the object, or raise RequestError if a key occurs twice: one value would be lost."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _unreadable(_TWICE)
+        raise _unreadable(_DUPLICATE_KEY)
     return found
 
 
-def _no_number(name: str) -> object:
+def _reject_constant(name: str) -> object:
     raise ValueError(name)
 
 
-def _fields(document: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """What a form could have sent as well; anything else is only in the object."""
+def _form_fields(document: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the values that a form could have sent as well. Other values stay only in the
+    object.
+    """
     for name, value in document.items():
         for each in value if isinstance(value, list) else (value,):
             if isinstance(each, bool):
-                yield from [(name, _TICK)] if each else []
+                yield from [(name, _CHECKED)] if each else []
             elif isinstance(each, str | int | float):
-                yield name, _lines(str(each))
+                yield name, _normalise_newlines(str(each))
 
 
-def _lines(text: str) -> str:
+def _normalise_newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -1,6 +1,6 @@
-"""From an answer to what goes over the line.
+"""Starlette responses for pages, downloads, redirects and errors.
 
-Every page is also there as JSON: with `?format=json`, or for who asks for `application/json`.
+Every page is also available as JSON: with `?format=json` or `Accept: application/json`.
 """
 
 import json
@@ -18,26 +18,26 @@ from brenner.diagnostics.codes import web as web_codes
 from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM
 from brenner.diagnostics.model import BrennerError, Diagnostic, UnavailableError
 from brenner.text import escape_control_lines
-from brenner.web.cache import PACKED, Text, takes_packed
-from brenner.web.rendering import html
+from brenner.web.cache import GZIP, ResponseBody, accepts_gzip
+from brenner.web.rendering import render_html
 from brenner.web.request import (
-    JSON,
-    Answer,
+    JSON_TYPE,
     Cookie,
     Download,
     Page,
+    PageResult,
     Redirect,
     RequestContext,
     is_https,
 )
 
-POLICY = (
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS: Mapping[str, str] = MappingProxyType(
     {
-        "Content-Security-Policy": POLICY,
+        "Content-Security-Policy": CONTENT_SECURITY_POLICY,
         "Cache-Control": "no-cache",
         "Vary": "Accept, Accept-Encoding, Cookie",
         "X-Frame-Options": "DENY",
@@ -47,27 +47,27 @@ _HEADERS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def respond(answer: Answer, request: Request, visit: RequestContext) -> Response:
-    """The answer as it goes over the line."""
-    if isinstance(answer, Redirect):
-        response: Response = RedirectResponse(answer.to, HTTPStatus.SEE_OTHER, _HEADERS)
-    elif isinstance(answer, Download):
-        response = response_of(file_of(answer), request)
+def to_response(result: PageResult, request: Request, context: RequestContext) -> Response:
+    """Return the HTTP response for the result of a page function."""
+    if isinstance(result, Redirect):
+        response: Response = RedirectResponse(result.to, HTTPStatus.SEE_OTHER, _HEADERS)
+    elif isinstance(result, Download):
+        response = body_response(download_body(result), request)
     else:
-        response = response_of(text_of(answer, request, visit), request, answer.status)
-    for cookie in () if isinstance(answer, Download) else answer.cookies:
+        response = body_response(render_body(result, request, context), request, result.status)
+    for cookie in () if isinstance(result, Download) else result.cookies:
         set_cookie(response, cookie, is_secure=is_https(request))
     return response
 
 
 def wants_json(request: Request) -> bool:
-    """Whether a script asks; a browser names `text/html` first."""
+    """Return whether the client wants JSON. A browser names `text/html` first."""
     accepted = request.headers.get("accept", "")
-    return request.query_params.get("format") == "json" or accepted.startswith(JSON)
+    return request.query_params.get("format") == "json" or accepted.startswith(JSON_TYPE)
 
 
 def set_cookie(response: Response, cookie: Cookie, *, is_secure: bool) -> None:
-    """Give the browser something to keep, or take it away."""
+    """Set a cookie, or delete it if its value is empty."""
     response.set_cookie(
         cookie.name,
         cookie.value,
@@ -79,34 +79,36 @@ def set_cookie(response: Response, cookie: Cookie, *, is_secure: bool) -> None:
     )
 
 
-def text_of(page: Page, request: Request, visit: RequestContext) -> Text:
-    """A page, for a person or for a script."""
+def render_body(page: Page, request: Request, context: RequestContext) -> ResponseBody:
+    """Render a page as HTML or JSON."""
     if wants_json(request):
-        return Text.of(json.dumps(page.document, ensure_ascii=False, indent=1) + "\n", JSON)
-    return Text.of(html(page, visit), "text/html; charset=utf-8")
+        return ResponseBody.of(
+            json.dumps(page.document, ensure_ascii=False, indent=1) + "\n", JSON_TYPE
+        )
+    return ResponseBody.of(render_html(page, context), "text/html; charset=utf-8")
 
 
-def response_of(text: Text, request: Request, status: int = HTTPStatus.OK) -> Response:
-    """Who has the same already gets no more than that."""
-    headers = {**_HEADERS, "ETag": text.tag, **text.headers}
-    if text.tag in request.headers.get("if-none-match", "") and status == HTTPStatus.OK:
+def body_response(text: ResponseBody, request: Request, status: int = HTTPStatus.OK) -> Response:
+    """Return the response, or 304 if the client has the same ETag."""
+    headers = {**_HEADERS, "ETag": text.etag, **text.headers}
+    if text.etag in request.headers.get("if-none-match", "") and status == HTTPStatus.OK:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-    if text.packed and takes_packed(request.headers.get("accept-encoding", "")):
-        headers |= {"Content-Encoding": PACKED, "ETag": f"W/{text.tag}"}
-        return Response(text.packed, status, headers, media_type=text.media_type)
+    if text.gzipped and accepts_gzip(request.headers.get("accept-encoding", "")):
+        headers |= {"Content-Encoding": GZIP, "ETag": f"W/{text.etag}"}
+        return Response(text.gzipped, status, headers, media_type=text.media_type)
     return Response(text.body, status, headers, media_type=text.media_type)
 
 
-def file_of(answer: Download) -> Text:
-    """A text that is not one of our pages, under a policy of its own where it has one."""
-    headers = {"Content-Security-Policy": answer.policy or POLICY}
-    if answer.file_name:
-        how = "inline" if answer.is_shown else "attachment"
-        headers["Content-Disposition"] = f'{how}; filename="{answer.file_name}"'
-    return Text.of(answer.text, answer.media_type)._replace(headers=headers)
+def download_body(result: Download) -> ResponseBody:
+    """Return the body of a download, with its own content security policy if it has one."""
+    headers = {"Content-Security-Policy": result.policy or CONTENT_SECURITY_POLICY}
+    if result.file_name:
+        disposition = "inline" if result.is_inline else "attachment"
+        headers["Content-Disposition"] = f'{disposition}; filename="{result.file_name}"'
+    return ResponseBody.of(result.text, result.media_type)._replace(headers=headers)
 
 
-# Pages for what cannot be shown: an unknown address, a refusal, a store that is away, a fault.
+# Error pages
 
 
 _STATUS = MappingProxyType(
@@ -130,13 +132,13 @@ _STATUS = MappingProxyType(
 )
 
 
-def refusal_page(error: BrennerError) -> Page:
-    """What is wrong, and how to mend it."""
+def error_page(error: BrennerError) -> Page:
+    """Return the page that shows an error and its fix."""
     return diagnostic_page(error.diagnostic, _status(error), error.details)
 
 
 def diagnostic_page(found: Diagnostic, status: int, details: tuple[str, ...] = ()) -> Page:
-    """The page of one diagnostic; `details` are texts that belong to it."""
+    """Return the page of one diagnostic. `details` are texts that belong to it."""
     document = {
         "error": found.to_json(),
         "status": status,

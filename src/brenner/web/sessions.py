@@ -1,4 +1,6 @@
-"""Values that are worked out when they are first asked for: by one thread, and the others wait."""
+"""Sessions as the pages read them: cached per state of the mail, shared by all readers, with the
+availability of the store.
+"""
 
 import re
 import threading
@@ -24,12 +26,23 @@ from brenner.lint.linter import LintReport, lint
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import StoredMessage
 from brenner.mail.open import store_of
-from brenner.protocol.messages import in_thread_order
-from brenner.services.compile import readable_source, source_of
+from brenner.protocol.messages import thread_order_key
+from brenner.services.compile import load_readable_source_text, read_project_source
 from brenner.services.persist import Persistence, persistence_of, version_digest
 from brenner.services.references import load_graph
-from brenner.services.sessions import Followed, Listing, listing, load_status, with_news
-from brenner.services.version_store import VersionLedger, gathered, ledgers_in, version_texts
+from brenner.services.sessions import (
+    LoadedStatus,
+    SessionList,
+    list_sessions,
+    load_status,
+    update_status,
+)
+from brenner.services.version_store import (
+    VersionLedger,
+    ledger_collector,
+    ledgers_of_messages,
+    version_texts,
+)
 from brenner.services.versions import (
     LoadedVersion,
     Target,
@@ -38,33 +51,33 @@ from brenner.services.versions import (
     load_version,
 )
 from brenner.services.workspace import Workspace
-from brenner.session.participants import Round, rounds_of
+from brenner.session.participants import ThreadRound, rounds_of
 from brenner.session.rebuild import text_hash
 from brenner.session.references import ReferenceGraph
-from brenner.session.refused_blocks import BlockPlace
+from brenner.session.refused_blocks import BlockPosition
 from brenner.session.status import (
-    ResolvedBlocks,
-    Survival,
+    BlockResolution,
+    SurvivingWork,
     merge_unread,
+    messages_with_error_reply,
     resolved_blocks,
-    survivals,
-    told_of_refusals,
+    surviving_work,
 )
 from brenner.session.versions import VersionHistory
 
 _T = TypeVar("_T")
 
 
-class cached_property(Generic[_T]):  # noqa: N801  it is used as `property` is
-    """A property that is worked out once for each object.
+class cached_property(Generic[_T]):  # noqa: N801  used like `property`
+    """A property that is computed once per object, thread-safe.
 
-    Each value has a lock of its own, so that nobody waits for what she has not asked for.
+    Each value has a lock of its own, so threads wait only for the value that they need.
     """
 
-    def __init__(self, work: Callable[[Any], _T]) -> None:
-        self._work = work
-        self.__doc__ = work.__doc__
-        self.name = work.__name__
+    def __init__(self, compute: Callable[[Any], _T]) -> None:
+        self._work = compute
+        self.__doc__ = compute.__doc__
+        self.name = compute.__name__
 
     @overload
     def __get__(self, instance: None, owner: type) -> "cached_property[_T]": ...
@@ -73,56 +86,58 @@ class cached_property(Generic[_T]):  # noqa: N801  it is used as `property` is
     def __get__(self, instance: object | None, owner: type) -> "cached_property[_T] | _T":
         if instance is None:
             return self
-        # What is in the dictionary of the object is found there, and this is not called again.
+        # Once the value is in the object's dictionary, Python finds it there and skips this.
         return get_or_compute(vars(instance), self.name, lambda: self._work(instance))
 
-    def known(self, instance: object) -> _T | None:
-        """What was worked out for that object already."""
+    def peek(self, instance: object) -> _T | None:
+        """Return the cached value of an object, or None."""
         return vars(instance).get(self.name)
 
-    def give(self, instance: object, value: _T) -> None:
-        """Let that object have a value that is known from elsewhere."""
+    def set_value(self, instance: object, value: _T) -> None:
+        """Set the cached value of an object."""
         vars(instance)[self.name] = value
 
 
-def get_or_compute(made: dict[Any, Any], name: Hashable, work: Callable[[], _T]) -> _T:
-    """What is under that name; where there is nothing yet, one works it out."""
-    found = made.get(name, _NOTHING)
-    if found is _NOTHING:
-        with made.setdefault((_LOCK, name), threading.RLock()):
+def get_or_compute(values: dict[Any, Any], name: Hashable, compute: Callable[[], _T]) -> _T:
+    """Return the value under a key. If it is missing, one thread computes it and the others
+    wait.
+    """
+    found = values.get(name, _MISSING)
+    if found is _MISSING:
+        with values.setdefault((_LOCK_KEY, name), threading.RLock()):
             try:
-                found = made.get(name, _NOTHING)
-                if found is _NOTHING:
-                    found = made[name] = work()
-            finally:  # nothing stays of what cannot be worked out
-                made.pop((_LOCK, name), None)
+                found = values.get(name, _MISSING)
+                if found is _MISSING:
+                    found = values[name] = compute()
+            finally:  # an error must leave no lock behind
+                values.pop((_LOCK_KEY, name), None)
     value: _T = found
     return value
 
 
-_LOCK, _NOTHING = "lock of", object()
+_LOCK_KEY, _MISSING = "lock of", object()
 
 
 class LRUCache(Generic[_T]):
-    """Values that are worked out once, as long as they are among the few asked for last."""
+    """Thread-safe LRU cache whose values are computed once."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_entries: int) -> None:
+        self._max_entries = max_entries
         self._lock = threading.Lock()
         self._slots: OrderedDict[Hashable, dict[Any, Any]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._slots)
 
-    def get(self, name: Hashable, work: Callable[[], _T]) -> _T:
-        """What is under that name; who has it keeps it, also when it has gone from here."""
+    def get(self, name: Hashable, compute: Callable[[], _T]) -> _T:
+        """Return the value under a key, computing it if it is missing."""
         with self._lock:
             slot = self._slots.setdefault(name, {})
             self._slots.move_to_end(name)
-            while len(self._slots) > self._most:
+            while len(self._slots) > self._max_entries:
                 self._slots.popitem(last=False)
         try:
-            return get_or_compute(slot, name, work)
+            return get_or_compute(slot, name, compute)
         finally:
             with self._lock:
                 if name not in slot and self._slots.get(name) is slot:
@@ -130,109 +145,108 @@ class LRUCache(Generic[_T]):
 
 
 class TTLCache(Generic[_T]):
-    """A value that is worked out again once it is some seconds old: what changes without mail."""
+    """One value that is computed again after some seconds, for what changes without mail."""
 
     seconds = 5.0
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: tuple[float, _T] | None = None
+        self._entry: tuple[float, _T] | None = None
 
-    def get(self, work: Callable[[], _T]) -> _T:
-        """The value; one works it out, and the others wait."""
+    def get(self, compute: Callable[[], _T]) -> _T:
+        """Return the value. One thread computes it, and the others wait."""
         with self._lock:
             now = time.monotonic()
-            if self._kept is None or now - self._kept[0] >= self.seconds:
-                self._kept = (now, work())
-            return self._kept[1]
+            if self._entry is None or now - self._entry[0] >= self.seconds:
+                self._entry = (now, compute())
+            return self._entry[1]
 
 
-# How far a store had come: how many messages, and which one was the last.
-#
-# The number alone would do, as long as nobody puts another store in the place of ours. The mark
-# says
-# whether it is still the one that somebody has seen.
+# The cursor
 
 
-_DIGITS = 12
-_TEXT = re.compile(r"([0-9]{1,15})(?:-([0-9a-f]{1,64}))?", re.ASCII)
+_HASH_DIGITS = 12
+_CURSOR = re.compile(r"([0-9]{1,15})(?:-([0-9a-f]{1,64}))?", re.ASCII)
 
 
-class Place(NamedTuple):
-    """So many messages had come in; `mark` is the beginning of the last one's hash."""
+class MailCursor(NamedTuple):
+    """A position in the mail of a store: the number of messages, and a prefix of the last one's
+    hash.
+
+    The hash (`mark`) detects that the store was replaced by another one.
+    """
 
     position: int
     mark: str = ""
 
     def __str__(self) -> str:
-        """As a page and an event carry it."""
+        """The text in pages and event IDs."""
         return f"{self.position}-{self.mark}" if self.mark else str(self.position)
 
-    def is_of(self, other: "Place") -> bool:
-        """Whether both can be of one store, where they are equally far."""
+    def matches(self, other: "MailCursor") -> bool:
+        """Return whether two cursors with the same position can be of one store."""
         return not self.mark or not other.mark or self.mark == other.mark
 
-    def has(self, other: "Place") -> bool:
-        """Whether all mail up to the other place is there at this one."""
+    def includes(self, other: "MailCursor") -> bool:
+        """Return whether this cursor includes all mail up to the other one."""
         if self.position == other.position:
-            return self.is_of(other)
+            return self.matches(other)
         return self.position > other.position
 
 
-def read_place(text: str) -> Place | None:
-    """What somebody says to have seen; None where it is no place."""
-    match = _TEXT.fullmatch(text)
-    return Place(int(match[1]), match[2] or "") if match else None
+def parse_cursor(text: str) -> MailCursor | None:
+    """Parse a cursor from a browser. Return None if it is not one."""
+    match = _CURSOR.fullmatch(text)
+    return MailCursor(int(match[1]), match[2] or "") if match else None
 
 
-def place_after(stored: StoredMessage) -> Place:
-    """The place with that message as the last."""
-    return Place(stored.arrival, stored.content_hash[:_DIGITS])
+def cursor_after(stored: StoredMessage) -> MailCursor:
+    """Return the cursor whose last message is this one."""
+    return MailCursor(stored.arrival, stored.content_hash[:_HASH_DIGITS])
 
 
-def place_of(mailbox: Mailbox, position: int | None = None) -> Place:
-    """Where a mailbox is, or was when so many messages had come in."""
+def cursor_at(mailbox: Mailbox, position: int | None = None) -> MailCursor:
+    """Return the current cursor of a mailbox, or the one at a position."""
     position = mailbox.position() if position is None else position
     found = mailbox.arrivals(position - 1, 1) if position else ()
-    return place_after(found[0]) if found else Place(position)
+    return cursor_after(found[0]) if found else MailCursor(position)
 
 
-# Sessions that stay in memory: all who look at one share it, and a new message costs what is new.
-#
-# Page functions run in several threads. One of them works a session out, those who want the same
-# one
-# wait for it.
+# Sessions in memory, shared by all readers. A new message costs only what is new.
 
 
-MOST_SESSIONS = 100
-MOST_MESSAGES = 40_000  # of all of them together
+MAX_SESSIONS = 100
+MAX_MESSAGES = 40_000  # of all cached sessions together
 
 
-class _Session(Protocol):
-    followed: Followed
+class _CachedSession(Protocol):
+    followed: LoadedStatus
 
 
-_S = TypeVar("_S", bound=_Session)
+_S = TypeVar("_S", bound=_CachedSession)
 
 
 class _Slot(Generic[_S]):
-    """A session, and the place up to which it has all mail."""
+    """A cached session, and the cursor up to which it has all mail."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.session: _S | None = None
-        self.place = Place(0)
+        self.cursor = MailCursor(0)
 
 
 class SessionCache(Generic[_S]):
-    """The sessions that were looked at last. `make` makes one, or one from the one before."""
+    """The most recently used sessions, updated with new messages.
+
+    `make` creates a session, or derives one from the previous state.
+    """
 
     def __init__(
         self,
         workspace: Workspace,
         make: Callable[[Workspace, str, _S | None, Sequence[StoredMessage]], _S],
     ) -> None:
-        self._desk = workspace
+        self._workspace = workspace
         self._make = make
         self._lock = threading.Lock()
         self._slots: OrderedDict[str, _Slot[_S]] = OrderedDict()
@@ -240,53 +254,55 @@ class SessionCache(Generic[_S]):
     def __contains__(self, thread_id: object) -> bool:
         return thread_id in self._slots
 
-    def get(self, thread_id: str, place: Place) -> _S:
-        """A session with all mail up to there, perhaps with more; an unknown one is refused."""
+    def get(self, thread_id: str, cursor: MailCursor) -> _S:
+        """Return a session with at least the mail up to the cursor. Raise RequestError if it is
+        unknown.
+        """
         with self._lock:
             slot = self._slots.setdefault(thread_id, _Slot())
             self._slots.move_to_end(thread_id)
         try:
             with slot.lock:
-                slot.session = session = self._current(slot, thread_id, place)
+                slot.session = session = self._current(slot, thread_id, cursor)
         finally:
             with self._lock:
                 if slot.session is None and self._slots.get(thread_id) is slot:
                     del self._slots[thread_id]
-                self._make_room()
+                self._evict()
         return session
 
-    def _current(self, slot: _Slot[_S], thread_id: str, place: Place) -> _S:
+    def _current(self, slot: _Slot[_S], thread_id: str, cursor: MailCursor) -> _S:
         before = slot.session
-        if before is None or not self._is_same_store(slot.place, place):
+        if before is None or not self._is_same_store(slot.cursor, cursor):
             slot.session = None
-            session = self._make(self._desk, thread_id, None, ())
-            slot.place = _further(place, session.followed.stored)
+            session = self._make(self._workspace, thread_id, None, ())
+            slot.cursor = _later_cursor(cursor, session.followed.stored)
             return session
-        if place.position <= slot.place.position:
+        if cursor.position <= slot.cursor.position:
             return before
-        found = self._desk.mailbox.thread_arrivals(thread_id, slot.place.position)
-        news = [each for each in found if each.arrival <= place.position]
-        session = self._make(self._desk, thread_id, before, news) if news else before
-        slot.place = place
+        found = self._workspace.mailbox.thread_arrivals(thread_id, slot.cursor.position)
+        arrivals = [each for each in found if each.arrival <= cursor.position]
+        session = self._make(self._workspace, thread_id, before, arrivals) if arrivals else before
+        slot.cursor = cursor
         return session
 
-    def _is_same_store(self, then: Place, now: Place) -> bool:
-        """Whether what was read is of the store that is there now."""
+    def _is_same_store(self, then: MailCursor, now: MailCursor) -> bool:
+        """Return whether the cached mail is of the store that is there now."""
         if then.position == now.position:
-            return then.is_of(now)
-        mailbox = self._desk.mailbox
+            return then.matches(now)
+        mailbox = self._workspace.mailbox
         if then.position > now.position and mailbox.position() < then.position:
             return False
-        return then.is_of(place_of(mailbox, then.position))
+        return then.matches(cursor_at(mailbox, then.position))
 
-    def _make_room(self) -> None:
-        """The ones that nobody has looked at for longest go."""
+    def _evict(self) -> None:
+        """Evict the least recently used sessions beyond the limits."""
         sizes = {name: _size(slot) for name, slot in self._slots.items()}
-        held = sum(sizes.values())
+        total = sum(sizes.values())
         for name in list(self._slots)[:-1]:
-            if len(self._slots) <= MOST_SESSIONS and held <= MOST_MESSAGES:
+            if len(self._slots) <= MAX_SESSIONS and total <= MAX_MESSAGES:
                 return
-            held -= sizes[name]
+            total -= sizes[name]
             del self._slots[name]
 
 
@@ -294,54 +310,59 @@ def _size(slot: _Slot[_S]) -> int:
     return len(slot.session.followed.stored) if slot.session else 0
 
 
-def _further(place: Place, stored: Sequence[StoredMessage]) -> Place:
-    """What was read may be more than was asked for."""
+def _later_cursor(cursor: MailCursor, stored: Sequence[StoredMessage]) -> MailCursor:
+    """Return the later of the requested cursor and the last message that was read."""
     last = max(stored, key=lambda each: each.arrival)
-    return place if last.arrival <= place.position else place_after(last)
+    return cursor if last.arrival <= cursor.position else cursor_after(last)
 
 
-# What follows from the versions of a session alone, worked out once for all who look.
+# Values that depend only on the versions
 
 
-MOST_VERSIONS = 4  # of a session, beside the latest
+MAX_VERSIONS = 4  # per session, beside the latest
 
 
 class VersionCache:
-    """A message that is no version changes nothing of it: a session hands it on as it is."""
+    """Values that depend only on the versions of a session.
 
-    def __init__(self, workspace: Workspace, followed: Followed) -> None:
-        self._desk = workspace
-        self._chain = followed.history
+    A message that is no version does not change them, so the next state of the session reuses them.
+    """
+
+    def __init__(self, workspace: Workspace, followed: LoadedStatus) -> None:
+        self._workspace = workspace
+        self._history = followed.history
         self._messages = followed.messages
         self._thread_id = followed.status.thread_id
-        self._versions: LRUCache[LoadedVersion] = LRUCache(MOST_VERSIONS)
-        self._lints: LRUCache[LintReport] = LRUCache(1)
+        self._versions: LRUCache[LoadedVersion] = LRUCache(MAX_VERSIONS)
+        self._lint_cache: LRUCache[LintReport] = LRUCache(1)
 
     @cached_property
     def latest(self) -> LoadedVersion | None:
-        """The latest version with who set what; None before the first."""
-        return self.version(self._chain.number) if self._chain.versions else None
+        """The latest version with blame, None before the first."""
+        return self.version(self._history.number) if self._history.versions else None
 
     def version(self, number: int) -> LoadedVersion:
-        """A version with who set what; one that does not exist is refused."""
+        """Return a version with blame. Raise RequestError if it does not exist."""
         target = Target(self._thread_id, number)
-        return self._versions.get(number, lambda: load_version(self._desk, target, with_state=True))
+        return self._versions.get(
+            number, lambda: load_version(self._workspace, target, with_state=True)
+        )
 
     @cached_property
     def ledgers(self) -> Mapping[int, VersionLedger]:
-        """What became of the blocks that each version has read."""
-        operator = self._desk.project.operator
-        found = ledgers_in(self._thread_id, self._messages, operator)
+        """The outcome of all blocks, by version."""
+        operator = self._workspace.project.operator
+        found = ledgers_of_messages(self._thread_id, self._messages, operator)
         return {each.number: each for each in found}
 
     @property
     def has_ledgers(self) -> bool:
-        """Whether somebody has asked for the ledgers, which take longest."""
-        return VersionCache.ledgers.known(self) is not None
+        """Whether the ledgers, which take longest, are computed."""
+        return VersionCache.ledgers.peek(self) is not None
 
     @cached_property
     def digests(self) -> Mapping[int, bytes]:
-        """What stands for the text of each version, in files and in git."""
+        """The digest of the text of each version, for comparison with files and git."""
         artifacts = {number: each.artifact for number, each in self.ledgers.items()}
         return {
             number: version_digest(render_artifact(artifact))
@@ -350,87 +371,90 @@ class VersionCache:
         }
 
     @cached_property
-    def survivals(self) -> Mapping[str, Survival]:
-        """What stands of everybody's work in the latest version."""
+    def survivals(self) -> Mapping[str, SurvivingWork]:
+        """How much of each author's work is in the latest version."""
         state = self.latest.state if self.latest else None
-        return survivals(state) if state else {}
+        return surviving_work(state) if state else {}
 
     @property
     def lint(self) -> LintReport | None:
-        """What the linter says of the latest version; the source text may have changed since."""
-        if not self._chain.versions:
+        """The lint report of the latest version. It changes with the source text."""
+        if not self._history.versions:
             return None
-        source = source_of(self._desk.project)
-        return self._lints.get(source if isinstance(source, str) else None, self._linted)
+        source = read_project_source(self._workspace.project)
+        return self._lint_cache.get(source if isinstance(source, str) else None, self._run_lint)
 
-    def _linted(self) -> LintReport:
-        return lint(self._chain.state.artifact, source=readable_source(self._desk.project))
+    def _run_lint(self) -> LintReport:
+        return lint(
+            self._history.state.artifact, source=load_readable_source_text(self._workspace.project)
+        )
 
     @cached_property
     def text(self) -> str:
         """The text of the latest version, also of one that is too large for its message."""
-        latest = self._chain.latest
+        latest = self._history.latest
         if latest is None:
             return ""
-        text = render_artifact(self._chain.state.artifact)
+        text = render_artifact(self._history.state.artifact)
         if text_hash(text) == latest.artifact_sha256:
             return text
-        texts = version_texts(self._desk.mailbox, self._chain, latest.operator)
+        texts = version_texts(self._workspace.mailbox, self._history, latest.operator)
         return texts(latest.number) or ""
 
-    def after(self, followed: Followed, found: Sequence[VersionLedger]) -> "VersionCache":
-        """The same once there is news; `found` are the ledgers of the versions in it."""
-        if _same_versions(self._chain, followed.history):
+    def updated(self, followed: LoadedStatus, found: Sequence[VersionLedger]) -> "VersionCache":
+        """Return the cache for the next state. `found` are the ledgers of the new versions."""
+        if _same_versions(self._history, followed.history):
             return self
-        new = VersionCache(self._desk, followed)
-        ledgers = VersionCache.ledgers.known(self)
-        together = _together(ledgers, found, followed.history) if ledgers is not None else None
-        if together is not None:
-            VersionCache.ledgers.give(new, together)
+        new = VersionCache(self._workspace, followed)
+        ledgers = VersionCache.ledgers.peek(self)
+        combined = (
+            _combine_ledgers(ledgers, found, followed.history) if ledgers is not None else None
+        )
+        if combined is not None:
+            VersionCache.ledgers.set_value(new, combined)
         return new
 
 
 def _same_versions(before: VersionHistory, after: VersionHistory) -> bool:
-    """Whether nothing has become a version since, nor claims to be one."""
+    """Return whether no message has become a version, or claims to be one, since."""
     return (
         before.versions == after.versions
-        and before.spare == after.spare
+        and before.other_candidates == after.other_candidates
         and before.unrecorded == after.unrecorded
-        and before.broken == after.broken
+        and before.broken_version == after.broken_version
     )
 
 
-def _together(
+def _combine_ledgers(
     known: Mapping[int, VersionLedger], found: Sequence[VersionLedger], history: VersionHistory
 ) -> Mapping[int, VersionLedger] | None:
-    """The ledgers that were known, with those of new versions, where no other version is there."""
+    """Add the ledgers of new versions to the known ones. Return None if they do not fit
+    together.
+    """
     numbers = [version.number for version in history.versions]
     new = {each.number: each for each in found}
-    kept = {} if len(new) == len(numbers) else known  # all of them may have been rebuilt
-    together = {**kept, **new}
-    return together if list(together) == numbers and not kept.keys() & new.keys() else None
+    kept = {} if len(new) == len(numbers) else known  # all may have been rebuilt
+    combined = {**kept, **new}
+    return combined if list(combined) == numbers and not kept.keys() & new.keys() else None
 
 
-# The store as the pages see it: whether it can be reached, and how far it has come.
-#
-# A server that is gone is not asked by everybody: one asks from time to time, and the others are
-# told at once that it is away.
+# Availability of the store
 
 
-_PATIENCE = 5.0  # seconds until a store that says nothing is taken for one that is away
-_ASKED_EVERY = 1.0  # seconds, while it is away
-_SAME_SECONDS = 1.0  # after which it is looked whether it is still the same store
-_MOST_AT_ONCE = 4
+_TIMEOUT = 5.0  # seconds, after which a store without an answer counts as away
+_RETRY_SECONDS = 1.0  # between two polls while it is away
+_RECHECK_SECONDS = 1.0  # after which the hash of the last message is read again
+_MAX_THREADS = 4
 
 
-class Absence(NamedTuple):
-    """The store is away: since when, and what is known of it."""
+class StoreOutage(NamedTuple):
+    """The store is away: since when, and why."""
 
     since: datetime
     why: Diagnostic
 
     def to_json(self) -> dict[str, object]:
-        """What scripts are told."""
+        """Return the outage for scripts."""
         return {
             "since": self.since.isoformat(),
             "code": self.why.id,
@@ -438,20 +462,24 @@ class Absence(NamedTuple):
             "fix": self.why.fix,
         }
 
-    def for_guests(self) -> "Absence":
-        """The same without where the mail is kept, and what is wrong there."""
+    def for_guests(self) -> "StoreOutage":
+        """Return the same without the location of the store and the reason."""
         return self._replace(why=MAIL_AWAY.at())
 
     @property
     def error(self) -> UnavailableError:
-        """The same, to be raised."""
+        """The outage as an exception."""
         return UnavailableError(self.why)
 
 
-class Store:
-    """The mailbox of a desk, from any thread."""
+class StoreMonitor:
+    """Availability and cursor of a store. Thread-safe.
 
-    patience = _PATIENCE
+    While a store is away, one request polls it from time to time; the others get the outage at
+    once.
+    """
+
+    patience = _TIMEOUT
 
     def __init__(
         self, workspace: Workspace, shown: str = "", clock: Callable[[], float] = time.monotonic
@@ -460,278 +488,285 @@ class Store:
         self.shown = shown
         self._clock = clock
         self._lock = threading.Lock()
-        self._absence: Absence | None = None
-        self._asked_at = 0.0
-        self._is_asking = 0
-        self._last: tuple[Place, float] | None = None
+        self._outage: StoreOutage | None = None
+        self._polled_at = 0.0
+        self._polling = 0
+        self._last: tuple[MailCursor, float] | None = None
         self._limiter: anyio.CapacityLimiter | None = None
 
     @property
-    def absence(self) -> Absence | None:
-        """Why it cannot be used; None where it can."""
-        return self._absence
+    def outage(self) -> StoreOutage | None:
+        """The current outage, None while the store is available."""
+        return self._outage
 
-    def lost(self, error: UnavailableError) -> Absence:
-        """It could not be used; that it is away is known from the first time on."""
+    def mark_lost(self, error: UnavailableError) -> StoreOutage:
+        """Record that the store failed, and return the outage. It counts from the first failure."""
         with self._lock:
-            since = self._absence.since if self._absence else datetime.now(UTC)
-            self._absence = Absence(since, error.diagnostic)
-            self._asked_at = self._clock()
-            return self._absence
+            since = self._outage.since if self._outage else datetime.now(UTC)
+            self._outage = StoreOutage(since, error.diagnostic)
+            self._polled_at = self._clock()
+            return self._outage
 
-    def found(self) -> None:
-        """It answers."""
+    def mark_found(self) -> None:
+        """Record that the store answers."""
         with self._lock:
-            self._absence = None
+            self._outage = None
 
-    def look(self) -> Place:
-        """How far it has come; raises `Unavailable` where it does not answer."""
+    def poll(self) -> MailCursor:
+        """Return the current cursor. Raise UnavailableError if the store does not answer."""
         try:
-            place = self._look()
+            cursor = self._read_cursor()
         except UnavailableError as error:
-            self.lost(error)
+            self.mark_lost(error)
             raise
-        self.found()
-        return place
+        self.mark_found()
+        return cursor
 
-    def _look(self) -> Place:
-        """The mark is looked up where the position is another one, or some time has gone by."""
+    def _read_cursor(self) -> MailCursor:
+        """Read the cursor. The hash is read again if the position changed or the last one is
+        old.
+        """
         mailbox, last, now = self.workspace.mailbox, self._last, self._clock()
         position = mailbox.position()
-        if last and last[0].position == position and now - last[1] < _SAME_SECONDS:
+        if last and last[0].position == position and now - last[1] < _RECHECK_SECONDS:
             return last[0]
-        place = place_of(mailbox, position)
-        self._last = (place, now)
-        return place
+        cursor = cursor_at(mailbox, position)
+        self._last = (cursor, now)
+        return cursor
 
-    async def place(self) -> Place | Absence:
-        """The same for a request, within the time that somebody waits for a page."""
+    async def cursor(self) -> MailCursor | StoreOutage:
+        """Return the cursor for a request, or the outage, within the timeout."""
         with self._lock:
-            if self._absence and not self._may_ask():
-                return self._absence
-            self._asked_at = self._clock()
-        self._limiter = self._limiter or anyio.CapacityLimiter(_MOST_AT_ONCE)
+            if self._outage and not self._may_poll():
+                return self._outage
+            self._polled_at = self._clock()
+        self._limiter = self._limiter or anyio.CapacityLimiter(_MAX_THREADS)
         with anyio.move_on_after(self.patience):
             return await anyio.to_thread.run_sync(
-                self._asked, abandon_on_cancel=True, limiter=self._limiter
+                self._poll_counted, abandon_on_cancel=True, limiter=self._limiter
             )
         reason = f"it has not answered within {self.patience:g} seconds"
-        return self.lost(UnavailableError(STORE_UNUSABLE.at(path=self.shown, reason=reason)))
+        return self.mark_lost(UnavailableError(STORE_UNUSABLE.at(path=self.shown, reason=reason)))
 
-    def _may_ask(self) -> bool:
-        """Whether it is time to look for a store that is away, and nobody does already."""
-        return not self._is_asking and self._clock() - self._asked_at >= _ASKED_EVERY
+    def _may_poll(self) -> bool:
+        """Return whether it is time to poll a store that is away, and no other request does."""
+        return not self._polling and self._clock() - self._polled_at >= _RETRY_SECONDS
 
-    def _asked(self) -> Place | Absence:
-        """Counted from here on: who gave up before it was her turn has never asked."""
+    def _poll_counted(self) -> MailCursor | StoreOutage:
+        """Poll in a thread. Requests that gave up before their thread started are not counted."""
         with self._lock:
-            self._is_asking += 1
+            self._polling += 1
         try:
-            return self.look()
+            return self.poll()
         except UnavailableError as error:
-            return self.lost(error)
+            return self.mark_lost(error)
         except BrennerError as error:
-            return self.lost(UnavailableError(error.diagnostic))
+            return self.mark_lost(UnavailableError(error.diagnostic))
         finally:
             with self._lock:
-                self._is_asking -= 1
+                self._polling -= 1
 
 
-# Sessions as pages read them: each as it stood at one moment, everything worked out once.
+# Sessions for the pages
 
 
-_LONG = 500  # messages
+_LONG_SESSION = 500  # messages
 
 
 class Session:
-    """One session at one moment. What nobody asks for is not worked out."""
+    """One session in one state of its mail. Values are computed on first use."""
 
     def __init__(
-        self, workspace: Workspace, followed: Followed, known: VersionCache | None = None
+        self, workspace: Workspace, followed: LoadedStatus, known: VersionCache | None = None
     ) -> None:
         self.workspace = workspace
         self.followed = followed
         self.status = followed.status
         self.history = followed.history
-        self.messages = followed.messages  # in the order in which they came in
-        self.of_versions = known or VersionCache(workspace, followed)
-        self._made: dict[object, object] = {}
+        self.messages = followed.messages  # in the order of arrival
+        self.version_cache = known or VersionCache(workspace, followed)
+        self._cache: dict[object, object] = {}
         self._history: TTLCache[VersionList] = TTLCache()
         self._persistence: TTLCache[Persistence] = TTLCache()
 
     @property
     def thread_id(self) -> str:
-        """Its thread."""
         return self.status.thread_id
 
     @property
     def position(self) -> int:
-        """How many messages it had."""
+        """The number of messages."""
         return self.status.position
 
     @cached_property
     def stored(self) -> tuple[StoredMessage, ...]:
         """The messages as the mailbox has them, in the order of the thread (R9)."""
-        return tuple(sorted(self.followed.stored, key=lambda each: in_thread_order(each.posted)))
+        return tuple(sorted(self.followed.stored, key=lambda each: thread_order_key(each.posted)))
 
     @property
     def latest(self) -> LoadedVersion | None:
-        """The latest version with who set what; None before the first."""
-        return self.of_versions.latest
+        """The latest version with blame, None before the first."""
+        return self.version_cache.latest
 
     def version(self, number: int) -> LoadedVersion:
-        """A version with who set what; one that does not exist is refused."""
-        return self.of_versions.version(number)
+        """Return a version with blame. Raise RequestError if it does not exist."""
+        return self.version_cache.version(number)
 
     @property
     def version_list(self) -> VersionList:
-        """All versions; files and git are asked again after some seconds."""
-        digests = self.of_versions.digests
+        """All versions. Files and git are read again after some seconds."""
+        digests = self.version_cache.digests
         return self._history.get(lambda: list_versions(self.workspace, self.history, digests))
 
     @property
     def persistence(self) -> Persistence:
-        """How far the latest version has come; git is asked again after some seconds."""
+        """Whether the latest version is in a file and committed. Git is asked again after some
+        seconds.
+        """
         project, text = self.workspace.project, self.text
         return self._persistence.get(lambda: persistence_of(project, self.thread_id, text))
 
     @property
     def text(self) -> str:
         """The text of the latest version, also of one that is too large for its message."""
-        return self.of_versions.text
+        return self.version_cache.text
 
     @property
     def ledgers(self) -> Mapping[int, VersionLedger]:
-        """What became of the blocks that each version has read."""
-        return self.of_versions.ledgers
+        """The outcome of all blocks, by version."""
+        return self.version_cache.ledgers
 
     @cached_property
     def merged(self) -> Merge:
-        """What the next version would be, as the thread stands."""
+        """The merge of all unread messages into the latest version."""
         return self.followed.merged or merge_unread(self.history, self.workspace.project.operator)
 
     @property
-    def expected(self) -> tuple[Entry, ...]:
-        """What would become of the blocks that no version has read."""
+    def unread_entries(self) -> tuple[Entry, ...]:
+        """The expected outcome of the blocks that no version has read."""
         return self.merged.ledger
 
     @cached_property
-    def settled(self) -> Mapping[BlockPlace, ResolvedBlocks]:
+    def resolved(self) -> Mapping[BlockPosition, BlockResolution]:
         """The refused blocks that were corrected or dismissed since."""
         read = [self.ledgers[number].entries for number in sorted(self.ledgers)]
-        return resolved_blocks(self.history, self.messages, [*read, self.expected])
+        return resolved_blocks(self.history, self.messages, [*read, self.unread_entries])
 
     @property
-    def survivals(self) -> Mapping[str, Survival]:
-        """What stands of everybody's work in the latest version."""
-        return self.of_versions.survivals
+    def survivals(self) -> Mapping[str, SurvivingWork]:
+        """How much of each author's work is in the latest version."""
+        return self.version_cache.survivals
 
     @property
     def lint(self) -> LintReport | None:
-        """What the linter says of the latest version; the source text may have changed since."""
-        return self.of_versions.lint
+        """The lint report of the latest version. It changes with the source text."""
+        return self.version_cache.lint
 
     @cached_property
-    def rounds(self) -> tuple[Round, ...]:
+    def rounds(self) -> tuple[ThreadRound, ...]:
         """The messages by rounds."""
         is_over = self.status.round == self.history.number
         return rounds_of(self.history, self.messages, is_over=is_over)
 
     @cached_property
-    def told(self) -> frozenset[int]:
-        """The messages whose authors have been mailed what is refused in them."""
-        return told_of_refusals(self.messages)
+    def notified_messages(self) -> frozenset[int]:
+        """The messages whose authors have been notified of refused blocks."""
+        return messages_with_error_reply(self.messages)
 
-    def once(self, work: "Callable[[Session], _T]") -> _T:
-        """What a page makes of this session, made once."""
-        return get_or_compute(self._made, work, lambda: work(self))
+    def cached(self, compute: "Callable[[Session], _T]") -> _T:
+        """Return the value of a function of this session, computed once."""
+        return get_or_compute(self._cache, compute, lambda: compute(self))
 
 
 class SessionRepository:
-    """The sessions of a project, for all who look; each is worked out once for every state.
+    """The sessions of a project for all readers.
 
-    One that is `at` a place is for one visit: whatever comes in meanwhile, it sees no session twice
-    with different mail in it.
+    One that is pinned by `at` serves one request: it sees each session with the same mail all the
+    time.
     """
 
-    def __init__(self, workspace: Workspace, store: Store | None = None) -> None:
+    def __init__(self, workspace: Workspace, store: StoreMonitor | None = None) -> None:
         self.workspace = workspace
-        self.store = store or Store(workspace, store_of(workspace.project).shown)
-        self.place: Place | None = None
-        self.kept = SessionCache(workspace, _with_news)
-        self._listings: LRUCache[Listing] = LRUCache(2)  # of now, and of who began a moment ago
+        self.store = store or StoreMonitor(workspace, store_of(workspace.project).shown)
+        self.cursor: MailCursor | None = None
+        self.kept = SessionCache(workspace, _update_session)
+        # Two entries: the current state, and the one of requests that began a moment ago
+        self._listings: LRUCache[SessionList] = LRUCache(2)
         self._graphs: LRUCache[TTLCache[ReferenceGraph]] = LRUCache(2)
-        self._seen: dict[str, Session] = {}
-        self._is_preparing = threading.Lock()
+        self._pinned: dict[str, Session] = {}
+        self._preparing = threading.Lock()
 
-    def at(self, place: Place) -> Self:
-        """The same, for one visit, with all mail up to there."""
+    def at(self, cursor: MailCursor) -> Self:
+        """Return the repository pinned to a cursor, for one request."""
         pinned = copy(self)
-        vars(pinned).update(place=place, _seen={})
+        vars(pinned).update(cursor=cursor, _pinned={})
         return pinned
 
     def session(self, thread_id: str) -> Session:
-        """A session as it stands now; an unknown one is refused."""
-        if self.place is None:
-            return self.kept.get(thread_id, place_of(self.workspace.mailbox))
-        place = self.place
-        session = get_or_compute(self._seen, thread_id, lambda: self.kept.get(thread_id, place))
-        if session.position > _LONG and not session.of_versions.has_ledgers:
-            _beside(partial(self._prepare, session))
+        """Return the current session. Raise RequestError if it is unknown."""
+        if self.cursor is None:
+            return self.kept.get(thread_id, cursor_at(self.workspace.mailbox))
+        cursor = self.cursor
+        session = get_or_compute(self._pinned, thread_id, lambda: self.kept.get(thread_id, cursor))
+        if session.position > _LONG_SESSION and not session.version_cache.has_ledgers:
+            _start_thread(partial(self._prepare, session))
         return session
 
     def begin(self) -> threading.Thread:
-        """What takes longest of the session that was heard of last, before anybody looks."""
-        return _beside(self._newest)
+        """Start to compute the ledgers of the newest session, before the first request."""
+        return _start_thread(self._prepare_newest)
 
-    def _newest(self) -> None:
+    def _prepare_newest(self) -> None:
         mailbox = self.workspace.mailbox
-        with suppress(BrennerError):  # whoever looks will be told
+        with suppress(BrennerError):  # the next request reports it
             for each in mailbox.threads(limit=1):
-                if each.position > _LONG:
-                    self._prepare(self.kept.get(each.thread_id, place_of(mailbox)))
+                if each.position > _LONG_SESSION:
+                    self._prepare(self.kept.get(each.thread_id, cursor_at(mailbox)))
 
     def _prepare(self, session: Session) -> None:
-        """Who looks at a long session will want what takes longest of it: one at a time."""
-        if self._is_preparing.acquire(blocking=False):
+        """Compute the ledgers of a long session in advance, one session at a time."""
+        if self._preparing.acquire(blocking=False):
             try:
                 _ = session.ledgers
             finally:
-                self._is_preparing.release()
+                self._preparing.release()
 
-    def listing(self) -> Listing:
-        """All sessions, one row each, and what is left out."""
-        place = self.place or place_of(self.workspace.mailbox)
-        return self._listings.get(place, lambda: listing(self.workspace, follow=self._followed))
+    def listing(self) -> SessionList:
+        """Return all sessions, one row each, and the threads that are left out."""
+        cursor = self.cursor or cursor_at(self.workspace.mailbox)
+        return self._listings.get(cursor, lambda: list_sessions(self.workspace, load=self._follow))
 
     def references(self) -> ReferenceGraph:
-        """Which item comes from which, over all sessions; files are read again after some seconds.
+        """Return the references between items of all sessions. Files are read again after some
+        seconds.
 
-        Most of it follows from the listing, and is kept as long.
+        Most of it follows from the listing, and is cached as long.
         """
-        place = self.place or place_of(self.workspace.mailbox)
-        return self._graphs.get(place, TTLCache).get(self._graph)
+        cursor = self.cursor or cursor_at(self.workspace.mailbox)
+        return self._graphs.get(cursor, TTLCache).get(self._graph)
 
     def _graph(self) -> ReferenceGraph:
         return load_graph(self.workspace, rows=self.listing().sessions).graph
 
-    def _followed(self, _desk: Workspace, thread_id: str) -> Followed:
-        return self.kept.get(thread_id, self.place or place_of(self.workspace.mailbox)).followed
+    def _follow(self, _workspace: Workspace, thread_id: str) -> LoadedStatus:
+        return self.kept.get(thread_id, self.cursor or cursor_at(self.workspace.mailbox)).followed
 
 
-def _beside(work: Callable[[], None]) -> threading.Thread:
-    """In a thread of its own, which keeps nobody from ending."""
-    thread = threading.Thread(target=work, name="sessions", daemon=True)
+def _start_thread(compute: Callable[[], None]) -> threading.Thread:
+    """Run the work in a daemon thread."""
+    thread = threading.Thread(target=compute, name="sessions", daemon=True)
     thread.start()
     return thread
 
 
-def _with_news(
-    workspace: Workspace, thread_id: str, before: Session | None, news: Sequence[StoredMessage]
+def _update_session(
+    workspace: Workspace, thread_id: str, before: Session | None, arrivals: Sequence[StoredMessage]
 ) -> Session:
-    """A session, or the one that it became with new messages."""
+    """Load a session, or derive it from the previous state and the new messages."""
     if before is None:
         return Session(workspace, load_status(workspace, thread_id))
     found: list[VersionLedger] = []
-    followed = with_news(before.followed, news, workspace.project.operator, gathered(found))
-    return Session(workspace, followed, before.of_versions.after(followed, found))
+    followed = update_status(
+        before.followed, arrivals, workspace.project.operator, ledger_collector(found)
+    )
+    return Session(workspace, followed, before.version_cache.updated(followed, found))

@@ -9,7 +9,7 @@ import pytest
 
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.serialize import artifact_json
-from brenner.artifact.text_diff import unified
+from brenner.artifact.text_diff import unified_diff
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
 from mail_shell import Shell, store_of
@@ -275,7 +275,7 @@ def test_diff_as_text_and_as_json(shell: Shell, conflict: Played) -> None:
     """The exact texts of the versions are compared."""
     here, thread = on(shell, conflict), conflict.thread_id
     old, new = (conflict.versions[number].text for number in (0, 1))
-    text = unified(old, new, f"{thread}@v1", f"{thread}@v2")
+    text = unified_diff(old, new, f"{thread}@v1", f"{thread}@v2")
     assert here("artifact", "diff", f"{thread}@v1", "v2", "--text").out == text
     document = here("artifact", "diff", f"{thread}@v1", "v2", "--text", "--json").json
     assert document["text"] == text

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from brenner.artifact.html import html_form
+from brenner.artifact.html import artifact_html
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from mail_shell import Shell
@@ -32,7 +32,7 @@ def test_html_is_the_page(shell: Shell, conflict: Played) -> None:
     done = on(shell, conflict)("artifact", "export", f"{conflict.thread_id}@v2", "--format", "html")
     compiled = conflict.versions[1]
     verdict = "not valid: 6 errors, 4 warnings, 1 info"
-    assert done.out == html_form(compiled.artifact, compiled.conflicts, verdict)
+    assert done.out == artifact_html(compiled.artifact, compiled.conflicts, verdict)
     assert "BlueLake, message 4" in done.out
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from brenner.cli.main import run
-from brenner.cli.terminal import columns
+from brenner.cli.terminal import display_width
 from replayed_histories import Played, play
 from terminal import at_terminal, in_terminal
 
@@ -87,7 +87,7 @@ def test_it_fits_and_nothing_is_obeyed(
     assert ESCAPE.search(coloured)
     assert not ESCAPE.search(plain)
     for shown in (ESCAPE.sub("", coloured), plain):
-        assert max(map(columns, shown.splitlines())) <= width
+        assert max(map(display_width, shown.splitlines())) <= width
         assert all(each == "\n" or each.isprintable() for each in shown)
     if command[0] != "diff":  # which has signs for words where there is no colour
         assert ESCAPE.sub("", coloured) == plain

@@ -1,7 +1,7 @@
-"""Merging: a published state and the messages that no version has read yet make the next version.
+"""Merge unread messages into the latest published state, which gives the next version.
 
-A pure function: the same input gives the same output, byte for byte. Messages are put into the
-order of R9 and taken one after the other, whatever order they come in.
+Merging is a pure function: the same input gives the same output, byte for byte. Messages are sorted
+by the order of R9 and processed one after the other.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -9,49 +9,49 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple, cast
 
-from brenner.artifact.merge.decide import FinalBlock, decide, settle, told
+from brenner.artifact.merge.decide import FinalBlock, block_diagnostic, decide, finalise_blocks
 from brenner.artifact.merge.draft import (
-    NOWHERE,
-    Draft,
-    Elsewhere,
-    LeftOut,
-    Node,
-    References,
-    Step,
+    NO_OTHER_SESSIONS,
+    ArtifactDraft,
+    CycleFinder,
+    EditContext,
+    LeftOutReference,
+    OtherSessions,
+    SessionItem,
+    format_cycle,
     is_list,
 )
-from brenner.artifact.merge.draft import circles_shown as shown
 from brenner.artifact.merge.resolve import (
-    Contribution,
-    Kickoff,
+    DeltaMessage,
+    KickoffMessage,
     ResolvedIds,
-    base_of,
-    read_message,
-    read_posted,
+    base_version,
+    parse_posted,
+    resolve_ids,
 )
-from brenner.artifact.model import LAYOUT, Artifact, Killed, Reference
+from brenner.artifact.model import LAYOUT, Artifact, KillRecord, Reference
 from brenner.artifact.state import (
     KICKOFF,
-    Author,
+    AuthorHistoryBuilder,
     Blame,
+    BlockOutcome,
     Conflict,
     Entry,
-    Outcome,
     Source,
     State,
     Version,
     block_key,
     edited_fields,
     is_replaced,
-    updated,
+    updated_mapping,
 )
 from brenner.diagnostics.codes import lint_sections as lint_sections_codes
 from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.codes.messages import QUESTION_FROM_TITLE
 from brenner.diagnostics.codes.publishing import AP_009
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.truncate import of_blocks, of_message
-from brenner.markdown.blocks import blocks
+from brenner.diagnostics.truncate import truncate_for_blocks, truncate_for_message
+from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.delta.parse import read_blocks, render_delta
 from brenner.protocol.delta.schema import (
     ASSUMPTION_LEDGER,
@@ -62,64 +62,62 @@ from brenner.protocol.delta.schema import (
     DeltaBlock,
     Operation,
 )
-from brenner.protocol.messages import PostedMessage, in_thread_order, iso
+from brenner.protocol.messages import PostedMessage, iso, thread_order_key
 from brenner.protocol.roster_config import roster_json
 
-# What a block is to do: its operation, section and target, and what an ADD calls its item.
+# Operation, section, target and name of a block, for the ledger
+
+BlockHeader = tuple[str | None, str | None, str | None, str | None]
 
 
-Written = tuple[str | None, str | None, str | None, str | None]
-
-
-def written(delta: Delta) -> Written:
-    """What a sound block says."""
+def delta_header(delta: Delta) -> BlockHeader:
+    """Return operation, section, target and name of a valid block."""
     operation = delta.operation
-    name = _name(delta.payload) if operation is Operation.ADD else None
+    name = _payload_name(delta.payload) if operation is Operation.ADD else None
     return operation.value, delta.section, delta.target_id, name
 
 
-def meant_by(block: DeltaBlock) -> Written:
-    """What a block says that is not sound: its repaired form, or else as far as it can be read."""
+def block_header(block: DeltaBlock) -> BlockHeader:
+    """Return the same of an invalid block: from its repaired form, or as far as it can be read."""
     for found in block.diagnostics:
-        for repaired in read_blocks(blocks(found.repaired)) if found.repaired else ():
-            return written(repaired.delta) if repaired.delta else _as_written(repaired)
-    return _as_written(block)
+        for repaired in read_blocks(parse_blocks(found.repaired)) if found.repaired else ():
+            return delta_header(repaired.delta) if repaired.delta else _header_as_written(repaired)
+    return _header_as_written(block)
 
 
-def _as_written(block: DeltaBlock) -> Written:
+def _header_as_written(block: DeltaBlock) -> BlockHeader:
     operation = block.written("operation")
     payload = block.value.get("payload") if isinstance(block.value, dict) else None
     is_add = operation == Operation.ADD
-    name = _name(payload) if is_add and isinstance(payload, dict) else None
+    name = _payload_name(payload) if is_add and isinstance(payload, dict) else None
     return operation, block.written("section"), block.written("target_id"), name
 
 
-def _name(payload: Mapping[str, object]) -> str | None:
-    """The name of an item; a prediction has a condition instead."""
+def _payload_name(payload: Mapping[str, object]) -> str | None:
+    """Return the name of an item, or the condition of a prediction."""
     name = payload.get("name") or payload.get("condition")
     return name if isinstance(name, str) else None
 
 
-# One round: the messages since the last version, taken one after the other into a draft.
+# The merge of the messages since the last version
 
-
-_MOST_EDITS_TOLD = 10
+_MAX_REPORTED_EDITS = 10
 
 
 class MergeRun:
-    """A merge under way."""
+    """A merge in progress: the messages since the last version are applied to a draft."""
 
-    def __init__(self, state: State, elsewhere: Elsewhere) -> None:
+    def __init__(self, state: State, elsewhere: OtherSessions) -> None:
         metadata = state.artifact.metadata
         self.ledger: list[Entry] = []
         self.warnings: list[Diagnostic] = []
         self.senders: dict[str, int] = {}
-        self.left_out: list[LeftOut] = []
+        self.left_out: list[LeftOutReference] = []
         self._state = state
         self._version = (metadata.version or 0) + 1
-        self._draft = Draft(state)
-        self._authors: dict[str, Author] = {}
-        self._references = References(state.artifact, elsewhere)
+        self._draft = ArtifactDraft(state)
+        self._authors: dict[str, AuthorHistoryBuilder] = {}
+        self._references = CycleFinder(state.artifact, elsewhere)
         self._known_left_out = elsewhere.left_out
         self._roster = metadata.roster
         self._contributors = dict.fromkeys(metadata.contributors)
@@ -127,16 +125,16 @@ class MergeRun:
         self._updated = state.updated
         self._has_question = state.has_question
 
-    def take(self, brought: Contribution | Kickoff) -> None:
-        """Take the next message."""
-        self._created_at = self._created_at or iso(brought.posted.at)
-        if isinstance(brought, Kickoff):
-            self._take_kickoff(brought)
+    def take(self, message: DeltaMessage | KickoffMessage) -> None:
+        """Process the next message."""
+        self._created_at = self._created_at or iso(message.posted.at)
+        if isinstance(message, KickoffMessage):
+            self._take_kickoff(message)
         else:
-            self._take_contribution(brought)
+            self._take_delta_message(message)
 
-    def end(self) -> State:
-        """The next version; nothing more is taken."""
+    def finish(self) -> State:
+        """Return the next state. No more messages can be taken."""
         question, sections, blame = self._draft.freeze()
         before = self._state.artifact
         metadata = before.metadata._replace(
@@ -154,19 +152,21 @@ class MergeRun:
         return self._state._replace(
             artifact=artifact,
             blame=blame,
-            conflicts=self._draft.disputes.still_open(artifact),
+            conflicts=self._draft.open_conflicts.to_conflicts(artifact),
             counts=MappingProxyType(self._draft.counts),
-            authors=updated(self._state.authors, {n: a.memory() for n, a in self._authors.items()}),
+            authors=updated_mapping(
+                self._state.authors, {n: a.build() for n, a in self._authors.items()}
+            ),
             added=MappingProxyType(self._draft.added),
             has_question=self._has_question,
             updated=self._updated,
         )
 
-    # Kickoffs (R15).
+    # Kickoffs (R15)
 
-    def _take_kickoff(self, kickoff: Kickoff) -> None:
-        """The first one with a question fills the empty fields; later ones change nothing but the
-        roster.
+    def _take_kickoff(self, kickoff: KickoffMessage) -> None:
+        """Fill the empty fields from the first kickoff with a question. Later ones change only
+        the roster.
         """
         if kickoff.roster:
             self._roster = MappingProxyType(roster_json(kickoff.roster))
@@ -175,71 +175,73 @@ class MergeRun:
         posted = kickoff.posted
         if not self._has_question:
             self._has_question = True
-            if kickoff.is_titled:
+            if kickoff.is_from_title:
                 found = QUESTION_FROM_TITLE.at(title=kickoff.question)
                 self.warnings.append(found._replace(message_id=posted.id))
-            self._fill("statement", kickoff.question, posted)
-            self._fill("context", kickoff.context, posted)
-        standing = self._question()
-        if _words(standing) != _words(kickoff.question):
-            found = question_differs(kickoff.question, standing)
+            self._fill_field("statement", kickoff.question, posted)
+            self._fill_field("context", kickoff.context, posted)
+        current = self._question()
+        if _comparable_words(current) != _comparable_words(kickoff.question):
+            found = question_differs(kickoff.question, current)
             self.warnings.append(found._replace(message_id=posted.id))
 
     def _question(self) -> str:
-        value = self._draft.touched(RESEARCH_THREAD.prefix).fields.get("statement")
+        value = self._draft.mutable_item(RESEARCH_THREAD.prefix).fields.get("statement")
         return value if isinstance(value, str) else ""
 
-    def _fill(self, name: str, text: str, posted: PostedMessage) -> None:
+    def _fill_field(self, name: str, text: str, posted: PostedMessage) -> None:
         by = Source(posted.id, posted.message.sender, 0, self._version, KICKOFF)
         if text:
             self._draft.fill(RESEARCH_THREAD.prefix, name, text, by)
 
-    # Contributions.
+    # Delta messages
 
-    def _take_contribution(self, contribution: Contribution) -> None:
-        posted = contribution.posted
+    def _take_delta_message(self, message: DeltaMessage) -> None:
+        posted = message.posted
         sender = posted.message.sender
         self.senders.setdefault(sender, posted.id)
-        base = self._base(contribution)
+        base = self._base(message)
         author = self._author(sender)
         draft = self._draft
-        reading = read_message(contribution, base, draft, author)
-        verdict = decide(reading, draft, author)
-        settled = list(settle(reading, verdict, draft))
-        lines = {each.block.number: each.block.fence.line for each in settled}
-        said = of_blocks(self._apply_all(settled, posted, base), lines)
-        self.ledger += [_entry(each, said[each.block.number], posted) for each in settled]
-        applied = [each for each in settled if each.outcome is Outcome.APPLIED]
+        resolved = resolve_ids(message, base, draft, author)
+        decisions = decide(resolved, draft, author)
+        final = list(finalise_blocks(resolved, decisions, draft))
+        lines = {each.block.number: each.block.fence.line for each in final}
+        diagnostics = truncate_for_blocks(self._apply_all(final, posted, base), lines)
+        self.ledger += [
+            _ledger_entry(each, diagnostics[each.block.number], posted) for each in final
+        ]
+        applied = [each for each in final if each.outcome is BlockOutcome.APPLIED]
         if applied:
-            self._contributors[contribution.shorthand] = None
+            self._contributors[message.shorthand] = None
             self._updated = max(self._updated or posted.at, posted.at)
-            _remember(author, applied, reading)
+            _remember(author, applied, resolved)
 
-    def _base(self, contribution: Contribution) -> Version:
+    def _base(self, message: DeltaMessage) -> Version:
         versions = self._state.versions
-        base = base_of(contribution.posted, contribution.stated_base, versions)
-        stated = contribution.stated_base
-        self.warnings += of_message(
-            found._replace(message_id=contribution.posted.id) for found in contribution.warnings
+        base = base_version(message.posted, message.stated_base, versions)
+        stated = message.stated_base
+        self.warnings += truncate_for_message(
+            found._replace(message_id=message.posted.id) for found in message.warnings
         )
         if stated is not None and stated != base.number:
             found = AP_009.at(version=stated, latest=versions[-1].number)
-            self.warnings.append(found._replace(message_id=contribution.posted.id))
+            self.warnings.append(found._replace(message_id=message.posted.id))
         return base
 
-    def _author(self, sender: str) -> Author:
+    def _author(self, sender: str) -> AuthorHistoryBuilder:
         if sender not in self._authors:
-            self._authors[sender] = Author(self._state.authors.get(sender))
+            self._authors[sender] = AuthorHistoryBuilder(self._state.authors.get(sender))
         return self._authors[sender]
 
     def _apply_all(
-        self, settled: list[FinalBlock], posted: PostedMessage, base: Version
+        self, final: list[FinalBlock], posted: PostedMessage, base: Version
     ) -> dict[int, tuple[Diagnostic, ...]]:
-        """Apply what is to be applied; everything that is to be said, by block."""
-        said = {each.block.number: each.diagnostics for each in settled}
-        waiting: dict[str, list[FinalBlock]] = {}  # for the block further down that adds their item
-        for each in settled:
-            if each.outcome is not Outcome.APPLIED:
+        """Apply the accepted blocks. Return all diagnostics by block number."""
+        diagnostics = {each.block.number: each.diagnostics for each in final}
+        waiting: dict[str, list[FinalBlock]] = {}  # for a later block that adds the item
+        for each in final:
+            if each.outcome is not BlockOutcome.APPLIED:
                 continue
             item_id = each.item_id or ""
             is_add = each.block.delta is not None and each.block.delta.target_id is None
@@ -247,32 +249,32 @@ class MergeRun:
                 waiting.setdefault(item_id, []).append(each)
                 continue
             for ready in (each, *(waiting.pop(item_id, ()) if is_add else ())):
-                said[ready.block.number] += tuple(self._apply(ready, posted, base))
-        return said
+                diagnostics[ready.block.number] += tuple(self._apply(ready, posted, base))
+        return diagnostics
 
     def _apply(
-        self, settled: FinalBlock, posted: PostedMessage, base: Version
+        self, final: FinalBlock, posted: PostedMessage, base: Version
     ) -> Iterator[Diagnostic]:
-        delta, item_id = cast("Delta", settled.block.delta), settled.item_id or ""
+        delta, item_id = cast("Delta", final.block.delta), final.item_id or ""
         section = SECTIONS[delta.section]
         sender = posted.message.sender
-        by = Source(posted.id, sender, settled.block.number, self._version, delta.operation.value)
-        payload = settled.payload
+        by = Source(posted.id, sender, final.block.number, self._version, delta.operation.value)
+        payload = final.payload
         if delta.operation is Operation.KILL:
-            yield from self._unseen_edits(settled, sender, base)
-            killed = Killed(sender, iso(posted.at), str(payload["reason"]))
+            yield from self._unseen_edits(final, sender, base)
+            killed = KillRecord(sender, iso(posted.at), str(payload["reason"]))
             self._draft.kill(item_id, section, killed, by)
             return
         if "references" in payload:
-            payload, found = self._without_circles(settled, posted)
+            payload, found = self._without_cycles(final, posted)
             yield from found
         if delta.operation is Operation.ADD:
             self._draft.add(item_id, section, payload, by, (posted.at, posted.id))
             return
-        self._draft.edit(item_id, section, payload, Step(by, base.number))
-        for noted in self._draft.disputes.take_noted():
-            yield told(
-                settled.block,
+        self._draft.edit(item_id, section, payload, EditContext(by, base.number))
+        for noted in self._draft.open_conflicts.pop_displacements():
+            yield block_diagnostic(
+                final.block,
                 merging_codes.CONFLICTING_EDIT,
                 ("payload", *noted.path),
                 label=".".join(noted.path),
@@ -281,36 +283,34 @@ class MergeRun:
                 version=base.number,
             )
 
-    def _without_circles(
-        self, settled: FinalBlock, posted: PostedMessage
+    def _without_cycles(
+        self, final: FinalBlock, posted: PostedMessage
     ) -> tuple[Mapping[str, object], list[Diagnostic]]:
-        """The payload without the references that would close a circle (R21)."""
-        item_id, payload = settled.item_id or "", settled.payload
+        """Return the payload without the references that would close a reference cycle (R21)."""
+        item_id, payload = final.item_id or "", final.payload
         given = [Reference(**each) for each in cast("list[dict[str, str]]", payload["references"])]
-        standing = set()
+        existing = set()
         if item_id in self._draft.items:
-            standing = set(self._draft.references_of(item_id))
+            existing = set(self._draft.references_of(item_id))
             if is_replaced("references", payload):
-                for reference in standing - set(given):
-                    self._references.forget(item_id, reference)
+                for reference in existing - set(given):
+                    self._references.remove(item_id, reference)
         kept, found = [], []
         for reference in dict.fromkeys(given):
-            here = LeftOut(posted.id, settled.block.number, *reference)
-            circle = reference not in standing and self._references.circle(item_id, reference)
-            if circle or here in self._known_left_out:
+            here = LeftOutReference(posted.id, final.block.number, *reference)
+            cycle = reference not in existing and self._references.find_cycle(item_id, reference)
+            if cycle or here in self._known_left_out:
                 self.left_out.append(here)
-                found.append(_circular(settled, reference, circle or []))
+                found.append(_circular_reference(final, reference, cycle or []))
                 continue
             kept.append(reference._asdict())
-            if reference not in standing:
+            if reference not in existing:
                 self._references.add(item_id, reference)
         return {**payload, "references": kept}, found
 
-    def _unseen_edits(
-        self, settled: FinalBlock, sender: str, base: Version
-    ) -> Iterator[Diagnostic]:
-        """The edits of the item that its killer cannot have seen (R12)."""
-        item_id = settled.item_id or ""
+    def _unseen_edits(self, final: FinalBlock, sender: str, base: Version) -> Iterator[Diagnostic]:
+        """Warn about edits of the item that the author of the kill cannot have seen (R12)."""
+        item_id = final.item_id or ""
         if self._draft.is_killed(item_id):
             return
         unseen: dict[str, None] = {}
@@ -324,16 +324,20 @@ class MergeRun:
                     edit = f"`{label}` by {source.agent}, message {source.message_id}"
                     unseen[edit] = None
         if unseen:
-            edits = "; ".join(list(unseen)[:_MOST_EDITS_TOLD])
-            more = len(unseen) - _MOST_EDITS_TOLD
+            edits = "; ".join(list(unseen)[:_MAX_REPORTED_EDITS])
+            more = len(unseen) - _MAX_REPORTED_EDITS
             edits += f"; and {more} more" if more > 0 else ""
             words = {"name": sender, "id": item_id, "edits": edits}
-            yield told(settled.block, merging_codes.KILL_OVER_UNSEEN_EDITS, ("target_id",), **words)
+            yield block_diagnostic(
+                final.block, merging_codes.KILL_OVER_UNSEEN_EDITS, ("target_id",), **words
+            )
 
 
-def _entry(settled: FinalBlock, said: tuple[Diagnostic, ...], posted: PostedMessage) -> Entry:
-    block, delta = settled.block, settled.block.delta
-    operation, section, target_id, name = written(delta) if delta else meant_by(block)
+def _ledger_entry(
+    final: FinalBlock, diagnostics: tuple[Diagnostic, ...], posted: PostedMessage
+) -> Entry:
+    block, delta = final.block, final.block.delta
+    operation, section, target_id, name = delta_header(delta) if delta else block_header(block)
     return Entry(
         posted.id,
         block.number,
@@ -342,42 +346,48 @@ def _entry(settled: FinalBlock, said: tuple[Diagnostic, ...], posted: PostedMess
         operation,
         section,
         target_id,
-        settled.outcome,
-        settled.item_id if delta and delta.target_id is None else None,
-        settled.item_id,
-        settled.rewrites,
-        tuple([each._replace(message_id=posted.id) for each in said]) if said else (),
+        final.outcome,
+        final.item_id if delta and delta.target_id is None else None,
+        final.item_id,
+        final.rewrites,
+        tuple([each._replace(message_id=posted.id) for each in diagnostics]) if diagnostics else (),
         name,
-        settled.meant_id,
+        final.meant_id,
     )
 
 
-def _remember(author: Author, applied: list[FinalBlock], reading: ResolvedIds) -> None:
-    """What later messages of this author are compared with."""
-    message_id, base = reading.contribution.posted.id, reading.base.number
+def _remember(
+    author: AuthorHistoryBuilder, applied: list[FinalBlock], resolved: ResolvedIds
+) -> None:
+    """Store the applied blocks in the author's history, to detect duplicates later."""
+    message_id, base = resolved.message.posted.id, resolved.base.number
     for each in applied:
         delta, item_id = cast("Delta", each.block.delta), each.item_id or ""
         here = author.next_applied(message_id, each.block.number, item_id)
         author.remember(each.key or block_key(delta, item_id, each.payload, base), here)
         if delta.operation is Operation.ADD:
             author.remember_add(base, SECTIONS[delta.section].prefix, here)
-            meant = reading.meant(each.block.number).values()
-            if any(isinstance(target, int) for target in meant):
+            meanings = resolved.block_meanings(each.block.number).values()
+            if any(isinstance(target, int) for target in meanings):
                 author.remember_as_written(block_key(delta, None, delta.payload, base), here)
         elif delta.operation is Operation.EDIT:
             author.remember_edit(here, edited_fields(delta, each.payload))
 
 
-def _circular(settled: FinalBlock, reference: Reference, circle: list[Node]) -> Diagnostic:
+def _circular_reference(
+    final: FinalBlock, reference: Reference, cycle: list[SessionItem]
+) -> Diagnostic:
     value = f"{reference.relation} {reference.session} {reference.item}"
-    # Who rebuilds a version knows that it was left out, and not what other sessions said then.
-    history = shown(circle) or "through other sessions, as they stood then"
-    words = {"value": value, "id": settled.item_id or "", "chain": history}
-    return told(settled.block, merging_codes.CIRCULAR_REFERENCE, ("payload", "references"), **words)
+    # When a version is rebuilt, the references of the other sessions at that time are unknown.
+    history = format_cycle(cycle) or "through other sessions, as they stood then"
+    words = {"value": value, "id": final.item_id or "", "chain": history}
+    return block_diagnostic(
+        final.block, merging_codes.CIRCULAR_REFERENCE, ("payload", "references"), **words
+    )
 
 
-def question_differs(question: str, standing: str) -> Diagnostic:
-    """That a later kickoff asks another question than the artifact, with the EDIT to send."""
+def question_differs(question: str, current: str) -> Diagnostic:
+    """Return a warning that a later kickoff has a different question, with the EDIT to send."""
     delta = Delta(
         Operation.EDIT,
         RESEARCH_THREAD.id,
@@ -385,23 +395,23 @@ def question_differs(question: str, standing: str) -> Diagnostic:
         {"statement": question},
         "The question of a later kickoff",
     )
-    found = merging_codes.QUESTION_DIFFERS.at(value=question, other=standing)
+    found = merging_codes.QUESTION_DIFFERS.at(value=question, other=current)
     return found._replace(repaired=render_delta(delta))
 
 
-def _words(text: str) -> list[str]:
-    """A question as compared: how its lines are broken does not matter, nor what is escaped.
+def _comparable_words(text: str) -> list[str]:
+    """Return a question for comparison: ignore line breaks and escapes.
 
-    A kickoff escapes what would be structure in it, and an EDIT may have said just that.
+    A kickoff escapes Markdown structure, and an EDIT may contain the same text unescaped.
     """
     return text.replace("\\", "").split()
 
 
-# What an artifact still lacks after a merge, as warnings (companion, Merging).
+# Warnings about an incomplete artifact (companion, Merging)
 
 
-# The lint rule that says the same of the section
-_LEAST_RULES = {
+# The lint rule with the same minimum
+_MINIMUM_RULES = {
     "hypothesis_slate": lint_sections_codes.EH_001,
     "predictions_table": lint_sections_codes.EP_001,
     "discriminative_tests": lint_sections_codes.ET_001,
@@ -410,8 +420,10 @@ _LEAST_RULES = {
 }
 
 
-def shortcomings(artifact: Artifact, has_question: bool) -> Iterator[Diagnostic]:
-    """No question, too few items, no third alternative, no scale check."""
+def completeness_warnings(artifact: Artifact, has_question: bool) -> Iterator[Diagnostic]:
+    """Yield a warning for a missing question, too few items, no third alternative, no scale
+    check.
+    """
     if not has_question and not artifact.research_thread.text("statement"):
         yield merging_codes.NO_KICKOFF.at(thread_id=artifact.metadata.session_id or "")
     for layout in LAYOUT:
@@ -421,7 +433,7 @@ def shortcomings(artifact: Artifact, has_question: bool) -> Iterator[Diagnostic]
         if count < layout.least:
             section = layout.section.id
             found = merging_codes.BELOW_MINIMUM.at(section=section, count=count, least=layout.least)
-            yield found._replace(also=(_LEAST_RULES[section].id,))
+            yield found._replace(also=(_MINIMUM_RULES[section].id,))
     hypotheses = artifact.active(HYPOTHESIS_SLATE)
     if not any("third_alternative" in item.fields for item in hypotheses):
         yield merging_codes.NO_THIRD_ALTERNATIVE.at()
@@ -432,7 +444,7 @@ def shortcomings(artifact: Artifact, has_question: bool) -> Iterator[Diagnostic]
 def unknown_agents(
     senders: Mapping[str, int], roster: Collection[str] | None, operator: str
 ) -> Iterator[Diagnostic]:
-    """The senders, each with her first message, who are not in the session's roster."""
+    """Yield a warning for each sender who is not in the session's roster, at its first message."""
     if roster is None:
         return
     for name, message_id in senders.items():
@@ -440,34 +452,34 @@ def unknown_agents(
             yield merging_codes.UNKNOWN_AGENT.at(name=name)._replace(message_id=message_id)
 
 
+# The merge and its result
+
 OPERATOR = "Operator"
 
 
 class Merge(NamedTuple):
-    """The next version, not yet published, with the account of how it came about."""
+    """The next version, not yet published, with the ledger and the warnings."""
 
     state: State
     ledger: tuple[Entry, ...]
     warnings: tuple[Diagnostic, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutReference, ...] = ()
 
     @property
     def artifact(self) -> Artifact:
-        """The artifact of the next version."""
         return self.state.artifact
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
-        """All conflicts that are open now."""
+        """Return all open conflicts."""
         return self.state.conflicts
 
     @property
     def blame(self) -> Blame:
-        """Who set what."""
         return self.state.blame
 
     def publish(self, message_id: int, at: datetime) -> State:
-        """The state after the COMPILED message of this version was posted."""
+        """Return the state after the COMPILED message of this version was posted."""
         number = self.artifact.metadata.version or 0
         version = Version(number, at, message_id, self.state.counts)
         return self.state._replace(versions=(*self.state.versions, version))
@@ -478,35 +490,35 @@ def merge(
     messages: Iterable[PostedMessage],
     roster: Collection[str] | None = None,
     operator: str = OPERATOR,
-    elsewhere: Elsewhere = NOWHERE,
+    elsewhere: OtherSessions = NO_OTHER_SESSIONS,
 ) -> Merge:
-    """Merge what KICKOFF and DELTA messages bring; messages of other types bring nothing.
+    """Merge KICKOFF and DELTA messages. Ignore messages of other types.
 
-    All must be messages of the state's thread. `roster` are the session's agents, where that is
-    known from elsewhere than its kickoffs. `elsewhere` is what no circle of references is to be
-    closed through.
+    All messages must belong to the state's thread. `roster` are the session's agents, if they are
+    known from another source than its kickoffs. `elsewhere` are the references of other sessions,
+    through which no reference cycle may be closed.
     """
-    read = map(read_posted, sorted(messages, key=in_thread_order))
-    brought = [each for each in read if each is not None]
-    return merge_read(state, brought, roster, operator, elsewhere)
+    read = map(parse_posted, sorted(messages, key=thread_order_key))
+    parsed = [each for each in read if each is not None]
+    return merge_parsed(state, parsed, roster, operator, elsewhere)
 
 
-def merge_read(
+def merge_parsed(
     state: State,
-    brought: Iterable[Contribution | Kickoff],
+    parsed: Iterable[DeltaMessage | KickoffMessage],
     roster: Collection[str] | None = None,
     operator: str = OPERATOR,
-    elsewhere: Elsewhere = NOWHERE,
+    elsewhere: OtherSessions = NO_OTHER_SESSIONS,
 ) -> Merge:
-    """Merge messages that were read already and stand in their order."""
+    """Merge messages that are already parsed and sorted."""
     current = MergeRun(state, elsewhere)
-    for each in brought:
+    for each in parsed:
         current.take(each)
-    after = current.end()
+    after = current.finish()
     agents = after.artifact.metadata.agents or None if roster is None else roster
     warnings = (
         *current.warnings,
         *unknown_agents(current.senders, agents, operator),
-        *shortcomings(after.artifact, after.has_question),
+        *completeness_warnings(after.artifact, after.has_question),
     )
     return Merge(after, tuple(current.ledger), warnings, tuple(current.left_out))

@@ -1,4 +1,4 @@
-"""What a message of a thread brings to the artifact: delta blocks, or a kickoff's question."""
+"""Parse the DELTA and KICKOFF messages of a thread, and resolve the item IDs in them (R11)."""
 
 import heapq
 import re
@@ -8,30 +8,30 @@ from functools import cache, partial
 from itertools import takewhile
 from typing import NamedTuple, cast
 
-from brenner.artifact.merge.draft import Draft
+from brenner.artifact.merge.draft import ArtifactDraft
 from brenner.artifact.state import (
-    Applied,
-    Author,
+    AppliedBlock,
+    AuthorHistoryBuilder,
+    BlockKey,
     Counts,
-    Key,
-    Moment,
+    ThreadPosition,
     Version,
     block_key,
-    latest_before,
+    latest_version_before,
 )
 from brenner.diagnostics.model import Diagnostic
-from brenner.markdown.blocks import Block, Kind, blocks
-from brenner.markdown.escape import fields
+from brenner.markdown.blocks import Block, BlockKind, parse_blocks
+from brenner.markdown.escape import read_fields
 from brenner.protocol.body import (
-    Section,
+    BodySection,
     check_version_field,
     find_section,
-    is_seen,
-    normalised,
-    sections,
-    title,
+    find_title,
+    has_visible_text,
+    normalise_heading,
+    parse_sections,
 )
-from brenner.protocol.delta.parse import read_blocks, with_repairs
+from brenner.protocol.delta.parse import attach_repairs, read_blocks
 from brenner.protocol.delta.schema import (
     RESEARCH_THREAD,
     SECTIONS,
@@ -43,10 +43,10 @@ from brenner.protocol.delta.schema import (
 )
 from brenner.protocol.delta.schema import Section as NumberingSection
 from brenner.protocol.grammar import (
+    HYPOTHESIS_REFERENCE,
     ITEM_ID,
     ITEM_ID_IN_PROSE,
     LOCAL_REFERENCE,
-    NAME_IN_DISCRIMINATES,
     VERSION,
 )
 from brenner.protocol.message_types import DELTA, KICKOFF
@@ -54,9 +54,11 @@ from brenner.protocol.messages import PostedMessage
 from brenner.protocol.roster import Roster, read_configuration
 from brenner.protocol.subjects import Subject, parse_subject
 
+# Parsing messages
 
-class Contribution(NamedTuple):
-    """A DELTA message, read: its blocks, and the version that it states as its base."""
+
+class DeltaMessage(NamedTuple):
+    """A parsed DELTA message: its blocks, and the version that it states as its base."""
 
     posted: PostedMessage
     shorthand: str
@@ -65,130 +67,131 @@ class Contribution(NamedTuple):
     warnings: tuple[Diagnostic, ...] = ()
 
 
-class Kickoff(NamedTuple):
-    """A KICKOFF message, read. `is_titled` says that the question is only its title (R15)."""
+class KickoffMessage(NamedTuple):
+    """A parsed KICKOFF message. `is_from_title` means that the question is only its title (R15)."""
 
     posted: PostedMessage
     question: str
     context: str
-    is_titled: bool
+    is_from_title: bool
     roster: Roster | None = None
 
 
-def read_posted(posted: PostedMessage) -> Contribution | Kickoff | None:
-    """What the message brings; None for those types that bring nothing."""
+def parse_posted(posted: PostedMessage) -> DeltaMessage | KickoffMessage | None:
+    """Parse a message. Return None for message types that do not change the artifact."""
     subject = parse_subject(posted.message.subject)
     if subject is None:
         return None
     if subject.type == DELTA.name:
-        return _contribution(posted, subject)
-    return _kickoff(posted) if subject.type == KICKOFF.name else None
+        return _parse_delta_message(posted, subject)
+    return _parse_kickoff(posted) if subject.type == KICKOFF.name else None
 
 
-def _contribution(posted: PostedMessage, subject: Subject) -> Contribution:
-    found = blocks(posted.message.body)
-    deltas = with_repairs(read_blocks(found, posted.message.thread_id))
+def _parse_delta_message(posted: PostedMessage, subject: Subject) -> DeltaMessage:
+    found = parse_blocks(posted.message.body)
+    deltas = attach_repairs(read_blocks(found, posted.message.thread_id))
     warnings = tuple(check_version_field(DELTA, found))
-    return Contribution(posted, subject.role or "", deltas, stated_base(found), warnings)
+    return DeltaMessage(posted, subject.role or "", deltas, stated_base(found), warnings)
 
 
 def stated_base(body: list[Block], label: str = DELTA.version_field) -> int | None:
-    """The version that `**Base Version**: vN` states; of several the first.
+    """Return the version that `**Base Version**: vN` states; the first if there are several.
 
     A KICKOFF of a later round states it in a field of another name.
     """
-    name = normalised(label)
-    values = [field.value for field in fields(body) if normalised(field.name) == name]
+    name = normalise_heading(label)
+    values = [field.value for field in read_fields(body) if normalise_heading(field.name) == name]
     stated = [int(match[1]) for match in map(VERSION.fullmatch, values) if match]
     return stated[0] if stated else None
 
 
-def _kickoff(posted: PostedMessage) -> Kickoff:
+def _parse_kickoff(posted: PostedMessage) -> KickoffMessage:
     body = posted.message.body
-    found = blocks(body)
-    under = sections(found)
+    found = parse_blocks(body)
+    under = parse_sections(found)
     question, context = find_section(under, "Research Question"), find_section(under, "Context")
-    heading = title(found)
-    asked = _text(question, body) if question else (heading.text.strip() if heading else "")
-    said = _text(context, body) if context else ""
-    return Kickoff(posted, asked, said, question is None, read_configuration(found))
+    heading = find_title(found)
+    asked = _section_text(question, body) if question else (heading.text.strip() if heading else "")
+    background = _section_text(context, body) if context else ""
+    return KickoffMessage(posted, asked, background, question is None, read_configuration(found))
 
 
-def _text(section: Section, body: str) -> str:
-    """What stands in a section, as it was written, up to the next heading; comments aside."""
+def _section_text(section: BodySection, body: str) -> str:
+    """Return the text of a section as written, up to the next heading, without comments."""
     lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    until_heading = takewhile(lambda block: block.kind is not Kind.HEADING, section.contents)
-    seen = [block for block in until_heading if is_seen(block)]
+    until_heading = takewhile(lambda block: block.kind is not BlockKind.HEADING, section.contents)
+    seen = [block for block in until_heading if has_visible_text(block)]
     return "\n".join(lines[seen[0].line - 1 : seen[-1].end]).strip() if seen else ""
 
 
-# Where item IDs live in a delta, and how they are rewritten there (R11).
+# Finding and rewriting the item IDs in a delta (R11)
 #
-# They live in `target_id`, in the keys of outcomes, in `discriminates`, in `conflicts_with` and in
-# references to this thread. Everywhere else an ID is prose, which is never altered.
+# IDs occur in `target_id`, in the keys of outcomes, in `discriminates`, in `conflicts_with` and in
+# references to this thread. Everywhere else an ID is prose, which is never changed.
+
+JsonPath = tuple[str | int, ...]
 
 
-Path = tuple[str | int, ...]
-
-
-class Mention(NamedTuple):
-    """An ID or `@name` in a delta: the field, and the exact place for finding its line."""
+class IdMention(NamedTuple):
+    """An ID or `@name` in a delta: the field, and the exact path for finding its line."""
 
     field: str
     written: str
-    path: Path
+    path: JsonPath
 
 
-def mentions(delta: Delta, thread_id: str) -> list[Mention]:
-    """Every ID that a delta names, in order."""
+def id_mentions(delta: Delta, thread_id: str) -> list[IdMention]:
+    """Return every ID that a delta names, in order."""
     found = []
     if delta.target_id is not None:
-        found.append(Mention("target_id", delta.target_id, ("target_id",)))
+        found.append(IdMention("target_id", delta.target_id, ("target_id",)))
     fields = SECTIONS[delta.section].fields
     for name, value in delta.payload.items():
         field = fields.get(name)
-        if field is not None and (field.kind in _PLACES or field.names_items):
-            found += _in_field(field, value, thread_id)
+        if field is not None and (field.kind in _KINDS_WITH_IDS or field.names_items):
+            found += _field_mentions(field, value, thread_id)
     return found
 
 
-_PLACES = frozenset({FieldKind.OUTCOMES, FieldKind.ITEMS, FieldKind.REFERENCES})
+_KINDS_WITH_IDS = frozenset({FieldKind.OUTCOMES, FieldKind.ITEMS, FieldKind.REFERENCES})
 
 
-def _in_field(field: Field, value: object, thread_id: str) -> Iterator[Mention]:
-    path: Path = ("payload", field.name)
+def _field_mentions(field: Field, value: object, thread_id: str) -> Iterator[IdMention]:
+    path: JsonPath = ("payload", field.name)
     if field.kind is FieldKind.OUTCOMES:
         for key in cast("dict[str, str]", value):
-            yield Mention(field.name, key, (*path, key))
+            yield IdMention(field.name, key, (*path, key))
     elif field.kind is FieldKind.ITEMS:
         for index, item in enumerate(cast("list[str]", value)):
-            yield Mention(field.name, item, (*path, index))
+            yield IdMention(field.name, item, (*path, index))
     elif field.kind is FieldKind.REFERENCES:
         for index, reference in enumerate(cast("list[dict[str, str]]", value)):
-            if is_in_thread(reference, thread_id):
-                yield Mention(field.name, reference["item"], (*path, index, "item"))
+            if refers_to_thread(reference, thread_id):
+                yield IdMention(field.name, reference["item"], (*path, index, "item"))
     else:
-        for name in NAME_IN_DISCRIMINATES.findall(cast("str", value)):
-            yield Mention(field.name, name, path)
+        for name in HYPOTHESIS_REFERENCE.findall(cast("str", value)):
+            yield IdMention(field.name, name, path)
 
 
-def is_in_thread(reference: Mapping[str, str], thread_id: str) -> bool:
-    """Whether a reference is to an item of this thread; what is no ID was warned about before."""
+def refers_to_thread(reference: Mapping[str, str], thread_id: str) -> bool:
+    """Return whether a reference is to an item of this thread. Malformed IDs are reported
+    elsewhere.
+    """
     item = reference["item"]
     is_name = ITEM_ID.fullmatch(item) or LOCAL_REFERENCE.fullmatch(item)
     return is_name is not None and reference["session"] == thread_id
 
 
-def with_ids(delta: Delta, final: Mapping[str, str], thread_id: str) -> dict[str, object]:
-    """The payload with every ID that it names as it is finally numbered."""
+def rewrite_ids(delta: Delta, final: Mapping[str, str], thread_id: str) -> dict[str, object]:
+    """Return the payload with every ID replaced by its final number."""
     fields = SECTIONS[delta.section].fields
     return {
-        name: _rewritten(fields[name], value, final, thread_id) if name in fields else value
+        name: _rewrite_value(fields[name], value, final, thread_id) if name in fields else value
         for name, value in delta.payload.items()
     }
 
 
-def _rewritten(field: Field, value: object, final: Mapping[str, str], thread_id: str) -> object:
+def _rewrite_value(field: Field, value: object, final: Mapping[str, str], thread_id: str) -> object:
     if field.kind is FieldKind.OUTCOMES:
         outcomes = cast("dict[str, str]", value)
         return {final[key]: outcome for key, outcome in outcomes.items()}
@@ -197,20 +200,20 @@ def _rewritten(field: Field, value: object, final: Mapping[str, str], thread_id:
     if field.kind is FieldKind.REFERENCES:
         return [
             {**reference, "item": final[reference["item"]]}
-            if is_in_thread(reference, thread_id)
+            if refers_to_thread(reference, thread_id)
             else reference
             for reference in cast("list[dict[str, str]]", value)
         ]
     if field.names_items:
-        return NAME_IN_DISCRIMINATES.sub(lambda name: final[name[0]], cast("str", value))
+        return HYPOTHESIS_REFERENCE.sub(lambda name: final[name[0]], cast("str", value))
     return value
 
 
-def in_prose(delta: Delta) -> Iterator[tuple[Path, str]]:
-    """Every ID that stands in a text of the delta which is never altered, once per text."""
+def ids_in_prose(delta: Delta) -> Iterator[tuple[JsonPath, str]]:
+    """Yield every ID in the texts of a delta that are never rewritten, once per text."""
     fields = SECTIONS[delta.section].fields
     for name, value in delta.payload.items():
-        path: Path = ("payload", name)
+        path: JsonPath = ("payload", name)
         is_altered = name in fields and fields[name].names_items
         if isinstance(value, str):
             for item_id in dict.fromkeys(ITEM_ID_IN_PROSE.findall(value)):
@@ -222,36 +225,37 @@ def in_prose(delta: Delta) -> Iterator[tuple[Path, str]]:
                     yield (*path, key), item_id
 
 
-# The author's view: what the IDs in her message mean (R11).
+# Numbering views (R11)
 #
-# Numbers are given at compile, so an author who ADDs items must guess how they will be numbered. In
-# the *base view* she counts on from the version that she goes by; in the *thread view*, from the
-# thread as it stood just before her message. One of the two holds for her whole message.
+# Compiling assigns the numbers, so an author who ADDs items must guess them. In the *base view* the
+# author counts on from the base version; in the *thread view*, from the thread just before the
+# message. One of the two applies to the whole message.
 
 
-# What an ID means: an item that exists, or the ADD of this message with that block number
+# What an ID refers to: an existing item, or the ADD of this message with that block number
 Target = str | int
 
 _ADD_IN_TEXT = re.compile(r'"operation"\s*:\s*"ADD"')
 _SECTION_IN_TEXT = re.compile(r'"section"\s*:\s*"([a-z_]+)"')
 
 
-def _nothing(_prefix: str) -> Sequence[str]:
+def _no_items(_prefix: str) -> Sequence[str]:
     return ()
 
 
-class View(NamedTuple):
-    """A numbering: the first so many numbers are items; the author's own ADDs go on from there.
+class NumberingView(NamedTuple):
+    """A numbering: numbers up to `counts` are existing items; the author's own ADDs follow.
 
-    `own` are those of the message, by the prefix of the section; after them come `earlier` ones.
+    `own_adds` are those of the message, by the prefix of the section. After them come
+    `earlier_items`.
     """
 
     counts: Counts
-    own: Mapping[str, Sequence[int]]
-    earlier: Callable[[str], Sequence[str]] = _nothing
+    own_adds: Mapping[str, Sequence[int]]
+    earlier_items: Callable[[str], Sequence[str]] = _no_items
 
-    def meaning(self, item_id: str) -> Target | None:
-        """What an ID means in this view; None where it means nothing."""
+    def resolve(self, item_id: str) -> Target | None:
+        """Return what an ID refers to in this view, or None."""
         match = ITEM_ID.fullmatch(item_id)
         if match is None or match[2] is None:
             return item_id if match else None
@@ -259,38 +263,42 @@ class View(NamedTuple):
         beyond = number - self.counts[prefix]
         if beyond <= 0:
             return item_id
-        own = self.own.get(prefix, ())
+        own = self.own_adds.get(prefix, ())
         if beyond <= len(own):
             return own[beyond - 1]
-        earlier = self.earlier(prefix)
+        earlier = self.earlier_items(prefix)
         beyond -= len(own)
         return earlier[beyond - 1] if beyond <= len(earlier) else None
 
 
-class Views(NamedTuple):
-    """Both readings of a message, and whether the thread view holds."""
+class NumberingViews(NamedTuple):
+    """Both views of a message, and whether the thread view applies."""
 
-    base: View
-    thread: View
+    base: NumberingView
+    thread: NumberingView
     is_thread: bool
 
     @property
-    def chosen(self) -> View:
-        """The one that holds."""
+    def chosen(self) -> NumberingView:
+        """Return the view that applies."""
         return self.thread if self.is_thread else self.base
 
 
-def base_of(posted: PostedMessage, stated: int | None, versions: tuple[Version, ...]) -> Version:
-    """The version that a message goes by: what it states, or the latest published before it."""
+def base_version(
+    posted: PostedMessage, stated: int | None, versions: tuple[Version, ...]
+) -> Version:
+    """Return the base of a message: the stated version, or the latest published before it."""
     if stated is not None:
         for version in reversed(versions):
             if version.number == stated:
                 return version
-    return latest_before((posted.at, posted.id), versions)
+    return latest_version_before((posted.at, posted.id), versions)
 
 
 def own_adds(blocks: Iterable[DeltaBlock]) -> dict[str, list[int]]:
-    """The ADDs of a message by section prefix, refused ones included: their author counts them."""
+    """Return the ADDs of a message by section prefix. Include refused ones, since their author
+    counts them.
+    """
     own: dict[str, list[int]] = {}
     for block in blocks:
         section = _section_of_add(block)
@@ -300,7 +308,7 @@ def own_adds(blocks: Iterable[DeltaBlock]) -> dict[str, list[int]]:
 
 
 def _section_of_add(block: DeltaBlock) -> NumberingSection | None:
-    """The section to which a block adds, also where the rest of it cannot be read."""
+    """Return the section that a block adds to, even if the rest of the block is unreadable."""
     if block.delta is not None:
         is_add = block.delta.operation is Operation.ADD
         return SECTIONS[block.delta.section] if is_add else None
@@ -312,10 +320,10 @@ def _section_of_add(block: DeltaBlock) -> NumberingSection | None:
 
 
 class OwnItems(NamedTuple):
-    """What an author may count on from her own numbering, by the prefix of the section.
+    """The author's own items, by the prefix of the section.
 
-    `adds` are the ADDs of her message; those that were `resent` stand for an item that she had
-    added before. `earlier` are her items of earlier messages on the same base.
+    `adds` are the ADDs of the message. Those in `resent` repeat an item that the author had added
+    before. `earlier` are the author's items of earlier messages on the same base.
     """
 
     adds: Mapping[str, Sequence[int]]
@@ -323,7 +331,9 @@ class OwnItems(NamedTuple):
     earlier: Callable[[str], Sequence[str]]
 
     def others(self, prefix: str) -> Sequence[str]:
-        """The earlier ones without those that the message has again: an item is counted once."""
+        """Return the earlier items that the message does not repeat, so that each item counts
+        once.
+        """
         before = self.earlier(prefix)
         if not self.resent:
             return before
@@ -331,125 +341,141 @@ class OwnItems(NamedTuple):
         return [item_id for item_id in before if item_id not in known]
 
     def new(self) -> Mapping[str, Sequence[int]]:
-        """The ADDs of the message without those that the thread has already."""
+        """Return the ADDs of the message that the thread does not have already."""
         return {
             prefix: [number for number in numbers if number not in self.resent]
             for prefix, numbers in self.adds.items()
         }
 
 
-def views(named: Iterable[str], own: OwnItems, base: Version, counts: Counts) -> Views:
-    """Both views of a message that names these IDs; `counts` are the thread's, just before it.
+def numbering_views(
+    mentioned: Iterable[str], own: OwnItems, base: Version, counts: Counts
+) -> NumberingViews:
+    """Return both views of a message that names these IDs. `counts` are the thread's, just
+    before it.
 
-    The thread view has every ID that the base view has. So the base view holds, unless the message
-    names one that only the thread view has: then she had read the thread.
+    Every ID of the base view exists in the thread view too. So the base view applies, unless the
+    message names an ID that only the thread view has: then the author has read the thread.
     """
     others = cache(own.others)
-    in_base, in_thread = View(base.counts, own.adds, others), View(counts, own.new())
-    is_thread = any(
-        in_base.meaning(item_id) is None and in_thread.meaning(item_id) is not None
-        for item_id in named
+    in_base, in_thread = (
+        NumberingView(base.counts, own.adds, others),
+        NumberingView(counts, own.new()),
     )
-    return Views(in_base, in_thread, is_thread)
+    is_thread = any(
+        in_base.resolve(item_id) is None and in_thread.resolve(item_id) is not None
+        for item_id in mentioned
+    )
+    return NumberingViews(in_base, in_thread, is_thread)
 
 
-# Which ADDs of a message equal an applied one of an earlier message (R8).
+# Duplicate ADDs: ADDs that equal an applied one of an earlier message (R8)
 #
-# Each stands for the item that the first one became, so that a message resent with one block
-# corrected adds only that block. Blocks are compared with their IDs resolved, and an ADD may name
-# another one of the same message: then it can be compared only when that one has been.
+# A duplicate refers to the item of the original. So resending a message with one corrected block
+# adds only that block. Blocks are compared with their IDs resolved. An ADD that names another ADD
+# of the same message can be compared only after that one.
 
 
 class DuplicateAdds(NamedTuple):
-    """The ADDs that were resent, with the first ones; and what those that are new compare by."""
+    """The resent ADDs with the original blocks, and the keys of all compared ADDs."""
 
-    firsts: Mapping[int, Applied]
-    keys: Mapping[int, Key]
+    originals: Mapping[int, AppliedBlock]
+    keys: Mapping[int, BlockKey]
 
 
-def plain_adds(blocks: list[DeltaBlock], named: Mapping[int, list[Mention]]) -> dict[int, Key]:
-    """The ADDs that name nothing, and so mean the same in every view, with their keys."""
+def adds_without_mentions(
+    blocks: list[DeltaBlock], mentioned: Mapping[int, list[IdMention]]
+) -> dict[int, BlockKey]:
+    """Return the ADDs that name no items, with their keys. They mean the same in every view."""
     return {
         block.number: block_key(block.delta, None, block.delta.payload, 0)
         for block in blocks
         if block.delta is not None and block.delta.operation is Operation.ADD
-        if not named[block.number]
+        if not mentioned[block.number]
     }
 
 
-def plainly_resent(
-    keys: Mapping[int, Key], blocks: list[DeltaBlock], draft: Draft, author: Author
+def resent_without_mentions(
+    keys: Mapping[int, BlockKey],
+    blocks: list[DeltaBlock],
+    draft: ArtifactDraft,
+    author: AuthorHistoryBuilder,
 ) -> dict[int, str]:
-    """Those of them that were resent, with their items: known before any view is chosen."""
-    search = _Search(draft, author, _kills(blocks, {}))
-    found = {number: search.first_of(number, key) for number, key in keys.items()}
+    """Return the resent ones among them, with their items. This needs no numbering view."""
+    search = _DuplicateSearch(draft, author, _killing_blocks(blocks, {}))
+    found = {number: search.find_original(number, key) for number, key in keys.items()}
     return {number: first.item_id for number, first in found.items() if first is not None}
 
 
-def resent_adds(
+def find_duplicate_adds(
     blocks: list[DeltaBlock],
-    meant: Mapping[int, Mapping[str, Target | None]],
-    plain: Mapping[int, Key],
-    draft: Draft,
-    author: Author,
+    meanings: Mapping[int, Mapping[str, Target | None]],
+    plain: Mapping[int, BlockKey],
+    draft: ArtifactDraft,
+    author: AuthorHistoryBuilder,
 ) -> DuplicateAdds:
-    """All of them, given what the IDs in each block mean."""
+    """Find all resent ADDs, given what the IDs in each block refer to."""
     adds = {
         block.number: block.delta
         for block in blocks
         if block.delta is not None and block.delta.operation is Operation.ADD
     }
-    kills = _kills(blocks, {w: t for found in meant.values() for w, t in found.items()})
-    search = _Search(draft, author, kills)
+    kills = _killing_blocks(blocks, {w: t for found in meanings.values() for w, t in found.items()})
+    search = _DuplicateSearch(draft, author, kills)
     needs = {
-        number: {target for target in meant[number].values() if isinstance(target, int)}
+        number: {target for target in meanings[number].values() if isinstance(target, int)}
         for number in adds
     }
     needed_by: dict[int, list[int]] = {}
     for number, wanted in needs.items():
         for each in wanted:
             needed_by.setdefault(each, []).append(number)
-    firsts: dict[int, Applied] = {}
+    originals: dict[int, AppliedBlock] = {}
     keys = dict(plain)
     waiting = [number for number, wanted in needs.items() if not wanted]
-    heapq.heapify(waiting)  # in their order, so that of equal ADDs the first is the first's
+    heapq.heapify(waiting)  # in order, so that among equal ADDs the first repeats the first
     while waiting:
         number = heapq.heappop(waiting)
-        key = keys.get(number) or _key(adds[number], meant[number], firsts, draft)
+        key = keys.get(number) or _add_key(adds[number], meanings[number], originals, draft)
         if key is None:
             continue
         keys[number] = key
-        first = search.first_of(number, key)
+        first = search.find_original(number, key)
         if first is not None:
-            firsts[number] = first
+            originals[number] = first
             for dependent in needed_by.get(number, ()):
                 needs[dependent].discard(number)
                 if not needs[dependent]:
                     heapq.heappush(waiting, dependent)
     left = {number: adds[number] for number, wanted in needs.items() if wanted}
     if left:
-        firsts |= _in_circles(left, meant, firsts, search)
-    return DuplicateAdds(firsts, keys)
+        originals |= _in_cycles(left, meanings, originals, search)
+    return DuplicateAdds(originals, keys)
 
 
-def _in_circles(
+def _in_cycles(
     left: Mapping[int, Delta],
-    meant: Mapping[int, Mapping[str, Target | None]],
-    firsts: Mapping[int, Applied],
-    search: "_Search",
-) -> dict[int, Applied]:
-    """Those among ADDs that name each other: guessed by what is written, kept where it all fits."""
+    meanings: Mapping[int, Mapping[str, Target | None]],
+    originals: Mapping[int, AppliedBlock],
+    search: "_DuplicateSearch",
+) -> dict[int, AppliedBlock]:
+    """Find resent ADDs among those that name each other.
+
+    Guess by the IDs as written, and keep a guess only if it is consistent with all others.
+    """
     guess = {}
     for number, delta in left.items():
-        first = search.first_of(number, block_key(delta, None, delta.payload, 0), as_written=True)
+        first = search.find_original(
+            number, block_key(delta, None, delta.payload, 0), as_written=True
+        )
         if first is not None:
             guess[number] = first
     while True:
-        known = {**firsts, **guess}
+        known = {**originals, **guess}
         wrong = []
         for number, first in guess.items():
-            key = _key(left[number], meant[number], known, search.draft)
-            if key is None or first not in search.author.firsts(key):
+            key = _add_key(left[number], meanings[number], known, search.draft)
+            if key is None or first not in search.author.equal_blocks(key):
                 wrong.append(number)
         if not wrong:
             return guess
@@ -457,31 +483,37 @@ def _in_circles(
             del guess[number]
 
 
-class _Search:
-    """Finds the first of each ADD: of equal ones the first for the first, and so on."""
+class _DuplicateSearch:
+    """The search for original ADDs. Among equal ADDs, the first repeats the first, and so on."""
 
-    def __init__(self, draft: Draft, author: Author, kills: Mapping[str, int]) -> None:
+    def __init__(
+        self, draft: ArtifactDraft, author: AuthorHistoryBuilder, kills: Mapping[str, int]
+    ) -> None:
         self.draft = draft
         self.author = author
         self._kills = kills
-        self._taken: Counter[Key] = Counter()
+        self._taken: Counter[BlockKey] = Counter()
 
-    def first_of(self, number: int, key: Key, *, as_written: bool = False) -> Applied | None:
-        """The applied ADD that this block repeats, while that item is active."""
-        known = self.author.firsts(key, as_written=as_written)
-        active = [first for first in known if self._stands(first.item_id, number)]
+    def find_original(
+        self, number: int, key: BlockKey, *, as_written: bool = False
+    ) -> AppliedBlock | None:
+        """Return the applied ADD that this block repeats, if its item is active."""
+        known = self.author.equal_blocks(key, as_written=as_written)
+        active = [first for first in known if self._is_active(first.item_id, number)]
         if not active:
             return None
         self._taken[key] += 1
         return active[min(self._taken[key], len(active)) - 1]
 
-    def _stands(self, item_id: str, number: int) -> bool:
-        """Whether the item is active, and no block above this one kills it."""
+    def _is_active(self, item_id: str, number: int) -> bool:
+        """Return whether the item is active and no earlier block kills it."""
         return not self.draft.is_killed(item_id) and self._kills.get(item_id, number) >= number
 
 
-def _kills(blocks: list[DeltaBlock], meaning: Mapping[str, Target | None]) -> dict[str, int]:
-    """The items that the message kills, each with the first block that does."""
+def _killing_blocks(
+    blocks: list[DeltaBlock], meaning: Mapping[str, Target | None]
+) -> dict[str, int]:
+    """Return the items that the message kills, each with the first block that kills it."""
     kills: dict[str, int] = {}
     for block in blocks:
         if block.delta is not None and block.delta.operation is Operation.KILL:
@@ -492,111 +524,129 @@ def _kills(blocks: list[DeltaBlock], meaning: Mapping[str, Target | None]) -> di
     return kills
 
 
-def _key(
-    delta: Delta, meant: Mapping[str, Target | None], firsts: Mapping[int, Applied], draft: Draft
-) -> Key | None:
-    """What the ADD is compared by; nothing, if it names what does not exist or is new."""
-    ids = {written: target for written, target in meant.items() if isinstance(target, str)}
+def _add_key(
+    delta: Delta,
+    meanings: Mapping[str, Target | None],
+    originals: Mapping[int, AppliedBlock],
+    draft: ArtifactDraft,
+) -> BlockKey | None:
+    """Return the key of an ADD, or None if it names an item that is unknown or new."""
+    ids = {written: target for written, target in meanings.items() if isinstance(target, str)}
     ids |= {
-        written: firsts[target].item_id
-        for written, target in meant.items()
-        if isinstance(target, int) and target in firsts
+        written: originals[target].item_id
+        for written, target in meanings.items()
+        if isinstance(target, int) and target in originals
     }
-    if len(ids) < len(meant):
+    if len(ids) < len(meanings):
         return None
-    return block_key(delta, None, with_ids(delta, ids, draft.thread_id), 0)
+    return block_key(delta, None, rewrite_ids(delta, ids, draft.thread_id), 0)
 
 
-# A message as its author means it: what each ID in it stands for (R11).
-
+# Resolving the IDs of a message (R11)
 
 Meanings = Mapping[str, Target | None]
-_NONE_RESENT = DuplicateAdds({}, {})
+_NO_DUPLICATES = DuplicateAdds({}, {})
 
 
 class ResolvedIds(NamedTuple):
-    """What the IDs of a message mean.
+    """What the IDs of a message refer to.
 
-    `meanings` has every ID and `@name` that its blocks mention, as the view that holds reads it:
-    an item, the number of the block that adds it, or nothing. `doubtful` are those that the thread
-    view reads otherwise, where nothing says which view was meant.
+    `meanings` has every ID and `@name` of its blocks, resolved in the view that applies: an item,
+    the number of the block that adds it, or None. `ambiguous` are those that the thread view reads
+    differently, if the message does not show which view its author used.
     """
 
-    contribution: Contribution
+    message: DeltaMessage
     base: Version
-    views: Views
-    mentions: Mapping[int, list[Mention]]
+    views: NumberingViews
+    mentions: Mapping[int, list[IdMention]]
     meanings: Meanings
-    doubtful: Meanings
-    resent: DuplicateAdds
+    ambiguous: Meanings
+    duplicates: DuplicateAdds
 
-    def meant(self, number: int) -> Meanings:
-        """What the IDs in one block mean."""
+    def block_meanings(self, number: int) -> Meanings:
+        """Return what the IDs in one block refer to."""
         meanings = self.meanings
         return {each.written: meanings[each.written] for each in self.mentions[number]}
 
 
-def read_message(
-    contribution: Contribution, base: Version, draft: Draft, author: Author
+def resolve_ids(
+    message: DeltaMessage, base: Version, draft: ArtifactDraft, author: AuthorHistoryBuilder
 ) -> ResolvedIds:
-    """Find out what the IDs of a message mean."""
-    blocks = contribution.blocks
-    named = {b.number: mentions(b.delta, draft.thread_id) for b in blocks if b.delta is not None}
+    """Resolve the IDs of a message."""
+    blocks = message.blocks
+    mentioned = {
+        b.number: id_mentions(b.delta, draft.thread_id) for b in blocks if b.delta is not None
+    }
     names = {f"@{b.delta.local_id}": b.number for b in blocks if b.delta and b.delta.local_id}
-    ids = {each.written for found in named.values() for each in found} - names.keys()
-    plain = plain_adds(blocks, named) if author.count else {}
-    here = (contribution.posted.at, contribution.posted.id)
+    ids = {each.written for found in mentioned.values() for each in found} - names.keys()
+    plain = adds_without_mentions(blocks, mentioned) if author.count else {}
+    position = (message.posted.at, message.posted.id)
     own = OwnItems(
         own_adds(blocks),
-        plainly_resent(plain, blocks, draft, author) if plain else {},
-        partial(_earlier, author, base, draft, here),
+        resent_without_mentions(plain, blocks, draft, author) if plain else {},
+        partial(_earlier_items, author, base, draft, position),
     )
-    both = views(ids, own, base, draft.counts_before(here, base))
-    meanings: dict[str, Target | None] = {each: _item(both.chosen, each, draft) for each in ids}
+    both = numbering_views(ids, own, base, draft.counts_before(position, base))
+    meanings: dict[str, Target | None] = {
+        each: _resolve_existing(both.chosen, each, draft) for each in ids
+    }
     meanings |= names
-    reading = ResolvedIds(contribution, base, both, named, meanings, {}, _NONE_RESENT)
+    resolved = ResolvedIds(message, base, both, mentioned, meanings, {}, _NO_DUPLICATES)
     if author.count:
-        meant = {number: reading.meant(number) for number in named}
-        resent = resent_adds(blocks, meant, plain, draft, author)
-        reading = reading._replace(meanings=_standing_for(meanings, resent), resent=resent)
-    is_certain = both.is_thread or contribution.stated_base == base.number
-    return reading if is_certain else reading._replace(doubtful=_doubtful(reading, ids, draft))
+        by_block = {number: resolved.block_meanings(number) for number in mentioned}
+        duplicates = find_duplicate_adds(blocks, by_block, plain, draft, author)
+        resolved = resolved._replace(
+            meanings=_with_duplicates(meanings, duplicates), duplicates=duplicates
+        )
+    is_certain = both.is_thread or message.stated_base == base.number
+    return (
+        resolved
+        if is_certain
+        else resolved._replace(ambiguous=_ambiguous_ids(resolved, ids, draft))
+    )
 
 
-def _earlier(
-    author: Author, base: Version, draft: Draft, here: Moment, prefix: str
+def _earlier_items(
+    author: AuthorHistoryBuilder,
+    base: Version,
+    draft: ArtifactDraft,
+    position: ThreadPosition,
+    prefix: str,
 ) -> Sequence[str]:
-    """Her items of earlier messages on that base."""
-    added = author.added_on(base.number, prefix)
-    if not draft.is_late(here):
+    """Return the author's items of earlier messages on that base."""
+    added = author.items_added_on(base.number, prefix)
+    if not draft.is_late(position):
         return added
-    return [item_id for item_id in added if draft.was_added_before(item_id, here)]
+    return [item_id for item_id in added if draft.was_added_before(item_id, position)]
 
 
-def _item(view: View, written: str, draft: Draft) -> Target | None:
-    target = view.meaning(written)
+def _resolve_existing(view: NumberingView, written: str, draft: ArtifactDraft) -> Target | None:
+    target = view.resolve(written)
     return target if isinstance(target, int) or target in draft.items else None
 
 
-def _standing_for(meanings: Meanings, resent: DuplicateAdds) -> dict[str, Target | None]:
-    """The meanings with the items that resent ADDs stand for."""
-    firsts = resent.firsts
+def _with_duplicates(meanings: Meanings, duplicates: DuplicateAdds) -> dict[str, Target | None]:
+    """Replace resent ADDs in the meanings by their existing items."""
+    originals = duplicates.originals
     return {
-        written: firsts[target].item_id if isinstance(target, int) and target in firsts else target
+        written: originals[target].item_id
+        if isinstance(target, int) and target in originals
+        else target
         for written, target in meanings.items()
     }
 
 
-def _doubtful(reading: ResolvedIds, ids: set[str], draft: Draft) -> Meanings:
-    """The IDs that the thread view reads otherwise than the base view, which holds."""
-    others = {each: _item(reading.views.thread, each, draft) for each in ids}
+def _ambiguous_ids(resolved: ResolvedIds, ids: set[str], draft: ArtifactDraft) -> Meanings:
+    """Return the IDs that the thread view reads differently from the base view."""
+    others = {each: _resolve_existing(resolved.views.thread, each, draft) for each in ids}
     return {
         written: other
-        for written, other in _standing_for(others, reading.resent).items()
-        if other not in (None, reading.meanings[written])
+        for written, other in _with_duplicates(others, resolved.duplicates).items()
+        if other not in (None, resolved.meanings[written])
     }
 
 
-def is_as_written(ids: Meanings) -> bool:
-    """Whether every ID means the item that has that number."""
+def are_unchanged(ids: Meanings) -> bool:
+    """Return whether every ID refers to the item with that number."""
     return [*ids] == [*ids.values()]

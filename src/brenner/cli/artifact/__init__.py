@@ -1,23 +1,33 @@
-"""`brenner artifact`: what one can do with artifacts, each command imported when it is called."""
+"""`brenner artifact`: the group of commands that show, compare, verify and lint artifacts."""
 
 import click
 
-from brenner.cli.options import Command, Commands, examples, group_options
+from brenner.cli.options import LazyCommand, LazyGroup, examples, group_options
 
 COMMANDS = {
-    "show": Command("brenner.cli.artifact.show", "show", "Print an artifact, also as JSON."),
-    "history": Command("brenner.cli.artifact.history", "history", "List the versions."),
-    "diff": Command("brenner.cli.artifact.diff", "diff", "Say what changed between two artifacts."),
-    "blame": Command("brenner.cli.artifact.blame", "blame", "Say who set each field, and when."),
-    "ledger": Command("brenner.cli.artifact.ledger", "ledger", "Say what became of every block."),
-    "verify": Command("brenner.cli.artifact.verify", "verify", "Rebuild every version, compare."),
-    "lint": Command("brenner.cli.artifact.lint", "lint", "Check an artifact against the rules."),
-    "export": Command("brenner.cli.artifact.export", "export", "Write JSON, Markdown or HTML."),
+    "show": LazyCommand("brenner.cli.artifact.show", "show", "Print an artifact, also as JSON."),
+    "history": LazyCommand("brenner.cli.artifact.history", "history", "List the versions."),
+    "diff": LazyCommand(
+        "brenner.cli.artifact.diff", "diff", "Say what changed between two artifacts."
+    ),
+    "blame": LazyCommand(
+        "brenner.cli.artifact.blame", "blame", "Say who set each field, and when."
+    ),
+    "ledger": LazyCommand(
+        "brenner.cli.artifact.ledger", "ledger", "Say what became of every block."
+    ),
+    "verify": LazyCommand(
+        "brenner.cli.artifact.verify", "verify", "Rebuild every version, compare."
+    ),
+    "lint": LazyCommand(
+        "brenner.cli.artifact.lint", "lint", "Check an artifact against the rules."
+    ),
+    "export": LazyCommand("brenner.cli.artifact.export", "export", "Write JSON, Markdown or HTML."),
 }
 
 
 @click.group(
-    cls=Commands,
+    cls=LazyGroup,
     table=COMMANDS,
     epilog=examples(
         "brenner artifact show RS-20251230-cell-fate",

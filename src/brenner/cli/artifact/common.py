@@ -1,4 +1,4 @@
-"""How items and their fields look in a terminal: styles, columns."""
+"""Shared by the artifact commands: reading a TARGET, linting, finding items, layout of fields."""
 
 import os
 import sys
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TextIO
 import click
 
 from brenner.artifact.diff import diff
-from brenner.artifact.model import LAYOUT_OF, Item, Layout
+from brenner.artifact.model import LAYOUT_BY_SECTION, Item, SectionLayout
 from brenner.cli.io import STANDARD_INPUT, read_text
 from brenner.cli.options import Settings
-from brenner.cli.output import counted, failure, write_diagnostics, write_json
+from brenner.cli.output import count_by_severity, failure_json, write_diagnostics, write_json
 from brenner.cli.terminal import Span, Style, fold
 from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import mail as mail_codes
@@ -22,7 +22,7 @@ from brenner.diagnostics.codes.stores import HASH_MISMATCH
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError, Summary, worst_first
 from brenner.limits import MOST_BODY_BYTES
 from brenner.lint.linter import LintReport, lint_parsed
-from brenner.protocol.thread_ids import is_valid
+from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.text import closest, did_you_mean, escape_control
 
 if TYPE_CHECKING:
@@ -41,64 +41,72 @@ POSITIVE: Style = MappingProxyType({"fg": "green", "bold": True})
 
 INDENT = "  "
 _ID_COLUMNS = 4
-VALUES = INDENT + " " * _ID_COLUMNS  # what stands before all that is said of an item
-_MOST_LABEL_COLUMNS = 32  # of labels that no layout has: keys of the front matter, odd columns
+VALUE_INDENT = INDENT + " " * _ID_COLUMNS  # before the fields of an item
+_MAX_LABEL_COLUMNS = 32  # limits labels that no layout defines, such as front matter keys
 
 
-def heading(item_id: str, pieces: Iterable[Span], stream: TextIO) -> str:
-    """The line that begins an item: its ID, then what is said of it."""
+def item_heading(item_id: str, spans: Iterable[Span], stream: TextIO) -> str:
+    """Return the first line of an item: its ID, then the spans."""
     gap = " " * max(1, _ID_COLUMNS - len(item_id))
     start = [Span(INDENT), Span(item_id, BOLD), Span(gap)]
-    return fold(start, pieces, VALUES, stream)
+    return fold(start, spans, VALUE_INDENT, stream)
 
 
-def lines(fields: Sequence[tuple[str, Iterable[Span]]], stream: TextIO) -> Iterator[str]:
-    """Fields, each its label and its value; the values begin in one column where labels allow."""
-    column = min(_MOST_LABEL_COLUMNS, max((len(label) for label, _ in fields), default=0) + 2)
-    for label, pieces in fields:
+def field_lines(fields: Sequence[tuple[str, Iterable[Span]]], stream: TextIO) -> Iterator[str]:
+    """Yield fields with their labels.
+
+    The values are aligned in one column if the labels are short enough.
+    """
+    column = min(_MAX_LABEL_COLUMNS, max((len(label) for label, _ in fields), default=0) + 2)
+    for label, spans in fields:
         gap = " " * max(2, column - len(label))
-        start = [Span(VALUES), Span(label, DIM), Span(gap)]
-        yield fold(start, pieces, VALUES + " " * column, stream)
+        start = [Span(VALUE_INDENT), Span(label, DIM), Span(gap)]
+        yield fold(start, spans, VALUE_INDENT + " " * column, stream)
 
 
-# One item of an artifact, found by its ID.
+# Finding an item by its ID
 
 
 _OR_FIELD = ", or an ID and a field such as `H2.claim`"
 
 
-def find_item(loaded: "Loaded", item_id: str) -> tuple[Layout, Item]:
-    """The item of that ID, or a refusal. Where a file has the ID twice, it is the first one."""
+def find_item(loaded: "LoadedArtifact", item_id: str) -> tuple[SectionLayout, Item]:
+    """Return the item of that ID, the first if a file has it twice.
+
+    Raise RequestError if there is none.
+    """
     for section, item in loaded.artifact.all_items():
         if item.id == item_id:
-            return LAYOUT_OF[section.id], item
-    raise no_such(loaded.name, item_id, (item.id for _, item in loaded.artifact.all_items()))
+            return LAYOUT_BY_SECTION[section.id], item
+    raise no_such_item(loaded.name, item_id, (item.id for _, item in loaded.artifact.all_items()))
 
 
-def no_such(name: str, wanted: str, known: "Iterable[str]") -> RequestError:
-    """That an item or a field is not there, and which one was probably meant."""
-    near = did_you_mean(closest(wanted, list(known)))
+def no_such_item(name: str, wanted: str, known: "Iterable[str]") -> RequestError:
+    """Return the error that an item or a field does not exist, with the closest name."""
+    suggestion = did_you_mean(closest(wanted, list(known)))
     return RequestError(
-        artifacts_codes.NO_SUCH_ITEM.at(name=name, item=wanted, or_field=_OR_FIELD, suggestion=near)
+        artifacts_codes.NO_SUCH_ITEM.at(
+            name=name, item=wanted, or_field=_OR_FIELD, suggestion=suggestion
+        )
     )
 
 
-# Artifacts read from files, and what to say where that fails.
+# Reading files
 
 
-FINE, CONTENT, UNREADABLE = 0, 1, 2
+EXIT_OK, EXIT_INVALID, EXIT_UNREADABLE = 0, 1, 2
 
 
 def read_file(name: str) -> str | Diagnostic:
-    """The text of a file that is no message, or why it cannot be had."""
+    """Return the text of a file that is not a message, or a diagnostic."""
     text = read_text(name)
     if isinstance(text, str) or text.id != messages_codes.MESSAGE_TOO_LARGE.id:
         return text
-    return messages_codes.FILE_TOO_LARGE.at(path=shown_name(name), most=MOST_BODY_BYTES)
+    return messages_codes.FILE_TOO_LARGE.at(path=display_name(name), most=MOST_BODY_BYTES)
 
 
 def read_artifact(name: str) -> "ParsedArtifact | Diagnostic":
-    """The artifact in a file, or why there is none."""
+    """Return the artifact in a file, or a diagnostic."""
     text = read_file(name)
     if isinstance(text, Diagnostic):
         return text
@@ -108,50 +116,48 @@ def read_artifact(name: str) -> "ParsedArtifact | Diagnostic":
     outline, artifact = parsed.outline, parsed.artifact
     if outline.headings or outline.front_matter is not None or any(artifact.sections.values()):
         return parsed
-    # An empty or quite another file: to show nothing would look like success.
+    # An empty or unrelated file: showing an empty artifact would look like success.
     reason = "neither front matter that can be read nor any of the seven sections is in it"
     if not text.strip():
         reason = "it is empty"
-    return messages_codes.NO_ARTIFACT.at(path=shown_name(name), reason=reason)
+    return messages_codes.NO_ARTIFACT.at(path=display_name(name), reason=reason)
 
 
 def write_unreadable(found: Diagnostic, name: str, *, as_json: bool) -> int:
-    """Say why a file cannot be read; the exit code."""
+    """Report why a file cannot be read, and return the exit code."""
     if as_json:
-        document = {"file": name} | failure(found, click.get_current_context(silent=True))
+        document = {"file": name} | failure_json(found, click.get_current_context(silent=True))
         write_json(document | {"file": name})
     else:
-        write_diagnostics([found], shown_name(name), sys.stderr)
-    return UNREADABLE
+        write_diagnostics([found], display_name(name), sys.stderr)
+    return EXIT_UNREADABLE
 
 
-def shown_name(name: str) -> str:
-    """The file as messages call it."""
+def display_name(name: str) -> str:
+    """Return the name of a file as messages show it."""
     return "<stdin>" if name == STANDARD_INPUT else name
 
 
-# What an artifact command is about: a file, the standard input, or a version of a thread.
-#
-# A TARGET with `@vN` is always a thread. Without it a file that exists comes before a thread of the
-# same name.
+# Reading a TARGET: a file, the standard input, or a version of a thread
 
 
 # pathlib costs 5 ms at every start.
 # ruff: noqa: PTH110, PTH112
 
 
-FILE = "file"
-_AT = "@"
-# How the IDs of research and coordination threads begin; what is wrong in one should be said
-_THREADS = ("RS-", "COORD-")
-_MARKDOWN = (".md", ".markdown", ".txt")
+FILE_SOURCE = "file"
+_VERSION_SEPARATOR = "@"
+# Prefixes of research and coordination threads: such a name is checked as a thread ID
+_THREAD_PREFIXES = ("RS-", "COORD-")
+_MARKDOWN_SUFFIXES = (".md", ".markdown", ".txt")
 
 
-class Loaded(NamedTuple):
-    """An artifact to work with.
+class LoadedArtifact(NamedTuple):
+    """An artifact that a command works on.
 
-    `text` is its Markdown: of a version the exact bytes, of a file as we write it. `parsed` is
-    what reading a file gave, `version` what the mail gave.
+    `text` is its Markdown: the exact bytes of a version; a file is rendered again. `parsed` is the
+    result of parsing a file, `version` that of loading a version from the mail. `given` is the name
+    as typed.
     """
 
     name: str
@@ -163,51 +169,51 @@ class Loaded(NamedTuple):
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What reading it had to say."""
+        """Return the diagnostics of reading it."""
         if self.version:
             return self.version.notes
         return self.parsed.diagnostics if self.parsed else ()
 
     @property
     def altered(self) -> frozenset[int]:
-        """The ids of the messages that, as far as was looked, do not match their hash."""
+        """Return the IDs of the checked messages that do not match their hash."""
         found = (each for each in self.diagnostics if each.id == HASH_MISMATCH.id)
         return frozenset(each.message_id for each in found if each.message_id)
 
     @property
     def conflicts(self) -> "tuple[Conflict, ...]":
-        """The open conflicts, where the state of the version is known."""
+        """Return the open conflicts, if the state of the version is known."""
         state = self.version.state if self.version else None
         return state.conflicts if state else ()
 
     @property
     def thread_id(self) -> str | None:
-        """The thread of a version; a file may name one."""
+        """Return the thread of the version, or the one that the file names."""
         return self.version.thread_id if self.version else self.artifact.metadata.session_id
 
     @property
     def number(self) -> int | None:
-        """Which version it is."""
+        """Return the version number."""
         return self.version.number if self.version else self.artifact.metadata.version
 
     def to_json(self) -> dict[str, object]:
-        """Where it comes from; keys are only ever added."""
+        """Return where the artifact comes from. Keys are only ever added."""
         version = self.version
         return {
             "thread_id": self.thread_id,
             "version": self.number,
-            "source": version.source if version else FILE,
+            "source": version.source if version else FILE_SOURCE,
             "message_id": version.message.id if version and version.message else None,
         }
 
 
-class Reader:
-    """Reads what was named; the mailbox is opened for the first that is a thread."""
+class ArtifactReader:
+    """Reads artifacts by name. It opens the mailbox only when the first name is a thread."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.resources = ExitStack()
-        self._desk: Workspace | None = None
+        self._workspace: Workspace | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -217,63 +223,67 @@ class Reader:
 
     @property
     def workspace(self) -> "Workspace":
-        """Where the threads are."""
-        if self._desk is None:
-            from brenner.cli.workspace import workspace_of  # who reads a file needs no mail
+        """Return the workspace. Open it on first use."""
+        if self._workspace is None:
+            from brenner.cli.workspace import workspace_of  # a file needs no mailbox
 
-            self._desk = self.resources.enter_context(workspace_of(self.settings))
-        return self._desk
+            self._workspace = self.resources.enter_context(workspace_of(self.settings))
+        return self._workspace
 
-    def read(self, name: str, *, with_state: bool = False) -> Loaded | Diagnostic:
-        """The artifact of that name, or why a file cannot be read.
+    def read(self, name: str, *, with_state: bool = False) -> LoadedArtifact | Diagnostic:
+        """Return the artifact of that name, or a diagnostic if a file cannot be read.
 
-        Of a version `with_state` also who set what, and the open conflicts.
+        With `with_state` a version also has its blame and its open conflicts.
         """
-        target = target_of(name)
+        target = thread_target(name)
         if target is None:
-            return _from_file(name)
+            return _load_file(name)
         try:
             return self.version(target, name, with_state=with_state)
         except RequestError as refused:
             is_unknown = refused.diagnostic.id == mail_codes.UNKNOWN_THREAD.id
-            if is_unknown and name.endswith(_MARKDOWN):
-                return _from_file(name)  # which says that there is no such file
+            if is_unknown and name.endswith(_MARKDOWN_SUFFIXES):
+                return _load_file(name)  # reports that there is no such file
             raise
 
-    def version(self, target: "Target", given: str, *, with_state: bool = False) -> Loaded:
-        """A version of a thread."""
+    def version(self, target: "Target", given: str, *, with_state: bool = False) -> LoadedArtifact:
+        """Load a version of a thread."""
         from brenner.services.versions import load_version
 
         loaded = load_version(self.workspace, target, with_state=with_state)
         name = version_name(loaded.thread_id, loaded.number)
-        return Loaded(name, given, loaded.artifact, loaded.text, version=loaded)
+        return LoadedArtifact(name, given, loaded.artifact, loaded.text, version=loaded)
 
 
 def version_name(thread_id: str, number: int | None) -> str:
-    """A version as one types it."""
+    """Return a version as it is typed: THREAD@vN."""
     return thread_id if number is None else f"{thread_id}@v{number}"
 
 
-def target_of(name: str) -> "Target | None":
-    """The thread that is meant; None where it is a file, there or not."""
-    if name == STANDARD_INPUT or "/" in name or (_AT not in name and _is_file(name)):
+def thread_target(name: str) -> "Target | None":
+    """Return the thread that a name refers to, or None for a file, whether or not it exists.
+
+    A name with `@vN` is always a thread. Without it a file that exists comes before a thread of the
+    same name.
+    """
+    if name == STANDARD_INPUT or "/" in name or (_VERSION_SEPARATOR not in name and _is_file(name)):
         return None
     from brenner.services.versions import parse_target
 
     target = parse_target(name)
     if target is None:
-        _check_thread(name)
+        _check_misspelt_thread_id(name)
     return target
 
 
 def _is_file(name: str) -> bool:
-    """Whether something is there that can be read, a pipe among others."""
+    """Return whether the name is something readable, which includes a pipe."""
     return os.path.exists(name) and not os.path.isdir(name)
 
 
-def thread_of(name: str) -> str:
-    """The thread that a command about all of its versions was given."""
-    target = target_of(name)
+def require_thread(name: str) -> str:
+    """Return the thread ID for a command about all versions. Refuse a file or a single version."""
+    target = thread_target(name)
     if target is None:
         message = f"`{escape_control(name)}` is not a thread."
         raise click.UsageError(message)
@@ -283,10 +293,10 @@ def thread_of(name: str) -> str:
     return target.thread_id
 
 
-def _check_thread(name: str) -> None:
-    """What can only be a misspelt thread ID is no missing file."""
-    thread_id = name.partition(_AT)[0]
-    if not thread_id.startswith(_THREADS) or _is_file(name):
+def _check_misspelt_thread_id(name: str) -> None:
+    """Raise RequestError if the name can only be a misspelt thread ID, not a missing file."""
+    thread_id = name.partition(_VERSION_SEPARATOR)[0]
+    if not thread_id.startswith(_THREAD_PREFIXES) or _is_file(name):
         return
     from brenner.protocol.thread_ids import check_thread_id
 
@@ -295,18 +305,18 @@ def _check_thread(name: str) -> None:
             raise RequestError(found)
 
 
-def _from_file(name: str) -> Loaded | Diagnostic:
+def _load_file(name: str) -> LoadedArtifact | Diagnostic:
     parsed = read_artifact(name)
     if isinstance(parsed, Diagnostic):
         return parsed
     from brenner.artifact.render import render_artifact
 
     text = render_artifact(parsed.artifact)
-    return Loaded(shown_name(name), name, parsed.artifact, text, parsed=parsed)
+    return LoadedArtifact(display_name(name), name, parsed.artifact, text, parsed=parsed)
 
 
-def notes_json(read: Iterable[Loaded]) -> dict[str, object]:
-    """What reading had to say: how much, and what, the worst first in each."""
+def notes_json(read: Iterable[LoadedArtifact]) -> dict[str, object]:
+    """Return the diagnostics of reading and their counts, the worst of each artifact first."""
     found = [
         ({"file": each.given} if each.parsed else {"target": each.name}, note)
         for each in read
@@ -318,33 +328,33 @@ def notes_json(read: Iterable[Loaded]) -> dict[str, object]:
     }
 
 
-# What the rules say of an artifact that was read, with the source text that the project names.
+# Linting, with the source text of the project
 
 
-class Source(NamedTuple):
-    """The section numbers to look anchors up in, where there are any; and why there are none."""
+class AnchorSource(NamedTuple):
+    """The source text that anchors (§n) refer to, or notes about why it cannot be read."""
 
     text: "SourceText | None" = None
     notes: tuple[Diagnostic, ...] = ()
 
 
-NO_SOURCE = Source()
+NO_ANCHOR_SOURCE = AnchorSource()
 
 
-def project_source(reader: Reader, loaded: Loaded) -> Source:
-    """The source text of the project that a version belongs to; a file belongs to none."""
+def project_source(reader: ArtifactReader, loaded: LoadedArtifact) -> AnchorSource:
+    """Return the source text of the project for a version. A file belongs to no project."""
     if loaded.version is None:
-        return NO_SOURCE
-    from brenner.services.compile import source_text_of
+        return NO_ANCHOR_SOURCE
+    from brenner.services.compile import load_source_text
 
     try:
-        return Source(source_text_of(reader.workspace.project), ())
+        return AnchorSource(load_source_text(reader.workspace.project), ())
     except RequestError as refused:
-        return Source(None, (refused.diagnostic,))
+        return AnchorSource(None, (refused.diagnostic,))
 
 
-def report_of(loaded: Loaded, source: Source = NO_SOURCE) -> LintReport:
-    """The report, with the lines of the artifact's Markdown."""
+def lint_loaded(loaded: LoadedArtifact, source: AnchorSource = NO_ANCHOR_SOURCE) -> LintReport:
+    """Return the lint report, with line numbers in the artifact's Markdown."""
     parsed = loaded.parsed
     if parsed is None:
         from brenner.artifact.parse import parse_artifact
@@ -353,27 +363,30 @@ def report_of(loaded: Loaded, source: Source = NO_SOURCE) -> LintReport:
     return lint_parsed(parsed, source.text)
 
 
-def verdict_of(report: LintReport) -> str:
-    """`not valid: 2 errors, 1 warning`."""
-    return f"{'valid' if report.valid else 'not valid'}: {counted(report.summary)}"
+def lint_verdict(report: LintReport) -> str:
+    """Return a verdict such as `not valid: 2 errors, 1 warning`."""
+    return f"{'valid' if report.valid else 'not valid'}: {count_by_severity(report.summary)}"
 
 
-# A file whose authors are known: the one that equals a version of the mail.
+# Authors: a file has them if it equals a version of the mail
 
 
-def with_authors(reader: Reader, loaded: Loaded) -> Loaded:
-    """The version itself, with its state and ledger; for a file the version that it equals.
+def with_authors(reader: ArtifactReader, loaded: LoadedArtifact) -> LoadedArtifact:
+    """Return the version with its state and ledger.
 
-    Its notes name every message of the thread that was altered: the sender may be another one.
+    For a file return the version that it equals.
+
+    Its notes name every altered message of the thread, because the sender of such a message may be
+    wrong.
     """
     if loaded.version and loaded.version.state:
-        return _with_altered(reader, loaded)
+        return _note_altered_messages(reader, loaded)
     if loaded.version:
-        raise _not_known(loaded, "it comes from its file, and its mail is not here")
-    return _with_altered(reader, _version_of(reader, loaded))
+        raise _authors_unknown(loaded, "it comes from its file, and its mail is not here")
+    return _note_altered_messages(reader, _matching_version(reader, loaded))
 
 
-def _with_altered(reader: Reader, loaded: Loaded) -> Loaded:
+def _note_altered_messages(reader: ArtifactReader, loaded: LoadedArtifact) -> LoadedArtifact:
     from brenner.services.version_store import altered_in_thread
 
     if loaded.version is None:
@@ -383,22 +396,22 @@ def _with_altered(reader: Reader, loaded: Loaded) -> Loaded:
     return loaded._replace(version=loaded.version._replace(notes=(*loaded.version.notes, *new)))
 
 
-def _version_of(reader: Reader, loaded: Loaded) -> Loaded:
+def _matching_version(reader: ArtifactReader, loaded: LoadedArtifact) -> LoadedArtifact:
     from brenner.services.versions import Target
 
     session, number = loaded.thread_id, loaded.number
-    if not session or number is None or not is_valid(session):
-        raise _not_known(
+    if not session or number is None or not is_valid_thread_id(session):
+        raise _authors_unknown(
             loaded, "its front matter does not say which version of which thread it is"
         )
     version = reader.version(Target(session, number), loaded.given, with_state=True)
     if version.version is None or version.version.state is None:
-        raise _not_known(loaded, f"the mail of {session} is not here")
-    # The file has its message's id besides, which a difference leaves out.
+        raise _authors_unknown(loaded, f"the mail of {session} is not here")
+    # The file also contains its message ID, which `diff` ignores.
     if not diff(version.artifact, loaded.artifact).is_empty:
-        raise _not_known(loaded, f"it is not what v{number} of {session} says")
+        raise _authors_unknown(loaded, f"it is not what v{number} of {session} says")
     return version
 
 
-def _not_known(loaded: Loaded, reason: str) -> RequestError:
+def _authors_unknown(loaded: LoadedArtifact, reason: str) -> RequestError:
     return RequestError(artifacts_codes.AUTHORS_NOT_KNOWN.at(name=loaded.name, reason=reason))

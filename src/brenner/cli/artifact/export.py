@@ -1,27 +1,33 @@
-"""`brenner artifact export`: an artifact as JSON, Markdown or one page of HTML."""
+"""`brenner artifact export`: write an artifact as JSON, Markdown or one HTML page."""
 
 import json
 import sys
 
 import click
 
-from brenner.cli.artifact.common import FINE, Loaded, Reader, notes_json, write_unreadable
+from brenner.cli.artifact.common import (
+    EXIT_OK,
+    ArtifactReader,
+    LoadedArtifact,
+    notes_json,
+    write_unreadable,
+)
 from brenner.cli.io import STANDARD_INPUT as STANDARD_OUTPUT
-from brenner.cli.io import check_free, write_whole
+from brenner.cli.io import check_overwrite, write_atomically
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import Reporting, note_done, write_diagnostics, write_json
+from brenner.cli.output import JsonCommand, note_changes_made, write_diagnostics, write_json
 from brenner.cli.terminal import print_hint, print_message, write_exact
 from brenner.diagnostics.model import Diagnostic
 from brenner.text import escape_control
 
 JSON, MARKDOWN, HTML = "json", "markdown", "html"
-_FORM_OF_ENDING = {".json": JSON, ".html": HTML, ".htm": HTML}
+_FORMAT_BY_SUFFIX = {".json": JSON, ".html": HTML, ".htm": HTML}
 
 
 @click.command(
     "export",
-    cls=Reporting,
-    always={"thread_id": None, "version": None, "source": None, "message_id": None}
+    cls=JsonCommand,
+    json_defaults={"thread_id": None, "version": None, "source": None, "message_id": None}
     | {"output": None, "format": None, "bytes": 0},
     epilog=examples(
         "brenner artifact export RS-20251230-cell-fate --output cell-fate.html",
@@ -46,54 +52,54 @@ def export(settings: Settings, target: str, form: str | None, file: str, force: 
     the standard output. FILE is written whole or not at all. Exit code 1: there is no such thread
     or version; 2: the file cannot be read, or FILE is there already.
     """
-    chosen = form or _form_of(file)
+    chosen = form or _format_from_suffix(file)
     is_out = file == STANDARD_OUTPUT
     if is_out and settings.as_json and chosen != JSON:
         message = "With --json give --output FILE: the standard output is for the document."
         raise click.UsageError(message)
     if not is_out:
-        check_free(file, replace=force)
-    with Reader(settings) as reader:
+        check_overwrite(file, replace=force)
+    with ArtifactReader(settings) as reader:
         loaded = reader.read(target, with_state=chosen != MARKDOWN)
         if isinstance(loaded, Diagnostic):
             return write_unreadable(loaded, target, as_json=settings.as_json)
-        text = _text(reader, loaded, chosen)
+        text = _export_text(reader, loaded, chosen)
     if not settings.as_json:
         write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
     if is_out:
         write_exact(text, sys.stdout)
-        return FINE
-    size = write_whole(file, [text.encode()], replace=force)
-    note_done()
+        return EXIT_OK
+    size = write_atomically(file, [text.encode()], replace=force)
+    note_changes_made()
     if settings.as_json:
         done = {"output": file, "format": chosen, "bytes": size}
         write_json({**loaded.to_json(), **done, **notes_json([loaded])})
-        return FINE
+        return EXIT_OK
     print_message(
         f"Wrote {escape_control(file)}: {escape_control(loaded.name)} as {chosen}, {size:,} bytes."
     )
     if chosen == HTML:
         print_hint("One file, without scripts: any browser shows it, also offline and in print.")
-    return FINE
+    return EXIT_OK
 
 
-def _form_of(file: str) -> str:
-    for ending, form in _FORM_OF_ENDING.items():
+def _format_from_suffix(file: str) -> str:
+    for ending, form in _FORMAT_BY_SUFFIX.items():
         if file.lower().endswith(ending):
             return form
     return MARKDOWN
 
 
-def _text(reader: Reader, loaded: Loaded, form: str) -> str:
+def _export_text(reader: ArtifactReader, loaded: LoadedArtifact, form: str) -> str:
     if form == MARKDOWN:
         return loaded.text
-    from brenner.cli.artifact.common import project_source, report_of, verdict_of
+    from brenner.cli.artifact.common import lint_loaded, lint_verdict, project_source
 
-    report = report_of(loaded, project_source(reader, loaded))
+    report = lint_loaded(loaded, project_source(reader, loaded))
     if form == HTML:
-        from brenner.artifact.html import html_form
+        from brenner.artifact.html import artifact_html
 
-        return html_form(loaded.artifact, loaded.conflicts, verdict_of(report))
+        return artifact_html(loaded.artifact, loaded.conflicts, lint_verdict(report))
     from brenner.cli.artifact.show import artifact_document
 
     document = artifact_document(loaded, report)

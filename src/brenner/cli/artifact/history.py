@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import click
 
-from brenner.cli.artifact.common import BOLD, DIM, FINE, Reader, thread_of
+from brenner.cli.artifact.common import BOLD, DIM, EXIT_OK, ArtifactReader, require_thread
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import Reporting, write_json
+from brenner.cli.output import JsonCommand, write_json
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
     STYLE_OF_TYPE,
     Span,
     Style,
-    advice,
     fold,
+    format_hint,
     pager_option,
     thread_argument,
     write_lines,
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from brenner.services.versions import ListedVersion, VersionList
 
 
-_BRANCH, _END, _DOWN, _NOTHING = "├── ", "└── ", "│   ", "    "
+_BRANCH, _LAST_BRANCH, _TRUNK, _NO_TRUNK = "├── ", "└── ", "│   ", "    "
 _SHORT_HASH = 12
 _STATES: dict[str, Style] = {"Draft": DIM, "Pending": ATTENTION, "Persisted": PLAIN}
 
 
-class _Entry(NamedTuple):
-    """One COMPILED message of the tree: its line, and what stands under it."""
+class _HistoryEntry(NamedTuple):
+    """A COMPILED message in the tree: its line, and the lines below it."""
 
     message_id: int
     line: list[Span]
@@ -43,8 +43,8 @@ class _Entry(NamedTuple):
 
 @click.command(
     "history",
-    cls=Reporting,
-    always={"thread_id": None, "versions": [], "void": [], "unread": None},
+    cls=JsonCommand,
+    json_defaults={"thread_id": None, "versions": [], "void": [], "unread": None},
     epilog=examples(
         "brenner artifact history RS-20251230-cell-fate",
         "brenner artifact history RS-20251230-cell-fate --json",
@@ -59,32 +59,32 @@ def history(settings: Settings, thread: str, pager: bool) -> int:
     A COMPILED message that is no version is listed too, with the reason. Exit code 1: nobody has
     written to the thread.
     """
-    from brenner.services.versions import history as versions_of
+    from brenner.services.versions import load_version_list as versions_of
 
-    with Reader(settings) as reader:
-        found = versions_of(reader.workspace, thread_of(thread))
+    with ArtifactReader(settings) as reader:
+        found = versions_of(reader.workspace, require_thread(thread))
     if settings.as_json:
-        from brenner.services.versions import history_json
+        from brenner.services.versions import version_list_json
 
-        write_json(history_json(found))
+        write_json(version_list_json(found))
     else:
         write_lines(_lines(found, sys.stdout), pager=pager)
-    return FINE
+    return EXIT_OK
 
 
 def _lines(found: "VersionList", out: TextIO) -> Iterator[str]:
-    """The tree; then what no version has read yet, and how to bring it in."""
+    """Yield the tree, then how many messages are unread and how to compile them."""
     yield fold([Span("Thread: ")], [Span(escape_control(found.thread_id), BOLD)], "", out)
     latest = found.versions[-1] if found.versions else None
-    entries = [_version(each, is_latest=each is latest) for each in found.versions]
-    entries += [_other(each) for each in found.others]
+    entries = [_version_entry(each, is_latest=each is latest) for each in found.versions]
+    entries += [_no_version_entry(each) for each in found.others]
     entries.sort(key=lambda entry: entry.message_id)
     for number, entry in enumerate(entries, 1):
-        yield from _branch(entry, out, is_last=number == len(entries))
+        yield from _entry_lines(entry, out, is_last=number == len(entries))
     thread = thread_argument(found.thread_id)
     count = found.unread
     if not found.versions:
-        yield advice(f"No version yet: `brenner compile {thread}` publishes the first.", out)
+        yield format_hint(f"No version yet: `brenner compile {thread}` publishes the first.", out)
     elif count:
         messages = "1 message is" if count == 1 else f"{count} messages are"
         yield "\n"
@@ -93,15 +93,15 @@ def _lines(found: "VersionList", out: TextIO) -> Iterator[str]:
         )
 
 
-def _branch(entry: _Entry, out: TextIO, *, is_last: bool) -> Iterator[str]:
-    under = Span(_NOTHING if is_last else _DOWN, DIM)
-    yield fold([Span(_END if is_last else _BRANCH, DIM)], entry.line, under.text, out)
-    for pieces in entry.below:
-        yield fold([under], pieces, under.text, out)
+def _entry_lines(entry: _HistoryEntry, out: TextIO, *, is_last: bool) -> Iterator[str]:
+    margin = Span(_NO_TRUNK if is_last else _TRUNK, DIM)
+    yield fold([Span(_LAST_BRANCH if is_last else _BRANCH, DIM)], entry.line, margin.text, out)
+    for spans in entry.below:
+        yield fold([margin], spans, margin.text, out)
 
 
-def _version(version: "ListedVersion", *, is_latest: bool) -> _Entry:
-    """`COMPILED: v3 (2025-12-30T14:00:00Z)  ← latest`, and under it what it is about."""
+def _version_entry(version: "ListedVersion", *, is_latest: bool) -> _HistoryEntry:
+    """Return an entry such as `COMPILED: v3 (2025-12-30T14:00:00Z)  ← latest`, with its summary."""
     line = [
         Span("COMPILED:", STYLE_OF_TYPE["COMPILED"]),
         Span(f" v{version.number} ({escape_control(version.compiled_at)})"),
@@ -109,19 +109,21 @@ def _version(version: "ListedVersion", *, is_latest: bool) -> _Entry:
     if is_latest:
         line.append(Span("  ← latest", BOLD))
     state, commit = version.persistence.status, version.persistence.commit
-    where = f" in {escape_control(commit[:_SHORT_HASH])}" if commit else ""
-    below = [Span(state, _STATES.get(state, PLAIN)), Span(where, DIM)]
+    commit_text = f" in {escape_control(commit[:_SHORT_HASH])}" if commit else ""
+    below = [Span(state, _STATES.get(state, PLAIN)), Span(commit_text, DIM)]
     if version.status == "closed":
         below.append(Span(", closed"))
     if version.summary:
         below += [Span(": ", DIM), Span(escape_control(version.summary), DIM)]
-    return _Entry(version.message.id, line, [below])
+    return _HistoryEntry(version.message.id, line, [below])
 
 
-def _other(found: Diagnostic) -> _Entry:
-    """A COMPILED message that is no version: which, why, what to do."""
+def _no_version_entry(found: Diagnostic) -> _HistoryEntry:
+    """Return the entry of a COMPILED message that is no version: the reason, and what to do."""
     line = [
         Span(f"message {found.message_id}: no version", ATTENTION),
         Span(f"  {found.id}", DIM),
     ]
-    return _Entry(found.message_id or 0, line, [[Span(found.message)], [Span(f"→ {found.fix}")]])
+    return _HistoryEntry(
+        found.message_id or 0, line, [[Span(found.message)], [Span(f"→ {found.fix}")]]
+    )

@@ -1,4 +1,4 @@
-"""`brenner artifact ledger`: what became of every delta block of a version."""
+"""`brenner artifact ledger`: the outcome of every delta block of a version."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -6,31 +6,31 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import click
 
-from brenner.artifact.diff import block_words, duplicate_words
-from brenner.artifact.state import Entry, Outcome, counts, is_listed
+from brenner.artifact.diff import describe_block, describe_duplicate
+from brenner.artifact.state import BlockOutcome, Entry, count_outcomes, is_listed
 from brenner.cli.artifact.common import (
     BOLD,
-    CONTENT,
     DIM,
-    FINE,
+    EXIT_INVALID,
+    EXIT_OK,
     INDENT,
-    Loaded,
-    Reader,
+    ArtifactReader,
+    LoadedArtifact,
     notes_json,
-    target_of,
+    thread_target,
     write_unreadable,
 )
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import Reporting, write_diagnostics, write_json
-from brenner.cli.table import Cell, Column, Row, table
+from brenner.cli.output import JsonCommand, write_diagnostics, write_json
+from brenner.cli.table import Cell, TableColumn, TableRow, table
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
     Span,
     Style,
-    advice,
-    agent_piece,
+    agent_span,
     fold,
+    format_hint,
     pager_option,
     write_lines,
 )
@@ -43,25 +43,25 @@ if TYPE_CHECKING:
     from brenner.services.version_store import VersionLedger
 
 
-_BELOW = "      "
+_DETAIL_INDENT = "      "
 _COLUMNS = (
-    Column("In"),
-    Column("Message", is_right=True),
-    Column("Block", is_right=True),
-    Column("Agent", least=10),
-    Column("Block says", least=16),
-    Column("Item"),
-    Column("Sender"),
+    TableColumn("In"),
+    TableColumn("Message", is_right=True),
+    TableColumn("Block", is_right=True),
+    TableColumn("Agent", min_width=10),
+    TableColumn("Block says", min_width=16),
+    TableColumn("Item"),
+    TableColumn("Sender"),
 )
-_STYLES: dict[Severity, Style] = {
+_SEVERITY_STYLES: dict[Severity, Style] = {
     Severity.ERROR: ATTENTION,
     Severity.WARNING: {"fg": "yellow", "bold": True},
     Severity.INFO: {"fg": "cyan"},
 }
 
 
-class _Line(NamedTuple):
-    """A block, the version that has read it, and how it is known who sent it."""
+class _LedgerRow(NamedTuple):
+    """A block, the version that has read it, and the trust in its sender."""
 
     version: int
     entry: Entry
@@ -69,8 +69,8 @@ class _Line(NamedTuple):
     is_altered: bool = False
 
     @property
-    def unverified(self) -> list[Span]:
-        """The word for it, where anybody may have sent it, or where its message was altered."""
+    def trust_warning(self) -> list[Span]:
+        """Return a warning if the sender is unverified or the message was altered."""
         if self.is_altered:
             return [Span("altered", ATTENTION)]
         is_open = self.trust is Trust.UNVERIFIED
@@ -79,14 +79,14 @@ class _Line(NamedTuple):
 
 @click.command(
     "ledger",
-    cls=Reporting,
-    always={
+    cls=JsonCommand,
+    json_defaults={
         "thread_id": None,
         "version": None,
         "source": None,
         "message_id": None,
         "versions": [],
-        **{outcome.value: 0 for outcome in Outcome},
+        **{outcome.value: 0 for outcome in BlockOutcome},
         "entries": [],
         "entries_left_out": 0,
     },
@@ -108,25 +108,25 @@ def ledger(settings: Settings, target: str, of_all: bool, pager: bool) -> int:
     code 0 whatever was refused; 1: there is no such thread or version, the mail does not know the
     file, or a message with one of the blocks was altered in the store.
     """
-    wanted = target_of(target) if of_all else None
+    wanted = thread_target(target) if of_all else None
     if of_all and (wanted is None or wanted.version is not None):
         message = "--all is about a thread: give THREAD, without a version."
         raise click.UsageError(message)
-    with Reader(settings) as reader:
+    with ArtifactReader(settings) as reader:
         read = reader.read(target, with_state=True)
         if isinstance(read, Diagnostic):
             return write_unreadable(read, target, as_json=settings.as_json)
         from brenner.cli.artifact.common import with_authors
-        from brenner.services.identity import trusts
+        from brenner.services.identity import thread_trust
 
         loaded = with_authors(reader, read)
-        found = _found(reader, loaded, of_all=of_all)
-        known = trusts(reader.workspace.mailbox, loaded.thread_id or "")
+        found = _load_ledgers(reader, loaded, of_all=of_all)
+        trust_by_message = thread_trust(reader.workspace.mailbox, loaded.thread_id or "")
     lines = [
-        _Line(
+        _LedgerRow(
             each.number,
             entry,
-            known.get(entry.message_id),
+            trust_by_message.get(entry.message_id),
             entry.message_id in loaded.altered,
         )
         for each in found
@@ -136,27 +136,31 @@ def ledger(settings: Settings, target: str, of_all: bool, pager: bool) -> int:
         write_json(_document(loaded, [each.number for each in found], lines))
     else:
         write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
-        write_lines(_shown(loaded, lines, sys.stdout, of_all=of_all), pager=pager)
-    return CONTENT if any(line.is_altered for line in lines) else FINE
+        write_lines(_ledger_lines(loaded, lines, sys.stdout, of_all=of_all), pager=pager)
+    return EXIT_INVALID if any(line.is_altered for line in lines) else EXIT_OK
 
 
-def _found(reader: Reader, loaded: Loaded, *, of_all: bool) -> "tuple[VersionLedger, ...]":
-    from brenner.services.version_store import VersionLedger, ledger_of, ledgers
+def _load_ledgers(
+    reader: ArtifactReader, loaded: LoadedArtifact, *, of_all: bool
+) -> "tuple[VersionLedger, ...]":
+    from brenner.services.version_store import VersionLedger, load_ledger, load_ledgers
 
     if of_all:
-        return ledgers(reader.workspace, loaded.thread_id or "")
+        return load_ledgers(reader.workspace, loaded.thread_id or "")
     number = loaded.number or 0
     is_mail = loaded.version is not None and loaded.version.source == "mail"
-    entries = ledger_of(reader.workspace, loaded.thread_id or "", number) if is_mail else ()
+    entries = load_ledger(reader.workspace, loaded.thread_id or "", number) if is_mail else ()
     return (VersionLedger(number, entries),)
 
 
-def _document(loaded: Loaded, versions: list[int], lines: Sequence[_Line]) -> dict[str, object]:
-    """As `ledger_json` has it, each entry with its version and the trust in its message."""
+def _document(
+    loaded: LoadedArtifact, versions: list[int], lines: Sequence[_LedgerRow]
+) -> dict[str, object]:
+    """Return the entries as `ledger_json` does, with the version and the trust of each."""
     return {
         **loaded.to_json(),
         "versions": versions,
-        **counts(tuple(line.entry for line in lines)),
+        **count_outcomes(tuple(line.entry for line in lines)),
         "entries": [
             {
                 **line.entry.to_json(),
@@ -172,101 +176,118 @@ def _document(loaded: Loaded, versions: list[int], lines: Sequence[_Line]) -> di
     }
 
 
-def _shown(loaded: Loaded, lines: Sequence[_Line], out: TextIO, *, of_all: bool) -> Iterator[str]:
-    """How many ended how; then the refused ones, what repeats another, what was applied."""
+def _ledger_lines(
+    loaded: LoadedArtifact, lines: Sequence[_LedgerRow], out: TextIO, *, of_all: bool
+) -> Iterator[str]:
+    """Yield the counts, then the refused blocks, the duplicates, and the applied ones."""
     name = loaded.thread_id or "" if of_all else loaded.name
     yield fold([], list(_headline(name, lines)), INDENT, out)
     if not lines:
-        yield advice("Delta blocks stand in DELTA messages: `brenner new DELTA` prints one.", out)
-    of = {outcome: [each for each in lines if each.entry.state is outcome] for outcome in Outcome}
-    if of[Outcome.REFUSED]:
+        yield format_hint(
+            "Delta blocks stand in DELTA messages: `brenner new DELTA` prints one.", out
+        )
+    of = {
+        outcome: [each for each in lines if each.entry.state is outcome] for outcome in BlockOutcome
+    }
+    if of[BlockOutcome.REFUSED]:
         yield "\n" + fold([], [Span("Refused", ATTENTION)], INDENT, out)
-        for line in of[Outcome.REFUSED]:
+        for line in of[BlockOutcome.REFUSED]:
             if is_listed(line.entry):
-                yield from _refused(line, out, of_all=of_all)
-        more = sum(not is_listed(line.entry) for line in of[Outcome.REFUSED])
+                yield from _refused_lines(line, out, of_all=of_all)
+        more = sum(not is_listed(line.entry) for line in of[BlockOutcome.REFUSED])
         if more:
             words = f"and {more:,} more of the same messages, for the same reason"
-            yield fold([Span(INDENT)], [Span(words)], _BELOW, out)
-        yield advice("`brenner mail show MESSAGE` shows what was sent.", out)
-    if of[Outcome.DUPLICATE]:
+            yield fold([Span(INDENT)], [Span(words)], _DETAIL_INDENT, out)
+        yield format_hint("`brenner mail show MESSAGE` shows what was sent.", out)
+    if of[BlockOutcome.DUPLICATE]:
         yield "\n" + fold([], [Span("Duplicates", BOLD)], INDENT, out)
-        yield from (_duplicate(line, out, of_all=of_all) for line in of[Outcome.DUPLICATE])
-    if of[Outcome.APPLIED]:
+        yield from (
+            _duplicate_line(line, out, of_all=of_all) for line in of[BlockOutcome.DUPLICATE]
+        )
+    if of[BlockOutcome.APPLIED]:
         yield "\n" + fold([], [Span("Applied", BOLD)], INDENT, out)
-        applied = of[Outcome.APPLIED]
-        # Which version only where there are several; who sent it only where that is not certain.
-        last = None if any(line.unverified for line in applied) else -1
+        applied = of[BlockOutcome.APPLIED]
+        # Show the version only if there are several, and the sender only if one is unverified.
+        last = None if any(line.trust_warning for line in applied) else -1
         shown = slice(0 if of_all else 1, last)
-        rows = [_row(line) for line in applied]
+        rows = [_applied_row(line) for line in applied]
         rows = [row._replace(cells=row.cells[shown]) for row in rows]
         yield from table(list(_COLUMNS)[shown], rows, out)
 
 
-def _headline(name: str, lines: Sequence[_Line]) -> Iterator[Span]:
-    """`14 blocks: 11 applied, 2 refused, 1 duplicate`; what is zero is quiet."""
+def _headline(name: str, lines: Sequence[_LedgerRow]) -> Iterator[Span]:
+    """Return spans such as `14 blocks: 11 applied, 2 refused, 1 duplicate`.
+
+    Zero counts are dimmed.
+    """
     total = len(lines)
     yield Span(f"{escape_control(name)}, {total} block{'s' * (total != 1)}", BOLD)
-    for number, (state, count) in enumerate(counts(tuple(each.entry for each in lines)).items()):
-        is_bad = count and state == Outcome.REFUSED
+    for number, (state, count) in enumerate(
+        count_outcomes(tuple(each.entry for each in lines)).items()
+    ):
+        is_bad = count and state == BlockOutcome.REFUSED
         yield Span(": " if not number else ", ", DIM)
         yield Span(f"{count} {state}", ATTENTION if is_bad else PLAIN if count else DIM)
 
 
-def _refused(line: _Line, out: TextIO, *, of_all: bool) -> Iterator[str]:
-    """What was sent, why it was refused, how to mend it, and the block that may be sent instead."""
-    yield fold([Span(INDENT)], _place(line, of_all=of_all), _BELOW, out)
+def _refused_lines(line: _LedgerRow, out: TextIO, *, of_all: bool) -> Iterator[str]:
+    """Yield a refused block, the reasons, the fixes, and the blocks that can be sent instead."""
+    yield fold([Span(INDENT)], _block_spans(line, of_all=of_all), _DETAIL_INDENT, out)
     for found in sorted(line.entry.diagnostics, key=worst_first):
-        told = [Span(found.id, _STYLES[found.severity]), Span(f"  {found.message}")]
-        yield fold([Span(_BELOW)], told, _BELOW, out)
-        yield fold([Span(f"{_BELOW}→ ")], [Span(found.fix)], f"{_BELOW}  ", out)
-    ready = dict.fromkeys(each for found in line.entry.diagnostics for each in _ready(found))
-    for block in ready:
-        yield fold([Span(_BELOW)], [Span(block.rstrip("\n"), DIM)], _BELOW, out)
+        spans = [Span(found.id, _SEVERITY_STYLES[found.severity]), Span(f"  {found.message}")]
+        yield fold([Span(_DETAIL_INDENT)], spans, _DETAIL_INDENT, out)
+        yield fold([Span(f"{_DETAIL_INDENT}→ ")], [Span(found.fix)], f"{_DETAIL_INDENT}  ", out)
+    blocks = dict.fromkeys(
+        each for found in line.entry.diagnostics for each in _corrected_blocks(found)
+    )
+    for block in blocks:
+        yield fold([Span(_DETAIL_INDENT)], [Span(block.rstrip("\n"), DIM)], _DETAIL_INDENT, out)
 
 
-def _ready(found: Diagnostic) -> tuple[str, ...]:
-    """Blocks that its author may send: the repaired one, or those to choose from."""
+def _corrected_blocks(found: Diagnostic) -> tuple[str, ...]:
+    """Return blocks that the author can send: the repaired one, or those to choose from."""
     return (*([found.repaired] if found.repaired else []), *found.readings)
 
 
-def _duplicate(line: _Line, out: TextIO, *, of_all: bool) -> str:
-    stands = Span(f"  {duplicate_words(line.entry)}")
-    return fold([Span(INDENT)], [*_place(line, of_all=of_all), stands], _BELOW, out)
+def _duplicate_line(line: _LedgerRow, out: TextIO, *, of_all: bool) -> str:
+    duplicate = Span(f"  {describe_duplicate(line.entry)}")
+    return fold(
+        [Span(INDENT)], [*_block_spans(line, of_all=of_all), duplicate], _DETAIL_INDENT, out
+    )
 
 
-def _place(line: _Line, *, of_all: bool) -> list[Span]:
+def _block_spans(line: _LedgerRow, *, of_all: bool) -> list[Span]:
     entry = line.entry
     where = f"v{line.version}, " * of_all
     where += f"message {entry.message_id}, block {entry.block}, line {entry.line}"
-    who = [agent_piece(entry.agent), Span(" " * bool(line.unverified)), *line.unverified]
-    return [Span(where, BOLD), Span("  "), *who, Span(f"  {block_words(entry)}")]
+    who = [agent_span(entry.agent), Span(" " * bool(line.trust_warning)), *line.trust_warning]
+    return [Span(where, BOLD), Span("  "), *who, Span(f"  {describe_block(entry)}")]
 
 
-def _row(line: _Line) -> Row:
+def _applied_row(line: _LedgerRow) -> TableRow:
     entry = line.entry
     cells: list[Cell] = [
         [Span(f"v{line.version}", DIM)],
         [Span(str(entry.message_id))],
         [Span(str(entry.block))],
-        [agent_piece(entry.agent)],
-        [Span(block_words(entry))],
+        [agent_span(entry.agent)],
+        [Span(describe_block(entry))],
         [Span(entry.assigned_id or entry.item_id or "", BOLD)],
-        line.unverified,
+        line.trust_warning,
     ]
-    return Row(cells, list(_notes(entry)))
+    return TableRow(cells, list(_note_cells(entry)))
 
 
-def _notes(entry: Entry) -> Iterator[Cell]:
-    """What was rewritten, and what its author should know."""
+def _note_cells(entry: Entry) -> Iterator[Cell]:
+    """Yield the rewrites of a block, and warnings for its author."""
     for rewrite in entry.rewrites:
         change = f"{rewrite.field}: {rewrite.old} became {rewrite.new}"
-        yield [Span(f"{_BELOW}rewritten  {change}", DIM)]
+        yield [Span(f"{_DETAIL_INDENT}rewritten  {change}", DIM)]
     for found in sorted(entry.diagnostics, key=worst_first):
         if found.id == ID_REWRITTEN.id:
-            continue  # said already
+            continue  # the rewrites above say it
         yield [
-            Span(_BELOW),
-            Span(found.id, _STYLES[found.severity]),
+            Span(_DETAIL_INDENT),
+            Span(found.id, _SEVERITY_STYLES[found.severity]),
             Span(f"  {found.message}"),
         ]

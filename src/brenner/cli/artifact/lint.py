@@ -1,4 +1,4 @@
-"""`brenner artifact lint`: what the rules find in an artifact."""
+"""`brenner artifact lint`: check an artifact; report as text, JSON, SARIF or deltas."""
 
 import sys
 from io import StringIO
@@ -8,19 +8,19 @@ import click
 
 from brenner import __version__
 from brenner.cli.artifact.common import (
-    UNREADABLE,
-    Loaded,
-    Reader,
-    Source,
+    EXIT_UNREADABLE,
+    AnchorSource,
+    ArtifactReader,
+    LoadedArtifact,
+    display_name,
+    lint_loaded,
     project_source,
     read_file,
-    report_of,
-    shown_name,
     write_unreadable,
 )
 from brenner.cli.io import STANDARD_INPUT
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import Reporting, counted, styled, write_diagnostics, write_json
+from brenner.cli.output import JsonCommand, count_by_severity, styled, write_diagnostics, write_json
 from brenner.cli.terminal import pager_option, write_lines
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, RequestError
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from brenner.lint.context import SourceText
 
 
-FINE, CONTENT = 0, 1
-_ALWAYS: dict[str, object] = {
+EXIT_OK, EXIT_INVALID = 0, 1
+_JSON_DEFAULTS: dict[str, object] = {
     **dict.fromkeys(("file", "thread_id", "version", "source", "message_id")),
     "judgement": [],
     "notes": [],
 }
 
 
-class _Forms(NamedTuple):
-    """In which form the report is wanted; in none of them it is text for people."""
+class _ReportFormats(NamedTuple):
+    """The requested format of the report. If none is set, it is text."""
 
     json: bool
     sarif: bool
@@ -51,8 +51,8 @@ class _Forms(NamedTuple):
 
 @click.command(
     "lint",
-    cls=Reporting,
-    always=_ALWAYS,
+    cls=JsonCommand,
+    json_defaults=_JSON_DEFAULTS,
     epilog=examples(
         "brenner artifact lint RS-20251230-cell-fate",
         "brenner artifact lint artifacts/RS-20251230-cell-fate.md --fix",
@@ -86,22 +86,24 @@ def lint(  # noqa: PLR0913  (one parameter per option)
     if target == source_text == STANDARD_INPUT:
         message = "The standard input can be read only once."
         raise click.UsageError(message)
-    forms = _Forms(settings.as_json, as_sarif, fix, questions)
-    _one_of(**forms._asdict())
-    with Reader(settings) as reader:
-        loaded, given = _read(reader, target, forms), _source(source_text)
+    forms = _ReportFormats(settings.as_json, as_sarif, fix, questions)
+    _check_one_format(**forms._asdict())
+    with ArtifactReader(settings) as reader:
+        loaded, source_option = _read(reader, target, forms), _read_source_option(source_text)
         if isinstance(loaded, Diagnostic):
-            return _unreadable(loaded, target, forms)
-        if isinstance(given, Diagnostic):
-            return _unreadable(given, source_text or "", forms)
-        source = Source(given) if given else project_source(reader, loaded)
-    report = report_of(loaded, source)
+            return _report_unreadable(loaded, target, forms)
+        if isinstance(source_option, Diagnostic):
+            return _report_unreadable(source_option, source_text or "", forms)
+        source = AnchorSource(source_option) if source_option else project_source(reader, loaded)
+    report = lint_loaded(loaded, source)
     _write(report, loaded, source, forms, pager=pager)
-    return FINE if report.valid else CONTENT
+    return EXIT_OK if report.valid else EXIT_INVALID
 
 
-def _read(reader: Reader, target: str, forms: _Forms) -> Loaded | Diagnostic:
-    """The artifact; a thread or version that is not there is a failed run in SARIF, too."""
+def _read(
+    reader: ArtifactReader, target: str, forms: _ReportFormats
+) -> LoadedArtifact | Diagnostic:
+    """Read the artifact. An unknown thread or version also gives a failed run in SARIF."""
     try:
         return reader.read(target)
     except RequestError as refused:
@@ -111,7 +113,12 @@ def _read(reader: Reader, target: str, forms: _Forms) -> Loaded | Diagnostic:
 
 
 def _write(
-    report: LintReport, loaded: Loaded, source: Source, forms: _Forms, *, pager: bool
+    report: LintReport,
+    loaded: LoadedArtifact,
+    source: AnchorSource,
+    forms: _ReportFormats,
+    *,
+    pager: bool,
 ) -> None:
     if forms.json:
         write_json(_document(loaded, source, report))
@@ -125,20 +132,25 @@ def _write(
     elif forms.fix:
         _write_deltas(report, loaded.name)
     else:
-        page = _Gathered()
+        page = _TerminalBuffer()
         _write_report(report, loaded.name, page, with_questions=forms.questions)
         write_lines(page.getvalue().splitlines(keepends=True), pager=pager)
 
 
-class _Gathered(StringIO):
-    """Lines for the standard output, as wide and as colourful as it is, to be paged."""
+class _TerminalBuffer(StringIO):
+    """A buffer that has the width and styles of the standard output, to be paged."""
 
     def isatty(self) -> bool:
         return sys.stdout.isatty()
 
 
-def _document(loaded: Loaded, source: Source, report: LintReport) -> dict[str, object]:
-    """The report, where the artifact comes from, and in `notes` what is odd about a version."""
+def _document(
+    loaded: LoadedArtifact, source: AnchorSource, report: LintReport
+) -> dict[str, object]:
+    """Return the report and the origin of the artifact.
+
+    `notes` are the warnings about a version.
+    """
     notes = (*source.notes, *(loaded.version.notes if loaded.version else ()))
     return {
         "file": loaded.given if loaded.parsed else None,
@@ -148,29 +160,29 @@ def _document(loaded: Loaded, source: Source, report: LintReport) -> dict[str, o
     }
 
 
-def _one_of(**forms: bool) -> None:
-    """Refuse two forms at once. The questions are in the JSON document anyway."""
-    given = [f"--{name}" for name, is_given in forms.items() if is_given]
-    if len(given) > 1 and given != ["--json", "--questions"]:
-        message = f"{' and '.join(given)} do not go together: each is a form of the report."
+def _check_one_format(**forms: bool) -> None:
+    """Refuse two formats at once. The JSON document includes the questions anyway."""
+    options = [f"--{name}" for name, is_given in forms.items() if is_given]
+    if len(options) > 1 and options != ["--json", "--questions"]:
+        message = f"{' and '.join(options)} do not go together: each is a form of the report."
         raise click.UsageError(message)
 
 
-def _unreadable(found: Diagnostic, name: str, forms: _Forms) -> int:
+def _report_unreadable(found: Diagnostic, name: str, forms: _ReportFormats) -> int:
     if not forms.sarif:
         return write_unreadable(found, name, as_json=forms.json)
     _write_failed_sarif(found, name)
-    return UNREADABLE
+    return EXIT_UNREADABLE
 
 
 def _write_failed_sarif(found: Diagnostic, name: str) -> None:
-    from brenner.lint.sarif import failed_sarif
+    from brenner.lint.sarif import failure_to_sarif
 
-    write_json(failed_sarif(found, _uri(name), __version__))
+    write_json(failure_to_sarif(found, _uri(name), __version__))
 
 
-def _source(name: str | None) -> "SourceText | Diagnostic | None":
-    """The section numbers of the source text, or why they cannot be had."""
+def _read_source_option(name: str | None) -> "SourceText | Diagnostic | None":
+    """Return the section numbers of the source text, or a diagnostic if it cannot be read."""
     if name is None:
         return None
     from brenner.lint.context import read_source_text
@@ -179,7 +191,7 @@ def _source(name: str | None) -> "SourceText | Diagnostic | None":
     if isinstance(text, Diagnostic):
         return text
     source = read_source_text(text, name)
-    return codes.NO_SECTION_NUMBERS.at(path=shown_name(name)) if source.is_empty else source
+    return codes.NO_SECTION_NUMBERS.at(path=display_name(name)) if source.is_empty else source
 
 
 def _write_report(report: LintReport, name: str, out: TextIO, *, with_questions: bool) -> None:
@@ -188,7 +200,7 @@ def _write_report(report: LintReport, name: str, out: TextIO, *, with_questions:
         verdict = styled("valid", out, fg="green", bold=True)
     else:
         verdict = styled("not valid", out, fg="magenta", bold=True)
-    out.write(f"{escape_control(name)}: {verdict}: {counted(report.summary)}\n")
+    out.write(f"{escape_control(name)}: {verdict}: {count_by_severity(report.summary)}\n")
     count = len(report.deltas)
     if count:
         out.write(f"  `--fix` prints {count} delta{'s' * (count != 1)} ready to send.\n")
@@ -200,9 +212,9 @@ def _write_report(report: LintReport, name: str, out: TextIO, *, with_questions:
 
 
 def _write_deltas(report: LintReport, name: str) -> None:
-    """The deltas go to the standard output, everything else to the other one."""
+    """Write the deltas to the standard output, all else to the standard error."""
     write_diagnostics(report.violations, name, sys.stderr)
-    sys.stderr.write(f"{escape_control(name)}: {counted(report.summary)}\n")
+    sys.stderr.write(f"{escape_control(name)}: {count_by_severity(report.summary)}\n")
     sys.stdout.write("\n".join(block.rstrip("\n") + "\n" for block in report.deltas))
     if report.violations and not report.deltas:
         sys.stderr.write("  No fix is certain: what was found needs an author.\n")

@@ -1,4 +1,4 @@
-"""`brenner artifact show`: an artifact for people, for other programs, and as JSON."""
+"""`brenner artifact show`: an artifact as text for the terminal, as Markdown and as JSON."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
-from brenner.artifact.diff import kill_texts, label_of, value_text
+from brenner.artifact.diff import field_label, kill_texts, value_text
 from brenner.artifact.model import (
     ITEM_SECTIONS,
     LAYOUT,
@@ -16,45 +16,45 @@ from brenner.artifact.model import (
     TITLE,
     Artifact,
     Item,
-    Layout,
     Metadata,
-    shown,
-    total,
+    SectionLayout,
+    in_display_order,
+    total_score,
 )
 from brenner.artifact.serialize import artifact_json
 from brenner.artifact.state import KICKOFF, Conflict, Source
 from brenner.cli.artifact.common import (
     BOLD,
     DIM,
-    FINE,
+    EXIT_OK,
     INDENT,
     POSITIVE,
     STRUCK,
-    VALUES,
-    Loaded,
-    Reader,
+    VALUE_INDENT,
+    ArtifactReader,
+    LoadedArtifact,
+    field_lines,
     find_item,
-    heading,
-    lines,
+    item_heading,
+    lint_loaded,
+    lint_verdict,
     notes_json,
     project_source,
-    report_of,
-    verdict_of,
     write_unreadable,
 )
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import Reporting, width_of, write_diagnostics, write_json
+from brenner.cli.output import JsonCommand, terminal_width, write_diagnostics, write_json
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
     Span,
     Style,
-    agent_piece,
-    columns,
+    agent_span,
+    display_width,
     fold,
-    lines_of,
     pager_option,
-    shown_line,
+    styled_line,
+    wrap_spans,
     write_lines,
 )
 from brenner.diagnostics.model import Diagnostic
@@ -72,21 +72,21 @@ if TYPE_CHECKING:
     from brenner.artifact.state import State
 
 
-# An artifact as one JSON document: where it comes from, what it says, what is said of it.
+# JSON output
 
 
-_NOWHERE = ("thread_id", "version", "source", "message_id")
-# The keys that the document always has, with what they say where there is no artifact
-ALWAYS: dict[str, object] = {
-    **dict.fromkeys((*_NOWHERE, "metadata", RESEARCH_THREAD.id)),
+_ORIGIN_KEYS = ("thread_id", "version", "source", "message_id")
+# The keys that the document always has, with their values if there is no artifact
+JSON_DEFAULTS: dict[str, object] = {
+    **dict.fromkeys((*_ORIGIN_KEYS, "metadata", RESEARCH_THREAD.id)),
     **{section.id: [] for section in ITEM_SECTIONS},
     "conflicts": [],
     "lint": None,
 }
 
 
-def artifact_document(loaded: Loaded, report: LintReport) -> dict[str, object]:
-    """The whole artifact."""
+def artifact_document(loaded: LoadedArtifact, report: LintReport) -> dict[str, object]:
+    """Return the JSON document of the artifact: origin, content, conflicts, lint result."""
     return {
         **loaded.to_json(),
         **artifact_json(loaded.artifact),
@@ -96,8 +96,8 @@ def artifact_document(loaded: Loaded, report: LintReport) -> dict[str, object]:
     }
 
 
-def item_document(loaded: Loaded, item_id: str) -> dict[str, object]:
-    """One item."""
+def item_document(loaded: LoadedArtifact, item_id: str) -> dict[str, object]:
+    """Return the JSON document of one item."""
     layout, _ = find_item(loaded, item_id)
     found: Any = artifact_json(loaded.artifact)[layout.section.id]
     items = found if isinstance(found, list) else [found]
@@ -112,8 +112,8 @@ def item_document(loaded: Loaded, item_id: str) -> dict[str, object]:
 
 @click.command(
     "show",
-    cls=Reporting,
-    always=ALWAYS,
+    cls=JsonCommand,
+    json_defaults=JSON_DEFAULTS,
     epilog=examples(
         "brenner artifact show RS-20251230-cell-fate",
         "brenner artifact show RS-20251230-cell-fate@v2 --item H2",
@@ -134,95 +134,105 @@ def show(settings: Settings, target: str, item_id: str | None, pager: bool) -> i
     or item; 2: the file cannot be read.
     """
     is_exact = item_id is None and not settings.as_json and not sys.stdout.isatty()
-    with Reader(settings) as reader:
+    with ArtifactReader(settings) as reader:
         loaded = reader.read(target, with_state=not is_exact)
         if isinstance(loaded, Diagnostic):
             return write_unreadable(loaded, target, as_json=settings.as_json)
         if is_exact:
             write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
             sys.stdout.write(loaded.text)
-            return FINE
-        report = report_of(loaded, project_source(reader, loaded))
+            return EXIT_OK
+        report = lint_loaded(loaded, project_source(reader, loaded))
     if settings.as_json:
         is_whole = item_id is None
         write_json(
             artifact_document(loaded, report) if is_whole else item_document(loaded, item_id or "")
         )
-        return FINE
+        return EXIT_OK
     lines = _lines(loaded, item_id, report, sys.stdout)
     write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
     write_lines(lines, pager=pager)
-    return FINE
+    return EXIT_OK
 
 
-def _lines(loaded: Loaded, item_id: str | None, report: LintReport, out: TextIO) -> Iterator[str]:
-    """The artifact for people, or one item of it; that there is none such is refused at once."""
+def _lines(
+    loaded: LoadedArtifact, item_id: str | None, report: LintReport, out: TextIO
+) -> Iterator[str]:
+    """Return the lines of the artifact or of one item.
+
+    Raise RequestError at once if there is no such item.
+    """
     from brenner.cli.artifact.common import find_item
 
     state = loaded.version.state if loaded.version else None
-    reading = reading_of(loaded.artifact, report, state)
+    display = make_display(loaded.artifact, report, state)
     if item_id is None:
-        return document_lines(reading, out)
-    return item_lines(reading, *find_item(loaded, item_id), out)
+        return document_lines(display, out)
+    return item_lines(display, *find_item(loaded, item_id), out)
 
 
-# Open conflicts in a terminal: the values side by side, each with its author.
+# Open conflicts: the values side by side, each with its author
 
 
 _ATTENTION: Style = MappingProxyType({"fg": "magenta", "bold": True})
 _GAP = "  "
-_LEAST = 28  # columns that a value needs to be read beside another one
-_TAKEN_AWAY = "(taken away)"
+_MIN_VALUE_WIDTH = 28  # columns of a value in the side-by-side layout
+_REMOVED_VALUE = "(taken away)"
 
-Side = tuple[object, Source]
+ConflictSide = tuple[object, Source]
 
 
 def conflict_lines(conflict: Conflict, section: str, before: str, stream: TextIO) -> Iterator[str]:
-    """Which field, then what each author has set; the first of them is what stands now."""
-    label = label_of(section, conflict.path)
+    """Yield the field, then the value of each author, side by side if there is room.
+
+    The first value is the current one.
+    """
+    label = field_label(section, conflict.path)
     yield fold([Span(before)], [Span(f"Open conflict: {label}", _ATTENTION)], before, stream)
     sides = [
         (conflict.value, conflict.source),
         *((lost.value, lost.source) for lost in conflict.displaced),
     ]
-    room = width_of(stream) - len(before)  # nothing in a pipe
+    room = terminal_width(stream) - len(before)  # negative in a pipe
     width = (room - len(_GAP) * (len(sides) - 1)) // len(sides)
-    if width >= _LEAST:
+    if width >= _MIN_VALUE_WIDTH:
         yield from _side_by_side(sides, width, before, stream)
         return
     for number, side in enumerate(sides):
-        yield fold([Span(before)], _author(side, is_first=not number), before, stream)
-        yield fold([Span(before + _GAP)], [Span(_value(side))], before + _GAP, stream)
+        yield fold([Span(before)], _side_author(side, is_first=not number), before, stream)
+        yield fold([Span(before + _GAP)], [Span(_side_value(side))], before + _GAP, stream)
 
 
-def _side_by_side(sides: Sequence[Side], width: int, before: str, stream: TextIO) -> Iterator[str]:
+def _side_by_side(
+    sides: Sequence[ConflictSide], width: int, before: str, stream: TextIO
+) -> Iterator[str]:
     blocks = []
     for number, side in enumerate(sides):
-        author = lines_of([], _author(side, is_first=not number), "", width)
-        blocks.append([*author, *lines_of([], [Span(_value(side))], "", width)])
+        author = wrap_spans([], _side_author(side, is_first=not number), "", width)
+        blocks.append([*author, *wrap_spans([], [Span(_side_value(side))], "", width)])
     for row in zip_longest(*blocks, fillvalue=[]):
-        pieces = [Span(before)]
+        spans = [Span(before)]
         for cell in row:
-            used = sum(columns(piece.text) for piece in cell)
-            pieces += [*cell, Span(" " * (width - used) + _GAP)]
-        yield shown_line(pieces, stream) + "\n"
+            used = sum(display_width(span.text) for span in cell)
+            spans += [*cell, Span(" " * (width - used) + _GAP)]
+        yield styled_line(spans, stream) + "\n"
 
 
-def _author(side: Side, *, is_first: bool) -> list[Span]:
+def _side_author(side: ConflictSide, *, is_first: bool) -> list[Span]:
     source = side[1]
-    place = f", message {source.message_id}, v{source.version}"
-    return [agent_piece(source.agent), Span(place + " (stands)" * is_first, DIM)]
+    origin = f", message {source.message_id}, v{source.version}"
+    return [agent_span(source.agent), Span(origin + " (stands)" * is_first, DIM)]
 
 
-def _value(side: Side) -> str:
-    return _TAKEN_AWAY if side[0] is None else value_text(side[0])
+def _side_value(side: ConflictSide) -> str:
+    return _REMOVED_VALUE if side[0] is None else value_text(side[0])
 
 
-# An artifact laid out for reading in a terminal.
+# The artifact as text
 
 
-class Reading(NamedTuple):
-    """An artifact, and what a reader should know of it besides; the open conflicts by item."""
+class ArtifactDisplay(NamedTuple):
+    """An artifact with what is shown around it: lint report, state, open conflicts by item."""
 
     artifact: Artifact
     report: "LintReport | None"
@@ -230,110 +240,115 @@ class Reading(NamedTuple):
     conflicts: "Mapping[str, list[Conflict]]"
 
 
-def reading_of(
+def make_display(
     artifact: Artifact, report: "LintReport | None" = None, state: "State | None" = None
-) -> Reading:
-    """What there is to read."""
+) -> ArtifactDisplay:
+    """Group the open conflicts by item."""
     conflicts: dict[str, list[Conflict]] = {}
     for conflict in state.conflicts if state else ():
         conflicts.setdefault(conflict.item_id, []).append(conflict)
-    return Reading(artifact, report, state, conflicts)
+    return ArtifactDisplay(artifact, report, state, conflicts)
 
 
-def document_lines(reading: Reading, out: TextIO) -> Iterator[str]:
-    """Title, what is known of the version in one line, open conflicts, the seven sections."""
-    session = reading.artifact.metadata.session_id
+def document_lines(display: ArtifactDisplay, out: TextIO) -> Iterator[str]:
+    """Yield the title, one line about the version, the open conflicts, and the seven sections."""
+    session = display.artifact.metadata.session_id
     yield fold([], [Span(f"{TITLE}: {session}" if session else TITLE, BOLD)], INDENT, out)
-    yield about_line(reading, out)
-    if reading.conflicts:
-        yield fold([], _conflict_pieces(reading), INDENT, out)
+    yield version_line(display, out)
+    if display.conflicts:
+        yield fold([], _open_conflict_spans(display), INDENT, out)
     for layout in LAYOUT:
         yield "\n" + fold([], [Span(layout.heading, BOLD)], INDENT, out)
-        yield from _section(reading, layout, out)
+        yield from _section_lines(display, layout, out)
 
 
-def item_lines(reading: Reading, layout: Layout, item: Item, out: TextIO) -> Iterator[str]:
-    """Its heading, its fields, at full strength who killed it and why, and its open conflicts."""
+def item_lines(
+    display: ArtifactDisplay, layout: SectionLayout, item: Item, out: TextIO
+) -> Iterator[str]:
+    """Yield the heading, the fields, who killed the item and why, and its open conflicts."""
     style = PLAIN if item.is_active else STRUCK
     title = item.text("statement") if layout.section is RESEARCH_THREAD else item.title
-    pieces = [Span(title, style or BOLD)]
+    spans = [Span(title, style or BOLD)]
     if layout.section is DISCRIMINATIVE_TESTS and item.score:
         most = MOST_SCORE * len(SCORE_PARTS)
-        pieces.append(Span(f"  {total(item)}/{most}", DIM))
+        spans.append(Span(f"  {total_score(item)}/{most}", DIM))
     if item.killed:
-        pieces.append(Span("  killed", BOLD))
-    yield heading(item.id, pieces, out)
-    fields = [(label, [Span(text, style)]) for label, text in _fields(item, layout)]
+        spans.append(Span("  killed", BOLD))
+    yield item_heading(item.id, spans, out)
+    fields = [(label, [Span(text, style)]) for label, text in _field_texts(item, layout)]
     if item.killed:
         fields += [(label, [Span(text)]) for label, text in kill_texts(item.killed)]
-    yield from lines(fields, out)
-    for conflict in reading.conflicts.get(item.id, ()):
-        yield from conflict_lines(conflict, layout.section.id, VALUES, out)
+    yield from field_lines(fields, out)
+    for conflict in display.conflicts.get(item.id, ()):
+        yield from conflict_lines(conflict, layout.section.id, VALUE_INDENT, out)
 
 
-def about_line(reading: Reading, out: TextIO) -> str:
-    """The version, what the linter says of it, who contributed, when it was compiled."""
-    metadata = reading.artifact.metadata
-    parts = [[Span(each, DIM)] for each in _version(metadata) if each]
-    if reading.report:
-        parts.append([_verdict(reading.report)])
-    names = list(_contributors(reading))
+def version_line(display: ArtifactDisplay, out: TextIO) -> str:
+    """Return the version, the lint verdict, the contributors, and the compile time."""
+    metadata = display.artifact.metadata
+    parts = [[Span(each, DIM)] for each in _version_words(metadata) if each]
+    if display.report:
+        parts.append([_verdict_span(display.report)])
+    names = list(_contributors(display))
     if names:
         parts.append([Span("from ", DIM), *names])
     by = f" by {metadata.compiled_by}" if metadata.compiled_by else ""
     if metadata.compiled_at:
         parts.append([Span(f"compiled {metadata.compiled_at}{by}", DIM)])
-    pieces: list[Span] = []
+    spans: list[Span] = []
     for number, part in enumerate(parts):
-        pieces += [Span(" · ", DIM)] * bool(number) + part
-    return fold([], pieces, "", out) if pieces else ""
+        spans += [Span(" · ", DIM)] * bool(number) + part
+    return fold([], spans, "", out) if spans else ""
 
 
-def _version(metadata: Metadata) -> tuple[str, str]:
+def _version_words(metadata: Metadata) -> tuple[str, str]:
     number = metadata.version
     return (f"v{number}" if number is not None else "", metadata.status or "")
 
 
-def _verdict(report: "LintReport") -> Span:
-    return Span(verdict_of(report), POSITIVE if report.valid else ATTENTION)
+def _verdict_span(report: "LintReport") -> Span:
+    return Span(lint_verdict(report), POSITIVE if report.valid else ATTENTION)
 
 
-def _contributors(reading: Reading) -> Iterator[Span]:
-    """The agents whose words are in it, where that is known; else what the metadata says."""
-    named: Iterable[Span] = map(agent_piece, _agents(reading.state)) if reading.state else ()
-    found = list(named) or [Span(each, DIM) for each in reading.artifact.metadata.contributors]
-    for number, piece in enumerate(found):
+def _contributors(display: ArtifactDisplay) -> Iterator[Span]:
+    """Yield the agents that have set something, or else the metadata's contributors."""
+    named: Iterable[Span] = map(agent_span, _agents(display.state)) if display.state else ()
+    found = list(named) or [Span(each, DIM) for each in display.artifact.metadata.contributors]
+    for number, span in enumerate(found):
         yield from [Span(", ", DIM)] * bool(number)
-        yield piece
+        yield span
 
 
 def _agents(state: "State") -> dict[str, None]:
-    """Everybody who has set something, first come first; who asked the question has not."""
+    """Return the agents that have set something, in order of their first change.
+
+    The author of the kickoff does not count.
+    """
     changes = (change for each in state.blame.values() for change in each.values())
     sources = {each.source for change in changes for each in change.history()}
     found = sorted(source for source in sources if source.operation != KICKOFF)
     return dict.fromkeys(source.agent for source in found)
 
 
-def _conflict_pieces(reading: Reading) -> list[Span]:
-    """How many are open and where, and what settles them."""
-    found = [conflict for each in reading.conflicts.values() for conflict in each]
+def _open_conflict_spans(display: ArtifactDisplay) -> list[Span]:
+    """Return how many conflicts are open, where, and how to resolve them."""
+    found = [conflict for each in display.conflicts.values() for conflict in each]
     count = "1 conflict is open" if len(found) == 1 else f"{len(found)} conflicts are open"
     where = ", ".join(f"{each.item_id}.{each.field}" for each in found)
-    version = f"v{reading.artifact.metadata.version}"
+    version = f"v{display.artifact.metadata.version}"
     settled = "it" if len(found) == 1 else "each"
     how = f". An EDIT of the field with `**Base Version**: {version}` settles {settled}."
     return [Span(count, ATTENTION), Span(f": {where}"), Span(how, DIM)]
 
 
-def _section(reading: Reading, layout: Layout, out: TextIO) -> Iterator[str]:
-    artifact, section = reading.artifact, layout.section
+def _section_lines(display: ArtifactDisplay, layout: SectionLayout, out: TextIO) -> Iterator[str]:
+    artifact, section = display.artifact, layout.section
     if section is RESEARCH_THREAD:
         items = [artifact.research_thread] if artifact.research_thread.fields else []
     else:
-        items = shown(section, artifact.sections[section.id])
+        items = in_display_order(section, artifact.sections[section.id])
     for number, item in enumerate(items):
-        yield "\n" * bool(number) + "".join(item_lines(reading, layout, item, out))
+        yield "\n" * bool(number) + "".join(item_lines(display, layout, item, out))
     if not items and section is ANOMALY_REGISTER:
         yield fold([Span(INDENT)], [Span(f"{NONE_REGISTERED}.", DIM)], INDENT, out)
     elif not items:
@@ -341,8 +356,11 @@ def _section(reading: Reading, layout: Layout, out: TextIO) -> Iterator[str]:
         yield fold([Span(INDENT)], [Span(hint, DIM)], INDENT, out)
 
 
-def _fields(item: Item, layout: Layout) -> Iterator[tuple[str, str]]:
-    """The label and the text of each field, in the order of the layout; outcomes one by one."""
+def _field_texts(item: Item, layout: SectionLayout) -> Iterator[tuple[str, str]]:
+    """Yield the label and the text of each field in the order of the layout.
+
+    Outcomes come one by one.
+    """
     section = layout.section
     hidden = {"statement"} if section is RESEARCH_THREAD else {"name", "condition"}
     unlabelled = [name for name in section.fields if name not in layout.labels]
@@ -352,9 +370,9 @@ def _fields(item: Item, layout: Layout) -> Iterator[tuple[str, str]]:
             continue
         if section.fields[name].kind is FieldKind.OUTCOMES:
             for key, outcome in item.mapped(name).items():
-                yield label_of(section.id, (name, key)), outcome
+                yield field_label(section.id, (name, key)), outcome
         elif section.fields[name].kind is FieldKind.SCORE:
             parts = item.score.items()
             yield "Score", ", ".join(f"{part.replace('_', ' ')} {n}" for part, n in parts)
         else:
-            yield label_of(section.id, (name,)), value_text(value)
+            yield field_label(section.id, (name,)), value_text(value)

@@ -1,4 +1,4 @@
-"""`brenner artifact verify`: every version rebuilt from the mail, and compared."""
+"""`brenner artifact verify`: rebuild every version from the mail, and compare it."""
 
 import sys
 from collections.abc import Iterator
@@ -11,27 +11,27 @@ import click
 
 from brenner.cli.artifact.common import (
     BOLD,
-    CONTENT,
     DIM,
-    FINE,
+    EXIT_INVALID,
+    EXIT_OK,
     INDENT,
     POSITIVE,
-    Reader,
-    target_of,
+    ArtifactReader,
+    thread_target,
     write_unreadable,
 )
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import Reporting, write_diagnostics, write_json
+from brenner.cli.output import JsonCommand, write_diagnostics, write_json
 from brenner.cli.terminal import (
     ATTENTION,
     Span,
-    advice,
     fold,
+    format_hint,
     pager_option,
     thread_argument,
     write_lines,
 )
-from brenner.cli.workspace import desk_without_mail
+from brenner.cli.workspace import workspace_without_mail
 from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import messages as messages_codes
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
     from brenner.services.workspace import Workspace
 
 
-_PATIENCE = 1.0  # seconds without a word
-_SHOWN_HASH = 12
+_PROGRESS_DELAY = 1.0  # seconds
+_HASH_CHARACTERS = 12
 
 
 @click.command(
     "verify",
-    cls=Reporting,
-    always={
+    cls=JsonCommand,
+    json_defaults={
         "thread_id": None,
         "versions": [],
         "ok": False,
@@ -81,32 +81,32 @@ def verify(settings: Settings, thread: str, archive: str | None, files: bool, pa
     0: every version follows from the mail; 1: one does not, or there is none, or a message was
     altered; with --files also if a file or a commit differs; 2: the archive cannot be read.
     """
-    target = target_of(thread)
+    target = thread_target(thread)
     if target is None:
         message = f"`{escape_control(thread)}` is not a thread. Give a THREAD, or THREAD@vN."
         raise click.UsageError(message)
-    found = _unreadable(archive)
+    found = _archive_problem(archive)
     if found:
         return write_unreadable(found, archive or "", as_json=settings.as_json)
-    with Reader(settings) as reader, _announced(f"Rebuilding {thread}"):
-        workspace = reader.workspace if archive is None else desk_without_mail(settings)
-        taken, result = _verified(workspace, target, archive, files=files)
-    asked = _asked_for(result, target.version)
-    if not asked:
-        _refuse(result, target)
+    with ArtifactReader(settings) as reader, _progress_message(f"Rebuilding {thread}"):
+        workspace = reader.workspace if archive is None else workspace_without_mail(settings)
+        archive_path, result = _rebuild(workspace, target, archive, files=files)
+    requested = _requested_versions(result, target.version)
+    if not requested:
+        _raise_nothing_verified(result, target)
     from brenner.services.versions import is_verified, verification_json
 
     if settings.as_json:
-        source = str(taken) if taken else None
-        write_json(verification_json(result, asked, source, files=files))
+        source = str(archive_path) if archive_path else None
+        write_json(verification_json(result, requested, source, files=files))
     else:
         write_diagnostics(result.notes, result.thread_id, sys.stderr)
-        write_lines(_lines(result, asked, taken, sys.stdout), pager=pager)
-    return FINE if is_verified(result, asked, files=files) else CONTENT
+        write_lines(_lines(result, requested, archive_path, sys.stdout), pager=pager)
+    return EXIT_OK if is_verified(result, requested, files=files) else EXIT_INVALID
 
 
-def _unreadable(archive: str | None) -> Diagnostic | None:
-    """Why an archive that was named cannot be opened."""
+def _archive_problem(archive: str | None) -> Diagnostic | None:
+    """Return a diagnostic if the given archive cannot be opened."""
     try:
         if archive is not None:
             Path(archive).open("rb").close()
@@ -120,10 +120,10 @@ def _unreadable(archive: str | None) -> Diagnostic | None:
     return None
 
 
-def _verified(
+def _rebuild(
     workspace: "Workspace", target: "Target", archive: str | None, *, files: bool
 ) -> "tuple[Path | None, Verification]":
-    """What was rebuilt, and from which archive, if from one."""
+    """Rebuild the versions. Return the archive that was used, if any, and the result."""
     from brenner.services.versions import verify as rebuild_all
 
     if archive is not None:
@@ -141,8 +141,8 @@ def _archive_path(thread_id: str) -> str:
     return cross_reference(thread_id).artifact_path.removesuffix(".md") + ".mail.jsonl"
 
 
-def _asked_for(result: "Verification", number: int | None) -> "list[VerifiedVersion]":
-    """The version of that number, or the one below it that stopped the rebuilding; or all."""
+def _requested_versions(result: "Verification", number: int | None) -> "list[VerifiedVersion]":
+    """Return all versions, or the requested one and any lower one that stopped the rebuild."""
     return [
         each
         for each in result.versions
@@ -150,8 +150,8 @@ def _asked_for(result: "Verification", number: int | None) -> "list[VerifiedVers
     ]
 
 
-def _refuse(result: "Verification", target: "Target") -> None:
-    """Nothing was verified: that must not look like success."""
+def _raise_nothing_verified(result: "Verification", target: "Target") -> None:
+    """Raise RequestError if nothing was verified, so that it does not look like success."""
     thread_id, known = result.thread_id, [each.number for each in result.versions]
     if not known:
         path = cross_reference(thread_id).artifact_path
@@ -168,12 +168,12 @@ def _refuse(result: "Verification", target: "Target") -> None:
 
 
 @contextmanager
-def _announced(doing: str) -> Iterator[None]:
-    """After a second, what is going on; for who watches."""
+def _progress_message(doing: str) -> Iterator[None]:
+    """Print on a terminal after a second what is going on."""
     if not sys.stderr.isatty():
         yield
         return
-    timer = Timer(_PATIENCE, lambda: sys.stderr.write(f"{escape_control(doing)} …\n"))
+    timer = Timer(_PROGRESS_DELAY, lambda: sys.stderr.write(f"{escape_control(doing)} …\n"))
     timer.daemon = True
     timer.start()
     try:
@@ -183,27 +183,30 @@ def _announced(doing: str) -> Iterator[None]:
 
 
 def _lines(
-    result: "Verification", asked: "list[VerifiedVersion]", taken: Path | None, out: TextIO
+    result: "Verification",
+    requested: "list[VerifiedVersion]",
+    archive_path: Path | None,
+    out: TextIO,
 ) -> Iterator[str]:
-    source = f"from {taken}" if taken else "from the mail"
+    source = f"from {archive_path}" if archive_path else "from the mail"
     title = f"{escape_control(result.thread_id)}, rebuilt {escape_control(source)}"
     yield fold([], [Span(title, BOLD)], INDENT, out)
-    width = max(len(str(each.number)) for each in asked) + 1
-    for each in asked:
+    width = max(len(str(each.number)) for each in requested) + 1
+    for each in requested:
         verdict = Span("ok     ", POSITIVE) if each.ok else Span("differs", ATTENTION)
-        sha = each.artifact_sha256 if not out.isatty() else each.artifact_sha256[:_SHOWN_HASH]
+        sha = each.artifact_sha256 if not out.isatty() else each.artifact_sha256[:_HASH_CHARACTERS]
         start = [Span(f"{INDENT}{f'v{each.number}':<{width}}  ", BOLD)]
         yield fold(start, [verdict, Span(f"  SHA-256 {sha}", DIM)], INDENT, out)
         if each.difference:
             yield fold([Span(INDENT * 3)], [Span(f"{each.difference}.")], INDENT * 3, out)
-    from brenner.services.versions import verification_words
+    from brenner.services.versions import verification_summary
 
-    wrong = [each for each in asked if not each.ok]
-    yield fold([], [Span(verification_words(asked, result.altered))], "", out)
-    if not wrong or result.altered:  # a message that was altered is restored, not voided
+    wrong = [each for each in requested if not each.ok]
+    yield fold([], [Span(verification_summary(requested, result.altered))], "", out)
+    if not wrong or result.altered:  # an altered message must be restored; voiding would not help
         return
     number, thread = wrong[0].number, thread_argument(result.thread_id)
-    yield advice(
+    yield format_hint(
         f"`brenner session void {thread}@v{number}` takes it back; "
         f"`brenner session adopt {thread}` takes it as it is.",
         out,

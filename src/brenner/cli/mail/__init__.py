@@ -1,28 +1,30 @@
-"""`brenner mail`: the mailbox, each command imported when it is called."""
+"""`brenner mail`: the group of commands for the mailbox."""
 
 import click
 
-from brenner.cli.options import Command, Commands, examples, group_options
+from brenner.cli.options import LazyCommand, LazyGroup, examples, group_options
 
 COMMANDS = {
-    "inbox": Command("brenner.cli.mail.inbox", "inbox", "List what was sent to you."),
-    "thread": Command("brenner.cli.mail.thread", "thread", "Read a thread, or list them."),
-    "show": Command("brenner.cli.mail.show", "show", "Read one message whole."),
-    "send": Command("brenner.cli.mail.send", "send", "Check a message and send it."),
-    "ack": Command("brenner.cli.mail.ack", "ack", "Acknowledge messages."),
-    "mark": Command("brenner.cli.mail.ack", "mark", "Mark messages as read or unread."),
-    "pending": Command("brenner.cli.mail.pending", "command", "Say who owes an ACK for what."),
-    "search": Command("brenner.cli.mail.search", "search", "Find messages by words and filters."),
-    "agents": Command("brenner.cli.mail.agents", "agents", "List who is registered, or one."),
-    "register": Command("brenner.cli.mail.agents", "register", "Register a name for mail."),
-    "export": Command("brenner.cli.mail.archive", "export", "Write all mail to an archive."),
-    "import": Command("brenner.cli.mail.archive", "import_", "Take mail over from an archive."),
-    "copy": Command("brenner.cli.mail.copy", "copy", "Copy all mail to another home."),
+    "inbox": LazyCommand("brenner.cli.mail.inbox", "inbox", "List what was sent to you."),
+    "thread": LazyCommand("brenner.cli.mail.thread", "thread", "Read a thread, or list them."),
+    "show": LazyCommand("brenner.cli.mail.show", "show", "Read one message whole."),
+    "send": LazyCommand("brenner.cli.mail.send", "send", "Check a message and send it."),
+    "ack": LazyCommand("brenner.cli.mail.ack", "ack", "Acknowledge messages."),
+    "mark": LazyCommand("brenner.cli.mail.ack", "mark", "Mark messages as read or unread."),
+    "pending": LazyCommand("brenner.cli.mail.pending", "command", "Say who owes an ACK for what."),
+    "search": LazyCommand(
+        "brenner.cli.mail.search", "search", "Find messages by words and filters."
+    ),
+    "agents": LazyCommand("brenner.cli.mail.agents", "agents", "List who is registered, or one."),
+    "register": LazyCommand("brenner.cli.mail.agents", "register", "Register a name for mail."),
+    "export": LazyCommand("brenner.cli.mail.archive", "export", "Write all mail to an archive."),
+    "import": LazyCommand("brenner.cli.mail.archive", "import_", "Take mail over from an archive."),
+    "copy": LazyCommand("brenner.cli.mail.copy", "copy", "Copy all mail to another home."),
 }
 
 
 @click.group(
-    cls=Commands,
+    cls=LazyGroup,
     table=COMMANDS,
     epilog=examples(
         "brenner mail register BlueLake",

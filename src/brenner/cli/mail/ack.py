@@ -1,4 +1,4 @@
-"""`brenner mail mark`: what has been read is for its reader to say."""
+"""`brenner mail ack` and `brenner mail mark`: acknowledge messages, mark them as read or unread."""
 
 from collections.abc import Sequence
 from shlex import quote
@@ -6,11 +6,11 @@ from shlex import quote
 import click
 
 from brenner.cli.options import MESSAGE_ID, Settings, common_options, examples
-from brenner.cli.output import note_done, write_json
+from brenner.cli.output import note_changes_made, write_json
 from brenner.cli.terminal import joined, print_hint, print_message
-from brenner.cli.workspace import FINE, workspace_of
+from brenner.cli.workspace import EXIT_OK, workspace_of
 from brenner.mail.mailbox import Capability
-from brenner.mail.model import Sent, stored_json
+from brenner.mail.model import SendResult, stored_json
 from brenner.mail.rules import check_recipient
 from brenner.protocol.message_types import ACK_STATUSES
 from brenner.services.acknowledge import acknowledge
@@ -31,21 +31,21 @@ def mark(settings: Settings, ids: tuple[int, ...], unread: bool) -> int:
         for message_id in ids:
             here.mailbox.message(message_id)
         changed = here.mailbox.mark(here.actor, ids, is_read=not unread)
-        tells = Capability.READ_MARKS not in here.mailbox.lacks
-    note_done()
+        has_read_marks = Capability.READ_MARKS not in here.mailbox.lacks
+    note_changes_made()
     if settings.as_json:
         write_json({"agent": here.actor, "ids": list(ids), "read": not unread, "changed": changed})
-        return FINE
+        return EXIT_OK
     state = "unread" if unread else "read"
-    told = f"{changed} message{'s' * (changed != 1)} marked as {state}"
-    print_message(f"{told if changed else f'Nothing to change: marked as {state} already'}.")
+    text = f"{changed} message{'s' * (changed != 1)} marked as {state}"
+    print_message(f"{text if changed else f'Nothing to change: marked as {state} already'}.")
     name = escape_control(here.actor)
-    if tells:
+    if has_read_marks:
         print_hint(f"`brenner mail inbox --as {name} --unread` shows what is left.")
-    return FINE
+    return EXIT_OK
 
 
-# `brenner mail ack`: say that you have got a message, as an ACK message to its sender.
+# `brenner mail ack`
 
 
 @click.command(
@@ -75,29 +75,29 @@ def ack(settings: Settings, ids: tuple[int, ...], status: str, notes: str) -> in
     """
     wanted = tuple(dict.fromkeys(ids))
     with workspace_of(settings) as here:
-        _check_all(here, wanted)
+        _check_recipients(here, wanted)
         sent = [
             (each, acknowledge(here.mailbox, here.actor, each, status, notes)) for each in wanted
         ]
-    note_done()
+    note_changes_made()
     if settings.as_json:
-        write_json({"agent": here.actor, "acknowledged": [_document(*each) for each in sent]})
+        write_json({"agent": here.actor, "acknowledged": [_ack_json(*each) for each in sent]})
     else:
-        _write(sent, here.actor)
-    return FINE
+        _write_acks(sent, here.actor)
+    return EXIT_OK
 
 
-def _check_all(here: Workspace, ids: Sequence[int]) -> None:
-    """Refuse before the first ACK is sent, not between two of them."""
+def _check_recipients(here: Workspace, ids: Sequence[int]) -> None:
+    """Refuse a wrong message before the first ACK is sent, not between two of them."""
     for message_id in ids:
         check_recipient(here.mailbox.message(message_id), here.actor)
 
 
-def _document(message_id: int, sent: Sent) -> dict[str, object]:
+def _ack_json(message_id: int, sent: SendResult) -> dict[str, object]:
     return {"id": message_id, "sent": sent.is_new, "ack": stored_json(sent.stored)}
 
 
-def _write(sent: Sequence[tuple[int, Sent]], actor: str) -> None:
+def _write_acks(sent: Sequence[tuple[int, SendResult]], actor: str) -> None:
     for message_id, each in sent:
         by = each.stored.id
         if each.is_new:

@@ -1,4 +1,4 @@
-"""`brenner mail agents`: who is registered, and how it stands with their mail."""
+"""`brenner mail agents` and `brenner mail register`: list agents, register a name."""
 
 import sys
 from collections import Counter
@@ -7,43 +7,49 @@ from typing import NamedTuple
 
 import click
 
-from brenner.cli.mail.show import both_times, labelled
+from brenner.cli.mail.show import full_time, labelled_lines
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import note_done, write_json
-from brenner.cli.table import WIDE, Column, Row, table, when
+from brenner.cli.output import note_changes_made, write_json
+from brenner.cli.table import WIDE_TERMINAL, TableColumn, TableRow, format_time, table
 from brenner.cli.terminal import (
     ATTENTION,
     QUIET,
     STRONG,
     Span,
-    advice,
-    agent_piece,
+    agent_span,
     fold,
+    format_hint,
+    format_message,
     pager_option,
     print_hint,
     print_message,
-    sentence,
     write_lines,
 )
-from brenner.cli.workspace import FINE, is_trial, real_workspace, trial_workspace, workspace_of
+from brenner.cli.workspace import (
+    EXIT_OK,
+    is_in_memory,
+    workspace_for_writing,
+    workspace_of,
+    workspace_with_store,
+)
 from brenner.mail.mailbox import Capability
 from brenner.mail.model import Agent, Profile, agent_json
 from brenner.services.workspace import Workspace
 from brenner.text import escape_control
 
 _COLUMNS = (
-    Column("Name"),
-    Column("Unread", is_right=True),
-    Column("Owes", is_right=True),
-    Column("Program", least=8),
-    Column("Model", least=8),
-    Column("Task", least=8),
-    Column("Registered", shown_from=WIDE),
+    TableColumn("Name"),
+    TableColumn("Unread", is_right=True),
+    TableColumn("Owes", is_right=True),
+    TableColumn("Program", min_width=8),
+    TableColumn("Model", min_width=8),
+    TableColumn("Task", min_width=8),
+    TableColumn("Registered", min_terminal_width=WIDE_TERMINAL),
 )
 
 
-class _Known(NamedTuple):
-    """An agent, how much it has not read, if its home tells, and how many ACKs it owes."""
+class _AgentSummary(NamedTuple):
+    """An agent, its number of unread messages if the store has read marks, and of ACKs it owes."""
 
     agent: Agent
     unread: int | None
@@ -64,73 +70,77 @@ def agents(settings: Settings, name: str | None, pager: bool) -> int:
     """
     with workspace_of(settings) as here:
         wanted = here.mailbox.agents() if name is None else (here.mailbox.agent(name),)
-        known = _known(here, wanted)
+        summaries = _summarise(here, wanted)
     if settings.as_json:
-        documents = [each.to_json() for each in known]
+        documents = [each.to_json() for each in summaries]
         write_json({"agents": documents} if name is None else documents[0])
     else:
-        write_lines(_list(known) if name is None else _one(known[0]), pager=pager)
-    return FINE
+        write_lines(
+            _list_lines(summaries) if name is None else _agent_lines(summaries[0]), pager=pager
+        )
+    return EXIT_OK
 
 
-def _known(here: Workspace, wanted: Sequence[Agent]) -> list[_Known]:
+def _summarise(here: Workspace, wanted: Sequence[Agent]) -> list[_AgentSummary]:
     mailbox = here.mailbox
     only = wanted[0].name if len(wanted) == 1 else None
     owes = Counter(debt.debtor for debt in mailbox.debts(only))
-    tells = Capability.READ_MARKS not in mailbox.lacks
+    has_read_marks = Capability.READ_MARKS not in mailbox.lacks
     return [
-        _Known(agent, mailbox.unread(agent.name) if tells else None, owes[agent.name])
+        _AgentSummary(
+            agent, mailbox.unread(agent.name) if has_read_marks else None, owes[agent.name]
+        )
         for agent in wanted
     ]
 
 
-def _list(known: Sequence[_Known]) -> Iterator[str]:
-    if not known:
+def _list_lines(summaries: Sequence[_AgentSummary]) -> Iterator[str]:
+    if not summaries:
         appears = "Who sends and receives mail will appear here:"
-        yield sentence(f"Nobody is registered yet. {appears}", sys.stdout)
-        yield advice("`brenner mail register NAME`", sys.stdout)
+        yield format_message(f"Nobody is registered yet. {appears}", sys.stdout)
+        yield format_hint("`brenner mail register NAME`", sys.stdout)
         return
-    yield from table(_COLUMNS, [_row(each) for each in known], sys.stdout)
+    yield from table(_COLUMNS, [_row(each) for each in summaries], sys.stdout)
 
 
-def _row(known: _Known) -> Row:
-    agent = known.agent
-    return Row(
+def _row(summary: _AgentSummary) -> TableRow:
+    agent = summary.agent
+    return TableRow(
         (
-            [agent_piece(agent.name)],
-            [_unread(known.unread)],
-            [Span(str(known.owes), ATTENTION if known.owes else QUIET)],
+            [agent_span(agent.name)],
+            [_unread_span(summary.unread)],
+            [Span(str(summary.owes), ATTENTION if summary.owes else QUIET)],
             [Span(agent.program)],
             [Span(agent.model)],
             [Span(agent.task)],
-            [Span(when(agent.registered_at, sys.stdout), QUIET)],
+            [Span(format_time(agent.registered_at, sys.stdout), QUIET)],
         )
     )
 
 
-def _unread(count: int | None) -> Span:
+def _unread_span(count: int | None) -> Span:
     return Span("–" if count is None else str(count), STRONG if count else QUIET)
 
 
-def _said(text: str) -> Span:
-    """What an agent says of itself, on one line."""
+def _profile_span(text: str) -> Span:
+    """Return a field of the agent's profile on one line."""
     return Span(escape_control(text, len(text) + 1)) if text else Span("not said", QUIET)
 
 
-def _one(known: _Known) -> Iterator[str]:
-    agent, out = known.agent, sys.stdout
-    yield fold([], [agent_piece(agent.name)], "", out)
-    said = (("Program", agent.program), ("Model", agent.model), ("Task", agent.task))
-    fields = [(label, [_said(text)]) for label, text in said]
+def _agent_lines(summary: _AgentSummary) -> Iterator[str]:
+    agent, out = summary.agent, sys.stdout
+    yield fold([], [agent_span(agent.name)], "", out)
+    profile = (("Program", agent.program), ("Model", agent.model), ("Task", agent.task))
+    fields = [(label, [_profile_span(text)]) for label, text in profile]
     fields += [
-        ("Registered", [Span(both_times(agent.registered_at))]),
-        ("Unread", [Span("not told" if known.unread is None else str(known.unread))]),
-        ("Owes", [Span(f"{known.owes} ACK{'s' * (known.owes != 1)}")]),
+        ("Registered", [Span(full_time(agent.registered_at))]),
+        ("Unread", [Span("not told" if summary.unread is None else str(summary.unread))]),
+        ("Owes", [Span(f"{summary.owes} ACK{'s' * (summary.owes != 1)}")]),
     ]
-    yield from labelled(fields, out)
+    yield from labelled_lines(fields, out)
 
 
-# `brenner mail register`: make a name known to the mailbox.
+# `brenner mail register`
 
 
 @click.command(
@@ -155,15 +165,15 @@ def register(  # noqa: PLR0913  (one parameter per option)
     agent has it, or where it looks like another one. To register again is fine.
     """
     profile = Profile(name, program, model, task)
-    with trial_workspace(settings, needs_operator=False) as here:
+    with workspace_for_writing(settings, needs_operator=False) as here:
         agent, before = here.mailbox.register(profile, update=update)
-    if is_trial(here):
-        with real_workspace(here, needs_operator=False) as here:
+    if is_in_memory(here):
+        with workspace_with_store(here, needs_operator=False) as here:
             agent, before = here.mailbox.register(profile, update=update)
-    note_done()
+    note_changes_made()
     if settings.as_json:
         write_json({"new": before is None, "changed": before != agent, "agent": agent_json(agent)})
-        return FINE
+        return EXIT_OK
     if before is None:
         print_message(f"Registered {agent.name}.")
     elif before != agent:
@@ -171,4 +181,4 @@ def register(  # noqa: PLR0913  (one parameter per option)
     else:
         print_message(f"{agent.name} was registered before; nothing has changed.")
     print_hint(f"It acts with `--as {agent.name}`, or with AGENT_NAME={agent.name} set.")
-    return FINE
+    return EXIT_OK

@@ -1,4 +1,4 @@
-"""`brenner mail export`: all mail of a project as an archive."""
+"""`brenner mail export` and `brenner mail import`: write all mail to an archive, read it back."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -8,29 +8,36 @@ from typing import IO, get_args
 
 import click
 
-from brenner.cli.artifact.common import shown_name
-from brenner.cli.io import STANDARD_INPUT, check_free, write_whole
+from brenner.cli.artifact.common import display_name
+from brenner.cli.io import STANDARD_INPUT, check_overwrite, write_atomically
 from brenner.cli.io import STANDARD_INPUT as STANDARD_OUTPUT
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import counted, failure, note_done, watched, write_diagnostics, write_json
+from brenner.cli.output import (
+    count_by_severity,
+    failure_json,
+    note_changes_made,
+    with_progress,
+    write_diagnostics,
+    write_json,
+)
 from brenner.cli.terminal import joined, print_hint, print_message, write_exact
-from brenner.cli.workspace import CONTENT, FINE, UNREADABLE, workspace_of
+from brenner.cli.workspace import EXIT_INVALID, EXIT_OK, EXIT_UNREADABLE, workspace_of
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, Summary
-from brenner.mail.archive.jsonl import HOPELESS
-from brenner.mail.model import Restored
+from brenner.mail.archive.jsonl import FATAL_CODES
+from brenner.mail.model import RestoreResult
 from brenner.mail.open import store_of
 from brenner.services.archive import (
     Form,
     ImportOptions,
     archive_lines,
-    begins_archive,
     export_archive,
     import_archive,
+    is_archive_start,
 )
 from brenner.text import escape_control
 
-_FORM_OF_ENDING: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".mbox": "mbox"}
+_FORMAT_BY_SUFFIX: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".mbox": "mbox"}
 
 
 @click.command(
@@ -56,26 +63,26 @@ def export(settings: Settings, file: str, form: Form | None, force: bool) -> int
     `brenner mail import` takes it in again, with its ids, times and hashes. The file is written
     whole or not at all. In a terminal control characters are spelled out, so redirect it.
     """
-    chosen = form or _form_of(file)
+    chosen = form or _format_from_suffix(file)
     if file == STANDARD_OUTPUT and settings.as_json:
         message = "With --json give a FILE: the standard output is for the document."
         raise click.UsageError(message)
     if file != STANDARD_OUTPUT:
-        check_free(file, replace=force)
+        check_overwrite(file, replace=force)
     with workspace_of(settings) as here:
         outgoing = export_archive(here.mailbox, chosen)
-        portions = watched(outgoing, "Exporting")
+        portions = with_progress(outgoing, "Exporting")
         if file == STANDARD_OUTPUT:
-            _write_out(portions)
+            _write_to_stdout(portions)
             size = 0
         else:
-            size = write_whole(file, portions, replace=force)
-            note_done()
+            size = write_atomically(file, portions, replace=force)
+            note_changes_made()
     count = outgoing.messages
     if settings.as_json:
         amounts = {"messages": count, "bytes": size, "empty": not count}
         write_json({"file": file, "format": chosen} | amounts)
-        return FINE
+        return EXIT_OK
     if file != STANDARD_OUTPUT:
         messages = f"{count:,} message{'s' * (count != 1)}"
         print_message(f"Wrote {escape_control(file)}: {messages}, {size:,} bytes of {chosen}.")
@@ -84,17 +91,17 @@ def export(settings: Settings, file: str, form: Form | None, force: bool) -> int
         print_message(
             "There is no mail in this project: `brenner doctor` says which it is.", sys.stderr
         )
-    return FINE
+    return EXIT_OK
 
 
-def _form_of(file: str) -> Form:
-    for ending, form in _FORM_OF_ENDING.items():
+def _format_from_suffix(file: str) -> Form:
+    for ending, form in _FORMAT_BY_SUFFIX.items():
         if file.lower().endswith(ending):
             return form
     return "jsonl"
 
 
-def _write_out(portions: Iterable[bytes]) -> None:
+def _write_to_stdout(portions: Iterable[bytes]) -> None:
     if sys.stdout.isatty():
         for portion in portions:
             write_exact(portion.decode(errors="backslashreplace"), sys.stdout)
@@ -105,11 +112,11 @@ def _write_out(portions: Iterable[bytes]) -> None:
     sys.stdout.buffer.flush()
 
 
-# `brenner mail import`: take mail over from an archive.
+# `brenner mail import`
 
 
-_MOST_NUMBERS = 8
-_KEPT_IN_MEMORY = 8 * 1024 * 1024
+_MAX_RENUMBERED = 8
+_MAX_MEMORY_BYTES = 8 * 1024 * 1024
 
 
 @click.command(
@@ -140,34 +147,34 @@ def import_(settings: Settings, file: str, form: Form | None, accept_decisions: 
     with --accept-decisions. Exit code 1: something in the archive is wrong; 2: it cannot be read,
     or is no archive.
     """
-    source = _open(file)
+    source = _open_input(file)
     if isinstance(source, Diagnostic):
         return _write_unreadable(source, file, settings)
     with source, workspace_of(settings, create=True) as here:
         try:
-            with _at_hand(source) as archive:
-                form = form or _take_form_of(archive)
-                lines = watched(archive_lines(archive), "Importing")
+            with _seekable(source) as archive:
+                form = form or _detect_format(archive)
+                lines = with_progress(archive_lines(archive), "Importing")
                 options = ImportOptions(
                     store_of(here.project).shown,
                     here.project.operator,
                     accept_decisions,
                     datetime.now(UTC),
                 )
-                result = import_archive(here.mailbox, lines, form, shown_name(file), options)
-        except OSError as error:  # the file; the store's own are translated
+                result = import_archive(here.mailbox, lines, form, display_name(file), options)
+        except OSError as error:  # from the file: the store raises its own errors
             return _write_unreadable(_unreadable(file, error), file, settings)
-    if not isinstance(result, Restored):
+    if not isinstance(result, RestoreResult):
         return _write_faults(result, file, settings)
-    note_done()
+    note_changes_made()
     if settings.as_json:
-        write_json(_document(result))
+        write_json(_import_document(result))
     else:
-        _write(result)
-    return FINE
+        _write_imported(result)
+    return EXIT_OK
 
 
-def _open(name: str) -> IO[bytes] | Diagnostic:
+def _open_input(name: str) -> IO[bytes] | Diagnostic:
     if name == STANDARD_INPUT:
         if sys.stdin is None:
             return codes.UNREADABLE_INPUT.at(path=name, reason="the standard input is closed")
@@ -186,34 +193,38 @@ def _unreadable(name: str, error: OSError) -> Diagnostic:
 
 
 @contextmanager
-def _at_hand(source: IO[bytes]) -> Iterator[IO[bytes]]:
-    """The archive without any waiting for it: while a store takes mail in, nobody else can write,
-    and a pipe may be slow.
+def _seekable(source: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Yield the archive as a seekable file. Copy a pipe to a temporary file first.
+
+    An import locks the store, so it must not wait for a slow pipe.
     """
     if source.seekable():
         yield source
         return
     from tempfile import SpooledTemporaryFile
 
-    with SpooledTemporaryFile(_KEPT_IN_MEMORY) as copy:
-        _copy(source, copy)
+    with SpooledTemporaryFile(_MAX_MEMORY_BYTES) as copy:
+        _copy_archive(source, copy)
         copy.seek(0)
         yield copy
 
 
-def _copy(source: IO[bytes], copy: IO[bytes]) -> None:
-    """All of an archive, or as much of another file as shows that it is none."""
+def _copy_archive(source: IO[bytes], copy: IO[bytes]) -> None:
+    """Copy a whole archive.
+
+    Of any other file copy only the start, enough to see that it is no archive.
+    """
     has_begun = False
-    for line in watched(archive_lines(source), "Reading"):
+    for line in with_progress(archive_lines(source), "Reading"):
         copy.write(line)
         if line.strip() and not has_begun:
             has_begun = True
-            if not begins_archive(line):
+            if not is_archive_start(line):
                 return
 
 
-def _take_form_of(archive: IO[bytes]) -> Form:
-    """An mbox begins with `From `, JSON lines with a brace."""
+def _detect_format(archive: IO[bytes]) -> Form:
+    """Return the format by the first byte: an mbox begins with `From `, JSON lines with a brace."""
     start = archive.tell()
     first = archive.read(1)
     archive.seek(start)
@@ -222,10 +233,10 @@ def _take_form_of(archive: IO[bytes]) -> Form:
 
 def _write_unreadable(found: Diagnostic, file: str, settings: Settings) -> int:
     if settings.as_json:
-        write_json(failure(found))
+        write_json(failure_json(found))
     else:
-        write_diagnostics([found], shown_name(file), sys.stderr)
-    return UNREADABLE
+        write_diagnostics([found], display_name(file), sys.stderr)
+    return EXIT_UNREADABLE
 
 
 def _write_faults(found: Iterable[Diagnostic], file: str, settings: Settings) -> int:
@@ -235,15 +246,15 @@ def _write_faults(found: Iterable[Diagnostic], file: str, settings: Settings) ->
         violations = [each.to_json() for each in faults]
         write_json({"valid": False, "summary": summary, "violations": violations})
     else:
-        write_diagnostics(faults, shown_name(file), sys.stderr)
-    if any(each.code in HOPELESS for each in faults):
-        return UNREADABLE
+        write_diagnostics(faults, display_name(file), sys.stderr)
+    if any(each.code in FATAL_CODES for each in faults):
+        return EXIT_UNREADABLE
     if not settings.as_json:
-        print_message(f"Nothing was imported: {counted(Summary.of(faults))}.", sys.stderr)
-    return CONTENT
+        print_message(f"Nothing was imported: {count_by_severity(Summary.of(faults))}.", sys.stderr)
+    return EXIT_INVALID
 
 
-def _document(restored: Restored) -> dict[str, object]:
+def _import_document(restored: RestoreResult) -> dict[str, object]:
     return {
         "added": restored.added,
         "skipped": restored.skipped,
@@ -253,7 +264,7 @@ def _document(restored: Restored) -> dict[str, object]:
     }
 
 
-def _write(restored: Restored) -> None:
+def _write_imported(restored: RestoreResult) -> None:
     added, skipped = restored.added, restored.skipped
     here = f"; {skipped} {'was' if skipped == 1 else 'were'} here already" if skipped else ""
     print_message(f"Imported {added} message{'s' * (added != 1)}{here}.")
@@ -267,7 +278,7 @@ def _write(restored: Restored) -> None:
     if restored.new_agents:
         print_hint(f"New here: {joined(restored.new_agents)}.")
     if restored.renumbered:
-        shown = [f"{old} → {new}" for old, new in restored.renumbered[:_MOST_NUMBERS]]
+        shown = [f"{old} → {new}" for old, new in restored.renumbered[:_MAX_RENUMBERED]]
         left = len(restored.renumbered) - len(shown)
         more = f" and {left} more" if left else ""
         print_hint(f"Ids that could not stay as they were: {', '.join(shown)}{more}.")

@@ -1,4 +1,4 @@
-"""`brenner mail copy`: all mail of a project from one home to another."""
+"""`brenner mail copy`: copy all mail of a project to another store, and verify the copy."""
 
 import os
 import sys
@@ -8,36 +8,36 @@ import click
 
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import (
+    JsonCommand,
     Progress,
-    Reporting,
-    failure,
-    note_done,
+    failure_json,
+    note_changes_made,
     write_diagnostics,
     write_json,
 )
 from brenner.cli.terminal import joined, print_hint, print_message
-from brenner.cli.workspace import CONTENT, FINE, exit_code, place_of
+from brenner.cli.workspace import EXIT_INVALID, EXIT_OK, exit_code, location_label
 from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.model import BrennerError, Summary
 from brenner.mail.mailbox import Capability
 from brenner.mail.open import store_of
-from brenner.store_url import shown
+from brenner.store_url import redact_address
 from brenner.text import grouped
 
 if TYPE_CHECKING:
-    from brenner.services.copy_mail import Amount, Copied
+    from brenner.services.copy_mail import CopyResult, MailCounts
 
 
-_MOST_NUMBERS = 8
-_MOST_VERSIONS = 8
-_KEPT = {Capability.REPLY_LINKS: "links", Capability.READ_MARKS: "read marks"}
-_ALWAYS = {"from": None, "to": None, "ok": False}
+_MAX_RENUMBERED = 8
+_MAX_VERSIONS = 8
+_KEPT_WORDS = {Capability.REPLY_LINKS: "links", Capability.READ_MARKS: "read marks"}
+_JSON_DEFAULTS = {"from": None, "to": None, "ok": False}
 
 
 @click.command(
     "copy",
-    cls=Reporting,
-    always=_ALWAYS,
+    cls=JsonCommand,
+    json_defaults=_JSON_DEFAULTS,
     epilog=examples(
         "brenner mail copy --to postgresql://db.example.org/lab",
         "brenner mail copy --from agent-mail",
@@ -68,39 +68,39 @@ def copy(settings: Settings, source: str | None, target: str | None, force: bool
     there = _project(settings, target)
     if not settings.as_json:
         for found in here.diagnostics:
-            write_diagnostics([found], place_of(found.id), sys.stderr)
+            write_diagnostics([found], location_label(found.id), sys.stderr)
     try:
         with Progress() as progress:
-            done = copy_mail(here, there, force=force, watch=progress)
+            done = copy_mail(here, there, force=force, progress=progress)
     except BrennerError as error:
         if not settings.as_json:
             raise
-        document = failure(error.diagnostic, click.get_current_context())
-        write_json({**document, "from": _shown(here), "to": _shown(there)})
+        document = failure_json(error.diagnostic, click.get_current_context())
+        write_json({**document, "from": _store_name(here), "to": _store_name(there)})
         return exit_code(error)
-    note_done()
+    note_changes_made()
     if settings.as_json:
         write_json(_document(done, there))
     else:
         _write(done, there, is_own=target is None)
-    return FINE if done.ok else CONTENT
+    return EXIT_OK if done.ok else EXIT_INVALID
 
 
 def _project(settings: Settings, store: str | None) -> Project:
-    """The project, with that store where one was named."""
+    """Return the project, with the given store if there is one."""
     return find_project(settings.project, os.environ, settings.store if store is None else store)
 
 
-def _shown(project: Project) -> str:
-    """A store as it is called before people, also one that is none."""
+def _store_name(project: Project) -> str:
+    """Return the display name of the store, even if its address is invalid."""
     try:
         return store_of(project).shown
     except BrennerError:
-        return shown(project.store or "")
+        return redact_address(project.store or "")
 
 
-def _document(done: "Copied", target: Project) -> dict[str, object]:
-    """The stable form; keys are only ever added."""
+def _document(done: "CopyResult", target: Project) -> dict[str, object]:
+    """Return the stable JSON form. Keys are only ever added."""
     return {
         "from": done.source,
         "to": done.target,
@@ -122,95 +122,103 @@ def _document(done: "Copied", target: Project) -> dict[str, object]:
         ],
         "as_they_were": not done.is_anew,
         "cannot_keep": {str(ability): reason for ability, reason in done.lost.items()},
-        "setting": _setting(target),
+        "setting": _setting_line(target),
         "valid": done.ok,
         "summary": Summary.of(done.diagnostics)._asdict(),
         "violations": [found.to_json() for found in done.diagnostics],
     }
 
 
-def _setting(target: Project) -> str | None:
-    """The line for the settings; None where it is the default store."""
+def _setting_line(target: Project) -> str | None:
+    """Return the line for the settings file, or None for the default store."""
     from brenner.services.init_project import store_setting
 
     setting = store_setting(target)
     return setting.line if setting else None
 
 
-# For people
+# Text output
 
 
-def _write(done: "Copied", target: Project, *, is_own: bool) -> None:
+def _write(done: "CopyResult", target: Project, *, is_own: bool) -> None:
     restored = done.restored
-    print_message(_what(done))
+    print_message(_result_text(done))
     if restored.new_agents:
         print_hint(f"New there: {joined(restored.new_agents)}.")
     if restored.added:
-        print_hint(_how(done))
+        print_hint(_ids_and_times_text(done))
         for ability, reason in done.lost.items():
             print_hint(f"Not kept there: {ability}; {reason}.")
-    print_hint(_verdict(done))
+    print_hint(_verification_text(done))
     write_diagnostics(done.diagnostics, "brenner", sys.stderr)
     if done.ok:
-        print_hint(_next(target, is_own=is_own))
+        print_hint(_next_step(target, is_own=is_own))
     else:
         print_message("The copy is not complete. The source is as it was: keep it.", sys.stderr)
 
 
-def _what(done: "Copied") -> str:
+def _result_text(done: "CopyResult") -> str:
     added, skipped = done.restored.added, done.restored.skipped
     places = f"from {done.source} to {done.target}"
     if not done.of_source.messages:
-        return f"There is no message to copy {places}: {_mail(done.of_source)}."
+        return f"There is no message to copy {places}: {_amount_text(done.of_source)}."
     if not added:
         all_of_it = "All messages are" if done.restored.new_agents else "Everything is"
-        return f"{all_of_it} there already: {_mail(done.of_source)}, {places}."
+        return f"{all_of_it} there already: {_amount_text(done.of_source)}, {places}."
     there = f"; {skipped:,} {'was' if skipped == 1 else 'were'} there already" if skipped else ""
-    return f"Copied {grouped(added, 'message')} {places}{there}. Compared: {_mail(done.of_source)}."
+    compared = _amount_text(done.of_source)
+    return f"Copied {grouped(added, 'message')} {places}{there}. Compared: {compared}."
 
 
-def _mail(amount: "Amount") -> str:
+def _amount_text(amount: "MailCounts") -> str:
     return (
         f"{grouped(amount.messages, 'message')}, {grouped(amount.threads, 'thread')}, "
         f"{grouped(amount.agents, 'agent')}"
     )
 
 
-def _how(done: "Copied") -> str:
+def _ids_and_times_text(done: "CopyResult") -> str:
     renumbered = done.restored.renumbered
     if done.is_anew:
-        ids = f", and so are ids: {_numbers(renumbered)}" if renumbered else ""
+        ids = f", and so are ids: {_renumbered_text(renumbered)}" if renumbered else ""
         return f"They were sent anew there, in their order. Times are new{ids}."
-    kept = ["times", "hashes", *(words for ability, words in _KEPT.items() if ability in done.kept)]
+    kept = [
+        "times",
+        "hashes",
+        *(words for ability, words in _KEPT_WORDS.items() if ability in done.kept),
+    ]
     if renumbered:
         words = f"{joined(kept).capitalize()} are as they were; new ids, as some were taken"
-        return f"{words}: {_numbers(renumbered)}."
+        return f"{words}: {_renumbered_text(renumbered)}."
     return f"{joined(['ids', *kept]).capitalize()} are as they were."
 
 
-def _numbers(renumbered: "tuple[tuple[int, int], ...]") -> str:
-    shown = [f"{old} → {new}" for old, new in renumbered[:_MOST_NUMBERS]]
+def _renumbered_text(renumbered: "tuple[tuple[int, int], ...]") -> str:
+    shown = [f"{old} → {new}" for old, new in renumbered[:_MAX_RENUMBERED]]
     left = len(renumbered) - len(shown)
     return ", ".join(shown) + (f" and {left:,} more" if left else "")
 
 
-def _verdict(done: "Copied") -> str:
-    """What came of verifying; a version that was wrong before is wrong after it."""
+def _verification_text(done: "CopyResult") -> str:
+    """Summarise the verification.
+
+    A version that did not verify before the copy does not verify after it.
+    """
     right = len(done.versions) - len(done.unverified)
     if not done.versions:
         return "There is no version to verify."
     if not done.unverified:
         words = {1: "The version follows", 2: "Both versions follow"}
-        said = words.get(right, f"All {right} versions follow")
+        text = words.get(right, f"All {right} versions follow")
     else:
         wrong = [f"v{fact.version} of {fact.thread_id}" for fact in done.unverified]
-        more = len(wrong) - _MOST_VERSIONS
-        names = ", ".join(wrong[:_MOST_VERSIONS]) + (f" and {more} more" if more > 0 else "")
-        said = f"{names} did not follow from the mail before; {grouped(right, 'version')} followed"
-    return f"{said} from the mail, before and after." if done.ok else f"{said} before the copy."
+        more = len(wrong) - _MAX_VERSIONS
+        names = ", ".join(wrong[:_MAX_VERSIONS]) + (f" and {more} more" if more > 0 else "")
+        text = f"{names} did not follow from the mail before; {grouped(right, 'version')} followed"
+    return f"{text} from the mail, before and after." if done.ok else f"{text} before the copy."
 
 
-def _next(target: Project, *, is_own: bool) -> str:
+def _next_step(target: Project, *, is_own: bool) -> str:
     from brenner.services.init_project import store_setting
 
     setting = None if is_own else store_setting(target)

@@ -1,4 +1,4 @@
-"""`brenner mail inbox`: what was sent to somebody, newest first."""
+"""`brenner mail inbox`: the messages sent to an agent, newest first."""
 
 import sys
 import time
@@ -10,28 +10,28 @@ import click
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import write_json
 from brenner.cli.table import (
-    COLUMNS,
-    OWED,
-    UNREAD,
+    MESSAGE_COLUMNS,
+    OWED_MARK,
+    UNREAD_MARK,
     before_option,
     legend,
     limit_option,
-    row,
-    standing_marks,
+    message_row,
     table,
+    trust_mark,
 )
-from brenner.cli.terminal import advice, as_option, pager_option, sentence, write_lines
-from brenner.cli.workspace import FINE, workspace_of
+from brenner.cli.terminal import as_option, format_hint, format_message, pager_option, write_lines
+from brenner.cli.workspace import EXIT_OK, workspace_of
 from brenner.config import Project
-from brenner.mail.model import InboxFilter, InboxPage, Received, next_before, received_json
+from brenner.mail.model import InboxFilter, InboxMessage, InboxPage, inbox_message_json, next_before
 from brenner.mail.open import store_of
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.services.workspace import Workspace
 from brenner.text import escape_control
 
-_TOLD_AFTER = 1.0  # seconds of waiting that nobody needs to be told of
-_LONGEST_WAIT = 7 * 24 * 3600
-_LOOKED_FOR_STORE = 0.2
+_NOTICE_AFTER = 1.0  # seconds; a shorter wait is not announced
+_MAX_WAIT = 7 * 24 * 3600
+_STORE_POLL_INTERVAL = 0.2
 
 
 @click.command(
@@ -57,7 +57,7 @@ _LOOKED_FOR_STORE = 0.2
 @before_option
 @click.option(
     "--wait",
-    type=click.FloatRange(0, _LONGEST_WAIT),
+    type=click.FloatRange(0, _MAX_WAIT),
     metavar="SECONDS",
     help="If there is nothing, wait so long for mail.",
 )
@@ -82,25 +82,25 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
     Nothing is marked as read by looking. In a terminal subjects are cut to its width; into a pipe
     everything goes whole. Exit code 0, also where there is nothing.
     """
-    ask = _Ask(InboxFilter(unread, owed, types, thread_id), limit, before)
-    answer = _answer(settings, ask, wait or 0.0)
+    query = _InboxQuery(InboxFilter(unread, owed, types, thread_id), limit, before)
+    result = _fetch(settings, query, wait or 0.0)
     if settings.as_json:
-        write_json(_document(answer))
+        write_json(_document(result))
     else:
-        write_lines(_lines(answer, ask), pager=pager)
-    return FINE
+        write_lines(_lines(result, query), pager=pager)
+    return EXIT_OK
 
 
-class _Ask(NamedTuple):
-    """What is asked of an inbox."""
+class _InboxQuery(NamedTuple):
+    """The filters and the page that were requested."""
 
     wanted: InboxFilter
     limit: int
     before: int | None
 
     @property
-    def narrowed(self) -> list[str]:
-        """What it is asked for less than all of it, in words."""
+    def filter_words(self) -> list[str]:
+        """Return the active filters in words."""
         wanted = self.wanted
         words = (
             (wanted.unread, "unread only"),
@@ -112,12 +112,12 @@ class _Ask(NamedTuple):
         return [word for is_asked, word in words if is_asked]
 
     def page(self, here: Workspace) -> InboxPage:
-        """The answer as things stand."""
+        """Return the page that matches now."""
         return here.mailbox.inbox(here.actor, self.wanted, limit=self.limit, before=self.before)
 
 
-class _Answer(NamedTuple):
-    """What was found, whose it is, and who the operator is."""
+class _InboxResult(NamedTuple):
+    """The page, the owner of the inbox, and the operator."""
 
     page: InboxPage
     name: str
@@ -125,113 +125,121 @@ class _Answer(NamedTuple):
 
     @property
     def as_option(self) -> str:
-        """What a command for the same inbox must say."""
+        """Return the `--as` option that a command needs for the same inbox."""
         return as_option(self.name, self.operator)
 
 
-def _answer(settings: Settings, ask: _Ask, seconds: float) -> _Answer:
-    """What fits; where nothing does, what has come by the end of the wait."""
+def _fetch(settings: Settings, query: _InboxQuery, seconds: float) -> _InboxResult:
+    """Return the matching page. If it is empty, wait up to `seconds` for mail."""
     end = time.monotonic() + seconds
-    is_told = False
+    is_announced = False
     while True:
         with workspace_of(settings) as here:
             if not here.is_new_operator:
-                return _Answer(_awaited(here, ask, end), here.actor, here.project.operator)
-        if not is_told:
-            _tell(end)
-            is_told = True
-        if not _store_comes(here.project, end):
+                return _InboxResult(
+                    _wait_for_mail(here, query, end), here.actor, here.project.operator
+                )
+        if not is_announced:
+            _print_waiting(end)
+            is_announced = True
+        if not _wait_for_store(here.project, end):
             page = InboxPage((), has_more=False)
-            return _Answer(page, here.actor, here.project.operator)
+            return _InboxResult(page, here.actor, here.project.operator)
 
 
-def _awaited(here: Workspace, ask: _Ask, end: float) -> InboxPage:
+def _wait_for_mail(here: Workspace, query: _InboxQuery, end: float) -> InboxPage:
     mailbox = here.mailbox
     position = mailbox.position()
-    page = ask.page(here)
+    page = query.page(here)
     if not page.messages:
-        _tell(end)
+        _print_waiting(end)
     while not page.messages and (left := end - time.monotonic()) > 0:
         position = mailbox.wait(position, left)
-        page = ask.page(here)
+        page = query.page(here)
     return page
 
 
-def _store_comes(project: Project, end: float) -> bool:
-    """Whether the project's store is there by the end of the wait; reading does not make one."""
+def _wait_for_store(project: Project, end: float) -> bool:
+    """Return whether the project's store exists before the wait ends.
+
+    Reading does not create one.
+    """
     while (left := end - time.monotonic()) > 0:
-        time.sleep(min(left, _LOOKED_FOR_STORE))
+        time.sleep(min(left, _STORE_POLL_INTERVAL))
         if store_of(project).is_there():
             return True
     return False
 
 
-def _tell(end: float) -> None:
-    """Say that nothing hangs, to somebody who looks."""
+def _print_waiting(end: float) -> None:
+    """Say on a terminal that the command waits."""
     left = end - time.monotonic()
-    if left > _TOLD_AFTER and sys.stderr.isatty():
+    if left > _NOTICE_AFTER and sys.stderr.isatty():
         sys.stderr.write(f"Nothing yet; waiting up to {left:.0f} s …\n")
 
 
-def _document(answer: _Answer) -> dict[str, object]:
-    page = answer.page
+def _document(result: _InboxResult) -> dict[str, object]:
+    page = result.page
     stored = [received.stored for received in page.messages]
     return {
-        "agent": answer.name,
-        "messages": [received_json(received) for received in page.messages],
+        "agent": result.name,
+        "messages": [inbox_message_json(received) for received in page.messages],
         "has_more": page.has_more,
         "next_before": next_before(stored, has_more=page.has_more),
     }
 
 
-def _lines(answer: _Answer, ask: _Ask) -> Iterator[str]:
-    """How it stands in one line, the table, what its marks mean, how to go on."""
-    page = answer.page
+def _lines(result: _InboxResult, query: _InboxQuery) -> Iterator[str]:
+    """Yield a headline, the table, the legend of its marks, and how to continue."""
+    page = result.page
     if not page.messages:
-        yield from _nothing(answer, is_narrowed=bool(ask.narrowed))
+        yield from _empty_lines(result, is_narrowed=bool(query.filter_words))
         return
-    yield sentence(_headline(answer, ask), sys.stdout) + "\n"
+    yield format_message(_headline(result, query), sys.stdout) + "\n"
     marks = [_marks(received) for received in page.messages]
-    rows = [row(each.stored, mark) for each, mark in zip(page.messages, marks, strict=True)]
-    yield from table(COLUMNS, rows, sys.stdout)
-    notes = legend(marks, answer.as_option)
+    rows = [message_row(each.stored, mark) for each, mark in zip(page.messages, marks, strict=True)]
+    yield from table(MESSAGE_COLUMNS, rows, sys.stdout)
+    notes = legend(marks, result.as_option)
     if page.has_more:
         older = f"Older ones: the same with `--before {page.messages[-1].stored.id}`."
-        notes.append(sentence(older, sys.stdout))
+        notes.append(format_message(older, sys.stdout))
     yield from ["\n", *notes] if notes else []
 
 
-def _marks(received: Received) -> str:
-    marks = UNREAD * (received.is_read is False) + OWED * received.owes_ack
-    return marks + standing_marks(received.stored)
+def _marks(received: InboxMessage) -> str:
+    marks = UNREAD_MARK * (received.is_read is False) + OWED_MARK * received.owes_ack
+    return marks + trust_mark(received.stored)
 
 
-def _headline(answer: _Answer, ask: _Ask) -> str:
-    """Whose inbox, which part of it, and what is left to do there. Copies are owed one ACK."""
-    messages = answer.page.messages
+def _headline(result: _InboxResult, query: _InboxQuery) -> str:
+    """Return the owner, the filters, and what is left to do.
+
+    Copies of a message count as one ACK.
+    """
+    messages = result.page.messages
     count = len(messages)
-    shown = " shown, there are older ones" if answer.page.has_more else ""
+    shown = " shown, there are older ones" if result.page.has_more else ""
     unread = sum(received.is_read is False for received in messages)
-    # The hash stands for the thread as well.
+    # The hash covers the thread ID, so copies in different threads count separately.
     owed = len({received.stored.content_hash for received in messages if received.owes_ack})
     parts = [
         f"{count} message{'s' * (count != 1)}{shown}",
         f"{unread} unread" if unread else "",
         f"{owed} to acknowledge" if owed else "",
     ]
-    which = "".join(f", {words}" for words in ask.narrowed)
-    standing = ", ".join(part for part in parts if part)
-    return f"Inbox of {escape_control(answer.name)}{which}: {standing}."
+    which = "".join(f", {words}" for words in query.filter_words)
+    counts = ", ".join(part for part in parts if part)
+    return f"Inbox of {escape_control(result.name)}{which}: {counts}."
 
 
-def _nothing(answer: _Answer, *, is_narrowed: bool) -> Iterator[str]:
-    name = escape_control(answer.name)
+def _empty_lines(result: _InboxResult, *, is_narrowed: bool) -> Iterator[str]:
+    name = escape_control(result.name)
     if is_narrowed:
-        all_of_it = f"`brenner mail inbox{answer.as_option}` shows all of it."
-        yield sentence(f"Nothing in the inbox of {name} fits. {all_of_it}", sys.stdout)
+        all_of_it = f"`brenner mail inbox{result.as_option}` shows all of it."
+        yield format_message(f"Nothing in the inbox of {name} fits. {all_of_it}", sys.stdout)
         return
     appears = f"What others send to {name} will appear here, newest first:"
-    yield sentence(f"No mail for {name} yet. {appears}", sys.stdout)
-    sender = "SENDER" if answer.name == answer.operator else escape_control(answer.operator)
+    yield format_message(f"No mail for {name} yet. {appears}", sys.stdout)
+    sender = "SENDER" if result.name == result.operator else escape_control(result.operator)
     new = f"`brenner new INFO --as {sender} --to {name} > message.md`"
-    yield advice(f"{new}; fill it in; `brenner mail send message.md`", sys.stdout)
+    yield format_hint(f"{new}; fill it in; `brenner mail send message.md`", sys.stdout)

@@ -1,4 +1,4 @@
-"""`brenner mail pending`: who owes an ACK for what, and what to do about the overdue ones."""
+"""`brenner mail pending`: ACKs that agents owe; resend or escalate the overdue ones."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,46 +7,46 @@ from datetime import UTC, datetime
 import click
 
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import note_done, write_json
+from brenner.cli.output import note_changes_made, write_json
 from brenner.cli.table import (
-    FROM,
-    ID,
-    SUBJECT,
-    THREAD,
-    WIDE,
-    Column,
-    Row,
+    FROM_COLUMN,
+    ID_COLUMN,
+    SUBJECT_COLUMN,
+    THREAD_COLUMN,
+    WIDE_TERMINAL,
+    TableColumn,
+    TableRow,
     is_unverified,
     table,
-    trust_pieces,
+    trust_spans,
 )
 from brenner.cli.terminal import (
     ATTENTION,
     QUIET,
     Span,
-    advice,
-    agent_piece,
+    agent_span,
+    format_hint,
+    format_message,
     joined,
     pager_option,
     print_message,
-    sentence,
-    subject_pieces,
+    subject_spans,
     write_lines,
 )
-from brenner.cli.workspace import FINE, trial_workspace, workspace_of
-from brenner.mail.model import Sent, stored_json
-from brenner.protocol.messages import exact, iso, span
-from brenner.services.acknowledge import Pending, escalate, pending, resend
+from brenner.cli.workspace import EXIT_OK, workspace_for_writing, workspace_of
+from brenner.mail.model import SendResult, stored_json
+from brenner.protocol.messages import duration_text, exact_time, iso
+from brenner.services.acknowledge import DueAck, escalate, pending_acks, resend
 from brenner.services.workspace import Workspace
 from brenner.text import escape_control
 
 _COLUMNS = (
-    Column("Owes", least=14),
-    Column("Due"),
-    ID,
-    FROM,
-    SUBJECT,
-    THREAD._replace(shown_from=WIDE),
+    TableColumn("Owes", min_width=14),
+    TableColumn("Due"),
+    ID_COLUMN,
+    FROM_COLUMN,
+    SUBJECT_COLUMN,
+    THREAD_COLUMN._replace(min_terminal_width=WIDE_TERMINAL),
 )
 
 
@@ -83,53 +83,53 @@ def command(  # noqa: PLR0913  (one parameter per option)
     message per thread. Exit code 0, also where something is overdue.
     """
     now = datetime.now(UTC)
-    with (trial_workspace if resends or escalates else workspace_of)(settings) as here:
+    with (workspace_for_writing if resends or escalates else workspace_of)(settings) as here:
         deadline = here.project.ack_deadline
-        found = pending(here.mailbox, now, deadline, debtor=agent, thread_id=thread_id)
+        found = pending_acks(here.mailbox, now, deadline, debtor=agent, thread_id=thread_id)
         late = [each for each in found if each.is_overdue]
-        resent = resend(here.mailbox, _own(late, here)) if resends else ()
-        told = _escalate(here, late) if escalates else ()
-    if resent or told:
-        note_done()
+        resent = resend(here.mailbox, _resendable(late, here)) if resends else ()
+        escalated = _escalate(here, late) if escalates else ()
+    if resent or escalated:
+        note_changes_made()
     shown = sorted(late if overdue else found, key=_worst_first)
     if settings.as_json:
-        write_json(_document(shown, resent, told))
-        return FINE
+        write_json(_document(shown, resent, escalated))
+        return EXIT_OK
     write_lines(_lines(shown, now, overdue=overdue), pager=pager)
     if resends:
         _write_resent(resent, late, here)
     if escalates:
-        _write_escalated(told, late, here)
-    return FINE
+        _write_escalated(escalated, late, here)
+    return EXIT_OK
 
 
-def _own(late: Iterable[Pending], here: Workspace) -> list[Pending]:
-    """What this agent may send again: her own messages; the operator those of all."""
+def _resendable(late: Iterable[DueAck], here: Workspace) -> list[DueAck]:
+    """Return what the actor may resend: its own messages. The operator may resend all."""
     return [
-        each for each in late if here.is_operator or each.debt.first.message.sender == here.actor
+        each for each in late if here.is_operator or each.pending.first.message.sender == here.actor
     ]
 
 
-def _escalate(here: Workspace, late: Sequence[Pending]) -> tuple[Sent, ...]:
+def _escalate(here: Workspace, late: Sequence[DueAck]) -> tuple[SendResult, ...]:
     return escalate(here.mailbox, late, here.actor, here.project.operator)
 
 
-def _worst_first(each: Pending) -> tuple[bool, datetime, int, str]:
-    return (not each.is_overdue, each.due, each.debt.first.id, each.debt.debtor)
+def _worst_first(each: DueAck) -> tuple[bool, datetime, int, str]:
+    return (not each.is_overdue, each.due, each.pending.first.id, each.pending.debtor)
 
 
 def _document(
-    shown: Iterable[Pending], resent: Iterable[Sent], told: Iterable[Sent]
+    shown: Iterable[DueAck], resent: Iterable[SendResult], escalated: Iterable[SendResult]
 ) -> dict[str, object]:
     return {
         "pending": [_debt_json(each) for each in shown],
         "resent": [stored_json(sent.stored) for sent in resent if sent.is_new],
-        "escalated": [stored_json(sent.stored) for sent in told if sent.is_new],
+        "escalated": [stored_json(sent.stored) for sent in escalated if sent.is_new],
     }
 
 
-def _debt_json(each: Pending) -> dict[str, object]:
-    debt = each.debt
+def _debt_json(each: DueAck) -> dict[str, object]:
+    debt = each.pending
     return {
         "agent": debt.debtor,
         "message_id": debt.first.id,
@@ -142,86 +142,90 @@ def _debt_json(each: Pending) -> dict[str, object]:
     }
 
 
-def _lines(shown: Sequence[Pending], now: datetime, *, overdue: bool) -> Iterator[str]:
-    """What needs somebody, in words; then who owes what."""
+def _lines(shown: Sequence[DueAck], now: datetime, *, overdue: bool) -> Iterator[str]:
+    """Yield a headline, then the table of pending ACKs."""
     if not shown:
-        yield sentence("No ACK is overdue." if overdue else "Nobody owes an ACK.", sys.stdout)
+        yield format_message("No ACK is overdue." if overdue else "Nobody owes an ACK.", sys.stdout)
         asking = "KICKOFF, CRITIQUE, HANDOFF, BLOCKED and QUESTION ask for one when they are sent."
-        yield advice(asking, sys.stdout)
+        yield format_hint(asking, sys.stdout)
         return
-    yield sentence(_headline(shown, now), sys.stdout) + "\n"
+    yield format_message(_headline(shown, now), sys.stdout) + "\n"
     yield from table(_COLUMNS, [_row(each, now) for each in shown], sys.stdout)
 
 
-def _headline(shown: Sequence[Pending], now: datetime) -> str:
-    """`2 agents owe an ACK, the oldest for 3 h; 1 is overdue.`"""
-    agents = {each.debt.debtor for each in shown}
+def _headline(shown: Sequence[DueAck], now: datetime) -> str:
+    """Return a sentence such as `2 agents owe an ACK, the oldest for 3 h; 1 is overdue.`"""
+    agents = {each.pending.debtor for each in shown}
     late = sum(each.is_overdue for each in shown)
-    oldest = span(now - min(each.debt.last.at for each in shown))
+    oldest = duration_text(now - min(each.pending.last.at for each in shown))
     who = f"{joined(agents)} owes" if len(agents) == 1 else f"{len(agents)} agents owe"
     what = "an ACK" if len(shown) == len(agents) else f"{len(shown)} ACKs"
     since = f"for {oldest}" if len(shown) == 1 else f"the oldest for {oldest}"
-    told = f"; {late} {'is' if late == 1 else 'are'} overdue" if late else "; none is overdue"
-    return f"{who} {what}, {since}{told}."
+    overdue = f"; {late} {'is' if late == 1 else 'are'} overdue" if late else "; none is overdue"
+    return f"{who} {what}, {since}{overdue}."
 
 
-def _row(each: Pending, now: datetime) -> Row:
-    debt = each.debt
+def _row(each: DueAck, now: datetime) -> TableRow:
+    debt = each.pending
     message = debt.first.message
     times = f" ({debt.times_sent}×)" if debt.times_sent > 1 else ""
-    unverified = [Span(" "), *trust_pieces(debt.first)] if is_unverified(debt.first) else []
-    return Row(
+    unverified = [Span(" "), *trust_spans(debt.first)] if is_unverified(debt.first) else []
+    return TableRow(
         (
-            [agent_piece(debt.debtor)],
-            [_due(each, now)],
+            [agent_span(debt.debtor)],
+            [_due_span(each, now)],
             [Span(str(debt.first.id) + times)],
-            [agent_piece(message.sender), *unverified],
-            subject_pieces(message.subject),
+            [agent_span(message.sender), *unverified],
+            subject_spans(message.subject),
             [Span(message.thread_id)],
         )
     )
 
 
-def _due(each: Pending, now: datetime) -> Span:
+def _due_span(each: DueAck, now: datetime) -> Span:
     if not sys.stdout.isatty():
-        return Span(("overdue since " if each.is_overdue else "") + exact(each.due))
+        return Span(("overdue since " if each.is_overdue else "") + exact_time(each.due))
     if each.is_overdue:
-        return Span(f"{span(now - each.due)} overdue", ATTENTION)
-    return Span(f"in {span(each.due - now)}", QUIET)
+        return Span(f"{duration_text(now - each.due)} overdue", ATTENTION)
+    return Span(f"in {duration_text(each.due - now)}", QUIET)
 
 
-def _write_resent(resent: Sequence[Sent], late: Sequence[Pending], here: Workspace) -> None:
+def _write_resent(resent: Sequence[SendResult], late: Sequence[DueAck], here: Workspace) -> None:
     for sent in resent:
         first, to = sent.stored.reply_to, joined(sent.stored.message.recipients)
         again = "Sent" if sent.is_new else "Somebody has just sent"
         print_message(f"{again} message {first} again to {to}, as message {sent.stored.id}.")
-    own = _own(late, here)
-    imported = sum(not each.debt.first.is_local for each in own)
+    own = _resendable(late, here)
+    imported = sum(not each.pending.first.is_local for each in own)
     if not late:
         print_message("Nothing was sent again: nothing is overdue.")
     if len(own) < len(late):
-        others = _are(len(late) - len(own))
+        others = _count_is(len(late) - len(own))
         print_message(f"{others} owed for messages of others: they resend them, or the operator.")
     if imported:
         print_message(
-            f"{_are(imported)} owed for imported mail, which is not sent again: write to them."
+            f"{_count_is(imported)} owed for imported mail, which is not sent again: write to them."
         )
 
 
-def _are(count: int) -> str:
+def _count_is(count: int) -> str:
     return "1 is" if count == 1 else f"{count} are"
 
 
-def _write_escalated(told: Sequence[Sent], late: Sequence[Pending], here: Workspace) -> None:
+def _write_escalated(
+    escalated: Sequence[SendResult], late: Sequence[DueAck], here: Workspace
+) -> None:
     to = escape_control(here.project.operator)
-    for sent in told:
+    for sent in escalated:
         thread, number = escape_control(sent.stored.message.thread_id), sent.stored.id
         if sent.is_new:
             print_message(f"Told {to} what is overdue in {thread}: message {number}.")
         else:
             print_message(f"{to} knows what is overdue in {thread} already: message {number}.")
-    others = [each for each in late if each.debt.debtor not in (here.project.operator, here.actor)]
-    if not told and others:
+    others = [
+        each for each in late if each.pending.debtor not in (here.project.operator, here.actor)
+    ]
+    if not escalated and others:
         print_message(f"{to} has been told already of what is overdue.")
-    elif not told:
+    elif not escalated:
         print_message(f"There is nothing overdue to tell {to}.")

@@ -1,4 +1,4 @@
-"""`brenner mail search`: messages by words, phrases and filters."""
+"""`brenner mail search`: find messages by words, phrases and filters."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -8,46 +8,58 @@ from typing import TextIO
 import click
 
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import is_terminal, write_diagnostics, write_json
+from brenner.cli.output import supports_styles, write_diagnostics, write_json
 from brenner.cli.table import (
-    COLUMNS,
+    MESSAGE_COLUMNS,
     before_option,
     legend,
     limit_option,
-    row,
-    standing_marks,
+    message_row,
     table,
+    trust_mark,
 )
-from brenner.cli.terminal import QUIET, Span, Style, advice, pager_option, sentence, write_lines
-from brenner.cli.workspace import CONTENT, FINE, workspace_of
+from brenner.cli.terminal import (
+    QUIET,
+    Span,
+    Style,
+    format_hint,
+    format_message,
+    pager_option,
+    write_lines,
+)
+from brenner.cli.workspace import EXIT_INVALID, EXIT_OK, workspace_of
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail import search as excerpts
 from brenner.mail.model import SearchPage, next_before, stored_json
 from brenner.mail.search import Query, parse_query
 from brenner.services.workspace import Workspace
 
-# An excerpt as a terminal has it: the found words underlined, or between signs in a pipe.
+# Excerpts
 
 
 _INDENT = "      "
-# Underlined, so that it is no matter of colour; between signs where there are no styles
-_FOUND: Style = MappingProxyType({"bold": True, "underline": True})
-_OPEN, _CLOSE = "«", "»"
+# Matches are underlined, so that they do not depend on colour. Without styles they are quoted.
+_MATCH_STYLE: Style = MappingProxyType({"bold": True, "underline": True})
+_MATCH_START, _MATCH_END = "«", "»"
 
 
-def excerpt(body: str, phrases: Sequence[tuple[str, ...]], out: TextIO) -> list[Span]:
-    """The line, or nothing where none of the words stands in the body (or far down in it)."""
+def excerpt_spans(body: str, phrases: Sequence[tuple[str, ...]], out: TextIO) -> list[Span]:
+    """Return an excerpt with highlighted matches, or nothing without a match near the start."""
     parts = excerpts.excerpt(body, phrases)
     if not parts:
         return []
-    first, *others = (_piece(part, out) for part in parts)
+    first, *others = (_excerpt_span(part, out) for part in parts)
     return [first._replace(text=_INDENT + first.text), *others]
 
 
-def _piece(part: excerpts.Part, out: TextIO) -> Span:
-    if not part.is_found:
+def _excerpt_span(part: excerpts.ExcerptPart, out: TextIO) -> Span:
+    if not part.is_match:
         return Span(part.text, QUIET)
-    return Span(part.text, _FOUND) if is_terminal(out) else Span(f"{_OPEN}{part.text}{_CLOSE}")
+    return (
+        Span(part.text, _MATCH_STYLE)
+        if supports_styles(out)
+        else Span(f"{_MATCH_START}{part.text}{_MATCH_END}")
+    )
 
 
 @click.command(
@@ -78,24 +90,24 @@ def search(
     text = " ".join(words)
     query = parse_query(text)
     if not isinstance(query, Query):
-        return _not_understood(query, as_json=settings.as_json)
+        return _report_invalid_query(query, as_json=settings.as_json)
     with workspace_of(settings) as here:
         page = _page(here, query, limit, before)
     if settings.as_json:
         write_json(_document(page, text))
     else:
         write_lines(_lines(page, query), pager=pager)
-    return FINE
+    return EXIT_OK
 
 
-def _not_understood(found: tuple[Diagnostic, ...], *, as_json: bool) -> int:
+def _report_invalid_query(found: tuple[Diagnostic, ...], *, as_json: bool) -> int:
     if as_json:
         violations = [each.to_json() for each in found]
         summary = Summary.of(found)._asdict()
         write_json({"valid": False, "summary": summary, "violations": violations})
     else:
         write_diagnostics(found, "query", sys.stderr)
-    return CONTENT
+    return EXIT_INVALID
 
 
 def _page(here: Workspace, query: Query, limit: int, before: int | None) -> SearchPage:
@@ -115,19 +127,19 @@ def _document(page: SearchPage, query: str) -> dict[str, object]:
 
 def _lines(page: SearchPage, query: Query) -> Iterator[str]:
     if not page.messages:
-        yield sentence("Nothing matches.", sys.stdout)
+        yield format_message("Nothing matches.", sys.stdout)
         more = "`brenner mail search --help` explains phrases and filters."
         what = "All words must be there" if query.phrases else "All filters must hold"
-        yield advice(f"{what}; fewer find more. {more}", sys.stdout)
+        yield format_hint(f"{what}; fewer find more. {more}", sys.stdout)
         return
     rows = []
-    marks = [standing_marks(stored) for stored in page.messages]
-    first = 0 if any(marks) else 1  # the column of marks, where there are some
+    marks = [trust_mark(stored) for stored in page.messages]
+    first = 0 if any(marks) else 1  # without marks their column is left out
     for stored, mark in zip(page.messages, marks, strict=True):
-        found = excerpt(stored.message.body, query.phrases, sys.stdout)
-        whole = row(stored, mark, below=[found] if found else [])
-        rows.append(whole._replace(cells=whole.cells[first:]))
-    yield from table(COLUMNS[first:], rows, sys.stdout)
+        found = excerpt_spans(stored.message.body, query.phrases, sys.stdout)
+        row = message_row(stored, mark, below=[found] if found else [])
+        rows.append(row._replace(cells=row.cells[first:]))
+    yield from table(MESSAGE_COLUMNS[first:], rows, sys.stdout)
     notes = legend(marks, "")
     if page.has_more:
         notes.append(f"More: the same with `--before {page.messages[-1].id}`.\n")

@@ -1,4 +1,4 @@
-"""`brenner mail send`: check a message, then store it for its recipients."""
+"""`brenner mail send`: check a message from a file or from options, then send it."""
 
 import sys
 from collections.abc import Mapping
@@ -9,20 +9,26 @@ import click
 
 from brenner.cli.io import STANDARD_INPUT, read_message, read_text
 from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options, examples
-from brenner.cli.output import Reporting, counted, note_done, write_diagnostics, write_json
+from brenner.cli.output import (
+    JsonCommand,
+    count_by_severity,
+    note_changes_made,
+    write_diagnostics,
+    write_json,
+)
 from brenner.cli.terminal import joined, print_hint, print_message, thread_argument
 from brenner.cli.workspace import (
-    CONTENT,
-    FINE,
-    UNREADABLE,
-    is_trial,
-    real_workspace,
-    trial_workspace,
+    EXIT_INVALID,
+    EXIT_OK,
+    EXIT_UNREADABLE,
+    is_in_memory,
+    workspace_for_writing,
+    workspace_with_store,
 )
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.mailbox import Capability
-from brenner.mail.model import Sent, stored_json
+from brenner.mail.model import SendResult, stored_json
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.validate import Report
@@ -31,23 +37,28 @@ from brenner.services.send import Outcome, SendOptions, send_text
 from brenner.services.workspace import Workspace
 from brenner.text import escape_control
 
-# A message from the options of `mail send`, and how to name its places to who typed them.
+# Composing a message from options. Diagnostics then name the option instead of a line.
 
 
 _OPTION_OF_PART = {
-    drafts.THREAD: "--thread",
-    drafts.FROM: "--as",
-    drafts.TO: "--to",
-    drafts.SUBJECT: "--subject",
-    drafts.DRAFTS_ACK: "--ack-required",
-    drafts.BODY: "--body",
-    drafts.WHOLE: "message",
+    drafts.THREAD_FIELD: "--thread",
+    drafts.FROM_FIELD: "--as",
+    drafts.TO_FIELD: "--to",
+    drafts.SUBJECT_FIELD: "--subject",
+    drafts.ACK_FIELD: "--ack-required",
+    drafts.BODY_FIELD: "--body",
+    drafts.WHOLE_MESSAGE: "message",
 }
-_NEEDED = {"thread_id": "--thread", "recipients": "--to", "subject": "--subject", "body": "--body"}
+_REQUIRED_OPTIONS = {
+    "thread_id": "--thread",
+    "recipients": "--to",
+    "subject": "--subject",
+    "body": "--body",
+}
 
 
-class Flags(NamedTuple):
-    """What the options say of a message; None or nothing where they are silent."""
+class MessageOptions(NamedTuple):
+    """The parts of a message that options give. None or empty if an option was not given."""
 
     thread_id: str | None
     recipients: tuple[str, ...]
@@ -57,39 +68,43 @@ class Flags(NamedTuple):
 
     @property
     def are_given(self) -> bool:
-        """Whether the message is made from options, not read from a file."""
-        return self != _SILENT
+        """Return whether the message is made from options, not read from a file."""
+        return self != _NO_OPTIONS
 
 
-_SILENT = Flags(None, (), None, None, None)
+_NO_OPTIONS = MessageOptions(None, (), None, None, None)
 
 
-class Draft(NamedTuple):
-    """The text of a message file. `name` is the file; a composed one has no name."""
+class MessageDraft(NamedTuple):
+    """The text of a message file. `name` is the file; a composed message has none."""
 
     text: str
     name: str | None
 
-    def placed(self, found: Diagnostic) -> tuple[str, Diagnostic]:
-        """What the diagnostic is about as its reader knows it, and the line that counts there."""
+    def locate(self, found: Diagnostic) -> tuple[str, Diagnostic]:
+        """Return the file or option that a diagnostic is about, and the diagnostic relative to
+        it.
+        """
         if self.name is not None:
             return "<stdin>" if self.name == STANDARD_INPUT else self.name, found
-        part, moved = drafts.placed(self.text, found)
+        part, moved = drafts.locate_in_draft(self.text, found)
         return _OPTION_OF_PART[part], moved
 
 
-def compose(flags: Flags, here: Workspace, reply_to: int | None) -> Draft | Diagnostic:
-    """The message that the options describe, or why its body cannot be read.
+def compose(
+    flags: MessageOptions, here: Workspace, reply_to: int | None
+) -> MessageDraft | Diagnostic:
+    """Return the message that the options describe, or a diagnostic if its body cannot be read.
 
-    An answer goes to the thread and to the sender of what it answers, unless they say otherwise.
+    By default a reply goes to the thread and the sender of the message that it answers.
     """
     if reply_to is not None:
         answered = here.mailbox.message(reply_to)
-        to = flags.recipients or drafts.answered_to(answered, here.actor)
+        to = flags.recipients or drafts.reply_recipients(answered, here.actor)
         thread_id = flags.thread_id or answered.message.thread_id
         flags = flags._replace(thread_id=thread_id, recipients=to)
     _check_complete(flags._asdict())
-    body = _body(flags.body or "")
+    body = _read_body(flags.body or "")
     if isinstance(body, Diagnostic):
         return body
     to = tuple(name.strip() for each in flags.recipients for name in each.split(","))
@@ -102,11 +117,11 @@ def compose(flags: Flags, here: Workspace, reply_to: int | None) -> Draft | Diag
         ack_required=flags.ack_required,
     )
     _check_headers(message)
-    return Draft(render_message_file(message), None)
+    return MessageDraft(render_message_file(message), None)
 
 
-def _check_complete(said: Mapping[str, object]) -> None:
-    missing = [option for name, option in _NEEDED.items() if said[name] in (None, ())]
+def _check_complete(parts: Mapping[str, object]) -> None:
+    missing = [option for name, option in _REQUIRED_OPTIONS.items() if parts[name] in (None, ())]
     if missing:
         message = (
             f"A message that is made from options also needs {', '.join(missing)}. "
@@ -116,7 +131,7 @@ def _check_complete(said: Mapping[str, object]) -> None:
 
 
 def _check_headers(message: Message) -> None:
-    """A line feed in a header would begin another header, or the body; blanks would get lost."""
+    """Refuse line feeds, which would begin another header, and spaces that would be lost."""
     texts = (message.thread_id, message.sender, *message.recipients, message.subject)
     if any("\n" in text or "\r" in text for text in texts):
         error = "Thread, names and subject are one line each; longer text belongs in --body."
@@ -126,23 +141,23 @@ def _check_headers(message: Message) -> None:
         raise click.UsageError(error)
 
 
-def _body(said: str) -> str | Diagnostic:
-    """The text itself, ended as a line; exactly what a file or the standard input has."""
-    if said == STANDARD_INPUT:
+def _read_body(value: str) -> str | Diagnostic:
+    """Return the body. Text gets a final line feed; a file or the standard input stays as it is."""
+    if value == STANDARD_INPUT:
         return read_text(STANDARD_INPUT)
-    if said.startswith("@"):
-        return read_text(said[1:])
-    return said if said.endswith("\n") or not said else said + "\n"
+    if value.startswith("@"):
+        return read_text(value[1:])
+    return value if value.endswith("\n") or not value else value + "\n"
 
 
-_UNREADABLE = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
+_UNREADABLE_CODES = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
 _NOT_SENT = {"sent": False, "duplicate": False, "message": None, "corrected": None}
 
 
 @click.command(
     "send",
-    cls=Reporting,
-    always=_NOT_SENT,
+    cls=JsonCommand,
+    json_defaults=_NOT_SENT,
     epilog=examples(
         "brenner mail send message.md",
         "brenner mail send --thread RS-20251230-cell-fate --to BlueLake,RedCreek \\",
@@ -193,60 +208,60 @@ def send(  # noqa: PLR0913  (one parameter per option)
 
     Exit code 0: sent, or sent before with this key; 1: refused; 2: it cannot be read.
     """
-    said = Flags(**flags)  # type: ignore[arg-type]
-    _check_usage(file, said, key)
-    given = None if said.are_given else _read(file or STANDARD_INPUT, settings)
-    if isinstance(given, Diagnostic):
-        return _unreadable(given, file or STANDARD_INPUT, settings)
-    with trial_workspace(settings) as here:
-        draft = given or compose(said, here, reply_to)
+    parts = MessageOptions(**flags)  # type: ignore[arg-type]
+    _check_usage(file, parts, key)
+    read = None if parts.are_given else _read(file or STANDARD_INPUT, settings)
+    if isinstance(read, Diagnostic):
+        return _report_unreadable(read, file or STANDARD_INPUT, settings)
+    with workspace_for_writing(settings) as here:
+        draft = read or compose(parts, here, reply_to)
         if isinstance(draft, Diagnostic):
-            return _unreadable(draft, "--body", settings)
+            return _report_unreadable(draft, "--body", settings)
         actor = settings.actor if draft.name else here.actor
         project = here.project
         options = SendOptions(
             actor, not no_check, reply_to, key, position, project.operator, project
         )
         outcome = send_text(here.mailbox, draft.text, options)
-    if outcome.sent and is_trial(here):
-        with real_workspace(here) as here:
+    if outcome.sent and is_in_memory(here):
+        with workspace_with_store(here) as here:
             outcome = send_text(here.mailbox, draft.text, options)
     if outcome.sent:
-        note_done()
+        note_changes_made()
     if settings.as_json:
         write_json(_document(outcome, draft))
     else:
-        _write(outcome, draft, has_keys=Capability.KEYS not in here.mailbox.lacks)
-    return FINE if outcome.sent else CONTENT
+        _write(outcome, draft, has_keys=Capability.IDEMPOTENCY_KEYS not in here.mailbox.lacks)
+    return EXIT_OK if outcome.sent else EXIT_INVALID
 
 
-def _check_usage(file: str | None, said: Flags, key: str | None) -> None:
+def _check_usage(file: str | None, parts: MessageOptions, key: str | None) -> None:
     if key is not None and not key.strip():
         message = "--key needs a text; leave it out to send the message in any case."
         raise click.UsageError(message)
-    if file is not None and said.are_given:
+    if file is not None and parts.are_given:
         message = "Give a FILE or the parts of the message as options, not both."
         raise click.UsageError(message)
-    if file is None and not said.are_given and (sys.stdin is None or sys.stdin.isatty()):
+    if file is None and not parts.are_given and (sys.stdin is None or sys.stdin.isatty()):
         message = "Give a FILE, or - to read from the standard input, or --thread, --to, --subject."
         raise click.UsageError(message)
 
 
-def _read(name: str, settings: Settings) -> Draft | Diagnostic:
+def _read(name: str, settings: Settings) -> MessageDraft | Diagnostic:
     text = read_message(name, settings)
-    return text if isinstance(text, Diagnostic) else Draft(text, name)
+    return text if isinstance(text, Diagnostic) else MessageDraft(text, name)
 
 
-def _unreadable(found: Diagnostic, name: str, settings: Settings) -> int:
+def _report_unreadable(found: Diagnostic, name: str, settings: Settings) -> int:
     if settings.as_json:
-        write_json(_document(Outcome(Report(None, None, (found,)), None), Draft("", name)))
+        write_json(_document(Outcome(Report(None, None, (found,)), None), MessageDraft("", name)))
     else:
         write_diagnostics([found], "<stdin>" if name == STANDARD_INPUT else name, sys.stderr)
-    return UNREADABLE if found.id in _UNREADABLE else CONTENT
+    return EXIT_UNREADABLE if found.id in _UNREADABLE_CODES else EXIT_INVALID
 
 
-def _document(outcome: Outcome, draft: Draft) -> dict[str, object]:
-    """Whether it was sent, as what, and what the check found. Lines count as people see them."""
+def _document(outcome: Outcome, draft: MessageDraft) -> dict[str, object]:
+    """Return the JSON document. Line numbers count in the file or option that the user gave."""
     report, sent = outcome.report, outcome.sent
     return {
         "sent": bool(sent and sent.is_new),
@@ -254,14 +269,14 @@ def _document(outcome: Outcome, draft: Draft) -> dict[str, object]:
         "message": stored_json(sent.stored) if sent else None,
         "valid": report.valid,
         "summary": report.summary._asdict(),
-        "violations": [draft.placed(found)[1].to_json() for found in report.violations],
+        "violations": [draft.locate(found)[1].to_json() for found in report.violations],
         "corrected": report.corrected,
     }
 
 
-def _write(outcome: Outcome, draft: Draft, *, has_keys: bool) -> None:
+def _write(outcome: Outcome, draft: MessageDraft, *, has_keys: bool) -> None:
     for found in sorted(outcome.report.violations, key=worst_first):
-        name, placed = draft.placed(found)
+        name, placed = draft.locate(found)
         write_diagnostics([placed], name, sys.stderr)
     if outcome.sent:
         _write_sent(outcome.sent, has_keys=has_keys)
@@ -269,10 +284,10 @@ def _write(outcome: Outcome, draft: Draft, *, has_keys: bool) -> None:
         _write_refused(outcome.report, draft)
 
 
-def _write_sent(sent: Sent, *, has_keys: bool) -> None:
-    """What happened in one line, what to do next in another.
+def _write_sent(sent: SendResult, *, has_keys: bool) -> None:
+    """Write what happened, then what to do next.
 
-    Where there are no keys, equal content counts as sent before.
+    A store without keys treats equal content as sent before.
     """
     stored = sent.stored
     message = stored.message
@@ -294,8 +309,8 @@ def _write_sent(sent: Sent, *, has_keys: bool) -> None:
         print_hint(f"`brenner mail thread {thread}` shows the thread.")
 
 
-def _write_refused(report: Report, draft: Draft) -> None:
-    print_message(f"Not sent: {counted(report.summary)}.", sys.stderr)
+def _write_refused(report: Report, draft: MessageDraft) -> None:
+    print_message(f"Not sent: {count_by_severity(report.summary)}.", sys.stderr)
     if report.corrected is None:
         print_hint(
             "There is no certain correction: at least one error needs its author.", sys.stderr

@@ -1,4 +1,4 @@
-"""`brenner mail thread`: a thread in its order, to be read."""
+"""`brenner mail thread`: read a thread in its order, or list all threads."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -6,35 +6,41 @@ from typing import NamedTuple
 
 import click
 
-from brenner.cli.mail.show import head, is_sent_again, message_lines
+from brenner.cli.mail.show import is_resend, message_head, message_lines
 from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options, examples
 from brenner.cli.output import write_json
-from brenner.cli.table import THREAD, Column, Row, table, when
+from brenner.cli.table import THREAD_COLUMN, TableColumn, TableRow, format_time, table
 from brenner.cli.terminal import (
     QUIET,
     Span,
-    advice,
+    format_hint,
+    format_message,
     pager_option,
-    sentence,
     thread_argument,
     write_exact,
     write_lines,
 )
-from brenner.cli.workspace import FINE, workspace_of
-from brenner.mail.model import Delivery, StoredMessage, ThreadPage, ThreadSummary, delivered_json
-from brenner.mail.rules import unknown_thread
+from brenner.cli.workspace import EXIT_OK, workspace_of
+from brenner.mail.model import (
+    Delivery,
+    StoredMessage,
+    ThreadPage,
+    ThreadSummary,
+    message_with_deliveries_json,
+)
+from brenner.mail.rules import unknown_thread_error
 from brenner.protocol.messages import iso, render_message_file
 from brenner.services.workspace import Workspace
 from brenner.text import escape_control
 
 
-class _Read(NamedTuple):
-    """A part of a thread, with what became of each message."""
+class _LoadedThread(NamedTuple):
+    """A page of a thread, with the deliveries of each message."""
 
     thread_id: str
     page: ThreadPage
     messages: tuple[tuple[StoredMessage, tuple[Delivery, ...]], ...]
-    copies: frozenset[int]  # ids of those that repeat what they answer
+    copies: frozenset[int]  # IDs of resent messages
 
 
 @click.command(
@@ -85,75 +91,79 @@ def thread(  # noqa: PLR0913  (one parameter per option)
         if full or raw or limit or before or after:
             message = "Give a THREAD; without one, all threads are listed."
             raise click.UsageError(message)
-        return _list(settings, pager=pager)
+        return _list_threads(settings, pager=pager)
     with workspace_of(settings) as here:
-        read = _read(here, thread_id, limit, before, after)
+        read = _load_thread(here, thread_id, limit, before, after)
     if settings.as_json:
-        write_json(_document(read))
+        write_json(_thread_document(read))
     elif raw:
         for stored, _ in read.messages:
             is_copy = stored.id in read.copies
-            sys.stdout.write(head(stored, sys.stdout, is_exact=True, is_copy=is_copy))
-            write_exact(_ended(render_message_file(stored.message)), sys.stdout)
+            sys.stdout.write(message_head(stored, sys.stdout, is_exact=True, is_copy=is_copy))
+            write_exact(_end_with_newline(render_message_file(stored.message)), sys.stdout)
     else:
-        write_lines(_lines(read, limit, full=full), pager=pager)
-    return FINE
+        write_lines(_thread_lines(read, limit, full=full), pager=pager)
+    return EXIT_OK
 
 
-def _list(settings: Settings, *, pager: bool) -> int:
+def _list_threads(settings: Settings, *, pager: bool) -> int:
 
     with workspace_of(settings) as here:
         threads = here.mailbox.threads()
     if settings.as_json:
-        write_json(document(threads))
+        write_json(threads_document(threads))
     else:
-        write_lines(lines(threads, here.actor), pager=pager)
-    return FINE
+        write_lines(thread_list_lines(threads, here.actor), pager=pager)
+    return EXIT_OK
 
 
-def _read(
+def _load_thread(
     here: Workspace, thread_id: str, limit: int | None, before: int | None, after: int | None
-) -> _Read:
+) -> _LoadedThread:
     page = here.mailbox.thread(thread_id, limit=limit, before=before, after=after)
     if not page.position:
-        raise unknown_thread(thread_id, [each.thread_id for each in here.mailbox.threads()])
-    fates = tuple((each, here.mailbox.deliveries(each.id)) for each in page.messages)
-    return _Read(thread_id, page, fates, frozenset(_copies(here, page.messages)))
+        raise unknown_thread_error(thread_id, [each.thread_id for each in here.mailbox.threads()])
+    with_deliveries = tuple((each, here.mailbox.deliveries(each.id)) for each in page.messages)
+    return _LoadedThread(
+        thread_id, page, with_deliveries, frozenset(_resent_ids(here, page.messages))
+    )
 
 
-def _copies(here: Workspace, messages: Sequence[StoredMessage]) -> Iterator[int]:
-    """Which were sent once more; most often what they repeat is at hand."""
+def _resent_ids(here: Workspace, messages: Sequence[StoredMessage]) -> Iterator[int]:
+    """Yield the IDs of messages that were resent. The original is usually on the same page."""
     hashes = {each.id: each.content_hash for each in messages}
     for each in messages:
         if each.reply_to in hashes:
             is_copy = hashes[each.reply_to] == each.content_hash
         else:
-            is_copy = is_sent_again(here.mailbox, each)
+            is_copy = is_resend(here.mailbox, each)
         if is_copy:
             yield each.id
 
 
-def _document(read: _Read) -> dict[str, object]:
+def _thread_document(read: _LoadedThread) -> dict[str, object]:
     page = read.page
     return {
         "thread_id": read.thread_id,
         "position": page.position,
         "has_earlier": page.has_earlier,
         "has_later": page.has_later,
-        "messages": [delivered_json(stored, fate) for stored, fate in read.messages],
+        "messages": [
+            message_with_deliveries_json(stored, deliveries) for stored, deliveries in read.messages
+        ],
     }
 
 
-def _lines(read: _Read, limit: int | None, *, full: bool) -> Iterator[str]:
-    """Which thread, how much of it is shown, the messages, how to see the rest."""
+def _thread_lines(read: _LoadedThread, limit: int | None, *, full: bool) -> Iterator[str]:
+    """Yield a headline, the messages, and how to see the rest."""
     page, shown = read.page, len(read.messages)
     count = f"{page.position} message{'s' * (page.position != 1)}"
     part = "" if shown == page.position else f", {shown} of them here"
-    yield sentence(f"{escape_control(read.thread_id)}: {count}{part}", sys.stdout)
-    for stored, fate in read.messages:
+    yield format_message(f"{escape_control(read.thread_id)}: {count}{part}", sys.stdout)
+    for stored, deliveries in read.messages:
         yield "\n"
         is_repeated = stored.id in read.copies
-        yield from message_lines(stored, fate, sys.stdout, is_whole=full, is_copy=is_repeated)
+        yield from message_lines(stored, deliveries, sys.stdout, is_whole=full, is_copy=is_repeated)
     notes = []
     more = " --full" * full + (f" --limit {limit}" if limit else "")
     thread = thread_argument(read.thread_id)
@@ -166,19 +176,24 @@ def _lines(read: _Read, limit: int | None, *, full: bool) -> Iterator[str]:
     yield from ["\n", *notes] if notes else []
 
 
-def _ended(text: str) -> str:
-    """A message that does not end its last line must not run into the next one."""
+def _end_with_newline(text: str) -> str:
+    """End the text with a line feed, so that it does not run into the next message."""
     return text if text.endswith("\n") else text + "\n"
 
 
-# The threads of a mailbox as a list, the one with the newest message first.
+# The list of threads, the one with the newest message first
 
 
-_COLUMNS = (THREAD, Column("Messages", is_right=True), Column("First"), Column("Last"))
+_COLUMNS = (
+    THREAD_COLUMN,
+    TableColumn("Messages", is_right=True),
+    TableColumn("First"),
+    TableColumn("Last"),
+)
 
 
-def document(threads: Sequence[ThreadSummary]) -> dict[str, object]:
-    """The stable form; `position` is how many messages a thread has."""
+def threads_document(threads: Sequence[ThreadSummary]) -> dict[str, object]:
+    """Return the stable JSON form. `position` is the number of messages in a thread."""
     return {
         "threads": [
             {
@@ -192,24 +207,24 @@ def document(threads: Sequence[ThreadSummary]) -> dict[str, object]:
     }
 
 
-def lines(threads: Sequence[ThreadSummary], sender: str) -> Iterator[str]:
-    """A row for each, or how that sender begins one."""
+def thread_list_lines(threads: Sequence[ThreadSummary], sender: str) -> Iterator[str]:
+    """Yield a row for each thread. Without threads say how the sender can begin one."""
     if not threads:
         begins = "Each begins with the first message that names it:"
-        yield sentence(f"There are no threads yet. {begins}", sys.stdout)
+        yield format_message(f"There are no threads yet. {begins}", sys.stdout)
         new = f"`brenner new KICKOFF --as {escape_control(sender)} --to NAME > message.md`"
-        yield advice(f"{new}; fill it in; `brenner mail send message.md`", sys.stdout)
+        yield format_hint(f"{new}; fill it in; `brenner mail send message.md`", sys.stdout)
         return
     yield from table(_COLUMNS, [_row(each) for each in threads], sys.stdout)
 
 
-def _row(thread: ThreadSummary) -> Row:
+def _row(thread: ThreadSummary) -> TableRow:
     out = sys.stdout
-    return Row(
+    return TableRow(
         (
             [Span(thread.thread_id)],
             [Span(str(thread.position))],
-            [Span(when(thread.first_at, out), QUIET)],
-            [Span(when(thread.last_at, out), QUIET)],
+            [Span(format_time(thread.first_at, out), QUIET)],
+            [Span(format_time(thread.last_at, out), QUIET)],
         )
     )

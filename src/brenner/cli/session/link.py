@@ -1,4 +1,4 @@
-"""`brenner session link`: the address of a session, for somebody who is to look at it."""
+"""`brenner session link`: print a read-only guest link to the pages of a session."""
 
 import os
 import sys
@@ -7,19 +7,19 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import note_done, write_diagnostics, write_json
-from brenner.cli.serve import VARIABLE, pages_url
+from brenner.cli.output import note_changes_made, write_diagnostics, write_json
+from brenner.cli.serve import URL_VARIABLE, pages_url
 from brenner.cli.terminal import print_hint
-from brenner.cli.workspace import FINE, workspace_of
-from brenner.protocol.messages import exact
+from brenner.cli.workspace import EXIT_OK, workspace_of
+from brenner.protocol.messages import exact_time
 from brenner.server.settings import read_token
-from brenner.services.identity import OURS, THEIRS, TOKEN, who_listens
+from brenner.services.identity import AGENT_MAIL_SERVER, BRENNER_SERVER, TOKEN, identify_server
 from brenner.services.sessions import load_status
 from brenner.web import links
-from brenner.web.request import link as signed
+from brenner.web.request import guest_link as signed
 
-_DAYS, _MOST_DAYS = 7, 366
-_SECONDS = 2.0
+_DEFAULT_DAYS, _MAX_DAYS = 7, 366
+_PROBE_TIMEOUT = 2.0
 
 
 @click.command(
@@ -33,8 +33,8 @@ _SECONDS = 2.0
 @click.argument("thread", metavar="THREAD")
 @click.option(
     "--days",
-    type=click.IntRange(1, _MOST_DAYS),
-    default=_DAYS,
+    type=click.IntRange(1, _MAX_DAYS),
+    default=_DEFAULT_DAYS,
     show_default=True,
     help="For how long it is good.",
 )
@@ -55,44 +55,48 @@ def link(
     token = read_token(token_file, os.environ)
     with workspace_of(settings) as here:
         load_status(here, thread)
-    note_done()
+    note_changes_made()
     until = datetime.now(UTC) + timedelta(days=days)
     path = links.session(thread)
     if token.value is not None:
         path = f"{links.GUEST}/{signed(token.value, thread, until)}"
-    doubt = _doubt(base) if url is None else None
+    warning = _server_warning(base) if url is None else None
     if settings.as_json:
         write_json(
             {
                 "thread_id": thread,
                 "url": base + path,
                 "signed": token.value is not None,
-                "until": exact(until) if token.value is not None else None,
-                "answers": doubt is None if url is None else None,
+                "until": exact_time(until) if token.value is not None else None,
+                "answers": warning is None if url is None else None,
                 "violations": [found.to_json() for found in token.warnings],
             }
         )
-        return FINE
+        return EXIT_OK
     write_diagnostics(token.warnings, "brenner", sys.stderr)
     sys.stdout.write(f"{base}{path}\n")
     sys.stdout.flush()
-    if doubt:
-        print_hint(doubt, sys.stderr)
+    if warning:
+        print_hint(warning, sys.stderr)
     if token.value is None:
         plain = f"It is the plain address: no token is named, by --token-file or {TOKEN}."
         print_hint(plain, sys.stderr)
     else:
-        print_hint(f"Whoever has it can read this session until {exact(until)}.", sys.stderr)
-    return FINE
+        print_hint(f"Whoever has it can read this session until {exact_time(until)}.", sys.stderr)
+    return EXIT_OK
 
 
-def _doubt(base: str) -> str | None:
-    """Why the link may lead nowhere; nothing where a server of ours answers there."""
-    who = who_listens(f"{base}/mcp", _SECONDS)
-    if who == OURS:
+def _server_warning(base: str) -> str | None:
+    """Return why the link may not work, or None if a Brenner server answers there."""
+    who = identify_server(f"{base}/mcp", _PROBE_TIMEOUT)
+    if who == BRENNER_SERVER:
         return None
-    there = "a server of Agent Mail answers" if who == THEIRS else "no server of Brenner answers"
+    there = (
+        "a server of Agent Mail answers"
+        if who == AGENT_MAIL_SERVER
+        else "no server of Brenner answers"
+    )
     return (
         f"At {base} {there} now. If `brenner serve` listens elsewhere, say where with --url "
-        f"or {VARIABLE}."
+        f"or {URL_VARIABLE}."
     )

@@ -1,4 +1,4 @@
-"""`brenner session list`: all sessions, what needs the operator first."""
+"""`brenner session list`: all sessions in a table, the most urgent first."""
 
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -8,8 +8,8 @@ from typing import NamedTuple
 import click
 
 from brenner.cli.options import Number, Settings, common_options, examples
-from brenner.cli.output import Progress, Reporting, width_of, write_json
-from brenner.cli.table import Cell, Column, Row, table
+from brenner.cli.output import JsonCommand, Progress, terminal_width, write_json
+from brenner.cli.table import Cell, TableColumn, TableRow, table
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
@@ -18,46 +18,46 @@ from brenner.cli.terminal import (
     STYLE_OF_TYPE,
     Span,
     Style,
-    advice,
-    agent_piece,
+    agent_span,
+    format_hint,
+    format_message,
     joined,
     pager_option,
-    sentence,
     thread_argument,
     write_lines,
 )
-from brenner.cli.workspace import FINE, workspace_of
-from brenner.protocol.messages import exact, span
-from brenner.services.sessions import Listing, listing
+from brenner.cli.workspace import EXIT_OK, workspace_of
+from brenner.protocol.messages import duration_text, exact_time
+from brenner.services.sessions import SessionList, list_sessions
 from brenner.session.model import Phase
 from brenner.session.overview import (
     NO_SESSIONS,
-    START,
-    Asked,
+    START_COMMAND,
+    AckViewer,
+    ColorRole,
     Need,
     Overview,
-    Role,
-    ack_words,
-    counts,
-    need_words,
+    count_needs,
+    describe_needs,
+    describe_owed_acks,
+    describe_phase,
+    describe_skipped_threads,
     needs_of,
-    others_words,
     overview_json,
-    phase_words,
-    summary_words,
-    urgent_first,
+    summarize_counts,
+    urgency_key,
 )
-from brenner.session.status_text import PHASE_WORDS
+from brenner.session.status_text import PHASE_LABELS
 
-_MOST_SHOWN = 50
+_MAX_SESSIONS = 50
 _CONVERSATION = "conversation"
 _PHASES = (*map(str, Phase), _CONVERSATION)
 
 
 @click.command(
     "list",
-    cls=Reporting,
-    always={"sessions": [], "only_files": []},
+    cls=JsonCommand,
+    json_defaults={"sessions": [], "only_files": []},
     epilog=examples(
         "brenner session list",
         "brenner session list --phase ready_to_compile",
@@ -98,25 +98,27 @@ def list_(  # noqa: PLR0913  (one parameter per option)
         message = "--line goes with none of --all, --limit, --phase and --json."
         raise click.UsageError(message)
     with workspace_of(settings) as here, Progress() as progress:
-        found = listing(here, progress)
+        found = list_sessions(here, progress)
     now, deadline = datetime.now(UTC), here.project.ack_deadline
-    ask = _Ask(here.actor, now, deadline, phase, limit, is_all)
+    query = _ListQuery(here.actor, now, deadline, phase, limit, is_all)
     if is_line:
-        sys.stdout.write(summary_words(counts(found.sessions.values(), now, deadline)) + "\n")
-        return FINE
-    from brenner.services.sessions import only_in_files  # a line does without
+        sys.stdout.write(
+            summarize_counts(count_needs(found.sessions.values(), now, deadline)) + "\n"
+        )
+        return EXIT_OK
+    from brenner.services.sessions import sessions_only_in_files  # `--line` does not need it
 
-    only_files = only_in_files(here.project, found.sessions)
-    fitting = sorted(filter(ask.fits, found.sessions.values()), key=ask.order)
+    only_files = sessions_only_in_files(here.project, found.sessions)
+    matching = sorted(filter(query.matches_phase, found.sessions.values()), key=query.sort_key)
     if settings.as_json:
-        write_json({**_document(fitting, ask), "only_files": list(only_files)})
+        write_json({**_document(matching, query), "only_files": list(only_files)})
     else:
-        write_lines(_lines(fitting, found, ask, only_files), pager=pager)
-    return FINE
+        write_lines(_lines(matching, found, query, only_files), pager=pager)
+    return EXIT_OK
 
 
-class _Ask(NamedTuple):
-    """What is asked of the list, by whom, and when."""
+class _ListQuery(NamedTuple):
+    """The options of the list, with the actor, the current time and the ACK deadline."""
 
     actor: str
     now: datetime
@@ -125,213 +127,225 @@ class _Ask(NamedTuple):
     limit: int | None
     is_all: bool
 
-    def fits(self, each: Overview) -> bool:
-        """Whether a session is in the phase that is asked for."""
+    def matches_phase(self, each: Overview) -> bool:
+        """Return whether a session is in the requested phase."""
         return self.phase in (None, each.phase or _CONVERSATION)
 
-    def order(self, each: Overview) -> tuple[object, ...]:
-        """What needs somebody first."""
-        return urgent_first(each, self.now, self.deadline)
+    def sort_key(self, each: Overview) -> tuple[object, ...]:
+        """Return a sort key that puts urgent sessions first."""
+        return urgency_key(each, self.now, self.deadline)
 
-    def is_folded(self, each: Overview) -> bool:
-        """Whether a session is only counted: it is complete, and nothing is open in it."""
+    def is_only_counted(self, each: Overview) -> bool:
+        """Return whether a session is counted but not listed: complete, with nothing open."""
         is_done = needs_of(each, self.now, self.deadline)[0] is Need.COMPLETE
         return is_done and not (self.is_all or self.phase)
 
     @property
-    def most(self) -> int | None:
-        """How many people are shown at most."""
-        return self.limit or (None if self.is_all else _MOST_SHOWN)
+    def max_rows(self) -> int | None:
+        """Return how many rows the table has at most, or None for no limit."""
+        return self.limit or (None if self.is_all else _MAX_SESSIONS)
 
 
-def _document(fitting: Sequence[Overview], ask: _Ask) -> dict[str, object]:
-    """The counts are of all that fit, however many are listed."""
+def _document(matching: Sequence[Overview], query: _ListQuery) -> dict[str, object]:
+    """Return the JSON document.
+
+    The counts cover all matching sessions, even if `limit` lists fewer.
+    """
     return {
-        "sessions": [overview_json(each, ask.now, ask.deadline) for each in fitting[: ask.limit]],
-        "summary": counts(fitting, ask.now, ask.deadline),
+        "sessions": [
+            overview_json(each, query.now, query.deadline) for each in matching[: query.limit]
+        ],
+        "summary": count_needs(matching, query.now, query.deadline),
     }
 
 
 def _lines(
-    fitting: Sequence[Overview], found: Listing, ask: _Ask, only_files: Sequence[str]
+    matching: Sequence[Overview], found: SessionList, query: _ListQuery, only_files: Sequence[str]
 ) -> Iterator[str]:
-    """What needs somebody, in words; the table; what was left out."""
-    if not fitting:
-        yield from _nothing(found, ask)
-        yield from _in_files(only_files, ask)
+    """Yield the summary, the table, and what was left out."""
+    if not matching:
+        yield from _empty_lines(found, query)
+        yield from _file_only_lines(only_files, query)
         return
 
-    summary = counts(fitting, ask.now, ask.deadline)
-    yield sentence(f"{summary_words(summary)}.", sys.stdout)
-    you = Asked(ask.actor, "You owe", ask.now, ask.deadline)
-    if told := ack_words([each for session in fitting for each in session.owed], you):
-        yield sentence(told, sys.stdout)
-    unfolded = [each for each in fitting if not ask.is_folded(each)]
-    shown = unfolded[: ask.most]
+    summary = count_needs(matching, query.now, query.deadline)
+    yield format_message(f"{summarize_counts(summary)}.", sys.stdout)
+    you = AckViewer(query.actor, "You owe", query.now, query.deadline)
+    if acks := describe_owed_acks([each for session in matching for each in session.owed], you):
+        yield format_message(acks, sys.stdout)
+    listed = [each for each in matching if not query.is_only_counted(each)]
+    shown = listed[: query.max_rows]
     if shown:
         yield "\n"
-        yield from lines(shown, ask.now, ask.deadline)
+        yield from session_table(shown, query.now, query.deadline)
     yield "\n"
-    yield from _left_out(len(unfolded) - len(shown), len(fitting) - len(unfolded), found)
-    yield from _in_files(only_files, ask)
+    yield from _left_out_lines(len(listed) - len(shown), len(matching) - len(listed), found)
+    yield from _file_only_lines(only_files, query)
     if shown:
         first = thread_argument(shown[0].thread_id)
-        yield advice(f"`brenner session status {first}` says more about the first.", sys.stdout)
+        yield format_hint(
+            f"`brenner session status {first}` says more about the first.", sys.stdout
+        )
 
 
-def _left_out(more: int, complete: int, found: Listing) -> Iterator[str]:
-    """What is not shown, and how to see it."""
+def _left_out_lines(more: int, complete: int, found: SessionList) -> Iterator[str]:
+    """Say what is not shown, and how to see it."""
     shows = "`brenner session list --all` shows"
     if more:
         are, them = ("is", "it") if more == 1 else ("are", "them")
-        yield sentence(f"{more:,} more {are} not shown: {shows} {them}", sys.stdout)
+        yield format_message(f"{more:,} more {are} not shown: {shows} {them}", sys.stdout)
     if complete:
         are, them = ("session is", "it") if complete == 1 else ("sessions are", "them")
-        said = f"{complete:,} {are} complete, and nothing waits there: {shows} {them}"
-        yield sentence(said, sys.stdout)
-    if told := others_words(len(found.others)):
-        yield sentence(f"{told}: `brenner mail thread` lists all threads", sys.stdout)
+        text = f"{complete:,} {are} complete, and nothing waits there: {shows} {them}"
+        yield format_message(text, sys.stdout)
+    if others := describe_skipped_threads(len(found.others)):
+        yield format_message(f"{others}: `brenner mail thread` lists all threads", sys.stdout)
 
 
-def _in_files(names: Sequence[str], ask: _Ask) -> Iterator[str]:
-    """The sessions whose mail is elsewhere, as in a clone; nobody knows their phase."""
-    if names and not ask.phase:
+def _file_only_lines(names: Sequence[str], query: _ListQuery) -> Iterator[str]:
+    """List the sessions that exist only as files, as in a clone.
+
+    Without mail their phase is unknown.
+    """
+    if names and not query.phase:
         are = "session is" if len(names) == 1 else "sessions are"
         shows = "`brenner session show ID` says more"
-        said = f"{len(names):,} {are} only in artifacts/: {joined(names)}. {shows}."
-        yield sentence(said, sys.stdout)
+        text = f"{len(names):,} {are} only in artifacts/: {joined(names)}. {shows}."
+        yield format_message(text, sys.stdout)
 
 
-def _nothing(found: Listing, ask: _Ask) -> Iterator[str]:
-    if ask.phase and found.sessions:
+def _empty_lines(found: SessionList, query: _ListQuery) -> Iterator[str]:
+    if query.phase and found.sessions:
         everything = "`brenner session list` shows those of all phases."
-        yield sentence(f"No session is in the phase {ask.phase}. {everything}", sys.stdout)
+        yield format_message(f"No session is in the phase {query.phase}. {everything}", sys.stdout)
         return
-    yield sentence(NO_SESSIONS, sys.stdout)
-    yield advice(f"`{START}`", sys.stdout)
-    yield from _left_out(0, 0, found)
+    yield format_message(NO_SESSIONS, sys.stdout)
+    yield format_hint(f"`{START_COMMAND}`", sys.stdout)
+    yield from _left_out_lines(0, 0, found)
 
 
-# Sessions as rows: what waits first, in words, then whose turn it is and what it is about.
-#
-# In 80 columns a session has two lines. Where there is more room, whose turn it is has a column of
-# its own; in a pipe everything stands in one line, whole.
+# Sessions as table rows. A narrow terminal shows two lines per session. A wide one has a column for
+# the turn. A pipe gets one whole line per session.
 
 
-_WIDE = 120
-_MOST_NAMES = 3
-_STYLES: dict[Role, Style] = {
+_WIDE_TERMINAL = 120
+_MAX_NAMES = 3
+_ROLE_STYLES: dict[ColorRole, Style] = {
     "attention": ATTENTION,
     "notice": STYLE_OF_TYPE["QUESTION"],
     "positive": STYLE_OF_TYPE["COMPILED"],
     "plain": PLAIN,
     "quiet": QUIET,
 }
-# Only an engineering ID can be longer; then it is cut, so that the others stay in line.
+# Only an engineering ID can be longer. It is cut, so that the columns stay aligned.
 _LONGEST_USUAL_ID = len("RS-20251230-") + 40
-_ID, _ROUND = Column("Session", least=_LONGEST_USUAL_ID), Column("Round", is_right=True)
-_NEEDS, _TURN = Column("Needs"), Column("Turn", least=16)
-_PHASE, _IDLE = Column("Phase"), Column("Idle", is_right=True)
-_NARROW = (_NEEDS, _ID, _IDLE)
-_WIDER = (_NEEDS, _ID, _ROUND, _PHASE, _TURN, _IDLE)
-_WHOLE = (_NEEDS, _ID, _ROUND, _PHASE, _TURN, Column("Last"), Column("Question"))
+_ID, _ROUND = (
+    TableColumn("Session", min_width=_LONGEST_USUAL_ID),
+    TableColumn("Round", is_right=True),
+)
+_NEEDS, _TURN = TableColumn("Needs"), TableColumn("Turn", min_width=16)
+_PHASE, _IDLE = TableColumn("Phase"), TableColumn("Idle", is_right=True)
+_NARROW_COLUMNS = (_NEEDS, _ID, _IDLE)
+_WIDE_COLUMNS = (_NEEDS, _ID, _ROUND, _PHASE, _TURN, _IDLE)
+_PIPE_COLUMNS = (_NEEDS, _ID, _ROUND, _PHASE, _TURN, TableColumn("Last"), TableColumn("Question"))
 _DOT, _COMMA = Span(" · ", QUIET), Span(", ")
 
 
-def lines(shown: Sequence[Overview], now: datetime, deadline: timedelta) -> Iterator[str]:
-    """The table, for the width that there is."""
-    sessions = [_Session(each, now, deadline) for each in shown]
-    width = width_of(sys.stdout)
+def session_table(shown: Sequence[Overview], now: datetime, deadline: timedelta) -> Iterator[str]:
+    """Return the table lines for the width of the terminal."""
+    sessions = [_SessionCells(each, now, deadline) for each in shown]
+    width = terminal_width(sys.stdout)
     if not width:
-        return table(_WHOLE, [_whole(each) for each in sessions], sys.stdout)
-    if width < _WIDE:
-        return table(_NARROW, [_narrow(each) for each in sessions], sys.stdout)
-    return table(_WIDER, [_wide(each) for each in sessions], sys.stdout)
+        return table(_PIPE_COLUMNS, [_pipe_row(each) for each in sessions], sys.stdout)
+    if width < _WIDE_TERMINAL:
+        return table(_NARROW_COLUMNS, [_narrow_row(each) for each in sessions], sys.stdout)
+    return table(_WIDE_COLUMNS, [_wide_row(each) for each in sessions], sys.stdout)
 
 
-def _narrow(each: "_Session") -> Row:
+def _narrow_row(each: "_SessionCells") -> TableRow:
     head, *others = each.needs()
-    standing = each.standing({need.text for need in (head, *others)})
-    below = (_between(([need] for need in others), _COMMA), standing, each.question())
-    return Row(([head], each.thread_id(), each.idle()), _under(below))
+    progress = each.progress({need.text for need in (head, *others)})
+    below = (_join_spans(([need] for need in others), _COMMA), progress, each.question())
+    return TableRow(([head], each.thread_id(), each.idle()), _second_line(below))
 
 
-def _wide(each: "_Session") -> Row:
+def _wide_row(each: "_SessionCells") -> TableRow:
     head, *others = each.needs()
     [phase] = each.phase()
     cells = ([head], each.thread_id(), each.round(), [phase], each.turn(), each.idle())
-    more = _between(([need] for need in others if need.text != phase.text), _COMMA)
-    return Row(cells, _under((more, each.question())))
+    more = _join_spans(([need] for need in others if need.text != phase.text), _COMMA)
+    return TableRow(cells, _second_line((more, each.question())))
 
 
-def _whole(each: "_Session") -> Row:
-    needs = _between(([need] for need in each.needs()), _COMMA)
+def _pipe_row(each: "_SessionCells") -> TableRow:
+    needs = _join_spans(([need] for need in each.needs()), _COMMA)
     turn = each.turn(most=len(each.overview.awaited))
-    last = [Span(exact(each.overview.last_at))]
+    last = [Span(exact_time(each.overview.last_at))]
     cells = (needs, each.thread_id(), each.round(), each.phase(), turn, last, each.question())
-    return Row(cells)
+    return TableRow(cells)
 
 
-def _under(parts: Iterable[Sequence[Span]]) -> list[Cell]:
-    """The second line of a row, if it says anything."""
-    below = _between((part for part in parts if part), _DOT)
+def _second_line(parts: Iterable[Sequence[Span]]) -> list[Cell]:
+    """Return the line below a row, or nothing if it would be empty."""
+    below = _join_spans((part for part in parts if part), _DOT)
     return [[Span("  "), *below]] if below else []
 
 
-class _Session(NamedTuple):
-    """A session at some time, in pieces."""
+class _SessionCells(NamedTuple):
+    """The table cells of a session at a given time."""
 
     overview: Overview
     now: datetime
     deadline: timedelta
 
     def needs(self) -> list[Span]:
-        """What is open, the most urgent first; where nothing is, its phase. Critiques come last."""
-        words = need_words(self.overview, self.now, self.deadline)
-        return [Span(each.text, _STYLES[each.role]) for each in words]
+        """Return what is open, the most urgent first and critiques last.
 
-    def standing(self, said: Collection[str]) -> list[Span]:
-        """The round and its phase, unless that is said already, and for whom it waits."""
-        phase = PHASE_WORDS[self.overview.phase]
+        If nothing is open, return the phase.
+        """
+        words = describe_needs(self.overview, self.now, self.deadline)
+        return [Span(each.text, _ROLE_STYLES[each.role]) for each in words]
+
+    def progress(self, shown: Collection[str]) -> list[Span]:
+        """Return the round, the awaited agents, and the phase unless it is in `shown`."""
+        phase = PHASE_LABELS[self.overview.phase]
         has_round = self.overview.phase is not None
         parts = [
             [Span(f"round {self.overview.round}")] if has_round else [],
-            [Span(phase)] if phase not in said else [],
+            [Span(phase)] if phase not in shown else [],
             [Span("waits for "), *self.turn()] if self.overview.awaited else [],
         ]
-        return _between((part for part in parts if part), _COMMA)
+        return _join_spans((part for part in parts if part), _COMMA)
 
-    def turn(self, most: int = _MOST_NAMES) -> list[Span]:
-        """For whom the round waits, in the order of the participants."""
+    def turn(self, most: int = _MAX_NAMES) -> list[Span]:
+        """Return the agents that the round waits for, in the order of the participants."""
         awaited = self.overview.awaited
-        names = [[agent_piece(each.name)] for each in awaited[:most]]
+        names = [[agent_span(each.name)] for each in awaited[:most]]
         more = len(awaited) - len(names)
-        return _between(names, _COMMA) + ([Span(f" and {more} more")] if more else [])
+        return _join_spans(names, _COMMA) + ([Span(f" and {more} more")] if more else [])
 
     def thread_id(self) -> Cell:
-        """Its ID, which is never folded."""
         return [Span(self.overview.thread_id, STRONG)]
 
     def round(self) -> Cell:
-        """The round that it is in; a conversation has none."""
+        """Return the current round. A conversation has none."""
         return [Span(str(self.overview.round))] if self.overview.phase else []
 
     def phase(self) -> Cell:
-        """Its phase in words."""
-        text, role = phase_words(self.overview)
-        return [Span(text, _STYLES[role])]
+        text, role = describe_phase(self.overview)
+        return [Span(text, _ROLE_STYLES[role])]
 
     def idle(self) -> Cell:
-        """How long nothing has come in."""
-        return [Span(span(self.now - self.overview.last_at), QUIET)]
+        """Return the time since the last message."""
+        return [Span(duration_text(self.now - self.overview.last_at), QUIET)]
 
     def question(self) -> list[Span]:
-        """What it is about."""
+        """Return the research question, or nothing if there is none."""
         return [Span(self.overview.question, QUIET)] if self.overview.question else []
 
 
-def _between(parts: Iterable[Sequence[Span]], gap: Span) -> list[Span]:
-    """The parts, with something between each two of them."""
+def _join_spans(parts: Iterable[Sequence[Span]], gap: Span) -> list[Span]:
+    """Join the parts with a separator."""
     found: list[Span] = []
     for part in parts:
         found += [gap, *part] if found else part

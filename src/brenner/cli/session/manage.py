@@ -1,19 +1,19 @@
-"""`brenner session complete`: publish the last version of a session, and close it."""
+"""Decisions of the operator about a session: `complete`, `void`, `adopt` and `dismiss`."""
 
 import re
 import sys
 
 import click
 
-from brenner.cli.compile import ALWAYS, compile_options, report
+from brenner.cli.compile import JSON_DEFAULTS, compile_options, report
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import Reporting, note_done, write_diagnostics, write_json
+from brenner.cli.output import JsonCommand, note_changes_made, write_diagnostics, write_json
 from brenner.cli.terminal import print_hint, print_message, thread_argument
-from brenner.cli.workspace import FINE, exit_code, workspace_of, write_error
+from brenner.cli.workspace import EXIT_OK, exit_code, workspace_of, write_error
 from brenner.diagnostics.model import Summary
 from brenner.mail.model import stored_json
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.decisions import Dismissed, adopt_thread, check_operator, void_version
+from brenner.services.decisions import DismissResult, adopt_thread, check_operator, void_version
 from brenner.services.decisions import dismiss as dismiss_blocks
 from brenner.services.versions import parse_target
 from brenner.text import escape_control
@@ -21,8 +21,8 @@ from brenner.text import escape_control
 
 @click.command(
     "complete",
-    cls=Reporting,
-    always=ALWAYS,
+    cls=JsonCommand,
+    json_defaults=JSON_DEFAULTS,
     epilog=examples(
         "brenner session complete RS-20251230-cell-fate",
         "brenner session complete RS-20251230-cell-fate --persist --commit --archive",
@@ -42,11 +42,11 @@ def complete(settings: Settings, thread: str, options: CompileOptions) -> int:
         check_operator(here, "complete a session")
         done = compile_thread(here, thread, options._replace(close=True))
     if not options.dry_run:
-        note_done()
+        note_changes_made()
     return report(done, as_json=settings.as_json)
 
 
-# `brenner session void`: the operator declares a version void.
+# `brenner session void`
 
 
 @click.command("void", epilog=examples("brenner session void RS-20251230-cell-fate@v3"))
@@ -66,7 +66,7 @@ def void(settings: Settings, version: str, reason: str) -> int:
         raise click.UsageError(message)
     with workspace_of(settings) as here:
         done = void_version(here, target.thread_id, target.version, reason)
-    note_done()
+    note_changes_made()
     found = [*done.notes, *([done.failed.diagnostic] if done.failed else [])]
     if settings.as_json:
         write_json(
@@ -81,7 +81,7 @@ def void(settings: Settings, version: str, reason: str) -> int:
                 "summary": Summary.of(found)._asdict(),
             }
         )
-        return exit_code(done.failed) if done.failed else FINE
+        return exit_code(done.failed) if done.failed else EXIT_OK
     write_diagnostics(done.notes, "brenner", sys.stderr)
     print_message(
         f"v{done.version} (message {done.void_message_id}) is void; message {done.message.id} "
@@ -95,10 +95,10 @@ def void(settings: Settings, version: str, reason: str) -> int:
     is_are = "is" if done.unread in (0, 1) else "are"
     compiles = f": `brenner compile {thread_argument(target.thread_id)}`" if done.unread else ""
     print_hint(f"{latest}, and {unread} {is_are} unread{compiles}.")
-    return FINE
+    return EXIT_OK
 
 
-# `brenner session adopt`: take over a thread that another program has compiled.
+# `brenner session adopt`: take over a thread that another program has compiled
 
 
 @click.command("adopt", epilog=examples("brenner session adopt RS-20251230-cell-fate"))
@@ -113,7 +113,7 @@ def adopt(settings: Settings, thread: str) -> int:
     """
     with workspace_of(settings) as here:
         done = adopt_thread(here, thread)
-    note_done()
+    note_changes_made()
     found = (*done.in_vain, *done.notes, *done.unresolved)
     if settings.as_json:
         write_json(
@@ -128,7 +128,7 @@ def adopt(settings: Settings, thread: str) -> int:
                 "summary": Summary.of(found)._asdict(),
             }
         )
-        return FINE
+        return EXIT_OK
     write_diagnostics(done.in_vain, "brenner", sys.stderr)
     write_diagnostics(done.notes, f"message {done.adopted_message_id}", sys.stderr)
     for each in done.unresolved:
@@ -142,13 +142,13 @@ def adopt(settings: Settings, thread: str) -> int:
         f"{done.taken_as_read} messages before it count as read. "
         f"`brenner compile {thread_argument(thread)}` takes in what came after it."
     )
-    return FINE
+    return EXIT_OK
 
 
-# `brenner session dismiss`: the operator lets a refused block be.
+# `brenner session dismiss`: ignore a refused block
 
 
-_WHICH = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?", re.ASCII)
+_BLOCK_ADDRESS = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?", re.ASCII)
 
 
 @click.command(
@@ -169,7 +169,7 @@ def dismiss(settings: Settings, thread: str, which: str, reason: str) -> int:
     operation on the same item that is applied, or until the operator dismisses it. The thread is
     told in an INFO message; the artifact does not change. Only the operator can do it.
     """
-    found = _WHICH.fullmatch(which)
+    found = _BLOCK_ADDRESS.fullmatch(which)
     if found is None:
         message = f"`{escape_control(which)}` is not MESSAGE or MESSAGE.BLOCK, such as 7 or 7.2."
         raise click.UsageError(message)
@@ -177,17 +177,17 @@ def dismiss(settings: Settings, thread: str, which: str, reason: str) -> int:
         block = int(found[2]) if found[2] else None
         done = dismiss_blocks(here, thread, int(found[1]), block, reason)
     if done.is_new:
-        note_done()
+        note_changes_made()
     if settings.as_json:
-        write_json(_document(thread, done))
+        write_json(_dismissed_document(thread, done))
     else:
-        _say(thread, done)
+        _write_dismissed(thread, done)
     if done.failed and not settings.as_json:
         write_error(done.failed)
-    return exit_code(done.failed) if done.failed else FINE
+    return exit_code(done.failed) if done.failed else EXIT_OK
 
 
-def _document(thread: str, done: Dismissed) -> dict[str, object]:
+def _dismissed_document(thread: str, done: DismissResult) -> dict[str, object]:
     found = [done.failed.diagnostic] if done.failed else []
     return {
         "thread_id": thread,
@@ -201,12 +201,12 @@ def _document(thread: str, done: Dismissed) -> dict[str, object]:
     }
 
 
-def _say(thread: str, done: Dismissed) -> None:
+def _write_dismissed(thread: str, done: DismissResult) -> None:
     numbers = ", ".join(map(str, done.blocks))
-    what, is_are = ("Block", "is") if len(done.blocks) == 1 else ("Blocks", "are")
+    noun, is_are = ("Block", "is") if len(done.blocks) == 1 else ("Blocks", "are")
     already = "" if done.is_new else " already"
     print_message(
-        f"{what} {numbers} of message {done.message_id} {is_are} dismissed{already}; message "
+        f"{noun} {numbers} of message {done.message_id} {is_are} dismissed{already}; message "
         f"{done.message.id} says so."
     )
     if done.failed:

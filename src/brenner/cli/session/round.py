@@ -1,34 +1,34 @@
-"""`brenner session round`: the kickoffs of the next round."""
+"""`brenner session round`: send the kickoffs of the next round."""
 
 from typing import TYPE_CHECKING
 
 import click
 
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import Reporting, note_done
+from brenner.cli.output import JsonCommand, note_changes_made
 from brenner.cli.roster import roster_options
 from brenner.cli.session.start import (
-    FILE,
-    Unreadable,
-    neighbour_options,
+    EXCERPT_FILE,
+    UnreadableOption,
     read_texts,
     report_unreadable,
+    spawn_options,
 )
 from brenner.cli.terminal import pager_option
-from brenner.cli.workspace import is_trial, real_workspace, workspace_of
+from brenner.cli.workspace import is_in_memory, workspace_of, workspace_with_store
 from brenner.diagnostics.model import Summary
 from brenner.mail.mailbox import Capability
 
 if TYPE_CHECKING:
     from brenner.services.next_round import RoundOptions
-    from brenner.services.rosters import RosterWish
-    from brenner.services.spawn_agents import Attended, NeighbourWish
+    from brenner.services.rosters import RosterRequest
+    from brenner.services.spawn_agents import SpawnOptions, TerminalResult
     from brenner.services.start_session import Started
     from brenner.services.workspace import Workspace
 
-    _Done = tuple[Started, Attended | None]
+    _StartResult = tuple[Started, TerminalResult | None]
 
-_ALWAYS: dict[str, object] = {
+_JSON_DEFAULTS: dict[str, object] = {
     "thread_id": None,
     "status": "refused",
     "round": None,
@@ -37,13 +37,13 @@ _ALWAYS: dict[str, object] = {
     "roster": None,
     "neighbours": None,
 }
-_TEXTS = ("focus", "question", "constraints", "outputs")
+_TEXT_OPTIONS = ("focus", "question", "constraints", "outputs")
 
 
 @click.command(
     "round",
-    cls=Reporting,
-    always=_ALWAYS,
+    cls=JsonCommand,
+    json_defaults=_JSON_DEFAULTS,
     epilog=examples(
         "brenner session round RS-20251230-cell-fate",
         "brenner session round RS-20251230-cell-fate --focus 'How H2 works' --dry-run",
@@ -65,7 +65,7 @@ _TEXTS = ("focus", "question", "constraints", "outputs")
     "--register", is_flag=True, help="Register recipients also where a server keeps the names."
 )
 @click.option("--reopen", is_flag=True, help="Go on with a session that is closed.")
-@neighbour_options
+@spawn_options
 @click.option("--dry-run", is_flag=True, help="Show every kickoff whole; send nothing.")
 @pager_option
 @common_options
@@ -73,10 +73,10 @@ def round_(
     settings: Settings,
     thread: str,
     *,
-    wish: "RosterWish",
-    neighbours: "NeighbourWish",
+    wish: "RosterRequest",
+    spawn_request: "SpawnOptions",
     pager: bool,
-    **said: object,
+    **options_given: object,
 ) -> int:
     """Send the kickoffs of the next round of THREAD, which has a version.
 
@@ -89,9 +89,11 @@ def round_(
     Exit code 0: all have got it; 1: refused, or only some have got it; 2: a file cannot be read; 3:
     the store failed, or agents could not be opened or told.
     """
-    words = {name: value if isinstance(value, str) else None for name, value in said.items()}
-    texts = _texts(words)
-    if isinstance(texts, Unreadable):
+    text_values = {
+        name: value if isinstance(value, str) else None for name, value in options_given.items()
+    }
+    texts = _read_option_texts(text_values)
+    if isinstance(texts, UnreadableOption):
         return report_unreadable(texts, settings)
     from brenner.cli.session.start import report
     from brenner.services.next_round import RoundOptions
@@ -100,61 +102,70 @@ def round_(
         wish=wish,
         focus=texts["focus"],
         question=texts["question"],
-        title=words["title"] or "",
-        excerpt=texts[FILE],
-        sections=words["sections"],
+        title=text_values["title"] or "",
+        excerpt=texts[EXCERPT_FILE],
+        sections=text_values["sections"],
         constraints=texts["constraints"],
         outputs=texts["outputs"],
-        dry_run=bool(said["dry_run"]),
-        reopen=bool(said["reopen"]),
-        register=bool(said["register"]),
+        dry_run=bool(options_given["dry_run"]),
+        reopen=bool(options_given["reopen"]),
+        register=bool(options_given["register"]),
     )
-    done, attended = _run(settings, thread, options, neighbours)
+    done, attended = _run(settings, thread, options, spawn_request)
     return report(done, attended, as_json=settings.as_json, pager=pager)
 
 
-def _texts(words: dict[str, str | None]) -> dict[str, str] | Unreadable:
-    """What the options say; one that says nothing is most often a variable that has no value."""
-    if words[FILE] is not None and words["sections"] is not None:
+def _read_option_texts(values: dict[str, str | None]) -> dict[str, str] | UnreadableOption:
+    """Return the texts of the options.
+
+    Refuse an empty one: it is usually an unset shell variable.
+    """
+    if values[EXCERPT_FILE] is not None and values["sections"] is not None:
         message = "--excerpt-file and --excerpt do not go together."
         raise click.UsageError(message)
-    texts = read_texts(words, (*_TEXTS, FILE))
-    if isinstance(texts, Unreadable):
+    texts = read_texts(values, (*_TEXT_OPTIONS, EXCERPT_FILE))
+    if isinstance(texts, UnreadableOption):
         return texts
     for name in ("focus", "question"):
-        if words[name] is not None and not texts[name].strip():
+        if values[name] is not None and not texts[name].strip():
             message = f"--{name} needs a text."
             raise click.UsageError(message)
     return texts
 
 
 def _run(
-    settings: Settings, thread: str, options: "RoundOptions", neighbours: "NeighbourWish"
-) -> "_Done":
-    """Start it; what can be known to fail is found out before anybody is registered or asked."""
+    settings: Settings, thread: str, options: "RoundOptions", spawn_request: "SpawnOptions"
+) -> "_StartResult":
+    """Start the round.
+
+    Detect predictable failures before an agent is registered or a kickoff is sent.
+    """
     from brenner.services.next_round import start_round
-    from brenner.services.spawn_agents import after_mail, check_ahead
-    from brenner.services.start_session import Status
+    from brenner.services.spawn_agents import check_can_spawn, spawn_after_kickoffs
+    from brenner.services.start_session import StartStatus
 
     with workspace_of(settings) as here:
-        if options.dry_run or _is_tried_first(here, neighbours):
-            tried = start_round(here, thread, options._replace(dry_run=True))
-            is_wrong = bool(Summary.of(tried.diagnostics).errors)
+        if options.dry_run or _needs_dry_run_first(here, spawn_request):
+            dry_run = start_round(here, thread, options._replace(dry_run=True))
+            is_wrong = bool(Summary.of(dry_run.diagnostics).errors)
             if not is_wrong:
-                check_ahead(here, tried.roster, tried.recipients, neighbours, thread)
+                check_can_spawn(here, dry_run.roster, dry_run.recipients, spawn_request, thread)
             if options.dry_run:
-                return tried, after_mail(here, tried, neighbours)
+                return dry_run, spawn_after_kickoffs(here, dry_run, spawn_request)
             if is_wrong:
-                return tried._replace(status=Status.REFUSED, registered=()), None
-    with real_workspace(here) as here:
+                return dry_run._replace(status=StartStatus.REFUSED, registered=()), None
+    with workspace_with_store(here) as here:
         done = start_round(here, thread, options)
         if any(each.stored for each in done.kickoffs) or done.registered:
-            note_done()
-        return done, after_mail(here, done, neighbours)
+            note_changes_made()
+        return done, spawn_after_kickoffs(here, done, spawn_request)
 
 
-def _is_tried_first(here: "Workspace", neighbours: "NeighbourWish") -> bool:
-    """Where a refusal must leave nothing behind: no store, no name on a server, no mail before a
-    terminal that cannot be opened.
+def _needs_dry_run_first(here: "Workspace", spawn_request: "SpawnOptions") -> bool:
+    """Return whether a dry run must come first, so that a refused round leaves nothing behind.
+
+    That is so without a store, if a server owns the names, or if terminals are to be opened.
     """
-    return bool(neighbours) or is_trial(here) or Capability.OWN_NAMES in here.mailbox.lacks
+    return (
+        bool(spawn_request) or is_in_memory(here) or Capability.PROJECT_NAMES in here.mailbox.lacks
+    )

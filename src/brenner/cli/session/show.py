@@ -1,4 +1,4 @@
-"""`brenner session show`: where everything of a session is, in every system."""
+"""`brenner session show`: where a session is in every system: mail, files, terminals, beads."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -6,10 +6,10 @@ from typing import TextIO
 
 import click
 
-from brenner.cli.mail.show import both_times, labelled
+from brenner.cli.mail.show import full_time, labelled_lines
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import Reporting, write_json
-from brenner.cli.session.status import bead_json, bead_pieces
+from brenner.cli.output import JsonCommand, write_json
+from brenner.cli.session.status import bead_json, bead_spans
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
@@ -17,35 +17,32 @@ from brenner.cli.terminal import (
     STRONG,
     Span,
     Style,
-    agent_piece,
-    columns,
+    agent_span,
+    display_width,
     fold,
     pager_option,
     thread_argument,
     write_lines,
 )
-from brenner.cli.workspace import FINE, workspace_of
+from brenner.cli.workspace import EXIT_OK, workspace_of
 from brenner.diagnostics.model import Summary
 from brenner.integrations.programs import NTM, TMUX, Bead
-from brenner.integrations.tmux import Terminal
+from brenner.integrations.tmux import TerminalSession
 from brenner.persist.git import Persistence
 from brenner.protocol.messages import iso
-from brenner.services.genealogy import ArtifactFile, MailThread, Whereabouts, whereabouts
-from brenner.text import counted, escape_control
-
-# Where a session is, for people and as JSON.
-
+from brenner.services.genealogy import ArtifactFile, MailThread, SessionLocations, locate_session
+from brenner.text import escape_control, plural
 
 _SHORT_HASH = 12
 _STATES: dict[str, Style] = {"Draft": QUIET, "Pending": ATTENTION}
 Field = tuple[str, Sequence[Span]]
 
 
-# As JSON
+# JSON output
 
 
-def document(found: Whereabouts) -> dict[str, object]:
-    """The stable form; keys are only ever added."""
+def whereabouts_document(found: SessionLocations) -> dict[str, object]:
+    """Return the stable JSON form. Keys are only ever added."""
     problems = [found.file.problem] if found.file.problem else []
     return {
         "thread_id": found.names.thread_id,
@@ -66,7 +63,7 @@ def _mail_json(mail: MailThread) -> dict[str, object]:
     return mail._asdict() | times
 
 
-def _file_json(found: Whereabouts) -> dict[str, object]:
+def _file_json(found: SessionLocations) -> dict[str, object]:
     file = found.file
     return {
         "path": file.path,
@@ -79,8 +76,11 @@ def _file_json(found: Whereabouts) -> dict[str, object]:
     }
 
 
-def _terminal_json(found: Whereabouts) -> dict[str, object]:
-    """The names are always the same; `program` is the one that is there, if any."""
+def _terminal_json(found: SessionLocations) -> dict[str, object]:
+    """Return the terminal session.
+
+    `program` is the installed one, if any; the names never change.
+    """
     terminal = found.terminal
     return {
         "ntm_session": found.names.ntm_session,
@@ -95,54 +95,71 @@ def _terminal_json(found: Whereabouts) -> dict[str, object]:
     }
 
 
-def _bead_json(found: Whereabouts) -> dict[str, object] | None:
-    """The bead of engineering work, whether or not there is a bd to tell of it."""
+def _bead_json(found: SessionLocations) -> dict[str, object] | None:
+    """Return the bead of engineering work, also if `bd` is not installed."""
     if found.names.bead is None:
         return None
-    told = bead_json(found.bead or Bead(found.names.bead))
-    return {"command": f"bd show {thread_argument(found.names.bead)}", **(told or {})}
+    bead = bead_json(found.bead or Bead(found.names.bead))
+    return {"command": f"bd show {thread_argument(found.names.bead)}", **(bead or {})}
 
 
-# For people
+# Text output
 
 
-def lines(found: Whereabouts, out: TextIO) -> Iterator[str]:
-    """One field for each system, in the order of the contract; then who takes part."""
+def whereabouts_lines(found: SessionLocations, out: TextIO) -> Iterator[str]:
+    """Yield one field per system, in the order of the contract, then the roster."""
     title = [
         Span(escape_control(found.names.thread_id), STRONG),
         Span(f"  {found.names.kind}", QUIET),
     ]
     yield fold([], title, "  ", out)
-    yield from labelled([*_mail(found), *_file(found), *_beside(found), *_roster(found)], out)
+    yield from labelled_lines(
+        [
+            *_mail_fields(found),
+            *_file_fields(found),
+            *_program_fields(found),
+            *_roster_fields(found),
+        ],
+        out,
+    )
 
 
-def _mail(found: Whereabouts) -> Iterator[Field]:
+def _mail_fields(found: SessionLocations) -> Iterator[Field]:
     mail, thread = found.mail, thread_argument(found.names.thread_id)
     if mail is None:
         yield "Mail thread", [Span("none in this store", QUIET)]
         return
-    count = counted(mail.messages, "message")
-    yield "Mail thread", [Span(f"{count} in "), Span(escape_control(mail.store), is_solid=True)]
-    yield "", [_command(f"brenner mail thread {thread}")]
-    yield "First, last", [Span(both_times(mail.first_at)), Span("\n" + both_times(mail.last_at))]
+    count = plural(mail.messages, "message")
+    yield (
+        "Mail thread",
+        [Span(f"{count} in "), Span(escape_control(mail.store), is_unbreakable=True)],
+    )
+    yield "", [_command_span(f"brenner mail thread {thread}")]
+    yield "First, last", [Span(full_time(mail.first_at)), Span("\n" + full_time(mail.last_at))]
     if mail.version is None:
         yield "Latest", [Span("no version yet", QUIET)]
     else:
         yield "Latest", [Span(f"v{mail.version}", STRONG), Span(f", message {mail.message_id}")]
 
 
-def _file(found: Whereabouts) -> Iterator[Field]:
+def _file_fields(found: SessionLocations) -> Iterator[Field]:
     file = found.file
-    yield "Artifact file", [Span(escape_control(file.path), is_solid=True), *_state(file)]
+    yield (
+        "Artifact file",
+        [Span(escape_control(file.path), is_unbreakable=True), *_file_state(file)],
+    )
     if file.persistence:
-        yield "", [*_persistence(found, file.persistence)]
-    yield "Front matter", [Span(found.names.front_matter, is_solid=True), *_stated(file)]
+        yield "", [*_persistence_spans(found, file.persistence)]
+    yield (
+        "Front matter",
+        [Span(found.names.front_matter, is_unbreakable=True), *_missing_id_warning(file)],
+    )
     if file.archive:
-        yield "Archive", [Span(escape_control(file.archive), is_solid=True)]
+        yield "Archive", [Span(escape_control(file.archive), is_unbreakable=True)]
 
 
-def _state(file: ArtifactFile) -> Iterator[Span]:
-    """Which version is in it."""
+def _file_state(file: ArtifactFile) -> Iterator[Span]:
+    """Return which version the file contains, or why it cannot be read."""
     number = file.metadata.version
     if file.problem:
         yield Span(f"  {file.problem.message}", ATTENTION)
@@ -154,8 +171,11 @@ def _state(file: ArtifactFile) -> Iterator[Span]:
         yield Span(", changed by hand since", ATTENTION)
 
 
-def _persistence(found: Whereabouts, persistence: Persistence) -> Iterator[Span]:
-    """`v3 is Persisted, commit 0123456789ab`; where the mail has no version, of the file's."""
+def _persistence_spans(found: SessionLocations, persistence: Persistence) -> Iterator[Span]:
+    """Return spans such as `v3 is Persisted, commit 0123456789ab`.
+
+    If the mail has no version, it is about the version in the file.
+    """
     latest = found.mail.version if found.mail else None
     number = found.file.metadata.version if latest is None else latest
     yield Span(f"v{number} is " if number is not None else "")
@@ -164,65 +184,68 @@ def _persistence(found: Whereabouts, persistence: Persistence) -> Iterator[Span]
         yield Span(f", commit {escape_control(persistence.commit[:_SHORT_HASH])}")
 
 
-def _stated(file: ArtifactFile) -> Iterator[Span]:
-    """What the file itself says, where that is something else."""
+def _missing_id_warning(file: ArtifactFile) -> Iterator[Span]:
+    """Warn if the file does not contain the session ID."""
     if file.is_there and not file.problem and file.metadata.session_id is None:
         yield Span("  which the file does not say", ATTENTION)
 
 
-def _beside(found: Whereabouts) -> Iterator[Field]:
-    """The programs beside ours; one that is not installed has nothing to say."""
+def _program_fields(found: SessionLocations) -> Iterator[Field]:
+    """Yield the sessions of ntm and tmux, and the bead.
+
+    A program that is not installed adds no details.
+    """
     names, terminal = found.names, found.terminal
     program = terminal.program if terminal else None
-    ntm: list[Span] = [Span(names.ntm_session, is_solid=True)]
-    tmux: list[Span] = [Span(names.tmux_session, is_solid=True)]
+    ntm: list[Span] = [Span(names.ntm_session, is_unbreakable=True)]
+    tmux: list[Span] = [Span(names.tmux_session, is_unbreakable=True)]
     if terminal:
-        (ntm if program == NTM else tmux).extend(_running(terminal))
+        (ntm if program == NTM else tmux).extend(_running_span(terminal))
     yield "ntm session", ntm
     if program == TMUX or names.tmux_session != names.ntm_session:
         yield "tmux session", tmux
     if terminal and terminal.is_running:
-        yield "", [_command(terminal.attach)]
+        yield "", [_command_span(terminal.attach)]
     if names.bead is not None:
-        yield "Bead", [_command(f"bd show {thread_argument(names.bead)}")]
+        yield "Bead", [_command_span(f"bd show {thread_argument(names.bead)}")]
     if found.bead:
-        yield "", bead_pieces(found.bead)
+        yield "", bead_spans(found.bead)
 
 
-def _running(terminal: Terminal) -> Iterator[Span]:
+def _running_span(terminal: TerminalSession) -> Iterator[Span]:
     if terminal.is_running is None:
         yield Span(f"  nobody can tell whether it runs: {terminal.problem}", QUIET)
     elif terminal.is_running:
-        yield Span(f"  running, {counted(terminal.windows, 'window')}", STRONG)
+        yield Span(f"  running, {plural(terminal.windows, 'window')}", STRONG)
     else:
         yield Span("  not running", QUIET)
 
 
-def _roster(found: Whereabouts) -> Iterator[Field]:
+def _roster_fields(found: SessionLocations) -> Iterator[Field]:
     if not found.roster:
         yield "Roster", [Span("none", QUIET)]
         return
-    widest = max(columns(escape_control(name)) for name, _ in found.roster)
-    pieces: list[Span] = []
+    widest = max(display_width(escape_control(name)) for name, _ in found.roster)
+    spans: list[Span] = []
     for number, (name, role) in enumerate(found.roster):
-        gap = " " * (widest - columns(escape_control(name)) + 2)
-        role_piece = Span(f"{gap}{role or ''}", QUIET, is_solid=True)
-        pieces += [Span("\n" * (number > 0)), agent_piece(name), role_piece]
-    yield "Roster", pieces
+        gap = " " * (widest - display_width(escape_control(name)) + 2)
+        role_piece = Span(f"{gap}{role or ''}", QUIET, is_unbreakable=True)
+        spans += [Span("\n" * (number > 0)), agent_span(name), role_piece]
+    yield "Roster", spans
 
 
-def _command(words: str) -> Span:
-    """What one copies, in one piece."""
-    return Span(f"`{words}`", is_solid=True)
+def _command_span(words: str) -> Span:
+    """Return a command that is never wrapped, so that it can be copied."""
+    return Span(f"`{words}`", is_unbreakable=True)
 
 
-__all__ = ["bead_json", "bead_pieces", "document", "lines"]
+__all__ = ["bead_json", "bead_spans", "whereabouts_document", "whereabouts_lines"]
 
 
 @click.command(
     "show",
-    cls=Reporting,
-    always={
+    cls=JsonCommand,
+    json_defaults={
         "thread_id": None,
         "kind": None,
         "mail": None,
@@ -249,9 +272,9 @@ def show(settings: Settings, thread: str, pager: bool) -> int:
     or by its file in artifacts/. Exit code 1: neither knows it; 3: the store is unavailable.
     """
     with workspace_of(settings) as here:
-        found = whereabouts(here, thread)
+        found = locate_session(here, thread)
     if settings.as_json:
-        write_json(document(found))
+        write_json(whereabouts_document(found))
     else:
-        write_lines(lines(found, sys.stdout), pager=pager)
-    return FINE
+        write_lines(whereabouts_lines(found, sys.stdout), pager=pager)
+    return EXIT_OK

@@ -1,4 +1,4 @@
-"""`brenner session status`: where a session stands, and whose turn it is."""
+"""`brenner session status`: the status of a session as a screen, as one line and as JSON."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -8,10 +8,10 @@ from typing import NamedTuple, TextIO, TypeVar
 
 import click
 
-from brenner.cli.mail.show import labelled
+from brenner.cli.mail.show import labelled_lines
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import Reporting, width_of, write_json
-from brenner.cli.table import WIDE, Cell, Column, Row, cut, table, when
+from brenner.cli.output import JsonCommand, terminal_width, write_json
+from brenner.cli.table import WIDE_TERMINAL, Cell, TableColumn, TableRow, cut, format_time, table
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
@@ -20,23 +20,23 @@ from brenner.cli.terminal import (
     STYLE_OF_TYPE,
     Span,
     Style,
-    advice,
-    agent_piece,
-    columns,
+    agent_span,
+    display_width,
     fold,
+    format_hint,
     joined,
     pager_option,
     thread_argument,
     write_lines,
 )
-from brenner.cli.workspace import FINE, workspace_of
+from brenner.cli.workspace import EXIT_OK, workspace_of
 from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.integrations.programs import Bead
 from brenner.protocol.grammar import RESEARCH_THREAD_ID
 from brenner.protocol.message_types import CRITIQUE
-from brenner.protocol.messages import exact, span
-from brenner.services.identity import Unverified
+from brenner.protocol.messages import duration_text, exact_time
+from brenner.services.identity import UnverifiedMessages
 from brenner.services.workspace import Workspace
 from brenner.session.model import (
     LatestVersion,
@@ -45,29 +45,35 @@ from brenner.session.model import (
     OpenMessage,
     Participant,
     Phase,
-    Refusal,
+    RefusedBlock,
     SessionStatus,
 )
 from brenner.session.overview import Need, Overview, needs_of, status_json
 from brenner.session.status_text import (
-    PHASE_WORDS,
+    PHASE_LABELS,
     Attention,
-    Reader,
-    Step,
+    NextStep,
+    StatusReader,
     attention,
+    describe_turn,
+    describe_unread,
     next_step,
-    since_words,
-    turn_words,
 )
-from brenner.text import counted, escape_control
+from brenner.text import escape_control, plural
 
-_MOST_LISTED = 10
+_MAX_LISTED = 10
 
 
 @click.command(
     "status",
-    cls=Reporting,
-    always={"thread_id": None, "phase": None, "bead": None, "unresolved": [], "unverified": []},
+    cls=JsonCommand,
+    json_defaults={
+        "thread_id": None,
+        "phase": None,
+        "bead": None,
+        "unresolved": [],
+        "unverified": [],
+    },
     epilog=examples(
         "brenner session status",
         "brenner session status RS-20251230-cell-fate",
@@ -97,123 +103,136 @@ def status(
     with workspace_of(settings) as here:
         thread_id = _only_session(here) if thread is None else thread
         if is_line:
-            sys.stdout.write(f"{_line(here, thread_id)}\n")
-            return FINE
+            sys.stdout.write(f"{_load_status_line(here, thread_id)}\n")
+            return EXIT_OK
 
-        screen = _looked_up(here, thread_id)
-    reader = _reader(here)
+        screen = _load_screen(here, thread_id)
+    reader = _make_reader(here)
     if settings.as_json:
-        write_json(document(screen, reader))
+        write_json(status_document(screen, reader))
     else:
-        write_lines(lines(screen, reader, sys.stdout, is_full=is_full), pager=pager)
-    return FINE
+        write_lines(status_lines(screen, reader, sys.stdout, is_full=is_full), pager=pager)
+    return EXIT_OK
 
 
-def _line(here: Workspace, thread_id: str) -> str:
-    from brenner.services.sessions import one_overview
+def _load_status_line(here: Workspace, thread_id: str) -> str:
+    from brenner.services.sessions import load_overview
 
-    overview = one_overview(here, thread_id)
+    overview = load_overview(here, thread_id)
     if overview is None:
-        _check_known(here, thread_id)
+        _check_thread_exists(here, thread_id)
         return f"{short_id(thread_id)} conversation"
-    return line(overview, datetime.now(UTC), here.project.ack_deadline)
+    return status_line(overview, datetime.now(UTC), here.project.ack_deadline)
 
 
-def _check_known(here: Workspace, thread_id: str) -> None:
-    """Refuse what is no thread's ID, and a thread that nobody has written to."""
-    from brenner.mail.rules import unknown_thread
-    from brenner.services.sessions import with_its_file
-    from brenner.services.version_store import check_usable
+def _check_thread_exists(here: Workspace, thread_id: str) -> None:
+    """Refuse an invalid thread ID, and a thread without messages."""
+    from brenner.mail.rules import unknown_thread_error
+    from brenner.services.sessions import mention_artifact_file
+    from brenner.services.version_store import require_thread_id
 
-    check_usable(thread_id)
+    require_thread_id(thread_id)
     if not here.mailbox.thread(thread_id, limit=1).position:
         known = [each.thread_id for each in here.mailbox.threads()]
-        raise with_its_file(here, thread_id, unknown_thread(thread_id, known))
+        raise mention_artifact_file(here, thread_id, unknown_thread_error(thread_id, known))
 
 
-def _looked_up(here: Workspace, thread_id: str) -> "Screen":
-    from brenner.integrations.programs import bead_of
-    from brenner.services.identity import unverified_in
-    from brenner.services.references import unresolved
+def _load_screen(here: Workspace, thread_id: str) -> "StatusScreen":
+    from brenner.integrations.programs import find_bead
+    from brenner.services.identity import unverified_in_thread
+    from brenner.services.references import unresolved_references
     from brenner.services.sessions import load_status
-    from brenner.session.status import told_of_refusals
+    from brenner.session.status import messages_with_error_reply
 
     found = load_status(here, thread_id)
-    nowhere = unresolved(here, found.history.state.artifact)
-    bead = bead_of(thread_id, here.project.folder)
-    unverified = unverified_in(here.mailbox, found.history)
-    return Screen(found.status, nowhere, bead, told_of_refusals(found.messages), unverified)
+    broken = unresolved_references(here, found.history.state.artifact)
+    bead = find_bead(thread_id, here.project.folder)
+    unverified = unverified_in_thread(here.mailbox, found.history)
+    return StatusScreen(
+        found.status, broken, bead, messages_with_error_reply(found.messages), unverified
+    )
 
 
-def _reader(here: Workspace) -> "Reader":
-    from brenner.session.status_text import Reader
+def _make_reader(here: Workspace) -> "StatusReader":
+    from brenner.session.status_text import StatusReader
 
-    return Reader(here.actor, here.project.operator, datetime.now(UTC), here.project.ack_deadline)
+    return StatusReader(
+        here.actor, here.project.operator, datetime.now(UTC), here.project.ack_deadline
+    )
 
 
 def _only_session(here: Workspace) -> str:
-    """The session that is not complete, if there is just one; the only one that there is."""
+    """Return the only session that is not complete.
+
+    If all are complete, return the only session.
+    """
     from brenner.services.sessions import overviews
     from brenner.session.model import Phase
 
     sessions = {key: each.phase for key, each in overviews(here).items() if each.phase}
-    going_on = [key for key, phase in sessions.items() if phase is not Phase.COMPLETE]
-    candidates = going_on or list(sessions)
+    unfinished = [key for key, phase in sessions.items() if phase is not Phase.COMPLETE]
+    candidates = unfinished or list(sessions)
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
         message = "There is no session yet: `brenner session start` begins one."
         raise click.UsageError(message)
-    names = [escape_control(each) for each in candidates[:_MOST_LISTED]]
-    more = f", and {len(candidates) - _MOST_LISTED} more" * (len(candidates) > _MOST_LISTED)
+    names = [escape_control(each) for each in candidates[:_MAX_LISTED]]
+    more = f", and {len(candidates) - _MAX_LISTED} more" * (len(candidates) > _MAX_LISTED)
     message = f"Which THREAD? There are {len(candidates)}: {', '.join(names)}{more}."
     raise click.UsageError(message)
 
 
-# A session in one line, for a prompt or a status bar: no colour, at most 80 columns.
+# The status as one line, for a prompt or a status bar: no colour, at most 80 columns
 
 
-_MOST_COLUMNS = 80
-_MOST_ID = 28
-_BETWEEN, _MORE = " · ", " …"
+_MAX_LINE_WIDTH = 80
+_MAX_ID_WIDTH = 28
+_SEPARATOR, _MORE_MARK = " · ", " …"
 
 
-def line(overview: Overview, now: datetime, deadline: timedelta) -> str:
-    """`cell-fate r2 v1 awaiting deltas: RedSky, GreenDog · 1 overdue`."""
+def status_line(overview: Overview, now: datetime, deadline: timedelta) -> str:
+    """Return a line such as `cell-fate r2 v1 awaiting deltas: RedSky, GreenDog · 1 overdue`."""
     head = [short_id(overview.thread_id)]
     if overview.phase:
         head.append(f"r{overview.round}")
     if overview.version is not None:
         head.append(f"v{overview.version}")
-    head.append(PHASE_WORDS[overview.phase])
-    said = " ".join(head)
-    tail = _fitting(_open(overview, now, deadline), _MOST_COLUMNS - columns(said))
-    return said + _names(overview, _MOST_COLUMNS - columns(said) - columns(tail)) + tail
+    head.append(PHASE_LABELS[overview.phase])
+    start = " ".join(head)
+    tail = _join_fitting(
+        _open_counts(overview, now, deadline), _MAX_LINE_WIDTH - display_width(start)
+    )
+    return (
+        start
+        + _awaited_names(overview, _MAX_LINE_WIDTH - display_width(start) - display_width(tail))
+        + tail
+    )
 
 
-def _fitting(parts: list[str], room: int) -> str:
-    """As many as there is room for; a sign says that there are more."""
-    whole = "".join(f"{_BETWEEN}{each}" for each in parts)
-    if columns(whole) <= room:
+def _join_fitting(parts: list[str], room: int) -> str:
+    """Join as many parts as fit into `room` columns. A mark shows that there are more."""
+    whole = "".join(f"{_SEPARATOR}{each}" for each in parts)
+    if display_width(whole) <= room:
         return whole
-    kept = ""
+    joined_parts = ""
     for each in parts:
-        more = f"{kept}{_BETWEEN}{each}"
-        if columns(more) + columns(_MORE) > room:
+        more = f"{joined_parts}{_SEPARATOR}{each}"
+        if display_width(more) + display_width(_MORE_MARK) > room:
             break
-        kept = more
-    return kept + _MORE
+        joined_parts = more
+    return joined_parts + _MORE_MARK
 
 
 def short_id(thread_id: str) -> str:
-    """What tells a session from others in a line: of a research session its slug."""
+    """Return a short name for a session. For a research session it is the slug."""
     match = RESEARCH_THREAD_ID.fullmatch(thread_id)
-    [piece] = cut([Span(escape_control(match[2] if match else thread_id))], _MOST_ID)
+    [piece] = cut([Span(escape_control(match[2] if match else thread_id))], _MAX_ID_WIDTH)
     return piece.text
 
 
-def _open(overview: Overview, now: datetime, deadline: timedelta) -> list[str]:
-    """What waits, the most urgent first; how far the session is stands before it."""
+def _open_counts(overview: Overview, now: datetime, deadline: timedelta) -> list[str]:
+    """Return counts of what is open, the most urgent first."""
     counts = {
         Need.BLOCKED: overview.blocked,
         Need.ASKED: overview.questions,
@@ -224,102 +243,106 @@ def _open(overview: Overview, now: datetime, deadline: timedelta) -> list[str]:
     }
     needs = needs_of(overview, now, deadline)
     stopped = [str(Need.STOPPED)] if Need.STOPPED in needs else []
-    return stopped + [f"{count} {_word(need, count)}" for need, count in counts.items() if count]
+    return stopped + [
+        f"{count} {_need_text(need, count)}" for need, count in counts.items() if count
+    ]
 
 
-def _word(need: Need, count: int) -> str:
+def _need_text(need: Need, count: int) -> str:
     return "handoff" if need is Need.HANDOFFS and count == 1 else str(need)
 
 
-def _names(overview: Overview, room: int) -> str:
-    """For whom the round waits: as many names as there is room for, and how many more."""
+def _awaited_names(overview: Overview, room: int) -> str:
+    """Return the agents that the round waits for: as many names as fit, and how many more."""
     names = [escape_control(each.name) for each in overview.awaited]
     for shown in range(len(names), 0, -1):
         more = f" +{len(names) - shown}" if shown < len(names) else ""
-        said = f": {', '.join(names[:shown])}{more}"
-        if columns(said) <= room:
-            return said
+        text = f": {', '.join(names[:shown])}{more}"
+        if display_width(text) <= room:
+            return text
     return ""
 
 
-# What is open in a session, as people see it: critiques, questions, ACKs, refused blocks.
-#
-# Every part is absent where there is nothing to say. In a terminal a long list is cut, and says so.
+# Tables of what is open: critiques, questions, ACKs, refused blocks. Empty tables are left out.
 
 
 _T = TypeVar("_T")
-_MOST = 5  # of each kind in a terminal
+_MAX_ROWS = 5  # of each table in a terminal
 _INDENT = "      "
-_OPEN = (
-    Column("ID", is_right=True),
-    Column("Open"),
-    Column("About", least=20),
-    Column("From", least=14),
-    Column("Waits for", least=16),
+_OPEN_COLUMNS = (
+    TableColumn("ID", is_right=True),
+    TableColumn("Open"),
+    TableColumn("About", min_width=20),
+    TableColumn("From", min_width=14),
+    TableColumn("Waits for", min_width=16),
 )
-_OWED = (Column("Owes", least=10), Column("Overdue ACKs", least=20))
-_REFUSED = (
-    Column("ID", is_right=True),
-    Column("Refused"),
-    Column("Block", least=12),
-    Column("From", least=14),
-    Column("Read by"),
+_OVERDUE_COLUMNS = (TableColumn("Owes", min_width=10), TableColumn("Overdue ACKs", min_width=20))
+_REFUSED_COLUMNS = (
+    TableColumn("ID", is_right=True),
+    TableColumn("Refused"),
+    TableColumn("Block", min_width=12),
+    TableColumn("From", min_width=14),
+    TableColumn("Read by"),
 )
-# The most pressing first, as the attention names them
-_ORDER = ("BLOCKED", "QUESTION", "HANDOFF", "CRITIQUE")
+# The most urgent first, in the order of the attention lines
+_TYPE_ORDER = ("BLOCKED", "QUESTION", "HANDOFF", "CRITIQUE")
 
 
 def open_lines(status: SessionStatus, out: TextIO, *, is_full: bool) -> Iterator[str]:
-    """Blockers, questions, handoffs and critiques: messages, then items of the artifact."""
-    messages = sorted(status.messages, key=_pressing)
+    """Yield a table of open messages, the most urgent first, then open critiques of the
+    artifact.
+    """
+    messages = sorted(status.messages, key=_urgency)
     rows = [_message_row(each) for each in messages]
     rows += [_critique_row(each) for each in status.critiques]
     if rows:
         yield "\n"
-        yield from table(_OPEN, _first(rows, out, is_full=is_full), out)
-        yield from _rest(status, len(rows), out, is_full=is_full)
+        yield from table(_OPEN_COLUMNS, _visible(rows, out, is_full=is_full), out)
+        yield from _more_hint(status, len(rows), out, is_full=is_full)
 
 
-def _pressing(each: OpenMessage) -> tuple[int, datetime, int]:
-    rank = _ORDER.index(each.type) if each.type in _ORDER else len(_ORDER)
+def _urgency(each: OpenMessage) -> tuple[int, datetime, int]:
+    rank = _TYPE_ORDER.index(each.type) if each.type in _TYPE_ORDER else len(_TYPE_ORDER)
     return (rank, each.at, each.message_id)
 
 
-def _message_row(each: OpenMessage) -> Row:
+def _message_row(each: OpenMessage) -> TableRow:
     rank = [Span(f" {each.rank}", QUIET)] if each.rank else []
-    return Row(
+    return TableRow(
         (
             [Span(str(each.message_id), STRONG)],
-            [Span(each.type, STYLE_OF_TYPE.get(each.type, QUIET)), *_short(rank)],
+            [Span(each.type, STYLE_OF_TYPE.get(each.type, QUIET)), *_cut_rank(rank)],
             [Span(each.about or each.subject)],
-            [agent_piece(each.sender)],
-            [*_named(each.waiting_for)],
+            [agent_span(each.sender)],
+            [*_name_spans(each.waiting_for)],
         )
     )
 
 
-def _short(pieces: Sequence[Span]) -> list[Span]:
-    """A severity is a word; whatever else somebody wrote there is cut to one."""
-    return cut([piece._replace(text=escape_control(piece.text)) for piece in pieces], _MOST_RANK)
+def _cut_rank(spans: Sequence[Span]) -> list[Span]:
+    """Cut the severity to one word's width: its text comes from an agent and may be long."""
+    return cut(
+        [piece._replace(text=escape_control(piece.text)) for piece in spans], _MAX_RANK_WIDTH
+    )
 
 
-_MOST_RANK = 12
+_MAX_RANK_WIDTH = 12
 
 
-def _named(agents: Sequence[str]) -> Iterator[Span]:
+def _name_spans(agents: Sequence[str]) -> Iterator[Span]:
     for number, name in enumerate(agents):
         yield Span(", " * (number > 0))
-        yield agent_piece(name)
+        yield agent_span(name)
 
 
-def _critique_row(each: OpenCritique) -> Row:
+def _critique_row(each: OpenCritique) -> TableRow:
     status = f" ({each.status})" if each.status else ""
-    return Row(
+    return TableRow(
         (
             [Span(each.item, STRONG)],
             [Span("critique", STYLE_OF_TYPE[CRITIQUE.name])],
             [Span(each.name), Span(status, QUIET)],
-            [agent_piece(each.agent)] if each.agent else [],
+            [agent_span(each.agent)] if each.agent else [],
             [],
         )
     )
@@ -328,50 +351,55 @@ def _critique_row(each: OpenCritique) -> Row:
 def overdue_lines(
     late: Sequence[OpenAck], now: datetime, deadline: timedelta, out: TextIO
 ) -> Iterator[str]:
-    """The ACKs that should have come by now, by who owes them."""
+    """Yield a table of the overdue ACKs, by the agent that owes them."""
     if late:
         rows = [
-            Row(([agent_piece(debtor)], [*_owed(late, debtor, (now, deadline), out)]))
+            TableRow(([agent_span(debtor)], [*_overdue_spans(late, debtor, (now, deadline), out)]))
             for debtor in dict.fromkeys(each.debtor for each in late)
         ]
         yield "\n"
-        yield from table(_OWED, rows, out)
+        yield from table(_OVERDUE_COLUMNS, rows, out)
 
 
-def _owed(
+def _overdue_spans(
     late: Sequence[OpenAck], debtor: str, at: tuple[datetime, timedelta], out: TextIO
 ) -> Iterator[Span]:
-    """`12 KICKOFF, 3 h late; 16 CRITIQUE, 2 h late`."""
+    """Return spans such as `12 KICKOFF, 3 h late; 16 CRITIQUE, 2 h late`."""
     now, deadline = at
     for number, each in enumerate(each for each in late if each.debtor == debtor):
         since = each.due(deadline)
-        said = f"{span(now - since)} late" if out.isatty() else f"due {exact(since)}"
+        lateness = (
+            f"{duration_text(now - since)} late" if out.isatty() else f"due {exact_time(since)}"
+        )
         kind = each.type or "message"
         times = f" ({each.times_sent}×)" if each.times_sent > 1 else ""
         yield Span("; " * (number > 0) + f"{each.message_id} ")
         yield Span(kind, STYLE_OF_TYPE.get(kind, QUIET))
-        yield Span(f"{times}, {said}")
+        yield Span(f"{times}, {lateness}")
 
 
 def refusal_lines(status: SessionStatus, out: TextIO, *, is_full: bool) -> Iterator[str]:
-    """Refused blocks that nobody has corrected: which, why, how to mend it; how to let one be."""
+    """Yield a table of uncorrected refused blocks with fixes, and how to dismiss one."""
     refusals = status.refusals
     if not refusals:
         return
     yield "\n"
-    shown = _first(refusals, out, is_full=is_full)
+    shown = _visible(refusals, out, is_full=is_full)
     is_whole = is_full or not out.isatty()
-    yield from table(_REFUSED, [_refusal(each, is_whole=is_whole) for each in shown], out)
-    yield from _rest(status, len(refusals), out, is_full=is_full)
+    yield from table(
+        _REFUSED_COLUMNS, [_refusal_row(each, is_whole=is_whole) for each in shown], out
+    )
+    yield from _more_hint(status, len(refusals), out, is_full=is_full)
     which = f"{refusals[0].message_id}.{refusals[0].block}"
     thread = thread_argument(status.thread_id)
-    yield advice(f"`brenner session dismiss {thread} {which}` lets one be.", out)
+    yield format_hint(f"`brenner session dismiss {thread} {which}` lets one be.", out)
 
 
-def _refusal(each: Refusal, *, is_whole: bool) -> Row:
-    """`12.1  INVALID_SECTION  ADD hypothesis_slate “Gradient”  RedSky  v1`, the reason, the fix.
+def _refusal_row(each: RefusedBlock, *, is_whole: bool) -> TableRow:
+    """Return a row such as `12.1  INVALID_SECTION  ADD hypothesis_slate “Gradient”  RedSky  v1`.
 
-    Of several reasons a terminal shows the worst, and how many more there are.
+    The reason and the fix are below it. A terminal shows only the worst of several reasons, and how
+    many more there are.
     """
     found = sorted(each.diagnostics, key=worst_first)
     reasons = [one for one in found if one.severity is ERROR] or found[:1]
@@ -380,82 +408,82 @@ def _refusal(each: Refusal, *, is_whole: bool) -> Row:
     below = []
     for reason in reasons if is_whole else reasons[:1]:
         below += [
-            [Span(_INDENT), *_code(reason, reasons), Span(reason.message)],
+            [Span(_INDENT), *_code_spans(reason, reasons), Span(reason.message)],
             [Span(_INDENT), Span("→ ", QUIET), Span(reason.fix)],
         ]
     more = [Span(f" and {len(reasons) - 1} more", QUIET)] * (len(reasons) > 1)
-    return Row(
+    return TableRow(
         (
             [Span(f"{each.message_id}.{each.block}", STRONG)],
             [Span(reasons[0].id if reasons else "refused", ATTENTION), *more],
             [Span(f"{what}{name}", QUIET)],
-            [agent_piece(each.agent)],
+            [agent_span(each.agent)],
             [Span(f"v{each.version}" if each.version else "no version", QUIET)],
         ),
         below,
     )
 
 
-def _code(found: Diagnostic, reasons: Sequence[Diagnostic]) -> list[Span]:
-    """The codes of the other reasons; that of the first stands above them all."""
+def _code_spans(found: Diagnostic, reasons: Sequence[Diagnostic]) -> list[Span]:
+    """Return the code of a reason. The row already shows the code of the first."""
     return [Span(f"{found.id}: ")] if found is not reasons[0] else []
 
 
 def unresolved_lines(
     status: SessionStatus, found: Sequence[Diagnostic], out: TextIO, *, is_full: bool
 ) -> Iterator[str]:
-    """References that lead nowhere, by the item that has them, and files that are in the way."""
+    """Yield the broken references by item, and the files that cannot be read."""
     if not found:
         return
     yield "\n"
     files = sum(each.code is SESSION_FILE_UNREADABLE for each in found)
-    count = counted(len(found) - files, "reference leads", "references lead")
-    said = [f"{count} nowhere"] if len(found) > files else []
-    said += [f"{counted(files, 'file')} that references need cannot be read"] if files else []
-    yield fold([], [Span("; ".join(said), QUIET)], "", out)
-    for each in _first(found, out, is_full=is_full):
+    count = plural(len(found) - files, "reference leads", "references lead")
+    parts = [f"{count} nowhere"] if len(found) > files else []
+    parts += [f"{plural(files, 'file')} that references need cannot be read"] if files else []
+    yield fold([], [Span("; ".join(parts), QUIET)], "", out)
+    for each in _visible(found, out, is_full=is_full):
         yield fold([Span("  ")], [Span(each.message)], "    ", out)
-    yield from _rest(status, len(found), out, is_full=is_full)
+    yield from _more_hint(status, len(found), out, is_full=is_full)
 
 
-def _first(entries: Sequence[_T], out: TextIO, *, is_full: bool) -> Sequence[_T]:
-    """What a terminal shows of a list. One entry more costs as much as saying so."""
-    is_whole = is_full or not out.isatty() or len(entries) <= _MOST + 1
-    return entries if is_whole else entries[:_MOST]
+def _visible(entries: Sequence[_T], out: TextIO, *, is_full: bool) -> Sequence[_T]:
+    """Return the entries that a terminal shows.
+
+    One extra entry takes no more room than a hint about it.
+    """
+    is_whole = is_full or not out.isatty() or len(entries) <= _MAX_ROWS + 1
+    return entries if is_whole else entries[:_MAX_ROWS]
 
 
-def _rest(status: SessionStatus, count: int, out: TextIO, *, is_full: bool) -> Iterator[str]:
-    left = count - len(_first(range(count), out, is_full=is_full))
+def _more_hint(status: SessionStatus, count: int, out: TextIO, *, is_full: bool) -> Iterator[str]:
+    left = count - len(_visible(range(count), out, is_full=is_full))
     if left:
         command = f"brenner session status --full {thread_argument(status.thread_id)}"
-        yield advice(f"… {left} more: `{command}`", out)
+        yield format_hint(f"… {left} more: `{command}`", out)
 
 
 __all__ = ["open_lines", "overdue_lines", "refusal_lines", "unresolved_lines"]
 
 
-# An agent's turn in a round, as a terminal has it.
-
-
-_STYLES = MappingProxyType(
+_TURN_STYLES = MappingProxyType(
     {"attention": ATTENTION, "strong": STRONG, "plain": PLAIN, "quiet": QUIET}
 )
 
 
-def turn_pieces(each: Participant, status: SessionStatus, now: datetime) -> Cell:
-    """What she has to do or has done; what she wrote instead stands after it."""
-    words = turn_words(each, status, now)
-    pieces = [Span(words.text, _STYLES[words.weight])]
-    return [*pieces, Span(words.aside, QUIET)] if words.aside else pieces
+def turn_spans(each: Participant, status: SessionStatus, now: datetime) -> Cell:
+    """Return what the agent has to do or has done, followed by what it wrote instead."""
+    words = describe_turn(each, status, now)
+    spans = [Span(words.text, _TURN_STYLES[words.weight])]
+    return [*spans, Span(words.aside, QUIET)] if words.aside else spans
 
 
-# The status of a session on one screen: what needs the operator first, what to do next last.
+# The status screen: what needs the operator first, the next step last
 
 
 _NOTICE, _POSITIVE = STYLE_OF_TYPE["QUESTION"], STYLE_OF_TYPE["COMPILED"]
-# What keeps the session from going on has a mark besides its words
-_PRESSING = ("stopped", "blocked", "question", "overdue", "refused")
-_STATUS_VIEW_STYLES: dict[str, Style] = {
+# Kinds that block the session: they also get a mark
+_URGENT_KINDS = ("stopped", "blocked", "question", "overdue", "refused")
+_ATTENTION_STYLES: dict[str, Style] = {
     "stopped": ATTENTION,
     "blocked": ATTENTION,
     "question": _NOTICE,
@@ -465,31 +493,31 @@ _STATUS_VIEW_STYLES: dict[str, Style] = {
     "late": _NOTICE,
     "handoff": _NOTICE,
 }
-_AGENTS = (
-    Column("Agent", least=12),
-    Column("Role", least=12),
-    Column("Turn", least=30),
-    Column("Deltas", is_right=True, shown_from=WIDE),
-    Column("Last heard"),
+_AGENT_COLUMNS = (
+    TableColumn("Agent", min_width=12),
+    TableColumn("Role", min_width=12),
+    TableColumn("Turn", min_width=30),
+    TableColumn("Deltas", is_right=True, min_terminal_width=WIDE_TERMINAL),
+    TableColumn("Last heard"),
 )
 
 
-class Screen(NamedTuple):
-    """What is shown: the status, and what only the surroundings know.
+class StatusScreen(NamedTuple):
+    """The status of a session, with what other sources add.
 
-    `told` are the messages whose authors have been mailed what is refused in them, `unverified`
-    those that anybody may have sent.
+    `notified` are the messages whose authors were notified of their refused blocks. `unverified`
+    are the messages whose senders are unverified.
     """
 
     status: SessionStatus
     unresolved: tuple[Diagnostic, ...] = ()
     bead: Bead | None = None
-    told: frozenset[int] = frozenset()
-    unverified: Unverified = Unverified()
+    notified: frozenset[int] = frozenset()
+    unverified: UnverifiedMessages = UnverifiedMessages()
 
 
-def document(screen: Screen, reader: Reader) -> dict[str, object]:
-    """The status as every front end has it, and what the surroundings add; it is what is shown."""
+def status_document(screen: StatusScreen, reader: StatusReader) -> dict[str, object]:
+    """Return the JSON document: the status as in all front ends, and what other sources add."""
     return status_json(screen.status, reader.now, reader.deadline) | {
         "bead": bead_json(screen.bead),
         "unresolved": [each.to_json() for each in screen.unresolved],
@@ -497,39 +525,41 @@ def document(screen: Screen, reader: Reader) -> dict[str, object]:
     }
 
 
-def lines(screen: Screen, reader: Reader, out: TextIO, *, is_full: bool) -> Iterator[str]:
-    """The whole screen. In a terminal long lists are cut, unless it is to be full."""
+def status_lines(
+    screen: StatusScreen, reader: StatusReader, out: TextIO, *, is_full: bool
+) -> Iterator[str]:
+    """Yield the whole screen. A terminal cuts long lists, unless `is_full` is set."""
     status = screen.status
-    yield from _title(status, out)
-    yield from _attention(status, reader, out)
+    yield from _title_lines(status, out)
+    yield from _attention_lines(status, reader, out)
     yield "\n"
-    yield from labelled([*_facts(screen, out)], out)
-    yield from _agents(status, reader.now, out)
+    yield from labelled_lines([*_fact_fields(screen, out)], out)
+    yield from _agent_lines(status, reader.now, out)
     yield from open_lines(status, out, is_full=is_full)
     late = status.overdue(reader.now, reader.deadline)
     yield from overdue_lines(late, reader.now, reader.deadline, out)
     yield from refusal_lines(status, out, is_full=is_full)
     yield from unresolved_lines(status, screen.unresolved, out, is_full=is_full)
     yield "\n"
-    yield from step_lines(next_step(status, reader, screen.told), out)
+    yield from step_lines(next_step(status, reader, screen.notified), out)
 
 
-def _title(status: SessionStatus, out: TextIO) -> Iterator[str]:
-    """`RS-20251230-cell-fate  round 2, awaiting deltas`."""
+def _title_lines(status: SessionStatus, out: TextIO) -> Iterator[str]:
+    """Yield a title such as `RS-20251230-cell-fate  round 2, awaiting deltas`."""
     is_done = status.phase in (None, Phase.COMPLETE)
     style = _POSITIVE if status.phase is Phase.READY_TO_COMPILE else QUIET if is_done else STRONG
-    words = PHASE_WORDS[status.phase]
-    said = f"round {status.round}, {words}" if status.phase else words
-    pieces = [Span(status.thread_id, STRONG, is_solid=True), Span("  ")]
-    yield fold([], [*pieces, Span(said, style)], "  ", out)
+    words = PHASE_LABELS[status.phase]
+    text = f"round {status.round}, {words}" if status.phase else words
+    spans = [Span(status.thread_id, STRONG, is_unbreakable=True), Span("  ")]
+    yield fold([], [*spans, Span(text, style)], "  ", out)
 
 
-def _attention(status: SessionStatus, reader: Reader, out: TextIO) -> Iterator[str]:
+def _attention_lines(status: SessionStatus, reader: StatusReader, out: TextIO) -> Iterator[str]:
     found = attention(status, reader.now, reader.deadline)
     for each in found:
         yield fold(
-            [_mark(each)],
-            [Span(each.text, _STATUS_VIEW_STYLES.get(each.kind, PLAIN))],
+            [_attention_mark(each)],
+            [Span(each.text, _ATTENTION_STYLES.get(each.kind, PLAIN))],
             "    ",
             out,
         )
@@ -539,30 +569,33 @@ def _attention(status: SessionStatus, reader: Reader, out: TextIO) -> Iterator[s
         yield fold([Span("  ")], [Span(f"Nothing needs you{why}", QUIET)], "  ", out)
 
 
-def _mark(each: Attention) -> Span:
-    if each.kind in _PRESSING:
-        return Span("  ! ", _STATUS_VIEW_STYLES[each.kind])
+def _attention_mark(each: Attention) -> Span:
+    if each.kind in _URGENT_KINDS:
+        return Span("  ! ", _ATTENTION_STYLES[each.kind])
     return Span("  · ", QUIET)
 
 
-def _facts(screen: Screen, out: TextIO) -> Iterator[tuple[str, Sequence[Span]]]:
+def _fact_fields(screen: StatusScreen, out: TextIO) -> Iterator[tuple[str, Sequence[Span]]]:
     status = screen.status
     if status.question:
         yield "Question", _one_line(status.question, out)
     if status.version:
-        yield "Version", [*_version(status.version, out), *_since(status)]
+        yield "Version", [*_version_spans(status.version, out), *_unread_spans(status)]
     elif status.phase:
-        yield "Version", [Span("none yet", QUIET), *_since(status)]
+        yield "Version", [Span("none yet", QUIET), *_unread_spans(status)]
     if screen.bead:
-        yield "Bead", bead_pieces(screen.bead)
+        yield "Bead", bead_spans(screen.bead)
     if not status.phase:
         yield "Messages", [Span(str(status.position))]
     if screen.unverified.ids:
-        yield "Unverified", [*_unverified(screen.unverified)]
+        yield "Unverified", [*_unverified_spans(screen.unverified)]
 
 
-def _unverified(found: Unverified) -> Iterator[Span]:
-    """`messages 12 (DELTA, BlueLake) and 14 (mail, RedCreek); 9 older`: what is new stands out."""
+def _unverified_spans(found: UnverifiedMessages) -> Iterator[Span]:
+    """Return spans such as `messages 12 (DELTA, BlueLake) and 14 (mail, RedCreek); 9 older`.
+
+    New messages are highlighted.
+    """
     if found.new:
         words = [f"{each.id} ({each.type or 'mail'}, {each.message.sender})" for each in found.new]
         yield Span(f"message{'s' * (len(words) > 1)} {joined(words)}", ATTENTION)
@@ -570,24 +603,24 @@ def _unverified(found: Unverified) -> Iterator[Span]:
         yield Span(f"{'; ' if found.new else ''}{found.older} older", QUIET)
 
 
-_LABELLED = 14  # columns before what a field says
+_LABEL_WIDTH = 14  # columns before the value of a field
 
 
 def _one_line(text: str, out: TextIO) -> list[Span]:
-    """As much of a text as a line of the terminal has."""
-    width = width_of(out)
+    """Cut a text to one line of the terminal."""
+    width = terminal_width(out)
     piece = Span(escape_control(" ".join(text.split()), len(text) + 1))
-    return cut([piece], width - _LABELLED) if width else [piece]
+    return cut([piece], width - _LABEL_WIDTH) if width else [piece]
 
 
-def _version(version: LatestVersion, out: TextIO) -> Iterator[Span]:
-    """`v1, 3 h ago: draft, 6 errors, 2 warnings, no third alternative`."""
+def _version_spans(version: LatestVersion, out: TextIO) -> Iterator[Span]:
+    """Return spans such as `v1, 3 h ago: draft, 6 errors, 2 warnings, no third alternative`."""
     yield Span(f"v{version.number}", STRONG)
-    yield Span(f", {_compiled(version, out)}: ", QUIET)
+    yield Span(f", {_compiled_time(version, out)}: ", QUIET)
     found = [
         version.status,
-        counted(version.errors, "lint error") if version.errors else "",
-        counted(version.warnings, "warning") if version.warnings else "",
+        plural(version.errors, "lint error") if version.errors else "",
+        plural(version.warnings, "warning") if version.warnings else "",
         "" if version.has_third_alternative else "no third alternative",
     ]
     if not (version.errors or version.warnings):
@@ -595,83 +628,91 @@ def _version(version: LatestVersion, out: TextIO) -> Iterator[Span]:
     yield Span(", ".join(escape_control(each) for each in found if each))
 
 
-def _compiled(version: LatestVersion, out: TextIO) -> str:
-    """When; a compiler's clock may say anything."""
+def _compiled_time(version: LatestVersion, out: TextIO) -> str:
+    """Return when the version was compiled. The time comes from its compiler and may be invalid."""
     try:
-        return when(datetime.fromisoformat(version.compiled_at), out)
+        return format_time(datetime.fromisoformat(version.compiled_at), out)
     except (ValueError, TypeError):
         return escape_control(version.compiled_at)
 
 
-def _since(status: SessionStatus) -> Iterator[Span]:
-    """What has come in that no version has read."""
-    words = since_words(status)
+def _unread_spans(status: SessionStatus) -> Iterator[Span]:
+    """Return what has arrived since the latest version."""
+    words = describe_unread(status)
     if words:
         arrived, becomes = words
         yield Span(f"\n{arrived}; ")
         yield Span(becomes)
 
 
-def _agents(status: SessionStatus, now: datetime, out: TextIO) -> Iterator[str]:
+def _agent_lines(status: SessionStatus, now: datetime, out: TextIO) -> Iterator[str]:
     if status.participants:
         yield "\n"
         yield from table(
-            _AGENTS, [_agent(each, status, now, out) for each in status.participants], out
+            _AGENT_COLUMNS,
+            [_agent_row(each, status, now, out) for each in status.participants],
+            out,
         )
 
 
-def _agent(each: Participant, status: SessionStatus, now: datetime, out: TextIO) -> Row:
-    heard = when(each.last_at, out) if each.last_at else "never"
-    return Row(
+def _agent_row(each: Participant, status: SessionStatus, now: datetime, out: TextIO) -> TableRow:
+    last_heard = format_time(each.last_at, out) if each.last_at else "never"
+    return TableRow(
         (
-            [agent_piece(each.name)],
+            [agent_span(each.name)],
             [Span(each.role or "", QUIET)],
-            turn_pieces(each, status, now),
+            turn_spans(each, status, now),
             [Span(str(each.total), PLAIN if each.total else QUIET)],
-            [Span(heard, QUIET)],
+            [Span(last_heard, QUIET)],
         )
     )
 
 
-def step_lines(step: Step, out: TextIO) -> Iterator[str]:
-    """`Next: publish v2: brenner compile …`. A command that does not fit is not folded: who copies
-    it would copy the line ends.
+def step_lines(step: NextStep, out: TextIO) -> Iterator[str]:
+    """Yield a line such as `Next: publish v2: brenner compile …`.
+
+    A command that does not fit is not wrapped, because a copy of it would contain line breaks.
     """
-    yield from _way_on(f"Next: {step.words}:", step.command, out)
+    yield from _command_lines(f"Next: {step.words}:", step.command, out)
     if step.instead:
         words, command = step.instead
-        yield from _way_on(f"  {words}:", command, out)
+        yield from _command_lines(f"  {words}:", command, out)
 
 
-def _way_on(words: str, command: str, out: TextIO) -> Iterator[str]:
-    width = width_of(out)
-    if width and columns(words) + columns(command) + 1 > width:
-        yield fold([], _said(words), "  ", out)
-        is_long = columns(command) + 2 > width
+def _command_lines(words: str, command: str, out: TextIO) -> Iterator[str]:
+    width = terminal_width(out)
+    if width and display_width(words) + display_width(command) + 1 > width:
+        yield fold([], _backtick_spans(words), "  ", out)
+        is_long = display_width(command) + 2 > width
         yield f"{'' if is_long else '  '}{command}\n"
         return
-    yield fold([], [*_said(words), Span(" "), Span(command, STRONG, is_solid=True)], "", out)
+    yield fold(
+        [],
+        [*_backtick_spans(words), Span(" "), Span(command, STRONG, is_unbreakable=True)],
+        "",
+        out,
+    )
 
 
-def _said(words: str) -> list[Span]:
+def _backtick_spans(words: str) -> list[Span]:
     return [
-        Span(f"`{part}`" if number % 2 else part, is_solid=bool(number % 2))
+        Span(f"`{part}`" if number % 2 else part, is_unbreakable=bool(number % 2))
         for number, part in enumerate(words.split("`"))
     ]
 
 
 def bead_json(bead: Bead | None) -> dict[str, object] | None:
-    """What bd told; `problem` is why it told nothing."""
+    """Return what `bd` reports. `problem` says why it reports nothing."""
     return bead._asdict() | {"problem": bead.problem or None} if bead else None
 
 
-def bead_pieces(bead: Bead) -> list[Span]:
-    """`in_progress  Prove the conventions (BlueLake)`; or why bd says nothing."""
+def bead_spans(bead: Bead) -> list[Span]:
+    """Return spans such as `in_progress  Prove the conventions (BlueLake)`, or the problem."""
     if bead.problem:
         return [Span(f"bd does not say more: {escape_control(bead.problem)}", QUIET)]
-    pieces = [Span(escape_control(bead.status or "no status"), STRONG)]
+    spans = [Span(escape_control(bead.status or "no status"), STRONG)]
     if bead.title:
-        pieces.append(Span(f"  {escape_control(bead.title)}"))
+        spans.append(Span(f"  {escape_control(bead.title)}"))
     if bead.assignee:
-        pieces += [Span("  "), agent_piece(bead.assignee)]
-    return pieces
+        spans += [Span("  "), agent_span(bead.assignee)]
+    return spans

@@ -1,4 +1,4 @@
-"""`brenner session watch`: follow sessions live."""
+"""`brenner session watch`: follow sessions live, as text with a progress line or as JSON lines."""
 
 import errno
 import json
@@ -16,9 +16,9 @@ from typing import Any, Self
 import click
 
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import failure, note_done, write_diagnostics
-from brenner.cli.session.list import lines
-from brenner.cli.table import cut, importance_pieces, trust_pieces
+from brenner.cli.output import failure_json, note_changes_made, write_diagnostics
+from brenner.cli.session.list import session_table
+from brenner.cli.table import cut, importance_spans, trust_spans
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
@@ -26,71 +26,71 @@ from brenner.cli.terminal import (
     STRONG,
     STYLE_OF_TYPE,
     Span,
-    agent_piece,
-    columns,
+    agent_span,
+    code_spans,
+    display_width,
     fold,
     joined,
-    pieces,
     print_hint,
     print_message,
-    shown_line,
-    subject_pieces,
+    styled_line,
+    subject_spans,
     thread_argument,
 )
-from brenner.cli.workspace import FINE, exit_code, workspace_of, write_error
+from brenner.cli.workspace import EXIT_OK, exit_code, workspace_of, write_error
 from brenner.config import ACK_DEADLINE
 from brenner.diagnostics.model import BrennerError, Diagnostic, Summary, UnavailableError
 from brenner.mail.model import stored_json
-from brenner.protocol.messages import exact, iso, span
-from brenner.services.compile import compiled_json, what_happened
+from brenner.protocol.messages import duration_text, exact_time, iso
+from brenner.services.compile import compile_result_json, compile_summary
 from brenner.services.watch import (
-    Back,
-    Came,
+    AutoCompiled,
+    AutoCompileFailed,
     Event,
-    Lost,
-    Made,
-    NotMade,
+    Idle,
+    MessageArrived,
     PhaseChanged,
-    Quiet,
-    Watching,
+    StoreBack,
+    StoreLost,
     WatchOptions,
+    WatchStarted,
 )
 from brenner.services.watch import watch as follow
 from brenner.session.model import OpenAck, Participant, Phase, SessionStatus, Turn
-from brenner.session.overview import overview_json, status_json, urgent_first
-from brenner.session.routing import Step
-from brenner.session.status_text import PHASE_WORDS
-from brenner.text import counted, escape_control
+from brenner.session.overview import overview_json, status_json, urgency_key
+from brenner.session.routing import RouteStep
+from brenner.session.status_text import PHASE_LABELS
+from brenner.text import escape_control, plural
 
-# What happens while sessions are watched, one JSON object on a line. Keys are only ever added.
+# Events as JSON lines. Keys are only ever added.
 
 
 Document = dict[str, object]
 
 
 class JsonView:
-    """Writes each event as one line, and lets it go at once."""
+    """Writes each event as one JSON object on one line, and flushes it."""
 
     def __init__(self, options: WatchOptions) -> None:
         self._options = options
         self.deadline = ACK_DEADLINE
 
     def show(self, event: Event) -> None:
-        """One line; nothing where nothing has happened."""
-        if isinstance(event, Quiet):
+        """Write the event. `Quiet` events are not written."""
+        if isinstance(event, Idle):
             return
-        name, told = _FORMS[type(event)]
-        write_line({"event": name, "at": iso(_now()), **told(self, event)})
+        name, fields = _JSON_EVENTS[type(event)]
+        write_json_line({"event": name, "at": iso(_now()), **fields(self, event)})
 
     def end(self, reason: str) -> None:
-        """The last line."""
-        write_line({"event": "stopped", "at": iso(_now()), "reason": reason})
+        """Write the last line."""
+        write_json_line({"event": "stopped", "at": iso(_now()), "reason": reason})
 
     def erase(self) -> None:
-        """There is nothing that would have to go."""
+        """Do nothing: there is no progress line."""
 
-    def watching(self, event: Watching) -> Document:
-        """The beginning."""
+    def watching(self, event: WatchStarted) -> Document:
+        """Return the fields of the first event."""
         sessions = [overview_json(each, _now(), self.deadline) for each in event.sessions]
         return {
             "store": event.where,
@@ -100,8 +100,8 @@ class JsonView:
             "sessions": sessions,
         }
 
-    def came(self, event: Came) -> Document:
-        """A message."""
+    def message(self, event: MessageArrived) -> Document:
+        """Return the fields of a message that arrived."""
         stored, found, _, after = event.taken
         return {
             "thread_id": stored.message.thread_id,
@@ -112,7 +112,7 @@ class JsonView:
         }
 
     def phase(self, event: PhaseChanged) -> Document:
-        """Another phase."""
+        """Return the fields of a phase change."""
         status = event.status
         return {
             "thread_id": status.thread_id,
@@ -121,46 +121,50 @@ class JsonView:
             "session": self._status(status),
         }
 
-    def made(self, event: Made) -> Document:
-        """A compile, as `compile --json` tells of it."""
-        return compiled_json(event.done)
+    def compiled(self, event: AutoCompiled) -> Document:
+        """Return the fields of a compile, as `compile --json` has them."""
+        return compile_result_json(event.done)
 
-    def not_made(self, event: NotMade) -> Document:
-        """A compile that could not be done."""
-        is_away = isinstance(event.error, UnavailableError)  # it is tried again
+    def compile_failed(self, event: AutoCompileFailed) -> Document:
+        """Return the fields of a failed compile."""
+        is_away = isinstance(event.error, UnavailableError)  # the watch retries it
         status = "unavailable" if is_away else "refused"
-        return {"thread_id": event.thread_id, "status": status, **_failed(event.error.diagnostic)}
+        return {
+            "thread_id": event.thread_id,
+            "status": status,
+            **_failure_document(event.error.diagnostic),
+        }
 
-    def lost(self, event: Lost) -> Document:
-        """The mailbox is gone."""
-        return _failed(event.error.diagnostic)
+    def lost(self, event: StoreLost) -> Document:
+        """Return the fields of a lost connection to the mailbox."""
+        return _failure_document(event.error.diagnostic)
 
-    def back(self, event: Back) -> Document:
-        """It is there again."""
+    def back(self, event: StoreBack) -> Document:
+        """Return the fields of a restored connection."""
         return {"seconds": round(event.seconds, 3)}
 
     def _status(self, status: SessionStatus) -> Mapping[str, object]:
         return status_json(status, _now(), self.deadline)
 
 
-_FORMS: dict[type, tuple[str, Callable[[JsonView, Any], Document]]] = {
-    Watching: ("watching", JsonView.watching),
-    Came: ("message", JsonView.came),
+_JSON_EVENTS: dict[type, tuple[str, Callable[[JsonView, Any], Document]]] = {
+    WatchStarted: ("watching", JsonView.watching),
+    MessageArrived: ("message", JsonView.message),
     PhaseChanged: ("phase", JsonView.phase),
-    Made: ("compiled", JsonView.made),
-    NotMade: ("compiled", JsonView.not_made),
-    Lost: ("lost", JsonView.lost),
-    Back: ("back", JsonView.back),
+    AutoCompiled: ("compiled", JsonView.compiled),
+    AutoCompileFailed: ("compiled", JsonView.compile_failed),
+    StoreLost: ("lost", JsonView.lost),
+    StoreBack: ("back", JsonView.back),
 }
 
 
-def write_line(document: Mapping[str, object]) -> None:
-    """One object on one line, out when this returns; it is ASCII, so that nothing breaks it."""
+def write_json_line(document: Mapping[str, object]) -> None:
+    """Write one object on one line, and flush it. It is ASCII, so that nothing breaks the line."""
     sys.stdout.write(json.dumps(document) + "\n")
     sys.stdout.flush()
 
 
-def _failed(found: Diagnostic) -> Document:
+def _failure_document(found: Diagnostic) -> Document:
     summary = Summary.of([found])._asdict()
     return {"valid": False, "summary": summary, "violations": [found.to_json()]}
 
@@ -169,7 +173,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-# Ctrl-C and its like end a watch: at once where nothing is under way, else when that is done.
+# Signals: Ctrl-C ends the watch at once, or after the current compile
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -177,22 +181,24 @@ _STANDARD_ERROR = 2
 Handler = Callable[[int, FrameType | None], object] | int | None
 
 
-class Stopping:
-    """Whether somebody wants it to end. What is `held` is done before; a second wish breaks it off.
+class StopSignals:
+    """Signal handlers that end the watch.
 
-    A signal that is ignored (as in a script's background) stays ignored.
+    Deferred work finishes first, unless a second signal arrives.
+
+    A signal that is ignored, as in a background job of a script, stays ignored.
     """
 
     def __init__(self) -> None:
         self._depth = 0
-        self._wishes = 0
-        self._while_held = ""
+        self._requests = 0
+        self._notice = ""
         self._before: dict[int, Handler] = {}
 
     def __enter__(self) -> Self:
         for number in _SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
-                self._before[number] = signal.signal(number, self._asked)
+                self._before[number] = signal.signal(number, self._handle_signal)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -200,121 +206,127 @@ class Stopping:
             signal.signal(number, handler)
 
     @contextmanager
-    def held(self, words: str = "") -> Iterator[None]:
-        """Nobody interrupts what is done here; the words are for who tries to."""
+    def deferred(self, words: str = "") -> Iterator[None]:
+        """Defer signals until the block ends.
+
+        `words` are printed when a signal arrives meanwhile.
+        """
         self._depth += 1
-        before, self._while_held = self._while_held, words or self._while_held
+        before, self._notice = self._notice, words or self._notice
         try:
             yield
         finally:
             self._depth -= 1
-            self._while_held = before
-        if self._wishes and not self._depth:
+            self._notice = before
+        if self._requests and not self._depth:
             raise KeyboardInterrupt
 
-    def no_more(self) -> None:
-        """It is ending: further wishes change nothing."""
+    def ignore_further(self) -> None:
+        """Ignore further signals: the watch is ending."""
         self._depth += 1
-        self._while_held = ""
+        self._notice = ""
         for number in self._before:
             signal.signal(number, signal.SIG_IGN)
 
-    def _asked(self, _number: int, _frame: FrameType | None) -> None:
-        self._wishes += 1
-        if self._wishes > 1 or not self._depth:
+    def _handle_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self._requests += 1
+        if self._requests > 1 or not self._depth:
             raise KeyboardInterrupt
-        if self._while_held:
-            # Not by `sys.stderr`: that may be in the middle of a line.
-            os.write(_STANDARD_ERROR, f"\n{self._while_held}\n".encode())
+        if self._notice:
+            # Not `sys.stderr`: a signal may interrupt a write to its buffer.
+            os.write(_STANDARD_ERROR, f"\n{self._notice}\n".encode())
 
 
-# The last line of a terminal, which says how far things are; it is redrawn in place.
-#
-# It is never wider than the terminal, and nothing but the line itself is touched: no mode is
-# changed,
-# and the cursor stays visible.
+# The progress line
 
 
-_USUAL = 80  # columns
-_MOST = 500  # characters; what is cut away need not be looked at
+_DEFAULT_WIDTH = 80  # columns
+_MAX_CHARACTERS = 500  # of a span, so that a very long one is not escaped and measured whole
 
 
-class Line:
-    """The line, on the standard error, where that is a terminal that can erase."""
+class ProgressLine:
+    """The progress line on the standard error, if that is a terminal that can erase.
+
+    It is redrawn in place and is never wider than the terminal. It changes no terminal mode, and
+    the cursor stays visible.
+    """
 
     def __init__(self) -> None:
         self._is_shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         self._drawn = ""
         self._columns = 0
 
-    def draw(self, pieces: Sequence[Span]) -> None:
-        """Show this, if it is something else than what is shown."""
+    def draw(self, spans: Sequence[Span]) -> None:
+        """Show the spans, unless they are already shown."""
         if not self._is_shown:
             return
-        safe = [piece._replace(text=escape_control(piece.text, _MOST)) for piece in pieces]
-        fitting = cut(safe, max(1, _width() - 1))
-        text = shown_line(fitting, sys.stderr)
+        safe = [piece._replace(text=escape_control(piece.text, _MAX_CHARACTERS)) for piece in spans]
+        fitting = cut(safe, max(1, _terminal_columns() - 1))
+        text = styled_line(fitting, sys.stderr)
         if text == self._drawn:
             return
-        sys.stderr.write(self._erasing() + text)
+        sys.stderr.write(self._erase_sequence() + text)
         sys.stderr.flush()
-        self._drawn, self._columns = text, sum(columns(piece.text) for piece in fitting)
+        self._drawn, self._columns = text, sum(display_width(piece.text) for piece in fitting)
 
     def erase(self) -> None:
-        """Leave the place empty, for what is written next."""
+        """Erase the line, so that other output can be written."""
         if self._drawn:
-            sys.stderr.write(self._erasing())
+            sys.stderr.write(self._erase_sequence())
             sys.stderr.flush()
         self._drawn, self._columns = "", 0
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
-        """What is written inside stands where the line was, and the line is gone."""
+    def cleared(self) -> Iterator[None]:
+        """Erase the line, let the block write its output, and flush it."""
         self.erase()
         yield
         sys.stdout.flush()
         sys.stderr.flush()
 
-    def _erasing(self) -> str:
-        """Back to where the line began; a terminal that became narrower has folded it."""
-        rows = max(0, self._columns - 1) // _width()
+    def _erase_sequence(self) -> str:
+        """Return the escape codes that erase the line.
+
+        A terminal that became narrower has wrapped it.
+        """
+        rows = max(0, self._columns - 1) // _terminal_columns()
         return "\r" + (f"\x1b[{rows}A" if rows else "") + "\x1b[J"
 
 
-def _width() -> int:
-    """Of the terminal itself, whatever the environment says: a folded line could not be erased."""
+def _terminal_columns() -> int:
+    """Return the terminal's own width, ignoring COLUMNS: a wrapped line could not be erased."""
     try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns or _USUAL
+        return os.get_terminal_size(sys.stderr.fileno()).columns or _DEFAULT_WIDTH
     except (OSError, ValueError):
-        return _USUAL
+        return _DEFAULT_WIDTH
 
 
-# Where sessions stand, in the words of who watches them.
+# What a phase means and what comes next, in words
 
 
-_MOST_NAMES = 4
+_MAX_NAMES = 4
 _MINUTE = timedelta(minutes=1)
-_OWES = {
+_TURN_WORDS = {
     Turn.OWES_ACK: "owes an ACK",
     Turn.OWES_DELTA: "owes a delta",
     Turn.TO_CORRECT: "has to correct what was refused",
 }
-_STYLES = {
+_PHASE_STYLES = {
     Phase.READY_TO_COMPILE: STYLE_OF_TYPE["COMPILED"],
     Phase.COMPLETE: QUIET,
 }
 
 
-def phase_piece(phase: Phase | None) -> Span:
-    """The phase; what is ready stands out."""
-    return Span(PHASE_WORDS[phase], _STYLES.get(phase, STRONG) if phase else QUIET)
+def phase_span(phase: Phase | None) -> Span:
+    """Return the phase. One that is ready to compile is highlighted."""
+    return Span(PHASE_LABELS[phase], _PHASE_STYLES.get(phase, STRONG) if phase else QUIET)
 
 
-def what_follows(status: SessionStatus, *, auto_compile: bool) -> str:
-    """Why it is in that phase, and what brings it on."""
+def next_step_text(status: SessionStatus, *, auto_compile: bool) -> str:
+    """Return why the session is in its phase, and what moves it on."""
     thread, version = thread_argument(status.thread_id), status.version
     if status.phase is Phase.READY_TO_COMPILE:
-        return _ready(status, auto_compile=auto_compile)
+        return _ready_text(status, auto_compile=auto_compile)
     if status.phase is Phase.IN_CRITIQUE and status.is_closed:
         again = f"brenner session round --reopen {thread}"
         return f"nothing has come of round {status.round}. Ask again with `{again}`."
@@ -325,29 +337,29 @@ def what_follows(status: SessionStatus, *, auto_compile: bool) -> str:
         )
     if status.phase is Phase.COMPLETE and version:
         return f"v{version.number} is the last version."
-    return _missing(status)
+    return _missing_text(status)
 
 
-def _ready(status: SessionStatus, *, auto_compile: bool) -> str:
-    """Who watches compiles; only who means it goes on with what was closed."""
+def _ready_text(status: SessionStatus, *, auto_compile: bool) -> str:
+    """Return what a compile would apply. A closed session is compiled only with `--reopen`."""
     thread, version = thread_argument(status.thread_id), status.version
-    said = f"nothing is missing, and {counted(status.applies, 'block')} would be applied"
+    text = f"nothing is missing, and {plural(status.applies, 'block')} would be applied"
     if version and status.is_closed:
         reopen = f"`brenner compile --reopen {thread}`"
-        return f"{said}. The session was closed with v{version.number}; to go on with it: {reopen}."
+        return f"{text}. The session was closed with v{version.number}; to go on with it: {reopen}."
     if auto_compile:
-        return f"{said}; it is compiled now."
-    return f"{said}. Compile: `brenner compile {thread}`."
+        return f"{text}; it is compiled now."
+    return f"{text}. Compile: `brenner compile {thread}`."
 
 
-def _missing(status: SessionStatus) -> str:
-    """Who has to do what."""
-    if status.stopped:
+def _missing_text(status: SessionStatus) -> str:
+    """Return which agents have to do what."""
+    if status.compile_blocker:
         thread = thread_argument(status.thread_id)
         return f"nothing can be compiled; `brenner artifact verify {thread}` says why."
-    by_turn = {turn: [p.name for p in status.awaited if p.turn is turn] for turn in _OWES}
+    by_turn = {turn: [p.name for p in status.awaited if p.turn is turn] for turn in _TURN_WORDS}
     parts = [
-        f"{joined(names)} {_plural(_OWES[turn], len(names))}"
+        f"{joined(names)} {_plural(_TURN_WORDS[turn], len(names))}"
         for turn, names in by_turn.items()
         if names
     ]
@@ -359,113 +371,117 @@ def _plural(words: str, number: int) -> str:
     return words if number == 1 else f"{'have' if verb == 'has' else verb[:-1]} {rest}"
 
 
-# The last line
+# Contents of the progress line
 
 
-def progress(status: SessionStatus, now: datetime) -> list[Span]:
-    """The one session: its phase, who is awaited, since when."""
-    pieces = [Span(f"round {status.round}  ", QUIET)] if status.phase else []
-    pieces.append(phase_piece(status.phase))
-    waited = [(_since(each, status), each.name) for each in status.awaited]
-    for number, (since, name) in enumerate(waited[:_MOST_NAMES]):
-        pieces += [Span("  waits for " if not number else ", ", QUIET), agent_piece(name)]
-        pieces.append(Span(_for(now, since, " {}"), QUIET))
-    if len(waited) > _MOST_NAMES:
-        pieces.append(Span(f" and {len(waited) - _MOST_NAMES} more", QUIET))
+def session_progress(status: SessionStatus, now: datetime) -> list[Span]:
+    """Return the phase of one session, and the awaited agents with their waiting times."""
+    spans = [Span(f"round {status.round}  ", QUIET)] if status.phase else []
+    spans.append(phase_span(status.phase))
+    waited = [(_waiting_since(each, status), each.name) for each in status.awaited]
+    for number, (since, name) in enumerate(waited[:_MAX_NAMES]):
+        spans += [Span("  waits for " if not number else ", ", QUIET), agent_span(name)]
+        spans.append(Span(_duration_text(now, since, " {}"), QUIET))
+    if len(waited) > _MAX_NAMES:
+        spans.append(Span(f" and {len(waited) - _MAX_NAMES} more", QUIET))
     if not waited:
-        pieces.append(Span(_for(now, status.last_at, "  for {}"), QUIET))
-    return pieces
+        spans.append(Span(_duration_text(now, status.last_at, "  for {}"), QUIET))
+    return spans
 
 
-def _since(each: Participant, status: SessionStatus) -> datetime:
-    """Since when she is waited for: since she was last asked, or has said something last."""
-    asked = (ack for ack in status.open_acks if ack.debtor == each.name and _is_of(ack, each))
-    first = next(asked, None)
+def _waiting_since(each: Participant, status: SessionStatus) -> datetime:
+    """Return since when an agent is awaited: since its last kickoff, or its own last message."""
+    acks = (
+        ack for ack in status.open_acks if ack.debtor == each.name and _is_kickoff_ack(ack, each)
+    )
+    first = next(acks, None)
     return first.last_sent if first else each.last_at or status.last_at
 
 
-def _is_of(ack: OpenAck, each: Participant) -> bool:
+def _is_kickoff_ack(ack: OpenAck, each: Participant) -> bool:
     return each.kickoff in (ack.message_id, ack.last_message_id)
 
 
-def _for(now: datetime, since: datetime, words: str) -> str:
-    """How long, by the minute: nothing moves from second to second."""
-    return words.format(span(now - since)) if now - since >= _MINUTE else ""
+def _duration_text(now: datetime, since: datetime, words: str) -> str:
+    """Return the duration in minutes. Seconds would redraw the line all the time."""
+    return words.format(duration_text(now - since)) if now - since >= _MINUTE else ""
 
 
-def overall(phases: Iterable[Phase | None], last_at: datetime | None, now: datetime) -> list[Span]:
-    """All sessions: how many are in which phase, and when something came in last."""
+def project_progress(
+    phases: Iterable[Phase | None], last_at: datetime | None, now: datetime
+) -> list[Span]:
+    """Return how many sessions are in each phase, and the time of the last mail."""
     found: Counter[Phase] = Counter(
         phase for phase in phases if phase and phase is not Phase.COMPLETE
     )
-    pieces = list(_counted(found))
+    spans = list(_phase_count_spans(found))
     if last_at:
-        pieces.append(Span(_for(now, last_at, "  last mail {} ago"), QUIET))
-    return pieces
+        spans.append(Span(_duration_text(now, last_at, "  last mail {} ago"), QUIET))
+    return spans
 
 
-def _counted(found: Counter[Phase]) -> Iterator[Span]:
-    yield Span(counted(found.total(), "open session"), PLAIN if found.total() else QUIET)
+def _phase_count_spans(found: Counter[Phase]) -> Iterator[Span]:
+    yield Span(plural(found.total(), "open session"), PLAIN if found.total() else QUIET)
     for number, phase in enumerate(each for each in Phase if found[each]):
-        style = _STYLES.get(phase, PLAIN)
+        style = _PHASE_STYLES.get(phase, PLAIN)
         yield Span(": " if not number else ", ", QUIET)
-        yield Span(f"{found[phase]} {PHASE_WORDS[phase]}", style)
+        yield Span(f"{found[phase]} {PHASE_LABELS[phase]}", style)
 
 
-def lost_piece(since: str) -> Span:
-    """While the mailbox is away."""
+def lost_span(since: str) -> Span:
+    """Return the progress while the mailbox is unavailable."""
     return Span(f"the mailbox has been away since {since}; still trying", ATTENTION)
 
 
-# What happens while sessions are watched, for people: each message, and what it means.
+# Events as text
 
 
-_MOST_ROWS = 20
-_INDENT = " " * 10  # as wide as a time of day and what stands after it
-_QUIET_STEPS = (Step.SETTLE, Step.NOTE, Step.NOTHING)
+_MAX_SESSIONS = 20
+_INDENT = " " * 10  # the width of a time of day and the gap after it
+_QUIET_STEPS = (RouteStep.SETTLE, RouteStep.NOTE, RouteStep.NOTHING)
 
 
-class View:
-    """Writes what happens to the standard output; the last line says how far things are."""
+class TextView:
+    """Writes events to the standard output, and keeps a progress line on the standard error."""
 
     def __init__(self, options: WatchOptions) -> None:
         self._options = options
         self.deadline = ACK_DEADLINE
-        self._line = Line()
+        self._line = ProgressLine()
         self._status: SessionStatus | None = None
         self._phases: dict[str, Phase | None] = {}
         self._last_at: datetime | None = None
         self._lost_at: datetime | None = None
 
     def show(self, event: Event) -> None:
-        """Write it, and bring the last line up to date."""
-        if not isinstance(event, Quiet):
-            with self._line.aside():
-                _WATCH_VIEW_FORMS[type(event)](self, event)
+        """Write the event and redraw the progress line."""
+        if not isinstance(event, Idle):
+            with self._line.cleared():
+                _TEXT_EVENTS[type(event)](self, event)
         self._line.draw(self._progress())
 
     def end(self, reason: str) -> None:
-        """The line goes; the rest stays."""
+        """Erase the progress line and print why the watch ended."""
         self._line.erase()
-        words = {"until": f"It is {PHASE_WORDS[self._options.until]}."}
+        words = {"until": f"It is {PHASE_LABELS[self._options.until]}."}
         print_message(words.get(reason, "Stopped."), sys.stderr)
 
     def erase(self) -> None:
-        """Leave the terminal as it was."""
+        """Erase the progress line."""
         self._line.erase()
 
     def _progress(self) -> list[Span]:
-        now = _watch_view_now()
+        now = _text_view_now()
         if self._lost_at:
-            return [lost_piece(_clock(self._lost_at, now))]
+            return [lost_span(_clock(self._lost_at, now))]
         if self._options.thread_id is not None:
-            return progress(self._status, now) if self._status else []
-        return overall(self._phases.values(), self._last_at, now)
+            return session_progress(self._status, now) if self._status else []
+        return project_progress(self._phases.values(), self._last_at, now)
 
-    # One event each
+    # One method for each event
 
-    def watching(self, event: Watching) -> None:
-        """Where everything stands."""
+    def watching(self, event: WatchStarted) -> None:
+        """Write the current status of the session, or the list of sessions."""
         self._status = event.status
         self._phases = {each.thread_id: each.phase for each in event.sessions}
         self._last_at = max((each.last_at for each in event.sessions), default=None)
@@ -475,135 +491,148 @@ class View:
             head = [Span(escape_control(status.thread_id), STRONG), Span("  ")]
             if status.phase:
                 head.append(Span(f"round {status.round}, "))
-            head.append(phase_piece(status.phase))
+            head.append(phase_span(status.phase))
             out.write(fold([], head, "  ", out))
             if status.phase:
-                self._advise(status)
+                self._print_next_step(status)
         else:
-            self._list(event)
+            self._write_sessions(event)
         if sys.stderr.isatty():
             until = self._options.until
-            end = f" until it is {PHASE_WORDS[until]}" if until else ""
+            end = f" until it is {PHASE_LABELS[until]}" if until else ""
             print_message(f"Watching{end}; Ctrl-C ends it.", sys.stderr)
 
-    def _list(self, event: Watching) -> None:
+    def _write_sessions(self, event: WatchStarted) -> None:
         shown = [each for each in event.sessions if each.phase and each.phase is not Phase.COMPLETE]
-        shown.sort(key=lambda each: urgent_first(each, _watch_view_now(), self.deadline))
+        shown.sort(key=lambda each: urgency_key(each, _text_view_now(), self.deadline))
         if not shown:
             print_message("No session is open.")
             return
-        sys.stdout.writelines(lines(shown[:_MOST_ROWS], _watch_view_now(), self.deadline))
-        if len(shown) > _MOST_ROWS:
-            print_hint(f"{len(shown) - _MOST_ROWS} more: `brenner session list`.")
+        sys.stdout.writelines(session_table(shown[:_MAX_SESSIONS], _text_view_now(), self.deadline))
+        if len(shown) > _MAX_SESSIONS:
+            print_hint(f"{len(shown) - _MAX_SESSIONS} more: `brenner session list`.")
 
-    def came(self, event: Came) -> None:
-        """A message: when, which, who, what; under it what that means."""
+    def message(self, event: MessageArrived) -> None:
+        """Write a message (time, ID, sender, subject), and below it what it means."""
         stored, found, _, after = event.taken
         out, message = sys.stdout, stored.message
-        self._note(after, message.thread_id, stored.at)
+        self._update(after, message.thread_id, stored.at)
         start = [Span(f"{self._time(stored.at):<8}  ", QUIET)]
-        head = [Span(f"{stored.id}", QUIET), Span("  "), agent_piece(message.sender), Span("  ")]
-        for piece in (*trust_pieces(stored), *importance_pieces(stored)):
+        head = [Span(f"{stored.id}", QUIET), Span("  "), agent_span(message.sender), Span("  ")]
+        for piece in (*trust_spans(stored), *importance_spans(stored)):
             head += [piece, Span("  ")]
-        out.write(fold(start, [*head, *subject_pieces(message.subject)], _INDENT, out))
+        out.write(fold(start, [*head, *subject_spans(message.subject)], _INDENT, out))
         style = QUIET if found.step in _QUIET_STEPS and not found.codes else PLAIN
-        words = [Span("→ ", QUIET), *self._thread(message.thread_id), *pieces(found.words, style)]
+        words = [
+            Span("→ ", QUIET),
+            *self._thread_spans(message.thread_id),
+            *code_spans(found.words, style),
+        ]
         out.write(fold([Span(_INDENT)], words, _INDENT + "  ", out))
 
     def phase(self, event: PhaseChanged) -> None:
-        """From one phase to another, and what that asks for."""
+        """Write a phase change, and what it requires."""
         status, out = event.status, sys.stdout
-        before = Span(PHASE_WORDS[event.before] if event.before else "new session")
-        change = [*self._thread(status.thread_id), before, Span(" → "), phase_piece(status.phase)]
-        rest = f": {what_follows(status, auto_compile=self._options.auto_compile)}"
-        out.write(fold([Span(_INDENT)], [*change, *pieces(rest)], _INDENT + "  ", out))
+        before = Span(PHASE_LABELS[event.before] if event.before else "new session")
+        change = [
+            *self._thread_spans(status.thread_id),
+            before,
+            Span(" → "),
+            phase_span(status.phase),
+        ]
+        rest = f": {next_step_text(status, auto_compile=self._options.auto_compile)}"
+        out.write(fold([Span(_INDENT)], [*change, *code_spans(rest)], _INDENT + "  ", out))
 
-    def made(self, event: Made) -> None:
-        """What `--auto-compile` did, as `brenner compile` says it, in short."""
+    def compiled(self, event: AutoCompiled) -> None:
+        """Write what `--auto-compile` did, as a short form of the report of `brenner compile`."""
         done = event.done
         for found in done.notes:
             place = f"message {found.message_id}" if found.message_id else "brenner"
             write_diagnostics([found], place, sys.stderr)
-        words = [what_happened(done)]
+        words = [compile_summary(done)]
         for sent in done.notified:
             to, about = joined(sent.stored.message.recipients), sent.stored.reply_to
             words.append(f"Told {to} what is wrong with message {about}.")
         refused = sum(entry.state == "refused" for entry in done.ledger)
         if refused and not done.notified:
             ledger = f"`brenner artifact ledger {thread_argument(done.thread_id)}`"
-            words.append(f"{counted(refused, 'block is', 'blocks are')} refused: {ledger}.")
+            words.append(f"{plural(refused, 'block is', 'blocks are')} refused: {ledger}.")
         out = sys.stdout
-        out.write(fold([Span(_INDENT)], pieces(" ".join(words), STRONG), _INDENT + "  ", out))
+        out.write(fold([Span(_INDENT)], code_spans(" ".join(words), STRONG), _INDENT + "  ", out))
         if done.failed:
             write_error(done.failed)
 
-    def not_made(self, event: NotMade) -> None:
-        """A compile that could not be done; it is said once."""
+    def compile_failed(self, event: AutoCompileFailed) -> None:
+        """Write why a compile failed. The event comes only once."""
         print_message(f"{escape_control(event.thread_id)} is not compiled:", sys.stderr)
         write_error(event.error)
 
-    def lost(self, event: Lost) -> None:
-        """The mailbox is gone."""
+    def lost(self, event: StoreLost) -> None:
+        """Write that the connection to the mailbox is lost."""
         self._lost_at = event.at
         found = event.error.diagnostic
-        self._aloud(
+        self._write_alert(
             event.at, f"Lost ({found.id}): {found.message} It is tried again until it answers."
         )
 
-    def back(self, event: Back) -> None:
-        """It is there again."""
+    def back(self, event: StoreBack) -> None:
+        """Write that the mailbox is available again."""
         self._lost_at = None
-        away = span(timedelta(seconds=event.seconds))
-        self._aloud(_watch_view_now(), f"Back after {away}; what came in meanwhile follows.")
+        duration = duration_text(timedelta(seconds=event.seconds))
+        self._write_alert(
+            _text_view_now(), f"Back after {duration}; what came in meanwhile follows."
+        )
 
-    def _aloud(self, at: datetime, words: str) -> None:
+    def _write_alert(self, at: datetime, words: str) -> None:
         err = sys.stderr
-        start = [Span(f"{_clock(at, _watch_view_now()) if err.isatty() else exact(at)}  ", QUIET)]
+        start = [
+            Span(f"{_clock(at, _text_view_now()) if err.isatty() else exact_time(at)}  ", QUIET)
+        ]
         err.write(fold(start, [Span(words, ATTENTION)], _INDENT, err))
 
-    # Parts
+    # Helpers
 
-    def _note(self, status: SessionStatus | None, thread_id: str, at: datetime) -> None:
+    def _update(self, status: SessionStatus | None, thread_id: str, at: datetime) -> None:
         self._phases[thread_id] = status.phase if status else None
         self._last_at = max(self._last_at or at, at)
         self._status = status
 
-    def _advise(self, status: SessionStatus) -> None:
-        words = what_follows(status, auto_compile=self._options.auto_compile)
+    def _print_next_step(self, status: SessionStatus) -> None:
+        words = next_step_text(status, auto_compile=self._options.auto_compile)
         print_hint(words[:1].upper() + words[1:] if words[:1] == "n" else words)
 
-    def _thread(self, thread_id: str) -> list[Span]:
-        """Which thread, where there are several."""
+    def _thread_spans(self, thread_id: str) -> list[Span]:
+        """Return the thread ID, if several sessions are watched."""
         if self._options.thread_id is not None:
             return []
         return [Span(thread_id, STRONG), Span("  ")]
 
     def _time(self, at: datetime) -> str:
-        return _clock(at, _watch_view_now()) if sys.stdout.isatty() else exact(at)
+        return _clock(at, _text_view_now()) if sys.stdout.isatty() else exact_time(at)
 
 
-_WATCH_VIEW_FORMS: dict[type, Callable[[View, Any], None]] = {
-    Watching: View.watching,
-    Came: View.came,
-    PhaseChanged: View.phase,
-    Made: View.made,
-    NotMade: View.not_made,
-    Lost: View.lost,
-    Back: View.back,
+_TEXT_EVENTS: dict[type, Callable[[TextView, Any], None]] = {
+    WatchStarted: TextView.watching,
+    MessageArrived: TextView.message,
+    PhaseChanged: TextView.phase,
+    AutoCompiled: TextView.compiled,
+    AutoCompileFailed: TextView.compile_failed,
+    StoreLost: TextView.lost,
+    StoreBack: TextView.back,
 }
 
 
 def _clock(at: datetime, now: datetime) -> str:
-    """The time of day here; the day where it is another one."""
+    """Return the local time of day, or the date if it is another day."""
     here = at.astimezone()
     return f"{here:%H:%M:%S}" if here.date() == now.astimezone().date() else f"{here:%Y-%m-%d}"
 
 
-def _watch_view_now() -> datetime:
+def _text_view_now() -> datetime:
     return datetime.now(UTC)
 
 
-_COMPILING = "The compile is finished first; Ctrl-C again breaks it off."
+_COMPILE_NOTICE = "The compile is finished first; Ctrl-C again breaks it off."
 
 
 @click.command(
@@ -644,7 +673,7 @@ def watch(
     except BrennerError as error:
         if not settings.as_json:
             raise
-        write_line({"event": "failed", **failure(error.diagnostic)})
+        write_json_line({"event": "failed", **failure_json(error.diagnostic)})
         return exit_code(error)
 
 
@@ -660,28 +689,28 @@ def _check_usage(
 
 
 def _run(settings: Settings, options: WatchOptions) -> int:
-    view: View | JsonView = JsonView(options) if settings.as_json else View(options)
+    view: TextView | JsonView = JsonView(options) if settings.as_json else TextView(options)
     reason = "until"
-    with Stopping() as stopping:
+    with StopSignals() as stop:
         try:
-            with workspace_of(settings) as here, _erased(view):
+            with workspace_of(settings) as here, _erase_at_end(view):
                 view.deadline = here.project.ack_deadline
-                for event in follow(here, options, lambda: stopping.held(_COMPILING)):
-                    with stopping.held():
-                        if isinstance(event, Made) and event.done.message:
-                            note_done()
+                for event in follow(here, options, lambda: stop.deferred(_COMPILE_NOTICE)):
+                    with stop.deferred():
+                        if isinstance(event, AutoCompiled) and event.done.message:
+                            note_changes_made()
                         view.show(event)
                         _check_reader(event)
         except KeyboardInterrupt:
             reason = "interrupted"
-        stopping.no_more()
+        stop.ignore_further()
         view.end(reason)
-    return FINE
+    return EXIT_OK
 
 
 @contextmanager
-def _erased(view: View | JsonView) -> Iterator[None]:
-    """However it ends, nothing of the last line is left."""
+def _erase_at_end(view: TextView | JsonView) -> Iterator[None]:
+    """Erase the progress line however the block ends."""
     try:
         yield
     finally:
@@ -689,13 +718,13 @@ def _erased(view: View | JsonView) -> Iterator[None]:
 
 
 def _check_reader(event: Event) -> None:
-    """Nobody waits for news on behalf of a reader who has gone, as `head` does."""
-    if not isinstance(event, Quiet) or sys.stdout.isatty():
+    """Raise BrokenPipeError if the reader of the pipe is gone, as with `head`."""
+    if not isinstance(event, Idle) or sys.stdout.isatty():
         return
     reader = select.poll()
     try:
         reader.register(sys.stdout.fileno(), 0)
-    except (OSError, ValueError):  # no file of the system's
+    except (OSError, ValueError):  # the output has no file descriptor
         return
     if any(found & (select.POLLERR | select.POLLNVAL) for _, found in reader.poll(0)):
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))

@@ -1,12 +1,11 @@
-"""Codes for the text of an artifact: where it departs from the format, and what is not read.
+"""Codes for artifacts: parsing the text, commands that read a version, and versions themselves.
 
-What the linter has a rule for (no front matter, a malformed ID, a missing section or column) is
-told by that rule.
+The linter's rules cover missing front matter, malformed IDs, and missing sections or columns.
 """
 
 from brenner.diagnostics.model import ERROR, INFO, WARNING, Code, Example
 
-_LAYOUT = "companion, The artifact"
+_LAYOUT_SPEC = "companion, The artifact"
 _SLATE = "## 2. Hypothesis Slate\n\n"
 _H1 = "### H1: Lineage counting\n\n"
 
@@ -18,7 +17,7 @@ WRAPPED_ARTIFACT = Code(
     fix="Take {what} away, so that the file is the artifact and nothing else.",
     why="Programs, and whoever looks at the file, expect the front matter on the first line. A "
     "language model often puts a sentence before its answer, or a code fence around it.",
-    spec=_LAYOUT,
+    spec=_LAYOUT_SPEC,
     example=Example(
         "text",
         "Here is the artifact:\n\n```markdown\n## 1. Research Thread\n\n**RT**: Why?\n```",
@@ -32,7 +31,7 @@ SECOND_ARTIFACT = Code(
     message="On line {start} another artifact begins; from there on nothing was read.",
     fix="Give each artifact a file of its own.",
     why="A file is one artifact. Items of two versions under the same IDs would be mixed up.",
-    spec=_LAYOUT,
+    spec=_LAYOUT_SPEC,
     example=Example(
         "text",
         "# Brenner Protocol Artifact\n\n## 1. Research Thread\n\n**RT**: Why?\n\n"
@@ -63,7 +62,7 @@ HEADING_FORM = Code(
     message="The heading `{written}` was read as `{meant}`.{more}",
     fix="Write `{meant}`.",
     why="Readers and programs find sections and items by their headings, word for word.",
-    spec=_LAYOUT,
+    spec=_LAYOUT_SPEC,
     example=Example("text", "# Hypothesis Slate\n\n### H1 - Lineage", f"{_SLATE}### H1: Lineage"),
 )
 HEADING_CONTRADICTS = Code(
@@ -73,7 +72,7 @@ HEADING_CONTRADICTS = Code(
     message="The heading of `{id}` says {says}, but {other}. {read}",
     fix="Make the two agree: the heading repeats what the fields say.",
     why="A reader looks at the heading, a program at the fields; both must see the same.",
-    spec=_LAYOUT,
+    spec=_LAYOUT_SPEC,
     example=Example(
         "text",
         "## 4. Discriminative Tests\n\n### T1: Transplant (Score: 9/12)\n\n"
@@ -90,7 +89,7 @@ UNKNOWN_SECTION = Code(
     "`H1` are read.{more}",
     fix="Move what belongs to the artifact into one of the seven sections.{suggestion}",
     why="The artifact has seven sections and no others, so that every part of it has a meaning.",
-    spec=_LAYOUT,
+    spec=_LAYOUT_SPEC,
     example=Example("text", "## 8. Notes\n\nAsk Ann.", "## 7. Adversarial Critique"),
 )
 MISPLACED_ITEM = Code(
@@ -101,7 +100,7 @@ MISPLACED_ITEM = Code(
     fix="Move it to under `{heading}`.",
     why="The prefix of its ID says which section an item belongs to, and everything that names "
     "the item goes by its ID.",
-    spec=_LAYOUT,
+    spec=_LAYOUT_SPEC,
     example=Example(
         "text",
         f"{_SLATE}### T1: Transplant\n\n**Procedure**: Graft early",
@@ -115,7 +114,7 @@ FIELD_FORM = Code(
     message="{what}. It was read all the same.{more}",
     fix="Write {right}.",
     why="The format has one way to write each field, so that every program reads the same.",
-    spec=_LAYOUT,
+    spec=_LAYOUT_SPEC,
     example=Example(
         "text",
         f"{_SLATE}{_H1}- **claim:** Cells count divisions",
@@ -130,7 +129,7 @@ UNKNOWN_LABEL = Code(
     fix="Put the text under a label of the section: {labels}.{suggestion}",
     why="Fields have a meaning only by their labels. Text that was passed over must not be lost "
     "in silence.",
-    spec=_LAYOUT,
+    spec=_LAYOUT_SPEC,
     example=Example(
         "text",
         f"{_SLATE}{_H1}**Clam**: Cells count divisions",
@@ -144,7 +143,7 @@ REPEATED_LABEL = Code(
     message="`**{label}**` of `{id}` stands on line {first} already; this one was not read{more}.",
     fix="Leave one of the two, or join them.",
     why="A field has one value. Which of two is meant only a person can say.",
-    spec=_LAYOUT,
+    spec=_LAYOUT_SPEC,
     example=Example(
         "text",
         f"{_SLATE}{_H1}**Claim**: Cells count\n\n**Claim**: Cells read gradients",
@@ -158,7 +157,7 @@ UNREADABLE_VALUE = Code(
     message="`{value}` under `**{label}**` is not {expected}; it was not read.",
     fix="Write {expected}, as in `{example}`.",
     why="Flags, scores, outcomes and references are read by programs and have one form each.",
-    spec=_LAYOUT,
+    spec=_LAYOUT_SPEC,
     example=Example(
         "text",
         "## 4. Discriminative Tests\n\n### T1: Graft\n\n**Evidence-per-week score**: high",
@@ -174,7 +173,7 @@ TEXT_NOT_READ = Code(
     fix="Put it under a label of an item, if it is to be part of the artifact.",
     why="Only fields are read. What stands beside them would be lost with the next version, so "
     "it must not be lost in silence.",
-    spec=_LAYOUT,
+    spec=_LAYOUT_SPEC,
     example=Example(
         "text",
         f"{_SLATE}Three ideas so far.\n\n{_H1}**Claim**: Cells count divisions",
@@ -190,7 +189,7 @@ KILLED_FORM = Code(
     "`**{prefix}Reason**: …` below.",
     why="A killed idea is worth as much as the reason why it was dropped. Older forms leave out "
     "who dropped it, when, or why.",
-    spec=_LAYOUT,
+    spec=_LAYOUT_SPEC,
     example=Example(
         "text",
         f"{_SLATE}### H2: Gradient reading [KILLED]\n\n**Claim**: Cells read a gradient",
@@ -216,7 +215,7 @@ ARTIFACT_TEXT_CODES = (
 )
 
 
-# Codes of the commands that look into a version: which item, and who set what.
+# Commands that show the items and authors of a version
 
 
 NO_SUCH_ITEM = Code(
@@ -250,10 +249,10 @@ AUTHORS_NOT_KNOWN = Code(
     ),
 )
 
-ARTIFACT_COMMANDS_CODES = (NO_SUCH_ITEM, AUTHORS_NOT_KNOWN)
+ARTIFACT_COMMAND_CODES = (NO_SUCH_ITEM, AUTHORS_NOT_KNOWN)
 
 
-# Codes of versions: finding, voiding, adopting them (rulings R10, R17, R18).
+# Versions: find, void and adopt them (rulings R10, R17, R18)
 
 
 RECORD_UNREADABLE = Code(
@@ -452,7 +451,7 @@ POSTED_NOT_CONFIRMED = Code(
     ),
 )
 
-VERSIONS_CODES = (
+VERSION_CODES = (
     RECORD_UNREADABLE,
     NO_VERSION_YET,
     UNKNOWN_VERSION,

@@ -1,9 +1,15 @@
-"""Codes for delta blocks: where they begin and end, and what only looks like one (R4, R5)."""
+"""Codes for delta blocks: boundaries and strays (R4, R5), the delta format, JSON."""
 
-from brenner.diagnostics.codes.examples import EDIT, HYPOTHESIS, PREDICTION, REFERENCES, message
+from brenner.diagnostics.codes.examples import (
+    EDIT,
+    HYPOTHESIS,
+    PREDICTION,
+    REFERENCES,
+    delta_message,
+)
 from brenner.diagnostics.model import ERROR, INFO, WARNING, Code, Example
 
-_DOCUMENT = "delta_output_format_v0.1"
+_BLOCK_SPEC = "delta_output_format_v0.1"
 
 UNCLOSED_FENCE = Code(
     id="UNCLOSED_FENCE",
@@ -14,7 +20,7 @@ UNCLOSED_FENCE = Code(
     why="Without its end nobody can say what belongs to the block; a cut-off message looks just "
     "like this.",
     spec="R4",
-    example=Example("message", message(HYPOTHESIS)[:-4], message(HYPOTHESIS)),
+    example=Example("message", delta_message(HYPOTHESIS)[:-4], delta_message(HYPOTHESIS)),
 )
 TOO_MANY_BLOCKS = Code(
     id="TOO_MANY_BLOCKS",
@@ -43,12 +49,12 @@ SEVERAL_DELTAS_IN_BLOCK = Code(
     message="After the first JSON object the block goes on with {what}.",
     fix="Give each delta a fenced block of its own, and put prose outside.",
     why="Each block is one operation; taking only the first would lose the rest.",
-    spec=f"{_DOCUMENT}, Multiple Deltas in One Message",
+    spec=f"{_BLOCK_SPEC}, Multiple Deltas in One Message",
     also=("MB-005",),
     example=Example(
         "message",
-        message(f"{HYPOTHESIS}\n{PREDICTION}"),
-        message(HYPOTHESIS, PREDICTION),
+        delta_message(f"{HYPOTHESIS}\n{PREDICTION}"),
+        delta_message(HYPOTHESIS, PREDICTION),
     ),
 )
 INLINE_DELTA = Code(
@@ -58,11 +64,11 @@ INLINE_DELTA = Code(
     message="This looks like a delta, but {where}; it will not be compiled.",
     fix="Put it into a fenced block that begins with ```delta, if it is a contribution.",
     why="Only delta blocks are compiled; what looks like one must not be lost in silence.",
-    spec=f"{_DOCUMENT}, Failure Mode 1; R4",
+    spec=f"{_BLOCK_SPEC}, Failure Mode 1; R4",
     example=Example(
         "message",
-        message(EDIT) + "\n" + HYPOTHESIS + "\n",
-        message(EDIT, HYPOTHESIS),
+        delta_message(EDIT) + "\n" + HYPOTHESIS + "\n",
+        delta_message(EDIT, HYPOTHESIS),
     ),
 )
 SWALLOWED_DELTA = Code(
@@ -75,8 +81,8 @@ SWALLOWED_DELTA = Code(
     spec="R4",
     example=Example(
         "message",
-        message(EDIT) + "\n~~~markdown\n```delta\n" + HYPOTHESIS + "\n```\n~~~\n",
-        message(EDIT, HYPOTHESIS),
+        delta_message(EDIT) + "\n~~~markdown\n```delta\n" + HYPOTHESIS + "\n```\n~~~\n",
+        delta_message(EDIT, HYPOTHESIS),
     ),
 )
 QUOTED_DELTA = Code(
@@ -90,12 +96,12 @@ QUOTED_DELTA = Code(
     spec="R4",
     example=Example(
         "message",
-        message(EDIT) + "\n> ```delta\n> {}\n> ```\n",
-        message(EDIT),
+        delta_message(EDIT) + "\n> ```delta\n> {}\n> ```\n",
+        delta_message(EDIT),
     ),
 )
 
-DELTA_BLOCKS_CODES = (
+DELTA_BLOCK_CODES = (
     UNCLOSED_FENCE,
     TOO_MANY_BLOCKS,
     BLOCK_TOO_LARGE,
@@ -106,18 +112,18 @@ DELTA_BLOCKS_CODES = (
 )
 
 
-# Codes of the delta format: operations, targets, fields, names (rulings R6, R11).
+# The delta format: operations, targets, fields, local IDs (rulings R6, R11)
 
 
-_DELTA_FORMAT_DOCUMENT = "delta_output_format_v0.1"
-_FIELDS = f"{_DELTA_FORMAT_DOCUMENT}, Payload Schemas by Section; R6"
+_FORMAT_SPEC = "delta_output_format_v0.1"
+_PAYLOAD_SPEC = f"{_FORMAT_SPEC}, Payload Schemas by Section; R6"
 
 
-def _add(old: str, new: str) -> Example:
+def _add_example(old: str, new: str) -> Example:
     return Example("block", HYPOTHESIS.replace(old, new), HYPOTHESIS)
 
 
-def _edit(old: str, new: str) -> Example:
+def _edit_example(old: str, new: str) -> Example:
     return Example("block", EDIT.replace(old, new), EDIT)
 
 
@@ -128,7 +134,7 @@ DELTA_NOT_AN_OBJECT = Code(
     message="The block holds {what}, not one JSON object.",
     fix="Write one object with `operation`, `section`, `target_id` and `payload` per block.",
     why="Each block is one operation, so that each can be applied or refused by itself.",
-    spec=f"{_DELTA_FORMAT_DOCUMENT}, Delta Block Format",
+    spec=f"{_FORMAT_SPEC}, Delta Block Format",
     example=Example("block", f"[{HYPOTHESIS}]", HYPOTHESIS),
 )
 INVALID_OPERATION = Code(
@@ -138,8 +144,8 @@ INVALID_OPERATION = Code(
     message="`{value}` is not an operation.",
     fix="Use `ADD`, `EDIT` or `KILL`.{suggestion}",
     why="The artifact changes by these three only; nothing is ever deleted.",
-    spec=f"{_DELTA_FORMAT_DOCUMENT}, Field Definitions",
-    example=_add('"ADD"', '"CREATE"'),
+    spec=f"{_FORMAT_SPEC}, Field Definitions",
+    example=_add_example('"ADD"', '"CREATE"'),
 )
 INVALID_SECTION = Code(
     id="INVALID_SECTION",
@@ -148,8 +154,8 @@ INVALID_SECTION = Code(
     message="`{value}` is not a section of the artifact.",
     fix="Use one of {known}.{suggestion}",
     why="The section decides which fields count and which numbers are given.",
-    spec=f"{_DELTA_FORMAT_DOCUMENT}, Valid Section Values; Failure Mode 2",
-    example=_add('"hypothesis_slate"', '"hypotheses"'),
+    spec=f"{_FORMAT_SPEC}, Valid Section Values; Failure Mode 2",
+    example=_add_example('"hypothesis_slate"', '"hypotheses"'),
 )
 OPERATION_NOT_ALLOWED = Code(
     id="OPERATION_NOT_ALLOWED",
@@ -158,7 +164,7 @@ OPERATION_NOT_ALLOWED = Code(
     message="{operation} is not possible on the research thread.",
     fix="Use `EDIT` with the target `RT`.",
     why="There is one question per session; it can be made more precise, not added or killed.",
-    spec=f"{_DELTA_FORMAT_DOCUMENT}, Valid Section Values; R6",
+    spec=f"{_FORMAT_SPEC}, Valid Section Values; R6",
     example=Example(
         "block",
         '{"operation": "KILL", "section": "research_thread", "target_id": "RT",\n'
@@ -174,8 +180,8 @@ MISSING_REQUIRED_FIELD = Code(
     message="`{name}` {reason}.",
     fix="Add `{name}`: {asks}.{suggestion}",
     why="An item without it could be neither read nor tested by the others.",
-    spec=f"{_DELTA_FORMAT_DOCUMENT}, Failure Mode 5; R6",
-    example=_add('    "claim": "Cells inherit chromatin state",\n', ""),
+    spec=f"{_FORMAT_SPEC}, Failure Mode 5; R6",
+    example=_add_example('    "claim": "Cells inherit chromatin state",\n', ""),
 )
 MISSING_TARGET = Code(
     id="MISSING_TARGET",
@@ -185,8 +191,8 @@ MISSING_TARGET = Code(
     fix="Name the item: `{example}` for example, or `@name` for one that you add in this "
     "message.{suggestion}",
     why="The compiler does not guess which item is meant.",
-    spec=f"{_DELTA_FORMAT_DOCUMENT}, Failure Mode 3",
-    example=_edit('"T1"', "null"),
+    spec=f"{_FORMAT_SPEC}, Failure Mode 3",
+    example=_edit_example('"T1"', "null"),
 )
 INVALID_TARGET = Code(
     id="INVALID_TARGET",
@@ -195,8 +201,8 @@ INVALID_TARGET = Code(
     message="`{target}` {reason}.",
     fix="Use the ID of an item that exists (`{example}`).{suggestion}",
     why="A change to an item that does not exist cannot be applied, and must not hit another one.",
-    spec=f"{_DELTA_FORMAT_DOCUMENT}, Error Handling; R6, R11",
-    example=_edit('"T1"', '"T1a"'),
+    spec=f"{_FORMAT_SPEC}, Error Handling; R6, R11",
+    example=_edit_example('"T1"', '"T1a"'),
 )
 TARGET_SECTION_MISMATCH = Code(
     id="TARGET_SECTION_MISMATCH",
@@ -207,7 +213,7 @@ TARGET_SECTION_MISMATCH = Code(
     why="One of the two is a slip, and nobody can tell which.",
     spec="R6",
     also=("INVALID_TARGET",),
-    example=_edit('"T1"', '"H1"'),
+    example=_edit_example('"T1"', '"H1"'),
 )
 UNEXPECTED_TARGET = Code(
     id="UNEXPECTED_TARGET",
@@ -217,8 +223,8 @@ UNEXPECTED_TARGET = Code(
     fix="Write `null` to add a new item, or `EDIT` to change `{target}`. To refer to a new item in "
     'the same message, give it a `"local_id"` and write `@name`.',
     why="Two agents who both add `H4` would otherwise overwrite each other.",
-    spec=f"{_DELTA_FORMAT_DOCUMENT}, Field Definitions; R6, R11",
-    example=_add('"target_id": null', '"target_id": "H4"'),
+    spec=f"{_FORMAT_SPEC}, Field Definitions; R6, R11",
+    example=_add_example('"target_id": null', '"target_id": "H4"'),
 )
 WRONG_TYPE = Code(
     id="WRONG_TYPE",
@@ -227,8 +233,8 @@ WRONG_TYPE = Code(
     message="`{name}` is {actual}; it should be {expected}.",
     fix="Write {expected}.{suggestion}",
     why="Turning one type into another by guesswork changes what was meant.",
-    spec=_FIELDS,
-    example=_add('["§42"]', "42"),
+    spec=_PAYLOAD_SPEC,
+    example=_add_example('["§42"]', "42"),
 )
 INVALID_VALUE = Code(
     id="INVALID_VALUE",
@@ -237,7 +243,7 @@ INVALID_VALUE = Code(
     message="`{name}` is `{value}`, which is none of {expected}.",
     fix="Use one of {expected}.{suggestion}",
     why="Programs sort and count by this value.",
-    spec=_FIELDS,
+    spec=_PAYLOAD_SPEC,
     example=Example(
         "block", EDIT.replace('{"likelihood_ratio": 2, "cost": 3}', '{"cost": 7}'), EDIT
     ),
@@ -249,7 +255,7 @@ INVALID_RELATION = Code(
     message="`{value}` is not a relation between items.",
     fix="Use one of {expected}.{suggestion}",
     why="The genealogy of ideas is drawn from these six.",
-    spec=f"{_DELTA_FORMAT_DOCUMENT}, Reference Relation Types; R6",
+    spec=f"{_FORMAT_SPEC}, Reference Relation Types; R6",
     example=Example("block", REFERENCES.replace("replicates", "repeats_it"), REFERENCES),
 )
 INVALID_ITEM_ID = Code(
@@ -271,7 +277,7 @@ EMPTY_EDIT = Code(
     fix="Give at least one of {known}.{suggestion}",
     why="It would change nothing, while its author believes that it did.",
     spec="R6",
-    example=_edit('{"score": {"likelihood_ratio": 2, "cost": 3}}', "{}"),
+    example=_edit_example('{"score": {"likelihood_ratio": 2, "cost": 3}}', "{}"),
 )
 TOO_MANY_PROBLEMS = Code(
     id="TOO_MANY_PROBLEMS",
@@ -281,7 +287,7 @@ TOO_MANY_PROBLEMS = Code(
     fix="Mend what is listed, and check it again.",
     why="What was not looked at must not count as sound.",
     spec="R5, R6",
-    example=_add(
+    example=_add_example(
         '"anchors": ["§42"]', '"anchors": ["§42"],\n' + ",\n".join(f'"k{n}": 1' for n in range(60))
     ),
 )
@@ -292,8 +298,8 @@ UNKNOWN_FIELD = Code(
     message="`{name}` is not a field of {where} and is left out.",
     fix="Use one of {known}, or put it into the prose.{suggestion}",
     why="The artifact has fixed fields; the rest of the delta is applied.",
-    spec=_FIELDS,
-    example=_add('"anchors": ["§42"]', '"anchors": ["§42"],\n    "confidence": "high"'),
+    spec=_PAYLOAD_SPEC,
+    example=_add_example('"anchors": ["§42"]', '"anchors": ["§42"],\n    "confidence": "high"'),
 )
 MISSING_RATIONALE = Code(
     id="MISSING_RATIONALE",
@@ -302,8 +308,8 @@ MISSING_RATIONALE = Code(
     message="The delta says nothing of why.",
     fix="Add `rationale`, a sentence.",
     why="A year later the reason for a change is what is looked for.",
-    spec=f"{_DELTA_FORMAT_DOCUMENT}, Field Definitions",
-    example=_edit(',\n  "rationale": "The assay became cheaper"', ""),
+    spec=f"{_FORMAT_SPEC}, Field Definitions",
+    example=_edit_example(',\n  "rationale": "The assay became cheaper"', ""),
 )
 MALFORMED_ANCHOR = Code(
     id="MALFORMED_ANCHOR",
@@ -315,7 +321,7 @@ MALFORMED_ANCHOR = Code(
     why="An anchor is there to be followed to its source.",
     spec="companion, Anchors",
     also=("WH-002",),
-    example=_add('"§42"', '"page 42"'),
+    example=_add_example('"§42"', '"page 42"'),
 )
 MOJIBAKE_ANCHOR = Code(
     id="MOJIBAKE_ANCHOR",
@@ -327,7 +333,7 @@ MOJIBAKE_ANCHOR = Code(
     "never altered for you.",
     spec="companion, Anchors",
     also=("WH-002",),
-    example=_add('"§42"', '"¬ß42"'),
+    example=_add_example('"§42"', '"¬ß42"'),
 )
 UNKNOWN_REFERENCE = Code(
     id="UNKNOWN_REFERENCE",
@@ -336,7 +342,7 @@ UNKNOWN_REFERENCE = Code(
     message="`{value}` {reason}.",
     fix="Correct the reference; otherwise it is kept as it is.",
     why="Sessions refer to each other before they meet in one project.",
-    spec=f"{_DELTA_FORMAT_DOCUMENT}, Reference Validation; R21",
+    spec=f"{_FORMAT_SPEC}, Reference Validation; R21",
     example=Example("block", REFERENCES.replace('"T3"', '"Test 3"'), REFERENCES),
 )
 INVALID_LOCAL_ID = Code(
@@ -348,7 +354,7 @@ INVALID_LOCAL_ID = Code(
     '"epi"`. Refer to it as `@epi`.',
     why="The name is how the author refers to an item that has no number yet.",
     spec="R11",
-    example=_add('"target_id": null', '"target_id": null,\n  "local_id": "@epi"'),
+    example=_add_example('"target_id": null', '"target_id": null,\n  "local_id": "@epi"'),
 )
 DUPLICATE_LOCAL_ID = Code(
     id="DUPLICATE_LOCAL_ID",
@@ -360,11 +366,11 @@ DUPLICATE_LOCAL_ID = Code(
     spec="R11",
     example=Example(
         "message",
-        message(
+        delta_message(
             HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"'),
             HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"').replace("Cells", "All"),
         ),
-        message(
+        delta_message(
             HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"'),
             HYPOTHESIS.replace('"target_id": null', '"local_id": "two"').replace("Cells", "All"),
         ),
@@ -391,11 +397,11 @@ DEPENDS_ON_REFUSED = Code(
     spec="R11",
     example=Example(
         "message",
-        message(
+        delta_message(
             HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"').replace("claim", "note"),
             PREDICTION.replace('"H2"', '"@epi"'),
         ),
-        message(
+        delta_message(
             HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"'),
             PREDICTION.replace('"H2"', '"@epi"'),
         ),
@@ -430,13 +436,13 @@ DELTA_FORMAT_CODES = (
 )
 
 
-# Codes for a delta block that is not JSON (delta_output_format, Failure Mode 4; ruling R5).
+# Delta blocks that are not JSON (delta_output_format, Failure Mode 4; ruling R5)
 
 
-_SPEC = "delta_output_format_v0.1, Failure Mode 4; R5"
-_ALSO = ("MB-005",)
+_JSON_SPEC = "delta_output_format_v0.1, Failure Mode 4; R5"
+_JSON_ALSO = ("MB-005",)
 
-_KILL = """\
+_KILL_EXAMPLE = """\
 {
   "operation": "KILL",
   "section": "hypothesis_slate",
@@ -446,9 +452,9 @@ _KILL = """\
 }"""
 
 
-def _kill(old: str, new: str) -> Example:
+def _kill_example(old: str, new: str) -> Example:
     """An example whose wrong side is a sound block with one thing changed."""
-    return Example("block", _KILL.replace(old, new), _KILL)
+    return Example("block", _KILL_EXAMPLE.replace(old, new), _KILL_EXAMPLE)
 
 
 INVALID_JSON = Code(
@@ -459,9 +465,9 @@ INVALID_JSON = Code(
     fix="Mend the block at this line, and check it again before sending.",
     why="A block that cannot be read is refused whole; repairing it by guesswork could change "
     "what its author meant.",
-    spec=_SPEC,
-    also=_ALSO,
-    example=_kill('"section":', '"section"'),
+    spec=_JSON_SPEC,
+    also=_JSON_ALSO,
+    example=_kill_example('"section":', '"section"'),
 )
 JSON_TRAILING_COMMA = Code(
     id="JSON_TRAILING_COMMA",
@@ -470,9 +476,9 @@ JSON_TRAILING_COMMA = Code(
     message="A comma stands before the closing `{mark}`.",
     fix="Remove the comma.",
     why="JSON has commas between members only.",
-    spec=_SPEC,
-    also=_ALSO,
-    example=_kill('negative"', 'negative",'),
+    spec=_JSON_SPEC,
+    also=_JSON_ALSO,
+    example=_kill_example('negative"', 'negative",'),
 )
 JSON_COMMENT = Code(
     id="JSON_COMMENT",
@@ -481,9 +487,9 @@ JSON_COMMENT = Code(
     message="`{comment}` is a comment; JSON has none.",
     fix="Remove the comment; what it says can go into `rationale` or into the prose.",
     why="No JSON reader keeps comments, and strict ones refuse the text.",
-    spec=_SPEC,
-    also=_ALSO,
-    example=_kill('"H2",', '"H2",  // the gradient'),
+    spec=_JSON_SPEC,
+    also=_JSON_ALSO,
+    example=_kill_example('"H2",', '"H2",  // the gradient'),
 )
 JSON_SINGLE_QUOTES = Code(
     id="JSON_SINGLE_QUOTES",
@@ -492,9 +498,9 @@ JSON_SINGLE_QUOTES = Code(
     message="{string} is in single quotes.",
     fix="Put keys and texts into double quotes.",
     why="JSON knows only double quotes.",
-    spec=_SPEC,
-    also=_ALSO,
-    example=_kill('"refuted by T1"', "'refuted by T1'"),
+    spec=_JSON_SPEC,
+    also=_JSON_ALSO,
+    example=_kill_example('"refuted by T1"', "'refuted by T1'"),
 )
 JSON_CURLY_QUOTES = Code(
     id="JSON_CURLY_QUOTES",
@@ -503,9 +509,9 @@ JSON_CURLY_QUOTES = Code(
     message="{string} is in typographic quotes.",
     fix='Put keys and texts into straight double quotes: `"`.',
     why="JSON knows only the straight double quote; editors like to change it.",
-    spec=_SPEC,
-    also=_ALSO,
-    example=_kill('"refuted by T1"', "“refuted by T1”"),
+    spec=_JSON_SPEC,
+    also=_JSON_ALSO,
+    example=_kill_example('"refuted by T1"', "“refuted by T1”"),
 )
 JSON_UNQUOTED_KEY = Code(
     id="JSON_UNQUOTED_KEY",
@@ -514,9 +520,9 @@ JSON_UNQUOTED_KEY = Code(
     message="The key `{key}` is not in double quotes.",
     fix='Write `"{key}"`.',
     why="In JSON keys are strings.",
-    spec=_SPEC,
-    also=_ALSO,
-    example=_kill('"section"', "section"),
+    spec=_JSON_SPEC,
+    also=_JSON_ALSO,
+    example=_kill_example('"section"', "section"),
 )
 JSON_MISSING_COMMA = Code(
     id="JSON_MISSING_COMMA",
@@ -525,9 +531,9 @@ JSON_MISSING_COMMA = Code(
     message="A comma is missing before {token}.",
     fix="Put a comma at the end of this line.",
     why="JSON has a comma between members.",
-    spec=_SPEC,
-    also=_ALSO,
-    example=_kill('"KILL",', '"KILL"'),
+    spec=_JSON_SPEC,
+    also=_JSON_ALSO,
+    example=_kill_example('"KILL",', '"KILL"'),
 )
 JSON_PYTHON_WORD = Code(
     id="JSON_PYTHON_WORD",
@@ -536,9 +542,9 @@ JSON_PYTHON_WORD = Code(
     message="`{word}` is Python; JSON has `{right}`.",
     fix="Write `{right}`.",
     why="JSON's words are `true`, `false` and `null`, in small letters.",
-    spec=_SPEC,
-    also=_ALSO,
-    example=_kill('{"reason": "refuted by T1"}', "None"),
+    spec=_JSON_SPEC,
+    also=_JSON_ALSO,
+    example=_kill_example('{"reason": "refuted by T1"}', "None"),
 )
 JSON_CONTROL_CHARACTER = Code(
     id="JSON_CONTROL_CHARACTER",
@@ -547,9 +553,9 @@ JSON_CONTROL_CHARACTER = Code(
     message="A raw {character} stands inside a string.",
     fix="Write `{right}` in its place.",
     why="A JSON string stands on one line; line breaks and tabs in it are escaped.",
-    spec=_SPEC,
-    also=_ALSO,
-    example=_kill("refuted by T1", "refuted\nby T1"),
+    spec=_JSON_SPEC,
+    also=_JSON_ALSO,
+    example=_kill_example("refuted by T1", "refuted\nby T1"),
 )
 JSON_ODD_BLANK = Code(
     id="JSON_ODD_BLANK",
@@ -558,9 +564,9 @@ JSON_ODD_BLANK = Code(
     message="`{character}` stands between the parts of the JSON: a blank to the eye only.",
     fix="Replace it by an ordinary blank.",
     why="No-break spaces and zero-width characters come in by copying from formatted pages.",
-    spec=_SPEC,
-    also=_ALSO,
-    example=_kill('"section": ', '"section":\u00a0'),
+    spec=_JSON_SPEC,
+    also=_JSON_ALSO,
+    example=_kill_example('"section": ', '"section":\u00a0'),
 )
 JSON_SUSPICIOUS_ESCAPE = Code(
     id="JSON_SUSPICIOUS_ESCAPE",
@@ -572,8 +578,8 @@ JSON_SUSPICIOUS_ESCAPE = Code(
     spec="R5",
     example=Example(
         "block",
-        _KILL.replace("refuted by T1", "refuted at \\tau = 3"),
-        _KILL.replace("refuted by T1", "refuted at \\\\tau = 3"),
+        _KILL_EXAMPLE.replace("refuted by T1", "refuted at \\tau = 3"),
+        _KILL_EXAMPLE.replace("refuted by T1", "refuted at \\\\tau = 3"),
     ),
 )
 JSON_BAD_ESCAPE = Code(
@@ -584,9 +590,9 @@ JSON_BAD_ESCAPE = Code(
     fix="Write `\\\\` for a backslash. Look at all backslashes of the string: `\\t` and `\\n` are "
     "read as tab and line break.",
     why="Doubling only the refused one would leave `\\times` to be read as a tab and `imes`.",
-    spec=_SPEC,
-    also=_ALSO,
-    example=_kill("refuted by T1", "refuted by \\sigma"),
+    spec=_JSON_SPEC,
+    also=_JSON_ALSO,
+    example=_kill_example("refuted by T1", "refuted by \\sigma"),
 )
 JSON_DUPLICATE_KEY = Code(
     id="JSON_DUPLICATE_KEY",
@@ -596,8 +602,8 @@ JSON_DUPLICATE_KEY = Code(
     fix="Keep one of the two.",
     why="Readers disagree on which one counts, so one of the two would be lost in silence.",
     spec="R5",
-    also=_ALSO,
-    example=_kill('"target_id": "H2"', '"target_id": "H1",\n  "target_id": "H2"'),
+    also=_JSON_ALSO,
+    example=_kill_example('"target_id": "H2"', '"target_id": "H1",\n  "target_id": "H2"'),
 )
 JSON_NOT_A_NUMBER = Code(
     id="JSON_NOT_A_NUMBER",
@@ -607,8 +613,8 @@ JSON_NOT_A_NUMBER = Code(
     fix="Leave the field out, or write a number.",
     why="JSON has only finite numbers.",
     spec="R5",
-    also=_ALSO,
-    example=_kill('{"reason": "refuted by T1"}', "NaN"),
+    also=_JSON_ALSO,
+    example=_kill_example('{"reason": "refuted by T1"}', "NaN"),
 )
 JSON_LONE_SURROGATE = Code(
     id="JSON_LONE_SURROGATE",
@@ -618,8 +624,8 @@ JSON_LONE_SURROGATE = Code(
     fix="Write the character itself, or both halves.",
     why="A lone half cannot be stored as UTF-8.",
     spec="R5",
-    also=_ALSO,
-    example=_kill("refuted by T1", "refuted \\ud83e"),
+    also=_JSON_ALSO,
+    example=_kill_example("refuted by T1", "refuted \\ud83e"),
 )
 JSON_TOO_DEEP = Code(
     id="JSON_TOO_DEEP",
@@ -629,8 +635,8 @@ JSON_TOO_DEEP = Code(
     fix="Flatten it: a delta needs four levels.",
     why="The limit holds before parsing, so that no block can exhaust the machine.",
     spec="R5",
-    also=_ALSO,
-    example=_kill('{"reason": "refuted by T1"}', "[" * 40 + "]" * 40),
+    also=_JSON_ALSO,
+    example=_kill_example('{"reason": "refuted by T1"}', "[" * 40 + "]" * 40),
 )
 JSON_NUMBER_TOO_LONG = Code(
     id="JSON_NUMBER_TOO_LONG",
@@ -640,11 +646,11 @@ JSON_NUMBER_TOO_LONG = Code(
     fix="A delta's numbers are scores from 0 to 3; put long figures into text.",
     why="Reading very long numbers takes time that grows with the square of their length.",
     spec="R5",
-    also=_ALSO,
-    example=_kill('{"reason": "refuted by T1"}', "1" * 400),
+    also=_JSON_ALSO,
+    example=_kill_example('{"reason": "refuted by T1"}', "1" * 400),
 )
 
-JSON_TEXT_CODES = (
+JSON_CODES = (
     INVALID_JSON,
     JSON_TRAILING_COMMA,
     JSON_COMMENT,

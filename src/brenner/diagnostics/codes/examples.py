@@ -1,4 +1,4 @@
-"""Deltas and messages that the examples of several codes are made from."""
+"""Sample deltas and messages that the examples of several codes share."""
 
 HYPOTHESIS = """\
 {
@@ -39,8 +39,8 @@ REFERENCES = EDIT.replace(
 )
 
 
-def message(*blocks: str) -> str:
-    """A DELTA message with these blocks."""
+def delta_message(*blocks: str) -> str:
+    """Return a DELTA message with these blocks."""
     fenced = "\n\n".join(f"```delta\n{block}\n```" for block in blocks)
     return f"Subject: DELTA[opus]: Added a hypothesis\n\n# Delta Contribution\n\n{fenced}\n"
 

@@ -1,10 +1,10 @@
-"""Lint rules about the hypothesis slate (H)."""
+"""Lint rules about the contents of single sections: H, P, T, A, X and C."""
 
 from brenner.diagnostics.model import ERROR, INFO, WARNING, Code, Example
 
-_SLATE = "companion, The artifact; companion, Lint"
-_LIMIT = "companion, The artifact; companion, Lint; R14"
-_ANCHORS = "companion, Anchors; companion, Lint"
+_HYPOTHESIS_SPEC = "companion, The artifact; companion, Lint"
+_LIMIT_SPEC = "companion, The artifact; companion, Lint; R14"
+_ANCHOR_SPEC = "companion, Anchors; companion, Lint"
 
 EH_001 = Code(
     id="EH-001",
@@ -14,7 +14,7 @@ EH_001 = Code(
     fix="Send an ADD to `hypothesis_slate` with `name`, `claim`, `mechanism` and `anchors`.",
     why="With one or two explanations there is nothing to tell apart, and the answer tends to be "
     "the one that everybody had before.",
-    spec=_LIMIT,
+    spec=_LIMIT_SPEC,
     also=("BELOW_MINIMUM",),
     example=Example(
         "text",
@@ -32,7 +32,7 @@ EH_002 = Code(
     "a test has ruled out. Killed ones do not count.",
     why="Every test has to say something about every hypothesis. Beyond six nobody does that any "
     "more.",
-    spec=_LIMIT,
+    spec=_LIMIT_SPEC,
     example=Example(
         "text",
         "### H1: …\n### H2: …\n### H3: …\n### H4: …\n### H5: …\n### H6: …\n### H7: …",
@@ -48,7 +48,7 @@ EH_003 = Code(
     "sets it on the hypothesis that is one.",
     why="Two rival explanations may both be wrong. The slate must hold one that says so, or a "
     "test between the two proves nothing.",
-    spec=_LIMIT,
+    spec=_LIMIT_SPEC,
     also=("NO_THIRD_ALTERNATIVE",),
     example=Example(
         "text",
@@ -64,7 +64,7 @@ EH_004 = Code(
     message="`{id}` has no claim.",
     fix="Send an EDIT (`hypothesis_slate`, `{id}`) with `claim`: one sentence that could be wrong.",
     why="A name alone predicts nothing, so nothing can count against it.",
-    spec=_SLATE,
+    spec=_HYPOTHESIS_SPEC,
     example=Example(
         "text",
         "### H1: Lineage counting\n**Mechanism**: A dilution timer.",
@@ -80,7 +80,7 @@ WH_001 = Code(
     fix="Send an EDIT (`hypothesis_slate`, `{id}`) with `anchors`: the sections that it comes "
     'from, such as `["§42"]`, or `["inference"]` where there is no source.',
     why="Without anchors a reader cannot tell what the source says from what was made up.",
-    spec=_ANCHORS,
+    spec=_ANCHOR_SPEC,
     also=("WP-P01",),
     example=Example(
         "text",
@@ -98,7 +98,7 @@ WH_002 = Code(
     "`anchors`, and `anchors_replace` set to true.{suggestion}",
     why="An anchor in another form leads nowhere, and no program can check that its section "
     "exists.",
-    spec=_ANCHORS,
+    spec=_ANCHOR_SPEC,
     example=Example("text", "**Anchors**: sec. 161, §212-205", "**Anchors**: §161, §205-212"),
 )
 WH_003 = Code(
@@ -110,7 +110,7 @@ WH_003 = Code(
     "`[inference]` after the sentence, or name a source under `anchors`.",
     why="Sentences are quoted without their anchors. The label goes with them, so that a guess is "
     "not taken for a finding.",
-    spec=_ANCHORS,
+    spec=_ANCHOR_SPEC,
     example=Example(
         "text",
         "**Claim**: Cells inherit their chromatin state.\n**Anchors**: inference",
@@ -126,7 +126,7 @@ IH_001 = Code(
     "step.",
     why="Predictions come from the mechanism. Without one it is hard to say what the hypothesis "
     "forbids.",
-    spec=_SLATE,
+    spec=_HYPOTHESIS_SPEC,
     example=Example(
         "text",
         "### H1: Lineage counting\n**Claim**: Cells count their divisions.",
@@ -135,15 +135,15 @@ IH_001 = Code(
     ),
 )
 
-HYPOTHESES_CODES = (EH_001, EH_002, EH_003, EH_004, WH_001, WH_002, WH_003, IH_001)
+HYPOTHESIS_CODES = (EH_001, EH_002, EH_003, EH_004, WH_001, WH_002, WH_003, IH_001)
 
 
-# Lint rules about the predictions table (P).
+# The predictions table (P)
 
 
-_TABLE = "companion, The artifact; companion, Lint"
+_PREDICTION_SPEC = "companion, The artifact; companion, Lint"
 
-_HEAD = "| ID | Observation/Condition | H1 | H2 | H3 |\n|---|---|---|---|---|\n"
+_TABLE_HEAD = "| ID | Observation/Condition | H1 | H2 | H3 |\n|---|---|---|---|---|\n"
 
 EP_001 = Code(
     id="EP-001",
@@ -154,13 +154,13 @@ EP_001 = Code(
     "hypothesis expects.",
     why="Hypotheses differ only in what they predict. With fewer rows some of them cannot be told "
     "apart.",
-    spec=_TABLE,
+    spec=_PREDICTION_SPEC,
     also=("BELOW_MINIMUM",),
     example=Example(
         "text",
-        _HEAD + "| P1 | Early graft | old fate | new fate | new fate |\n"
+        _TABLE_HEAD + "| P1 | Early graft | old fate | new fate | new fate |\n"
         "| P2 | Late graft | old fate | new fate | old fate |",
-        _HEAD + "| P1 | Early graft | old fate | new fate | new fate |\n"
+        _TABLE_HEAD + "| P1 | Early graft | old fate | new fate | new fate |\n"
         "| P2 | Late graft | old fate | new fate | old fate |\n"
         "| P3 | Division blocked | no fate | fate | indeterminate |",
     ),
@@ -173,7 +173,7 @@ EP_002 = Code(
     fix="Make `ID` the first column and give each row the ID that it has in the published version.",
     why="A prediction is edited, killed and cited by its ID. The rule applies to files only, as a "
     "compiled version has the column.",
-    spec=_TABLE,
+    spec=_PREDICTION_SPEC,
     example=Example(
         "text",
         "| Observation/Condition | H1 | H2 |\n|---|---|---|\n| Early graft | old | new |",
@@ -189,12 +189,12 @@ EP_003 = Code(
     fix="Add the column `{id}`. To fill it, send an EDIT (`predictions_table`) for each row with "
     'what the hypothesis expects: `"predictions": {{"{id}": "…"}}`.',
     why="A hypothesis without a column is never at risk: no observation can speak against it.",
-    spec=_TABLE,
+    spec=_PREDICTION_SPEC,
     example=Example(
         "text",
         "| ID | Observation/Condition | H1 | H2 |\n|---|---|---|---|\n"
         "| P1 | Early graft | old fate | new fate |",
-        _HEAD + "| P1 | Early graft | old fate | new fate | indeterminate |",
+        _TABLE_HEAD + "| P1 | Early graft | old fate | new fate | indeterminate |",
     ),
 )
 WP_001 = Code(
@@ -206,11 +206,11 @@ WP_001 = Code(
     "hypotheses differ, or a KILL with a `reason` if they do not.",
     why="An observation that every hypothesis expects decides nothing. Cells that only use other "
     "words for the same thing are for people to find.",
-    spec=_TABLE,
+    spec=_PREDICTION_SPEC,
     example=Example(
         "text",
-        _HEAD + "| P1 | Early graft | survives | survives | survives |",
-        _HEAD + "| P1 | Early graft | old fate | new fate | mixed fate |",
+        _TABLE_HEAD + "| P1 | Early graft | survives | survives | survives |",
+        _TABLE_HEAD + "| P1 | Early graft | old fate | new fate | mixed fate |",
     ),
 )
 WP_002 = Code(
@@ -220,11 +220,11 @@ WP_002 = Code(
     message="`{id}` in the predictions table has no well-formed ID: {reason}.",
     fix="Write `P` and the number that the row has in the published version, such as `P1`.",
     why="A row in another form cannot be the target of a delta.",
-    spec=_TABLE,
+    spec=_PREDICTION_SPEC,
     example=Example(
         "text",
-        _HEAD + "| 1 | Early graft | old fate | new fate | indeterminate |",
-        _HEAD + "| P1 | Early graft | old fate | new fate | indeterminate |",
+        _TABLE_HEAD + "| 1 | Early graft | old fate | new fate | indeterminate |",
+        _TABLE_HEAD + "| P1 | Early graft | old fate | new fate | indeterminate |",
     ),
 )
 IP_001 = Code(
@@ -236,22 +236,22 @@ IP_001 = Code(
     "what the third alternative expects, or the word `indeterminate` where it expects nothing.",
     why="An empty cell may be forgotten or meant. The word tells which, and keeps in view how "
     "little a third alternative may predict.",
-    spec=_TABLE,
+    spec=_PREDICTION_SPEC,
     example=Example(
         "text",
-        _HEAD + "| P1 | Early graft | old fate | new fate | |",
-        _HEAD + "| P1 | Early graft | old fate | new fate | indeterminate |",
+        _TABLE_HEAD + "| P1 | Early graft | old fate | new fate | |",
+        _TABLE_HEAD + "| P1 | Early graft | old fate | new fate | indeterminate |",
     ),
 )
 
-PREDICTIONS_CODES = (EP_001, EP_002, EP_003, WP_001, WP_002, IP_001)
+PREDICTION_CODES = (EP_001, EP_002, EP_003, WP_001, WP_002, IP_001)
 
 
-# Lint rules about the discriminative tests (T).
+# The discriminative tests (T)
 
 
-_TESTS = "companion, The artifact; companion, Lint"
-_SCORE = "companion, The artifact; companion, Lint; R6, R14"
+_TEST_SPEC = "companion, The artifact; companion, Lint"
+_SCORE_SPEC = "companion, The artifact; companion, Lint; R6, R14"
 
 ET_001 = Code(
     id="ET-001",
@@ -261,7 +261,7 @@ ET_001 = Code(
     fix="Send an ADD to `discriminative_tests` with `name`, `procedure`, `discriminates` and "
     "`expected_outcomes`.",
     why="A single test leaves nothing to choose from, and if its assay fails nothing is left.",
-    spec=_TESTS,
+    spec=_TEST_SPEC,
     also=("BELOW_MINIMUM",),
     example=Example(
         "text",
@@ -277,7 +277,7 @@ ET_002 = Code(
     fix="Send an EDIT (`discriminative_tests`, `{id}`) with `procedure`: what is done, and what "
     "is scored.",
     why="Nobody can run, cost or attack a test that is only a name.",
-    spec=_TESTS,
+    spec=_TEST_SPEC,
     example=Example(
         "text",
         "### T1: Early graft (Score: 9/12)\n**Discriminates**: H1 vs H2",
@@ -294,7 +294,7 @@ ET_003 = Code(
     fix="Send an EDIT (`discriminative_tests`, `{id}`) with `expected_outcomes`: for each "
     "hypothesis what it expects to be seen.",
     why="Outcomes that are written down afterwards fit every hypothesis.",
-    spec=_TESTS,
+    spec=_TEST_SPEC,
     example=Example(
         "text",
         "**Procedure**: Graft at the 8-cell stage; score fate at day 5.",
@@ -311,7 +311,7 @@ WT_001 = Code(
     "shows that the assay could have seen the effect.",
     why="When nothing is seen, the hypothesis may be wrong or the assay dead. Only a control tells "
     "which.",
-    spec=_TESTS,
+    spec=_TEST_SPEC,
     example=Example(
         "text",
         "**Expected outcomes**:\n- H1: old fate\n- H2: new fate",
@@ -327,7 +327,7 @@ WT_002 = Code(
     fix="Move `{id}` {way}: highest score first, tests without a score last, equal ones by number. "
     "A compiled version is ranked already; its IDs stay as they are.",
     why="The first test is the one that gets run. The rule applies to files only.",
-    spec=_SCORE,
+    spec=_SCORE_SPEC,
     example=Example(
         "text",
         "### T1: Early graft (Score: 7/12)\n…\n\n### T2: Division block (Score: 9/12)\n…",
@@ -342,7 +342,7 @@ WT_003 = Code(
     fix="Send an EDIT (`discriminative_tests`, `{id}`) that gives the missing parts under `score`: "
     "`likelihood_ratio`, `cost`, `speed` and `ambiguity`, each a whole number from 0 to 3.",
     why="Tests are ranked by the sum of the parts. One that lacks a part looks worse than it is.",
-    spec=_SCORE,
+    spec=_SCORE_SPEC,
     example=Example(
         "text",
         "**Evidence-per-week score**: LR=3, Cost=2",
@@ -357,7 +357,7 @@ IT_001 = Code(
     fix="Send an EDIT (`discriminative_tests`, `{id}`) with `discriminates`: the IDs that it "
     "tells apart, such as `H1 vs H2`.",
     why="With the IDs one can see which pairs of hypotheses no test separates yet.",
-    spec=_TESTS,
+    spec=_TEST_SPEC,
     example=Example(
         "text", "**Discriminates**: the two main theories", "**Discriminates**: H1 vs H2"
     ),
@@ -370,7 +370,7 @@ IT_002 = Code(
     fix="Send an EDIT (`discriminative_tests`, `{id}`) with `feasibility`: what it needs, and "
     "whether that is at hand.",
     why="The best test is of no use to a laboratory that cannot run it.",
-    spec=_TESTS,
+    spec=_TEST_SPEC,
     example=Example(
         "text",
         "**Potency check**: Grafts back to the old place develop normally.",
@@ -379,13 +379,13 @@ IT_002 = Code(
     ),
 )
 
-TESTS_CODES = (ET_001, ET_002, ET_003, WT_001, WT_002, WT_003, IT_001, IT_002)
+TEST_CODES = (ET_001, ET_002, ET_003, WT_001, WT_002, WT_003, IT_001, IT_002)
 
 
-# Lint rules about the assumption ledger (A).
+# The assumption ledger (A)
 
 
-_LEDGER = "companion, The artifact; companion, Lint"
+_ASSUMPTION_SPEC = "companion, The artifact; companion, Lint"
 
 EA_001 = Code(
     id="EA-001",
@@ -395,7 +395,7 @@ EA_001 = Code(
     fix="Send an ADD to `assumption_ledger` with `name`, `statement`, `load`, `test` and `status`.",
     why="Every line of reasoning rests on more than it says. What is not written down is never "
     "checked.",
-    spec=_LEDGER,
+    spec=_ASSUMPTION_SPEC,
     also=("BELOW_MINIMUM",),
     example=Example(
         "text",
@@ -412,7 +412,7 @@ EA_002 = Code(
     "`calculation`, or an EDIT that gives both to the assumption that is one.",
     why="Many explanations fail on size, time or energy before any experiment. One check with "
     "numbers finds that out for nothing.",
-    spec=_LEDGER,
+    spec=_ASSUMPTION_SPEC,
     also=("NO_SCALE_CHECK",),
     example=Example(
         "text",
@@ -429,7 +429,7 @@ EA_003 = Code(
     fix="Send an EDIT (`assumption_ledger`, `{id}`) with `statement`: the sentence that is taken "
     "to be true.",
     why="A name does not say what is assumed, so nobody can check it.",
-    spec=_LEDGER,
+    spec=_ASSUMPTION_SPEC,
     example=Example(
         "text",
         "### A1: Stable gradient\n**Load**: H2 falls.",
@@ -444,7 +444,7 @@ WA_001 = Code(
     message="`{id}` does not say what breaks if it is wrong (**Load**).",
     fix="Send an EDIT (`assumption_ledger`, `{id}`) with `load`: the items that fall with it.",
     why="The load tells which assumption to check first.",
-    spec=_LEDGER,
+    spec=_ASSUMPTION_SPEC,
     example=Example(
         "text",
         "**Statement**: The gradient keeps its shape for a day.",
@@ -459,7 +459,7 @@ WA_002 = Code(
     fix="Send an EDIT (`assumption_ledger`, `{id}`) with `test`: the observation or the sum that "
     "would show it wrong.",
     why="An assumption that cannot be checked is a belief. It may stay, but one should know.",
-    spec=_LEDGER,
+    spec=_ASSUMPTION_SPEC,
     example=Example(
         "text",
         "**Load**: H2 and T1 fall.",
@@ -474,7 +474,7 @@ WA_003 = Code(
     fix="Send an EDIT (`assumption_ledger`, `{id}`) with `calculation`: the quantities, their "
     "units and the result. Say under `implication` what follows from it.",
     why="Without the calculation nobody can repeat the check or find the slip in it.",
-    spec=_LEDGER,
+    spec=_ASSUMPTION_SPEC,
     example=Example(
         "text",
         "**Statement**: The signal crosses the tissue in time.\n**Scale check**: true",
@@ -494,13 +494,13 @@ IA_001 = Code(
     example=Example("text", "**Status**: probably fine", "**Status**: unchecked"),
 )
 
-ASSUMPTIONS_CODES = (EA_001, EA_002, EA_003, WA_001, WA_002, WA_003, IA_001)
+ASSUMPTION_CODES = (EA_001, EA_002, EA_003, WA_001, WA_002, WA_003, IA_001)
 
 
-# Lint rules about the anomaly register (X).
+# The anomaly register (X)
 
 
-_REGISTER = "companion, The artifact; companion, Lint"
+_ANOMALY_SPEC = "companion, The artifact; companion, Lint"
 
 EX_001 = Code(
     id="EX-001",
@@ -511,7 +511,7 @@ EX_001 = Code(
     "under it, or the words `None registered`.",
     why="This is the one section that may be empty, and so the one that is most easily left out. "
     "The rule applies to files only.",
-    spec=_REGISTER,
+    spec=_ANOMALY_SPEC,
     also=("ES-001",),
     example=Example(
         "text",
@@ -529,7 +529,7 @@ EX_002 = Code(
     "`name`, `observation`, `conflicts_with` and `status`.",
     why="The words show that somebody looked. A blank may also be an accident. The rule applies "
     "to files only, as a compiled version says it by itself.",
-    spec=_REGISTER,
+    spec=_ANOMALY_SPEC,
     example=Example("text", "## 6. Anomaly Register", "## 6. Anomaly Register\n\nNone registered"),
 )
 WX_001 = Code(
@@ -540,7 +540,7 @@ WX_001 = Code(
     fix="Send an EDIT (`anomaly_register`, `{id}`) with `observation`: what was seen, where and "
     "by whom.",
     why="An anomaly is a fact that does not fit. Without the fact there is nothing to explain.",
-    spec=_REGISTER,
+    spec=_ANOMALY_SPEC,
     example=Example(
         "text",
         "### X1: Late switchers\n**Conflicts with**: H1",
@@ -557,7 +557,7 @@ WX_002 = Code(
     'hypotheses and assumptions that it speaks against, such as `["H1", "A2"]`.',
     why="An anomaly counts against something. Without the IDs it is in nobody's way, and stays "
     "unexplained.",
-    spec=_REGISTER,
+    spec=_ANOMALY_SPEC,
     example=Example(
         "text",
         "**Observation**: 3 of 40 late grafts took the new fate.",
@@ -577,13 +577,13 @@ IX_001 = Code(
     example=Example("text", "**Quarantine status**: still open", "**Quarantine status**: active"),
 )
 
-ANOMALIES_CODES = (EX_001, EX_002, WX_001, WX_002, IX_001)
+ANOMALY_CODES = (EX_001, EX_002, WX_001, WX_002, IX_001)
 
 
-# Lint rules about the adversarial critique (C).
+# The adversarial critique (C)
 
 
-_CRITIQUE = "companion, The artifact; companion, Lint"
+_CRITIQUE_SPEC = "companion, The artifact; companion, Lint"
 
 EC_001 = Code(
     id="EC-001",
@@ -593,7 +593,7 @@ EC_001 = Code(
     fix="Send an ADD to `adversarial_critique` with `name`, `attack`, `evidence` and "
     "`current_status`.",
     why="A framing that nobody has attacked has not been tested. One attack is often the easy one.",
-    spec=_CRITIQUE,
+    spec=_CRITIQUE_SPEC,
     also=("BELOW_MINIMUM",),
     example=Example(
         "text",
@@ -609,7 +609,7 @@ EC_002 = Code(
     fix="Send an EDIT (`adversarial_critique`, `{id}`) with `attack`: how the framing could be "
     "wrong.",
     why="Only what is spelled out can be answered.",
-    spec=_CRITIQUE,
+    spec=_CRITIQUE_SPEC,
     example=Example(
         "text",
         "### C1: The dichotomy is false\n**Current status**: Taken seriously.",
@@ -627,7 +627,7 @@ WC_001 = Code(
     "EDIT that sets it on the critique that is one.",
     why="The strongest attack on a framing is another framing. Whether the one offered is real is "
     "for people to judge; the rule only sees the mark.",
-    spec=_CRITIQUE,
+    spec=_CRITIQUE_SPEC,
     example=Example(
         "text",
         "### C1: The dichotomy is false\n"
@@ -645,7 +645,7 @@ WC_002 = Code(
     fix="Send an EDIT (`adversarial_critique`, `{id}`) with `evidence`: what one would see if the "
     "attack were right.",
     why="Without it the attack can be neither followed up nor put to rest.",
-    spec=_CRITIQUE,
+    spec=_CRITIQUE_SPEC,
     example=Example(
         "text",
         "**Attack**: Lineage and position may be two readings of one clock.",
@@ -670,4 +670,4 @@ IC_001 = Code(
     ),
 )
 
-CRITIQUES_CODES = (EC_001, EC_002, WC_001, WC_002, IC_001)
+CRITIQUE_CODES = (EC_001, EC_002, WC_001, WC_002, IC_001)

@@ -1,8 +1,8 @@
-"""Lint rules about the front matter (M)."""
+"""Lint rules about front matter, sections, IDs, the research thread and cross-references."""
 
 from brenner.diagnostics.model import ERROR, INFO, WARNING, Code, Example
 
-_FRONT_MATTER = "companion, The artifact; companion, Lint; R18"
+_FRONT_MATTER_SPEC = "companion, The artifact; companion, Lint; R18"
 
 EM_001 = Code(
     id="EM-001",
@@ -13,7 +13,7 @@ EM_001 = Code(
     "`key: value` on a line of its own, then a line `---`.",
     why="The front matter says which session and which version the file is. Without it a file "
     "that was copied or renamed is nobody's. The rule applies to files only.",
-    spec=_FRONT_MATTER,
+    spec=_FRONT_MATTER_SPEC,
     example=Example(
         "text",
         "# Brenner Protocol Artifact: RS-20251230-cell-fate",
@@ -30,7 +30,7 @@ EM_002 = Code(
     fix="Add the line `session_id` with the thread ID of the session, the same as in the title "
     "and in the file's name.",
     why="The session ID leads from the file back to the mail that it was compiled from.",
-    spec=_FRONT_MATTER,
+    spec=_FRONT_MATTER_SPEC,
     example=Example(
         "text",
         "---\nversion: 3\nstatus: active\n---",
@@ -46,7 +46,7 @@ EM_003 = Code(
     '`created_at: "2025-12-30T10:00:00Z"`.',
     why="Sessions are listed and compared by their times. A date in a local form means different "
     "days to different readers.",
-    spec=_FRONT_MATTER,
+    spec=_FRONT_MATTER_SPEC,
     example=Example(
         "text", 'created_at: "30.12.2025, 10:00"', 'created_at: "2025-12-30T10:00:00Z"'
     ),
@@ -60,7 +60,7 @@ EM_004 = Code(
     "the session is complete.",
     why="The status tells a reader whether the artifact can be relied on and whether more is to "
     "come. A word of one's own says neither to a program.",
-    spec=_FRONT_MATTER,
+    spec=_FRONT_MATTER_SPEC,
     example=Example("text", "status: final", "status: closed"),
 )
 WM_001 = Code(
@@ -72,7 +72,7 @@ WM_001 = Code(
     "`DELTA[…]` subjects.",
     why="A reader wants to know whose work this is. The mail knows it, but the file may travel "
     "without the mail.",
-    spec=_FRONT_MATTER,
+    spec=_FRONT_MATTER_SPEC,
     example=Example("text", "contributors: []", "contributors:\n  - opus\n  - gpt"),
 )
 WM_002 = Code(
@@ -84,7 +84,7 @@ WM_002 = Code(
     "one applied.",
     why="Nothing changes before it exists: one of the two times is wrong, and with it every list "
     "that is sorted by it.",
-    spec=_FRONT_MATTER,
+    spec=_FRONT_MATTER_SPEC,
     example=Example(
         "text",
         'created_at: "2025-12-30T10:00:00Z"\nupdated_at: "2025-12-29T18:00:00Z"',
@@ -120,11 +120,11 @@ IM_002 = Code(
 METADATA_CODES = (EM_001, EM_002, EM_003, EM_004, WM_001, WM_002, IM_001, IM_002)
 
 
-# Lint rules about the artifact's sections and item IDs (S).
+# Sections and item IDs (S)
 
 
-_SECTIONS = "companion, The artifact; companion, Lint"
-_IDS = "companion, The artifact; companion, Lint; R14"
+_SECTION_SPEC = "companion, The artifact; companion, Lint"
+_ITEM_ID_SPEC = "companion, The artifact; companion, Lint; R14"
 
 ES_001 = Code(
     id="ES-001",
@@ -135,7 +135,7 @@ ES_001 = Code(
     "there, also empty ones.",
     why="A section that is absent may be empty or lost; nobody can tell. The rule applies to "
     "files only, as a compiled version has all seven.",
-    spec=_SECTIONS,
+    spec=_SECTION_SPEC,
     example=Example(
         "text",
         "## 4. Discriminative Tests\n…\n\n## 6. Anomaly Register\n…",
@@ -150,7 +150,7 @@ ES_002 = Code(
     fix="Move `{heading}` with all its items to {place} `{other}`: the sections stand in the order "
     "of their numbers, 1 to 7.",
     why="Readers and programs find a section by its place. The rule applies to files only.",
-    spec=_SECTIONS,
+    spec=_SECTION_SPEC,
     example=Example(
         "text",
         "## 3. Predictions Table\n…\n\n## 2. Hypothesis Slate\n…",
@@ -167,7 +167,7 @@ ES_003 = Code(
     "critique.",
     why="Deltas, predictions and other sessions find an item by its ID. One in another form "
     "cannot be addressed.",
-    spec=_IDS,
+    spec=_ITEM_ID_SPEC,
     example=Example("text", "### H-01: Lineage counting", "### H1: Lineage counting"),
 )
 ES_004 = Code(
@@ -179,7 +179,7 @@ ES_004 = Code(
     "an ADD: the compiler gives it the next free ID.",
     why="An ID means the same item for ever. Where two items share one, every delta and every "
     "reference that names it is a guess.",
-    spec=_IDS,
+    spec=_ITEM_ID_SPEC,
     example=Example(
         "text",
         "### H1: Lineage counting\n…\n\n### H1: Gradient reading\n…",
@@ -195,7 +195,7 @@ WS_001 = Code(
     "KILL: it then stays in its place, struck through.",
     why="IDs are given in order and nothing is ever deleted, so a gap means that an item was "
     "lost, and with it the reason why it was dropped.",
-    spec=_IDS,
+    spec=_ITEM_ID_SPEC,
     example=Example(
         "text",
         "### H1: Lineage counting\n…\n\n### H3: Epigenetic memory\n…",
@@ -207,10 +207,10 @@ WS_001 = Code(
 STRUCTURE_CODES = (ES_001, ES_002, ES_003, ES_004, WS_001)
 
 
-# Lint rules about the research thread (R).
+# The research thread (R)
 
 
-_THREAD = "companion, The artifact; companion, Lint; R15"
+_RESEARCH_THREAD_SPEC = "companion, The artifact; companion, Lint; R15"
 
 ER_001 = Code(
     id="ER-001",
@@ -221,7 +221,7 @@ ER_001 = Code(
     "observation could answer with no.",
     why="Everything else in the artifact answers this question. Whether it can be proved wrong is "
     "for people to judge; the rule only sees that there is one.",
-    spec=_THREAD,
+    spec=_RESEARCH_THREAD_SPEC,
     example=Example(
         "text",
         "## 1. Research Thread\n\n**Context**: Transplanted cells keep their fate.",
@@ -238,7 +238,7 @@ ER_002 = Code(
     "known and what is in dispute.",
     why="Agents and later readers have only the artifact. Without the background they cannot see "
     "why the question is open.",
-    spec=_THREAD,
+    spec=_RESEARCH_THREAD_SPEC,
     example=Example(
         "text",
         "**RT**: Do cells fix their fate by counting divisions?",
@@ -271,7 +271,7 @@ IR_001 = Code(
     "answer.",
     why="Tests cost time and money. Whoever chooses among them wants to know what the answer is "
     "worth.",
-    spec=_THREAD,
+    spec=_RESEARCH_THREAD_SPEC,
     example=Example(
         "text",
         "**RT**: Do cells fix their fate by counting divisions?",
@@ -283,11 +283,11 @@ IR_001 = Code(
 RESEARCH_THREAD_CODES = (ER_001, ER_002, WR_001, IR_001)
 
 
-# Lint rules about provenance, and about what one section says of another.
+# Provenance, and references from one section to another
 
 
-_ANCHORS = "companion, Anchors; companion, Lint"
-_ACROSS = "companion, The artifact; companion, Lint"
+_ANCHOR_SPEC = "companion, Anchors; companion, Lint"
+_CROSS_SECTION_SPEC = "companion, The artifact; companion, Lint"
 
 EP_P01 = Code(
     id="EP-P01",
@@ -312,7 +312,7 @@ WP_P01 = Code(
     "`anchors` for it.",
     why="A reader must be able to tell a reported fact from a guess. Whether the source bears the "
     "claim out is for people to judge.",
-    spec=_ANCHORS,
+    spec=_ANCHOR_SPEC,
     example=Example(
         "text",
         "**Statement**: The gradient keeps its shape for a day.",
@@ -328,7 +328,7 @@ WP_P02 = Code(
     '`"anchors": ["§42", "§57 [inference]"]`, and `anchors_replace` set to true.',
     why="Others can follow an inference only from its premises. Where there are none it is a "
     "guess, which is allowed, and the warning stays as a reminder.",
-    spec=_ANCHORS,
+    spec=_ANCHOR_SPEC,
     example=Example("text", "**Anchors**: inference", "**Anchors**: §42, §57 [inference]"),
 )
 WS_101 = Code(
@@ -339,7 +339,7 @@ WS_101 = Code(
     fix="Choose one form, say `§42-45`, and send an EDIT (`{section}`, `{id}`) with the whole list "
     "under `anchors`, and `anchors_replace` set to true.",
     why="Two spellings of one anchor look like two sources, and a search finds only one of them.",
-    spec=_ANCHORS,
+    spec=_ANCHOR_SPEC,
     example=Example("text", "**Anchors**: §42-45, §50-§53", "**Anchors**: §42-45, §50-53"),
 )
 WS_102 = Code(
@@ -350,7 +350,7 @@ WS_102 = Code(
     fix="Send an EDIT of `{id}` with an ID that exists, or an ADD of what is missing. "
     "`conflicts_with_replace` or `references_replace` set to true takes the wrong ID out.",
     why="A reference to nothing hides what was meant, and a later reader cannot guess it.",
-    spec=_ACROSS,
+    spec=_CROSS_SECTION_SPEC,
     example=Example(
         "text",
         "### X1: Late switchers\n**Conflicts with**: A12",
@@ -366,7 +366,7 @@ WS_103 = Code(
     "if they are the same.",
     why="People speak of hypotheses by name. Two of one name are confused, or are one idea counted "
     "twice.",
-    spec=_ACROSS,
+    spec=_CROSS_SECTION_SPEC,
     example=Example(
         "text",
         "### H1: Lineage\n…\n\n### H4: Lineage\n…",
@@ -381,7 +381,7 @@ WP_101 = Code(
     fix="Send an EDIT (`predictions_table`, `{id}`) with the right IDs as keys of `predictions`, "
     "and `predictions_replace` set to true, or an ADD of the hypothesis.",
     why="A cell for no hypothesis is evidence for nothing.",
-    spec=_ACROSS,
+    spec=_CROSS_SECTION_SPEC,
     example=Example(
         "text",
         "| ID | Observation/Condition | H1 | H9 |\n|---|---|---|---|\n| P1 | Early graft | a | b |",
@@ -397,7 +397,7 @@ WT_101 = Code(
     "as keys of `expected_outcomes`; `expected_outcomes_replace` set to true takes the wrong ones "
     "out.",
     why="A test between a hypothesis and nothing decides nothing.",
-    spec=_ACROSS,
+    spec=_CROSS_SECTION_SPEC,
     example=Example("text", "**Discriminates**: H1 vs H9", "**Discriminates**: H1 vs H2"),
 )
 WA_101 = Code(
@@ -409,7 +409,7 @@ WA_101 = Code(
     "their units and the result.",
     why="Fast, small and enough are opinions until there is a number. Whether the numbers are "
     "right is for people to judge.",
-    spec=_ACROSS,
+    spec=_CROSS_SECTION_SPEC,
     example=Example(
         "text",
         "**Calculation**: Diffusion is fast enough.\n**Scale check**: true",
@@ -417,4 +417,4 @@ WA_101 = Code(
     ),
 )
 
-ACROSS_CODES = (EP_P01, WP_P01, WP_P02, WS_101, WS_102, WS_103, WP_101, WT_101, WA_101)
+CROSS_SECTION_CODES = (EP_P01, WP_P01, WP_P02, WS_101, WS_102, WS_103, WP_101, WT_101, WA_101)

@@ -1,10 +1,10 @@
-"""Codes of ours for the mailbox: requests that it refuses, and ACKs that settle nothing."""
+"""Codes for the mailbox: rejected requests, ineffective ACKs, file reservations and search."""
 
 from brenner.diagnostics.model import ERROR, WARNING, Code, Example
 
-_NAMES = "agent_roster_schema_v0.1, RosterEntry; design, Commands"
-_SENDING = "design, Commands; rulings, Small decisions"
-_WORKFLOW = "message_body_schema_v0.1, ACK Workflow; rulings, Small decisions"
+_NAME_SPEC = "agent_roster_schema_v0.1, RosterEntry; design, Commands"
+_SENDING_SPEC = "design, Commands; rulings, Small decisions"
+_ACK_SPEC = "message_body_schema_v0.1, ACK Workflow; rulings, Small decisions"
 
 NAME_TAKEN = Code(
     id="NAME_TAKEN",
@@ -15,7 +15,7 @@ NAME_TAKEN = Code(
     "model, register again with `--update`.",
     why="Two agents under one name would read each other's mail, and nobody could say who wrote "
     "what. A name is given as asked for or not at all.",
-    spec=_NAMES,
+    spec=_NAME_SPEC,
     example=Example(
         "text",
         "brenner mail register BlueLake --program codex    (BlueLake is a claude-code)",
@@ -29,7 +29,7 @@ NAME_LOOKS_LIKE = Code(
     message="The name `{name}` looks too much like `{other}`, which is registered.",
     fix="Register another name, such as {suggestions}. If you are `{other}`, write it exactly so.",
     why="A reader takes the two for one, and mail goes to the wrong agent.",
-    spec=_NAMES,
+    spec=_NAME_SPEC,
     example=Example(
         "text",
         "brenner mail register B1ueLake    (there is a BlueLake)",
@@ -45,7 +45,7 @@ INVALID_NAME = Code(
     "{suggestions}.",
     why="Names are keys. Look-alike letters or blanks in one would make two agents of one, and a "
     "name that is changed in silence belongs to nobody.",
-    spec=_NAMES,
+    spec=_NAME_SPEC,
     example=Example("text", 'brenner mail register "Blue Lake"', "brenner mail register BlueLake"),
 )
 UNKNOWN_SENDER = Code(
@@ -56,7 +56,7 @@ UNKNOWN_SENDER = Code(
     fix="Register the name once with `brenner mail register NAME`, then send again. "
     "`brenner mail agents` lists who is known.{suggestion}",
     why="Nobody could answer: an answer goes to a name that the mailbox knows.",
-    spec=_SENDING,
+    spec=_SENDING_SPEC,
     example=Example(
         "text",
         "brenner mail send message.md    (From: BleuLake)",
@@ -72,7 +72,7 @@ UNKNOWN_RECIPIENT = Code(
     "`brenner mail agents` lists who is known.{suggestion}",
     why="A mistyped recipient would never read the message, and the sender would wait for an "
     "answer.",
-    spec=_SENDING,
+    spec=_SENDING_SPEC,
     example=Example("text", "To: BlueLake, RedSy", "To: BlueLake, RedSky"),
 )
 NO_SUCH_AGENT = Code(
@@ -94,7 +94,7 @@ SENT_TO_NOBODY = Code(
     fix="Name at least one, as in `To: BlueLake, RedSky`. `brenner mail agents` lists who is "
     "known.",
     why="A message that reaches nobody looks sent, and nobody answers it.",
-    spec=_SENDING,
+    spec=_SENDING_SPEC,
     example=Example(
         "text",
         "From: Operator\nTo:\nSubject: INFO: The server restarts",
@@ -152,7 +152,7 @@ NOT_A_RECIPIENT = Code(
     "recipients, say who you are with `--as NAME`.",
     why="An ACK says that its sender has the message. Only a recipient can say so, and only she "
     "knows what she has read.",
-    spec=_WORKFLOW,
+    spec=_ACK_SPEC,
     example=Example(
         "text",
         "brenner mail ack 12 --as RedSky    (12 went to BlueLake)",
@@ -221,7 +221,7 @@ REPLY_ELSEWHERE = Code(
     "the message in the text.",
     why="Who reads a thread sees the whole of a conversation. A link out of it leads to what she "
     "may never have got.",
-    spec=_SENDING,
+    spec=_SENDING_SPEC,
     example=Example(
         "text",
         "brenner mail send message.md --reply-to 12\n"
@@ -266,7 +266,7 @@ ACK_NAMES_NOTHING = Code(
     "`brenner mail inbox --owed` lists what you owe.",
     why="With one open debt it is plain which one is meant. With none, or with several, it would "
     "be a guess.",
-    spec=_WORKFLOW,
+    spec=_ACK_SPEC,
     example=Example(
         "text",
         "# Acknowledgement\n\n## Status\nReceived",
@@ -282,7 +282,7 @@ ACK_OF_UNKNOWN = Code(
     fix="Write the number of a message of this thread under `## Message ID`: "
     "`brenner mail thread ID` shows them. An ACK stays in the thread of its message.",
     why="Who owes what is read from each thread alone. An ACK in another one is not found there.",
-    spec=_WORKFLOW,
+    spec=_ACK_SPEC,
     example=Example(
         "text",
         "## Message ID\n4711",
@@ -298,7 +298,7 @@ ACK_BY_OTHER = Code(
     "`brenner mail inbox --owed` lists what you owe.",
     why="The sender waits for those to whom she wrote. An ACK of somebody else says nothing about "
     "them.",
-    spec=_WORKFLOW,
+    spec=_ACK_SPEC,
     example=Example(
         "text",
         "From: RedSky\n\n## Message ID\n12    (12 went to BlueLake)",
@@ -381,10 +381,10 @@ MAIL_CODES = (
 )
 
 
-# Codes of the files that agents reserve.
+# File reservations
 
 
-_SPEC = "agent_mail, The subset that agents use"
+_RESERVATION_SPEC = "agent_mail, The subset that agents use"
 
 INVALID_PATTERN = Code(
     id="INVALID_PATTERN",
@@ -395,7 +395,7 @@ INVALID_PATTERN = Code(
     "wildcards: `src/main.py`, `src/*.py`, `docs/**`; `.` is all of it.",
     why="Others compare their patterns with this one. One that means a file outside of the "
     "project, or none at all, would never show a conflict.",
-    spec=_SPEC,
+    spec=_RESERVATION_SPEC,
     example=Example(
         "text",
         'file_reservation_paths(paths=["/home/me/project/src/main.py"], …)',
@@ -412,7 +412,7 @@ INVALID_RESERVED_TIME = Code(
     "the time is up if you need them longer, and release them when you are done.",
     why="An agent that is gone cannot release its files. They are free again when the time is up, "
     "so that it must be up some day.",
-    spec=_SPEC,
+    spec=_RESERVATION_SPEC,
     example=Example(
         "text",
         'file_reservation_paths(paths=["src/main.py"], ttl_seconds=0, …)',
@@ -428,7 +428,7 @@ TOO_MANY_RESERVATIONS = Code(
     "longer need: `release_file_reservations`.",
     why="Each new reservation is compared with all others. Who reserves everything tells the "
     "others nothing.",
-    spec=_SPEC,
+    spec=_RESERVATION_SPEC,
     example=Example(
         "text",
         'file_reservation_paths(paths=["src/parser/a.py", "src/parser/b.py", …], …)',
@@ -436,18 +436,18 @@ TOO_MANY_RESERVATIONS = Code(
     ),
 )
 
-RESERVING_CODES = (
+RESERVATION_CODES = (
     INVALID_PATTERN,
     INVALID_RESERVED_TIME,
     TOO_MANY_RESERVATIONS,
 )
 
 
-# Codes of ours for the search: words, "phrases" and filters.
+# Search: words, "phrases" and filters
 
 
-_SEARCH = "design, Commands"
-_SHORT = "brenner mail search gradient"
+_SEARCH_SPEC = "design, Commands"
+_SEARCH_COMMAND = "brenner mail search gradient"
 
 UNKNOWN_FILTER = Code(
     id="UNKNOWN_FILTER",
@@ -458,7 +458,7 @@ UNKNOWN_FILTER = Code(
     "`after:`. To look for the text itself, put it in quotation marks.{suggestion}",
     why="A filter that nobody knows would be dropped, and the search would find too much, or "
     "taken as a word, and it would find nothing.",
-    spec=_SEARCH,
+    spec=_SEARCH_SPEC,
     example=Example("text", "sender:BlueLake gradient", "from:BlueLake gradient"),
 )
 INVALID_FILTER_VALUE = Code(
@@ -468,7 +468,7 @@ INVALID_FILTER_VALUE = Code(
     message="`{filter}:` cannot have the value `{value}`.",
     fix="After `{filter}:` write {expected}.",
     why="No message could ever match. An empty answer would look as if there were none.",
-    spec=_SEARCH,
+    spec=_SEARCH_SPEC,
     example=Example("text", "type:DELTAS after:yesterday", "type:DELTA after:2025-12-30"),
 )
 EMPTY_QUERY = Code(
@@ -479,8 +479,8 @@ EMPTY_QUERY = Code(
     fix='Give words, a "phrase", or a filter such as `type:DELTA`. To see everything that you '
     "received, use `brenner mail inbox`.",
     why="An empty search is most often a variable that was not filled in.",
-    spec=_SEARCH,
-    example=Example("text", 'brenner mail search ""', _SHORT),
+    spec=_SEARCH_SPEC,
+    example=Example("text", 'brenner mail search ""', _SEARCH_COMMAND),
 )
 UNCLOSED_QUOTE = Code(
     id="UNCLOSED_QUOTE",
@@ -489,7 +489,7 @@ UNCLOSED_QUOTE = Code(
     message="A quotation mark is opened and never closed.",
     fix='Close it: `"a phrase"`. In a shell, put the whole search between single quotation marks.',
     why="Where the phrase ends would be a guess: at the next word, or at the end.",
-    spec=_SEARCH,
+    spec=_SEARCH_SPEC,
     example=Example(
         "text",
         "brenner mail search 'type:DELTA \"cell fate'",
@@ -503,7 +503,7 @@ FILTER_NEEDS_READER = Code(
     message="`{filter}` asks about somebody's inbox, and nobody is named.",
     fix="Say who you are with `--as NAME`, or set `AGENT_NAME`.",
     why="What is unread, or owed, differs from one recipient to the next.",
-    spec=_SEARCH,
+    spec=_SEARCH_SPEC,
     example=Example(
         "text", "brenner mail search is:unread", "brenner mail search is:unread --as BlueLake"
     ),
@@ -517,7 +517,7 @@ QUERY_TOO_LONG = Code(
     why="All of it must be there, so that more words hardly ever find more; each takes time from "
     "everybody else.",
     spec="ruling R5 (limits before parsing)",
-    example=Example("text", "brenner mail search 'a whole page of text'", _SHORT),
+    example=Example("text", "brenner mail search 'a whole page of text'", _SEARCH_COMMAND),
 )
 
 SEARCH_CODES = (

@@ -1,9 +1,9 @@
-"""Codes that arise when deltas are merged into the artifact (rulings R7 to R15, R21)."""
+"""Codes for merging deltas (rulings R7 to R15, R21) and for references between sessions."""
 
 from brenner.diagnostics.model import ERROR, INFO, WARNING, Code, Example
 
-_MERGING = "companion, Merging"
-_VIEW = "R11"
+_MERGING_SPEC = "companion, Merging"
+_VIEW_SPEC = "R11"
 
 SECTION_LIMIT_EXCEEDED = Code(
     id="SECTION_LIMIT_EXCEEDED",
@@ -52,7 +52,7 @@ UNKNOWN_ITEM = Code(
     'same message by a local name: `"local_id": "epi"` in its ADD, then `@epi`.',
     why="A prediction or a conflict for an item that does not exist would be lost, or would fall "
     "to whatever item gets that number later.",
-    spec=_VIEW,
+    spec=_VIEW_SPEC,
     example=Example(
         "text",
         '"predictions": {"H1": "no effect", "H9": "fate disrupted"}\n(there are H1, H2 and H3)',
@@ -70,7 +70,7 @@ AMBIGUOUS_ID = Code(
     "send an EDIT once the next version is out.",
     why="Several agents write at once, so a number may mean one item to its author and another in "
     "the thread. The warning shows which one was taken.",
-    spec=_VIEW,
+    spec=_VIEW_SPEC,
     example=Example(
         "text",
         '{"operation": "ADD", "section": "hypothesis_slate", "payload": …}\n'
@@ -90,7 +90,7 @@ AMBIGUOUS_TARGET = Code(
     "without a `**Base Version**` line. Where both readings are given, send one of them as it is.",
     why="Changing or killing the wrong item does harm that is hard to see. So the author decides, "
     "not the compiler.",
-    spec=_VIEW,
+    spec=_VIEW_SPEC,
     also=("AMBIGUOUS_ID",),
     example=Example(
         "text",
@@ -107,7 +107,7 @@ COLLIDING_KEYS = Code(
     message="`{key}` and `{other}` in `{where}` both mean `{id}`.",
     fix="Send the block again with one key for each item; put what both say under one of them.",
     why="Only one of the two texts could be kept, and the other would be lost in silence.",
-    spec=_VIEW,
+    spec=_VIEW_SPEC,
     example=Example(
         "text",
         '"predictions": {"H4": "fate disrupted", "@epi": "fate delayed"}\n(@epi is H4)',
@@ -122,7 +122,7 @@ ID_REWRITTEN = Code(
     fix="Nothing has to be done. From now on call the item `{other}`.",
     why="Numbers are given at compile. Where another agent's ADD came first, the IDs in a block "
     "are moved so that they go on naming what their author meant.",
-    spec=_VIEW,
+    spec=_VIEW_SPEC,
     example=Example(
         "text",
         '"discriminates": "H4 vs H1"\n(her own H4 became H5)',
@@ -139,7 +139,7 @@ REWRITTEN_ID_IN_PROSE = Code(
     "such as the histone H4, leave it.",
     why="A program cannot know what a word in a sentence means, so prose is never altered. A "
     "reader would look up the wrong item.",
-    spec=_VIEW,
+    spec=_VIEW_SPEC,
     example=Example(
         "text",
         '"procedure": "Block the marks that H4 needs"\n(her own H4 became H5)',
@@ -230,7 +230,7 @@ NO_SCALE_CHECK = Code(
     "`calculation`, or an EDIT that gives both to the assumption that is one.",
     why="Many explanations fail on size, time or energy before any experiment. One check with "
     "numbers finds that out for nothing.",
-    spec=_MERGING,
+    spec=_MERGING_SPEC,
     also=("EA-002",),
     example=Example(
         "text",
@@ -347,10 +347,10 @@ MERGE_CODES = (
 )
 
 
-# Codes of references between sessions (delta document, Reference Validation; R21).
+# References between sessions (delta document, Reference Validation; R21)
 
 
-_SPEC = "delta_output_format_v0.1, Reference Validation; R21"
+_REFERENCE_SPEC = "delta_output_format_v0.1, Reference Validation; R21"
 
 UNKNOWN_REFERENCED_SESSION = Code(
     id="UNKNOWN_REFERENCED_SESSION",
@@ -361,7 +361,7 @@ UNKNOWN_REFERENCED_SESSION = Code(
     "`artifacts/`. If another one was meant, correct it with an EDIT.{suggestion}",
     why="Sessions refer to each other before they meet in one project. Until then nobody can tell "
     "whether the idea is there, and what became of it.",
-    spec=_SPEC,
+    spec=_REFERENCE_SPEC,
     example=Example(
         "text",
         "RS-20251230-bio-rrp H4: refines RS-20251228-inital H2\n(no such session)",
@@ -377,7 +377,7 @@ UNKNOWN_REFERENCED_ITEM = Code(
     "item. If another one was meant, correct it with an EDIT.{suggestion}",
     why="IDs are given when a session is compiled, and never to another item. What has no number "
     "yet may get another one than was thought.",
-    spec=_SPEC,
+    spec=_REFERENCE_SPEC,
     example=Example(
         "text",
         "RS-20251230-bio-rrp H4: refines RS-20251228-initial H7\n(that session has H1 to H3)",
@@ -395,7 +395,7 @@ CIRCLE_OF_REFERENCES = Code(
     why="A compile leaves out what would close a circle. Two sessions that are compiled in the "
     "same moment can each publish half of one, and a file that is edited or adopted may hold "
     "anything.",
-    spec=_SPEC,
+    spec=_REFERENCE_SPEC,
     example=Example(
         "text",
         "RS-20251228-initial H2: refines RS-20251230-bio-rrp H4\n"
@@ -443,7 +443,7 @@ WOULD_CLOSE_CIRCLE = Code(
     fix="{fix}",
     why="Where references stand in a circle is decided when the session is compiled; by then the "
     "others may have changed.",
-    spec=_SPEC,
+    spec=_REFERENCE_SPEC,
     example=Example(
         "text",
         "RS-20251228-initial H2: refines RS-20251230-bio-rrp H4\n"
@@ -452,7 +452,7 @@ WOULD_CLOSE_CIRCLE = Code(
     ),
 )
 
-REFERENCES_CODES = (
+REFERENCE_CODES = (
     UNKNOWN_REFERENCED_SESSION,
     UNKNOWN_REFERENCED_ITEM,
     CIRCLE_OF_REFERENCES,

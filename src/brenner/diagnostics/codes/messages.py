@@ -1,4 +1,4 @@
-"""Codes of ours for what is handed in: files, message headers, usage."""
+"""Codes for messages: input and headers, thread IDs and subjects, and bodies."""
 
 from brenner.diagnostics.codes.examples import (
     ACK_MESSAGE,
@@ -12,7 +12,7 @@ from brenner.diagnostics.codes.examples import (
 )
 from brenner.diagnostics.model import ERROR, INFO, WARNING, Code, Example
 
-_FILE = "rulings, Small decisions: a message file"
+_FILE_SPEC = "rulings, Small decisions: a message file"
 
 UNREADABLE_INPUT = Code(
     id="UNREADABLE_INPUT",
@@ -31,7 +31,7 @@ NOT_UTF8 = Code(
     message="The input is not UTF-8: {reason}.",
     fix="Save the file as UTF-8 and try again.",
     why="Guessing an encoding would alter what the author wrote: `§42` turns into `¬ß42`.",
-    spec=_FILE,
+    spec=_FILE_SPEC,
     example=Example("text", "a file saved as Latin-1", "the same file saved as UTF-8"),
 )
 MESSAGE_TOO_LARGE = Code(
@@ -104,7 +104,7 @@ EMPTY_MESSAGE = Code(
     message="There is no message: the input is empty.",
     fix="Write headers, a blank line and the body; `brenner new TYPE` prints one to fill in.",
     why="An empty file is most often a failed redirection, not a message.",
-    spec=_FILE,
+    spec=_FILE_SPEC,
     example=Example(
         "message", "", "Subject: INFO: Server restarts at 02:00\n\n# Information\n\nAs said.\n"
     ),
@@ -116,7 +116,7 @@ NUL_CHARACTER = Code(
     message="There is a NUL character (U+0000) in the message.",
     fix="Remove it; inside a JSON string write `\\u0000` if you mean it.",
     why="Several stores and most tools end a text at a NUL: what follows would be lost in silence.",
-    spec=_FILE,
+    spec=_FILE_SPEC,
     example=Example(
         "message",
         "Subject: INFO: cut here\n\nbefore\x00after\n",
@@ -130,7 +130,7 @@ INVALID_HEADER = Code(
     message="`{line_text}` is not a header: {reason}.",
     fix="Write each header as `Name: value` on one line, then a blank line, then the body.",
     why="Without the blank line nobody can say where the body begins.",
-    spec=_FILE,
+    spec=_FILE_SPEC,
     example=Example(
         "message",
         "Subject: INFO: no blank line\n# Information\n",
@@ -145,7 +145,7 @@ UNKNOWN_HEADER = Code(
     fix="Use `Thread`, `From`, `To`, `Subject` or `Ack-Required`; put anything else into the "
     "body.{suggestion}",
     why="A header that nobody reads looks as if it had an effect.",
-    spec=_FILE,
+    spec=_FILE_SPEC,
     example=Example(
         "message",
         "Subject: INFO: a note\nPriority: high\n\nText.\n",
@@ -159,7 +159,7 @@ REPEATED_HEADER = Code(
     message="The header `{name}` stands twice; the first is on line {first}.",
     fix="Keep one of them. Several recipients go into one `To`, separated by commas.",
     why="Taking the first or the last would be a guess.",
-    spec=_FILE,
+    spec=_FILE_SPEC,
     example=Example(
         "message",
         "Subject: INFO: one\nSubject: INFO: two\n\nText.\n",
@@ -173,7 +173,7 @@ MISSING_HEADER = Code(
     message="The header `{name}` is missing.",
     fix="Begin the file with `Thread:`, `From:`, `To:` and `Subject:`, then a blank line.",
     why="Without thread, sender and subject a message cannot be filed, answered or compiled.",
-    spec=_FILE,
+    spec=_FILE_SPEC,
     example=Example("message", "To: Operator\n\nText.\n", "Subject: INFO: a note\n\nText.\n"),
 )
 NO_RECIPIENT = Code(
@@ -183,7 +183,7 @@ NO_RECIPIENT = Code(
     message="The message names no recipient (`To`).",
     fix="Add `To: NAME, NAME` before sending.",
     why="A message can be checked without recipients, but not sent.",
-    spec=_FILE,
+    spec=_FILE_SPEC,
     example=Example(
         "message",
         "Subject: INFO: a note\nTo:\n\nText.\n",
@@ -198,7 +198,7 @@ INVALID_AGENT_NAME = Code(
     fix="Use the registered name: ASCII letters, digits, `_` and `-`, a letter first, at most 64 "
     "(`BlueLake`).",
     why="Names are keys. Look-alike letters or blanks in one would make two agents of one.",
-    spec="agent_roster_schema_v0.1, RosterEntry; " + _FILE,
+    spec="agent_roster_schema_v0.1, RosterEntry; " + _FILE_SPEC,
     example=Example(
         "message",
         "To: Blue Lake\nSubject: INFO: a note\n\nText.\n",
@@ -227,7 +227,7 @@ SENDER_MISMATCH = Code(
     message="The message is from `{sender}`, but you act as `{actor}`.",
     fix="Write `From: {actor}`, or act as the sender with `--as {sender}`.",
     why="A message under another's name would be counted as her contribution.",
-    spec=_FILE,
+    spec=_FILE_SPEC,
     example=Example(
         "text",
         "brenner check --as RedCreek message.md    (From: BlueLake)",
@@ -302,11 +302,11 @@ INPUT_CODES = (
 )
 
 
-# Codes of the thread and subject conventions (and rulings R1, R2).
+# Thread IDs and subjects (rulings R1, R2)
 
 
-_IDS = "thread_subject_conventions_v0.1, Thread ID Validation; R1"
-_SUBJECTS = "thread_subject_conventions_v0.1, Subject Validation; R2"
+_THREAD_ID_SPEC = "thread_subject_conventions_v0.1, Thread ID Validation; R1"
+_SUBJECT_SPEC = "thread_subject_conventions_v0.1, Subject Validation; R2"
 
 INVALID_BEAD_ID = Code(
     id="INVALID_BEAD_ID",
@@ -317,7 +317,7 @@ INVALID_BEAD_ID = Code(
     "single dots.{suggestion}",
     why="The thread ID joins the mail, the artifact's file, the terminal session and the bead. It "
     "is used as it is in all of them, so it is valid or refused, never cleaned up.",
-    spec=_IDS,
+    spec=_THREAD_ID_SPEC,
     example=Example("thread_id", "brenner_bot-5so..1", "brenner_bot-5so.1"),
 )
 INVALID_RS_THREAD_ID = Code(
@@ -329,7 +329,7 @@ INVALID_RS_THREAD_ID = Code(
     "and hyphens.{suggestion}",
     why="`RS-` marks a research session; the date sorts sessions, the slug says what they are "
     "about. The ID is also a file name and a session name, so its alphabet is small.",
-    spec=_IDS,
+    spec=_THREAD_ID_SPEC,
     example=Example(
         "thread_id", "RS-20251215-mRNA-decay-paradox", "RS-20251215-mrna-decay-paradox"
     ),
@@ -342,7 +342,7 @@ INVALID_COORD_THREAD_ID = Code(
     fix="Write `COORD-` and a topic of 2 to 30 small letters, digits and hyphens.{suggestion}",
     why="Coordination threads are for what belongs to no bead and no research session; their "
     "topics are stable and reused.",
-    spec=_IDS,
+    spec=_THREAD_ID_SPEC,
     example=Example("thread_id", "COORD-Daily_Sync", "COORD-daily-sync"),
 )
 THREAD_ID_TOO_LONG = Code(
@@ -376,7 +376,7 @@ INVALID_SUBJECT_PREFIX = Code(
     "`HANDOFF:`, `BLOCKED:`, `QUESTION:` or `INFO:`.{suggestion}",
     why="The prefix is the message's type. Without it nobody, person or program, knows what the "
     "message is for, and nothing in it can be compiled.",
-    spec=_SUBJECTS,
+    spec=_SUBJECT_SPEC,
     also=("MB-001",),
     example=Example("subject", "Delta[Opus] - added H4", "DELTA[opus]: added H4"),
 )
@@ -387,7 +387,7 @@ EMPTY_SUBJECT_DESCRIPTION = Code(
     message="Nothing follows `{prefix}` in the subject.",
     fix="Say after the prefix, in under 80 characters, what the message brings.",
     why="An inbox shows only subjects; a prefix alone says what kind, not what.",
-    spec=_SUBJECTS,
+    spec=_SUBJECT_SPEC,
     example=Example("subject", "CRITIQUE:", "CRITIQUE: A2 assumes a stable gradient"),
 )
 SUBJECT_TOO_LONG = Code(
@@ -397,7 +397,7 @@ SUBJECT_TOO_LONG = Code(
     message="The subject has {length} characters; the most is {most}.",
     fix="Shorten the description and say the rest in the body.",
     why="Longer subjects are cut by mail servers in silence, and an inbox line cannot show them.",
-    spec=_SUBJECTS,
+    spec=_SUBJECT_SPEC,
     example=Example("subject", "INFO: " + "very " * 30 + "long", "INFO: the short of it"),
 )
 SUBJECT_DESCRIPTION_LONG = Code(
@@ -436,12 +436,12 @@ THREAD_SUBJECT_CODES = (
 )
 
 
-# Codes of the message body schema (MB-001 … MB-012) and of ruling R3.
+# Message bodies (MB-001 … MB-012; ruling R3)
 
 
-_DOCUMENT = "message_body_schema_v0.1"
-_RULES = f"{_DOCUMENT}, Machine-Checkable Rules"
-_ACKS = f"{_DOCUMENT}, ACK Semantics Summary; R3"
+_BODY_DOCUMENT = "message_body_schema_v0.1"
+_BODY_SPEC = f"{_BODY_DOCUMENT}, Machine-Checkable Rules"
+_ACK_SPEC = f"{_BODY_DOCUMENT}, ACK Semantics Summary; R3"
 
 
 def _with_ack(message: str, value: str) -> str:
@@ -456,7 +456,7 @@ MB_001 = Code(
     fix="Begin the subject with one of the ten prefixes.",
     why="The prefix is the type of the message, and the type decides how its body is read. "
     "Reported as INVALID_SUBJECT_PREFIX.",
-    spec=_RULES,
+    spec=_BODY_SPEC,
     example=Example("subject", "Re: KICKOFF: Cell fate", "ACK: Cell fate"),
 )
 MB_002 = Code(
@@ -468,7 +468,7 @@ MB_002 = Code(
     fix="Add a section `## Research Question` with one sentence that could turn out false.{hint}",
     why="The question becomes the artifact's research thread; without it a session is about "
     "nothing.",
-    spec=f"{_RULES}; R3, R15",
+    spec=f"{_BODY_SPEC}; R3, R15",
     example=Example(
         "message",
         KICKOFF_MESSAGE.replace("# Cell fate\n\n", "").replace(
@@ -485,7 +485,7 @@ MB_003 = Code(
     fix="Add a section `## Context` with two to four sentences of background (in a later round, "
     "`## Current State` counts).{hint}",
     why="Agents share nothing but the mail: what is not in the kickoff they do not know.",
-    spec=f"{_RULES}; R3",
+    spec=f"{_BODY_SPEC}; R3",
     example=Example("message", KICKOFF_MESSAGE.replace("## Context\n", ""), KICKOFF_MESSAGE),
 )
 MB_004 = Code(
@@ -497,7 +497,7 @@ MB_004 = Code(
     "line and ends with ```.",
     why="Only delta blocks are compiled. A contribution in prose, in a `json` fence or inside "
     "another fence would be lost.",
-    spec=f"{_RULES}; delta_output_format_v0.1, Failure Mode 1; R4",
+    spec=f"{_BODY_SPEC}; delta_output_format_v0.1, Failure Mode 1; R4",
     example=Example("message", DELTA_MESSAGE.replace("```delta", "```text"), DELTA_MESSAGE),
 )
 MB_005 = Code(
@@ -508,7 +508,7 @@ MB_005 = Code(
     fix="Mend the JSON at the line given.",
     why="A block that cannot be read is refused whole. Reported under a code that says what is "
     "wrong with the JSON.",
-    spec=f"{_RULES}; R5",
+    spec=f"{_BODY_SPEC}; R5",
     example=Example("message", DELTA_MESSAGE.replace('"}\n```', '",}\n```'), DELTA_MESSAGE),
 )
 MB_006 = Code(
@@ -519,7 +519,7 @@ MB_006 = Code(
     fix="Add a section `## Target` that names the item or section under attack, and the artifact "
     "version.{hint}",
     why="An attack on nothing in particular cannot be answered.",
-    spec=f"{_RULES}; R3",
+    spec=f"{_BODY_SPEC}; R3",
     example=Example("message", CRITIQUE_MESSAGE.replace("## Target\n", ""), CRITIQUE_MESSAGE),
 )
 MB_007 = Code(
@@ -529,7 +529,7 @@ MB_007 = Code(
     message="The CRITIQUE has no attack: `## Attack` is missing or empty.",
     fix="Add a section `## Attack` with the challenge itself.{hint}",
     why="The attack is what the critique is for.",
-    spec=f"{_RULES}; R3",
+    spec=f"{_BODY_SPEC}; R3",
     example=Example("message", CRITIQUE_MESSAGE.replace("## Attack\n", ""), CRITIQUE_MESSAGE),
 )
 MB_008 = Code(
@@ -539,7 +539,7 @@ MB_008 = Code(
     message="The HANDOFF does not say {whom}: `## {section}` {reason}.",
     fix="Add a section `## {section}` with one agent's name.{hint}",
     why="Work that is handed over by nobody, or to nobody, is dropped.",
-    spec=f"{_RULES}; R3",
+    spec=f"{_BODY_SPEC}; R3",
     example=Example("message", HANDOFF_MESSAGE.replace("## To\nRedLake\n\n", ""), HANDOFF_MESSAGE),
 )
 MB_009 = Code(
@@ -549,7 +549,7 @@ MB_009 = Code(
     message="This ACK asks to be acknowledged itself.",
     fix="Leave `Ack-Required` out, or set it to false.",
     why="Acknowledgements of acknowledgements never end.",
-    spec=_RULES,
+    spec=_BODY_SPEC,
     example=Example("message", _with_ack(ACK_MESSAGE, "true"), ACK_MESSAGE),
 )
 MB_010 = Code(
@@ -559,7 +559,7 @@ MB_010 = Code(
     message="This KICKOFF does not ask to be acknowledged.",
     fix="Leave `Ack-Required` out, or set it to true.",
     why="The operator needs to know that every agent has received the kickoff.",
-    spec=_RULES,
+    spec=_BODY_SPEC,
     example=Example("message", _with_ack(KICKOFF_MESSAGE, "false"), KICKOFF_MESSAGE),
 )
 MB_011 = Code(
@@ -569,7 +569,7 @@ MB_011 = Code(
     message="This QUESTION does not ask to be acknowledged.",
     fix="Leave `Ack-Required` out, or set it to true.",
     why="A question that nobody owes an answer to gets none.",
-    spec=_RULES,
+    spec=_BODY_SPEC,
     example=Example("message", _with_ack(QUESTION_MESSAGE, "false"), QUESTION_MESSAGE),
 )
 MB_012 = Code(
@@ -579,7 +579,7 @@ MB_012 = Code(
     message="This BLOCKED does not ask to be acknowledged.",
     fix="Leave `Ack-Required` out, or set it to true.",
     why="Somebody has to take the blocker up.",
-    spec=_RULES,
+    spec=_BODY_SPEC,
     example=Example("message", _with_ack(BLOCKED_MESSAGE, "false"), BLOCKED_MESSAGE),
 )
 ACK_MISMATCH = Code(
@@ -589,7 +589,7 @@ ACK_MISMATCH = Code(
     message="`Ack-Required: {value}` contradicts what {type} asks for ({expected}).",
     fix="Leave `Ack-Required` out, or set it to {expected}.",
     why="The type decides who owes an answer; the exception may be meant, so it is only a warning.",
-    spec=_ACKS,
+    spec=_ACK_SPEC,
     example=Example("message", _with_ack(CRITIQUE_MESSAGE, "false"), CRITIQUE_MESSAGE),
 )
 MISSING_SECTION = Code(
@@ -599,7 +599,7 @@ MISSING_SECTION = Code(
     message="The {type} has no `## {section}`, or nothing stands in it.",
     fix="Add a section `## {section}`: {asks}.{hint}",
     why="Each type of message has sections without which its reader cannot act.",
-    spec=f"{_DOCUMENT}, Message Types and Body Schemas; R3",
+    spec=f"{_BODY_DOCUMENT}, Message Types and Body Schemas; R3",
     example=Example("message", BLOCKED_MESSAGE.replace("## Blocker\n", ""), BLOCKED_MESSAGE),
 )
 MISSING_RECOMMENDED_SECTION = Code(
@@ -609,7 +609,7 @@ MISSING_RECOMMENDED_SECTION = Code(
     message="The {type} has no `## {section}`, or nothing stands in it.",
     fix="Better add a section `## {section}`: {asks}.{hint}",
     why="The message is valid without it, but its reader will miss it.",
-    spec=f"{_DOCUMENT}, Message Types and Body Schemas; R3",
+    spec=f"{_BODY_DOCUMENT}, Message Types and Body Schemas; R3",
     example=Example(
         "message", CRITIQUE_MESSAGE.replace("\n## Severity\nMajor\n", ""), CRITIQUE_MESSAGE
     ),
@@ -621,7 +621,7 @@ INVALID_SECTION_VALUE = Code(
     message="`## {section}` says `{value}`, which is not {expected}.",
     fix="Begin the section with {expected}.",
     why="Programs act on this value; one outside the list would be acted on by nobody.",
-    spec=f"{_DOCUMENT}, Message Types and Body Schemas; R3",
+    spec=f"{_BODY_DOCUMENT}, Message Types and Body Schemas; R3",
     example=Example("message", ACK_MESSAGE.replace("Received", "Roger"), ACK_MESSAGE),
 )
 UNLISTED_SECTION_VALUE = Code(
@@ -631,7 +631,7 @@ UNLISTED_SECTION_VALUE = Code(
     message="`## {section}` says `{value}`, which is not {expected}.",
     fix="Begin the section with {expected}.",
     why="Lists are sorted and coloured by this value.",
-    spec=f"{_DOCUMENT}, Message Types and Body Schemas; R3",
+    spec=f"{_BODY_DOCUMENT}, Message Types and Body Schemas; R3",
     example=Example("message", CRITIQUE_MESSAGE.replace("Major", "Terrible"), CRITIQUE_MESSAGE),
 )
 QUESTION_FROM_TITLE = Code(
@@ -641,7 +641,7 @@ QUESTION_FROM_TITLE = Code(
     message="There is no `## Research Question`; the title `{title}` is taken for the question.",
     fix="Add a section `## Research Question` with one falsifiable sentence.",
     why="A title is seldom a question that could turn out false.",
-    spec=f"{_DOCUMENT}, KICKOFF Messages; R15",
+    spec=f"{_BODY_DOCUMENT}, KICKOFF Messages; R15",
     example=Example(
         "message",
         KICKOFF_MESSAGE.replace("## Research Question\nHow do cells decide their fate?\n", ""),
@@ -655,7 +655,7 @@ EXCERPT_WITHOUT_CITATION = Code(
     message="`## Excerpt` has no citation of the form `§42`.",
     fix='Give the section number of each passage: `§42: "…"`.',
     why="Hypotheses are anchored to sections; agents can only cite what they were given.",
-    spec=f"{_DOCUMENT}, KICKOFF Messages",
+    spec=f"{_BODY_DOCUMENT}, KICKOFF Messages",
     example=Example("message", KICKOFF_MESSAGE.replace("§42: ", ""), KICKOFF_MESSAGE),
 )
 MISSING_VERSION = Code(
@@ -665,7 +665,7 @@ MISSING_VERSION = Code(
     message="Neither the title nor `## Summary` of the COMPILED names a version (`v3`).",
     fix="Title the body `# Compiled Artifact v3`, with the version's number.",
     why="Versions are how everybody refers to the artifact.",
-    spec=f"{_DOCUMENT}, COMPILED Messages",
+    spec=f"{_BODY_DOCUMENT}, COMPILED Messages",
     example=Example(
         "message",
         COMPILED_MESSAGE.replace("# Compiled Artifact v1", "# Compiled Artifact"),
@@ -727,7 +727,7 @@ PLACEHOLDER_LEFT = Code(
     message="`{placeholder}` is still the template's placeholder.",
     fix="Replace it with your own words, or remove its section if it is optional.",
     why="`brenner new` prints such placeholders; sent as they are they say nothing.",
-    spec=f"{_DOCUMENT}, Message Types and Body Schemas",
+    spec=f"{_BODY_DOCUMENT}, Message Types and Body Schemas",
     example=Example(
         "message",
         CRITIQUE_MESSAGE.replace("A2, the stable gradient", "[[fill in: the item under attack]]"),
@@ -743,7 +743,7 @@ TEMPLATE_NOT_FILLED_IN = Code(
     "`brenner mail send --no-check` sends it as it is.",
     why="`brenner check` only warns of it, because a form may be checked while one fills it in. "
     "What is sent stays for ever, and recipients would owe an ACK for nothing.",
-    spec=f"{_DOCUMENT}, Pre-send Validation",
+    spec=f"{_BODY_DOCUMENT}, Pre-send Validation",
     example=Example(
         "text",
         "brenner new QUESTION --as BlueLake | brenner mail send -",

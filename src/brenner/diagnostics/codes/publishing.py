@@ -1,8 +1,8 @@
-"""Codes of the publish document (and rulings R10, R17 to R19, R22)."""
+"""Codes for publishing (publish document; rulings R10, R17 to R19, R22), persisting and git."""
 
 from brenner.diagnostics.model import ERROR, INFO, WARNING, Code, Example
 
-_RULES = "artifact_publish_spec_v0.1, Validation Rules"
+_PUBLISH_SPEC = "artifact_publish_spec_v0.1, Validation Rules"
 
 AP_001 = Code(
     id="AP-001",
@@ -12,7 +12,7 @@ AP_001 = Code(
     fix="Write `COMPILED: v`, the number, and in a few words what is new.",
     why="The list of versions is the list of COMPILED subjects. One without its number is in no "
     "place of it.",
-    spec=_RULES,
+    spec=_PUBLISH_SPEC,
     example=Example(
         "text", "COMPILED: third artifact", "COMPILED: v3 added T4 viability assay from gpt delta"
     ),
@@ -26,7 +26,7 @@ AP_002 = Code(
     "the title, the metadata and the front matter.",
     why="Versions count 1, 2, 3 without gaps and without repeats. Otherwise “v3” is no longer one "
     "artifact.",
-    spec=f"{_RULES}; R17",
+    spec=f"{_PUBLISH_SPEC}; R17",
     example=Example(
         "text",
         "COMPILED: v1 initial artifact\nCOMPILED: v1 integrated critique",
@@ -42,7 +42,7 @@ AP_003 = Code(
     "thread that it is about.",
     why="An artifact that is posted to the wrong thread would become the base of other people's "
     "work.",
-    spec=_RULES,
+    spec=_PUBLISH_SPEC,
     example=Example(
         "text",
         "Thread: RS-20251230-cell-fate\n\n## Metadata\n- **Thread ID**: RS-20251228-initial",
@@ -57,7 +57,7 @@ AP_004 = Code(
     fix="List under `## Contributors` each agent whose deltas were merged, with the number of "
     "deltas and the items.",
     why="Agents see from the list whether their work arrived, and readers see whose it is.",
-    spec=_RULES,
+    spec=_PUBLISH_SPEC,
     example=Example(
         "text",
         "## Contributors\n\n## Statistics",
@@ -73,7 +73,7 @@ AP_005 = Code(
     fix="Write `artifacts/{thread_id}.md` as **Artifact Path** under `## Persistence`.",
     why="One thread has one file, and its name is the thread ID. With another path there would be "
     "two files, and nobody could tell which one counts.",
-    spec=_RULES,
+    spec=_PUBLISH_SPEC,
     example=Example(
         "text",
         "- **Artifact Path**: `artifacts/cell-fate-v3.md`",
@@ -89,7 +89,7 @@ AP_006 = Code(
     "`markdown`, or a link to its file.",
     why="The message is the version. Without the artifact there is nothing to read and no base for "
     "the next round.",
-    spec=f"{_RULES}; R22",
+    spec=f"{_PUBLISH_SPEC}; R22",
     example=Example(
         "text",
         "## Full Artifact\n\nsee above",
@@ -104,7 +104,7 @@ AP_007 = Code(
     message="The COMPILED message has no `## Statistics` section with counts.",
     fix="Add `## Statistics` with the number of active items of each section.",
     why="The counts show at a glance what the version holds and what it still lacks.",
-    spec=_RULES,
+    spec=_PUBLISH_SPEC,
     example=Example(
         "text",
         "## Validation Status\n…",
@@ -120,7 +120,7 @@ AP_008 = Code(
     fix="Add `## Validation Status` with what schema and linter say and whether there is a third "
     "alternative.",
     why="A version may have errors, and early ones do. The reader has to be told.",
-    spec=_RULES,
+    spec=_PUBLISH_SPEC,
     example=Example(
         "text",
         "## Persistence\n…",
@@ -138,7 +138,7 @@ AP_009 = Code(
     "`brenner artifact history THREAD` lists them.",
     why="The version says which items the IDs in a DELTA or a CRITIQUE mean. One that does not "
     "exist says nothing.",
-    spec=f"{_RULES}; R11",
+    spec=f"{_PUBLISH_SPEC}; R11",
     example=Example(
         "text",
         "**Base Version**: v7\n(the latest is v2)",
@@ -154,7 +154,7 @@ AP_010 = Code(
     "let `brenner compile THREAD` write them.",
     why="The file travels without the message. If the two disagree, nobody knows which version the "
     "file is, nor whether it may be written over.",
-    spec=_RULES,
+    spec=_PUBLISH_SPEC,
     example=Example(
         "text",
         "COMPILED: v3 added T4\n\n---\nversion: 2\n---",
@@ -320,7 +320,7 @@ PUBLISH_CODES = (
 )
 
 
-# Codes of what was looked at first, and is otherwise by the time it is to be done.
+# Previews that are out of date when the operator confirms them
 
 
 PREVIEW_OVERTAKEN = Code(
@@ -382,12 +382,12 @@ FILE_OVERTAKEN = Code(
     ),
 )
 
-PREVIEWS_CODES: tuple[Code, ...] = (
+PREVIEW_CODES: tuple[Code, ...] = (
     *(PREVIEW_OVERTAKEN, VERSION_NOT_LATEST, KICKOFFS_OVERTAKEN, FILE_OVERTAKEN),
 )
 
 
-# Codes of persisting: what stands in the way of a file (ruling R19).
+# Persisting: errors of writing the artifact's file (ruling R19)
 
 
 NOT_A_REPOSITORY = Code(
@@ -520,7 +520,7 @@ ARTIFACT_BUSY = Code(
     ),
 )
 
-PERSISTING_CODES = (
+PERSIST_CODES = (
     NOT_A_REPOSITORY,
     BAD_ARTIFACT_PATH,
     ARTIFACT_FILE_NEWER,
@@ -532,10 +532,10 @@ PERSISTING_CODES = (
 )
 
 
-# Codes of git: what keeps an artifact from being committed or pushed (ruling R19).
+# Git: errors of committing and pushing an artifact (ruling R19)
 
 
-_SPEC = "artifact_publish_spec_v0.1, Persistence Workflow; R19"
+_GIT_SPEC = "artifact_publish_spec_v0.1, Persistence Workflow; R19"
 _COMMIT = "brenner compile RS-20251230-cell-fate --persist --commit"
 _PUSH = f"{_COMMIT} --push"
 
@@ -547,7 +547,7 @@ GIT_MISSING = Code(
     fix="Install git, or leave out `--commit` and `--push`: the file is written without it.",
     why="Commits are made by the git program itself, so that your hooks, filters and signatures "
     "hold.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example("text", _COMMIT, f"apt install git\n{_COMMIT}"),
 )
 BARE_REPOSITORY = Code(
@@ -558,7 +558,7 @@ BARE_REPOSITORY = Code(
     "to commit there.",
     fix="Work in a clone of it: `git clone {path} FOLDER`, then `--project FOLDER`.",
     why="A commit is made of files in a work tree. A bare repository has none.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example(
         "text",
         "brenner --project /srv/research.git compile RS-20251230-cell-fate --persist --commit",
@@ -572,7 +572,7 @@ NO_GIT_IDENTITY = Code(
     message="Git does not know who commits: {reason}.",
     fix="Tell it: `git config --global user.name NAME` and `git config --global user.email EMAIL`.",
     why="Every commit has an author. This is found out before the version is posted.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example(
         "text",
         _COMMIT,
@@ -587,7 +587,7 @@ ARTIFACT_IGNORED = Code(
     fix="Take the rule out. Or let this file pass: add at the end of `{file}`, each on a line of "
     "its own, {lines}. Or leave out `--commit` and `--push`.",
     why="Somebody has said that the file is not to be committed. That is not overruled in silence.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example(
         "text",
         ".gitignore:\nartifacts/",
@@ -602,7 +602,7 @@ GIT_OPERATION_IN_PROGRESS = Code(
     fix="Finish it or give it up first (`git status` says how), then run the command again.",
     why="A commit in the middle of a merge, rebase, cherry-pick, revert or bisect ends it, or is "
     "lost with it.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example("text", f"git merge side\n{_COMMIT}", f"git merge --continue\n{_COMMIT}"),
 )
 DETACHED_HEAD = Code(
@@ -613,7 +613,7 @@ DETACHED_HEAD = Code(
     fix="Keep it: `git switch --create NAME` makes a branch of where you are.",
     why="As soon as something else is checked out, nothing leads to the commit any more, and git "
     "removes it one day.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example(
         "text", f"git checkout v1.0\n{_COMMIT}", f"git switch --create cell-fate\n{_COMMIT}"
     ),
@@ -628,7 +628,7 @@ COMMITTED_IN_INNER_REPOSITORY = Code(
     "`git add {path}` there, and commit it when you want it to follow.",
     why="The commit goes to the repository that holds the file. What the outer one points to is "
     "for its operator to decide.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example(
         "text",
         f"(artifacts is a submodule)\n{_COMMIT}",
@@ -644,7 +644,7 @@ GIT_LOCKED = Code(
     "killed: remove the lock file that is named there.",
     why="Git lets one process at a time change a repository. A lock that somebody else holds is "
     "never broken. The file is written; only its commit is missing.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example(
         "text",
         f"(git commit waits for its editor)\n{_COMMIT}",
@@ -659,7 +659,7 @@ HOOK_FAILED = Code(
     fix="Mend what the hook says, or change the hook, and run the command again. The file is "
     "written; only its commit is missing.",
     why="Hooks are your own rules for commits, and hold for ours as for all others.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example(
         "text",
         f"{_COMMIT}\n(the hook wants a ticket number)",
@@ -675,7 +675,7 @@ SIGNING_FAILED = Code(
     "then run the command again. The file is written; only its commit is missing.",
     why="Where signatures are asked for, a commit without one would be turned down later. Nobody "
     "can be asked for a passphrase here.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example("text", _COMMIT, f"echo | gpg --clearsign    (unlocks the key)\n{_COMMIT}"),
 )
 COMMIT_DIFFERS = Code(
@@ -688,7 +688,7 @@ COMMIT_DIFFERS = Code(
     "and commits the version as it is.",
     why="A version is the same, byte for byte, wherever it is. A file that a program has tidied "
     "up is no longer that version.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example(
         "text",
         "pre-commit:\nfix-whitespace artifacts/*.md && git add artifacts",
@@ -702,7 +702,7 @@ GIT_FAILED = Code(
     message="`git {command}` has failed: {reason}",
     fix="Mend what git says, then run the command again: it goes on where it stopped.",
     why="Git knows best what is wrong with its repository, so its own words are given.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example(
         "text",
         "fatal: detected dubious ownership in repository at '/srv/research'",
@@ -717,7 +717,7 @@ GIT_TIMEOUT = Code(
     fix="See what holds it up (a hook, a network, a slow disk), then run the command again: it "
     "goes on where it stopped.",
     why="A command that waits for ever helps nobody, least of all where no person looks at it.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example(
         "text",
         f"{_PUSH}\n(the server does not answer)",
@@ -732,7 +732,7 @@ NO_PUSH_DESTINATION = Code(
     fix="Say where it goes: {advice}. Or leave out `--push`.",
     why="Where your work goes is your decision, so no destination is guessed. This is found out "
     "before the version is posted.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example("text", _PUSH, f"git push --set-upstream origin main\n{_PUSH}"),
 )
 PUSH_REJECTED = Code(
@@ -743,7 +743,7 @@ PUSH_REJECTED = Code(
     fix="Take over what is new there (`git pull --rebase --autostash`), then run the same command "
     "again: it pushes, and says so in the thread.",
     why="The other repository has commits that yours has not. They are never overwritten.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example("text", _PUSH, f"git pull --rebase --autostash\n{_PUSH}"),
 )
 PUSH_FAILED = Code(
@@ -754,7 +754,7 @@ PUSH_FAILED = Code(
     fix="Mend what is said there (the network, the credentials, a hook), then run the same command "
     "again: it pushes, and says so in the thread. Nobody can be asked for a password here.",
     why="The commit is safe in your repository. The thread says Committed, and no more.",
-    spec=_SPEC,
+    spec=_GIT_SPEC,
     example=Example("text", _PUSH, f"ssh-add\n{_PUSH}"),
 )
 

@@ -1,12 +1,12 @@
-"""Codes of the server for agents and browsers: where it listens, and whom it lets in."""
+"""Codes for the server: listening, identity, secrets, tool arguments, mail tools, contributions."""
 
 from brenner.diagnostics.model import ERROR, INFO, WARNING, Code, Example
 from brenner.limits import MOST_BODY_BYTES
 
-_SPEC = "Model Context Protocol, Transports (Streamable HTTP)"
+_TRANSPORT_SPEC = "Model Context Protocol, Transports (Streamable HTTP)"
 _MOST_MIB = MOST_BODY_BYTES // 1024**2
-_HTTP = "RFC 9110, HTTP Semantics"
-_POST = "POST /mcp HTTP/1.1\nHost: 127.0.0.1:8765\nContent-Type: application/json"
+_HTTP_SPEC = "RFC 9110, HTTP Semantics"
+_POST_REQUEST = "POST /mcp HTTP/1.1\nHost: 127.0.0.1:8765\nContent-Type: application/json"
 
 PORT_TAKEN = Code(
     id="PORT_TAKEN",
@@ -16,7 +16,7 @@ PORT_TAKEN = Code(
     fix="End the other one, or choose another port with `--port NUMBER` (0 takes a free one). "
     "Agents need the new address then: `{command}`, as `brenner serve` prints it once it listens.",
     why="Only one program can listen on a port, and mail must not go to the wrong one.",
-    spec=_SPEC,
+    spec=_TRANSPORT_SPEC,
     example=Example("text", "brenner serve    (while another one runs)", "brenner serve --port 0"),
 )
 ADDRESS_UNUSABLE = Code(
@@ -27,7 +27,7 @@ ADDRESS_UNUSABLE = Code(
     fix="Name an address of this machine with `--host`, and a port above 1023 with `--port`; "
     "without both it is 127.0.0.1:8765.",
     why="A server listens on addresses of its own machine only.",
-    spec=_SPEC,
+    spec=_TRANSPORT_SPEC,
     example=Example("text", "brenner serve --host 203.0.113.9", "brenner serve --host 127.0.0.1"),
 )
 TOKEN_NEEDED = Code(
@@ -39,7 +39,7 @@ TOKEN_NEEDED = Code(
     fix="Put a long random text into a file that only you can read, and name it with "
     "`--token-file FILE` (or set BRENNER_TOKEN); or leave `--host` out, for this machine only.",
     why="On loopback only programs of this machine reach the server; elsewhere everybody does.",
-    spec=_SPEC,
+    spec=_TRANSPORT_SPEC,
     example=Example(
         "text",
         "brenner serve --host 0.0.0.0",
@@ -76,7 +76,7 @@ STRICT_NEEDS_SECRETS = Code(
     fix="Serve an embedded store or PostgreSQL (`brenner mail copy` takes the mail there), or "
     "serve on loopback without `--strict-identity`.",
     why="Where nobody can have a secret, strict identity would refuse everybody.",
-    spec=_SPEC,
+    spec=_TRANSPORT_SPEC,
     example=Example(
         "text",
         "brenner serve --strict-identity --store agent-mail+http://127.0.0.1:8765/mcp/",
@@ -106,7 +106,7 @@ CUT_OFF = Code(
     "doctor` says whether the store answers.",
     why="A server that is asked to end has to end; whoever got no answer does not know whether her "
     "mail was stored.",
-    spec=_SPEC,
+    spec=_TRANSPORT_SPEC,
     example=Example("text", "SIGTERM while the store hangs", "SIGTERM while the store answers"),
 )
 FOREIGN_HOST = Code(
@@ -141,7 +141,7 @@ WRONG_TOKEN = Code(
     "BRENNER_TOKEN; `brenner agent config --token` says where an agent's program keeps it.",
     why="Whoever runs the server has said that only bearers of the token may use it.",
     spec="RFC 6750, Bearer Token Usage",
-    example=Example("text", _POST, f"{_POST}\nAuthorization: Bearer TOKEN"),
+    example=Example("text", _POST_REQUEST, f"{_POST_REQUEST}\nAuthorization: Bearer TOKEN"),
 )
 REQUEST_TOO_LARGE = Code(
     id="REQUEST_TOO_LARGE",
@@ -151,7 +151,7 @@ REQUEST_TOO_LARGE = Code(
     fix=f"Send less: the body of a message has at most {_MOST_MIB} MiB. Long material belongs into "
     "a file of the project.",
     why="What is read is kept in memory, for everybody who sends at the same time.",
-    spec=f"{_HTTP}, 413 Content Too Large",
+    spec=f"{_HTTP_SPEC}, 413 Content Too Large",
     example=Example("text", "Content-Length: 104857600", "Content-Length: 2048"),
 )
 TOO_MANY_REQUESTS = Code(
@@ -172,7 +172,7 @@ SERVER_BUSY = Code(
     message="So much is under way that this request was not begun.",
     fix="Wait a moment and send it again; nothing was done.",
     why="What is taken on takes memory; beyond a limit it would end the server for everybody.",
-    spec=f"{_HTTP}, 503 Service Unavailable",
+    spec=f"{_HTTP_SPEC}, 503 Service Unavailable",
     example=Example("text", "5,000 connections at once", "a few hundred"),
 )
 REQUEST_TOO_SLOW = Code(
@@ -182,7 +182,7 @@ REQUEST_TOO_SLOW = Code(
     message="The body had not arrived after {seconds} seconds; nothing was done.",
     fix="Send it again, whole.",
     why="Who sends a byte now and then would hold a place for ever.",
-    spec=f"{_HTTP}, 408 Request Timeout",
+    spec=f"{_HTTP_SPEC}, 408 Request Timeout",
     example=Example("text", "a byte a minute", "the body at once"),
 )
 BODY_NOT_JSON = Code(
@@ -192,7 +192,7 @@ BODY_NOT_JSON = Code(
     message="The header Content-Type is {given}.",
     fix="Send JSON with `Content-Type: application/json` (`curl --json`).",
     why="Web pages can send anything else here without being asked whether they may.",
-    spec=f"{_SPEC}; {_HTTP}, 415 Unsupported Media Type",
+    spec=f"{_TRANSPORT_SPEC}; {_HTTP_SPEC}, 415 Unsupported Media Type",
     example=Example("text", "Content-Type: text/plain", "Content-Type: application/json"),
 )
 METHOD_NOT_ALLOWED = Code(
@@ -203,7 +203,7 @@ METHOD_NOT_ALLOWED = Code(
     fix="Possible here: {allowed}. Agents send POST to /mcp; GET and DELETE belong to a session "
     "that was initialised, and name it in the header Mcp-Session-Id.",
     why="A request that is understood only halfway could do something else than was meant.",
-    spec=f"{_HTTP}, 405 Method Not Allowed",
+    spec=f"{_HTTP_SPEC}, 405 Method Not Allowed",
     example=Example("text", "PUT /mcp", "POST /mcp"),
 )
 NO_SUCH_PAGE = Code(
@@ -213,7 +213,7 @@ NO_SUCH_PAGE = Code(
     message="There is nothing at {path}.",
     fix="Agents use /mcp (or /api); people look at /.",
     why="A wrong address is most often a slip in an agent's configuration.",
-    spec=f"{_HTTP}, 404 Not Found",
+    spec=f"{_HTTP_SPEC}, 404 Not Found",
     example=Example("text", "http://127.0.0.1:8765/mpc", "http://127.0.0.1:8765/mcp"),
 )
 NO_BATCHES = Code(
@@ -231,7 +231,7 @@ NO_BATCHES = Code(
     ),
 )
 
-SERVING_CODES: tuple[Code, ...] = (
+SERVER_CODES: tuple[Code, ...] = (
     PORT_TAKEN,
     ADDRESS_UNUSABLE,
     TOKEN_NEEDED,
@@ -254,12 +254,12 @@ SERVING_CODES: tuple[Code, ...] = (
 )
 
 
-# Codes about who is who: names, and the secrets that belong to them.
+# Identity: agents' names and their secrets
 
 
 _IDENTITY_SPEC = "design, Identity"
-_LEADING = "rulings, R10 and R15"
-_SEND = 'send_message(sender_name="{name}", …)'
+_OPERATOR_SPEC = "rulings, R10 and R15"
+_SEND_CALL = 'send_message(sender_name="{name}", …)'
 
 WRONG_SECRET = Code(
     id="WRONG_SECRET",
@@ -289,8 +289,8 @@ OPERATOR_NEEDS_SECRET = Code(
     spec=_IDENTITY_SPEC,
     example=Example(
         "text",
-        _SEND.format(name="Operator"),
-        _SEND.format(name="BlueLake"),
+        _SEND_CALL.format(name="Operator"),
+        _SEND_CALL.format(name="BlueLake"),
     ),
 )
 SECRET_NEEDED = Code(
@@ -304,7 +304,7 @@ SECRET_NEEDED = Code(
     spec=_IDENTITY_SPEC,
     example=Example(
         "text",
-        _SEND.format(name="BlueLake"),
+        _SEND_CALL.format(name="BlueLake"),
         'send_message(sender_name="BlueLake", sender_token="brs_…", …)',
     ),
 )
@@ -365,7 +365,7 @@ LEADING_NEEDS_SECRET = Code(
     "{advice}",
     why="A KICKOFF begins a round and gives everybody a role; a COMPILED message closes it, or "
     "stops the next compile. Whoever could send them under any name would lead every session.",
-    spec=_LEADING,
+    spec=_OPERATOR_SPEC,
     example=Example(
         "text",
         'send_message(sender_name="BlueLake", subject="KICKOFF: Cell fate", …)',
@@ -383,7 +383,7 @@ NOT_YOURS_TO_LEAD = Code(
     "`{operator}` with a QUESTION. A session of your own begins in a thread of its own.",
     why="Agents contribute, the operator leads. The latest KICKOFF gives everybody a role, and a "
     "COMPILED message that does not rebuild stops the next compile.",
-    spec=_LEADING,
+    spec=_OPERATOR_SPEC,
     example=Example(
         "text",
         'send_message(sender_name="BlueLake", subject="KICKOFF: A new round", …)',
@@ -420,7 +420,7 @@ STORED_UNVERIFIED = Code(
     spec=_IDENTITY_SPEC,
     example=Example(
         "text",
-        _SEND.format(name="BlueLake"),
+        _SEND_CALL.format(name="BlueLake"),
         'send_message(sender_name="BlueLake", sender_token="brs_…", …)',
     ),
 )
@@ -439,7 +439,7 @@ IDENTITY_CODES: tuple[Code, ...] = (
 )
 
 
-# Codes of `brenner agent secret`.
+# `brenner agent secret`
 
 
 SECRET_GIVEN = Code(
@@ -455,18 +455,16 @@ SECRET_GIVEN = Code(
     example=Example("text", "brenner agent secret BlueLake", "brenner agent secret BlueLake --new"),
 )
 
-SECRETS_CODES: tuple[Code, ...] = (SECRET_GIVEN,)
+SECRET_CODES: tuple[Code, ...] = (SECRET_GIVEN,)
 
 
-# Codes of calls that do not fit a tool or resource: its name, its arguments. And our failures.
+# Calls with a wrong tool or resource name or wrong arguments, and internal errors
 
 
-_TOOL_ARGUMENTS_SPEC = (
+_TOOL_ARGUMENT_SPEC = (
     "Model Context Protocol, tools and resources; Agent Mail, the subset that agents use"
 )
-_TOOL_ARGUMENTS_SEND = (
-    '"project_key": "/home/ada/lab", "sender_name": "BlueLake", "to": ["RedStone"]'
-)
+_TOOL_CALL = '"project_key": "/home/ada/lab", "sender_name": "BlueLake", "to": ["RedStone"]'
 
 UNKNOWN_TOOL = Code(
     id="UNKNOWN_TOOL",
@@ -475,7 +473,7 @@ UNKNOWN_TOOL = Code(
     message="Unknown tool: {tool}",
     fix="Nothing was done.{suggestion} `tools/list` names all tools.",
     why="A call that does nothing must not look like one that worked.",
-    spec=_TOOL_ARGUMENTS_SPEC,
+    spec=_TOOL_ARGUMENT_SPEC,
     example=Example("text", "mail_send", "send_message"),
 )
 UNKNOWN_RESOURCE = Code(
@@ -485,7 +483,7 @@ UNKNOWN_RESOURCE = Code(
     message="Unknown resource: '{uri}'.",
     fix="There are {known}.{suggestion}",
     why="An address that means nothing is not an empty inbox.",
-    spec=_TOOL_ARGUMENTS_SPEC,
+    spec=_TOOL_ARGUMENT_SPEC,
     example=Example("text", "resource://inboxes/BlueLake", "resource://inbox/BlueLake"),
 )
 UNKNOWN_ARGUMENT = Code(
@@ -495,11 +493,11 @@ UNKNOWN_ARGUMENT = Code(
     message="`{where}` takes no argument `{argument}`.",
     fix="Leave it out, or use the name that was meant.{suggestion} There are: {known}.",
     why="What is passed under a wrong name would be lost without a word.",
-    spec=_TOOL_ARGUMENTS_SPEC,
+    spec=_TOOL_ARGUMENT_SPEC,
     example=Example(
         "text",
-        f'{{{_TOOL_ARGUMENTS_SEND}, "body": "…"}}',
-        f'{{{_TOOL_ARGUMENTS_SEND}, "body_md": "…"}}',
+        f'{{{_TOOL_CALL}, "body": "…"}}',
+        f'{{{_TOOL_CALL}, "body_md": "…"}}',
     ),
 )
 MISSING_ARGUMENT = Code(
@@ -509,7 +507,7 @@ MISSING_ARGUMENT = Code(
     message="`{where}` needs the argument `{argument}`: {expected}.",
     fix="Call it again with `{argument}`.",
     why="Without it the call has no meaning; nothing is guessed.",
-    spec=_TOOL_ARGUMENTS_SPEC,
+    spec=_TOOL_ARGUMENT_SPEC,
     example=Example("text", '{"message_id": 12}', '{"message_id": 12, "agent_name": "BlueLake"}'),
 )
 WRONG_ARGUMENT_TYPE = Code(
@@ -520,7 +518,7 @@ WRONG_ARGUMENT_TYPE = Code(
     fix="Pass {expected}.",
     why="A number as text, one text for a list, and JSON in a text are understood. More would be "
     "a guess.",
-    spec=_TOOL_ARGUMENTS_SPEC,
+    spec=_TOOL_ARGUMENT_SPEC,
     example=Example("text", '{"message_id": "the last one"}', '{"message_id": 12}'),
 )
 NOT_A_CHOICE = Code(
@@ -530,7 +528,7 @@ NOT_A_CHOICE = Code(
     message="`{argument}` cannot be `{given}`.",
     fix="Use one of: {choices}.{suggestion}",
     why="A word that nobody knows has no effect, or the wrong one.",
-    spec=_TOOL_ARGUMENTS_SPEC,
+    spec=_TOOL_ARGUMENT_SPEC,
     example=Example("text", '{"importance": "hugely"}', '{"importance": "urgent"}'),
 )
 UNREADABLE_ARGUMENT = Code(
@@ -540,7 +538,7 @@ UNREADABLE_ARGUMENT = Code(
     message="`{argument}` has {what} in it.",
     fix="Take it out, and call again.",
     why="Not every store can keep it, and what comes out has to be what went in.",
-    spec=_TOOL_ARGUMENTS_SPEC,
+    spec=_TOOL_ARGUMENT_SPEC,
     example=Example("text", '{"body_md": "half a character: \\ud83d"}', '{"body_md": "whole: 🙂"}'),
 )
 ARGUMENTS_TOO_LARGE = Code(
@@ -550,7 +548,7 @@ ARGUMENTS_TOO_LARGE = Code(
     message="The arguments have more than {most}.",
     fix="Send less at once: several calls are fine.",
     why="How much we take is decided before anything is read (ruling R5).",
-    spec=_TOOL_ARGUMENTS_SPEC,
+    spec=_TOOL_ARGUMENT_SPEC,
     example=Example("text", "[[[[…]]]]", "[…]"),
 )
 TOOL_FAILED = Code(
@@ -561,11 +559,11 @@ TOOL_FAILED = Code(
     fix="Whether it was done is not known: look before you call it again. The operator finds the "
     "reason in the server's log under {reference}.",
     why="A failure is never told as a success, nor is an agent to mend what is not hers.",
-    spec=_TOOL_ARGUMENTS_SPEC,
+    spec=_TOOL_ARGUMENT_SPEC,
     example=Example("text", "Internal error in `send_message` (KeyError)", "fetch_inbox(…)"),
 )
 
-TOOL_ARGUMENTS_CODES = (
+TOOL_ARGUMENT_CODES = (
     UNKNOWN_TOOL,
     UNKNOWN_RESOURCE,
     UNKNOWN_ARGUMENT,
@@ -578,11 +576,11 @@ TOOL_ARGUMENTS_CODES = (
 )
 
 
-# Codes of the tools for mail: what cannot be asked for, and what became of what was sent.
+# Mail tools: invalid requests, and the outcome of sending
 
 
-_TOOLS = "agent_mail, The subset that agents use"
-_SENDING = "rulings, Small decisions; agent_mail, The subset that agents use"
+_MAIL_TOOL_SPEC = "agent_mail, The subset that agents use"
+_SENDING_SPEC = "rulings, Small decisions; agent_mail, The subset that agents use"
 
 INVALID_ARGUMENT = Code(
     id="INVALID_ARGUMENT",
@@ -592,7 +590,7 @@ INVALID_ARGUMENT = Code(
     fix="Give {expected}.",
     why="A value that is dropped or bent until it fits does something else than was asked for: an "
     "inbox from a time that nobody can read would be the whole inbox.",
-    spec=_TOOLS,
+    spec=_MAIL_TOOL_SPEC,
     example=Example(
         "text",
         'fetch_inbox(…, since_ts="yesterday")',
@@ -606,7 +604,7 @@ BLIND_COPIES = Code(
     message="`bcc` names {names}, but there are no blind copies here. The message was not sent.",
     fix="Name them in `cc`, or send them a message of their own.",
     why="In a research group everybody sees who got what; who answers must know who reads it.",
-    spec=_SENDING,
+    spec=_SENDING_SPEC,
     example=Example(
         "text",
         'send_message(to=["BlueLake"], bcc=["RedSky"], …)',
@@ -622,7 +620,7 @@ NO_ATTACHMENTS = Code(
     fix="Put the text into `body_md`, or name the file there by its path in the repository, and "
     "leave `attachment_paths` out.",
     why="A message is what is merged, archived and rebuilt. A file beside it would be lost.",
-    spec=_SENDING,
+    spec=_SENDING_SPEC,
     example=Example(
         "text",
         'send_message(…, attachment_paths=["figure.png"])',
@@ -641,7 +639,7 @@ SEARCH_OPERATOR = Code(
     example=Example("text", "gradient OR wave", "gradient"),
 )
 
-# What became of a message
+# The outcome of sending a message
 
 NO_THREAD_NAMED = Code(
     id="NO_THREAD_NAMED",
@@ -728,7 +726,7 @@ STORED_UNCHECKED = Code(
     "is wrong in this one, send again, corrected.",
     why="The header is for our own programs, which check before they send, or move mail that is "
     "to stay as it is. Whoever else uses it must not miss what the check says.",
-    spec=_SENDING,
+    spec=_SENDING_SPEC,
     example=Example(
         "text",
         "Brenner-Checked: true    (and a DELTA that is not JSON)",
@@ -736,7 +734,7 @@ STORED_UNCHECKED = Code(
     ),
 )
 
-TOOLS_CODES: tuple[Code, ...] = (
+MAIL_TOOL_CODES: tuple[Code, ...] = (
     INVALID_ARGUMENT,
     BLIND_COPIES,
     NO_ATTACHMENTS,
@@ -750,10 +748,10 @@ TOOLS_CODES: tuple[Code, ...] = (
 )
 
 
-# Codes of contributions that come as structured arguments, and of our own tools.
+# Contributions as structured arguments, and Brenner's own tools
 
 
-_CONTRIBUTING_SPEC = "delta_output_format_v0.1, Common Failure Modes"
+_CONTRIBUTION_SPEC = "delta_output_format_v0.1, Common Failure Modes"
 
 TAKEN_AS = Code(
     id="TAKEN_AS",
@@ -763,7 +761,7 @@ TAKEN_AS = Code(
     fix="Nothing has to be done if that is what you meant. If not, send an EDIT or a KILL.",
     why="Arguments that have only one reading are not worth a second call. But nobody is corrected "
     "without being told.",
-    spec=_CONTRIBUTING_SPEC,
+    spec=_CONTRIBUTION_SPEC,
     example=Example(
         "text",
         '{"op": "add", "section": "Hypothesis Slate", "name": "Gradient", …}',
@@ -779,7 +777,7 @@ NOT_SURELY_MEANT = Code(
     "you mean it.",
     why="A correction that may say something else than its author is not made for her: `name` "
     "beside the payload of an EDIT may only name the item, and in the payload it renames it.",
-    spec=_CONTRIBUTING_SPEC,
+    spec=_CONTRIBUTION_SPEC,
     example=Example(
         "text",
         '{"operation": "EDIT", "target_id": "H1", "name": "Gradient", "payload": {"claim": "…"}}',
@@ -810,4 +808,4 @@ WHO_ARE_YOU = Code(
     example=Example("text", "brenner_task()", 'brenner_task(agent="BlueLake")'),
 )
 
-CONTRIBUTING_CODES: tuple[Code, ...] = (TAKEN_AS, NOT_SURELY_MEANT, NO_DELTAS, WHO_ARE_YOU)
+CONTRIBUTION_CODES: tuple[Code, ...] = (TAKEN_AS, NOT_SURELY_MEANT, NO_DELTAS, WHO_ARE_YOU)

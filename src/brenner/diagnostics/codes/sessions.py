@@ -1,10 +1,10 @@
-"""Codes of kickoffs: what keeps a session or a round from being started (R15)."""
+"""Codes for sessions: kickoffs (R15), rosters, dismissing blocks, watching, external programs."""
 
 from brenner.diagnostics.model import ERROR, INFO, WARNING, Code, Example
 
-_EXCERPT = "message_body_schema_v0.1, KICKOFF Messages; companion, Anchors"
-_START = "rulings, Small decisions: `session start` on an existing thread"
-_ROUND = "artifact_publish_spec_v0.1, KICKOFF Messages (Round 2+)"
+_EXCERPT_SPEC = "message_body_schema_v0.1, KICKOFF Messages; companion, Anchors"
+_START_SPEC = "rulings, Small decisions: `session start` on an existing thread"
+_ROUND_SPEC = "artifact_publish_spec_v0.1, KICKOFF Messages (Round 2+)"
 
 OTHER_QUESTION = Code(
     id="OTHER_QUESTION",
@@ -16,7 +16,7 @@ OTHER_QUESTION = Code(
     "`RT`.",
     why="A thread has one artifact, and the artifact one question. Agents that were asked two "
     "different ones would work on different things in one document.",
-    spec=f"{_START}; R15",
+    spec=f"{_START_SPEC}; R15",
     example=Example(
         "text",
         "brenner session start --thread-id RS-20251230-cell-fate --question 'Do cells forget?'\n"
@@ -33,7 +33,7 @@ QUESTION_RESPELT = Code(
     "its thread with `--thread-id`.",
     why="Two questions that differ only in case, blanks or the marks at their end are one. A "
     "second session would ask everybody twice.",
-    spec=f"{_START}; R15",
+    spec=f"{_START_SPEC}; R15",
     example=Example(
         "text",
         "brenner session start --question 'how do cells know their fate' …\n"
@@ -50,7 +50,7 @@ CONTEXT_DIFFERS = Code(
     "an INFO message in the thread; the artifact's context is changed by a DELTA that edits `RT`.",
     why="What was sent stays as it is, and the artifact takes its context from the first kickoff. "
     "Agents that were told different things work on different things.",
-    spec=f"{_START}; R15",
+    spec=f"{_START_SPEC}; R15",
     example=Example(
         "text",
         "brenner session start --question 'How do cells know their fate?' --context 'More.' …\n"
@@ -65,7 +65,7 @@ KICKOFF_INCOMPLETE = Code(
     message="The kickoff has reached {reached}, but not {missed}: {reason}",
     fix="Run the same command again: it sends only what is missing. {hint}",
     why="Those who got it begin to work. The others do not know that there is a session.",
-    spec=_START,
+    spec=_START_SPEC,
     example=Example(
         "text",
         "brenner session start --to BlueLake --role test_designer "
@@ -100,7 +100,7 @@ ROLE_CHANGED = Code(
     "the role that it had.",
     why="Nobody is asked twice. An agent goes on with the prompt that it has, whatever a later "
     "roster says of it.",
-    spec=_START,
+    spec=_START_SPEC,
     example=Example(
         "text",
         "brenner session start --to BlueLake --role adversarial_critic …\n"
@@ -131,7 +131,7 @@ INVALID_SECTIONS = Code(
     message="`{value}` is not a list of sections: {reason}.",
     fix="Write numbers and ascending ranges with commas between them, such as `42,45-47`.",
     why="A passage that is guessed at is not the one that was meant, and agents will cite it.",
-    spec=_EXCERPT,
+    spec=_EXCERPT_SPEC,
     example=Example("text", "--excerpt 47-45", "--excerpt 45-47"),
 )
 UNKNOWN_SECTION_NUMBER = Code(
@@ -142,7 +142,7 @@ UNKNOWN_SECTION_NUMBER = Code(
     fix="Ask for sections that it has, or give the passages yourself with `--excerpt-file FILE`.",
     why="Agents can only cite what they were given. A passage that is left out in silence would be "
     "missed by everybody.",
-    spec=_EXCERPT,
+    spec=_EXCERPT_SPEC,
     example=Example("text", "--excerpt 42,999", "--excerpt 42"),
 )
 EXCERPT_TOO_LONG = Code(
@@ -152,7 +152,7 @@ EXCERPT_TOO_LONG = Code(
     message="The excerpt has {length} characters, and {most} are the most.",
     fix="Choose fewer sections, and name the source in the context: agents can look up the rest.",
     why="Every recipient gets the whole excerpt and is meant to read it.",
-    spec=f"{_EXCERPT}; R5",
+    spec=f"{_EXCERPT_SPEC}; R5",
     example=Example("text", "--excerpt 1-2000", "--excerpt 42,45-47"),
 )
 NO_SOURCE_TEXT = Code(
@@ -176,7 +176,7 @@ ROUND_WITHOUT_VERSION = Code(
     "the next round then.",
     why="The kickoff of a later round names the version that everybody builds on, and the "
     "critiques that are open in it.",
-    spec=_ROUND,
+    spec=_ROUND_SPEC,
     example=Example(
         "text",
         "brenner session round RS-20251230-cell-fate    (nothing is compiled yet)",
@@ -190,7 +190,7 @@ ROUND_WITHOUT_QUESTION = Code(
     message="v{version} of `{thread_id}` has no research question, and none is given.",
     fix="Give it with `--question`: the next version takes it from the kickoff.",
     why="Agents work on a question. Without one the title of the kickoff would be taken for it.",
-    spec=f"{_ROUND}; R15",
+    spec=f"{_ROUND_SPEC}; R15",
     example=Example(
         "text",
         "brenner session round RS-20251230-cell-fate    (no kickoff has asked anything)",
@@ -225,7 +225,7 @@ ROUND_BEFORE_COMPILE = Code(
     fix="To start the round from a version that has them, run `brenner compile {argument}` first.",
     why="Agents of this round read the version that the kickoff names. What is not in it they are "
     "likely to write a second time, or to contradict.",
-    spec=f"{_ROUND}; R10",
+    spec=f"{_ROUND_SPEC}; R10",
     example=Example(
         "text",
         "brenner session round RS-20251230-cell-fate    (deltas have come in since v1)",
@@ -241,7 +241,7 @@ ROUND_OVERTAKEN = Code(
     fix="Look at the new state, then run the same command again: it starts the round that comes "
     "next.",
     why="A kickoff that names an older version would set its reader to work on what has changed.",
-    spec=f"{_ROUND}; R17",
+    spec=f"{_ROUND_SPEC}; R17",
     example=Example(
         "text",
         "brenner session round RS-20251230-cell-fate    (somebody compiles in the same moment)",
@@ -257,7 +257,7 @@ LEFT_OUT_OF_ROUND = Code(
     fix="To ask them as well, name them: `--to NAME`.",
     why="A roster may name more agents than take part. Whoever was not asked before is asked only "
     "if somebody means it.",
-    spec=f"{_ROUND}; R15",
+    spec=f"{_ROUND_SPEC}; R15",
     example=Example(
         "text",
         "brenner session round RS-20251230-cell-fate",
@@ -304,12 +304,12 @@ KICKOFF_CODES = (
 )
 
 
-# Codes of the roster document (and ruling R20).
+# Rosters (roster document; ruling R20)
 
 
-_RULES = "agent_roster_schema_v0.1, Edge Cases and Rules"
-_SOURCES = "agent_roster_schema_v0.1, Loading Precedence; R20"
-_FALLBACK = "agent_roster_schema_v0.1, Backwards Compatibility; R20"
+_ROSTER_SPEC = "agent_roster_schema_v0.1, Edge Cases and Rules"
+_PRECEDENCE_SPEC = "agent_roster_schema_v0.1, Loading Precedence; R20"
+_FALLBACK_SPEC = "agent_roster_schema_v0.1, Backwards Compatibility; R20"
 
 DUPLICATE_AGENT = Code(
     id="DUPLICATE_AGENT",
@@ -318,7 +318,7 @@ DUPLICATE_AGENT = Code(
     message="Duplicate agent in roster: {name}",
     fix="Keep one entry for {name}. Two agents may share a role, but one agent has one role.",
     why="With two entries the agent would get two prompts, or one of them by chance.",
-    spec=_RULES,
+    spec=_ROSTER_SPEC,
     example=Example(
         "text",
         '[{"agentName": "BlueLake", "role": "hypothesis_generator"},\n'
@@ -335,7 +335,7 @@ INVALID_ROLE = Code(
     fix="Write `hypothesis_generator`, `test_designer` or `adversarial_critic`.{suggestion}",
     why="Each role has its own prompt, and there are three. For another role there is nothing to "
     "send.",
-    spec=_RULES,
+    spec=_ROSTER_SPEC,
     example=Example(
         "text",
         '{"agentName": "BlueLake", "role": "researcher"}',
@@ -351,7 +351,7 @@ MISSING_ROSTER_ENTRY = Code(
     "{name} out of the recipients.",
     why="A role that is guessed gives the wrong prompt, and the division of labour is lost. So no "
     "kickoff goes out at all.",
-    spec=_RULES,
+    spec=_ROSTER_SPEC,
     example=Example(
         "text",
         "brenner session start --to BlueLake --role test_designer --to GreenValley",
@@ -381,7 +381,7 @@ CONTRADICTING_ROLES = Code(
     message="{name} is given two roles: `{first}` and `{second}`.",
     fix="Leave one of the two out. One agent has one role.",
     why="Neither flag beats the other, so which role was meant would be a guess.",
-    spec=f"{_RULES}; R20",
+    spec=f"{_ROSTER_SPEC}; R20",
     example=Example(
         "text",
         "--to BlueLake --role test_designer --agent-role BlueLake=adversarial_critic",
@@ -408,7 +408,7 @@ MALFORMED_ROSTER = Code(
     "`@` and the name of a file that holds it. `brenner roster validate` checks it without "
     "sending anything.",
     why="A roster that is half read would leave agents without a role, and nobody would notice.",
-    spec=f"agent_roster_schema_v0.1, Core Types; {_SOURCES}",
+    spec=f"agent_roster_schema_v0.1, Core Types; {_PRECEDENCE_SPEC}",
     example=Example(
         "text",
         '--roster \'[{agentName: "BlueLake", role: "test_designer"}]\'',
@@ -447,7 +447,7 @@ UNKNOWN_PRESET = Code(
     message="There is no preset `{preset}`.",
     fix="`brenner roster presets` lists those that there are.{suggestion}",
     why="Without the preset there are no roles to give.",
-    spec=_SOURCES,
+    spec=_PRECEDENCE_SPEC,
     example=Example("text", "--preset default-three", "--preset default-3-agent"),
 )
 PRESET_RECIPIENT_COUNT = Code(
@@ -460,7 +460,7 @@ PRESET_RECIPIENT_COUNT = Code(
     "one with `--to NAME --role ROLE`.",
     why="The preset's roles go to the recipients in order. With too few or too many, somebody's "
     "role would be a guess.",
-    spec=_SOURCES,
+    spec=_PRECEDENCE_SPEC,
     example=Example(
         "text",
         "--preset default-3-agent --to BlueLake --to RedSky",
@@ -476,7 +476,7 @@ NO_ROSTER = Code(
     "roster in `brenner.toml`.",
     why="Names such as BlueLake say nothing about roles. A later version of the protocol will "
     "require a roster.",
-    spec=_FALLBACK,
+    spec=_FALLBACK_SPEC,
     example=Example(
         "text",
         "brenner session start --to CodexOne --to ClaudeTwo",
@@ -510,7 +510,7 @@ HEURISTIC_MODE_DEPRECATED = Code(
     "agent.",
     why="A name is not a role, and a guess cannot be checked afterwards. The mode will be removed "
     "in 1.0 of the protocol.",
-    spec=_FALLBACK,
+    spec=_FALLBACK_SPEC,
     example=Example(
         "text",
         '{"mode": "heuristic", "entries": []}',
@@ -527,7 +527,7 @@ HEURISTIC_NAME_UNMATCHED = Code(
     "`test_designer` or `adversarial_critic`.",
     why="Without a roster only a name that tells the program or the model has a role. Any other "
     "name would get somebody else's prompt.",
-    spec=_FALLBACK,
+    spec=_FALLBACK_SPEC,
     example=Example("text", "--to BlueLake", "--to BlueLake --role test_designer"),
 )
 ROSTER_VALUE_OVERRIDDEN = Code(
@@ -539,7 +539,7 @@ ROSTER_VALUE_OVERRIDDEN = Code(
     "`brenner roster show` says where each entry comes from.",
     why="Flags beat the environment, then come the session, the project file and the preset. "
     "Whoever typed something that lost should know.",
-    spec=_SOURCES,
+    spec=_PRECEDENCE_SPEC,
     example=Example(
         "text",
         "--preset default-3-agent --to BlueLake --to RedSky --to GreenValley\n"
@@ -556,7 +556,7 @@ CONFIG_TS_NOT_RUN = Code(
     fix="Move what it says to `brenner.toml`, under the same names, and delete it.",
     why="Reading a setting must not run somebody's program. The note is there so that the file is "
     "not taken to be in force.",
-    spec=_SOURCES,
+    spec=_PRECEDENCE_SPEC,
     example=Example(
         "text",
         'export default { roster: { defaultPreset: "default-3-agent" } };',
@@ -585,7 +585,7 @@ ROSTER_CODES = (
 )
 
 
-# Codes of following a session: where it stands, what was refused in it, its rounds.
+# Dismissing refused blocks
 
 
 CANNOT_DISMISS = Code(
@@ -604,10 +604,10 @@ CANNOT_DISMISS = Code(
     ),
 )
 
-FOLLOWING_CODES = (CANNOT_DISMISS,)
+DISMISSAL_CODES = (CANNOT_DISMISS,)
 
 
-# Codes of watching sessions live.
+# Watching sessions live
 
 
 STORE_REPLACED = Code(
@@ -628,14 +628,14 @@ STORE_REPLACED = Code(
     ),
 )
 
-WATCHING_CODES: tuple[Code, ...] = (STORE_REPLACED,)
+WATCH_CODES: tuple[Code, ...] = (STORE_REPLACED,)
 
 
-# Codes of the programs beside ours: ntm, tmux, and those of the agents.
+# External programs: ntm, tmux, and those of the agents
 
 
-_SPEC = "thread_subject_conventions_v0.1, ntm session naming"
-_NEIGHBOURS_START = "brenner session start --thread-id RS-20251230-cell-fate …"
+_NTM_SPEC = "thread_subject_conventions_v0.1, ntm session naming"
+_START_COMMAND = "brenner session start --thread-id RS-20251230-cell-fate …"
 
 NO_TERMINAL_PROGRAM = Code(
     id="NO_TERMINAL_PROGRAM",
@@ -644,8 +644,8 @@ NO_TERMINAL_PROGRAM = Code(
     message="{option} needs ntm or tmux, and neither is on PATH. Nothing was sent.",
     fix="Install tmux (`apt install tmux`, `brew install tmux`) or ntm, or leave {option} out.",
     why="What is known to fail is not begun: agents would have mail, and nobody would run them.",
-    spec=_SPEC,
-    example=Example("text", f"{_NEIGHBOURS_START} --spawn    (without tmux)", _NEIGHBOURS_START),
+    spec=_NTM_SPEC,
+    example=Example("text", f"{_START_COMMAND} --spawn    (without tmux)", _START_COMMAND),
 )
 NOBODY_TO_OPEN = Code(
     id="NOBODY_TO_OPEN",
@@ -656,7 +656,7 @@ NOBODY_TO_OPEN = Code(
     "register NAME --program PROGRAM`. Known are {known}; others get a command under `[programs]` "
     "in `brenner.toml`.",
     why="A session without agents in it would look as if somebody were at work.",
-    spec=f"{_SPEC}; agent_roster_schema_v0.1, Roster Entry",
+    spec=f"{_NTM_SPEC}; agent_roster_schema_v0.1, Roster Entry",
     example=Example(
         "text",
         "brenner session start --to BlueLake --role test_designer --spawn …",
@@ -673,7 +673,7 @@ AGENT_NOT_OPENED = Code(
     "left alone.",
     why="Only commands that the operator has configured are run: those of the table, and those "
     "under `[programs]` in `brenner.toml`. Nothing that stands in mail is ever run.",
-    spec=_SPEC,
+    spec=_NTM_SPEC,
     example=Example(
         "text",
         '{"agentName": "BlueLake", "role": "test_designer", "program": "my-agent"}',
@@ -689,7 +689,7 @@ PROGRAM_NOT_FOUND = Code(
     fix="Install the program, or name its command under `[programs]` in `brenner.toml`; then start "
     "it in that window.",
     why="The window is there, but nobody reads the mail in it.",
-    spec=_SPEC,
+    spec=_NTM_SPEC,
     example=Example(
         "text", '[programs]\nclaude-code = "cluade"', '[programs]\nclaude-code = "claude"'
     ),
@@ -702,11 +702,11 @@ SPAWN_FAILED = Code(
     fix="Mend that and run the same command again: it sends only what is missing, and opens who is "
     "not there. Agents can also be started by hand.",
     why="The mail waits for the agents, whoever starts them. Sending it again would not help.",
-    spec=_SPEC,
+    spec=_NTM_SPEC,
     example=Example(
         "text",
-        f"{_NEIGHBOURS_START} --spawn    (tmux fails)",
-        f"{_NEIGHBOURS_START} --spawn    (again)",
+        f"{_START_COMMAND} --spawn    (tmux fails)",
+        f"{_START_COMMAND} --spawn    (again)",
     ),
 )
 OTHER_TERMINAL_SESSION = Code(
@@ -719,7 +719,7 @@ OTHER_TERMINAL_SESSION = Code(
     why="tmux stores `.` as `_`, so two threads can have one name there, and two projects can have "
     "a thread of the same ID. Agents that are told of mail which is not theirs work on the wrong "
     "session.",
-    spec=_SPEC,
+    spec=_NTM_SPEC,
     example=Example("text", "bot-5so.1 while bot-5so_1 runs", "bot-5so.1 once it has ended"),
 )
 NO_TERMINAL_SESSION = Code(
@@ -729,9 +729,9 @@ NO_TERMINAL_SESSION = Code(
     message="{mail}Nobody was told of it: no session `{session}` runs in {program}.",
     fix="Open it with `--spawn`, or start the agents by hand: their mail waits for them.",
     why="The words are typed only into panes of the thread's own session.",
-    spec=_SPEC,
+    spec=_NTM_SPEC,
     example=Example(
-        "text", f"{_NEIGHBOURS_START} --broadcast", f"{_NEIGHBOURS_START} --spawn --broadcast"
+        "text", f"{_START_COMMAND} --broadcast", f"{_START_COMMAND} --spawn --broadcast"
     ),
 )
 BROADCAST_INCOMPLETE = Code(
@@ -742,15 +742,15 @@ BROADCAST_INCOMPLETE = Code(
     fix="Mend that and run the same command again, or tell them yourself: their mail waits for "
     "them.",
     why="An agent that nobody wakes does not know that it has mail.",
-    spec=_SPEC,
+    spec=_NTM_SPEC,
     example=Example(
         "text",
-        f"{_NEIGHBOURS_START} --broadcast    (a pane is in copy mode)",
+        f"{_START_COMMAND} --broadcast    (a pane is in copy mode)",
         "the same once one has left it",
     ),
 )
 
-NEIGHBOURS_CODES = (
+INTEGRATION_CODES = (
     NO_TERMINAL_PROGRAM,
     NOBODY_TO_OPEN,
     AGENT_NOT_OPENED,

@@ -1,9 +1,9 @@
-"""Codes of ours for the home of the mail: the store, the project, its settings."""
+"""Codes for mail stores and project settings, remote stores, and moving mail between stores."""
 
 from brenner.diagnostics.model import ERROR, WARNING, Code, Diagnostic, Example
 
-_STORE = "design, Store"
-_SETTINGS = "design, Commands; design, Store"
+_STORE_SPEC = "design, Store"
+_SETTINGS_SPEC = "design, Commands; design, Store"
 
 STORE_CORRUPT = Code(
     id="STORE_CORRUPT",
@@ -15,7 +15,7 @@ STORE_CORRUPT = Code(
     "init` and import an archive into it.",
     why="Whoever writes into a damaged file destroys what could still be saved. So nothing is "
     "repaired or replaced unasked.",
-    spec=_STORE,
+    spec=_STORE_SPEC,
     example=Example(
         "text",
         "brenner mail inbox    (.brenner/mail.sqlite3 was cut short by a copy)",
@@ -31,7 +31,7 @@ STORE_FOREIGN = Code(
     "database, another schema: `?schema=NAME`. If a store should be there, move what is there away "
     "first.",
     why="The file belongs to another program. Tables of ours in it could break that one.",
-    spec=_STORE,
+    spec=_STORE_SPEC,
     example=Example(
         "text",
         "brenner mail inbox --store sqlite:///history.sqlite3",
@@ -47,7 +47,7 @@ STORE_TOO_NEW = Code(
     fix="Upgrade Brenner, here and wherever this project is used. The store was left as it is.",
     why="A newer format may say what this version does not understand. Writing into it could "
     "damage it.",
-    spec=_STORE,
+    spec=_STORE_SPEC,
     example=Example(
         "text",
         "brenner mail inbox    (a newer Brenner has upgraded the store)",
@@ -63,7 +63,7 @@ STORE_READ_ONLY = Code(
     "write, and for the server that others follow, not one that follows. Or use another store with "
     "`--store sqlite:///PATH`.",
     why="Mail counts as sent only when it is safely stored.",
-    spec=_STORE,
+    spec=_STORE_SPEC,
     example=Example(
         "text",
         "chmod a-w .brenner/mail.sqlite3\nbrenner mail send message.md",
@@ -77,7 +77,7 @@ STORE_FULL = Code(
     message="There is no room left for the store `{path}`; nothing was stored.",
     fix="Make room on that disk and repeat the command. What was stored before is safe.",
     why="Mail counts as sent only when it is safely stored.",
-    spec=_STORE,
+    spec=_STORE_SPEC,
     example=Example(
         "text",
         "brenner mail send message.md    (the disk is full)",
@@ -93,7 +93,7 @@ STORE_BUSY = Code(
     "`brenner doctor` says what it sees of the store.",
     why="One process writes at a time, and each takes a moment. One that holds the store for so "
     "long is stuck, or on a very slow disk.",
-    spec=_STORE,
+    spec=_STORE_SPEC,
     example=Example(
         "text",
         "another program keeps mail.sqlite3 locked\nbrenner mail send message.md",
@@ -109,7 +109,7 @@ STORE_UNUSABLE = Code(
     "and permissions.",
     why="Without its store a mailbox can neither tell what is there nor keep what is sent. Nothing "
     "was done.",
-    spec=_STORE,
+    spec=_STORE_SPEC,
     example=Example(
         "text",
         "brenner mail inbox --store sqlite:////root/mail.sqlite3",
@@ -126,7 +126,7 @@ UNKNOWN_STORE = Code(
     "`/`, `?` and `#` of a password or name are written as `%40`, `%2F`, `%3F` and `%23`. A token "
     "does not belong into it but into `AGENT_MAIL_BEARER_TOKEN`.",
     why="Falling back to another store would put mail where nobody looks for it.",
-    spec=_STORE,
+    spec=_STORE_SPEC,
     example=Example("text", "--store mail.sqlite3", "--store sqlite:///mail.sqlite3"),
 )
 INVALID_SETTINGS = Code(
@@ -137,7 +137,7 @@ INVALID_SETTINGS = Code(
     fix="Correct that setting, or take it out. The file is TOML, one setting a line, as in "
     '`operator = "Operator"` or `ack_deadline_hours = 24`.',
     why="With settings that are half read, mail could go to another store, or under another name.",
-    spec=_SETTINGS,
+    spec=_SETTINGS_SPEC,
     example=Example("text", "operator = Ada", 'operator = "Ada"'),
 )
 UNKNOWN_SETTING = Code(
@@ -148,7 +148,7 @@ UNKNOWN_SETTING = Code(
     fix="Correct its name, or take it out. The settings of the mail are `store`, `operator` and "
     "`ack_deadline_hours`.{suggestion}",
     why="A setting that nobody reads looks as if it had an effect.",
-    spec=_SETTINGS,
+    spec=_SETTINGS_SPEC,
     example=Example("text", "ack_deadline = 48", "ack_deadline_hours = 48"),
 )
 NO_SUCH_PROJECT = Code(
@@ -183,11 +183,11 @@ STORE_CODES = (
 )
 
 
-# Codes of ours for mail on other machines: a database server, an Agent Mail server.
+# Remote stores: a database server, an Agent Mail server
 
 
-_SERVERS_STORE = "design, Store"
-_AGENT_MAIL = "companion 4; design, Store"
+_REMOTE_STORE_SPEC = "design, Store"
+_AGENT_MAIL_SPEC = "companion 4; design, Store"
 _NOTHING_DONE = " Nothing was done."
 
 SERVER_UNREACHABLE = Code(
@@ -198,7 +198,7 @@ SERVER_UNREACHABLE = Code(
     fix="{advice}",
     why="The mail lives on that server. Without it nobody can tell what is there, and nothing that "
     "is sent would be kept.",
-    spec=_SERVERS_STORE,
+    spec=_REMOTE_STORE_SPEC,
     example=Example(
         "text",
         "brenner mail inbox --store postgresql://db.example.org/lab    (nothing answers there)",
@@ -213,7 +213,7 @@ SERVER_DENIED = Code(
     fix="{advice}",
     why="A server that asks who you are keeps the mail from strangers. Brenner never tries another "
     "way in.",
-    spec=_SERVERS_STORE,
+    spec=_REMOTE_STORE_SPEC,
     example=Example(
         "text",
         "brenner mail inbox    (the server wants a token)",
@@ -228,7 +228,7 @@ SERVER_TIMEOUT = Code(
     fix="Repeat the command. If that does not help, look at the server: it may be overloaded, or "
     "waiting for its disk. `brenner doctor` measures a round trip.",
     why="A command that waits for ever cannot be told from one that works.",
-    spec=_SERVERS_STORE,
+    spec=_REMOTE_STORE_SPEC,
     example=Example(
         "text",
         "brenner mail inbox    (the server is stopped by its debugger)",
@@ -243,7 +243,7 @@ SERVER_LOST = Code(
     fix="Repeat the command, once the server is there again. What was stored before is safe.",
     why="The server ended, was restarted, or the network between broke. What was under way is "
     "taken back as a whole, so that nothing is half done.",
-    spec=_SERVERS_STORE,
+    spec=_REMOTE_STORE_SPEC,
     example=Example(
         "text",
         "brenner compile RS-20251230-cell-fate    (the database is restarted)",
@@ -259,7 +259,7 @@ OUTCOME_UNKNOWN = Code(
     "`session start` and a send with `--key` can be repeated at once: they do nothing twice.",
     why="The answer got lost, not necessarily the message. Sending it again blindly could store it "
     "twice; saying that it failed could be false.",
-    spec=_SERVERS_STORE,
+    spec=_REMOTE_STORE_SPEC,
     example=Example(
         "text",
         "brenner mail send message.md    (the network breaks in that moment)",
@@ -275,7 +275,7 @@ SERVER_NONSENSE = Code(
     fix="Look whether it is the right address: another program may answer there, or a proxy in "
     "between. `brenner doctor` says what it finds.",
     why="Guessing what a broken answer means could lose mail, or make some up.",
-    spec=_AGENT_MAIL,
+    spec=_AGENT_MAIL_SPEC,
     example=Example(
         "text",
         "--store agent-mail+http://127.0.0.1:8080/    (a web page answers)",
@@ -290,7 +290,7 @@ SERVER_FAILED = Code(
     fix="Look at the server: its log says more, and whether its disk is full. Then repeat the "
     "command.",
     why="The fault is on its side. What it did not confirm does not count as stored.",
-    spec=_SERVERS_STORE,
+    spec=_REMOTE_STORE_SPEC,
     example=Example(
         "text",
         "brenner mail send message.md    (the server's disk is full)",
@@ -305,7 +305,7 @@ SERVER_REFUSED = Code(
     fix="Change what it does not take; it has rules of its own about names, thread IDs and sizes. "
     "Nothing was stored.",
     why="Servers differ in what they take. What one refuses is told as it says it.",
-    spec=_AGENT_MAIL,
+    spec=_AGENT_MAIL_SPEC,
     example=Example(
         "text",
         "Thread: cell fate, take two    (the server takes no blanks in thread IDs)",
@@ -320,7 +320,7 @@ SERVER_LACKS = Code(
     fix="Start the server with all its tools (for many: `MCP_TOOLS_MODE=extended`), or use another "
     "server or store.",
     why="Agent Mail servers differ. What one offers is read from its own list, once.",
-    spec=_AGENT_MAIL,
+    spec=_AGENT_MAIL_SPEC,
     example=Example(
         "text",
         "brenner mail send message.md    (a server that offers no `send_message`)",
@@ -336,7 +336,7 @@ NAME_ALTERED = Code(
     '`BlueLake`. For the operator: `operator = "{given}"` in `brenner.toml`.',
     why="The name that came back is the one that counts there. Mail sent under the other one would "
     "be nobody's.",
-    spec=_AGENT_MAIL,
+    spec=_AGENT_MAIL_SPEC,
     example=Example("text", "brenner mail register Operator2", "brenner mail register GreenCastle"),
 )
 NAME_ELSEWHERE = Code(
@@ -350,7 +350,7 @@ NAME_ELSEWHERE = Code(
     "takes it over.",
     why="Some servers keep names for all their projects: who registers one last has it. The agent "
     "that had it before would no longer get its mail, and nobody would tell it.",
-    spec=_AGENT_MAIL,
+    spec=_AGENT_MAIL_SPEC,
     example=Example(
         "text",
         "brenner mail register BlueLake    (somebody's in the project next door)",
@@ -366,7 +366,7 @@ MESSAGE_ALTERED = Code(
     "in a form that the server keeps: a shorter subject, a plain thread ID.",
     why="Some servers cut or change what they store. A message that others read differently from "
     "its author is a contribution lost in silence.",
-    spec=_AGENT_MAIL,
+    spec=_AGENT_MAIL_SPEC,
     example=Example(
         "text",
         "Subject: INFO: (a subject of 300 characters)",
@@ -380,7 +380,7 @@ HOME_CANNOT = Code(
     message="Here there is no such thing as {ability}: {reason}.",
     fix="Do without it, or keep the mail in another store; `docs/homes.md` compares them.",
     why="Answering as if it could would be a guess.",
-    spec=_SERVERS_STORE,
+    spec=_REMOTE_STORE_SPEC,
     example=Example(
         "text",
         "brenner mail inbox --unread --store agent-mail",
@@ -405,7 +405,7 @@ OPERATOR_NEEDS_NAME = Code(
     ),
 )
 
-SERVERS_CODES = (
+REMOTE_STORE_CODES = (
     SERVER_UNREACHABLE,
     SERVER_DENIED,
     SERVER_TIMEOUT,
@@ -423,18 +423,18 @@ SERVERS_CODES = (
 )
 
 
-def nothing_done(found: Diagnostic) -> Diagnostic:
+def add_nothing_done(found: Diagnostic) -> Diagnostic:
     """The same, where it is certain. Most codes of a server say so always, these two cannot."""
     if found.code not in (SERVER_NONSENSE, SERVER_FAILED):
         return found
     return found._replace(message=f"{found.message.removesuffix(_NOTHING_DONE)}{_NOTHING_DONE}")
 
 
-# Codes of ours for moving mail: what `mail import` refuses, and what `mail copy` finds.
+# Moving mail: `mail import` and `mail copy`
 
 
-_ARCHIVE = "design, Commands; rulings, Small decisions"
-_COPY = "design, Commands; design, Store"
+_ARCHIVE_SPEC = "design, Commands; rulings, Small decisions"
+_COPY_SPEC = "design, Commands; design, Store"
 
 NOT_AN_ARCHIVE = Code(
     id="NOT_AN_ARCHIVE",
@@ -444,7 +444,7 @@ NOT_AN_ARCHIVE = Code(
     fix="Give a file that `brenner mail export` wrote: JSON lines, or mbox. A single message goes "
     "out with `brenner mail send FILE`.",
     why="To import nothing from a wrong file would look like success.",
-    spec=_ARCHIVE,
+    spec=_ARCHIVE_SPEC,
     example=Example("text", "brenner mail import message.md", "brenner mail import mail.jsonl"),
 )
 ARCHIVE_TOO_NEW = Code(
@@ -455,7 +455,7 @@ ARCHIVE_TOO_NEW = Code(
     "Nothing was imported.",
     fix="Upgrade Brenner and import it again.",
     why="A newer format may hold what this version cannot keep. It would be lost without a word.",
-    spec=_ARCHIVE,
+    spec=_ARCHIVE_SPEC,
     example=Example(
         "text",
         "brenner mail import mail.jsonl    (written by a newer Brenner)",
@@ -471,7 +471,7 @@ INVALID_RECORD = Code(
     "was cut short, copy it again.",
     why="Mail is taken over whole or not at all: a thread with gaps gives other versions of the "
     "artifact.",
-    spec=_ARCHIVE,
+    spec=_ARCHIVE_SPEC,
     example=Example(
         "text",
         '{"id": 12, "at": "2025-12-30T09:00:00.000000Z", "thread_id": "RS-2025',
@@ -520,7 +520,7 @@ SAME_STORE = Code(
     fix="Name another store with `--from` or `--to`; the one left out is the project's own.",
     why="Whoever asks for that has most often mistyped one of the two, and would take the mail for "
     "moved.",
-    spec=_COPY,
+    spec=_COPY_SPEC,
     example=Example(
         "text",
         "brenner mail copy --to sqlite:///.brenner/mail.sqlite3",
@@ -535,7 +535,7 @@ NO_MAIL_TO_COPY = Code(
     fix="Name the store that has the mail with `--from`; `brenner doctor --store STORE` says what "
     "is there.",
     why="To copy nothing from a mistyped address would look like success.",
-    spec=_COPY,
+    spec=_COPY_SPEC,
     example=Example(
         "text",
         "brenner mail copy --from sqlite:///mial.sqlite3",
@@ -645,7 +645,7 @@ MAIL_LEFT_BEHIND = Code(
     fix="`{command}` brings them over.",
     why="Commands look in one home only. Whoever chooses another one would take the mail in the "
     "first for lost.",
-    spec=_COPY,
+    spec=_COPY_SPEC,
     example=Example(
         "text",
         "brenner init --store postgresql://db.example.org/lab    (the project has mail)",

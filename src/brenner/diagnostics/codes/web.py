@@ -1,4 +1,4 @@
-"""Codes of ours for the web page."""
+"""Codes for the web pages, the lab and its forms."""
 
 from brenner.diagnostics.model import ERROR, Code, Example
 
@@ -20,12 +20,12 @@ PAGE_FAILED = Code(
 WEB_CODES: tuple[Code, ...] = (PAGE_FAILED,)
 
 
-# Codes of the lab on the web page, and of the ways in for browsers.
+# The lab, and logging in with a browser
 
 
-_SPEC = "design, Web page"
-_LOGIN = "http://127.0.0.1:8765/lab/login"
-_FORM = "a form that is sent once"
+_LAB_SPEC = "design, Web page"
+_LOGIN_URL = "http://127.0.0.1:8765/lab/login"
+_FORM_EXAMPLE = "a form that is sent once"
 
 NOT_LOGGED_IN = Code(
     id="NOT_LOGGED_IN",
@@ -37,8 +37,8 @@ NOT_LOGGED_IN = Code(
     "have been done then.",
     why="A login ends after 12 hours without a request, with the server, and when the operator "
     "gets a new secret.",
-    spec=_SPEC,
-    example=Example("text", "POST /lab/start    (after the server was restarted)", _LOGIN),
+    spec=_LAB_SPEC,
+    example=Example("text", "POST /lab/start    (after the server was restarted)", _LOGIN_URL),
 )
 LOGIN_REFUSED = Code(
     id="LOGIN_REFUSED",
@@ -49,7 +49,7 @@ LOGIN_REFUSED = Code(
     "{operator}` makes it where there is none; with `--new` it replaces one that is lost. In a "
     "home that keeps no secrets, `brenner serve --lab` has printed one for this run.",
     why="Who acts in the lab acts as the operator, and is believed by everybody.",
-    spec=_SPEC,
+    spec=_LAB_SPEC,
     example=Example("text", "Operator", "brs_…"),
 )
 TOO_MANY_ATTEMPTS = Code(
@@ -71,7 +71,7 @@ FORGED_FORM = Code(
     "`Brenner-Secret` instead.",
     why="Another page in your browser can send a form here, but it cannot read ours: the mark "
     "tells them apart.",
-    spec=_SPEC,
+    spec=_LAB_SPEC,
     example=Example("text", "a form from before you logged in again", "the same form, opened now"),
 )
 FORM_FROM_ELSEWHERE = Code(
@@ -84,7 +84,7 @@ FORM_FROM_ELSEWHERE = Code(
     "Behind a proxy, `--allow-host NAME` says under which name people come. Scripts send JSON with "
     "the header `Brenner-Secret`, and no Origin.",
     why="Any page in your browser can send a form here; it must not act for you.",
-    spec=_SPEC,
+    spec=_LAB_SPEC,
     example=Example("text", "Origin: http://127.0.0.1:3000", "Origin: http://127.0.0.1:8765"),
 )
 FORM_UNKNOWN = Code(
@@ -95,8 +95,8 @@ FORM_UNKNOWN = Code(
     "forgotten. Nothing was done now; whether it was done then is not known.",
     fix="Look at the thread first. If it is not there, open the form again.",
     why="Each form is done once. One that nobody remembers could be done twice.",
-    spec=_SPEC,
-    example=Example("text", f"{_FORM}, after a restart of the server", _FORM),
+    spec=_LAB_SPEC,
+    example=Example("text", f"{_FORM_EXAMPLE}, after a restart of the server", _FORM_EXAMPLE),
 )
 FORM_CHANGED = Code(
     id="FORM_CHANGED",
@@ -106,7 +106,7 @@ FORM_CHANGED = Code(
     fix="Look at what became of it, or at the thread. The form that comes back has what you typed "
     "and is a new one: to send it sends that, too. A script gives it a key of its own.",
     why="Each form is done once, so that a double click or a reload does nothing twice.",
-    spec=_SPEC,
+    spec=_LAB_SPEC,
     example=Example("text", "back, a word changed, sent again", "a form that was opened anew"),
 )
 FORM_UNREADABLE = Code(
@@ -116,7 +116,7 @@ FORM_UNREADABLE = Code(
     message="What was sent cannot be read: {reason}. Nothing was done.",
     fix="Send fields as the page's form does, or one JSON object.",
     why="What is read only halfway could do something else than was meant.",
-    spec=_SPEC,
+    spec=_LAB_SPEC,
     example=Example("text", '["reply"]', '{"body": "…"}'),
 )
 ENTRY_REFUSED = Code(
@@ -137,7 +137,7 @@ LINK_BROKEN = Code(
     message="This link was not made here, or something in it was changed or lost.",
     fix="Copy it again, whole; or ask for a new one: `brenner session link THREAD`.",
     why="A link says itself what it opens. It is signed, so that nobody makes one of her own.",
-    spec=_SPEC,
+    spec=_LAB_SPEC,
     example=Example("text", "/guest/UlM…    (cut off in an e-mail)", "/guest/UlM….1767052800.9f…"),
 )
 LINK_EXPIRED = Code(
@@ -147,7 +147,7 @@ LINK_EXPIRED = Code(
     message="This link was good until {until}.",
     fix="Ask for a new one: `brenner session link THREAD --days N`.",
     why="A link is passed on, and found again years later.",
-    spec=_SPEC,
+    spec=_LAB_SPEC,
     example=Example("text", "a link of last month", "brenner session link THREAD --days 30"),
 )
 GUESTS_STAY = Code(
@@ -157,7 +157,7 @@ GUESTS_STAY = Code(
     message="You are here by a link to one session, and this page is not part of it.",
     fix="Go back to {session}. Who has the server's token comes in at /enter.",
     why="Who shares a session shares that one.",
-    spec=_SPEC,
+    spec=_LAB_SPEC,
     example=Example("text", "/search?q=secret", "/sessions/RS-20251230-cell-fate"),
 )
 MAIL_AWAY = Code(
@@ -168,7 +168,7 @@ MAIL_AWAY = Code(
     fix="Wait a moment: the page comes up to date by itself. If it does not, tell whoever gave you "
     "the link.",
     why="Guests are not told where the mail is kept, nor what is wrong with it.",
-    spec=_SPEC,
+    spec=_LAB_SPEC,
     example=Example("text", "/sessions/T    (the server of the mail is down)", "a moment later"),
 )
 
@@ -189,10 +189,10 @@ LAB_CODES: tuple[Code, ...] = (
 )
 
 
-# Codes of what is missing or too much in a form of the lab, or in the same as JSON.
+# Missing and contradicting fields in the lab's forms, or in the same as JSON
 
 
-_LAB_FORMS_SPEC = "look, Forms"
+_LAB_FORM_SPEC = "look, Forms"
 
 FIELD_EMPTY = Code(
     id="FIELD_EMPTY",
@@ -201,7 +201,7 @@ FIELD_EMPTY = Code(
     message="The {field} is missing: {expected}.",
     fix="Fill it in{otherwise}.",
     why="Nothing is guessed that somebody is going to be asked.",
-    spec=_LAB_FORMS_SPEC,
+    spec=_LAB_FORM_SPEC,
     example=Example("text", '{"question": ""}', '{"question": "How do cells know their fate?"}'),
 )
 FIELDS_CONTRADICT = Code(
@@ -211,7 +211,7 @@ FIELDS_CONTRADICT = Code(
     message="`{one}` and `{other}` do not go together.",
     fix="Leave one of them empty.",
     why="Both say the same thing, and nobody knows which of them is meant.",
-    spec=_LAB_FORMS_SPEC,
+    spec=_LAB_FORM_SPEC,
     example=Example(
         "text",
         '{"excerpt": "§42: …", "sections": "42,45-47"}',
@@ -219,4 +219,4 @@ FIELDS_CONTRADICT = Code(
     ),
 )
 
-LAB_FORMS_CODES: tuple[Code, ...] = (FIELD_EMPTY, FIELDS_CONTRADICT)
+LAB_FORM_CODES: tuple[Code, ...] = (FIELD_EMPTY, FIELDS_CONTRADICT)

@@ -1,4 +1,4 @@
-"""JSON-RPC over the line: numbered requests, in a session where the server wants one."""
+"""MCP client of an Agent Mail server: JSON-RPC, sessions, retries, tools and resources."""
 
 import json
 import re
@@ -12,149 +12,159 @@ from urllib.parse import quote, urlencode
 from brenner import __version__
 from brenner.diagnostics.codes.stores import SERVER_LACKS
 from brenner.diagnostics.model import RequestError, UnavailableError
-from brenner.mail.agent_mail.http import Answer, Deadline, Failures, Line, Request, harmless
-from brenner.store_url import shown
+from brenner.mail.agent_mail.http import (
+    Deadline,
+    HttpAnswer,
+    HttpRequest,
+    KeepAliveConnection,
+    ServerErrors,
+    without_side_effects,
+)
+from brenner.store_url import redact_address
 
-# What a server says that it offers: its tools with their arguments, its templates of resources.
+# The server's tools and resource templates
 
 
-_PLACE = re.compile(r"\{(\w+)(\*?)\}")
-_QUERY = re.compile(r"\{\?[^}]*\}$")
+_PLACEHOLDER = re.compile(r"\{(\w+)(\*?)\}")
+_QUERY_PART = re.compile(r"\{\?[^}]*\}$")
 _SCHEME = "resource://"
 
 Json = Mapping[str, object]
 
 
 class Tools:
-    """The tools by name. Where a tool's schema does not name its arguments, it may take any."""
+    """The server's tools by name. A tool whose schema lists no arguments may take any."""
 
     def __init__(self, listed: Iterable[object]) -> None:
         self._arguments = dict(
-            _tool(each) for each in listed if isinstance(each, Mapping) and "name" in each
+            _parse_tool(each) for each in listed if isinstance(each, Mapping) and "name" in each
         )
 
     def has(self, tool: str, argument: str | None = None) -> bool:
-        """Whether there is such a tool, and whether it takes that argument."""
+        """Return whether the server has the tool and, if given, whether it takes the argument."""
         if tool not in self._arguments:
             return False
         taken = self._arguments[tool]
         return argument is None or taken is None or argument in taken
 
 
-def _tool(listed: Json) -> tuple[str, frozenset[str] | None]:
+def _parse_tool(listed: Json) -> tuple[str, frozenset[str] | None]:
     schema = listed.get("inputSchema")
     taken = schema.get("properties") if isinstance(schema, Mapping) else None
     return str(listed["name"]), frozenset(taken) if isinstance(taken, Mapping) else None
 
 
-class Template(NamedTuple):
-    """A form of resource addresses, and whether it declares a query."""
+class ResourceTemplate(NamedTuple):
+    """A URI template of resources, and whether it declares a query."""
 
     pattern: re.Pattern[str]
     has_query: bool
 
 
-def templates(listed: Iterable[object]) -> tuple[Template, ...]:
-    """The templates of a list, in its order."""
+def parse_templates(listed: Iterable[object]) -> tuple[ResourceTemplate, ...]:
     found = (each.get("uriTemplate") for each in listed if isinstance(each, Mapping))
-    return tuple(_template(each) for each in found if isinstance(each, str))
+    return tuple(_parse_template(each) for each in found if isinstance(each, str))
 
 
-def _template(text: str) -> Template:
-    path = _QUERY.sub("", text.removeprefix(_SCHEME))
-    literal = _PLACE.split(path)
-    # The pieces come in threes: what stands between places, a place's name, its asterisk.
+def _parse_template(text: str) -> ResourceTemplate:
+    path = _QUERY_PART.sub("", text.removeprefix(_SCHEME))
+    literal = _PLACEHOLDER.split(path)
+    # The parts come in threes: literal text, a placeholder's name, its asterisk.
     pieces = [re.escape(each) for each in literal[::3]]
-    places = [".+" if each else "[^/]+" for each in literal[2::3]]
-    pattern = "".join(a + b for a, b in zip(pieces, [*places, ""], strict=True))
-    return Template(re.compile(pattern, re.ASCII), bool(_QUERY.search(text)))
+    placeholders = [".+" if each else "[^/]+" for each in literal[2::3]]
+    pattern = "".join(a + b for a, b in zip(pieces, [*placeholders, ""], strict=True))
+    return ResourceTemplate(re.compile(pattern, re.ASCII), bool(_QUERY_PART.search(text)))
 
 
-def hides_query(known: Iterable[Template], path: str) -> bool:
-    """Whether the template of a path declares no query, so that one must be hidden in the path."""
+def hides_query(known: Iterable[ResourceTemplate], path: str) -> bool:
+    """Return whether the template of a path declares no query, so that a query must be in the
+    path.
+    """
     return any(each.pattern.fullmatch(path) and not each.has_query for each in known)
 
 
-# What a server's answer means. Errors come in three ways, and leave here as one.
-#
-# An HTTP status with `{"detail"}`; a JSON-RPC `error`; a tool's result that says `isError`, with a
-# text for the reason. Which of them are failures of the server's own, the text has to tell.
+# Reading answers. An error is an HTTP status with `{"detail"}`, a JSON-RPC `error`, or a tool
+# result with `isError` and a text. Only the text shows whether the server itself failed.
 
 
-_NOT_UNDERSTOOD = (-32700, -32600)
-_NO_METHOD, _INTERNAL = -32601, -32603
-_OWN_FAILURE = re.compile(
+_PARSE_ERRORS = (-32700, -32600)
+_METHOD_NOT_FOUND, _INTERNAL_ERROR = -32601, -32603
+_SERVER_FAILURE = re.compile(
     r"unexpected error|internal (server )?error|error processing request"
     r"|disk is full|no space left|quota exceeded|disk I/O error|too many open files|\[Errno \d+\]"
     r"|database( table| schema)? is locked|readonly database|read-only file system"
     r"|disk image is malformed|not a database|unable to open database|(Operational|Database)Error",
     re.IGNORECASE,
 )
-_UNKNOWN = re.compile(r"unknown (tool|resource)\W+(.*?)\W*", re.IGNORECASE | re.DOTALL)
-_WANTS_SESSION = re.compile(r"\bsession\b|\binitiali[sz]", re.IGNORECASE)
+_UNKNOWN_NAME = re.compile(r"unknown (tool|resource)\W+(.*?)\W*", re.IGNORECASE | re.DOTALL)
+_SESSION_REQUIRED = re.compile(r"\bsession\b|\binitiali[sz]", re.IGNORECASE)
 _WEB_PAGE = "text/html"
-# What programs say that do not know what they are asked for, as one that only shows files
-_ANOTHER_PROGRAM = (HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
+# Answers of other programs, such as a static file server
+_OTHER_PROGRAM_STATUSES = (HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
 
 
 def is_response(event: bytes) -> bool:
-    """Whether an event of a stream is an answer, not news or a question of the server's own."""
-    value = _json(event)
+    """Return whether an event is a response, not a notification or a request of the server."""
+    value = _parse_json(event)
     return isinstance(value, Mapping) and "id" in value and "method" not in value
 
 
-def wants_session(answer: Answer) -> bool:
-    """Whether a request was turned away because no session was begun, or ours is over."""
+def requires_session(answer: HttpAnswer) -> bool:
+    """Return whether a request was rejected because there is no session, or it has expired."""
     if answer.status not in (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND):
         return False
-    return "mcp-session-id" in answer.headers or bool(_WANTS_SESSION.search(_said(answer.body)))
+    return "mcp-session-id" in answer.headers or bool(
+        _SESSION_REQUIRED.search(_error_text(answer.body))
+    )
 
 
-class Reader:
-    """Reads the answers of one server; what is an error in them, it raises."""
+class AnswerReader:
+    """Parses the answers of one server, and raises the errors in them."""
 
-    def __init__(self, failures: Failures, *, has_token: bool) -> None:
-        self._failures = failures
+    def __init__(self, errors: ServerErrors, *, has_token: bool) -> None:
+        self._errors = errors
         self._has_token = has_token
 
-    def result(self, answer: Answer, number: int, method: str) -> Json:
-        """The result of the request of that number."""
+    def result(self, answer: HttpAnswer, number: int, method: str) -> Json:
+        """Return the result of the request with that number."""
         self.check_status(answer)
-        response = _json(answer.body)
+        response = _parse_json(answer.body)
         if response is None:
-            raise self._failures.nonsense(_not_json(answer.headers.get("content-type", "")))
+            raise self._errors.invalid_answer(
+                _not_json_reason(answer.headers.get("content-type", ""))
+            )
         if not isinstance(response, Mapping) or response.get("jsonrpc") != "2.0":
             reason = "that is JSON, but not JSON-RPC"
-            raise self._failures.nonsense(reason)
+            raise self._errors.invalid_answer(reason)
         error, result = response.get("error"), response.get("result")
-        if isinstance(error, Mapping):  # its number is missing where the request was not understood
+        if isinstance(error, Mapping):  # it has no id if the request could not be parsed
             self._raise_error(error, method)
         if response.get("id") != number:
             reason = "the answer is to another request"
-            raise self._failures.nonsense(reason)
+            raise self._errors.invalid_answer(reason)
         if not isinstance(result, Mapping):
             reason = "the answer has neither a result nor an error"
-            raise self._failures.nonsense(reason)
+            raise self._errors.invalid_answer(reason)
         return result
 
-    def check_status(self, answer: Answer) -> None:
-        """Whether the server took the request."""
-        status, said = answer.status, _said(answer.body)
-        if status in _ANOTHER_PROGRAM and not said:
-            raise self._failures.nonsense(_in_words(status, said), reached=False)
+    def check_status(self, answer: HttpAnswer) -> None:
+        """Raise an error unless the HTTP status means success."""
+        status, reason_text = answer.status, _error_text(answer.body)
+        if status in _OTHER_PROGRAM_STATUSES and not reason_text:
+            raise self._errors.invalid_answer(_describe_status(status, reason_text), reached=False)
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise self._failures.failed(_in_words(status, said), ended=False)
+            raise self._errors.failed(_describe_status(status, reason_text), ended=False)
         if status >= HTTPStatus.BAD_REQUEST:
-            self._raise_turned_away(status, said)
+            self._raise_rejected(status, reason_text)
         if status >= HTTPStatus.MULTIPLE_CHOICES:
-            place = answer.headers.get("location", "somewhere else")
-            reason = f"it sends us on to `{place}`, which may be the address to give"
-            raise self._failures.nonsense(reason, reached=False)
+            location = answer.headers.get("location", "somewhere else")
+            reason = f"it sends us on to `{location}`, which may be the address to give"
+            raise self._errors.invalid_answer(reason, reached=False)
         if status < HTTPStatus.OK:
-            raise self._failures.nonsense(_in_words(status, said))
+            raise self._errors.invalid_answer(_describe_status(status, reason_text))
 
     def tool_value(self, result: Json) -> object:
-        """What a tool gives back: its `structuredContent`, else the JSON in its texts."""
+        """Return the result of a tool: `structuredContent`, else the JSON in its texts."""
         texts = self._texts(result.get("content") or [])
         if result.get("isError"):
             self._raise_reason("\n".join(texts))
@@ -163,104 +173,106 @@ class Reader:
             values = [self._value(text) for text in texts]
             return values[0] if len(values) == 1 else values
         if isinstance(value, Mapping) and list(value) == ["result"]:
-            return value["result"]  # structured content is an object: a list comes wrapped
+            return value["result"]  # structured content is an object, so a list is wrapped
         return value
 
     def resource_value(self, result: Json) -> object:
-        """What a resource holds."""
+        """Return the content of a resource."""
         texts = self._texts(result.get("contents"))
         if len(texts) != 1:
             reason = "a resource has to be one text"
-            raise self._failures.nonsense(reason)
+            raise self._errors.invalid_answer(reason)
         return self._value(texts[0])
 
-    def _raise_turned_away(self, status: int, said: str) -> NoReturn:
-        """By this nothing was done."""
+    def _raise_rejected(self, status: int, reason_text: str) -> NoReturn:
+        """Raise the error of a 4xx status: the request had no effect."""
         if status == HTTPStatus.UNAUTHORIZED:
             why = "it does not take the token" if self._has_token else "it wants a token"
-            raise self._failures.denied(why)
+            raise self._errors.denied(why)
         if status == HTTPStatus.FORBIDDEN:
-            raise self._failures.denied(_in_words(status, said), is_role=True)
+            raise self._errors.denied(_describe_status(status, reason_text), is_role=True)
         if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-            raise self._failures.refused(_in_words(status, said))
+            raise self._errors.refused(_describe_status(status, reason_text))
         if status == HTTPStatus.TOO_MANY_REQUESTS:
-            raise self._failures.failed(_in_words(status, said), reached=False)
-        raise self._failures.nonsense(_in_words(status, said), reached=False)
+            raise self._errors.failed(_describe_status(status, reason_text), reached=False)
+        raise self._errors.invalid_answer(_describe_status(status, reason_text), reached=False)
 
     def _raise_error(self, error: Json, method: str) -> NoReturn:
-        code, said = error.get("code"), str(error.get("message"))
-        if code == _NO_METHOD:
+        code, message = error.get("code"), str(error.get("message"))
+        if code == _METHOD_NOT_FOUND:
             what = f"`{method}`"
-            raise self._failures.lacks(what)
-        if code in _NOT_UNDERSTOOD:
-            reason = f"it does not understand us: {said}"
-            raise self._failures.nonsense(reason, reached=False)
-        if code == _INTERNAL:
-            raise self._failures.failed(said)
-        self._raise_reason(said)
+            raise self._errors.missing_feature(what)
+        if code in _PARSE_ERRORS:
+            reason = f"it does not understand us: {message}"
+            raise self._errors.invalid_answer(reason, reached=False)
+        if code == _INTERNAL_ERROR:
+            raise self._errors.failed(message)
+        self._raise_reason(message)
 
-    def _raise_reason(self, said: str) -> NoReturn:
-        unknown = _UNKNOWN.fullmatch(said)
+    def _raise_reason(self, message: str) -> NoReturn:
+        unknown = _UNKNOWN_NAME.fullmatch(message)
         if unknown:
             what = f"the {unknown[1].lower()} `{unknown[2]}`"
-            raise self._failures.lacks(what)
-        if _OWN_FAILURE.search(said):
-            raise self._failures.failed(said)
-        raise self._failures.refused(_message(_json(said)) or said or "it does not say why")
+            raise self._errors.missing_feature(what)
+        if _SERVER_FAILURE.search(message):
+            raise self._errors.failed(message)
+        raise self._errors.refused(
+            _find_reason(_parse_json(message)) or message or "it does not say why"
+        )
 
     def _texts(self, content: object) -> list[str]:
         if isinstance(content, list):
             texts = [each.get("text") for each in content if isinstance(each, Mapping)]
             return [text for text in texts if isinstance(text, str)]
         reason = "the content of an answer is not a list"
-        raise self._failures.nonsense(reason)
+        raise self._errors.invalid_answer(reason)
 
     def _value(self, text: str) -> object:
-        value = _json(text)
+        value = _parse_json(text)
         if value is None:
             reason = "a text that should be JSON is not"
-            raise self._failures.nonsense(reason)
+            raise self._errors.invalid_answer(reason)
         return value
 
 
-def _json(text: bytes | str) -> object:
-    """The value; None where it is not JSON, or nothing but `null`, which says as little."""
+def _parse_json(text: bytes | str) -> object:
+    """Return the JSON value, or None if it is invalid or `null`."""
     try:
-        value: object = json.loads(text, parse_constant=_no_number)
+        value: object = json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return None
     return value
 
 
-def _no_number(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _said(body: bytes) -> str:
-    """The reason in an answer that is not the one hoped for, if it is written for programs."""
-    return _message(_json(body))
+def _error_text(body: bytes) -> str:
+    """Return the reason in an error answer, if the answer is JSON."""
+    return _find_reason(_parse_json(body))
 
 
-def _message(value: object) -> str:
-    """The reason, wherever servers put it."""
+def _find_reason(value: object) -> str:
+    """Return the reason from any of the fields where servers put it."""
     if not isinstance(value, Mapping):
         return ""
     for name in ("detail", "message", "error_description", "error"):
-        said = value.get(name)
-        if isinstance(said, str):
-            return said
-        if isinstance(said, Mapping):
-            return _message(said)
+        reason = value.get(name)
+        if isinstance(reason, str):
+            return reason
+        if isinstance(reason, Mapping):
+            return _find_reason(reason)
     return ""
 
 
-def _in_words(status: int, said: str) -> str:
+def _describe_status(status: int, reason: str) -> str:
     known = {each.value: each.phrase for each in HTTPStatus}
     words = f"{status} {known.get(status, '')}".strip()
-    return f"it answers {words}" + (f", {said}" if said and said != known.get(status) else "")
+    return f"it answers {words}" + (f", {reason}" if reason and reason != known.get(status) else "")
 
 
-def _not_json(content_type: str) -> str:
+def _not_json_reason(content_type: str) -> str:
     is_page = content_type.startswith(_WEB_PAGE)
     return "a web page answers there" if is_page else "that is not JSON"
 
@@ -271,109 +283,111 @@ _HEADERS = {
     "Content-Type": "application/json",
     "Accept": "application/json, text/event-stream",
     "User-Agent": "brenner",
-    # A mailbox never looks at content. What we send was checked where that is wanted, and what is
-    # taken over from another home must come in as it is: a server of our own need not look either.
+    # A mailbox never validates content. Messages were validated before if that was wanted, and
+    # imported ones must be stored unchanged, so our own server must not validate them either.
     "Brenner-Checked": "true",
 }
 _CLIENT = {"name": "brenner", "version": __version__}
-_PAUSE = 1.0  # after "too many requests", where the server does not say how long
-_MOST_PAUSES = 5
+_RETRY_SECONDS = 1.0  # without a Retry-After header
+_MOST_RETRIES = 5
 _MOST_PAGES = 100  # of one list
 
 
-class Rpc:
-    """The methods of one server."""
+class RpcClient:
+    """JSON-RPC requests to one server."""
 
-    def __init__(self, url: str, token: str | None, failures: Failures) -> None:
-        self.reader = Reader(failures, has_token=token is not None)
-        self._failures = failures
-        self._line = Line(url, failures, is_response)
+    def __init__(self, url: str, token: str | None, errors: ServerErrors) -> None:
+        self.reader = AnswerReader(errors, has_token=token is not None)
+        self._errors = errors
+        self._connection = KeepAliveConnection(url, errors, is_response)
         self._headers = _HEADERS | ({"Authorization": f"Bearer {token}"} if token else {})
         self._number = 0
 
-    def ask(
+    def request(
         self, method: str, params: Json, deadline: Deadline, *, may_repeat: bool = True
     ) -> Json:
-        """The result of a method.
+        """Call a method and return its result.
 
-        A server that wants a session turns away what comes without one, or with one that it has
-        forgotten since. Then one is begun, and the request is made again: nothing was done.
+        A server that requires a session rejects a request without a valid one. Then a session is
+        started and the request repeated: the first one had no effect.
         """
         answer = self._answer(method, params, deadline, may_repeat=may_repeat)
-        if wants_session(answer):
+        if requires_session(answer):
             self._begin_session(deadline)
             answer = self._answer(method, params, deadline, may_repeat=may_repeat)
         return self.reader.result(answer, self._number, method)
 
-    def listed(self, method: str, name: str, deadline: Deadline) -> list[object]:
-        """All pages of a list."""
+    def list_all(self, method: str, name: str, deadline: Deadline) -> list[object]:
+        """Return all pages of a list."""
         found: list[object] = []
         params: Json = {}
         for _ in range(_MOST_PAGES):
-            page = self.ask(method, params, deadline)
+            page = self.request(method, params, deadline)
             part = page.get(name)
             if not isinstance(part, list):
                 reason = f"the answer to `{method}` has no `{name}`"
-                raise self._failures.nonsense(reason)
+                raise self._errors.invalid_answer(reason)
             found += part
             if not page.get("nextCursor"):
                 return found
             params = {"cursor": page["nextCursor"]}
         reason = f"the list of `{method}` does not end"
-        raise self._failures.nonsense(reason)
+        raise self._errors.invalid_answer(reason)
 
     def close(self) -> None:
-        """Hang up."""
-        self._line.close()
+        """Close the connection."""
+        self._connection.close()
 
     def _begin_session(self, deadline: Deadline) -> None:
         self._headers.pop(_SESSION, None)
         params = {"protocolVersion": _PROTOCOL, "capabilities": {}, "clientInfo": _CLIENT}
-        with harmless():
+        with without_side_effects():
             answer = self._answer("initialize", params, deadline, may_repeat=True)
             agreed = self.reader.result(answer, self._number, "initialize").get("protocolVersion")
             if not (isinstance(agreed, str) and agreed.isascii() and agreed.isprintable()):
                 reason = "it does not say which version of the protocol it speaks"
-                raise self._failures.nonsense(reason)
+                raise self._errors.invalid_answer(reason)
             self._headers["MCP-Protocol-Version"] = agreed
             session = answer.headers.get(_SESSION.lower())
             self._headers |= {_SESSION: session} if session else {}
-            news = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-            self.reader.check_status(self._patient(news, deadline, may_repeat=True))
+            notification = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+            self.reader.check_status(self._post_with_retry(notification, deadline, may_repeat=True))
 
-    def _answer(self, method: str, params: Json, deadline: Deadline, *, may_repeat: bool) -> Answer:
+    def _answer(
+        self, method: str, params: Json, deadline: Deadline, *, may_repeat: bool
+    ) -> HttpAnswer:
         self._number += 1
         message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
-        return self._patient(message, deadline, may_repeat=may_repeat)
+        return self._post_with_retry(message, deadline, may_repeat=may_repeat)
 
-    def _patient(
+    def _post_with_retry(
         self, message: Mapping[str, object], deadline: Deadline, *, may_repeat: bool
-    ) -> Answer:
-        """The answer of a server that may want us to come back later, if there is time for that.
+    ) -> HttpAnswer:
+        """Post a message; retry after "too many requests" while the deadline allows it.
 
-        What was turned away so did nothing: whatever it was, it can be asked again.
+        Such a rejected request had no effect, so any request can be repeated.
         """
-        request = Request(json.dumps(message).encode(), self._headers, may_repeat)
-        answer = self._line.post(request, deadline)
-        for _ in range(_MOST_PAUSES):
-            pause = _pause(answer)
+        request = HttpRequest(json.dumps(message).encode(), self._headers, may_repeat)
+        answer = self._connection.post(request, deadline)
+        for _ in range(_MOST_RETRIES):
+            pause = _retry_after(answer)
             if answer.status != HTTPStatus.TOO_MANY_REQUESTS or not deadline.allows(pause):
                 break
             time.sleep(pause)
-            answer = self._line.post(request, deadline)
+            answer = self._connection.post(request, deadline)
         return answer
 
 
-def _pause(answer: Answer) -> float:
-    said = answer.headers.get("retry-after", "").strip()
-    return float(said) if said.isdecimal() and said.isascii() else _PAUSE
+def _retry_after(answer: HttpAnswer) -> float:
+    seconds = answer.headers.get("retry-after", "").strip()
+    return float(seconds) if seconds.isdecimal() and seconds.isascii() else _RETRY_SECONDS
 
 
-# The client of an Agent Mail server: its tools and its resources.
+# The client
 
 
 _LIST_TEMPLATES = "resources/templates/list"
-# Tools that do no more when they are called twice than when they are called once.
+# Idempotent tools
 _REPEATABLE = frozenset(
     (
         *("health_check", "ensure_project", "whois", "fetch_inbox"),
@@ -383,82 +397,82 @@ _REPEATABLE = frozenset(
 )
 
 
-def segment(text: str) -> str:
-    """A text as one segment of the path of a resource."""
+def path_segment(text: str) -> str:
+    """Encode a text as one segment of a resource path."""
     return quote(text, safe="")
 
 
 class Client:
-    """One server. Each method has `seconds` for all that it does; threads take turns."""
+    """One Agent Mail server. Each call has a timeout of `seconds`; threads take turns."""
 
     def __init__(self, url: str, token: str | None = None, *, seconds: float = 30.0) -> None:
-        self.where = shown(url)
+        self.where = redact_address(url)
         self._seconds = seconds
-        self._failures = Failures(self.where, token)
+        self._errors = ServerErrors(self.where, token)
         if token and not (token.isascii() and token.isprintable()):
             reason = "the token has characters that no request can carry"
-            raise self._failures.denied(reason)
-        self._rpc = Rpc(url, token, self._failures)
+            raise self._errors.denied(reason)
+        self._rpc = RpcClient(url, token, self._errors)
         self._tools: Tools | None = None
-        self._templates: tuple[Template, ...] | None = None
+        self._templates: tuple[ResourceTemplate, ...] | None = None
         self._lock = threading.RLock()
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> object:
-        """What a tool gives back; a list is the list itself.
+        """Call a tool and return its result; a list is returned unwrapped.
 
-        Servers refuse arguments that they do not know: only those in the tool's schema are sent,
-        and of these none that is None.
+        Servers reject unknown arguments. So only arguments in the tool's schema are sent, without
+        those that are None.
         """
         with self._lock:
             deadline = Deadline(self._seconds)
-            tools = self._known_tools(deadline)
+            tools = self._get_tools(deadline)
             if not tools.has(tool):
                 what = f"the tool `{tool}`"
-                raise self._failures.lacks(what)
-            given = {
+                raise self._errors.missing_feature(what)
+            supported = {
                 name: value
                 for name, value in arguments.items()
                 if value is not None and tools.has(tool, name)
             }
-            params = {"name": tool, "arguments": given}
+            params = {"name": tool, "arguments": supported}
             may_repeat = tool in _REPEATABLE
-            result = self._rpc.ask("tools/call", params, deadline, may_repeat=may_repeat)
+            result = self._rpc.request("tools/call", params, deadline, may_repeat=may_repeat)
             return self._rpc.reader.tool_value(result)
 
     def read(self, path: str, query: Mapping[str, str]) -> object:
-        """What the resource of that path holds; its segments are made by `segment`."""
-        with self._lock, harmless():
+        """Read the resource at a path whose segments were encoded by `path_segment`."""
+        with self._lock, without_side_effects():
             deadline = Deadline(self._seconds)
             plain = f"?{urlencode(query, quote_via=quote)}" if query else ""
-            if not plain or not hides_query(self._known_templates(deadline), path):
+            if not plain or not hides_query(self._get_templates(deadline), path):
                 return self._resource(path + plain, deadline)
-            # A server drops the query of a resource whose template declares none, but takes it off
-            # the value of the last segment itself: there it arrives if it is encoded once more.
+            # The server drops a query that the template does not declare, but parses one from the
+            # last path segment. There it arrives if it is percent-encoded.
             try:
-                return self._resource(path + segment(plain), deadline)
+                return self._resource(path + path_segment(plain), deadline)
             except RequestError as refused:
-                return self._plainly(path + plain, query, refused, deadline)
+                return self._read_with_plain_query(path + plain, query, refused, deadline)
 
     def offers(self, tool: str, argument: str | None = None) -> bool:
-        """Whether the server has that tool, and whether it takes that argument."""
+        """Return whether the server has the tool and, if given, whether it takes the argument."""
         with self._lock:
-            return self._known_tools(Deadline(self._seconds)).has(tool, argument)
+            return self._get_tools(Deadline(self._seconds)).has(tool, argument)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         with self._lock:
             self._rpc.close()
 
     def _resource(self, address: str, deadline: Deadline) -> object:
-        result = self._rpc.ask("resources/read", {"uri": f"resource://{address}"}, deadline)
+        result = self._rpc.request("resources/read", {"uri": f"resource://{address}"}, deadline)
         return self._rpc.reader.resource_value(result)
 
-    def _plainly(
+    def _read_with_plain_query(
         self, address: str, query: Mapping[str, str], refused: RequestError, deadline: Deadline
     ) -> object:
-        """The same resource with its query where it belongs, for servers that want it there.
+        """Read a resource with a normal query, for servers that require that.
 
-        One that drops it may answer for a project that it guesses: that is no answer.
+        A server that drops the query may answer for another project: that answer is rejected.
         """
         try:
             value = self._resource(address, deadline)
@@ -469,20 +483,22 @@ class Client:
             raise refused
         return value
 
-    def _known_tools(self, deadline: Deadline) -> Tools:
+    def _get_tools(self, deadline: Deadline) -> Tools:
         if self._tools is None:
-            with harmless():
-                self._tools = Tools(self._rpc.listed("tools/list", "tools", deadline))
+            with without_side_effects():
+                self._tools = Tools(self._rpc.list_all("tools/list", "tools", deadline))
         return self._tools
 
-    def _known_templates(self, deadline: Deadline) -> tuple[Template, ...]:
-        """A server that lists none may have resources all the same."""
+    def _get_templates(self, deadline: Deadline) -> tuple[ResourceTemplate, ...]:
+        """Return the resource templates. A server without a list may have resources all the
+        same.
+        """
         if self._templates is None:
             try:
-                listed = self._rpc.listed(_LIST_TEMPLATES, "resourceTemplates", deadline)
+                listed = self._rpc.list_all(_LIST_TEMPLATES, "resourceTemplates", deadline)
             except UnavailableError as error:
                 if error.diagnostic.code != SERVER_LACKS:
                     raise
                 listed = []
-            self._templates = templates(listed)
+            self._templates = parse_templates(listed)
         return self._templates

@@ -1,8 +1,7 @@
-"""One HTTP connection to a server, kept from request to request.
+"""HTTP POST to an Agent Mail server: errors, timeouts, and one keep-alive connection.
 
-A request has one time limit for all of it: to connect, to send, to read the whole answer. What
-breaks is told together with whether the server can have got the request: it cannot, as long as
-the last byte of it was not handed over.
+One timeout covers a whole request: connecting, sending and reading the answer. Each error shows
+whether the server may have received the request. It cannot, unless the last byte was sent.
 """
 
 import io
@@ -33,142 +32,146 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
 
-# What can go wrong with a server, in our words. Its token is in none of them.
+# Errors. None of them contains the token.
 #
-# Unavailable             the request certainly did nothing: it was not sent, or not let in
-# └── MaybeReached        the server may have got it: what was asked for may be done, or not
-# Refused                 the server says no to what was asked for
+# UnavailableError        the request had no effect: it was not sent, or was rejected unread
+# └── MaybeSentError      the server may have received it, so the change may have been made
+# RequestError            the server rejects the request
 
 
-_REACH = (
+_UNREACHABLE_ADVICE = (
     "Start the server (`mcp_mail`: `python -m mcp_agent_mail.cli serve-http`), or give the right "
     "address: `--store agent-mail+http://HOST:PORT/mcp/`, or `AGENT_MAIL_BASE_URL` and "
     "`AGENT_MAIL_PATH`."
 )
-_TRUST = (
+_CERTIFICATE_ADVICE = (
     "Use the name that its certificate is for. A certificate of your own becomes known by "
     "`SSL_CERT_FILE=FILE`."
 )
-_LET_IN = "Set `AGENT_MAIL_BEARER_TOKEN` to the token that the server was started with."
-_LET_WRITE = (
+_LOGIN_ADVICE = "Set `AGENT_MAIL_BEARER_TOKEN` to the token that the server was started with."
+_ROLE_ADVICE = (
     "It knows you, but your role may not do that. Start the server with a role that may write "
     "(`mcp_mail`: `HTTP_RBAC_DEFAULT_ROLE=writer`), or set `AGENT_MAIL_BEARER_TOKEN` to a token "
     "of such a role."
 )
-_MOST_CHARACTERS = 200
-# What servers say around the reason: where in their code it happened, and where to read on.
-_AROUND = re.compile(
+_MOST_REASON_CHARACTERS = 200
+# Text around the reason: which tool failed, and links to documentation
+_BOILERPLATE = re.compile(
     r"^Error (?:calling tool|reading resource(?: from template)?) '.*?': "
     r"|For further information visit \S+"
 )
 
 
-class MaybeReached(UnavailableError):
-    """The request may have reached the server: what it asked for may have been done, or not.
+class MaybeSentError(UnavailableError):
+    """The request may have reached the server, so the change may have been made.
 
-    Where `has_ended`, the server says itself that it is done with it: nothing comes of it later.
+    If `server_has_finished`, the server itself reported the failure: nothing will happen later.
     """
 
-    has_ended = False
+    server_has_finished = False
 
 
 @contextmanager
-def harmless() -> Iterator[None]:
-    """Something that changes nothing, whether or not it reaches the server."""
+def without_side_effects() -> Iterator[None]:
+    """Wrap a request that changes nothing, so that its failure never means an unknown outcome."""
     try:
         yield
-    except MaybeReached as error:
-        raise UnavailableError(codes.nothing_done(error.diagnostic)) from None
+    except MaybeSentError as error:
+        raise UnavailableError(codes.add_nothing_done(error.diagnostic)) from None
 
 
-class Failures:
-    """The failures of one server."""
+class ServerErrors:
+    """Creates the errors of one server."""
 
     def __init__(self, where: str, token: str | None) -> None:
         self.where = where
         self._token = token
 
     def unreachable(self, reason: str) -> UnavailableError:
-        """Nobody answers there."""
-        return self._unavailable(codes.SERVER_UNREACHABLE, reason, advice=_REACH)
+        """Return the error for a server that does not accept the connection."""
+        return self._unavailable(codes.SERVER_UNREACHABLE, reason, advice=_UNREACHABLE_ADVICE)
 
-    def untrusted(self, reason: str) -> UnavailableError:
-        """Somebody answers, but cannot prove to be the one."""
-        return self._unavailable(codes.SERVER_UNREACHABLE, reason, advice=_TRUST)
+    def untrusted_certificate(self, reason: str) -> UnavailableError:
+        """Return the error for a server whose certificate is not valid."""
+        return self._unavailable(codes.SERVER_UNREACHABLE, reason, advice=_CERTIFICATE_ADVICE)
 
     def denied(self, reason: str, *, is_role: bool = False) -> UnavailableError:
-        """Who we are is not known, or not enough."""
-        advice = _LET_WRITE if is_role else _LET_IN
+        """Return the error for a missing or wrong token, or for a role without the right."""
+        advice = _ROLE_ADVICE if is_role else _LOGIN_ADVICE
         return self._unavailable(codes.SERVER_DENIED, reason, advice=advice)
 
     def timeout(self, seconds: float, *, reached: bool) -> UnavailableError:
-        """The time was up."""
         found = codes.SERVER_TIMEOUT.at(where=self.where, seconds=f"{seconds:g}")
-        return MaybeReached(found) if reached else UnavailableError(found)
+        return MaybeSentError(found) if reached else UnavailableError(found)
 
     def lost(self, reason: str, *, reached: bool) -> UnavailableError:
-        """The connection broke."""
+        """Return the error for a broken connection."""
         return self._unavailable(codes.SERVER_LOST, reason, reached=reached)
 
-    def nonsense(self, reason: str, *, reached: bool = True) -> UnavailableError:
-        """What it answers cannot be read."""
+    def invalid_answer(self, reason: str, *, reached: bool = True) -> UnavailableError:
+        """Return the error for an answer that cannot be parsed."""
         return self._unavailable(codes.SERVER_NONSENSE, reason, reached=reached)
 
     def failed(self, reason: str, *, reached: bool = True, ended: bool = True) -> UnavailableError:
-        """It says itself that it is broken; what stands before it may say so too early."""
+        """Return the error for a failure that the server reports.
+
+        A proxy may report one too early: then `ended` is false.
+        """
         error = self._unavailable(codes.SERVER_FAILED, reason, reached=reached)
-        if isinstance(error, MaybeReached):
-            error.has_ended = ended
+        if isinstance(error, MaybeSentError):
+            error.server_has_finished = ended
         return error
 
-    def lacks(self, what: str) -> UnavailableError:
-        """It does not have what is needed."""
+    def missing_feature(self, what: str) -> UnavailableError:
+        """Return the error for a server without a required tool or method."""
         return UnavailableError(codes.SERVER_LACKS.at(where=self.where, what=what))
 
     def refused(self, reason: str) -> RequestError:
-        """It has understood, and says no."""
-        return RequestError(codes.SERVER_REFUSED.at(where=self.where, reason=self._told(reason)))
+        """Return the error for a request that the server rejects."""
+        return RequestError(codes.SERVER_REFUSED.at(where=self.where, reason=self._clean(reason)))
 
     def _unavailable(
         self, code: Code, reason: str, *, reached: bool = False, advice: str = ""
     ) -> UnavailableError:
-        found = code.at(where=self.where, reason=self._told(reason), advice=advice)
-        return MaybeReached(found) if reached else UnavailableError(codes.nothing_done(found))
+        found = code.at(where=self.where, reason=self._clean(reason), advice=advice)
+        return MaybeSentError(found) if reached else UnavailableError(codes.add_nothing_done(found))
 
-    def _told(self, reason: str) -> str:
-        """As a part of a sentence: on one line, not too long, without the token."""
-        text = " ".join(_AROUND.sub("", reason).split()).rstrip(".")
+    def _clean(self, reason: str) -> str:
+        """Return the reason as part of a sentence: one short line, without the token."""
+        text = " ".join(_BOILERPLATE.sub("", reason).split()).rstrip(".")
         if self._token:
             text = text.replace(self._token, "…")
-        return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+        return (
+            text if len(text) <= _MOST_REASON_CHARACTERS else f"{text[:_MOST_REASON_CHARACTERS]}…"
+        )
 
 
-# Sockets that keep to a time limit, whatever the other side does.
+# Sockets with one deadline per request
 
 
 class Deadline:
-    """When something has to be over."""
+    """The time when a request must be complete."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._end = time.monotonic() + seconds
 
     def left(self) -> float:
-        """The seconds until then; raised where there are none."""
+        """Return the remaining seconds; raise TimeoutError if there are none."""
         left = self._end - time.monotonic()
         if left <= 0:
             raise TimeoutError
         return left
 
     def allows(self, seconds: float) -> bool:
-        """Whether something of that length would be over before."""
+        """Return whether so many seconds remain."""
         return time.monotonic() + seconds < self._end
 
 
 class TimedSocket:
-    """As much of a socket as an HTTP connection uses; `deadline` is the one of the request.
+    """The part of a socket that an HTTP connection uses, with the request's deadline.
 
-    A time limit of the socket's own would begin anew with every byte that comes in.
+    The socket's own timeout would restart with every byte received.
     """
 
     def __init__(self, connected: socket.socket, deadline: Deadline) -> None:
@@ -176,16 +179,16 @@ class TimedSocket:
         self.deadline = deadline
 
     def sendall(self, data: "ReadableBuffer") -> None:
-        """Hand over all of it, or raise: then the last byte was not handed over."""
+        """Send all data; if this raises, the last byte was not sent."""
         self.socket.settimeout(self.deadline.left())
         self.socket.sendall(data)
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """What comes in."""
+        """Return the incoming data as a file."""
         return io.BufferedReader(_TimedReader(self))
 
     def close(self) -> None:
-        """Close it, once nobody reads from it any more."""
+        """Close the socket once no reader uses it."""
         self.socket.close()
 
 
@@ -206,8 +209,8 @@ class _TimedReader(io.RawIOBase):
         super().close()
 
 
-def connected(host: str, port: int, deadline: Deadline) -> socket.socket:
-    """A connection to the first address of a host that takes it."""
+def open_socket(host: str, port: int, deadline: Deadline) -> socket.socket:
+    """Connect to the first address of a host that accepts."""
     addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     problem: OSError | None = None
     for number, (family, kind, protocol, _, address) in enumerate(addresses):
@@ -215,7 +218,7 @@ def connected(host: str, port: int, deadline: Deadline) -> socket.socket:
         try:
             candidate.settimeout(deadline.left() / (len(addresses) - number))
             candidate.connect(address)
-            # A request is small: it must not wait for more to come.
+            # A request is small: do not delay it to fill a packet.
             candidate.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
             candidate.close()
@@ -225,8 +228,8 @@ def connected(host: str, port: int, deadline: Deadline) -> socket.socket:
     raise problem or socket.gaierror
 
 
-def encrypted(plain: socket.socket, context: ssl.SSLContext, host: str) -> socket.socket:
-    """The same connection, under TLS."""
+def wrap_tls(plain: socket.socket, context: ssl.SSLContext, host: str) -> socket.socket:
+    """Start TLS on a connection."""
     try:
         return context.wrap_socket(plain, server_hostname=host)
     except BaseException:
@@ -234,188 +237,194 @@ def encrypted(plain: socket.socket, context: ssl.SSLContext, host: str) -> socke
         raise
 
 
-MOST_BYTES = 256 * 1024 * 1024  # of one answer; the first look reads all mail of a project
-_PIECE = 64 * 1024
-_EVENTS = "text/event-stream"
-_DATA = b"data:"
+MOST_BYTES = 256 * 1024 * 1024  # the first download has all mail of a project
+_CHUNK_BYTES = 64 * 1024
+_EVENT_STREAM = "text/event-stream"
+_DATA_FIELD = b"data:"
 
 
-class Request(NamedTuple):
-    """What to send. Whether it may be done twice, only who asks knows."""
+class HttpRequest(NamedTuple):
+    """A request. `may_repeat` says that sending it twice does no harm."""
 
     body: bytes
     headers: Mapping[str, str]
     may_repeat: bool
 
 
-class Answer(NamedTuple):
-    """What came back; names of headers are in small letters."""
+class HttpAnswer(NamedTuple):
+    """An answer; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
 
-class Line:
-    """The connection.
+class KeepAliveConnection:
+    """A keep-alive HTTP connection to one URL.
 
-    `is_response` tells, where a server answers with a stream of events, which one is the answer.
-    Proxies that the environment names are not asked: mail servers are close by.
+    If the server answers with an event stream, `is_response` selects the event that is the answer.
+    Proxies of the environment are not used: mail servers are near.
     """
 
-    def __init__(self, url: str, failures: Failures, is_response: Callable[[bytes], bool]) -> None:
-        self._place = urlsplit(url)
-        self._failures = failures
+    def __init__(
+        self, url: str, errors: ServerErrors, is_response: Callable[[bytes], bool]
+    ) -> None:
+        self._url = urlsplit(url)
+        self._errors = errors
         self._is_response = is_response
-        self._kept: _Connection | None = None
+        self._idle: _OpenConnection | None = None
 
-    def post(self, request: Request, deadline: Deadline) -> Answer:
-        """The answer to a request.
+    def post(self, request: HttpRequest, deadline: Deadline) -> HttpAnswer:
+        """Send a request and return the answer.
 
-        A server may close a kept connection at any time. Then the request goes out once more, over
-        a new one, if it cannot have done anything yet, or may be done twice.
+        A server may close an idle connection at any time. Then the request is sent again on a new
+        one, if it was not sent or may be repeated.
         """
         while True:
-            kept = self._alive()
+            reused = self._reusable()
             try:
-                return self._exchange(kept or self._connect(deadline), request, deadline)
-            except _Gone as gone:
-                if kept is None or (gone.was_sent and not request.may_repeat):
-                    raise self._failures.lost(gone.reason, reached=gone.was_sent) from None
+                return self._exchange(reused or self._connect(deadline), request, deadline)
+            except _ConnectionLost as gone:
+                if reused is None or (gone.was_sent and not request.may_repeat):
+                    raise self._errors.lost(gone.reason, reached=gone.was_sent) from None
 
     def close(self) -> None:
-        """Hang up."""
-        if self._kept is not None:
-            self._kept.http.close()
-            self._kept.timed.close()
-        self._kept = None
+        """Close the connection."""
+        if self._idle is not None:
+            self._idle.http.close()
+            self._idle.timed.close()
+        self._idle = None
 
-    def _alive(self) -> "_Connection | None":
-        """The kept connection, unless the server has closed it meanwhile.
+    def _reusable(self) -> "_OpenConnection | None":
+        """Return the idle connection, or None if the server has closed it.
 
-        Nothing was asked on it: if there is something to read, it is the end.
+        No request is pending, so readable data means the end of the connection.
         """
-        if self._kept is not None:
+        if self._idle is not None:
             with selectors.DefaultSelector() as selector:
-                selector.register(self._kept.timed.socket, selectors.EVENT_READ)
+                selector.register(self._idle.timed.socket, selectors.EVENT_READ)
                 is_over = bool(selector.select(0))
             if is_over:
                 self.close()
-        return self._kept
+        return self._idle
 
-    def _connect(self, deadline: Deadline) -> "_Connection":
-        host = self._place.hostname or ""
+    def _connect(self, deadline: Deadline) -> "_OpenConnection":
+        host = self._url.hostname or ""
         try:
-            self._kept = self._connected(host, deadline)
+            self._idle = self._open_connection(host, deadline)
         except TimeoutError:
-            raise self._failures.timeout(deadline.seconds, reached=False) from None
+            raise self._errors.timeout(deadline.seconds, reached=False) from None
         except ssl.SSLCertVerificationError as error:
             reason = f"its certificate: {error.verify_message}"
-            raise self._failures.untrusted(reason) from None
+            raise self._errors.untrusted_certificate(reason) from None
         except ssl.SSLError:
             reason = "it does not speak TLS, which `https` stands for"
-            raise self._failures.nonsense(reason, reached=False) from None
+            raise self._errors.invalid_answer(reason, reached=False) from None
         except (socket.gaierror, ValueError):
             reason = f"there is no host `{host}`"
-            raise self._failures.unreachable(reason) from None
+            raise self._errors.unreachable(reason) from None
         except OSError as error:
-            raise self._failures.unreachable(_in_words(error)) from None
-        return self._kept
+            raise self._errors.unreachable(_describe_os_error(error)) from None
+        return self._idle
 
-    def _connected(self, host: str, deadline: Deadline) -> "_Connection":
-        if self._place.scheme == "https":
+    def _open_connection(self, host: str, deadline: Deadline) -> "_OpenConnection":
+        if self._url.scheme == "https":
             context = ssl.create_default_context()
-            port = self._place.port or HTTPS_PORT
+            port = self._url.port or HTTPS_PORT
             http: HTTPConnection = HTTPSConnection(host, port, context=context)
-            found = encrypted(connected(host, port, deadline), context, host)
+            found = wrap_tls(open_socket(host, port, deadline), context, host)
         else:
-            port = self._place.port or HTTP_PORT
+            port = self._url.port or HTTP_PORT
             http = HTTPConnection(host, port)
-            found = connected(host, port, deadline)
+            found = open_socket(host, port, deadline)
         http.auto_open = 0
         http.sock = timed = TimedSocket(found, deadline)
-        return _Connection(http, timed)
+        return _OpenConnection(http, timed)
 
-    def _exchange(self, kept: "_Connection", request: Request, deadline: Deadline) -> Answer:
-        """Send and receive; unless all of it went well, the connection is not used again."""
-        kept.timed.deadline = deadline
+    def _exchange(
+        self, connection: "_OpenConnection", request: HttpRequest, deadline: Deadline
+    ) -> HttpAnswer:
+        """Send and receive. Unless all goes well, close the connection."""
+        connection.timed.deadline = deadline
         was_sent = is_well = False
         try:
-            was_sent = self._send(kept.http, request)
-            with closing(kept.http.getresponse()) as response:
-                answer = Answer(response.status, _headers(response), self._body(response))
+            was_sent = self._send(connection.http, request)
+            with closing(connection.http.getresponse()) as response:
+                answer = HttpAnswer(response.status, _headers(response), self._read_body(response))
                 is_well = response.isclosed() and not response.will_close
         except TimeoutError:
-            raise self._failures.timeout(deadline.seconds, reached=was_sent) from None
+            raise self._errors.timeout(deadline.seconds, reached=was_sent) from None
         except OSError as error:
-            raise _Gone(_in_words(error), was_sent=was_sent) from None
+            raise _ConnectionLost(_describe_os_error(error), was_sent=was_sent) from None
         except IncompleteRead:
-            raise self._broken_off() from None
+            raise self._incomplete_answer() from None
         except HTTPException:
             reason = "that is not HTTP"
-            raise self._failures.nonsense(reason, reached=was_sent) from None
+            raise self._errors.invalid_answer(reason, reached=was_sent) from None
         finally:
             if not is_well:
                 self.close()
         return answer
 
-    def _send(self, http: HTTPConnection, request: Request) -> bool:
-        """Whether all of it went out.
+    def _send(self, http: HTTPConnection, request: HttpRequest) -> bool:
+        """Send the request, and return whether all of it was sent.
 
-        A server that finds a request too large may say so and hang up before it has all of it:
-        that answer is worth reading.
+        A server may reject a large request and close before it has read it all: its answer is still
+        worth reading.
         """
-        target = quote(self._place.path or "/", safe="/%:@!$&'()*+,;=~")
+        target = quote(self._url.path or "/", safe="/%:@!$&'()*+,;=~")
         try:
             http.request("POST", target, request.body, dict(request.headers))
         except (BrokenPipeError, ConnectionResetError):
             return False
         return True
 
-    def _body(self, response: HTTPResponse) -> bytes:
-        """All of the answer; of a stream of events, the one that is the answer."""
-        if response.headers.get_content_type() == _EVENTS:
-            return self._event(response)
+    def _read_body(self, response: HTTPResponse) -> bytes:
+        """Return the whole body, or the event of a stream that is the answer."""
+        if response.headers.get_content_type() == _EVENT_STREAM:
+            return self._read_event(response)
         body = bytearray()
         self._check_size(response.length or 0)
-        while piece := response.read(_PIECE):
+        while piece := response.read(_CHUNK_BYTES):
             body += piece
             self._check_size(len(body))
-        if response.length:  # of what was announced, not everything came
-            raise self._broken_off()
+        if response.length:  # shorter than Content-Length
+            raise self._incomplete_answer()
         return bytes(body)
 
-    def _event(self, response: HTTPResponse) -> bytes:
-        """The data of an event are its lines that begin so; an empty line ends it."""
+    def _read_event(self, response: HTTPResponse) -> bytes:
+        """Return the first event that is the answer. An event is its `data:` lines up to an
+        empty line.
+        """
         size, data = 0, list[bytes]()
         while line := response.readline(MOST_BYTES):
             self._check_size(size := size + len(line))
             text = line.rstrip(b"\r\n")
-            if text.startswith(_DATA):
-                data.append(text.removeprefix(_DATA).removeprefix(b" "))
+            if text.startswith(_DATA_FIELD):
+                data.append(text.removeprefix(_DATA_FIELD).removeprefix(b" "))
             elif not text:
                 event = b"\n".join(data)
                 if self._is_response(event):
                     return event
                 data.clear()
-        raise self._broken_off()
+        raise self._incomplete_answer()
 
     def _check_size(self, size: int) -> None:
         if size > MOST_BYTES:
             reason = f"it is larger than {MOST_BYTES} bytes"
-            raise self._failures.nonsense(reason)
+            raise self._errors.invalid_answer(reason)
 
-    def _broken_off(self) -> Exception:
-        return self._failures.lost("the answer broke off", reached=True)
+    def _incomplete_answer(self) -> Exception:
+        return self._errors.lost("the answer broke off", reached=True)
 
 
-class _Connection(NamedTuple):
+class _OpenConnection(NamedTuple):
     http: HTTPConnection
     timed: TimedSocket
 
 
-class _Gone(Exception):
-    """The connection broke before there was a whole answer."""
+class _ConnectionLost(Exception):
+    """The connection broke before the answer was complete."""
 
     def __init__(self, reason: str, *, was_sent: bool) -> None:
         super().__init__(reason)
@@ -427,8 +436,8 @@ def _headers(response: HTTPResponse) -> dict[str, str]:
     return {name.lower(): value for name, value in response.headers.items()}
 
 
-def _in_words(error: OSError) -> str:
-    """What the system says, as part of a sentence."""
+def _describe_os_error(error: OSError) -> str:
+    """Return the system's error message as part of a sentence."""
     if isinstance(error, RemoteDisconnected):
         return "it hung up without an answer"
     words = error.strerror or str(error) or "the connection broke"

@@ -1,7 +1,7 @@
-"""The mail of a project on an Agent Mail server that a group has already.
+"""The mail backend on an existing Agent Mail server.
 
-The server is asked on every call: what is new goes into a mirror in memory, and the mirror, which
-behaves like every other mailbox, answers. Nobody is registered but who is asked for.
+Each call first downloads new messages into a mirror in memory, which then answers like any other
+mailbox. No agent is registered unless that is requested.
 """
 
 import time
@@ -14,204 +14,224 @@ from typing import NamedTuple, Self
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import AlteredError, BrennerError, RequestError, UnavailableError
-from brenner.mail import reservations as rules_of_files
+from brenner.mail import reservations as reservation_rules
 from brenner.mail import rules
-from brenner.mail.agent_mail import reservations as reserving
+from brenner.mail.agent_mail import reservations as server_reservations
 from brenner.mail.agent_mail.client import Client
-from brenner.mail.agent_mail.http import MaybeReached
+from brenner.mail.agent_mail.http import MaybeSentError
 from brenner.mail.agent_mail.mirror import (
-    UNSAID,
-    Identity,
-    Item,
+    UNKNOWN,
+    InvalidAnswer,
     Mirror,
-    Tokens,
-    Unreadable,
-    View,
-    agent_of,
-    as_kept,
-    elsewhere,
-    envelope_as_kept,
-    fields_of,
-    find,
-    item_of,
-    list_of,
-    make,
-    understood,
+    ProjectIdentity,
+    ProjectView,
+    ServerMessage,
+    TokenStore,
+    as_list,
+    as_object,
+    as_server_stores,
+    ensure_project,
+    envelope_as_server_stores,
+    find_project,
+    invalid_as_unavailable,
+    names_in_other_projects,
+    parse_agent,
+    parse_server_message,
 )
-from brenner.mail.mailbox import EVERYTHING, Capability, Lacks
+from brenner.mail.mailbox import NO_FILTER, Capability, MissingCapabilities
 from brenner.mail.model import (
-    PLAIN,
+    DEFAULT_ENVELOPE,
     Agent,
     Delivery,
     Envelope,
     Importance,
     InboxFilter,
     InboxPage,
+    MessageRecord,
     PendingAck,
     Profile,
-    Record,
-    Registered,
-    Released,
+    RegistrationResult,
+    ReleaseResult,
     Reservation,
     ReservationRequest,
     ReservationResult,
-    Restored,
+    RestoreResult,
     SearchPage,
-    Sent,
-    Since,
+    SendResult,
     StoredMessage,
     ThreadPage,
     ThreadSummary,
+    UnchangedSince,
 )
-from brenner.mail.rules import strangers, suggestions
+from brenner.mail.rules import suggest_names, unregistered_agents
 from brenner.mail.search import Query
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message
 from brenner.store_url import AgentMailAddress
 
-# Names on a server: it may give another one than was asked for, or take one from somebody.
+# Registration. A server may assign another name, or take a name from another project.
 
 
-def register(view: View, profile: Profile, *, update: bool) -> Registered:
-    """Make a name known as our own rules have it, and as the server does."""
+def register(view: ProjectView, profile: Profile, *, update: bool) -> RegistrationResult:
+    """Register an agent under our rules and on the server."""
     view.refresh()
     known = view.registered.get(profile.name)
     if known and not update:
         rules.check_same_agent(profile, known, view.registered)
-    kept = rules.registration(profile, known, view.registered)
-    if known and not update and kept == known[:4]:
-        return Registered(known, known)
+    merged = rules.merge_profile(profile, known, view.registered)
+    if known and not update and merged == known[:4]:
+        return RegistrationResult(known, known)
     if not known and not update:
-        check_at_home(view, [profile.name])
-    return Registered(introduce(view, kept), known)
+        check_not_in_other_project(view, [profile.name])
+    return RegistrationResult(register_on_server(view, merged), known)
 
 
-def check_at_home(view: View, names: Iterable[str]) -> None:
-    """A server that keeps names for all projects would take it from the one that has it."""
-    _refuse_first(view.client, view.mail.elsewhere(names), view.registered)
+def check_not_in_other_project(view: ProjectView, names: Iterable[str]) -> None:
+    """Raise RequestError if another project has a name: the server would take it from there."""
+    _raise_name_elsewhere(view.client, view.mail.names_in_other_projects(names), view.registered)
 
 
 def check_new_name(client: Client, name: str) -> None:
-    """The same for a project that is not there yet."""
-    _refuse_first(client, elsewhere(client, [name], None), ())
+    """Raise RequestError if another project has a name, for a project that does not exist yet."""
+    _raise_name_elsewhere(client, names_in_other_projects(client, [name], None), ())
 
 
-def _refuse_first(client: Client, places: Mapping[str, str], known: Iterable[str]) -> None:
-    for name, project in places.items():
+def _raise_name_elsewhere(
+    client: Client, projects: Mapping[str, str], known: Iterable[str]
+) -> None:
+    for name, project in projects.items():
         found = codes.NAME_ELSEWHERE.at(
             where=client.where,
             name=name,
             project=project,
-            suggestions=suggestions(name, {*known, name}),
+            suggestions=suggest_names(name, {*known, name}),
         )
         raise RequestError(found)
 
 
-def introduce(view: View, profile: Profile) -> Agent:
-    """Register a name; the one that comes back must be that one."""
+def register_on_server(view: ProjectView, profile: Profile) -> Agent:
+    """Register an agent; raise RequestError if the server gives it another name."""
     try:
-        answer = view.client.call("register_agent", _arguments(view, profile))
-    except MaybeReached as lost:
-        return _looked_for(view, profile, lost)
-    with understood(view.client):
-        agent = agent_of(answer)
-        token = fields_of(answer, "an agent").get("registration_token")
+        answer = view.client.call("register_agent", _registration_arguments(view, profile))
+    except MaybeSentError as lost:
+        return _find_registered(view, profile, lost)
+    with invalid_as_unavailable(view.client):
+        agent = parse_agent(answer)
+        token = as_object(answer, "an agent").get("registration_token")
     if agent.name != profile.name:
         found = codes.NAME_ALTERED.at(where=view.client.where, name=profile.name, given=agent.name)
         raise RequestError(found)
     if isinstance(token, str):
-        view.tokens.keep(agent.name, token)
+        view.tokens.save(agent.name, token)
     return agent
 
 
-def _looked_for(view: View, profile: Profile, lost: MaybeReached) -> Agent:
-    """Whether it was registered though the answer got lost."""
+def _find_registered(view: ProjectView, profile: Profile, lost: MaybeSentError) -> Agent:
+    """Return the agent if it was registered although the answer was lost."""
     try:
         view.refresh()
     except UnavailableError:
-        raise view.uncertain(lost, f"the name `{profile.name}`") from lost
+        raise view.unknown_outcome(lost, f"the name `{profile.name}`") from lost
     agent = view.registered.get(profile.name)
     if agent is None or agent[:4] != profile:
-        raise lost if lost.has_ended else view.uncertain(lost, f"the name `{profile.name}`")
+        raise (
+            lost
+            if lost.server_has_finished
+            else view.unknown_outcome(lost, f"the name `{profile.name}`")
+        )
     return agent
 
 
-def _arguments(view: View, profile: Profile) -> dict[str, object]:
-    """Servers want a program and a model, of people too."""
+def _registration_arguments(view: ProjectView, profile: Profile) -> dict[str, object]:
+    """Return the arguments of `register_agent`. Servers require program and model, also of
+    people.
+    """
     return {
         "project_key": view.mail.identity.key,
-        "program": profile.program or UNSAID,
-        "model": profile.model or UNSAID,
+        "program": profile.program or UNKNOWN,
+        "model": profile.model or UNKNOWN,
         "name": profile.name,
         "task_description": profile.task,
-        "registration_token": view.tokens.of(profile.name),
+        "registration_token": view.tokens.get(profile.name),
     }
 
 
-# Sending over a server that promises little: what went wrong is looked for, not guessed.
+# Sending. After a failure, the message is looked up on the server.
 
 
-# How long a message is looked for after its answer got lost. A send takes a fraction of that.
-_LOOK_FOR = 5.0  # seconds
-_LOOK_EVERY = 0.5
-_SHOWN = 60  # characters of a text in a sentence
+# How long to look for a message after its answer was lost. A send takes a fraction of that.
+_FIND_SENT_SECONDS = 5.0
+_FIND_SENT_POLL_SECONDS = 0.5
+_MOST_SHOWN_CHARACTERS = 60  # in an error message
 _ACKNOWLEDGE = "acknowledge_message"
 _SEND = "send_message"
 
 
-class Conditions(NamedTuple):
-    """What a send is bound to: what it answers, its key, what may have come into its thread."""
+class SendConditions(NamedTuple):
+    """The conditions of a send: the message it answers, its idempotency key, its position."""
 
     reply_to: int | None = None
     key: str | None = None
-    position: int | Since | None = None
+    position: int | UnchangedSince | None = None
 
 
-def send(view: View, message: Message, given: Conditions, envelope: Envelope) -> Sent:
-    """Send a message, if the thread is as it should be when one looks.
+def send(
+    view: ProjectView, message: Message, conditions: SendConditions, envelope: Envelope
+) -> SendResult:
+    """Send a message if the thread meets the conditions.
 
-    Nobody knows yet how a thread will be called that it begins: nothing is in that one.
+    A message without a thread starts one whose name is not known yet, so that thread is empty.
     """
-    mirror, reply_to = view.refresh(), given.reply_to
+    mirror, reply_to = view.refresh(), conditions.reply_to
     if message.sender not in view.registered:
-        check_at_home(view, [message.sender])
-    rules.check_storable(message, view.registered, given.key)
-    first = _same(mirror, message, _offered(view, envelope)) if given.key is not None else None
+        check_not_in_other_project(view, [message.sender])
+    rules.check_storable(message, view.registered, conditions.key)
+    first = (
+        _find_duplicate(mirror, message, _supported_envelope(view, envelope))
+        if conditions.key is not None
+        else None
+    )
     if first:
-        return Sent(first._replace(reply_to=reply_to), is_new=False)
+        return SendResult(first._replace(reply_to=reply_to), is_new=False)
     if reply_to is not None:
         rules.check_reply(mirror.message(reply_to), message)
     now_there = mirror.thread(message.thread_id).position if message.thread_id else 0
-    rules.check_position(message.thread_id, given.position, now_there)
-    if isinstance(given.position, Since):
-        arrived = mirror.thread_arrivals(message.thread_id, given.position.arrival)
-        rules.check_since(message.thread_id, given.position, arrived)
+    rules.check_position(message.thread_id, conditions.position, now_there)
+    if isinstance(conditions.position, UnchangedSince):
+        arrived = mirror.thread_arrivals(message.thread_id, conditions.position.arrival)
+        rules.check_unchanged_since(message.thread_id, conditions.position, arrived)
     stored = post(view, message, envelope)
     _acknowledge(view, stored)
-    return Sent(stored._replace(reply_to=reply_to), is_new=True)
+    return SendResult(stored._replace(reply_to=reply_to), is_new=True)
 
 
-def post(view: View, message: Message, envelope: Envelope = PLAIN) -> StoredMessage:
-    """Hand a message over to the server, once, and look at what it has made of it."""
-    before = view.mirror.highest
-    offered = _offered(view, envelope)
+def post(
+    view: ProjectView, message: Message, envelope: Envelope = DEFAULT_ENVELOPE
+) -> StoredMessage:
+    """Send a message to the server once, and check what the server has stored."""
+    before = view.mirror.highest_id
+    offered = _supported_envelope(view, envelope)
     try:
-        sent = _sent(view, view.client.call(_SEND, _sending_arguments(view, message, offered)))
-    except MaybeReached as lost:
-        return _checked(view, message, offered, _sending_looked_for(view, message, before, lost))
-    return _checked(view, message, offered, _read_back(view, sent))
+        sent = _parse_send_answer(
+            view, view.client.call(_SEND, _send_arguments(view, message, offered))
+        )
+    except MaybeSentError as lost:
+        return _check_unaltered(view, message, offered, _find_sent(view, message, before, lost))
+    return _check_unaltered(view, message, offered, _read_back(view, sent))
 
 
-def _offered(view: View, envelope: Envelope) -> Envelope:
-    """As much of it as the server has a place for. Who gets a copy gets the message in any case."""
-    importance, cc = (view.client.offers(_SEND, name) for name in ("importance", "cc"))
+def _supported_envelope(view: ProjectView, envelope: Envelope) -> Envelope:
+    """Return what the server supports of an envelope. Copies are delivered in any case."""
+    has_importance, has_cc = (view.client.offers(_SEND, name) for name in ("importance", "cc"))
     return Envelope(
-        envelope.importance if importance else Importance.NORMAL, envelope.cc if cc else (), None
+        envelope.importance if has_importance else Importance.NORMAL,
+        envelope.cc if has_cc else (),
+        None,
     )
 
 
-def _sending_arguments(view: View, message: Message, envelope: Envelope) -> dict[str, object]:
-    """What the server's list does not have is left out."""
+def _send_arguments(view: ProjectView, message: Message, envelope: Envelope) -> dict[str, object]:
+    """Return the arguments of `send_message`; the client omits those that the server lacks."""
     return {
         "project_key": view.mail.identity.key,
         "sender_name": message.sender,
@@ -222,99 +242,106 @@ def _sending_arguments(view: View, message: Message, envelope: Envelope) -> dict
         "body_md": message.body,
         "ack_required": wants_ack(message),
         "thread_id": message.thread_id or None,
-        "sender_token": view.tokens.of(message.sender),
-        "convert_images": False,  # which would change the body
-        "auto_contact_if_blocked": True,  # who is registered here may write to all others here
+        "sender_token": view.tokens.get(message.sender),
+        "convert_images": False,  # it would change the body
+        "auto_contact_if_blocked": True,  # all agents of a project may write to each other
     }
 
 
-def _sent(view: View, answer: object) -> Item:
-    """The message as the server says to have stored it."""
+def _parse_send_answer(view: ProjectView, answer: object) -> ServerMessage:
+    """Return the message that the server reports to have stored."""
     try:
-        fields = fields_of(answer, "the answer to a send")
+        fields = as_object(answer, "the answer to a send")
         if "error" in fields:
-            reason = str(fields_of(fields["error"], "the error").get("message"))
+            reason = str(as_object(fields["error"], "the error").get("message"))
             raise RequestError(codes.SERVER_REFUSED.at(where=view.client.where, reason=reason))
-        deliveries = list_of(fields.get("deliveries"), "`deliveries`")
+        deliveries = as_list(fields.get("deliveries"), "`deliveries`")
         if not deliveries:
             reason = "it delivered the message to nobody"
             raise RequestError(codes.SERVER_REFUSED.at(where=view.client.where, reason=reason))
-        return item_of(fields_of(deliveries[0], "a delivery").get("payload"))
-    except Unreadable as error:
+        return parse_server_message(as_object(deliveries[0], "a delivery").get("payload"))
+    except InvalidAnswer as error:
         found = codes.SERVER_NONSENSE.at(where=view.client.where, reason=str(error))
-        raise MaybeReached(found) from None
+        raise MaybeSentError(found) from None
 
 
-def _read_back(view: View, sent: Item) -> StoredMessage:
-    """A message that the server has, as everybody reads it.
+def _read_back(view: ProjectView, sent: ServerMessage) -> StoredMessage:
+    """Return a sent message as all agents read it.
 
-    If it cannot be asked any more, what it answered has to do: it was sent.
+    If the server does not respond any more, use its answer to the send: the message was sent.
     """
     try:
         for whole in (False, True):
             if sent.id in view.refresh(whole=whole):
                 return view.mirror.message(sent.id)
     except BrennerError:
-        return view.mirror.take_in(sent)
+        return view.mirror.add_message(sent)
     what = f"it is not in the mail of the project `{view.mail.identity.key}`"
-    raise _altered(view, sent.id, what)
+    raise _altered_error(view, sent.id, what)
 
 
-def _sending_looked_for(
-    view: View, message: Message, before: int, lost: MaybeReached
+def _find_sent(
+    view: ProjectView, message: Message, before: int, lost: MaybeSentError
 ) -> StoredMessage:
-    """The message, if the server has it though its answer got lost.
+    """Return the message if the server has it although its answer was lost.
 
-    A server that reported a failure is done with it. Any other may still be at it: then nobody
-    knows, however long one looks.
+    A server that reported a failure is done with the request. Any other server may still process
+    it, so the outcome stays unknown.
     """
-    deadline = time.monotonic() + (0 if lost.has_ended else _LOOK_FOR)
-    outcome: UnavailableError = view.uncertain(lost, "the message")
+    deadline = time.monotonic() + (0 if lost.server_has_finished else _FIND_SENT_SECONDS)
+    outcome: UnavailableError = view.unknown_outcome(lost, "the message")
     while True:
         with suppress(BrennerError):
             mirror = view.refresh(whole=True)
-            news = [each for each in mirror.arrivals(0) if each.id > before]
-            stored = _found(news, message)
+            new_messages = [each for each in mirror.arrivals(0) if each.id > before]
+            stored = _find_match(new_messages, message)
             if stored:
                 return stored
-            if lost.has_ended:
+            if lost.server_has_finished:
                 outcome = UnavailableError(lost.diagnostic)
         left = deadline - time.monotonic()
         if left <= 0:
             raise outcome from lost
-        time.sleep(min(_LOOK_EVERY, left))
+        time.sleep(min(_FIND_SENT_POLL_SECONDS, left))
 
 
-def _found(news: Iterable[StoredMessage], message: Message) -> StoredMessage | None:
-    """That message among those that have come since; if not as it was, then with a cut subject."""
-    kept = as_kept(message)
-    cut = [
+def _find_match(new_messages: Iterable[StoredMessage], message: Message) -> StoredMessage | None:
+    """Return the message among new ones; accept a truncated subject if there is no exact match."""
+    expected = as_server_stores(message)
+    candidates = [
         each
-        for each in news
-        if kept.subject.startswith(each.message.subject)
-        and each.message._replace(subject=kept.subject) == rules.in_thread(kept, each.id)
+        for each in new_messages
+        if expected.subject.startswith(each.message.subject)
+        and each.message._replace(subject=expected.subject)
+        == rules.with_thread_id(expected, each.id)
     ]
-    whole = (each for each in cut if each.message.subject == kept.subject)
-    return next(whole, None) or next(iter(cut), None)
+    exact = (each for each in candidates if each.message.subject == expected.subject)
+    return next(exact, None) or next(iter(candidates), None)
 
 
-def _same(mirror: Mirror, message: Message, envelope: Envelope) -> StoredMessage | None:
-    """The same message, sent before: what a key stands for where there are none."""
-    kept, around = as_kept(message), envelope_as_kept(envelope)
-    found = mirror.thread(kept.thread_id).messages if kept.thread_id else mirror.arrivals(0)
+def _find_duplicate(mirror: Mirror, message: Message, envelope: Envelope) -> StoredMessage | None:
+    """Return an equal message that was sent before: it replaces idempotency keys."""
+    expected, expected_envelope = as_server_stores(message), envelope_as_server_stores(envelope)
+    found = mirror.thread(expected.thread_id).messages if expected.thread_id else mirror.arrivals(0)
     return next(
-        (each for each in found if rules.is_same(each, rules.in_thread(kept, each.id), around)),
+        (
+            each
+            for each in found
+            if rules.is_same_message(
+                each, rules.with_thread_id(expected, each.id), expected_envelope
+            )
+        ),
         None,
     )
 
 
-def _checked(
-    view: View, message: Message, envelope: Envelope, stored: StoredMessage
+def _check_unaltered(
+    view: ProjectView, message: Message, envelope: Envelope, stored: StoredMessage
 ) -> StoredMessage:
-    """What was stored, if it is what was sent."""
-    wanted, got = rules.in_thread(as_kept(message), stored.id), stored.message
-    around = envelope_as_kept(envelope)
-    if rules.is_same(stored, wanted, around):
+    """Return the stored message; raise AlteredError if it differs from what was sent."""
+    wanted, got = rules.with_thread_id(as_server_stores(message), stored.id), stored.message
+    expected_envelope = envelope_as_server_stores(envelope)
+    if rules.is_same_message(stored, wanted, expected_envelope):
         return stored
     texts = (
         ("the thread is", wanted.thread_id, got.thread_id),
@@ -322,65 +349,71 @@ def _checked(
         ("the recipients are", ", ".join(wanted.recipients), ", ".join(got.recipients)),
         ("the subject is", wanted.subject, got.subject),
         ("the body is", wanted.body, got.body),
-        ("the importance is", around.importance, stored.envelope.importance),
-        ("copies are for", ", ".join(around.cc), ", ".join(stored.envelope.cc)),
+        ("the importance is", expected_envelope.importance, stored.envelope.importance),
+        ("copies are for", ", ".join(expected_envelope.cc), ", ".join(stored.envelope.cc)),
     )
-    changes = [f"{what} `{_short(now)}`" for what, then, now in texts if then != now]
-    raise _altered(view, stored.id, "; ".join(changes) or "whether an ACK is wanted is not kept")
+    changes = [f"{what} `{_shorten(now)}`" for what, then, now in texts if then != now]
+    raise _altered_error(
+        view, stored.id, "; ".join(changes) or "whether an ACK is wanted is not kept"
+    )
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN_CHARACTERS else f"{text[:_MOST_SHOWN_CHARACTERS]}…"
 
 
-def _altered(view: View, number: int, what: str) -> AlteredError:
+def _altered_error(view: ProjectView, number: int, what: str) -> AlteredError:
     return AlteredError(codes.MESSAGE_ALTERED.at(where=view.client.where, id=number, what=what))
 
 
-def _acknowledge(view: View, stored: StoredMessage) -> None:
-    """Tell the server, too, what an ACK settles; it is for programs that ask only the server."""
+def _acknowledge(view: ProjectView, stored: StoredMessage) -> None:
+    """Report acknowledgements to the server, too, for programs that only query the server."""
     if not stored.acknowledges or not view.client.offers(_ACKNOWLEDGE):
         return
-    who = view.acting(stored.message.sender)
+    actor = view.actor_arguments(stored.message.sender)
     for number in stored.acknowledges:
         with suppress(BrennerError):
-            view.client.call(_ACKNOWLEDGE, {**who, "message_id": number})
+            view.client.call(_ACKNOWLEDGE, {**actor, "message_id": number})
 
 
-# Taking mail over from another store: the server gives ids and times of its own.
-#
-# So every message is sent anew, in its order. What is there already is not sent again: who was
-# interrupted begins once more and goes on where it ended.
+# Import. The server assigns ids and times, so every message is sent again, in order. Existing
+# messages are skipped, so that an interrupted import can be repeated.
 
 
-def restore(view: View, agents: Iterable[Agent], records: Iterable[Record]) -> Restored:
-    """Send what is not there. A message of which two copies come is there when two are."""
-    wanted = [record.stored for record in records]  # an archive that breaks off leaves nothing
-    newcomers = _newcomers(view, agents, wanted)
-    check_at_home(view, newcomers)
+def restore(
+    view: ProjectView, agents: Iterable[Agent], records: Iterable[MessageRecord]
+) -> RestoreResult:
+    """Send the messages that the server does not have; each copy of a message counts."""
+    wanted = [
+        record.stored for record in records
+    ]  # read all first: an invalid archive sends nothing
+    newcomers = _unregistered_profiles(view, agents, wanted)
+    check_not_in_other_project(view, newcomers)
     for profile in newcomers.values():
-        introduce(view, profile)
-    missing = _missing(wanted, view.refresh().arrivals(0))
-    renumbered = tuple(_moving_sent(view, missing))
+        register_on_server(view, profile)
+    missing = _missing_messages(wanted, view.refresh().arrivals(0))
+    renumbered = tuple(_send_all(view, missing))
     skipped = len(wanted) - len(missing)
-    return Restored(len(missing), skipped, renumbered, tuple(sorted(newcomers)))
+    return RestoreResult(len(missing), skipped, renumbered, tuple(sorted(newcomers)))
 
 
-def _newcomers(
-    view: View, agents: Iterable[Agent], wanted: Iterable[StoredMessage]
+def _unregistered_profiles(
+    view: ProjectView, agents: Iterable[Agent], wanted: Iterable[StoredMessage]
 ) -> dict[str, Profile]:
-    """Who is not known here: agents of the archive, and names that only stand in its mail."""
+    """Return the agents of the archive, and other names in its mail, that are not registered."""
     view.refresh()
     found = {
         agent.name: Profile(*agent[:4]) for agent in agents if agent.name not in view.registered
     }
     for stored in wanted:
-        for agent in strangers(stored, {*view.registered, *found}):
+        for agent in unregistered_agents(stored, {*view.registered, *found}):
             found[agent.name] = Profile(agent.name)
     return found
 
 
-def _missing(wanted: Iterable[StoredMessage], here: Iterable[StoredMessage]) -> list[StoredMessage]:
+def _missing_messages(
+    wanted: Iterable[StoredMessage], here: Iterable[StoredMessage]
+) -> list[StoredMessage]:
     left = Counter(stored.content_hash for stored in here)
     missing = []
     for stored in wanted:
@@ -391,37 +424,38 @@ def _missing(wanted: Iterable[StoredMessage], here: Iterable[StoredMessage]) -> 
     return missing
 
 
-def _moving_sent(view: View, missing: Iterable[StoredMessage]) -> Iterator[tuple[int, int]]:
-    """Send them; the old and the new id of each."""
+def _send_all(view: ProjectView, missing: Iterable[StoredMessage]) -> Iterator[tuple[int, int]]:
+    """Send the messages; yield the old and the new id of each."""
     for count, stored in enumerate(missing):
         try:
             new = post(view, stored.message, stored.envelope)
         except UnavailableError as lost:
             if not count:
                 raise
-            raise view.uncertain(lost, f"what comes after the first {count}") from lost
+            raise view.unknown_outcome(lost, f"what comes after the first {count}") from lost
         yield stored.id, new.id
 
 
-_Ask = Callable[[Client, str], Identity | None]
-_MAILBOX_LOOK_EVERY = 0.5  # seconds; a look is one question to the server
+_FindProject = Callable[[Client, str], ProjectIdentity | None]
+_POLL_SECONDS = 0.5  # each poll is one request
 
-_LACKS: Lacks = MappingProxyType(
+_MISSING_CAPABILITIES: MissingCapabilities = MappingProxyType(
     {
-        Capability.EXACT_POSITIONS: "the server takes whatever comes, so of two who send in the same "
-        "moment both get through",
-        Capability.KEYS: "the server has no place for them; equal content by the same sender to the "
-        "same recipients of a thread counts as the same send",
+        Capability.CONDITIONAL_SENDS: "the server takes whatever comes, so of two who send in the "
+        "same moment both get through",
+        Capability.IDEMPOTENCY_KEYS: "the server has no place for them; equal content by the "
+        "same sender to the same recipients of a thread counts as the same send",
         Capability.REPLY_LINKS: "the server keeps no links between the messages of a thread",
         Capability.READ_MARKS: "the server does not tell who has read what, and takes no mark back",
-        Capability.AS_THEY_WERE: "the server gives every message a new id and its own time, one after "
-        "the other",
-        Capability.OWN_NAMES: "a server may keep names for all its projects, or give others than "
-        "those asked for",
-        Capability.KEEPING: "the server keeps messages, and nothing else",
-        Capability.OUR_CLOCK: "the server's clock gives the times",
+        Capability.EXACT_RESTORE: "the server gives every message a new id and its own time, one "
+        "after the other",
+        Capability.PROJECT_NAMES: "a server may keep names for all its projects, or give others "
+        "than those asked for",
+        Capability.CACHE: "the server keeps messages, and nothing else",
+        Capability.CLIENT_CLOCK: "the server's clock gives the times",
         Capability.RECIPIENT_ORDER: "the server tells recipients in an order of its own",
-        Capability.STATED_ACKS: "the server keeps whether an ACK is wanted, not whether that was said",
+        Capability.EXPLICIT_ACK_REQUESTS: "the server keeps whether an ACK is wanted, not whether "
+        "that was said",
         Capability.SECRETS: "the server tells nobody what it keeps of the secrets of names",
         Capability.TRUST: "the server does not tell how it knows who sent a message",
     }
@@ -429,86 +463,94 @@ _LACKS: Lacks = MappingProxyType(
 
 
 class AgentMailMailbox:
-    """A mailbox on a server."""
+    """A mailbox on an Agent Mail server."""
 
-    lacks = _LACKS
+    lacks = _MISSING_CAPABILITIES
 
-    def __init__(self, client: Client, identity: Identity, own: Path | None = None) -> None:
+    def __init__(self, client: Client, identity: ProjectIdentity, own: Path | None = None) -> None:
         self._client = client
-        self._view = View(client, identity, Tokens(own, client.where, identity.key))
-        self.operator: str | None = None  # the server cannot keep what follows from it
+        self._view = ProjectView(client, identity, TokenStore(own, client.where, identity.key))
+        self.operator: str | None = None  # unused: the server cannot store `decides`
 
     @classmethod
     def is_there(cls, address: AgentMailAddress, token: str | None) -> bool:
-        """Whether the server knows the project; it is not made."""
-        client = _client(address, token)
+        """Return whether the server has the project; never create it."""
+        client = _connect(address, token)
         try:
-            return find(client, _key(address)) is not None
+            return find_project(client, _project_key(address)) is not None
         finally:
             client.close()
 
     @classmethod
     def open(cls, address: AgentMailAddress, token: str | None, *, own: Path | None = None) -> Self:
-        """The mailbox of a project that the server knows. Tokens of agents are kept in `own`."""
-        return cls._of(address, token, find, own)
+        """Open the mailbox of an existing project. Tokens of agents are stored in `own`."""
+        return cls._of(address, token, find_project, own)
 
     @classmethod
     def create(
         cls, address: AgentMailAddress, token: str | None, *, own: Path | None = None
     ) -> Self:
-        """The mailbox of a project, made where the server knows none."""
-        return cls._of(address, token, make, own)
+        """Open the mailbox of a project; create the project if it does not exist."""
+        return cls._of(address, token, ensure_project, own)
 
     @classmethod
     def check_new_name(cls, address: AgentMailAddress, token: str | None, name: str) -> None:
-        """Refuse a name that another project has, for one that is not made yet."""
-        client = _client(address, token)
+        """Raise RequestError if another project has a name, for a project that does not exist
+        yet.
+        """
+        client = _connect(address, token)
         try:
             check_new_name(client, name)
         finally:
             client.close()
 
     @classmethod
-    def _of(cls, address: AgentMailAddress, token: str | None, ask: _Ask, own: Path | None) -> Self:
-        client = _client(address, token)
+    def _of(
+        cls,
+        address: AgentMailAddress,
+        token: str | None,
+        find_or_create: _FindProject,
+        own: Path | None,
+    ) -> Self:
+        client = _connect(address, token)
         try:
-            identity = ask(client, _key(address))
+            identity = find_or_create(client, _project_key(address))
             if identity is None:
-                reason = f"it does not know the project `{_key(address)}`"
+                reason = f"it does not know the project `{_project_key(address)}`"
                 raise RequestError(codes.SERVER_REFUSED.at(where=client.where, reason=reason))
         except BaseException:
             client.close()
             raise
         return cls(client, identity, own)
 
-    def register(self, profile: Profile, *, update: bool = False) -> Registered:
+    def register(self, profile: Profile, *, update: bool = False) -> RegistrationResult:
         with self._view.lock:
             return register(self._view, profile, update=update)
 
     def agents(self) -> tuple[Agent, ...]:
-        with self._view.fresh():
+        with self._view.refreshed():
             return tuple(sorted(self._view.registered.values()))
 
     def agent(self, name: str) -> Agent:
-        """Who has gone to another project of the server is said to be there."""
-        with self._view.fresh():
+        """Return an agent. The error for one that moved to another project names that project."""
+        with self._view.refreshed():
             if name not in self._view.registered:
-                check_at_home(self._view, [name])
-                raise rules.no_such_agent(name, self._view.registered)
+                check_not_in_other_project(self._view, [name])
+                raise rules.unknown_agent_error(name, self._view.registered)
             return self._view.registered[name]
 
     def digest(self, name: str) -> str | None:
-        """Nobody has one here that we could know of."""
+        """Return None: the server does not report secrets."""
         self.agent(name)
         return None
 
     def named_by(self, digest: str) -> str | None:  # noqa: ARG002
-        """Nobody, as nobody has one."""
+        """Return None: the server does not report secrets."""
         return None
 
     def claim(self, name: str, digest: str, *, replace: bool = False) -> bool:  # noqa: ARG002
         self.agent(name)
-        raise _cannot(Capability.SECRETS)
+        raise _unsupported(Capability.SECRETS)
 
     def send(
         self,
@@ -516,23 +558,23 @@ class AgentMailMailbox:
         *,
         reply_to: int | None = None,
         key: str | None = None,
-        position: int | Since | None = None,
-        envelope: Envelope = PLAIN,
-    ) -> Sent:
-        """Who vouches for the sender is the server's word, not ours."""
-        message = rules.prepared(message)
-        envelope = rules.prepared_envelope(envelope, message)
-        given = Conditions(reply_to, key, position)
+        position: int | UnchangedSince | None = None,
+        envelope: Envelope = DEFAULT_ENVELOPE,
+    ) -> SendResult:
+        """Send a message. Trust is up to the server, so it is not sent."""
+        message = rules.normalize_message(message)
+        envelope = rules.normalize_envelope(envelope, message)
+        conditions = SendConditions(reply_to, key, position)
         with self._view.lock:
-            return send(self._view, message, given, envelope)
+            return send(self._view, message, conditions, envelope)
 
     def message(self, message_id: int) -> StoredMessage:
-        """One that is known never changes."""
+        """Return a message; one in the mirror needs no refresh, as messages never change."""
         known = message_id in self._view.mirror
         return (self._view.mirror if known else self._view.refresh()).message(message_id)
 
     def deliveries(self, message_id: int) -> tuple[Delivery, ...]:
-        with self._view.fresh() as mirror:
+        with self._view.refreshed() as mirror:
             return mirror.deliveries(message_id)
 
     def thread(
@@ -543,36 +585,36 @@ class AgentMailMailbox:
         before: int | None = None,
         after: int | None = None,
     ) -> ThreadPage:
-        with self._view.fresh() as mirror:
+        with self._view.refreshed() as mirror:
             return mirror.thread(thread_id, limit=limit, before=before, after=after)
 
     def thread_arrivals(self, thread_id: str, after: int) -> tuple[StoredMessage, ...]:
-        with self._view.fresh() as mirror:
+        with self._view.refreshed() as mirror:
             return mirror.thread_arrivals(thread_id, after)
 
     def threads(self, limit: int | None = None) -> tuple[ThreadSummary, ...]:
-        with self._view.fresh() as mirror:
+        with self._view.refreshed() as mirror:
             return mirror.threads(limit)
 
     def inbox(
         self,
         name: str,
-        wanted: InboxFilter = EVERYTHING,
+        wanted: InboxFilter = NO_FILTER,
         *,
         limit: int | None = None,
         before: int | None = None,
     ) -> InboxPage:
         if wanted.unread:
-            raise _cannot(Capability.READ_MARKS)
-        with self._view.fresh() as mirror:
+            raise _unsupported(Capability.READ_MARKS)
+        with self._view.refreshed() as mirror:
             if all(agent.name != name for agent in mirror.agents()):
-                self.agent(name)  # which says why not
+                self.agent(name)  # raises the error with the reason
             return mirror.inbox(name, wanted, limit=limit, before=before)
 
     def unread(self, name: str) -> int:
-        with self._view.fresh() as mirror:
+        with self._view.refreshed() as mirror:
             mirror.agent(name)
-        raise _cannot(Capability.READ_MARKS)
+        raise _unsupported(Capability.READ_MARKS)
 
     def search(
         self,
@@ -584,57 +626,59 @@ class AgentMailMailbox:
     ) -> SearchPage:
         rules.check_reader(query, reader)
         if query.is_unread:
-            raise _cannot(Capability.READ_MARKS)
-        with self._view.fresh() as mirror:
+            raise _unsupported(Capability.READ_MARKS)
+        with self._view.refreshed() as mirror:
             return mirror.search(query, reader=reader, limit=limit, before=before)
 
     def debts(
         self, debtor: str | None = None, thread_id: str | None = None
     ) -> tuple[PendingAck, ...]:
-        with self._view.fresh() as mirror:
+        with self._view.refreshed() as mirror:
             return mirror.debts(debtor, thread_id)
 
     def mark(self, name: str, message_ids: Iterable[int], *, is_read: bool) -> int:
-        """Whether they were marked before, the server does not tell: all of them count."""
+        """Mark messages as read. All of them count as changed: the server has no read state to
+        compare.
+        """
         wanted = dict.fromkeys(message_ids)
-        with self._view.fresh() as mirror:
+        with self._view.refreshed() as mirror:
             mirror.agent(name)
             for message_id in wanted:
                 rules.check_recipient(mirror.message(message_id), name)
         if not is_read:
-            raise _cannot(Capability.READ_MARKS)
-        who = self._view.acting(name)
+            raise _unsupported(Capability.READ_MARKS)
+        actor = self._view.actor_arguments(name)
         for count, message_id in enumerate(wanted):
             try:
-                self._client.call("mark_message_read", {**who, "message_id": message_id})
+                self._client.call("mark_message_read", {**actor, "message_id": message_id})
             except UnavailableError as lost:
-                if not count and not isinstance(lost, MaybeReached):
+                if not count and not isinstance(lost, MaybeSentError):
                     raise
-                raise self._view.uncertain(lost, f"marks after the first {count}") from lost
+                raise self._view.unknown_outcome(lost, f"marks after the first {count}") from lost
         return len(wanted)
 
-    def reserve(self, name: str, wish: ReservationRequest) -> ReservationResult:
-        wish = rules_of_files.checked(wish)
+    def reserve(self, name: str, request: ReservationRequest) -> ReservationResult:
+        request = reservation_rules.validate_request(request)
         with self._view.lock:
             self.agent(name)
-            return reserving.reserve(self._view, name, wish)
+            return server_reservations.reserve(self._view, name, request)
 
     def release(
         self, name: str, *, patterns: Iterable[str] | None = None, ids: Iterable[int] | None = None
-    ) -> Released:
+    ) -> ReleaseResult:
         with self._view.lock:
             self.agent(name)
-            return reserving.release(self._view, name, patterns, ids)
+            return server_reservations.release(self._view, name, patterns, ids)
 
     def reservations(self) -> tuple[Reservation, ...]:
-        return reserving.holding(self._view)
+        return server_reservations.active_reservations(self._view)
 
     def position(self) -> int:
-        with self._view.fresh() as mirror:
+        with self._view.refreshed() as mirror:
             return mirror.position()
 
     def arrivals(self, after: int, limit: int | None = None) -> tuple[StoredMessage, ...]:
-        with self._view.fresh() as mirror:
+        with self._view.refreshed() as mirror:
             return mirror.arrivals(after, limit)
 
     def wait(self, position: int, seconds: float) -> int:
@@ -643,25 +687,25 @@ class AgentMailMailbox:
             left = deadline - time.monotonic()
             if left <= 0:
                 break
-            time.sleep(min(_MAILBOX_LOOK_EVERY, left))
+            time.sleep(min(_POLL_SECONDS, left))
         return now_there
 
     def kept(self, name: str) -> str | None:  # noqa: ARG002
-        """Nothing: it is worked out again."""
+        """Return None: the server has no cache."""
         return None
 
     def kept_under(self, prefix: str) -> dict[str, str]:  # noqa: ARG002
-        """Nothing, for the same reason."""
+        """Return nothing: the server has no cache."""
         return {}
 
     def keep(self, contents: Mapping[str, str]) -> None:
-        """There is no place for it."""
+        """Do nothing: the server has no cache."""
 
-    def records(self) -> Iterator[Record]:
-        with self._view.fresh() as mirror:
+    def records(self) -> Iterator[MessageRecord]:
+        with self._view.refreshed() as mirror:
             return mirror.records()
 
-    def restore(self, agents: Iterable[Agent], records: Iterable[Record]) -> Restored:
+    def restore(self, agents: Iterable[Agent], records: Iterable[MessageRecord]) -> RestoreResult:
         with self._view.lock:
             return restore(self._view, agents, records)
 
@@ -675,20 +719,22 @@ class AgentMailMailbox:
         self.close()
 
 
-def _client(address: AgentMailAddress, token: str | None) -> Client:
-    return Client(_filled_in(address.url), token)
+def _connect(address: AgentMailAddress, token: str | None) -> Client:
+    return Client(_required(address.url), token)
 
 
-def _key(address: AgentMailAddress) -> str:
-    return _filled_in(address.project)
+def _project_key(address: AgentMailAddress) -> str:
+    return _required(address.project)
 
 
-def _filled_in(part: str | None) -> str:
+def _required(part: str | None) -> str:
     if part is None:
         message = "what an address leaves out is for the project to fill in"
         raise ValueError(message)
     return part
 
 
-def _cannot(ability: Capability) -> RequestError:
-    return RequestError(codes.HOME_CANNOT.at(ability=ability, reason=_LACKS[ability]))
+def _unsupported(capability: Capability) -> RequestError:
+    return RequestError(
+        codes.HOME_CANNOT.at(ability=capability, reason=_MISSING_CAPABILITIES[capability])
+    )

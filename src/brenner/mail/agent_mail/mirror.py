@@ -1,7 +1,7 @@
-"""A project's mail in memory: what the server has, and what follows from it.
+"""An in-memory mirror of a project's mail on an Agent Mail server, and how it is kept current.
 
-The server tells neither who has acknowledged what nor who owes it. The reference mailbox works
-that out of the messages, as they come in; here they come from the server.
+The server reports neither which messages are acknowledged nor which acknowledgements are pending.
+The in-memory mailbox computes both from the messages that the mirror downloads.
 """
 
 import math
@@ -20,161 +20,167 @@ from urllib.parse import quote
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_NONSENSE, STORE_UNUSABLE
 from brenner.diagnostics.model import RequestError, UnavailableError, UnknownOutcomeError
-from brenner.mail.agent_mail.client import Client, segment
+from brenner.mail.agent_mail.client import Client, path_segment
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Agent, Envelope, Importance, Received, StoredMessage, Trust
-from brenner.mail.rules import order, strangers
+from brenner.mail.model import Agent, Envelope, Importance, InboxMessage, StoredMessage, Trust
+from brenner.mail.rules import message_order, unregistered_agents
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message
 
-# What the lists of a server hold, taken apart. What is not as it must be is never passed over.
+# Parsing the server's JSON. Invalid parts raise InvalidAnswer; none is ignored.
 
 
 Fields = Mapping[str, object]
 
-# Servers want a program and a model of everybody. Who names none, an operator, is shown as this.
-UNSAID = "unknown"
+# Servers require a program and a model. An agent without them, such as the operator, gets this.
+UNKNOWN = "unknown"
 
 
-class Unreadable(Exception):
-    """A part of an answer is not what it must be; the text says what."""
+class InvalidAnswer(Exception):
+    """Part of an answer is invalid; the text says what."""
 
 
-class Item(NamedTuple):
-    """A message in a list. Not every list has the bodies, and few tell the recipients.
+class ServerMessage(NamedTuple):
+    """A message in a list of the server. Not every list has bodies, and few have recipients.
 
-    A mention is no delivery: a server may show in an inbox what only speaks of its owner. Who is
-    shown a copy there knows that of herself, not of others.
+    A mention is no delivery: an inbox may contain messages that only mention its owner. `is_copy`
+    concerns the owner of the inbox only.
     """
 
     id: int
     project: int | None
     message: Message
     at: datetime
-    tells_recipients: bool
+    has_recipients: bool
     is_mention: bool
     envelope: Envelope
     is_copy: bool
 
 
-def fields_of(document: object, what: str) -> Fields:
-    """An object of JSON."""
-    return document if isinstance(document, Mapping) else _fail(f"{what} is not an object")
+def as_object(document: object, what: str) -> Fields:
+    """Return a JSON object; raise InvalidAnswer if it is none."""
+    return document if isinstance(document, Mapping) else _reject(f"{what} is not an object")
 
 
-def list_of(document: object, what: str) -> list[object]:
-    """A list of JSON."""
-    return document if isinstance(document, list) else _fail(f"{what} is not a list")
+def as_list(document: object, what: str) -> list[object]:
+    """Return a JSON list; raise InvalidAnswer if it is none."""
+    return document if isinstance(document, list) else _reject(f"{what} is not a list")
 
 
-def text_of(fields: Fields, name: str) -> str:
-    """A text that can be written down."""
+def get_text(fields: Fields, name: str) -> str:
+    """Return a text field; raise InvalidAnswer if it is not valid Unicode text."""
     value = fields.get(name)
     if not isinstance(value, str):
-        _fail(f"`{name}` is not a text")
+        _reject(f"`{name}` is not a text")
     try:
         value.encode()
     except UnicodeEncodeError:
-        _fail(f"`{name}` holds half of a character")
+        _reject(f"`{name}` holds half of a character")
     return value
 
 
-def number_of(fields: Fields, name: str) -> int:
-    """A number without a fraction."""
+def get_int(fields: Fields, name: str) -> int:
+    """Return an integer field; raise InvalidAnswer if it is none."""
     value = fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int):
-        _fail(f"`{name}` is not a number")
+        _reject(f"`{name}` is not a number")
     return value
 
 
-def item_of(document: object) -> Item:
-    """A message of a list."""
-    fields = fields_of(document, "a message")
-    number = number_of(fields, "id")
-    # A message that was sent into no thread begins one, which is called after it.
-    thread_id = text_of(fields, "thread_id") if fields.get("thread_id") else str(number)
+def parse_server_message(document: object) -> ServerMessage:
+    """Parse a message of a list."""
+    fields = as_object(document, "a message")
+    number = get_int(fields, "id")
+    # A message without a thread starts one, named after its id.
+    thread_id = get_text(fields, "thread_id") if fields.get("thread_id") else str(number)
     message = Message(
         thread_id=thread_id,
-        sender=text_of(fields, "from"),
-        recipients=_named(fields, "to", "cc", "bcc"),
-        subject=text_of(fields, "subject"),
-        body=text_of(fields, "body_md") if "body_md" in fields else "",
+        sender=get_text(fields, "from"),
+        recipients=_all_names(fields, "to", "cc", "bcc"),
+        subject=get_text(fields, "subject"),
+        body=get_text(fields, "body_md") if "body_md" in fields else "",
         ack_required=bool(fields.get("ack_required")),
     )
-    return Item(
+    return ServerMessage(
         id=number,
-        project=None if fields.get("project_id") is None else number_of(fields, "project_id"),
-        message=as_kept(message),
-        at=time_of(fields, "created_ts"),
-        tells_recipients="to" in fields,
+        project=None if fields.get("project_id") is None else get_int(fields, "project_id"),
+        message=as_server_stores(message),
+        at=get_time(fields, "created_ts"),
+        has_recipients="to" in fields,
         is_mention="source" in fields,
-        envelope=_envelope(fields),
+        envelope=_parse_envelope(fields),
         is_copy=fields.get("kind") == "cc",
     )
 
 
-def agent_of(document: object) -> Agent:
-    """An agent. One that was only written to has said nothing of itself yet."""
-    fields = fields_of(document, "an agent")
-    name, at = text_of(fields, "name"), time_of(fields, "inception_ts")
+def parse_agent(document: object) -> Agent:
+    """Parse an agent. A placeholder that only received mail has no profile yet."""
+    fields = as_object(document, "an agent")
+    name, at = get_text(fields, "name"), get_time(fields, "inception_ts")
     if fields.get("is_placeholder") is True:
         return Agent(name, "", "", "", at)
-    said = [text_of(fields, each) for each in ("program", "model")]
-    program, model = ("" if each == UNSAID else each for each in said)
-    return Agent(name, program, model, text_of(fields, "task_description"), at)
+    texts = [get_text(fields, each) for each in ("program", "model")]
+    program, model = ("" if each == UNKNOWN else each for each in texts)
+    return Agent(name, program, model, get_text(fields, "task_description"), at)
 
 
-def as_kept(message: Message) -> Message:
-    """The message as a server has it, the same for all who look.
+def as_server_stores(message: Message) -> Message:
+    """Return the message as the server stores it, so that it compares equal for every reader.
 
-    It tells recipients in an order of its own, and of an ACK only whether it is wanted: what is
-    the type's default counts as left to the type.
+    The server sorts recipients, and stores only whether an ACK is wanted. A value equal to the
+    type's default counts as not stated.
     """
-    unsaid = message._replace(recipients=tuple(sorted(message.recipients)), ack_required=None)
+    without_request = message._replace(
+        recipients=tuple(sorted(message.recipients)), ack_required=None
+    )
     wanted = wants_ack(message)
-    return unsaid if wants_ack(unsaid) == wanted else unsaid._replace(ack_required=wanted)
+    return (
+        without_request
+        if wants_ack(without_request) == wanted
+        else without_request._replace(ack_required=wanted)
+    )
 
 
-def envelope_as_kept(envelope: Envelope) -> Envelope:
-    """The envelope as a server has it: in its own order, and without who vouches for the sender."""
+def envelope_as_server_stores(envelope: Envelope) -> Envelope:
+    """Return the envelope as the server stores it: sorted copies, no trust."""
     return envelope._replace(cc=tuple(sorted(envelope.cc)), trust=None)
 
 
-def _envelope(fields: Fields) -> Envelope:
-    """What stands on it, as far as that is told. Words that we do not have say nothing to us."""
+def _parse_envelope(fields: Fields) -> Envelope:
+    """Parse the envelope; ignore unknown values."""
     importance, trust = str(fields.get("importance")), str(fields.get("trust"))
     return Envelope(
         Importance(importance) if importance in tuple(Importance) else Importance.NORMAL,
-        tuple(sorted(_named(fields, "cc"))),
+        tuple(sorted(_all_names(fields, "cc"))),
         Trust(trust) if trust in tuple(Trust) else None,
     )
 
 
-def _named(fields: Fields, *kinds: str) -> tuple[str, ...]:
-    """Openly, as a copy, or unseen by others: all of them have got it."""
-    named = [list_of(fields.get(kind) or [], f"`{kind}`") for kind in kinds]
-    everybody = [each for names in named for each in names]
-    return tuple(dict.fromkeys(text_of({"name": each}, "name") for each in everybody))
+def _all_names(fields: Fields, *kinds: str) -> tuple[str, ...]:
+    """Return the names in these fields, each once: `to`, `cc` and `bcc` are all recipients."""
+    named = [as_list(fields.get(kind) or [], f"`{kind}`") for kind in kinds]
+    listed = [each for names in named for each in names]
+    return tuple(dict.fromkeys(get_text({"name": each}, "name") for each in listed))
 
 
-def time_of(fields: Fields, name: str) -> datetime:
-    """A time; one that says nothing of its zone is UTC."""
+def get_time(fields: Fields, name: str) -> datetime:
+    """Return a time field; UTC if it has no zone."""
     try:
-        at = datetime.fromisoformat(text_of(fields, name))
+        at = datetime.fromisoformat(get_text(fields, name))
     except ValueError:
-        _fail(f"`{name}` is not a time")
+        _reject(f"`{name}` is not a time")
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
-def _fail(reason: str) -> NoReturn:
-    raise Unreadable(reason)
+def _reject(reason: str) -> NoReturn:
+    raise InvalidAnswer(reason)
 
 
 class Mirror(MemoryMailbox):
-    """What is known of the mail so far. Whoever stands in it is known, though long gone."""
+    """The messages downloaded so far. All their senders and recipients count as agents."""
 
-    newest: datetime | None = None
-    highest = 0
+    newest_at: datetime | None = None
+    highest_id = 0
 
     def __init__(self) -> None:
         super().__init__()
@@ -183,17 +189,17 @@ class Mirror(MemoryMailbox):
     def __contains__(self, message_id: object) -> bool:
         return message_id in self._messages
 
-    def know(self, agents: Mapping[str, Agent]) -> None:
-        """The agents as they are now."""
+    def set_agents(self, agents: Mapping[str, Agent]) -> None:
+        """Update the agents."""
         self._agents |= agents
 
-    def take_in(self, item: Item) -> StoredMessage:
-        """The next message."""
-        stored = self._stored(item.message, item.id, item.at)._replace(envelope=item.envelope)
-        self._welcome(strangers(stored, self._agents))
+    def add_message(self, item: ServerMessage) -> StoredMessage:
+        """Add the next message."""
+        stored = self._new_message(item.message, item.id, item.at)._replace(envelope=item.envelope)
+        self._add_agents(unregistered_agents(stored, self._agents))
         self._add(stored)
-        self.newest = max(self.newest or item.at, item.at)
-        self.highest = max(self.highest, item.id)
+        self.newest_at = max(self.newest_at or item.at, item.at)
+        self.highest_id = max(self.highest_id, item.id)
         return stored
 
     def _add(self, stored: StoredMessage) -> None:
@@ -201,138 +207,160 @@ class Mirror(MemoryMailbox):
         self._by_thread.setdefault(stored.message.thread_id, []).append(stored)
 
     def _thread(self, thread_id: str) -> list[StoredMessage]:
-        return sorted(self._by_thread.get(thread_id, ()), key=order)
+        return sorted(self._by_thread.get(thread_id, ()), key=message_order)
 
-    def _received(self, stored: StoredMessage, name: str) -> Received:
-        """Who has read what, only the server knows."""
+    def _received(self, stored: StoredMessage, name: str) -> InboxMessage:
+        """Return the message with `is_read` None: only the server has read marks."""
         return super()._received(stored, name)._replace(is_read=None)
 
 
-# The mail of one project, as its server can be asked about it.
+# Queries for the mail of one project
 
 
-_MOST = 1_000_000  # messages of one answer; a server shows only a few where nobody says how many
+_MOST_MESSAGES = 1_000_000  # without a limit, servers list only a few
 _SEARCH = "search_mailbox"
-# Words of our own server
-_TOTAL, _ONE_PROJECT = "messages_so_far", "OTHER_PROJECT"
-_LEFT_OUT, _BEFORE = "body_left_out", "bodies_before"
+# Fields and codes of our own server
+_TOTAL_FIELD, _OTHER_PROJECT_CODE = "messages_so_far", "OTHER_PROJECT"
+_BODY_OMITTED_FIELD, _BODIES_BEFORE_FIELD = "body_left_out", "bodies_before"
 
 
-class Identity(NamedTuple):
-    """A project as its server knows it."""
+class ProjectIdentity(NamedTuple):
+    """A project's id, slug and key on its server."""
 
     id: int
     slug: str
     key: str
 
 
-class Directory(NamedTuple):
-    """Who is there. Some servers have an agent that gets a copy of everything, `collector`.
+class AgentDirectory(NamedTuple):
+    """The agents of a project. On some servers one agent, `collector`, gets a copy of
+    everything.
 
-    `told` is all that the server said: who was active when, how much nobody has read yet. Where
-    there is a collector, it is the same only as long as nothing has been sent. A server of ours
-    says how many messages there are, `total`.
+    `raw` is the server's whole answer, including activity times and unread counts. With a
+    collector, it is unchanged only if no message was sent. Our own server also reports the number
+    of messages, `total`.
     """
 
     agents: Mapping[str, Agent]
     collector: str | None
     collected: int
     total: int | None
-    told: object
+    raw: object
 
-    def has_no_more_than(self, before: "Directory") -> bool:
-        """Whether it is certain that nothing has been sent since."""
+    def is_unchanged_since(self, before: "AgentDirectory") -> bool:
+        """Return whether certainly no message was sent since the earlier directory."""
         if self.total is not None:
             return self.total == before.total
         return self.collector is not None and self == before
 
 
 class ProjectMail:
-    """The questions. Times are exclusive; lists may hold mail of other projects."""
+    """Queries for the mail of one project. Times are exclusive; lists may include other
+    projects.
+    """
 
-    def __init__(self, client: Client, identity: Identity) -> None:
+    def __init__(self, client: Client, identity: ProjectIdentity) -> None:
         self.client = client
         self.identity = identity
 
-    def directory(self) -> Directory:
-        """The agents of the project."""
-        document = self.client.read(f"agents/{segment(self.identity.key)}", {})
-        with understood(self.client):
-            fields = fields_of(document, "the directory")
-            listed = list_of(fields.get("agents"), "`agents`")
-            agents = {agent.name: agent for agent in map(agent_of, listed)}
+    def directory(self) -> AgentDirectory:
+        """Fetch the agents of the project."""
+        document = self.client.read(f"agents/{path_segment(self.identity.key)}", {})
+        with invalid_as_unavailable(self.client):
+            fields = as_object(document, "the directory")
+            listed = as_list(fields.get("agents"), "`agents`")
+            agents = {agent.name: agent for agent in map(parse_agent, listed)}
             name = f"global-inbox-{self.identity.slug}"
             collector = agents.pop(name, None) and name
-            total = number_of(fields, _TOTAL) if _TOTAL in fields else None
-            unread = [_unread(each) for each in listed if fields_of(each, "").get("name") == name]
-        return Directory(agents, collector, sum(unread), total, document)
+            total = get_int(fields, _TOTAL_FIELD) if _TOTAL_FIELD in fields else None
+            unread = [
+                _unread_count(each) for each in listed if as_object(each, "").get("name") == name
+            ]
+        return AgentDirectory(agents, collector, sum(unread), total, document)
 
-    def inbox(self, name: str, since: datetime | None) -> list[Item]:
-        """What somebody got, with bodies; few servers tell there who else did."""
-        asked = {
+    def inbox(self, name: str, since: datetime | None) -> list[ServerMessage]:
+        """Fetch the messages that an agent received, with bodies; few servers add the
+        recipients.
+        """
+        arguments = {
             "project_key": self.identity.key,
             "agent_name": name,
-            "limit": _MOST,
+            "limit": _MOST_MESSAGES,
             "include_bodies": True,
-            "since_ts": _written(since),
+            "since_ts": _format_time(since),
         }
-        return self._items(self.client.call("fetch_inbox", asked))
+        return self._parse_messages(self.client.call("fetch_inbox", arguments))
 
-    def outbox(self, name: str, since: datetime | None, *, bodies: bool) -> list[Item]:
-        """What somebody sent, and to whom."""
-        query = {"project": self.identity.key, "limit": str(_MOST), "since_ts": _written(since)}
+    def outbox(self, name: str, since: datetime | None, *, bodies: bool) -> list[ServerMessage]:
+        """Fetch the messages that an agent sent, with recipients."""
+        query = {
+            "project": self.identity.key,
+            "limit": str(_MOST_MESSAGES),
+            "since_ts": _format_time(since),
+        }
         query["include_bodies"] = "true" if bodies else "false"
         listed: dict[int, object] = {}
         while True:
-            given = {name: value for name, value in query.items() if value}
-            document = self.client.read(f"outbox/{segment(name)}", given)
-            with understood(self.client):
-                fields = fields_of(document, "an outbox")
-                messages = list_of(fields.get("messages"), "a list of messages")
-                listed |= {number_of(fields_of(each, ""), "id"): each for each in messages}
-                # A server of ours goes on with the bodies there, where they were too many.
-                before = str(number_of(fields, _BEFORE)) if _BEFORE in fields else None
+            parameters = {name: value for name, value in query.items() if value}
+            document = self.client.read(f"outbox/{path_segment(name)}", parameters)
+            with invalid_as_unavailable(self.client):
+                fields = as_object(document, "an outbox")
+                messages = as_list(fields.get("messages"), "a list of messages")
+                listed |= {get_int(as_object(each, ""), "id"): each for each in messages}
+                # Our server continues there if there were too many bodies.
+                before = (
+                    str(get_int(fields, _BODIES_BEFORE_FIELD))
+                    if _BODIES_BEFORE_FIELD in fields
+                    else None
+                )
             if before in (None, query.get("before")):
-                return self._items(list(listed.values()))
+                return self._parse_messages(list(listed.values()))
             query["before"] = before
 
-    def with_word(self, word: str) -> list[Item]:
-        """The messages in which a word stands, and to whom they were sent, if one can search."""
+    def search_word(self, word: str) -> list[ServerMessage]:
+        """Fetch the messages that contain a word, with recipients; empty if the server has no
+        search.
+        """
         if not self.client.offers(_SEARCH):
             return []
-        asked = {
+        arguments = {
             "project_key": self.identity.key,
             "query": f'"{word}"',
-            "limit": _MOST,
+            "limit": _MOST_MESSAGES,
             "include_bodies": False,
         }
-        return self._items(self.client.call(_SEARCH, asked))
+        return self._parse_messages(self.client.call(_SEARCH, arguments))
 
-    def elsewhere(self, names: Iterable[str]) -> dict[str, str]:
-        """Those of the names that live in another project, and in which."""
-        return elsewhere(self.client, names, self.identity.slug)
+    def names_in_other_projects(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the names that belong to another project, each with that project."""
+        return names_in_other_projects(self.client, names, self.identity.slug)
 
-    def is_ours(self, item: Item) -> bool:
-        """Whether it was sent in this project."""
+    def is_ours(self, item: ServerMessage) -> bool:
+        """Return whether the message belongs to this project."""
         return item.project in (None, self.identity.id)
 
-    def _items(self, document: object) -> list[Item]:
-        with understood(self.client):
-            listed = list_of(document, "a list of messages")
-            return [item_of(self._whole(fields_of(each, "a message"))) for each in listed]
+    def _parse_messages(self, document: object) -> list[ServerMessage]:
+        with invalid_as_unavailable(self.client):
+            listed = as_list(document, "a list of messages")
+            return [
+                parse_server_message(self._with_body(as_object(each, "a message")))
+                for each in listed
+            ]
 
-    def _whole(self, fields: Fields) -> Fields:
-        """A message with its body. A server of ours leaves long ones out of lists, and says so."""
-        if _LEFT_OUT not in fields:
+    def _with_body(self, fields: Fields) -> Fields:
+        """Fetch the body if our server left it out of the list because it is long."""
+        if _BODY_OMITTED_FIELD not in fields:
             return fields
-        found = self.client.read(f"message/{number_of(fields, 'id')}", {})
-        return {**fields, "body_md": text_of(fields_of(found, "a message"), "body_md")}
+        found = self.client.read(f"message/{get_int(fields, 'id')}", {})
+        return {**fields, "body_md": get_text(as_object(found, "a message"), "body_md")}
 
 
-def elsewhere(client: Client, names: Iterable[str], slug: str | None) -> dict[str, str]:
-    """Those of the names that live in another project than that one, and in which.
+def names_in_other_projects(
+    client: Client, names: Iterable[str], slug: str | None
+) -> dict[str, str]:
+    """Return the names that belong to a project other than `slug`, each with that project.
 
-    Only servers that keep names for all projects list the agents of all.
+    Only servers with names shared by all projects list the agents of all projects.
     """
     try:
         document = client.read("agents", {})
@@ -342,65 +370,70 @@ def elsewhere(client: Client, names: Iterable[str], slug: str | None) -> dict[st
         if error.diagnostic.code != codes.SERVER_LACKS:
             raise
         return {}
-    with understood(client):
-        listed = list_of(fields_of(document, "the directory").get("agents"), "`agents`")
-        places = {_folded(text_of(each, "name")): each for each in map(_agent, listed)}
-        found = {name: places.get(_folded(name)) for name in names}
+    with invalid_as_unavailable(client):
+        listed = as_list(as_object(document, "the directory").get("agents"), "`agents`")
+        agents_by_name = {
+            _fold_name(get_text(each, "name")): each for each in map(_as_agent, listed)
+        }
+        found = {name: agents_by_name.get(_fold_name(name)) for name in names}
         return {
-            name: text_of(agent, "project_human_key")
+            name: get_text(agent, "project_human_key")
             for name, agent in found.items()
             if agent and agent.get("project_slug") != slug
         }
 
 
 @contextmanager
-def understood(client: Client) -> Iterator[None]:
-    """Say of what cannot be read whose it is."""
+def invalid_as_unavailable(client: Client) -> Iterator[None]:
+    """Turn InvalidAnswer into an UnavailableError that names the server."""
     try:
         yield
-    except Unreadable as error:
+    except InvalidAnswer as error:
         found = codes.SERVER_NONSENSE.at(where=client.where, reason=str(error))
         raise UnavailableError(found) from None
 
 
-def find(client: Client, key: str) -> Identity | None:
-    """A project, if the server knows it; it is not made."""
+def find_project(client: Client, key: str) -> ProjectIdentity | None:
+    """Return a project, or None if the server does not have it; never create it."""
     try:
-        document = client.read(f"project/{segment(key)}", {})
+        document = client.read(f"project/{path_segment(key)}", {})
     except RequestError as refused:
-        _check_not_alone(client, refused)
-        if any(key in each for each in _listed(client)):
+        _check_served_project(client, refused)
+        if any(key in each for each in _list_projects(client)):
             raise
         return None
-    return _identity(client, key, document)
+    return _parse_identity(client, key, document)
 
 
-def make(client: Client, key: str) -> Identity:
-    """A project, made where there is none."""
+def ensure_project(client: Client, key: str) -> ProjectIdentity:
+    """Return a project; create it if it does not exist."""
     try:
         document = client.call("ensure_project", {"human_key": key})
     except RequestError as refused:
-        _check_not_alone(client, refused)
+        _check_served_project(client, refused)
         raise
-    return _identity(client, key, document)
+    return _parse_identity(client, key, document)
 
 
-def _check_not_alone(client: Client, refused: RequestError) -> None:
-    """A server of ours has one project. Another one is not there, and never will be."""
-    for _, key in _listed(client) if _ONE_PROJECT in refused.diagnostic.message else ():
+def _check_served_project(client: Client, refused: RequestError) -> None:
+    """Raise an error that names the project, if our server rejects any other project."""
+    for _, key in (
+        _list_projects(client) if _OTHER_PROJECT_CODE in refused.diagnostic.message else ()
+    ):
         reason = f"it serves `{key}` alone; write `?project={quote(key)}` behind its address"
         raise RequestError(codes.SERVER_REFUSED.at(where=client.where, reason=reason)) from None
 
 
-def _identity(client: Client, key: str, document: object) -> Identity:
-    """Servers take keys for one that differ only in marks or in case.
+def _parse_identity(client: Client, key: str, document: object) -> ProjectIdentity:
+    """Parse a project; raise RequestError if it is another project.
 
-    Then the mail of two projects is one, of which neither knows.
+    Servers treat keys as equal that differ only in punctuation or case. The mail of two projects
+    would then be mixed.
     """
-    with understood(client):
-        fields = fields_of(document, "a project")
-        found = Identity(
-            number_of(fields, "id"), text_of(fields, "slug"), text_of(fields, "human_key")
+    with invalid_as_unavailable(client):
+        fields = as_object(document, "a project")
+        found = ProjectIdentity(
+            get_int(fields, "id"), get_text(fields, "slug"), get_text(fields, "human_key")
         )
     if key not in (found.key, found.slug):
         reason = f"it takes the project `{key}` for `{found.key}`, which it knows already"
@@ -408,73 +441,77 @@ def _identity(client: Client, key: str, document: object) -> Identity:
     return found
 
 
-def _listed(client: Client) -> list[tuple[str, str]]:
-    """The slug and the key of each project that the server lists."""
+def _list_projects(client: Client) -> list[tuple[str, str]]:
+    """Return slug and key of each project that the server lists."""
     document = client.read("projects", {})
-    with understood(client):
-        projects = [fields_of(each, "a project") for each in list_of(document, "the projects")]
-        return [(text_of(each, "slug"), text_of(each, "human_key")) for each in projects]
+    with invalid_as_unavailable(client):
+        projects = [as_object(each, "a project") for each in as_list(document, "the projects")]
+        return [(get_text(each, "slug"), get_text(each, "human_key")) for each in projects]
 
 
-def _agent(document: object) -> Fields:
-    return fields_of(document, "an agent")
+def _as_agent(document: object) -> Fields:
+    return as_object(document, "an agent")
 
 
-def _unread(document: object) -> int:
-    fields = _agent(document)
-    return number_of(fields, "unread_count") if "unread_count" in fields else 0
+def _unread_count(document: object) -> int:
+    fields = _as_agent(document)
+    return get_int(fields, "unread_count") if "unread_count" in fields else 0
 
 
-def _folded(name: str) -> str:
-    """What counts of a name on a server that drops marks and does not look at case."""
+def _fold_name(name: str) -> str:
+    """Return a name as servers compare it that ignore punctuation and case."""
     return "".join(filter(str.isalnum, name)).lower()
 
 
-def _written(at: datetime | None) -> str | None:
+def _format_time(at: datetime | None) -> str | None:
     return at.isoformat().replace("+00:00", "Z") if at else None
 
 
-# What has come in since one looked last, whole, and to whom it went.
+# Downloading new messages, with bodies and recipients
 #
-# A message can be committed later than its time says, so each look goes back a little further than
-# the newest one that is known; what is known already is left out by its id.
+# A message can be committed later than its time, so each download starts a little before the newest
+# known message. Known messages are skipped by id.
 
 
-_A_LITTLE = timedelta(seconds=1)
-_WORD = re.compile(r"\b[A-Za-z0-9]+\b")  # which is one in every engine's eyes
+_TIME_MARGIN = timedelta(seconds=1)
+_WORD = re.compile(r"\b[A-Za-z0-9]+\b")  # one word for every search engine
 
 
-class Told(NamedTuple):
-    """To whom a message went, and for whom of them it is a copy."""
+class RecipientNames(NamedTuple):
+    """The recipients of a message, and which of them get a copy."""
 
     recipients: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
 
 
-Recipients = dict[int, Told]
+RecipientsById = dict[int, RecipientNames]
 
 
-def news(
-    mail: ProjectMail, directory: Directory, known: Container[int], since: datetime | None
-) -> list[Item]:
-    """The messages after a time that are not known, by id.
+def fetch_new_messages(
+    mail: ProjectMail, directory: AgentDirectory, known: Container[int], since: datetime | None
+) -> list[ServerMessage]:
+    """Return the messages after a time that are not known, sorted by id.
 
-    Where one agent gets a copy of everything, its inbox has also what agents sent whom another
-    project has taken over, but nothing from before that agent was there. So whoever reads the
-    whole mail asks both: that inbox, and what the agents have sent.
+    The collector's inbox also has messages of agents that moved to another project, but none from
+    before the collector existed. So a full download reads that inbox and the outboxes.
     """
-    items = _collected(mail, directory, since) if directory.collector else []
+    items = _fetch_collected(mail, directory, since) if directory.collector else []
     if since is None or not directory.collector:
         for name in directory.agents:
             items += mail.outbox(name, since, bodies=True)
-    fresh = _fresh(mail, items, known)
-    told = _told(mail, directory, [item for item in fresh if not item.tells_recipients])
+    unknown = _unknown_messages(mail, items, known)
+    recipients = _find_recipients(
+        mail, directory, [item for item in unknown if not item.has_recipients]
+    )
     return [
-        _sent_to(item, told.get(item.id, _told_by(item)), directory.collector) for item in fresh
+        _with_recipients(item, recipients.get(item.id, _recipient_names(item)), directory.collector)
+        for item in unknown
     ]
 
 
-def _collected(mail: ProjectMail, directory: Directory, since: datetime | None) -> list[Item]:
+def _fetch_collected(
+    mail: ProjectMail, directory: AgentDirectory, since: datetime | None
+) -> list[ServerMessage]:
     items = mail.inbox(directory.collector or "", since)
     if since is None and len(items) < directory.collected:
         reason = f"it has {directory.collected} messages, and shows only {len(items)}"
@@ -482,16 +519,20 @@ def _collected(mail: ProjectMail, directory: Directory, since: datetime | None) 
     return items
 
 
-def _fresh(mail: ProjectMail, items: Iterable[Item], known: Container[int]) -> list[Item]:
-    """Each once, by id; who sent it knows more of it than who got it, and is asked later."""
+def _unknown_messages(
+    mail: ProjectMail, items: Iterable[ServerMessage], known: Container[int]
+) -> list[ServerMessage]:
+    """Return each unknown message once, sorted by id. Later lists, from senders, contain more."""
     found = {item.id: item for item in items if item.id not in known and mail.is_ours(item)}
     return sorted(found.values(), key=lambda item: item.id)
 
 
-def _sent_to(item: Item, told: Told, collector: str | None) -> Item:
-    """The message with those to whom it went; who gets a copy of everything does not count."""
+def _with_recipients(
+    item: ServerMessage, names_of: RecipientNames, collector: str | None
+) -> ServerMessage:
+    """Return the message with its recipients, without the collector."""
     recipients, copies = (
-        tuple(sorted(name for name in names if name != collector)) for names in told
+        tuple(sorted(name for name in names if name != collector)) for names in names_of
     )
     return item._replace(
         message=item.message._replace(recipients=recipients),
@@ -499,78 +540,89 @@ def _sent_to(item: Item, told: Told, collector: str | None) -> Item:
     )
 
 
-def _told(mail: ProjectMail, directory: Directory, items: list[Item]) -> Recipients:
-    """To whom messages went, from whoever can tell."""
-    told: Recipients = {}
-    for ask in (_from_outboxes, _from_search, _from_inboxes):
-        missing = [item for item in items if item.id not in told]
-        told |= ask(mail, directory, missing) if missing else {}
-    return told
+def _find_recipients(
+    mail: ProjectMail, directory: AgentDirectory, items: list[ServerMessage]
+) -> RecipientsById:
+    """Return the recipients of messages, from the first source that has them."""
+    recipients: RecipientsById = {}
+    for find in (_recipients_from_outboxes, _recipients_from_search, _recipients_from_inboxes):
+        missing = [item for item in items if item.id not in recipients]
+        recipients |= find(mail, directory, missing) if missing else {}
+    return recipients
 
 
-def _from_outboxes(mail: ProjectMail, directory: Directory, items: list[Item]) -> Recipients:
-    """Of senders who are still here."""
-    told: Recipients = {}
+def _recipients_from_outboxes(
+    mail: ProjectMail, directory: AgentDirectory, items: list[ServerMessage]
+) -> RecipientsById:
+    """Return the recipients of messages whose senders are still in the project."""
+    recipients: RecipientsById = {}
     for sender in {item.message.sender for item in items} & directory.agents.keys():
-        since = _before(item for item in items if item.message.sender == sender)
-        with suppress(RequestError):  # she was taken over in this moment
-            told |= _recipients(mail.outbox(sender, since, bodies=False))
-    return told
+        since = _time_before(item for item in items if item.message.sender == sender)
+        with suppress(RequestError):  # the sender has just moved to another project
+            recipients |= _listed_recipients(mail.outbox(sender, since, bodies=False))
+    return recipients
 
 
-def _from_search(mail: ProjectMail, _: Directory, items: list[Item]) -> Recipients:
-    """Of senders who are gone: by a word of each message."""
+def _recipients_from_search(
+    mail: ProjectMail, _: AgentDirectory, items: list[ServerMessage]
+) -> RecipientsById:
+    """Return the recipients of messages of other senders, by searching a word of each."""
     words = {_WORD.search(f"{item.message.subject} {item.message.body}") for item in items}
-    told: Recipients = {}
+    recipients: RecipientsById = {}
     for word in {found[0].lower() for found in words if found}:
-        told |= _recipients(mail.with_word(word))
-    return told
+        recipients |= _listed_recipients(mail.search_word(word))
+    return recipients
 
 
-def _from_inboxes(mail: ProjectMail, directory: Directory, items: list[Item]) -> Recipients:
-    """What nobody can tell is known as far as recipients are still here."""
-    told: Recipients = {item.id: Told() for item in items}
+def _recipients_from_inboxes(
+    mail: ProjectMail, directory: AgentDirectory, items: list[ServerMessage]
+) -> RecipientsById:
+    """Return those recipients that are still in the project, from their inboxes."""
+    recipients: RecipientsById = {item.id: RecipientNames() for item in items}
     for name in directory.agents:
-        for item in mail.inbox(name, _before(items)):
-            if item.id in told and not item.is_mention:
-                got, copies = told[item.id]
-                told[item.id] = Told((*got, name), (*copies, *[name] * item.is_copy))
-    return told
+        for item in mail.inbox(name, _time_before(items)):
+            if item.id in recipients and not item.is_mention:
+                got, copies = recipients[item.id]
+                recipients[item.id] = RecipientNames(
+                    (*got, name), (*copies, *[name] * item.is_copy)
+                )
+    return recipients
 
 
-def _recipients(items: Iterable[Item]) -> Recipients:
-    return {item.id: _told_by(item) for item in items if item.tells_recipients}
+def _listed_recipients(items: Iterable[ServerMessage]) -> RecipientsById:
+    return {item.id: _recipient_names(item) for item in items if item.has_recipients}
 
 
-def _told_by(item: Item) -> Told:
-    return Told(item.message.recipients, item.envelope.cc)
+def _recipient_names(item: ServerMessage) -> RecipientNames:
+    return RecipientNames(item.message.recipients, item.envelope.cc)
 
 
-def _before(items: Iterable[Item]) -> datetime:
-    """A time after which all of them are."""
-    return min(item.at for item in items) - _A_LITTLE
+def _time_before(items: Iterable[ServerMessage]) -> datetime:
+    """Return a time before all of them."""
+    return min(item.at for item in items) - _TIME_MARGIN
 
 
-# Tokens that a server gave to who registered from here, and wants to see when she sends.
-#
-# They are secrets: each lies in a file of its own, for its owner alone, in a folder that git
-# ignores. Where no folder is given they last as long as the mailbox.
+# Registration tokens
 
 
 _OWNER_ONLY = 0o600
 _IGNORE_EVERYTHING = "*\n"
 
 
-class Tokens:
-    """The tokens of the agents of one project on one server."""
+class TokenStore:
+    """The registration tokens of the agents of one project on one server.
+
+    A server may require the token of the sender. Tokens are secret: each is in a file that only its
+    owner can read, in a folder that git ignores. Without a folder they last as long as the mailbox.
+    """
 
     def __init__(self, folder: Path | None, server: str, project: str) -> None:
         self._known: dict[str, str] = {}
-        place = sha256(f"{server}\n{project}".encode()).hexdigest()
-        self._folder = folder / "agent-mail" / place if folder else None
+        project_digest = sha256(f"{server}\n{project}".encode()).hexdigest()
+        self._folder = folder / "agent-mail" / project_digest if folder else None
 
-    def of(self, name: str) -> str | None:
-        """The token of an agent, if one was given."""
+    def get(self, name: str) -> str | None:
+        """Return the token of an agent, or None."""
         if name not in self._known and self._folder:
             file = self._folder / name
             try:
@@ -578,11 +630,11 @@ class Tokens:
             except FileNotFoundError:
                 return None
             except (OSError, UnicodeDecodeError) as error:
-                raise _unusable(file, error) from error
+                raise _unusable_token_file(file, error) from error
         return self._known.get(name)
 
-    def keep(self, name: str, token: str) -> None:
-        """Remember it for whoever acts under that name here later."""
+    def save(self, name: str, token: str) -> None:
+        """Store the token for later calls under that name."""
         self._known[name] = token
         if not self._folder:
             return
@@ -596,80 +648,80 @@ class Tokens:
                 opened.write(token)
             new.replace(file)
         except OSError as error:
-            raise _unusable(file, error) from error
+            raise _unusable_token_file(file, error) from error
 
 
-def _unusable(file: Path, error: Exception) -> UnavailableError:
+def _unusable_token_file(file: Path, error: Exception) -> UnavailableError:
     reason = getattr(error, "strerror", None) or "it is not UTF-8"
     return UnavailableError(STORE_UNUSABLE.at(path=str(file), reason=f"a token of it: {reason}"))
 
 
-# What one process sees of a project on a server: its mirror, and how it is kept up to date.
+# Refreshing the mirror
 
 
-# By how much a message may be late, seen from the newest that is known, to be found at once. What
-# is later still (the server's clock was set back) is found when all is read again.
+# How late a message may be, compared with the newest known one, to be found at once. A later one
+# (the server's clock was set back) is found by the next full refresh.
 _OVERLAP = timedelta(minutes=1)
-_WHOLE_EVERY = 60.0  # seconds
+_FULL_REFRESH_SECONDS = 60.0
 
 
-class View:
-    """A mirror and its server."""
+class ProjectView:
+    """A project's mirror, its server, and its tokens."""
 
-    def __init__(self, client: Client, identity: Identity, tokens: Tokens) -> None:
+    def __init__(self, client: Client, identity: ProjectIdentity, tokens: TokenStore) -> None:
         self.client = client
         self.mail = ProjectMail(client, identity)
         self.mirror = Mirror()
         self.lock = threading.RLock()
         self.tokens = tokens
-        self._directory: Directory | None = None
-        self._read_whole = -math.inf
+        self._directory: AgentDirectory | None = None
+        self._full_refresh_at = -math.inf
 
     @property
     def registered(self) -> Mapping[str, Agent]:
-        """Who can send and receive now; fresh after `refresh`."""
+        """The agents that can send and receive now; current after `refresh`."""
         return self._directory.agents if self._directory else {}
 
-    def acting(self, name: str) -> dict[str, object]:
-        """The arguments by which a server knows who acts; it may want to see her token."""
+    def actor_arguments(self, name: str) -> dict[str, object]:
+        """Return the arguments that identify the calling agent; a server may require its token."""
         return {
             "project_key": self.mail.identity.key,
             "agent_name": name,
-            "registration_token": self.tokens.of(name),
+            "registration_token": self.tokens.get(name),
         }
 
     def refresh(self, *, whole: bool = False) -> Mirror:
-        """Take in what is new. Nothing is, where a server that tells so says what it said before.
+        """Download new messages, unless the directory shows that there are none.
 
-        The mail of one look comes in by its ids, as it does for who looks for the first time.
+        Messages of one refresh are added in order of their ids, as in a first download.
         """
         with self.lock:
             self._refresh(whole=whole)
         return self.mirror
 
     @contextmanager
-    def fresh(self) -> Iterator[Mirror]:
-        """The mirror as it is now; meanwhile no other thread changes it."""
+    def refreshed(self) -> Iterator[Mirror]:
+        """Yield the refreshed mirror; no other thread changes it meanwhile."""
         with self.lock:
             yield self.refresh()
 
     def _refresh(self, *, whole: bool) -> None:
         now = time.monotonic()
-        is_whole = whole or now >= self._read_whole + _WHOLE_EVERY
+        is_full = whole or now >= self._full_refresh_at + _FULL_REFRESH_SECONDS
         directory = self.mail.directory()
         before = self._directory
-        if is_whole or before is None or not directory.has_no_more_than(before):
-            newest = None if is_whole else self.mirror.newest
+        if is_full or before is None or not directory.is_unchanged_since(before):
+            newest = None if is_full else self.mirror.newest_at
             since = newest - _OVERLAP if newest else None
-            for item in news(self.mail, directory, self.mirror, since):
-                self.mirror.take_in(item)
-        self.mirror.know(directory.agents)
+            for item in fetch_new_messages(self.mail, directory, self.mirror, since):
+                self.mirror.add_message(item)
+        self.mirror.set_agents(directory.agents)
         self._directory = directory
-        if is_whole:
-            self._read_whole = now
+        if is_full:
+            self._full_refresh_at = now
 
-    def uncertain(self, lost: UnavailableError, what: str) -> UnknownOutcomeError:
-        """The server was lost while something was under way."""
+    def unknown_outcome(self, lost: UnavailableError, what: str) -> UnknownOutcomeError:
+        """Return the error for a connection that was lost during a change."""
         title = lost.diagnostic.code.title
         reason = title[0].lower() + title[1:]
         found = OUTCOME_UNKNOWN.at(where=self.client.where, reason=reason, what=what)

@@ -1,8 +1,7 @@
-"""Files that agents of a server are at work on.
+"""File reservations on an Agent Mail server.
 
-The server grants what is asked for, and tells who else has something of it. It compares patterns
-in a way of its own: what we find in common counts, too. It keeps what was reserved twice twice;
-here the new one takes the place of the old.
+The server grants every request and reports conflicts by its own comparison of patterns; ours are
+added. The server stores a repeated reservation twice; here the new one replaces the old one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,135 +10,142 @@ from datetime import UTC, datetime, timedelta
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import BrennerError, UnavailableError
-from brenner.mail import reservations as reserving
-from brenner.mail.agent_mail.client import segment
-from brenner.mail.agent_mail.http import MaybeReached
+from brenner.mail import reservations as reservation_rules
+from brenner.mail.agent_mail.client import path_segment
+from brenner.mail.agent_mail.http import MaybeSentError
 from brenner.mail.agent_mail.mirror import (
     Fields,
-    View,
-    fields_of,
-    list_of,
-    number_of,
-    text_of,
-    time_of,
-    understood,
+    ProjectView,
+    as_list,
+    as_object,
+    get_int,
+    get_text,
+    get_time,
+    invalid_as_unavailable,
 )
-from brenner.mail.model import Released, Reservation, ReservationRequest, ReservationResult
+from brenner.mail.model import ReleaseResult, Reservation, ReservationRequest, ReservationResult
 
 _RESERVE = "file_reservation_paths"
 _RELEASE = "release_file_reservations"
-_UNTOLD = 0  # instead of an id
+_UNKNOWN_ID = 0  # the server does not report the id
 
 
-def reserve(view: View, name: str, wish: ReservationRequest) -> ReservationResult:
-    """Reserve files. What is there is read first: once they are reserved, that was done."""
-    held = holding(view)
+def reserve(view: ProjectView, name: str, request: ReservationRequest) -> ReservationResult:
+    """Reserve files. Existing reservations are read first: after the call the change is made."""
+    held = active_reservations(view)
     own = [each for each in held if each.agent == name]
-    old = reserving.replaced(wish, own, len(held) - len(own))
-    if not wish.patterns:
+    old = reservation_rules.replaced_ids(request, own, len(held) - len(own))
+    if not request.patterns:
         return ReservationResult((), ())
-    asked = {
-        "paths": list(wish.patterns),
-        "ttl_seconds": wish.seconds,
-        "exclusive": wish.exclusive,
-        "reason": wish.reason,
+    arguments = {
+        "paths": list(request.patterns),
+        "ttl_seconds": request.seconds,
+        "exclusive": request.exclusive,
+        "reason": request.reason,
     }
-    answer = _told(view, name, _RESERVE, asked, "the reservations")
-    with understood(view.client):
-        listed = list_of(answer.get("granted"), "`granted`")
-        granted = [_granted(each, name, wish) for each in listed]
-        conflicts = _conflicts(answer, granted, held)
+    answer = _call(view, name, _RESERVE, arguments, "the reservations")
+    with invalid_as_unavailable(view.client):
+        listed = as_list(answer.get("granted"), "`granted`")
+        granted = [_parse_granted(each, name, request) for each in listed]
+        conflicts = _all_conflicts(answer, granted, held)
     if old:
-        with suppress(BrennerError):  # they end by themselves
+        with suppress(BrennerError):  # they expire anyway
             _release(view, name, old)
     return ReservationResult(tuple(granted), conflicts)
 
 
 def release(
-    view: View, name: str, patterns: Iterable[str] | None, ids: Iterable[int] | None
-) -> Released:
-    """End reservations. The server knows patterns by their letters, so they go by their ids."""
-    own = [each for each in holding(view) if each.agent == name]
-    released = [each.id for each in reserving.chosen(own, patterns, ids)]
-    if not released:  # a server would take no ids for all of them
-        return Released(0, datetime.now(UTC))
+    view: ProjectView, name: str, patterns: Iterable[str] | None, ids: Iterable[int] | None
+) -> ReleaseResult:
+    """End reservations, by id: the server compares patterns as plain text."""
+    own = [each for each in active_reservations(view) if each.agent == name]
+    released = [each.id for each in reservation_rules.select_to_release(own, patterns, ids)]
+    if not released:  # without ids a server would release all
+        return ReleaseResult(0, datetime.now(UTC))
     answer = _release(view, name, released)
-    with understood(view.client):
-        return Released(number_of(answer, "released"), time_of(answer, "released_at"))
+    with invalid_as_unavailable(view.client):
+        return ReleaseResult(get_int(answer, "released"), get_time(answer, "released_at"))
 
 
-def holding(view: View) -> tuple[Reservation, ...]:
-    """Those that hold now, the oldest first. A server that reserves nothing lists nothing."""
+def active_reservations(view: ProjectView) -> tuple[Reservation, ...]:
+    """Return the reservations that have not expired, oldest first.
+
+    Raise UnavailableError if the server has no reservations: its list would be empty.
+    """
     if not view.client.offers(_RESERVE):
         what = f"the tool `{_RESERVE}`"
         raise UnavailableError(codes.SERVER_LACKS.at(where=view.client.where, what=what))
-    path = f"file_reservations/{segment(view.mail.identity.slug)}"
+    path = f"file_reservations/{path_segment(view.mail.identity.slug)}"
     document = view.client.read(path, {"active_only": "true"})
-    with understood(view.client):
-        listed = list_of(document, "the list of reservations")
-        return tuple(sorted(map(_listed, listed)))
+    with invalid_as_unavailable(view.client):
+        listed = as_list(document, "the list of reservations")
+        return tuple(sorted(map(_parse_listed, listed)))
 
 
-def _release(view: View, name: str, ids: Iterable[int]) -> Fields:
-    return _told(view, name, _RELEASE, {"file_reservation_ids": list(ids)}, "the release")
+def _release(view: ProjectView, name: str, ids: Iterable[int]) -> Fields:
+    return _call(view, name, _RELEASE, {"file_reservation_ids": list(ids)}, "the release")
 
 
-def _told(view: View, name: str, tool: str, asked: Mapping[str, object], what: str) -> Fields:
+def _call(
+    view: ProjectView, name: str, tool: str, arguments: Mapping[str, object], what: str
+) -> Fields:
     try:
-        answer = view.client.call(tool, {**view.acting(name), **asked})
-    except MaybeReached as lost:
-        raise view.uncertain(lost, what) from lost
-    with understood(view.client):
-        return fields_of(answer, f"the answer to {tool}")
+        answer = view.client.call(tool, {**view.actor_arguments(name), **arguments})
+    except MaybeSentError as lost:
+        raise view.unknown_outcome(lost, what) from lost
+    with invalid_as_unavailable(view.client):
+        return as_object(answer, f"the answer to {tool}")
 
 
-def _listed(document: object) -> Reservation:
-    fields = fields_of(document, "a reservation")
-    return _reservation(
+def _parse_listed(document: object) -> Reservation:
+    fields = as_object(document, "a reservation")
+    return _parse_reservation(
         fields,
-        number=number_of(fields, "id"),
-        agent=text_of(fields, "agent"),
-        created_at=time_of(fields, "created_ts"),
+        number=get_int(fields, "id"),
+        agent=get_text(fields, "agent"),
+        created_at=get_time(fields, "created_ts"),
     )
 
 
-def _granted(document: object, name: str, wish: ReservationRequest) -> Reservation:
-    fields = fields_of(document, "a reservation")
-    begun_at = time_of(fields, "expires_ts") - timedelta(seconds=wish.seconds)
-    return _reservation(fields, number_of(fields, "id"), name, begun_at)
+def _parse_granted(document: object, name: str, request: ReservationRequest) -> Reservation:
+    fields = as_object(document, "a reservation")
+    begun_at = get_time(fields, "expires_ts") - timedelta(seconds=request.seconds)
+    return _parse_reservation(fields, get_int(fields, "id"), name, begun_at)
 
 
-def _reservation(fields: Fields, number: int, agent: str, created_at: datetime) -> Reservation:
+def _parse_reservation(
+    fields: Fields, number: int, agent: str, created_at: datetime
+) -> Reservation:
     return Reservation(
         id=number,
         agent=agent,
-        pattern=text_of(fields, "path_pattern"),
+        pattern=get_text(fields, "path_pattern"),
         exclusive=fields.get("exclusive") is True,
-        reason=text_of(fields, "reason") if fields.get("reason") else "",
+        reason=get_text(fields, "reason") if fields.get("reason") else "",
         created_at=created_at,
-        expires_at=time_of(fields, "expires_ts"),
+        expires_at=get_time(fields, "expires_ts"),
     )
 
 
-def _conflicts(
+def _all_conflicts(
     answer: Fields, granted: list[Reservation], held: tuple[Reservation, ...]
-) -> reserving.Conflicts:
-    """What we find, and what the server tells besides."""
+) -> reservation_rules.Conflicts:
+    """Return our conflicts, and those that only the server reports."""
     found: dict[str, list[Reservation]] = {each.pattern: [] for each in granted}
-    for pattern, holders in reserving.conflicts(granted, held):
+    for pattern, holders in reservation_rules.find_conflicts(granted, held):
         found[pattern] += holders
-    for each in list_of(answer.get("conflicts") or [], "`conflicts`"):
-        fields = fields_of(each, "a conflict")
-        known = found.setdefault(text_of(fields, "path"), [])
-        told = [_holder(one, held) for one in list_of(fields.get("holders"), "`holders`")]
-        known += [one for one in told if one not in known]
+    for each in as_list(answer.get("conflicts") or [], "`conflicts`"):
+        fields = as_object(each, "a conflict")
+        known = found.setdefault(get_text(fields, "path"), [])
+        reported = [_parse_holder(one, held) for one in as_list(fields.get("holders"), "`holders`")]
+        known += [one for one in reported if one not in known]
     return tuple((pattern, tuple(sorted(known))) for pattern, known in found.items() if known)
 
 
-def _holder(document: object, held: tuple[Reservation, ...]) -> Reservation:
-    """One that we have read, or that has come in between: its id is not told."""
-    fields = fields_of(document, "a holder")
-    expires_at = time_of(fields, "expires_ts")
-    told = _reservation(fields, _UNTOLD, text_of(fields, "agent"), expires_at)
+def _parse_holder(document: object, held: tuple[Reservation, ...]) -> Reservation:
+    """Return a known reservation, or a newer one, whose id the server does not report."""
+    fields = as_object(document, "a holder")
+    expires_at = get_time(fields, "expires_ts")
+    reported = _parse_reservation(fields, _UNKNOWN_ID, get_text(fields, "agent"), expires_at)
     known = {(each.agent, each.pattern, each.expires_at): each for each in held}
-    return known.get((told.agent, told.pattern, told.expires_at), told)
+    return known.get((reported.agent, reported.pattern, reported.expires_at), reported)

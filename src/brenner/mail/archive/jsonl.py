@@ -1,7 +1,7 @@
-"""JSON lines: an archive that programs read easily and that says everything.
+"""The JSON Lines archive of mail, and the record format that both archive forms share.
 
-A header, the agents, the messages in the order of their arrival, and a closing line that counts
-them: one object on each line. Without the closing line nobody could tell that some are missing.
+A header, the agents, the messages in order of arrival, and a closing line with their count: one
+object per line. The closing line shows whether messages are missing.
 """
 
 import json
@@ -18,42 +18,42 @@ from brenner.limits import (
     MOST_PROFILE_BYTES,
     MOST_RECORD_BYTES,
 )
-from brenner.mail.model import Agent, Envelope, Importance, Record, StoredMessage, Trust
+from brenner.mail.model import Agent, Envelope, Importance, MessageRecord, StoredMessage, Trust
 from brenner.protocol.grammar import AGENT_NAME, ISO_TIME
 from brenner.protocol.messages import Message, content_hash, iso
 
-# Messages and agents as the plain values of an archive, whatever its form: checked when read.
+# The record format, shared with mbox
 #
-# Everything in an archive is somebody else's word. One fault is told per record, and the record is
-# not used: half a message would give other versions of an artifact.
+# An archive is untrusted input. One error is reported per record, and an invalid record is skipped
+# whole: part of a message would give other versions of an artifact.
 
 
 VERSION = 1
 Fields = Mapping[str, object]
-Item = Agent | Record | Diagnostic
-# With these nothing of the archive is read
-HOPELESS = (codes.NOT_AN_ARCHIVE, codes.ARCHIVE_TOO_NEW)
+ArchiveEntry = Agent | MessageRecord | Diagnostic
+# After these the archive is not read further
+FATAL_CODES = (codes.NOT_AN_ARCHIVE, codes.ARCHIVE_TOO_NEW)
 
-# The largest whole number that every reader of JSON keeps exactly
+# The largest integer that every JSON parser reads exactly
 _MOST_ID = 2**53 - 1
-# Finer than the store's clock: it could not be kept
-_TOO_FINE = re.compile(r"[.,][0-9]{7}")
+# Finer than the store's clock: it could not be stored
+_BELOW_MICROSECONDS = re.compile(r"[.,][0-9]{7}")
 
 
-class UnsoundError(Exception):
-    """What is wrong with a record, in words."""
+class InvalidRecordError(Exception):
+    """A record is invalid; the text says why."""
 
 
-def unsound(reason: str) -> NoReturn:
-    """Give a record up."""
-    raise UnsoundError(reason)
+def reject_record(reason: str) -> NoReturn:
+    """Raise InvalidRecordError."""
+    raise InvalidRecordError(reason)
 
 
 # Writing
 
 
 def agent_fields(agent: Agent) -> dict[str, object]:
-    """An agent as plain values."""
+    """Return the fields of an agent."""
     return {
         "agent": agent.name,
         "program": agent.program,
@@ -63,8 +63,8 @@ def agent_fields(agent: Agent) -> dict[str, object]:
     }
 
 
-def record_fields(record: Record) -> dict[str, object]:
-    """A message as plain values."""
+def record_fields(record: MessageRecord) -> dict[str, object]:
+    """Return the fields of a message."""
     stored, message = record.stored, record.stored.message
     return {
         "id": stored.id,
@@ -87,7 +87,7 @@ def record_fields(record: Record) -> dict[str, object]:
 
 
 def _envelope_fields(envelope: Envelope) -> dict[str, object]:
-    """What is as on most messages, or nobody can tell, is left out."""
+    """Return the fields of an envelope, without defaults and unknown values."""
     fields: dict[str, object] = {}
     if envelope.importance is not Importance.NORMAL:
         fields["importance"] = str(envelope.importance)
@@ -101,11 +101,11 @@ def _envelope_fields(envelope: Envelope) -> dict[str, object]:
 # Reading
 
 
-class Reader:
-    """Checks the records of one archive, one after the other.
+class RecordReader:
+    """Validates the records of one archive.
 
-    Two messages may not have one id: nobody could say which of them a link means. A message may
-    not be newer than `latest`: it would stay the last of its thread until that time has come.
+    Ids must be unique, or links would be ambiguous. A message may not be newer than `latest`: it
+    would stay the last of its thread until that time.
     """
 
     def __init__(self, latest: datetime | None = None) -> None:
@@ -114,49 +114,49 @@ class Reader:
         self._agents: set[str] = set()
 
     def agent(self, fields: Fields, line: int) -> Agent | Diagnostic:
-        """The agent, or what is wrong with it."""
+        """Return the agent, or what is wrong with it."""
         try:
-            agent = _agent(fields)
+            agent = _parse_agent(fields)
             if agent.name in self._agents:
-                unsound(f"the agent `{agent.name}` is there a second time")
-        except UnsoundError as fault:
+                reject_record(f"the agent `{agent.name}` is there a second time")
+        except InvalidRecordError as fault:
             return codes.INVALID_RECORD.at(line, reason=str(fault))
         self._agents.add(agent.name)
         return agent
 
-    def record(self, fields: Fields, line: int) -> Record | Diagnostic:
-        """The message, or what is wrong with it."""
+    def record(self, fields: Fields, line: int) -> MessageRecord | Diagnostic:
+        """Return the message, or what is wrong with it."""
         try:
-            record = _record(fields, len(self._ids) + 1)
+            record = _parse_record(fields, len(self._ids) + 1)
             stored = record.stored
             if stored.content_hash != content_hash(stored.message):
                 return codes.HASH_MISMATCH.at(line, id=stored.id)
             if stored.id in self._ids:
-                unsound(f"another message of this archive has the id {stored.id}, too")
+                reject_record(f"another message of this archive has the id {stored.id}, too")
             if self._latest and stored.at > self._latest:
-                unsound(f"`at` is {iso(stored.at)}, which is in the future")
-        except UnsoundError as fault:
+                reject_record(f"`at` is {iso(stored.at)}, which is in the future")
+        except InvalidRecordError as fault:
             return codes.INVALID_RECORD.at(line, reason=str(fault))
         self._ids.add(stored.id)
         return record
 
 
-def _agent(fields: Fields) -> Agent:
+def _parse_agent(fields: Fields) -> Agent:
     return Agent(
         name=_name(fields.get("agent"), "agent"),
         program=_text(fields, "program", MOST_PROFILE_BYTES),
         model=_text(fields, "model", MOST_PROFILE_BYTES),
         task=_text(fields, "task", MOST_PROFILE_BYTES),
-        registered_at=_time(_given(fields, "registered_at"), "registered_at"),
+        registered_at=_time(_required(fields, "registered_at"), "registered_at"),
     )
 
 
-def _record(fields: Fields, arrival: int) -> Record:
-    """The message. What may be left out says nothing, or the same as something else."""
-    number = _id(_given(fields, "id"), "id")
+def _parse_record(fields: Fields, arrival: int) -> MessageRecord:
+    """Parse a message. Optional fields have defaults."""
+    number = _id(_required(fields, "id"), "id")
     message = Message(
         thread_id=_text(fields, "thread_id"),
-        sender=_name(_given(fields, "from"), "from"),
+        sender=_name(_required(fields, "from"), "from"),
         recipients=_recipients(fields),
         subject=_text(fields, "subject"),
         body=_text(fields, "body"),
@@ -166,7 +166,7 @@ def _record(fields: Fields, arrival: int) -> Record:
     _flag(fields, "local")
     stored = StoredMessage(
         id=number,
-        at=_time(_given(fields, "at"), "at"),
+        at=_time(_required(fields, "at"), "at"),
         message=message,
         content_hash=_text(fields, "hash"),
         arrival=arrival,
@@ -174,84 +174,88 @@ def _record(fields: Fields, arrival: int) -> Record:
         reply_to=None if reply_to is None else _id(reply_to, "reply_to"),
         acknowledges=_acknowledges(fields),
         is_local=False,
-        envelope=_envelope(fields, message.recipients),
+        envelope=_parse_envelope(fields, message.recipients),
         decides=_flag(fields, "decides"),
     )
-    return Record(stored, _read_at(fields, message.recipients))
+    return MessageRecord(stored, _read_at(fields, message.recipients))
 
 
-def _given(fields: Fields, key: str) -> object:
-    return fields[key] if key in fields else unsound(f"`{key}` is missing")
+def _required(fields: Fields, key: str) -> object:
+    return fields[key] if key in fields else reject_record(f"`{key}` is missing")
 
 
 def _text(fields: Fields, key: str, most: int = MOST_BODY_BYTES) -> str:
-    value = _given(fields, key)
+    value = _required(fields, key)
     if not isinstance(value, str):
-        unsound(f"`{key}` is not a text")
+        reject_record(f"`{key}` is not a text")
     try:
         size = len(value.encode())
     except UnicodeEncodeError:
-        unsound(f"`{key}` holds half of a character")
+        reject_record(f"`{key}` holds half of a character")
     if "\0" in value:
-        unsound(f"`{key}` holds a NUL character")
+        reject_record(f"`{key}` holds a NUL character")
     if size > most:
-        unsound(f"`{key}` is longer than {most:,} bytes")
+        reject_record(f"`{key}` is longer than {most:,} bytes")
     return value
 
 
 def _name(value: object, key: str) -> str:
     if not isinstance(value, str):
-        unsound(f"`{key}` is not a name")
+        reject_record(f"`{key}` is not a name")
     if not AGENT_NAME.fullmatch(value):
-        unsound(f"`{key}` holds `{value}`, which is not an agent's name")
+        reject_record(f"`{key}` holds `{value}`, which is not an agent's name")
     return value
 
 
 def _id(value: object, key: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_ID:
-        unsound(f"`{key}` is not a whole number from 1 to {_MOST_ID}")
+        reject_record(f"`{key}` is not a whole number from 1 to {_MOST_ID}")
     return value
 
 
 def _flag(fields: Fields, key: str) -> bool | None:
     value = fields.get(key)
     if not (value is None or isinstance(value, bool)):
-        unsound(f"`{key}` is neither true nor false")
+        reject_record(f"`{key}` is neither true nor false")
     return value
 
 
 def _time(value: object, key: str) -> datetime:
-    if isinstance(value, str) and ISO_TIME.fullmatch(value) and not _TOO_FINE.search(value):
+    if (
+        isinstance(value, str)
+        and ISO_TIME.fullmatch(value)
+        and not _BELOW_MICROSECONDS.search(value)
+    ):
         try:
             at = datetime.fromisoformat(value)
             if at.tzinfo:
                 return at.astimezone(UTC)
         except (ValueError, OverflowError):
             pass
-    unsound(f"`{key}` is not a time with its zone, such as `2025-12-30T14:22:05Z`")
+    reject_record(f"`{key}` is not a time with its zone, such as `2025-12-30T14:22:05Z`")
 
 
 def _recipients(fields: Fields) -> tuple[str, ...]:
-    names = [_name(value, "to") for value in _list(_given(fields, "to"), "to")]
+    names = [_name(value, "to") for value in _list(_required(fields, "to"), "to")]
     if len(set(names)) < len(names):
-        unsound("`to` holds a name twice")
+        reject_record("`to` holds a name twice")
     return tuple(names)
 
 
-def _envelope(fields: Fields, recipients: tuple[str, ...]) -> Envelope:
-    """What stands on it. That a sender was verified elsewhere is somebody else's word."""
+def _parse_envelope(fields: Fields, recipients: tuple[str, ...]) -> Envelope:
+    """Parse the envelope. An archive cannot prove that a sender was verified."""
     words = tuple(Importance)
     importance = fields.get("importance", Importance.NORMAL)
     if not (isinstance(importance, str) and importance in words):
-        unsound(f"`importance` is none of {', '.join(words)}")
+        reject_record(f"`importance` is none of {', '.join(words)}")
     if "trust" in fields and fields["trust"] not in tuple(Trust):
-        unsound(f"`trust` is none of {', '.join(Trust)}")
+        reject_record(f"`trust` is none of {', '.join(Trust)}")
     copies = [_name(value, "cc") for value in _list(fields.get("cc", []), "cc")]
     if len(set(copies)) < len(copies):
-        unsound("`cc` holds a name twice")
+        reject_record("`cc` holds a name twice")
     for name in copies:
         if name not in recipients:
-            unsound(f"`cc` names `{name}`, who did not get the message")
+            reject_record(f"`cc` names `{name}`, who did not get the message")
     return Envelope(Importance(importance), tuple(copies), Trust.UNVERIFIED)
 
 
@@ -259,50 +263,50 @@ def _acknowledges(fields: Fields) -> tuple[int, ...]:
     key = "acknowledges"
     ids = [_id(value, key) for value in _list(fields.get(key, []), key)]
     if len(set(ids)) < len(ids):
-        unsound(f"`{key}` holds an id twice")
+        reject_record(f"`{key}` holds an id twice")
     return tuple(ids)
 
 
 def _list(value: object, key: str) -> list[object]:
-    return value if isinstance(value, list) else unsound(f"`{key}` is not a list")
+    return value if isinstance(value, list) else reject_record(f"`{key}` is not a list")
 
 
 def _read_at(fields: Fields, recipients: tuple[str, ...]) -> tuple[tuple[str, datetime], ...]:
-    """Who has read the message; only somebody who got it can have."""
+    """Return the read marks; only recipients can have some."""
     value = fields.get("read", {})
     if not isinstance(value, dict):
-        unsound("`read` is not an object of names and times")
+        reject_record("`read` is not an object of names and times")
     known = set(recipients)
     for name in value:
         if name not in known:
-            unsound(f"`read` names `{name}`, who did not get the message")
+            reject_record(f"`read` names `{name}`, who did not get the message")
     return tuple((name, _time(at, "read")) for name, at in value.items())
 
 
 _FORMAT = "brenner-mail"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_KINDS = ("agent", "id", "end")  # what an agent, a message and the closing line alone have
+_KIND_KEYS = ("agent", "id", "end")  # of an agent, a message, the closing line
 _SECOND_ARCHIVE = "a second archive begins here; import one after the other"
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
-# Outside its texts a record has little; each byte there may cost twenty of memory
+# A record has little outside its texts; each byte there may take twenty bytes of memory
 _MOST_OUTSIDE_TEXTS = 8 * 1024 * 1024
 
 
-def encode(agents: Iterable[Agent], records: Iterable[Record]) -> Iterator[str]:
-    """The lines of an archive, each with its line feed."""
-    yield _line({"format": _FORMAT, "version": VERSION})
+def encode(agents: Iterable[Agent], records: Iterable[MessageRecord]) -> Iterator[str]:
+    """Yield the lines of an archive, each with its line feed."""
+    yield _encode_line({"format": _FORMAT, "version": VERSION})
     for agent in agents:
-        yield _line(agent_fields(agent))
+        yield _encode_line(agent_fields(agent))
     count = 0
     for record in records:
         count += 1
-        yield _line(record_fields(record))
-    yield _line({"end": count})
+        yield _encode_line(record_fields(record))
+    yield _encode_line({"end": count})
 
 
-def _line(fields: Fields) -> str:
-    """One object. What a terminal would obey, or an editor take for the end of a line, is spelled
-    out, so that the file can be looked at without harm.
+def _encode_line(fields: Fields) -> str:
+    """Return one object. Control characters and line separators are escaped, so that the file is
+    safe to show in a terminal.
     """
     text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
     if not text.isprintable():
@@ -310,10 +314,12 @@ def _line(fields: Fields) -> str:
     return text + "\n"
 
 
-def decode(lines: Iterable[bytes], name: str, latest: datetime | None = None) -> Iterator[Item]:
-    """What each line holds, or what is wrong with it. `name` is what the archive is called.
+def decode(
+    lines: Iterable[bytes], name: str, latest: datetime | None = None
+) -> Iterator[ArchiveEntry]:
+    """Yield the content of each line, or what is wrong with it. `name` is the archive's name.
 
-    A message that is newer than `latest` is wrong.
+    A message newer than `latest` is invalid.
     """
     filled = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
     number, first = next(filled, (1, b""))
@@ -321,13 +327,13 @@ def decode(lines: Iterable[bytes], name: str, latest: datetime | None = None) ->
     if refusal:
         yield refusal
         return
-    archive = _Archive(latest)
-    item: Item | None = None
+    archive = _JsonlArchive(latest)
+    item: ArchiveEntry | None = None
     for number, line in filled:
         if archive.is_closed:
-            yield codes.INVALID_RECORD.at(number, reason=_why_after_the_end(line))
+            yield codes.INVALID_RECORD.at(number, reason=_trailing_line_reason(line))
             return
-        item = archive.take(line, number)
+        item = archive.parse(line, number)
         if item is not None:
             yield item
     if not archive.is_closed and not isinstance(item, Diagnostic):
@@ -336,20 +342,20 @@ def decode(lines: Iterable[bytes], name: str, latest: datetime | None = None) ->
 
 
 def _check_header(line: bytes, number: int, name: str) -> Diagnostic | None:
-    """Why the archive cannot be read at all."""
+    """Return why the archive cannot be read, or None."""
     try:
-        fields = _object(line)
-    except UnsoundError:
+        fields = _parse_object(line)
+    except InvalidRecordError:
         fields = {}
     version = fields.get("version") if fields.get("format") == _FORMAT else None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        return codes.NOT_AN_ARCHIVE.at(path=name, reason=_other_form(line))
+        return codes.NOT_AN_ARCHIVE.at(path=name, reason=_not_an_archive_reason(line))
     if version > VERSION:
         return codes.ARCHIVE_TOO_NEW.at(number, path=name, version=version, known=VERSION)
     return None
 
 
-def _other_form(line: bytes) -> str:
+def _not_an_archive_reason(line: bytes) -> str:
     if not line:
         return "it is empty"
     if line.startswith(b"From "):
@@ -357,33 +363,33 @@ def _other_form(line: bytes) -> str:
     return f'its first line is not `{{"format":"{_FORMAT}","version":{VERSION}}}`'
 
 
-class _Archive:
-    """Takes the lines after the header one by one, and sees whether all of them are there."""
+class _JsonlArchive:
+    """Parses the lines after the header, and checks that none is missing."""
 
     def __init__(self, latest: datetime | None) -> None:
         self.is_closed = False
-        self._reader = Reader(latest)
+        self._reader = RecordReader(latest)
         self._messages = 0
-        self._is_sound = True
+        self._is_valid = True
 
-    def take(self, line: bytes, number: int) -> Item | None:
-        """What a line holds, or what is wrong with it; nothing of a closing line that is right."""
+    def parse(self, line: bytes, number: int) -> ArchiveEntry | None:
+        """Return the content of a line, or what is wrong with it; None for a valid closing line."""
         try:
-            item = self._item(_object(line), number)
-        except UnsoundError as fault:
+            item = self._parse_fields(_parse_object(line), number)
+        except InvalidRecordError as fault:
             item = codes.INVALID_RECORD.at(number, reason=str(fault))
-        self._is_sound &= not isinstance(item, Diagnostic)
+        self._is_valid &= not isinstance(item, Diagnostic)
         return item
 
-    def _item(self, fields: Fields, number: int) -> Item | None:
+    def _parse_fields(self, fields: Fields, number: int) -> ArchiveEntry | None:
         if fields.get("format") == _FORMAT:
-            unsound(_SECOND_ARCHIVE)
-        kinds = [f"`{key}`" for key in _KINDS if key in fields]
-        if len(kinds) > 1:  # whichever it was taken for, the other would be lost
-            unsound(f"it has {' and '.join(kinds)}, but a line is one thing only")
+            reject_record(_SECOND_ARCHIVE)
+        kinds = [f"`{key}`" for key in _KIND_KEYS if key in fields]
+        if len(kinds) > 1:  # ambiguous: one of them would be lost
+            reject_record(f"it has {' and '.join(kinds)}, but a line is one thing only")
         if "agent" in fields:
             if self._messages:
-                unsound("an agent stands after a message; agents come first")
+                reject_record("an agent stands after a message; agents come first")
             return self._reader.agent(fields, number)
         if "end" in fields:
             self.is_closed = True
@@ -394,59 +400,63 @@ class _Archive:
 
     def _check_count(self, count: object) -> None:
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-            unsound("`end` is not a number of messages")
-        # Where a line could not be read, that is told, and nobody knows what it was.
-        if self._is_sound and count != self._messages:
-            unsound(f"`end` says that there are {count} messages, but here are {self._messages}")
+            reject_record("`end` is not a number of messages")
+        # After an invalid line, which is reported, the count cannot be compared.
+        if self._is_valid and count != self._messages:
+            reject_record(
+                f"`end` says that there are {count} messages, but here are {self._messages}"
+            )
 
 
-def _why_after_the_end(line: bytes) -> str:
+def _trailing_line_reason(line: bytes) -> str:
     try:
-        is_header = _object(line).get("format") == _FORMAT
-    except UnsoundError:
+        is_header = _parse_object(line).get("format") == _FORMAT
+    except InvalidRecordError:
         is_header = False
     return _SECOND_ARCHIVE if is_header else "it stands after the closing line"
 
 
-def _object(line: bytes) -> Fields:
-    """The object on a line: RFC 8259 and nothing more (R5)."""
+def _parse_object(line: bytes) -> Fields:
+    """Parse the JSON object of a line: RFC 8259 and nothing more (R5)."""
     _check_size(line)
     try:
         value = _DECODER.decode(line.decode())
     except (ValueError, RecursionError) as error:
         if not line.endswith(b"\n"):
-            unsound("it breaks off in the middle; the file was probably cut short")
+            reject_record("it breaks off in the middle; the file was probably cut short")
         if isinstance(error, json.JSONDecodeError):
-            unsound(f"it is not JSON from character {error.pos + 1} on")
+            reject_record(f"it is not JSON from character {error.pos + 1} on")
         is_text = not isinstance(error, UnicodeDecodeError)
-        unsound("its JSON goes beyond what is read" if is_text else "it is not UTF-8")
-    return value if isinstance(value, dict) else unsound("it is not a JSON object")
+        reject_record("its JSON goes beyond what is read" if is_text else "it is not UTF-8")
+    return value if isinstance(value, dict) else reject_record("it is not a JSON object")
 
 
 def _check_size(line: bytes) -> None:
     if len(line) > MOST_RECORD_BYTES:
-        unsound(f"it is longer than {MOST_RECORD_BYTES:,} bytes")
+        reject_record(f"it is longer than {MOST_RECORD_BYTES:,} bytes")
     if len(line) > _MOST_OUTSIDE_TEXTS and len(_STRING.sub(b"", line)) > _MOST_OUTSIDE_TEXTS:
-        unsound(f"more than {_MOST_OUTSIDE_TEXTS:,} bytes of it are outside its texts")
+        reject_record(f"more than {_MOST_OUTSIDE_TEXTS:,} bytes of it are outside its texts")
 
 
-def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _unique_members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members: dict[str, object] = {}
     for key, value in pairs:
         if key in members:
-            unsound(f"it has the key `{key}` twice")
+            reject_record(f"it has the key `{key}` twice")
         members[key] = value
     return members
 
 
-def _integer(digits: str) -> int:
+def _bounded_integer(digits: str) -> int:
     if len(digits) > MOST_NUMBER_DIGITS:
-        unsound(f"a number in it has more than {MOST_NUMBER_DIGITS} digits")
+        reject_record(f"a number in it has more than {MOST_NUMBER_DIGITS} digits")
     return int(digits)
 
 
-def _refuse(constant: str) -> NoReturn:
-    unsound(f"`{constant}` is not JSON")
+def _reject_constant(constant: str) -> NoReturn:
+    reject_record(f"`{constant}` is not JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_int=_integer, parse_constant=_refuse)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_members, parse_int=_bounded_integer, parse_constant=_reject_constant
+)

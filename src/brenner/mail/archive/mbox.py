@@ -1,9 +1,8 @@
-"""mbox: an archive that mail programs read, and that gives every message back exactly.
+"""The mbox archive of mail, which mail programs read and which restores every message exactly.
 
-It is the variety called mboxrd: a line of a body that begins with `From `, after any number of
-`>`, gets one more `>`, and loses it again. What mail has no place for stands in X-Brenner headers.
-Each mail says which one it is, and the last one that it is the last: so one that is missing is
-told. Mail of other programs is told too, not guessed at.
+The variant is mboxrd: a body line that begins with `From `, after any number of `>`, gets one more
+`>`. X-Brenner headers hold what mail has no header for. Each mail has its position, and the last is
+marked, so that a missing mail is detected. Mail of other programs is reported as invalid.
 """
 
 import re
@@ -20,23 +19,30 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_RECORD_BYTES
-from brenner.mail.archive.jsonl import HOPELESS, VERSION, Item, Reader, UnsoundError, unsound
-from brenner.mail.model import Agent, Envelope, Importance, Record
+from brenner.mail.archive.jsonl import (
+    FATAL_CODES,
+    VERSION,
+    ArchiveEntry,
+    InvalidRecordError,
+    RecordReader,
+    reject_record,
+)
+from brenner.mail.model import Agent, Envelope, Importance, MessageRecord
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.messages import Message, iso
 
-# Any text in the header or the body of a mail, so that it comes back character for character.
+# Lossless encoding of any text in a header or body
 #
-# Python's own writer of headers folds and joins blanks, and loses line feeds. Its encoded words
-# (RFC 2047) are exact one by one: these are used, the rest is here.
+# Python's header writer folds and joins spaces and loses line feeds. Its single encoded words
+# (RFC 2047) are exact, so only these are used.
 
 
-_LONGEST_LINE = 998  # RFC 5322, 2.1.1
+_MOST_LINE_BYTES = 998  # RFC 5322, 2.1.1
 _MOST_PLAIN = 900  # leaves room for any header's name
-# With these an encoded word fits into RFC 2047's 76 columns after any name that we use
-_WORD_BYTES = 30
-_LONGEST_WORD = 58
-# Programs that mail goes through add some dozens
+# With these an encoded word fits into RFC 2047's 76 columns after any of our header names
+_ENCODED_WORD_BYTES = 30
+_MOST_ENCODED_WORD = 58
+# Mail programs add some dozens
 _MOST_HEADERS = 1_000
 
 _END_OF_HEADER = re.compile(rb"(?:\A|\n)\r?\n")
@@ -44,14 +50,14 @@ _FOLD = re.compile(rb"\r?\n(?=[ \t])")
 _HEADER = re.compile(rb"^(?:([!-9;-~]+):)?(.*)$", re.MULTILINE)
 _NUMBER = re.compile(r"[0-9]{1,16}")
 _ENCODED = re.compile(r"=\?utf-8\?([bq])\?([!->@-~]*)\?=", re.IGNORECASE)
-# Control characters and separators of lines: what a mail program or a terminal would obey
+# Control characters and line separators, which a mail program or a terminal would interpret
 _NOT_PLAIN = re.compile("[^\\t\\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\U0010ffff]")
 _FROM_LINE = re.compile(rb"^(>*From )", re.MULTILINE)
 _QUOTED_FROM_LINE = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
 class MailBody(NamedTuple):
-    """A body as it stands in a mail. Without a final line feed of its own it has got one."""
+    """The encoded body of a mail. Without its own final line feed it got one."""
 
     content: bytes
     encoding: str
@@ -59,134 +65,134 @@ class MailBody(NamedTuple):
 
 
 def to_header(text: str) -> str:
-    """The value of a header: as it is where that is exact, else as encoded words."""
+    """Return a header value: plain if that is exact, else as encoded words."""
     is_plain = text.isascii() and text.isprintable() and text == text.strip()
     if is_plain and "=?" not in text and len(text) <= _MOST_PLAIN:
         return text
-    return "\n ".join(_encoded(part.encode()) for part in _parts(text))
+    return "\n ".join(_encode_word(part.encode()) for part in _split_for_encoded_words(text))
 
 
-def _parts(text: str) -> Iterator[str]:
-    """The text in pieces that each fit into an encoded word."""
+def _split_for_encoded_words(text: str) -> Iterator[str]:
+    """Split the text into parts that each fit into an encoded word."""
     start = size = 0
     for index, character in enumerate(text):
         width = len(character.encode())
-        if size + width > _WORD_BYTES:
+        if size + width > _ENCODED_WORD_BYTES:
             yield text[start:index]
             start, size = index, 0
         size += width
     yield text[start:]
 
 
-def _encoded(part: bytes) -> str:
-    """One encoded word, as readable as it can be."""
+def _encode_word(part: bytes) -> str:
+    """Return one encoded word, readable if possible."""
     word = quoprimime.header_encode(part, "utf-8")
-    return word if len(word) <= _LONGEST_WORD else base64mime.header_encode(part, "utf-8")
+    return word if len(word) <= _MOST_ENCODED_WORD else base64mime.header_encode(part, "utf-8")
 
 
 def from_header(value: str) -> str:
-    """The text, out of an unfolded value."""
+    """Decode an unfolded header value."""
     words = value.split()
     matches = [_ENCODED.fullmatch(word) for word in words]
     if not words or None in matches:
         return value
     try:
-        return b"".join(_decoded(match[1], match[2]) for match in matches if match).decode()
+        return b"".join(_decode_word(match[1], match[2]) for match in matches if match).decode()
     except (Error, UnicodeError):
-        unsound("an encoded word in its header cannot be read")
+        reject_record("an encoded word in its header cannot be read")
 
 
-def _decoded(how: str, word: str) -> bytes:
-    if how in "bB":
+def _decode_word(encoding: str, word: str) -> bytes:
+    if encoding in "bB":
         return a2b_base64(word, strict_mode=True)
     return quoprimime.header_decode(word).encode("latin-1")
 
 
 def to_body(text: str) -> MailBody:
-    """Plain text that one can read in the file, or base64 where mail would not keep it."""
+    """Encode a body: plain text if it is exact, else base64."""
     content = _FROM_LINE.sub(rb">\1", text.encode())
-    if _NOT_PLAIN.search(text) or max(map(len, content.split(b"\n"))) > _LONGEST_LINE:
+    if _NOT_PLAIN.search(text) or max(map(len, content.split(b"\n"))) > _MOST_LINE_BYTES:
         return MailBody(encodebytes(text.encode()), "base64")
     has_own_end = not text or text.endswith("\n")
     return MailBody(content if has_own_end else content + b"\n", "8bit", has_own_end)
 
 
 def from_body(content: bytes, encoding: str, *, has_own_end: bool) -> str:
-    """The text. Line ends that a program has made its own are line feeds again."""
+    """Decode a body. CRLF line ends, which a program may have added, become line feeds."""
     content = content.replace(b"\r\n", b"\n")
     if encoding == "base64":
-        return _utf_8(_from_base64(content.replace(b"\n", b"")))
+        return _decode_utf_8(_decode_base64(content.replace(b"\n", b"")))
     if encoding != "8bit":
-        unsound("its `Content-Transfer-Encoding` is neither `8bit` nor `base64`")
-    text = _utf_8(_QUOTED_FROM_LINE.sub(rb"\1", content))
+        reject_record("its `Content-Transfer-Encoding` is neither `8bit` nor `base64`")
+    text = _decode_utf_8(_QUOTED_FROM_LINE.sub(rb"\1", content))
     return text if has_own_end else text.removesuffix("\n")
 
 
-def _from_base64(content: bytes) -> bytes:
+def _decode_base64(content: bytes) -> bytes:
     try:
         return a2b_base64(content, strict_mode=True)
     except Error:
-        unsound("its body is not base64, or breaks off in the middle")
+        reject_record("its body is not base64, or breaks off in the middle")
 
 
-def _utf_8(content: bytes) -> str:
+def _decode_utf_8(content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        unsound("its body is not UTF-8")
+        reject_record("its body is not UTF-8")
 
 
 class Headers:
-    """The headers of one mail, by name. Those that are asked for may stand there once only."""
+    """The headers of one mail, by name. Those that are read must occur only once."""
 
     def __init__(self, unfolded: bytes) -> None:
         self._values: dict[bytes, list[bytes]] = {}
         for count, line in enumerate(_HEADER.finditer(unfolded), 1):
             if line[1] is None:
-                unsound("a line of its header is not `Name: value`")
+                reject_record("a line of its header is not `Name: value`")
             if count > _MOST_HEADERS:
-                unsound(f"it has more than {_MOST_HEADERS:,} headers")
+                reject_record(f"it has more than {_MOST_HEADERS:,} headers")
             self._values.setdefault(line[1].lower(), []).append(line[2].strip())
 
     def find(self, name: str) -> str | None:
-        """The value of a header, or None where it is not there."""
+        """Return the value of a header, or None."""
         values = self._values.get(name.lower().encode(), [])
         if len(values) > 1:
-            unsound(f"it has the header `{name}` twice")
+            reject_record(f"it has the header `{name}` twice")
         try:
             return values[0].decode() if values else None
         except UnicodeDecodeError:
-            unsound(f"the header `{name}` is not UTF-8")
+            reject_record(f"the header `{name}` is not UTF-8")
 
     def value(self, name: str) -> str:
-        """The value of a header that must be there."""
+        """Return the value of a required header."""
         value = self.find(name)
-        return unsound(f"the header `{name}` is missing") if value is None else value
+        return reject_record(f"the header `{name}` is missing") if value is None else value
 
     def number(self, name: str) -> int:
-        """A header that is a number."""
-        return number_in(self.value(name), name)
+        """Return the value of a required header as a number."""
+        return parse_number(self.value(name), name)
 
     def parts(self, name: str) -> list[str]:
-        """A header that is a list, or is not there."""
+        """Return the values of an optional header with a list."""
         value = self.find(name)
         return [part.strip() for part in value.split(",")] if value else []
 
 
-def number_in(value: str, name: str) -> int:
-    """A number in the header of that name."""
+def parse_number(value: str, name: str) -> int:
+    """Parse a number of the header `name`."""
     if not _NUMBER.fullmatch(value):
-        unsound(f"the header `{name}` is not a number that a message can have")
+        reject_record(f"the header `{name}` is not a number that a message can have")
     return int(value)
 
 
-def taken_apart(mail: bytes) -> tuple[Headers, bytes]:
-    """The headers and the body, without the blank line that ends every mail."""
+def split_mail(mail: bytes) -> tuple[Headers, bytes]:
+    """Return the headers and the body, without the empty line that ends every mail."""
     if len(mail) > MOST_RECORD_BYTES:
-        unsound(f"it is longer than {MOST_RECORD_BYTES:,} bytes")
+        reject_record(f"it is longer than {MOST_RECORD_BYTES:,} bytes")
     end = _END_OF_HEADER.search(mail)
     if end is None:
-        unsound("it breaks off in its header; the file was probably cut short")
+        reject_record("it breaks off in its header; the file was probably cut short")
     unfolded = _FOLD.sub(b"", mail[: end.start()].rstrip(b"\r\n"))
     return Headers(unfolded), _without_blank_line(mail[end.end() :])
 
@@ -199,26 +205,26 @@ def _without_blank_line(body: bytes) -> bytes:
     return body
 
 
-_HOST = "brenner.invalid"  # no such host can ever be (RFC 2606)
-_NOBODY = "undisclosed-recipients:;"
-_NAMES_OF_FLAGS = {True: "true", False: "false", None: None}
+_HOST = "brenner.invalid"  # never a real host (RFC 2606)
+_NO_RECIPIENTS = "undisclosed-recipients:;"
+_FLAG_NAMES = {True: "true", False: "false", None: None}
 _FLAGS = {"true": True, "false": False, None: None}
 
 _SEPARATOR = b"From "
 _ADDRESS = re.compile(rf"({AGENT_NAME.pattern}) <\1@{re.escape(_HOST)}>")
-_PLACE = re.compile(r"([1-9][0-9]{0,15})(,\s*last)?")
-_READ = re.compile(rf"({AGENT_NAME.pattern}) (\S+)")
+_POSITION = re.compile(r"([1-9][0-9]{0,15})(,\s*last)?")
+_READ_MARK = re.compile(rf"({AGENT_NAME.pattern}) (\S+)")
 
 
 # Writing
 
 
-def encode(_agents: Iterable[Agent], records: Iterable[Record]) -> Iterator[bytes]:
-    """One mail for each message, and nothing of the agents: an mbox has only their names."""
-    for record, place in _placed(records):
+def encode(_agents: Iterable[Agent], records: Iterable[MessageRecord]) -> Iterator[bytes]:
+    """Yield one mail per message. An mbox has only the names of the agents."""
+    for record, position in _with_positions(records):
         stored = record.stored
         body = to_body(stored.message.body)
-        headers = _headers(record, place) | {
+        headers = _record_headers(record, position) | {
             "MIME-Version": "1.0",
             "Content-Type": "text/plain; charset=utf-8",
             "Content-Transfer-Encoding": body.encoding,
@@ -226,79 +232,81 @@ def encode(_agents: Iterable[Agent], records: Iterable[Record]) -> Iterator[byte
         }
         lines = [f"{name}: {value}" for name, value in headers.items() if value is not None]
         time = stored.at.astimezone(UTC).ctime()
-        head = "\n".join([f"From {_mailbox(stored.message.sender)} {time}", *lines])
+        head = "\n".join([f"From {_mailbox_address(stored.message.sender)} {time}", *lines])
         yield head.encode() + b"\n\n" + body.content + b"\n"
 
 
-def _placed(records: Iterable[Record]) -> Iterator[tuple[Record, str]]:
-    """Each record with its place; with one look ahead, so that the last one can say it."""
-    waiting: Record | None = None
-    for place, record in enumerate(chain(records, [None])):
+def _with_positions(records: Iterable[MessageRecord]) -> Iterator[tuple[MessageRecord, str]]:
+    """Yield each record with its position; the last one is marked."""
+    waiting: MessageRecord | None = None
+    for position, record in enumerate(chain(records, [None])):
         if waiting is not None:
-            yield waiting, str(place) if record else f"{place}, last"
+            yield waiting, str(position) if record else f"{position}, last"
         waiting = record
 
 
-def _headers(record: Record, place: str) -> dict[str, str | None]:
+def _record_headers(record: MessageRecord, position: str) -> dict[str, str | None]:
     stored, message = record.stored, record.stored.message
     answers = None if stored.reply_to is None else _message_id(message, stored.reply_to)
     return {
-        "From": _address(message.sender),
-        "To": _folded(map(_address, message.recipients)) or _NOBODY,
+        "From": _full_address(message.sender),
+        "To": _fold_list(map(_full_address, message.recipients)) or _NO_RECIPIENTS,
         "Subject": to_header(message.subject),
         "Date": format_datetime(stored.at.astimezone(UTC)),
         "Message-ID": _message_id(message, stored.id),
         "In-Reply-To": answers,
         "References": answers,
         "X-Brenner-Format": str(VERSION),
-        "X-Brenner-Place": place,
+        "X-Brenner-Place": position,
         "X-Brenner-Id": str(stored.id),
         "X-Brenner-Origin-Id": str(stored.origin_id),
         "X-Brenner-At": iso(stored.at),
         "X-Brenner-Hash": to_header(stored.content_hash),
         "X-Brenner-Thread": to_header(message.thread_id),
-        "X-Brenner-Ack-Required": _NAMES_OF_FLAGS[message.ack_required],
+        "X-Brenner-Ack-Required": _FLAG_NAMES[message.ack_required],
         "X-Brenner-In-Reply-To": None if stored.reply_to is None else str(stored.reply_to),
-        "X-Brenner-Acknowledges": _folded(map(str, stored.acknowledges)),
-        "X-Brenner-Decides": _NAMES_OF_FLAGS[stored.decides],
-        "X-Brenner-Read": _folded(f"{_local(name)} {iso(at)}" for name, at in record.read_at),
+        "X-Brenner-Acknowledges": _fold_list(map(str, stored.acknowledges)),
+        "X-Brenner-Decides": _FLAG_NAMES[stored.decides],
+        "X-Brenner-Read": _fold_list(
+            f"{_safe_name(name)} {iso(at)}" for name, at in record.read_at
+        ),
         **_envelope_headers(stored.envelope),
     }
 
 
 def _envelope_headers(envelope: Envelope) -> dict[str, str | None]:
-    """What is as on most messages is left out.
+    """Return the headers of an envelope, without defaults.
 
-    Who gets a copy stands in `To`, too: so earlier versions read all recipients, in their order.
+    Copies are in `To`, too, so that earlier versions read all recipients in order.
     """
     is_normal = envelope.importance is Importance.NORMAL
     return {
         "X-Brenner-Importance": None if is_normal else str(envelope.importance),
-        "X-Brenner-Cc": _folded(map(_local, envelope.cc)),
+        "X-Brenner-Cc": _fold_list(map(_safe_name, envelope.cc)),
         "X-Brenner-Trust": None if envelope.trust is None else str(envelope.trust),
     }
 
 
-def _folded(parts: Iterable[str]) -> str | None:
-    """A list, each part on its own line: there may be hundreds."""
+def _fold_list(parts: Iterable[str]) -> str | None:
+    """Join a list with one part per line: there may be hundreds."""
     return ",\n ".join(parts) or None
 
 
-def _local(name: str) -> str:
-    """A name in a header. What is not one becomes a sign that no reader takes for a name."""
+def _safe_name(name: str) -> str:
+    """Return a valid agent name, or `-` for any other text."""
     return name if AGENT_NAME.fullmatch(name) else "-"
 
 
-def _mailbox(name: str) -> str:
-    return f"{_local(name)}@{_HOST}"
+def _mailbox_address(name: str) -> str:
+    return f"{_safe_name(name)}@{_HOST}"
 
 
-def _address(name: str) -> str:
-    return f"{_local(name)} <{_mailbox(name)}>"
+def _full_address(name: str) -> str:
+    return f"{_safe_name(name)} <{_mailbox_address(name)}>"
 
 
 def _message_id(message: Message, number: int) -> str:
-    """Where mail of several projects meets, ids repeat; an id in a thread hardly does."""
+    """Return a Message-ID with the thread: ids alone repeat between projects."""
     thread = sha256(message.thread_id.encode()).hexdigest()[:16]
     return f"<{number}.{thread}@{_HOST}>"
 
@@ -306,21 +314,23 @@ def _message_id(message: Message, number: int) -> str:
 # Reading
 
 
-def decode(lines: Iterable[bytes], name: str, latest: datetime | None = None) -> Iterator[Item]:
-    """What each mail holds, or what is wrong with it. `name` is what the archive is called.
+def decode(
+    lines: Iterable[bytes], name: str, latest: datetime | None = None
+) -> Iterator[ArchiveEntry]:
+    """Yield the content of each mail, or what is wrong with it. `name` is the archive's name.
 
-    A message that is newer than `latest` is wrong.
+    A message newer than `latest` is invalid.
     """
-    archive = _Archive(name, latest)
+    archive = _MboxArchive(name, latest)
     start, item = 0, None
-    for start, mail in _mails(lines):
+    for start, mail in _split_mails(lines):
         if archive.is_closed:
             reason = "it stands after the last mail; import one archive after the other"
             yield codes.INVALID_RECORD.at(start, reason=reason)
             return
-        item = archive.take(mail, start) if start else _not_an_archive(mail, name)
+        item = archive.parse(mail, start) if start else _not_an_archive(mail, name)
         yield item
-        if isinstance(item, Diagnostic) and item.code in HOPELESS:
+        if isinstance(item, Diagnostic) and item.code in FATAL_CODES:
             return
     if not start:
         yield _not_an_archive(b"", name)
@@ -329,10 +339,10 @@ def decode(lines: Iterable[bytes], name: str, latest: datetime | None = None) ->
         yield codes.INVALID_RECORD.at(start, reason=reason)
 
 
-def _mails(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Each mail, and the line of its separator; 0 for what stands before all.
+def _split_mails(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield each mail with the line number of its separator; 0 for text before the first mail.
 
-    Of one that is too long no more is kept than shows it.
+    Of a mail that is too long, only enough is read to detect that.
     """
     start, mail = 0, bytearray()
     for number, line in enumerate(lines, 1):
@@ -349,40 +359,42 @@ def _mails(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         yield start, bytes(mail)
 
 
-class _Archive:
-    """Takes the mails one by one, and sees whether all of them are there, in their order."""
+class _MboxArchive:
+    """Parses the mails, and checks that none is missing or out of order."""
 
     def __init__(self, name: str, latest: datetime | None) -> None:
         self.is_closed = False
         self._name = name
-        self._reader = Reader(latest)
-        self._next_place: int | None = 1  # None after a mail whose place cannot be read
+        self._reader = RecordReader(latest)
+        self._next_position: int | None = 1  # None after a mail without a valid position
 
-    def take(self, mail: bytes, start: int) -> Item:
-        """What a mail holds, or what is wrong with it."""
-        expected, self._next_place = self._next_place, None
+    def parse(self, mail: bytes, start: int) -> ArchiveEntry:
+        """Return the content of a mail, or what is wrong with it."""
+        expected, self._next_position = self._next_position, None
         try:
-            headers, body = taken_apart(mail)
-            version = _version(headers)
+            headers, body = split_mail(mail)
+            version = _format_version(headers)
             if version > VERSION:
                 return codes.ARCHIVE_TOO_NEW.at(
                     start, path=self._name, version=version, known=VERSION
                 )
-            place, self.is_closed = _place(headers)
-            self._next_place = place + 1
-            if expected not in (None, place):
-                unsound(f"it is mail {place} of its archive, but mail {expected} belongs here")
-            fields = _fields(headers, body)
-        except UnsoundError as fault:
+            position, self.is_closed = _parse_position(headers)
+            self._next_position = position + 1
+            if expected not in (None, position):
+                reject_record(
+                    f"it is mail {position} of its archive, but mail {expected} belongs here"
+                )
+            fields = _record_fields(headers, body)
+        except InvalidRecordError as fault:
             return codes.INVALID_RECORD.at(start, reason=str(fault))
         return self._reader.record(fields, start)
 
 
 def _not_an_archive(line: bytes, name: str) -> Diagnostic:
-    return codes.NOT_AN_ARCHIVE.at(path=name, reason=_other_form(line))
+    return codes.NOT_AN_ARCHIVE.at(path=name, reason=_not_an_archive_reason(line))
 
 
-def _other_form(line: bytes) -> str:
+def _not_an_archive_reason(line: bytes) -> str:
     if not line:
         return "it is empty"
     if line.lstrip().startswith(b"{"):
@@ -390,22 +402,22 @@ def _other_form(line: bytes) -> str:
     return "its first line does not begin with `From `"
 
 
-def _version(headers: Headers) -> int:
+def _format_version(headers: Headers) -> int:
     if headers.find("X-Brenner-Format") is None:
-        unsound("it has no header `X-Brenner-Format`: another program wrote it")
-    return headers.number("X-Brenner-Format") or unsound("`X-Brenner-Format` is 0")
+        reject_record("it has no header `X-Brenner-Format`: another program wrote it")
+    return headers.number("X-Brenner-Format") or reject_record("`X-Brenner-Format` is 0")
 
 
-def _place(headers: Headers) -> tuple[int, bool]:
-    """Which mail of its archive it is, and whether it is the last."""
-    match = _PLACE.fullmatch(headers.value("X-Brenner-Place"))
+def _parse_position(headers: Headers) -> tuple[int, bool]:
+    """Return the position of a mail in its archive, and whether it is the last."""
+    match = _POSITION.fullmatch(headers.value("X-Brenner-Place"))
     if not match:
-        unsound("`X-Brenner-Place` is not a number, with `, last` in the last mail")
+        reject_record("`X-Brenner-Place` is not a number, with `, last` in the last mail")
     return int(match[1]), match[2] is not None
 
 
-def _fields(headers: Headers, body: bytes) -> dict[str, object]:
-    """The message as plain values, still unchecked."""
+def _record_fields(headers: Headers, body: bytes) -> dict[str, object]:
+    """Return the message as record fields, not validated yet."""
     reply_to = headers.find("X-Brenner-In-Reply-To")
     encoding = headers.value("Content-Transfer-Encoding").lower()
     has_own_end = headers.find("X-Brenner-Final-Line-Feed") is None
@@ -415,47 +427,59 @@ def _fields(headers: Headers, body: bytes) -> dict[str, object]:
         "at": headers.value("X-Brenner-At"),
         "hash": headers.value("X-Brenner-Hash"),
         "thread_id": from_header(headers.value("X-Brenner-Thread")),
-        "from": _name(headers.value("From"), "From"),
-        "to": _recipients(headers),
+        "from": _parse_address(headers.value("From"), "From"),
+        "to": _parse_recipients(headers),
         "subject": from_header(headers.value("Subject")),
         "body": from_body(body, encoding, has_own_end=has_own_end),
-        "ack_required": _flag(headers, "X-Brenner-Ack-Required"),
-        "decides": _flag(headers, "X-Brenner-Decides"),
-        "reply_to": reply_to and number_in(reply_to, "X-Brenner-In-Reply-To"),
+        "ack_required": _parse_flag(headers, "X-Brenner-Ack-Required"),
+        "decides": _parse_flag(headers, "X-Brenner-Decides"),
+        "reply_to": reply_to and parse_number(reply_to, "X-Brenner-In-Reply-To"),
         "acknowledges": [
-            number_in(part, "X-Brenner-Acknowledges")
+            parse_number(part, "X-Brenner-Acknowledges")
             for part in headers.parts("X-Brenner-Acknowledges")
         ],
-        "read": _read(headers.parts("X-Brenner-Read")),
+        "read": _parse_read_marks(headers.parts("X-Brenner-Read")),
         "cc": headers.parts("X-Brenner-Cc"),
-        **{key: value for key in ("importance", "trust") if (value := _word(headers, key))},
+        **{
+            key: value
+            for key in ("importance", "trust")
+            if (value := _brenner_header(headers, key))
+        },
     }
 
 
-def _word(headers: Headers, key: str) -> str | None:
+def _brenner_header(headers: Headers, key: str) -> str | None:
     return headers.find(f"X-Brenner-{key.capitalize()}")
 
 
-def _name(address: str, header: str) -> str:
+def _parse_address(address: str, header: str) -> str:
     match = _ADDRESS.fullmatch(address)
-    return match[1] if match else unsound(f"`{header}` is not `Name <Name@{_HOST}>`")
+    return match[1] if match else reject_record(f"`{header}` is not `Name <Name@{_HOST}>`")
 
 
-def _recipients(headers: Headers) -> list[str]:
+def _parse_recipients(headers: Headers) -> list[str]:
     to = headers.value("To")
-    return [] if to == _NOBODY else [_name(part.strip(), "To") for part in to.split(",")]
+    return (
+        []
+        if to == _NO_RECIPIENTS
+        else [_parse_address(part.strip(), "To") for part in to.split(",")]
+    )
 
 
-def _flag(headers: Headers, name: str) -> bool | None:
+def _parse_flag(headers: Headers, name: str) -> bool | None:
     value = headers.find(name)
-    return _FLAGS[value] if value in _FLAGS else unsound(f"`{name}` is neither `true` nor `false`")
+    return (
+        _FLAGS[value]
+        if value in _FLAGS
+        else reject_record(f"`{name}` is neither `true` nor `false`")
+    )
 
 
-def _read(parts: list[str]) -> dict[str, str]:
+def _parse_read_marks(parts: list[str]) -> dict[str, str]:
     read: dict[str, str] = {}
     for part in parts:
-        match = _READ.fullmatch(part)
+        match = _READ_MARK.fullmatch(part)
         if not match or match[1] in read:
-            unsound("`X-Brenner-Read` is not a list of names with the time of each")
+            reject_record("`X-Brenner-Read` is not a list of names with the time of each")
         read[match[1]] = match[2]
     return read

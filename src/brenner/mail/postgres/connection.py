@@ -1,4 +1,6 @@
-"""One connection to the server. No wait on it lasts for ever."""
+"""PostgreSQL connections: timeouts, errors, the connection pool, the word index, LISTEN, the
+schema.
+"""
 
 import logging
 import os
@@ -22,49 +24,58 @@ from psycopg.pq import Conninfo, TransactionStatus
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import Code, Diagnostic, RequestError, UnavailableError
 from brenner.mail.model import StoredMessage
-from brenner.mail.search import Query, words_of
-from brenner.mail.sql.queries import asked_tags, tags_of
-from brenner.mail.sql.rows import Damaged, Look, Numbers, Row, Statements, whole
-from brenner.store_url import DEFAULT_SCHEMA, PostgresAddress, shown
+from brenner.mail.search import Query, tokenize
+from brenner.mail.sql.queries import message_tags, query_tags
+from brenner.mail.sql.rows import (
+    DamagedRowError,
+    Executor,
+    FilterNumbers,
+    Row,
+    SearchSource,
+    as_int,
+)
+from brenner.store_url import DEFAULT_SCHEMA, PostgresAddress, redact_address
 from brenner.text import closest
 
-SILENCE = 30.0  # seconds
-_WAKE_EVERY = 0.1  # seconds; how soon Ctrl-C and the deadline are noticed
+SILENCE = 30.0
+_WAKE_SECONDS = 0.1  # how soon Ctrl-C and the deadline are noticed
 Answer = TypeVar("Answer")
-# What psycopg would write to the terminal is said in our own words, once.
+# psycopg must not log to the terminal: we report its errors ourselves.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
-class Silent(psycopg.OperationalError):
-    """The server has said nothing for too long."""
+class ResponseTimeout(psycopg.OperationalError):
+    """The server sent no response within the timeout."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"no answer within {seconds:g} seconds")
         self.seconds = seconds
 
 
-class Connection(psycopg.Connection[Row]):
-    """A connection that gives up on a server that stands still.
+class PostgresConnection(psycopg.Connection[Row]):
+    """A connection with a response timeout.
 
-    libpq waits for as long as the system keeps the connection, which may be for ever. After giving
-    up, or Ctrl-C, nobody knows what the server is about to say: such a connection is closed.
+    libpq waits as long as the system keeps the connection, possibly forever. After a timeout or
+    Ctrl-C the state of the connection is unknown, so it is closed.
     """
 
     silence = SILENCE
 
     def wait(self, gen: PQGen[Answer], *rest: Any, **named: Any) -> Answer:
-        """Let the generator do its work, for as long as the server goes on answering."""
+        """Run the generator as long as the server responds within the timeout."""
         if not rest:
-            named.setdefault("interval", _WAKE_EVERY)
+            named.setdefault("interval", _WAKE_SECONDS)
         try:
-            return waiting.wait(_watched(gen, self.silence), self.pgconn.socket, *rest, **named)
-        except (Silent, KeyboardInterrupt):
+            return waiting.wait(
+                _with_timeout(gen, self.silence), self.pgconn.socket, *rest, **named
+            )
+        except (ResponseTimeout, KeyboardInterrupt):
             self.pgconn.finish()
             raise
 
 
-def _watched(gen: PQGen[Answer], silence: float) -> Generator[Any, Any, Answer]:
-    """The generator, ended when nothing was ready for so many seconds."""
+def _with_timeout(gen: PQGen[Answer], silence: float) -> Generator[Any, Any, Answer]:
+    """Wrap the generator; raise ResponseTimeout if nothing was ready for so many seconds."""
     deadline = time.monotonic() + silence
     try:
         wanted = next(gen)
@@ -74,112 +85,110 @@ def _watched(gen: PQGen[Answer], silence: float) -> Generator[Any, Any, Answer]:
             if ready:
                 deadline = now + silence
             elif now > deadline:
-                raise Silent(silence)
+                raise ResponseTimeout(silence)
             wanted = gen.send(ready)
     except StopIteration as done:
         answer: Answer = done.value
         return answer
 
 
-# What the server and the way to it can be at fault with, turned into what we raise.
-#
-# A connection that cannot be made comes with words only: there the server's code is not handed on.
+# Errors. A failed connection has no SQLSTATE, only a message.
 
 
 LOCK_SECONDS = 60
 
 
-class Place(NamedTuple):
-    """How the home is called before people, and what must not be said before them."""
+class ServerLabel(NamedTuple):
+    """The server's name for people, and the secret to be removed from its error messages."""
 
     where: str
     database: str
     secret: str = ""
 
     def reason(self, text: str) -> str:
-        """What a program said, as the part of a sentence: its first line, without secrets."""
+        """Return the first line of an error message as part of a sentence, without secrets."""
         line = text.strip().partition("\n")[0].rstrip(".")
-        for prefix in _NOISE:
+        for prefix in _MESSAGE_PREFIXES:
             line = line.rpartition(prefix)[2]
         if self.secret:
             line = line.replace(self.secret, "…")
-        # A password that is not written as an address wants it ends up in the name of the host.
+        # A password that is not percent-encoded ends up in the host name.
         return re.sub(r"\S*@\S*", "…", line).strip() or "it does not say why"
 
 
-_NOISE = ("failed: ", "connection is bad: ", "FATAL:  ", "ERROR:  ")
+_MESSAGE_PREFIXES = ("failed: ", "connection is bad: ", "FATAL:  ", "ERROR:  ")
 
 
-class _Meaning(NamedTuple):
-    """What the words of a failed connection mean."""
+class _ConnectionFailure(NamedTuple):
+    """A pattern of error messages of failed connections, with its code and advice."""
 
     pattern: re.Pattern[str]
     code: Code
     advice: str
 
 
-def _meaning(pattern: str, code: Code, advice: str) -> _Meaning:
-    return _Meaning(re.compile(pattern), code, advice)
+def _failure(pattern: str, code: Code, advice: str) -> _ConnectionFailure:
+    return _ConnectionFailure(re.compile(pattern), code, advice)
 
 
-_UNKNOWN = _meaning(
+_UNKNOWN_FAILURE = _failure(
     "",
     codes.SERVER_UNREACHABLE,
     "Look whether PostgreSQL runs there and takes connections, and whether the address is right",
 )
-_MEANINGS = (
-    _meaning("SSL negotiation|expected authentication request", codes.SERVER_NONSENSE, ""),
-    _meaning(
+_CONNECTION_FAILURES = (
+    _failure("SSL negotiation|expected authentication request", codes.SERVER_NONSENSE, ""),
+    _failure(
         "password|authentication",
         codes.SERVER_DENIED,
         "Give the right name and password: in the address, in `PGPASSWORD`, or in `~/.pgpass`",
     ),
-    _meaning(
+    _failure(
         "^role |not permitted to log in",
         codes.SERVER_DENIED,
         "Make the role on the server (`createuser NAME`), or name another one in the address",
     ),
-    _meaning(
+    _failure(
         "pg_hba.conf",
         codes.SERVER_DENIED,
         "Ask for a line in the server's `pg_hba.conf` that lets you in, or for TLS in the address "
         "(`?sslmode=require`)",
     ),
-    _meaning(
+    _failure(
         "(?i)ssl|certificate|tls",
         codes.SERVER_DENIED,
         "Correct what the address says of TLS (`sslmode`, `sslrootcert`, `sslcert`, `sslkey`), or "
         "the server's certificate",
     ),
-    _meaning(
+    _failure(
         "permission denied",
         codes.SERVER_DENIED,
         "Let the role connect: `GRANT CONNECT ON DATABASE … TO …`, or name another one",
     ),
-    _meaning(
+    _failure(
         "^database .* does not exist",
         codes.SERVER_UNREACHABLE,
         "Make the database: `createdb {database}` on that server, or name one that is there",
     ),
-    _meaning(
+    _failure(
         "Connection refused|No such file or directory",
         codes.SERVER_UNREACHABLE,
         "Start PostgreSQL there, or correct host and port in the address: "
         "`postgresql://HOST:PORT/DATABASE`",
     ),
-    _meaning(
+    _failure(
         "resolve host|translate host name|Name or service not known",
         codes.SERVER_UNREACHABLE,
         "Correct the name of the host in the address; it must not hold a character of the "
         "password that an address wants written as `%40` or so",
     ),
-    _meaning(
+    _failure(
         "too many|connection slots",
         codes.SERVER_UNREACHABLE,
         "Close programs that hold connections to that server, or let it take more of them "
         "(`max_connections`)",
     ),
-    _meaning(
+    _failure(
         "starting up|shutting down|recovery",
         codes.SERVER_UNREACHABLE,
         "Wait a moment, and repeat the command",
@@ -187,86 +196,92 @@ _MEANINGS = (
 )
 
 
-def refused_connection(place: Place, error: psycopg.Error) -> UnavailableError:
-    """Why there is no connection, and what to do about it."""
-    reason = place.reason(str(error))
-    meaning = next((each for each in _MEANINGS if each.pattern.search(reason)), _UNKNOWN)
-    advice = meaning.advice.format(database=place.database)
-    found = meaning.code.at(where=place.where, reason=reason, advice=f"{advice}.")
-    return UnavailableError(codes.nothing_done(found))
+def connection_error(label: ServerLabel, error: psycopg.Error) -> UnavailableError:
+    """Return the error for a failed connection, with advice."""
+    reason = label.reason(str(error))
+    failure = next(
+        (each for each in _CONNECTION_FAILURES if each.pattern.search(reason)), _UNKNOWN_FAILURE
+    )
+    advice = failure.advice.format(database=label.database)
+    found = failure.code.at(where=label.where, reason=reason, advice=f"{advice}.")
+    return UnavailableError(codes.add_nothing_done(found))
 
 
-# The beginnings of the server's codes, the first that fits
-_LOST = ("08", "25P03", "57P")
-_STATES: tuple[tuple[str, Code], ...] = (
+# Prefixes of SQLSTATE; the first match counts
+_LOST_STATES = ("08", "25P03", "57P")
+_STATE_CODES: tuple[tuple[str, Code], ...] = (
     ("53100", codes.STORE_FULL),
     ("25006", codes.STORE_READ_ONLY),
     ("55P03", codes.STORE_BUSY),
     ("XX001", codes.STORE_CORRUPT),
     ("XX002", codes.STORE_CORRUPT),
-    # A statement that fails on a schema of ours means that the schema is not as we left it.
+    # If a statement fails on our schema, another program has changed the schema.
     ("3F000", codes.STORE_CORRUPT),
     ("42", codes.STORE_CORRUPT),
 )
-_NOT_ALLOWED = "42501"
-_ADVICE = "Ask for the right to use it (`GRANT … ON …`), or name another role in the address."
+_INSUFFICIENT_PRIVILEGE = "42501"
+_PRIVILEGE_ADVICE = (
+    "Ask for the right to use it (`GRANT … ON …`), or name another role in the address."
+)
 
 
 @contextmanager
-def translated(place: Place, *, is_writing: bool = False) -> Iterator[None]:
-    """Turn what psycopg raises into what we raise."""
+def translate_errors(label: ServerLabel, *, is_writing: bool = False) -> Iterator[None]:
+    """Turn exceptions of psycopg into ours."""
     try:
         yield
-    except (psycopg.Error, Damaged) as error:
-        raise UnavailableError(_diagnosis(place, error, is_writing)) from error
+    except (psycopg.Error, DamagedRowError) as error:
+        raise UnavailableError(_diagnosis(label, error, is_writing)) from error
 
 
-def _diagnosis(place: Place, error: psycopg.Error | Damaged, is_writing: bool) -> Diagnostic:
-    reason = place.reason(said(error))
-    if isinstance(error, Silent):
-        return codes.SERVER_TIMEOUT.at(where=place.where, seconds=round(error.seconds))
-    if isinstance(error, Damaged):
-        return codes.STORE_CORRUPT.at(path=place.where, reason=reason)
-    if error.sqlstate == _NOT_ALLOWED:
+def _diagnosis(
+    label: ServerLabel, error: psycopg.Error | DamagedRowError, is_writing: bool
+) -> Diagnostic:
+    reason = label.reason(error_text(error))
+    if isinstance(error, ResponseTimeout):
+        return codes.SERVER_TIMEOUT.at(where=label.where, seconds=round(error.seconds))
+    if isinstance(error, DamagedRowError):
+        return codes.STORE_CORRUPT.at(path=label.where, reason=reason)
+    if error.sqlstate == _INSUFFICIENT_PRIVILEGE:
         if is_writing:
-            return codes.STORE_READ_ONLY.at(path=place.where)
-        return codes.SERVER_DENIED.at(where=place.where, reason=reason, advice=_ADVICE)
-    code = _code(error)
-    where = place.where
+            return codes.STORE_READ_ONLY.at(path=label.where)
+        return codes.SERVER_DENIED.at(where=label.where, reason=reason, advice=_PRIVILEGE_ADVICE)
+    code = _code_of(error)
+    where = label.where
     found = code.at(where=where, path=where, reason=reason, seconds=LOCK_SECONDS)
-    return codes.nothing_done(found)  # a transaction is taken back as a whole
+    return codes.add_nothing_done(found)  # the transaction was rolled back
 
 
-def _code(error: psycopg.Error) -> Code:
+def _code_of(error: psycopg.Error) -> Code:
     if is_lost(error):
         return codes.SERVER_LOST
     state = error.sqlstate or ""
-    found = (code for beginning, code in _STATES if state.startswith(beginning))
+    found = (code for beginning, code in _STATE_CODES if state.startswith(beginning))
     return next(found, codes.SERVER_FAILED)
 
 
 def is_lost(error: psycopg.Error) -> bool:
-    """Whether the connection is no more, or is about to be no more."""
+    """Return whether the connection is closed or about to be closed."""
     if error.sqlstate is not None:
-        return error.sqlstate.startswith(_LOST)
+        return error.sqlstate.startswith(_LOST_STATES)
     return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 
-def said(error: Exception) -> str:
-    """What went wrong, in the words of whoever noticed."""
+def error_text(error: Exception) -> str:
+    """Return the server's message if there is one, else the driver's."""
     primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
     return primary or str(error)
 
 
-# The way to the server: the address as libpq takes it, and connections that are made ready.
+# Connecting
 
 
 CONNECT_SECONDS = 10
-_OLDEST = 13
-# Writers must be told the truth when they are told that something is stored. A plan that was made
-# for any value is a bad one for a search; machine code takes longer to make than most searches.
-# A machine that falls asleep in the middle of a write must not hold up all the others.
-_PREPARE = """
+_OLDEST_VERSION = 13
+# A confirmed write must be durable (synchronous_commit). A generic plan is bad for a search, and
+# JIT compiling takes longer than most searches. With keepalives, a machine that is suspended during
+# a write does not block the others.
+_SESSION_SETTINGS = """
     SET search_path TO {schema};
     SET lock_timeout TO {lock};
     SET tcp_keepalives_idle TO 30;
@@ -277,11 +292,10 @@ _PREPARE = """
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') = 'off'
 """
-# A connection that the network has forgotten is given up by the system, and a new one made, before
-# the server is taken for one that stands still.
-_NOTICED = {"keepalives_idle": "30", "keepalives_interval": "10", "tcp_user_timeout": "20000"}
-_SCHEMA = "schema"  # ours, and taken out of the address before
-_SHORT = ("ssl",)  # what libpq takes in an address only
+# The system drops a dead connection before the response timeout, so that a new one is tried.
+_KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "tcp_user_timeout": "20000"}
+_SCHEMA = "schema"  # our own option, removed from the address before libpq sees it
+_URL_ONLY_OPTIONS = ("ssl",)  # options that libpq accepts only in a URL
 
 
 class Server:
@@ -289,19 +303,21 @@ class Server:
 
     def __init__(self, address: PostgresAddress) -> None:
         self.schema = address.schema
-        where = shown(address.url)
+        where = redact_address(address.url)
         if self.schema != DEFAULT_SCHEMA:
             where += f"?schema={self.schema}"
         options = _options(address.url, where)
-        self.place = Place(where, options.get("dbname", "DATABASE"), options.get("password", ""))
+        self.place = ServerLabel(
+            where, options.get("dbname", "DATABASE"), options.get("password", "")
+        )
         self._address = make_conninfo("", **options)
 
-    def connect(self) -> Connection:
-        """A new connection, made ready."""
+    def connect(self) -> PostgresConnection:
+        """Open a connection, and set its session parameters."""
         try:
-            connection = Connection.connect(self._address, autocommit=True)
+            connection = PostgresConnection.connect(self._address, autocommit=True)
         except psycopg.Error as error:
-            raise refused_connection(self.place, error) from error
+            raise connection_error(self.place, error) from error
         try:
             self._prepare(connection)
         except BaseException:
@@ -309,19 +325,19 @@ class Server:
             raise
         return connection
 
-    def _prepare(self, connection: Connection) -> None:
+    def _prepare(self, connection: PostgresConnection) -> None:
         info = connection.info
-        if info.server_version < _OLDEST * 10_000:
-            self._refuse(f"PostgreSQL {_OLDEST} or newer is needed")
+        if info.server_version < _OLDEST_VERSION * 10_000:
+            self._refuse(f"PostgreSQL {_OLDEST_VERSION} or newer is needed")
         if info.parameter_status("server_encoding") != "UTF8":
             self._refuse("mail needs a database whose encoding is UTF8")
         connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-        with translated(self.place):
+        with translate_errors(self.place):
             connection.execute(self._preparation)
 
     @cached_property
     def _preparation(self) -> sql.Composed:
-        return sql.SQL(_PREPARE).format(
+        return sql.SQL(_SESSION_SETTINGS).format(
             schema=sql.Identifier(self.schema), lock=sql.Literal(f"{LOCK_SECONDS}s")
         )
 
@@ -330,22 +346,31 @@ class Server:
 
 
 def _options(url: str, where: str) -> dict[str, str]:
-    """What libpq is told. What it says of an address that is wrong may hold the password."""
-    _check_names(url, where)
+    """Return the connection options for libpq. Its own error about a bad URL may show the
+    password.
+    """
+    _check_option_names(url, where)
     try:
-        given = {name: str(value) for name, value in conninfo_to_dict(url).items()}
-    except (psycopg.ProgrammingError, UnicodeError) as error:  # a wrong `%` makes wrong letters
+        from_url = {name: str(value) for name, value in conninfo_to_dict(url).items()}
+    except (psycopg.ProgrammingError, UnicodeError) as error:  # a wrong `%` gives invalid UTF-8
         reason = "it is not well formed"
         raise RequestError(codes.UNKNOWN_STORE.at(url=where, reason=reason)) from error
-    defaults = {"fallback_application_name": "brenner", **_NOTICED}
+    defaults = {"fallback_application_name": "brenner", **_KEEPALIVES}
     if "PGCONNECT_TIMEOUT" not in os.environ:
         defaults["connect_timeout"] = str(CONNECT_SECONDS)
-    return defaults | given | {"client_encoding": "UTF8"}
+    return defaults | from_url | {"client_encoding": "UTF8"}
 
 
-def _check_names(url: str, where: str) -> None:
-    """An option that nobody knows is a mistake. One like no other may be part of a password."""
-    known = (_SCHEMA, *_SHORT, *(each.keyword.decode() for each in Conninfo.get_defaults()))
+def _check_option_names(url: str, where: str) -> None:
+    """Raise RequestError for an unknown option; show its name only if it resembles a known one.
+
+    Any other name may be part of a password.
+    """
+    known = (
+        _SCHEMA,
+        *_URL_ONLY_OPTIONS,
+        *(each.keyword.decode() for each in Conninfo.get_defaults()),
+    )
     for option in filter(None, urlsplit(url).query.split("&")):
         name = unquote(option.partition("=")[0])
         if name not in known[1:]:
@@ -355,195 +380,198 @@ def _check_names(url: str, where: str) -> None:
             raise RequestError(codes.UNKNOWN_STORE.at(url=where, reason=reason))
 
 
-# Connections that are kept for the next who needs one.
-#
-# Made when they are needed, by whoever needs them: so a fault of the way to the server is told to
-# the one whom it concerns, at once and in its own words, and no thread works behind our back.
+# The connection pool
 
 
 MOST = 8
 
 
-class Taken(NamedTuple):
-    """A connection in use. One that was kept may be dead without our knowing."""
+class PooledConnection(NamedTuple):
+    """A connection in use. One that was idle may be dead."""
 
-    connection: Connection
+    connection: PostgresConnection
     is_new: bool
 
 
 class Pool:
-    """A few connections for many threads."""
+    """A connection pool for many threads.
+
+    The thread that needs a connection opens it. So it gets any connection error at once, and there
+    is no background thread.
+    """
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._kept: list[Connection] = []
+        self._idle: list[PostgresConnection] = []
         self._lock = threading.Lock()
-        self._room = threading.Semaphore(MOST)
+        self._slots = threading.Semaphore(MOST)
         self._is_closed = False
 
-    def take(self) -> Taken:
-        """A connection that is nobody else's until it is given back."""
-        if not self._room.acquire(timeout=LOCK_SECONDS):
+    def acquire(self) -> PooledConnection:
+        """Return an idle or a new connection for exclusive use."""
+        if not self._slots.acquire(timeout=LOCK_SECONDS):
             where = self._server.place.where
             raise UnavailableError(codes.STORE_BUSY.at(path=where, seconds=LOCK_SECONDS))
         try:
             with self._lock:
-                kept = self._kept.pop() if self._kept else None
-            return Taken(kept or self._server.connect(), is_new=kept is None)
+                idle = self._idle.pop() if self._idle else None
+            return PooledConnection(idle or self._server.connect(), is_new=idle is None)
         except BaseException:
-            self._room.release()
+            self._slots.release()
             raise
 
-    def give(self, connection: Connection) -> None:
-        """It is not needed any more; what is in no state to be used again is closed."""
+    def release(self, connection: PostgresConnection) -> None:
+        """Return a connection to the pool; close it if it cannot be reused."""
         is_idle = connection.pgconn.transaction_status == TransactionStatus.IDLE
         with self._lock:
-            is_kept = is_idle and not self._is_closed
-            if is_kept:
-                self._kept.append(connection)
-        if not is_kept:
+            is_reusable = is_idle and not self._is_closed
+            if is_reusable:
+                self._idle.append(connection)
+        if not is_reusable:
             connection.close()
-        self._room.release()
+        self._slots.release()
 
     @contextmanager
-    def lent(self) -> Iterator[Connection]:
-        """A connection for a while."""
-        connection = self.take().connection
+    def borrowed(self) -> Iterator[PostgresConnection]:
+        """Lend a connection for the duration of a `with` block."""
+        connection = self.acquire().connection
         try:
             yield connection
         finally:
-            self.give(connection)
+            self.release(connection)
 
     def close(self) -> None:
-        """Close those that nobody uses; the others are closed when they are given back."""
+        """Close the idle connections; the others are closed on release."""
         with self._lock:
             self._is_closed = True
-            kept, self._kept = self._kept, []
-        for connection in kept:
+            idle, self._idle = self._idle, []
+        for connection in idle:
             connection.close()
 
 
-# The index of words in PostgreSQL: a `tsvector` finds candidates, the folded text decides.
-#
-# PostgreSQL's own phrases forget where words stand in long texts, and its vectors hold no more than
-# a megabyte. So neither is asked for more than it can do.
+# The word index
 
 
-_MOST_BYTES = 1_000_000  # of the words of one vector
-_MOST_WORDS = 50  # of a query that the index is asked for
-# Tags begin with a sign that no word has.
-_SIGN = ":"
-_LONG = f"{_SIGN}long"  # which words such a message has is not in the index
-# A long text is stored compressed: it is unpacked once, not for every term.
+_MOST_VECTOR_BYTES = 1_000_000  # of all words in one tsvector
+_MOST_QUERY_WORDS = 50  # that are looked up in the index
+# Tags begin with a character that no word contains.
+_TAG_PREFIX = ":"
+_TOO_LONG_TAG = f"{_TAG_PREFIX}long"  # of a message whose words are not in the index
+# A long text is stored compressed. `OFFSET 0` makes PostgreSQL decompress it once, not per term.
 _TERMS = """
     SELECT 1 FROM (SELECT f.folded || '' AS text OFFSET 0) whole
     CROSS JOIN unnest(string_to_array(?, chr(10))) term WHERE strpos(whole.text, term)
 """
-_EACH = f"NOT EXISTS ({_TERMS} = 0)"
-_ANY = f"EXISTS ({_TERMS} > 0)"
+_ALL_TERMS = f"NOT EXISTS ({_TERMS} = 0)"
+_ANY_TERM = f"EXISTS ({_TERMS} > 0)"
 
 
-class WordIndex:
-    """The table `search`."""
+class PostgresWordIndex:
+    """The table `search`: a `tsvector` finds candidates, the folded text decides.
 
-    def __init__(self, database: Statements) -> None:
+    PostgreSQL's phrase search loses positions in long texts, and a `tsvector` is limited to a
+    megabyte.
+    """
+
+    def __init__(self, database: Executor) -> None:
         self._database = database
 
     def add(self, stored: StoredMessage, thread: int, sender: int) -> None:
-        """Make a message findable."""
         message = stored.message
-        tags = [f"{_SIGN}{tag}" for tag in tags_of(stored, thread, sender)]
-        lines = (words_of(message.subject), words_of(message.body), tags)
+        tags = [f"{_TAG_PREFIX}{tag}" for tag in message_tags(stored, thread, sender)]
+        lines = (tokenize(message.subject), tokenize(message.body), tags)
         words = {word for line in lines for word in line}
-        if sum(len(word.encode()) for word in words) > _MOST_BYTES:
-            words = {_LONG}
+        if sum(len(word.encode()) for word in words) > _MOST_VECTOR_BYTES:
+            words = {_TOO_LONG_TAG}
         self._database.execute(
             "INSERT INTO search VALUES (?, array_to_tsvector(string_to_array(?, chr(32))), ?)",
-            (stored.arrival, " ".join(words), "\n".join(map(_apart, lines))),
+            (stored.arrival, " ".join(words), "\n".join(map(_padded, lines))),
         )
 
-    def look(self, query: Query, numbers: Numbers) -> Look | None:
-        """Candidates by their words, then every phrase and every tag in the text itself."""
-        groups = [[f"{_SIGN}{tag}" for tag in tags] for tags in asked_tags(query, numbers)]
-        asked = [("words @@ ?::tsquery", _candidates(query, groups))]
-        asked += [(_EACH, "\n".join(map(_apart, query.phrases)))]
-        asked += [(_ANY, "\n".join(f" {tag} " for tag in tags)) for tags in groups]
-        asked = [(condition, value) for condition, value in asked if value]
-        if not asked:
+    def search_source(self, query: Query, numbers: FilterNumbers) -> SearchSource | None:
+        """Select candidates by their words, then check every phrase and tag in the text itself."""
+        groups = [[f"{_TAG_PREFIX}{tag}" for tag in tags] for tags in query_tags(query, numbers)]
+        conditions = [("words @@ ?::tsquery", _candidate_query(query, groups))]
+        conditions += [(_ALL_TERMS, "\n".join(map(_padded, query.phrases)))]
+        conditions += [(_ANY_TERM, "\n".join(f" {tag} " for tag in tags)) for tags in groups]
+        conditions = [(condition, value) for condition, value in conditions if value]
+        if not conditions:
             return None
-        return Look(
+        return SearchSource(
             "search f CROSS JOIN messages m",
             "f.arrival",
-            ("m.arrival = f.arrival", *(condition for condition, _ in asked)),
-            tuple(value for _, value in asked),
+            ("m.arrival = f.arrival", *(condition for condition, _ in conditions)),
+            tuple(value for _, value in conditions),
         )
 
 
-def _apart(words: tuple[str, ...] | list[str]) -> str:
-    """Words with a blank around each, so that no word is found inside of another."""
+def _padded(words: tuple[str, ...] | list[str]) -> str:
+    """Join words with spaces around each, so that no word is found inside another."""
     return f" {' '.join(words)} "
 
 
-def _candidates(query: Query, groups: list[list[str]]) -> str:
-    """What the index is asked: the longest words, which are the rarest, and tags if not too many.
+def _candidate_query(query: Query, groups: list[list[str]]) -> str:
+    """Return the `tsquery`: the longest words, which are the rarest, and tags if not too many.
 
-    Words and tags hold no quotation mark, so nothing in them can be taken for an operator.
+    Words and tags contain no quotation mark, so none of them can be an operator.
     """
     words = sorted({word for phrase in query.phrases for word in phrase}, key=len)
-    asked = [[word] for word in words[-_MOST_WORDS:]]
-    asked += [tags for tags in groups if len(tags) <= _MOST_WORDS]
-    terms = [" | ".join(f"'{term}'" for term in alternatives) for alternatives in asked]
+    groups_to_match = [[word] for word in words[-_MOST_QUERY_WORDS:]]
+    groups_to_match += [tags for tags in groups if len(tags) <= _MOST_QUERY_WORDS]
+    terms = [" | ".join(f"'{term}'" for term in alternatives) for alternatives in groups_to_match]
     exact = " & ".join(f"({term})" for term in terms)
-    return f"'{_LONG}' | ({exact})" if exact else ""
+    return f"'{_TOO_LONG_TAG}' | ({exact})" if exact else ""
 
 
-# Waiting for news: the server tells whoever listens to the name of the schema.
+# Waiting for new messages: NOTIFY on the name of the schema
 
 
-HEAR_SECONDS = 15.0  # after which it is looked whether the server is still there
-_LOOK_EVERY = 1.0  # seconds; where nobody tells
-Hear = Callable[[float], None]
+NOTIFY_SECONDS = 15.0  # then check the connection
+_POLL_SECONDS = 1.0  # where there are no notifications
+WaitForNotification = Callable[[float], None]
 
 
 class Listeners:
-    """Connections that listen, kept from one wait to the next."""
+    """Idle connections with LISTEN on the schema's name, reused between waits."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._kept: list[Connection] = []
+        self._idle: list[PostgresConnection] = []
         self._lock = threading.Lock()
         self._listen = sql.SQL("LISTEN {}").format(sql.Identifier(server.schema))
 
     @contextmanager
-    def listening(self) -> Iterator[Hear]:
-        """Gives what waits for news for so many seconds, or a little less.
+    def listening(self) -> Iterator[WaitForNotification]:
+        """Yield a function that waits for a notification, at most so many seconds.
 
-        News that comes between two waits ends the next one at once.
+        A notification between two waits ends the next one at once.
         """
-        with translated(self._server.place):
+        with translate_errors(self._server.place):
             connection = self._listener()
             if connection is None:
                 yield _sleep
                 return
             try:
-                yield lambda seconds: self._hear(connection, seconds)
+                yield lambda seconds: self._wait_for_notification(connection, seconds)
             except BaseException:
                 connection.close()
                 raise
             with self._lock:
-                self._kept.append(connection)
+                self._idle.append(connection)
 
-    def _listener(self) -> Connection | None:
-        """One that listens; None where the server tells nobody, because it only follows another."""
+    def _listener(self) -> PostgresConnection | None:
+        """Return a listening connection, or None on a standby server, which sends no
+        notifications.
+        """
         with self._lock:
-            kept = self._kept.pop() if self._kept else None
-        if kept is not None:
+            idle = self._idle.pop() if self._idle else None
+        if idle is not None:
             try:
-                kept.execute(self._listen)
-            except psycopg.Error:  # the server was restarted since
-                kept.close()
+                idle.execute(self._listen)
+            except psycopg.Error:  # for example after a server restart
+                idle.close()
             else:
-                return kept
+                return idle
         connection = self._server.connect()
         try:
             connection.execute(self._listen)
@@ -555,41 +583,40 @@ class Listeners:
             raise
         return connection
 
-    def _hear(self, connection: Connection, seconds: float) -> None:
-        for _ in connection.notifies(timeout=min(seconds, HEAR_SECONDS), stop_after=1):
+    def _wait_for_notification(self, connection: PostgresConnection, seconds: float) -> None:
+        for _ in connection.notifies(timeout=min(seconds, NOTIFY_SECONDS), stop_after=1):
             return
-        connection.execute(self._listen)  # is it still there?
+        connection.execute(self._listen)  # fails if the connection is lost
 
     def close(self) -> None:
-        """Stop listening."""
         with self._lock:
-            kept, self._kept = self._kept, []
-        for connection in kept:
+            idle, self._idle = self._idle, []
+        for connection in idle:
             connection.close()
 
 
 def _sleep(seconds: float) -> None:
-    time.sleep(min(seconds, _LOOK_EVERY))
+    time.sleep(min(seconds, _POLL_SECONDS))
 
 
-# The schema: whether it is there and ours, made, and brought up to date.
+# The schema: state, creation and migration
 
 
-MIGRATING_SECONDS = 3_600.0  # a large store takes its time
+MIGRATING_SECONDS = 3_600.0  # a large store takes long
 
 
-class State(Enum):
-    """What there is under the name of the schema."""
+class SchemaState(Enum):
+    """What the database has under the name of the schema."""
 
     ABSENT = "absent"
     EMPTY = "empty"
     OURS = "ours"
     FOREIGN = "foreign"
-    CLOSED = "closed"  # to this role
+    CLOSED = "closed"  # no access for this role
 
 
-# Which tables a schema has takes longer the more there are of others; it is seldom asked.
-_LOOK = """
+# Listing the tables is slow in a large database; `OR` skips it if the schema is ours.
+_SELECT_STATE = """
     SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE'), o.is_ours,
         o.is_ours OR EXISTS (SELECT 1 FROM pg_catalog.pg_class c WHERE c.relnamespace = n.oid)
     FROM pg_catalog.pg_namespace n CROSS JOIN LATERAL (
@@ -599,128 +626,132 @@ _LOOK = """
         ) AS is_ours
     ) o WHERE n.nspname = %s
 """
-# Whoever gets the lock makes the schema, or brings it up to date; whoever comes later finds it so.
+# One process creates or migrates the schema; later ones find it done.
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('brenner mail ' || %s, 0))"
-_MAY_NOT_CREATE = (
+_CREATE_ADVICE = (
     "Ask for the schema: `CREATE SCHEMA {schema} AUTHORIZATION …`; or for the right to make it: "
     "`GRANT CREATE ON DATABASE {database} TO …`."
 )
-_MAY_NOT_USE = "Ask for the right to use it: `GRANT USAGE ON SCHEMA {schema} TO …`, and its tables."
+_USAGE_ADVICE = (
+    "Ask for the right to use it: `GRANT USAGE ON SCHEMA {schema} TO …`, and its tables."
+)
 
 
 @cache
 def migrations() -> tuple[str, ...]:
-    """The steps from one format to the next, in order; the first one makes the tables."""
+    """Return the migration scripts in order; the first one creates the tables."""
     scripts = sorted((Path(__file__).parent / "migrations").glob("*.sql"))
     return tuple(path.read_text("utf-8") for path in scripts)
 
 
 class Schema:
-    """The schema of one project, seen over a connection."""
+    """The schema of one project, over one connection."""
 
     def __init__(
-        self, server: Server, connection: Connection, steps: tuple[str, ...] | None = None
+        self, server: Server, connection: PostgresConnection, steps: tuple[str, ...] | None = None
     ) -> None:
         self._server = server
         self._connection = connection
         self._steps = migrations() if steps is None else steps
 
-    def state(self) -> State:
-        """What is there now."""
-        row = self._connection.execute(_LOOK, (self._server.schema,)).fetchone()
+    def state(self) -> SchemaState:
+        row = self._connection.execute(_SELECT_STATE, (self._server.schema,)).fetchone()
         if row is None:
-            return State.ABSENT
+            return SchemaState.ABSENT
         may_use, is_ours, has_tables = row
         if not may_use:
-            return State.CLOSED
+            return SchemaState.CLOSED
         if not has_tables:
-            return State.EMPTY
-        return State.OURS if is_ours else State.FOREIGN
+            return SchemaState.EMPTY
+        return SchemaState.OURS if is_ours else SchemaState.FOREIGN
 
     def is_there(self) -> bool:
-        """Whether something has that name; a schema with nothing in it is as good as none."""
-        with translated(self._server.place):
-            return self.state() not in (State.ABSENT, State.EMPTY)
+        """Return whether the schema exists and is not empty."""
+        with translate_errors(self._server.place):
+            return self.state() not in (SchemaState.ABSENT, SchemaState.EMPTY)
 
     def version(self) -> int:
-        """The number of the format."""
+        """Return the format version."""
         row = self._connection.execute("SELECT brenner_format FROM store").fetchone()
-        return whole(row[0] if row else None)
+        return as_int(row[0] if row else None)
 
     def check(self) -> None:
-        """Refuse what is not ours, or newer than we are, or not there."""
+        """Raise UnavailableError if the schema is missing, not ours, or newer than this program."""
         state = self.state()
-        if state is not State.OURS:
+        if state is not SchemaState.OURS:
             self._refuse(state)
         check_version(self._server, self.version(), len(self._steps))
 
-    def _refuse(self, state: State) -> NoReturn:
-        place, name = self._server.place, self._server.schema
-        if state is State.FOREIGN:
+    def _refuse(self, state: SchemaState) -> NoReturn:
+        label, name = self._server.place, self._server.schema
+        if state is SchemaState.FOREIGN:
             reason = f"another program's tables are in the schema `{name}`"
-            raise UnavailableError(codes.STORE_FOREIGN.at(path=place.where, reason=reason))
-        if state is State.CLOSED:
+            raise UnavailableError(codes.STORE_FOREIGN.at(path=label.where, reason=reason))
+        if state is SchemaState.CLOSED:
             reason = f"the role may not use the schema `{name}`"
-            raise self._denied(reason, _MAY_NOT_USE)
+            raise self._denied(reason, _USAGE_ADVICE)
         reason = f"there is no mail in the schema `{name}`"
-        raise UnavailableError(codes.STORE_UNUSABLE.at(path=place.where, reason=reason))
+        raise UnavailableError(codes.STORE_UNUSABLE.at(path=label.where, reason=reason))
 
     def update(self) -> None:
-        """Bring a schema that is there up to date, where it is older."""
-        with translated(self._server.place):
+        """Check an existing schema, and migrate it if it is older."""
+        with translate_errors(self._server.place):
             self.check()
             is_old = self.version() < len(self._steps)
         if is_old:
             self._migrate(create=False)
 
     def create(self) -> None:
-        """Make what is not there, and bring it up to date."""
-        with translated(self._server.place):
-            is_absent = self.state() in (State.ABSENT, State.EMPTY)
+        """Create the schema if it is missing or empty; otherwise update it."""
+        with translate_errors(self._server.place):
+            is_absent = self.state() in (SchemaState.ABSENT, SchemaState.EMPTY)
         if is_absent:
             self._migrate(create=True)
         else:
             self.update()
 
     def _migrate(self, *, create: bool) -> None:
-        connection, place = self._connection, self._server.place
+        connection, label = self._connection, self._server.place
         connection.silence = MIGRATING_SECONDS
-        with translated(place, is_writing=True), connection.transaction():
+        with translate_errors(label, is_writing=True), connection.transaction():
             connection.execute(_LOCK, (self._server.schema,))
             try:
-                for number in range(self._made() if create else self._found(), len(self._steps)):
+                for number in range(
+                    self._create_if_absent() if create else self._existing_version(),
+                    len(self._steps),
+                ):
                     connection.execute(self._steps[number].encode())
                     connection.execute("UPDATE store SET brenner_format = %s", (number + 1,))
             except psycopg.errors.InsufficientPrivilege as error:
                 reason = f"the role may not make the tables of the schema `{self._server.schema}`"
-                raise self._denied(reason, _MAY_NOT_CREATE) from error
+                raise self._denied(reason, _CREATE_ADVICE) from error
         connection.silence = SILENCE
 
-    def _found(self) -> int:
-        """The format of what is there."""
+    def _existing_version(self) -> int:
+        """Check the schema, and return its format version."""
         self.check()
         return self.version()
 
-    def _made(self) -> int:
-        """The format of what is there; 0 of a schema that is made now, or has nothing in it."""
+    def _create_if_absent(self) -> int:
+        """Return the format version; 0 for a schema that is empty or created now."""
         state = self.state()
-        if state not in (State.ABSENT, State.EMPTY):
-            return self._found()
-        if state is State.ABSENT:
+        if state not in (SchemaState.ABSENT, SchemaState.EMPTY):
+            return self._existing_version()
+        if state is SchemaState.ABSENT:
             name = sql.Identifier(self._server.schema)
             self._connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
         return 0
 
     def _denied(self, reason: str, advice: str) -> UnavailableError:
-        place = self._server.place
-        words = advice.format(schema=self._server.schema, database=place.database)
+        label = self._server.place
+        words = advice.format(schema=self._server.schema, database=label.database)
         return UnavailableError(
-            codes.SERVER_DENIED.at(where=place.where, reason=reason, advice=words)
+            codes.SERVER_DENIED.at(where=label.where, reason=reason, advice=words)
         )
 
 
 def check_version(server: Server, version: int, known: int) -> None:
-    """Refuse a format that is newer than we are."""
+    """Raise UnavailableError if the format is newer than this program."""
     if version > known:
         words = {"version": version, "known": known}
         raise UnavailableError(codes.STORE_TOO_NEW.at(None, path=server.place.where, **words))

@@ -1,10 +1,11 @@
-"""The schema of one project: transactions over a few connections, for many threads at once.
+"""The mail backend for several machines: transactions in a PostgreSQL schema, for many threads.
 
-Whoever writes locks the one row of `store` first, so that writers take turns, on however many
-machines. Whoever reads sees one moment and waits for nobody.
+A writer first locks the single row of `store`, so that writers take turns on all machines. A reader
+sees one snapshot and never waits. Times come from the server's clock, so that those of several
+machines agree.
 
-Durability: when a write returns, the server has said that it is committed. Where the connection
-breaks before it has said so, the store itself is asked over a new one: every write leaves a mark.
+Durability: when a write returns, the server has confirmed the commit. If the connection breaks
+before that, a new connection looks for the mark that every write leaves.
 """
 
 import secrets
@@ -22,104 +23,106 @@ from psycopg.pq import TransactionStatus
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import UnavailableError, UnknownOutcomeError
-from brenner.mail.model import Agent, Clock, Record, Restored
+from brenner.mail.model import Agent, Clock, MessageRecord, RestoreResult
 from brenner.mail.postgres.connection import (
     LOCK_SECONDS,
     SILENCE,
-    Connection,
     Listeners,
     Pool,
+    PostgresConnection,
+    PostgresWordIndex,
+    ResponseTimeout,
     Schema,
     Server,
-    Silent,
-    WordIndex,
     check_version,
+    error_text,
     is_lost,
     migrations,
-    said,
-    translated,
+    translate_errors,
 )
 from brenner.mail.sql.mailbox import SqlMailbox
-from brenner.mail.sql.rows import Row, Rows, Value, time_of, whole
+from brenner.mail.sql.rows import ResultRows, Row, Value, as_int, as_time
 from brenner.store_url import PostgresAddress
 
-SETTLE_SECONDS = 15.0  # for which a lost server is waited for, to ask what became of a commit
-_PAUSE = 0.25
+SETTLE_SECONDS = 15.0  # how long to ask a lost server whether it committed
+_RETRY_PAUSE = 0.25
 _ROLLBACK_SECONDS = 2.0
-_KEPT_TURNS = 1_000
-_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {schema}; SELECT 1 FROM store"
-_WRITE = (
+_KEPT_COMMIT_MARKS = 1_000
+_BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {schema}; SELECT 1 FROM store"
+_BEGIN_WRITE = (
     "BEGIN ISOLATION LEVEL READ COMMITTED; {schema};"
     " SELECT brenner_format, turn FROM store FOR UPDATE"
 )
-# Said in every transaction: a pooler between us and the server may hand it a connection that
-# another project has made ready.
-_SCHEMA = sql.SQL("SET LOCAL search_path TO {}")
+# Set in every transaction: a connection pooler may hand out a connection that another project
+# has prepared.
+_SET_SCHEMA = sql.SQL("SET LOCAL search_path TO {}")
 
 
-class _Turn(NamedTuple):
-    """A write: the how-manieth it is, and the mark that it leaves."""
+class _CommitMark(NamedTuple):
+    """The sequence number of a write, and the random mark that it stores."""
 
     number: int
     mark: str
 
     @property
     def commit(self) -> str:
-        """The end of the write, in one go."""
+        """The statements that end the write, sent together."""
         return (
             f"INSERT INTO turns VALUES ({self.number}, '{self.mark}');"
-            f" DELETE FROM turns WHERE number <= {self.number - _KEPT_TURNS};"
+            f" DELETE FROM turns WHERE number <= {self.number - _KEPT_COMMIT_MARKS};"
             f" UPDATE store SET turn = {self.number}; COMMIT"
         )
 
 
 @lru_cache(500)
-def _for_psycopg(sql: str) -> bytes:
-    """The statement as psycopg wants it. Ours hold no question mark and no percent sign else."""
+def _to_psycopg(sql: str) -> bytes:
+    """Convert a statement to psycopg's placeholders. Ours have no other `?` and no `%`."""
     return sql.replace("?", "%s").encode()
 
 
-class Database:
-    """A schema with mail in it."""
+class PostgresDatabase:
+    """A schema with the mail tables."""
 
     def __init__(self, server: Server, known: int) -> None:
         self.server = server
-        self.index = WordIndex(self)
-        self._known = known
+        self.index = PostgresWordIndex(self)
+        self._known_version = known
         self._pool = Pool(server)
-        self._inside = threading.local()
-        schema = _SCHEMA.format(sql.Identifier(server.schema)).as_string()
-        self._read, self._write = (each.format(schema=schema) for each in (_READ, _WRITE))
+        self._local = threading.local()
+        schema = _SET_SCHEMA.format(sql.Identifier(server.schema)).as_string()
+        self._read, self._write = (
+            each.format(schema=schema) for each in (_BEGIN_READ, _BEGIN_WRITE)
+        )
 
     @classmethod
     def is_there(cls, address: PostgresAddress) -> bool:
-        """Whether there is something in the schema."""
+        """Return whether the schema exists and is not empty."""
         server = Server(address)
         with closing(server.connect()) as connection:
             return Schema(server, connection).is_there()
 
     @classmethod
     def open(cls, address: PostgresAddress, steps: tuple[str, ...] | None = None) -> Self:
-        """Open a schema that is there; bring it up to date where it is older."""
+        """Open an existing schema, and migrate it if it is older."""
         steps = migrations() if steps is None else steps
         database = cls(Server(address), len(steps))
-        with database._first_look() as connection:
+        with database._first_connection() as connection:
             Schema(database.server, connection, steps).update()
         return database
 
     @classmethod
     def create(cls, address: PostgresAddress) -> Self:
-        """Make the schema where there is none, and open it."""
+        """Create the schema if it does not exist, and open it."""
         database = cls(Server(address), len(migrations()))
-        with database._first_look() as connection:
+        with database._first_connection() as connection:
             Schema(database.server, connection).create()
         return database
 
     @contextmanager
-    def _first_look(self) -> Iterator[Connection]:
-        """The first connection, which stays; nothing stays where it shows that all is in vain."""
+    def _first_connection(self) -> Iterator[PostgresConnection]:
+        """Lend the first connection of the pool; close the pool if the block fails."""
         try:
-            with self._pool.lent() as connection:
+            with self._pool.borrowed() as connection:
                 yield connection
         except BaseException:
             self.close()
@@ -127,197 +130,203 @@ class Database:
 
     @property
     def version(self) -> int:
-        """The number of the format."""
-        with self.reading():
-            return whole(self.execute("SELECT brenner_format FROM store").fetchall()[0][0])
+        """The format version."""
+        with self.read_transaction():
+            return as_int(self.execute("SELECT brenner_format FROM store").fetchall()[0][0])
 
-    def execute(self, sql: str, values: tuple[Value, ...] = ()) -> Rows:
+    def execute(self, sql: str, values: tuple[Value, ...] = ()) -> ResultRows:
         """Run a statement in the transaction of this thread."""
-        return self._connection.execute(_for_psycopg(sql), values)
+        return self._connection.execute(_to_psycopg(sql), values)
 
     @property
-    def _connection(self) -> Connection:
-        connection: Connection = self._inside.connection
+    def _connection(self) -> PostgresConnection:
+        connection: PostgresConnection = self._local.connection
         return connection
 
-    def indexed_by(self, name: str) -> str:  # noqa: ARG002
-        """Nothing: the planner has statistics."""
+    def index_hint(self, name: str) -> str:  # noqa: ARG002
+        """Return an empty text: the planner has statistics."""
         return ""
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Everything inside sees the same moment."""
-        if self._is_inside:
+    def read_transaction(self) -> Iterator[None]:
+        """Begin a read transaction: all statements see the same snapshot."""
+        if self._in_transaction:
             yield
             return
-        with translated(self.server.place), self._transaction(self._read):
+        with translate_errors(self.server.place), self._transaction(self._read):
             yield
             self._connection.execute("COMMIT")
 
     @contextmanager
-    def writing(self, what: str = "the change") -> Iterator[None]:
-        """All of what is done inside, or nothing, when it is our turn.
+    def write_transaction(self, what: str = "the change") -> Iterator[None]:
+        """Begin a write transaction under the write lock.
 
-        A newer program may have migrated the schema since it was opened here.
+        Check that no newer program has migrated the schema.
         """
-        if self._is_inside:
+        if self._in_transaction:
             yield
             return
-        place = self.server.place
-        with translated(place, is_writing=True), self._transaction(self._write) as answer:
+        label = self.server.place
+        with translate_errors(label, is_writing=True), self._transaction(self._write) as answer:
             version, before = answer
-            check_version(self.server, whole(version), self._known)
-            turn = _Turn(whole(before) + 1, secrets.token_hex(16))
-            with self._connection.pipeline():  # nobody waits for an answer that nobody reads
+            check_version(self.server, as_int(version), self._known_version)
+            commit_mark = _CommitMark(as_int(before) + 1, secrets.token_hex(16))
+            with self._connection.pipeline():  # do not wait for unread results
                 yield
-            self._commit(turn, what)
+            self._commit(commit_mark, what)
 
     @property
-    def _is_inside(self) -> bool:
-        return getattr(self._inside, "connection", None) is not None
+    def _in_transaction(self) -> bool:
+        return getattr(self._local, "connection", None) is not None
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Row]:
-        """A connection of this thread's own, with what the last statement of the beginning gave."""
-        connection, answer = self._begun(begin)
-        self._inside.connection = connection
+        """Begin a transaction on a connection for this thread, and yield the last result row."""
+        connection, answer = self._begin_on_pooled(begin)
+        self._local.connection = connection
         try:
             yield answer
         except BaseException:
             _roll_back(connection)
             raise
         finally:
-            self._inside.connection = None
-            self._pool.give(connection)
+            self._local.connection = None
+            self._pool.release(connection)
 
-    def _begun(self, begin: str) -> tuple[Connection, Row]:
-        """A connection on which a transaction has begun.
+    def _begin_on_pooled(self, begin: str) -> tuple[PostgresConnection, Row]:
+        """Return a connection with a new transaction.
 
-        One that was kept may have died since, when the server was restarted. Nothing has been
-        done on it yet, so that a new one does as well.
+        An idle connection may be dead, for example after a server restart. Nothing was done on it
+        yet, so the next connection is tried.
         """
         while True:
-            connection, is_new = self._pool.take()
+            connection, is_new = self._pool.acquire()
             try:
                 return connection, _begin(connection, begin)
             except BaseException as error:
                 _roll_back(connection)
-                self._pool.give(connection)
-                if is_new or not connection.closed or not _has_died(error):
+                self._pool.release(connection)
+                if is_new or not connection.closed or not _is_dead_connection(error):
                     raise
 
-    def _commit(self, turn: _Turn, what: str) -> None:
+    def _commit(self, commit_mark: _CommitMark, what: str) -> None:
         connection = self._connection
         try:
-            connection.execute(turn.commit.encode())
+            connection.execute(commit_mark.commit.encode())
         except psycopg.Error as error:
             is_open = not connection.closed and not is_lost(error)
-            if is_open or not self._was_done(turn, what, error):
+            if is_open or not self._was_committed(commit_mark, what, error):
                 raise
 
-    def _was_done(self, turn: _Turn, what: str, error: psycopg.Error) -> bool:
-        """What became of a commit whose answer got lost; raises where nobody can tell."""
+    def _was_committed(self, commit_mark: _CommitMark, what: str, error: psycopg.Error) -> bool:
+        """Return whether a write was committed whose answer was lost.
+
+        Raise UnknownOutcomeError if that cannot be determined.
+        """
         deadline = time.monotonic() + SETTLE_SECONDS
         done = None
         while time.monotonic() < deadline:
             try:
-                done = self._has_mark(turn)
+                done = self._has_mark(commit_mark)
             except (UnavailableError, psycopg.Error):
-                time.sleep(_PAUSE)
+                time.sleep(_RETRY_PAUSE)
             else:
                 break
         if done is None:
-            place = self.server.place
-            reason = place.reason(said(error))
-            found = codes.OUTCOME_UNKNOWN.at(where=place.where, reason=reason, what=what)
+            label = self.server.place
+            reason = label.reason(error_text(error))
+            found = codes.OUTCOME_UNKNOWN.at(where=label.where, reason=reason, what=what)
             raise UnknownOutcomeError(found) from error
         return done
 
-    def _has_mark(self, turn: _Turn) -> bool | None:
-        """Whether the store has the mark of a write; None where it may be forgotten already.
+    def _has_mark(self, commit_mark: _CommitMark) -> bool | None:
+        """Return whether the store has the mark of a write, or None if it may be deleted
+        already.
 
-        When it is our turn, the transaction that got lost is over, one way or the other.
+        Once the write lock is held, the lost transaction has ended.
         """
         with closing(self.server.connect()) as connection:
             _, latest = _begin(connection, self._write)
-            found = connection.execute("SELECT mark FROM turns WHERE number = %s", (turn.number,))
+            found = connection.execute(
+                "SELECT mark FROM turns WHERE number = %s", (commit_mark.number,)
+            )
             row = found.fetchone()
         if row is None:
-            return False if whole(latest) < turn.number else None
-        return row[0] == turn.mark
+            return False if as_int(latest) < commit_mark.number else None
+        return row[0] == commit_mark.mark
 
-    def moment(self) -> "Moment":
-        """The mail as it is now, on a connection of its own.
-
-        What happens in the mailbox meanwhile is not held up, and not seen.
+    def snapshot(self) -> "PostgresSnapshot":
+        """Open a snapshot on a separate connection; it neither blocks writers nor sees their
+        changes.
         """
         connection = self.server.connect()
         try:
-            with translated(self.server.place):
+            with translate_errors(self.server.place):
                 _begin(connection, self._read)
         except BaseException:
             connection.close()
             raise
-        return Moment(self.server, connection)
+        return PostgresSnapshot(self.server, connection)
 
-    def probe(self) -> None:
-        """Try a write, and take it back; raises what a real one would."""
-        with suppress(_TakenBack), self.writing():
+    def probe_write(self) -> None:
+        """Write and roll back; raise what a real write would raise."""
+        with suppress(_ProbeRollback), self.write_transaction():
             self.execute("UPDATE store SET last_time = last_time")
-            raise _TakenBack
+            raise _ProbeRollback
 
     def integrity(self) -> tuple[str, ...]:
-        """What is wrong inside, but for the messages themselves; the server minds the rest."""
+        """Return what is missing; the server itself checks the rest."""
         sql = "SELECT count(*), coalesce(max(arrival), 0) FROM messages"
-        with self.reading():
+        with self.read_transaction():
             count, last = self.execute(sql).fetchall()[0]
         return () if count == last else (f"{last} messages came in, and {count} are there",)
 
-    def take_stock(self) -> None:
-        """Let the planner know what there is now; by itself the server notices after a while."""
+    def analyze(self) -> None:
+        """Update the planner's statistics; the server would do it only after a while."""
         with (
             suppress(UnavailableError),
-            self._pool.lent() as connection,
-            translated(self.server.place),
+            self._pool.borrowed() as connection,
+            translate_errors(self.server.place),
         ):
             connection.execute("ANALYZE messages, deliveries, search")
 
     def close(self) -> None:
-        """Let go of the server."""
+        """Close the pool."""
         self._pool.close()
 
 
-class Moment:
-    """A transaction that sees one moment until it is closed, in whichever thread."""
+class PostgresSnapshot:
+    """A read transaction that lasts until it is closed, usable in any thread."""
 
-    def __init__(self, server: Server, connection: Connection) -> None:
+    def __init__(self, server: Server, connection: PostgresConnection) -> None:
         self._server = server
         self._connection = connection
 
-    def execute(self, sql: str, values: tuple[Value, ...] = ()) -> Rows:
-        """Run a statement."""
-        return self._connection.execute(_for_psycopg(sql), values)
+    def execute(self, sql: str, values: tuple[Value, ...] = ()) -> ResultRows:
+        return self._connection.execute(_to_psycopg(sql), values)
 
-    def translated(self) -> AbstractContextManager[None]:
-        """Turn what psycopg raises into what we raise."""
-        return translated(self._server.place)
+    def translate_errors(self) -> AbstractContextManager[None]:
+        """Turn exceptions of psycopg into ours."""
+        return translate_errors(self._server.place)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._connection.close()
 
 
-class _TakenBack(Exception):
-    """A write that was only tried."""
+class _ProbeRollback(Exception):
+    """Rolls back a trial write."""
 
 
-def _has_died(error: BaseException) -> bool:
-    """Whether only the connection is at fault. A server that stands still answers no other one."""
-    return isinstance(error, psycopg.Error) and not isinstance(error, Silent)
+def _is_dead_connection(error: BaseException) -> bool:
+    """Return whether a new connection may work. After a timeout it would not."""
+    return isinstance(error, psycopg.Error) and not isinstance(error, ResponseTimeout)
 
 
-def _begin(connection: Connection, begin: str) -> Row:
-    """Begin a transaction; the row that its last statement gave. Only who writes waits her turn."""
+def _begin(connection: PostgresConnection, begin: str) -> Row:
+    """Begin a transaction, and return the row of its last statement. Only a writer waits for a
+    lock.
+    """
     connection.silence = SILENCE + (LOCK_SECONDS if begin.endswith("FOR UPDATE") else 0)
     cursor = connection.execute(begin.encode())
     while cursor.nextset():
@@ -326,8 +335,8 @@ def _begin(connection: Connection, begin: str) -> Row:
     return (cursor.fetchone() if cursor.description else None) or ()
 
 
-def _roll_back(connection: Connection) -> None:
-    """Take back what was done; where that cannot be said, the server does so by itself."""
+def _roll_back(connection: PostgresConnection) -> None:
+    """Roll back. If the connection is broken, the server does so by itself."""
     connection.silence = _ROLLBACK_SECONDS
     with suppress(psycopg.Error):
         if connection.pgconn.transaction_status != TransactionStatus.IDLE:
@@ -335,48 +344,45 @@ def _roll_back(connection: Connection) -> None:
     connection.silence = SILENCE
 
 
-# The home of the mail for several machines: a schema in a PostgreSQL database.
-#
-# Times come from the server's clock, so that those of several machines cannot contradict each
-# other.
+# The mailbox
 
 
-_MANY = 1_000
+_ANALYZE_FROM = 1_000
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 
-class PostgresMailbox(SqlMailbox[Database]):
-    """A mailbox in a schema."""
+class PostgresMailbox(SqlMailbox[PostgresDatabase]):
+    """A mailbox in a PostgreSQL schema."""
 
-    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+    def __init__(self, database: PostgresDatabase, clock: Clock | None = None) -> None:
         super().__init__(database)
         self._clock = clock
         self._listeners = Listeners(database.server)
 
     @classmethod
     def is_there(cls, address: PostgresAddress) -> bool:
-        """Whether there is something under that name."""
-        return Database.is_there(address)
+        """Return whether the schema exists and is not empty."""
+        return PostgresDatabase.is_there(address)
 
     @classmethod
     def open(cls, address: PostgresAddress, *, clock: Clock | None = None) -> Self:
-        """The mailbox in a schema that is there."""
-        return cls(Database.open(address), clock)
+        """Open the mailbox in an existing schema."""
+        return cls(PostgresDatabase.open(address), clock)
 
     @classmethod
     def create(cls, address: PostgresAddress, *, clock: Clock | None = None) -> Self:
-        """The mailbox in a schema that is made where there is none."""
-        return cls(Database.create(address), clock)
+        """Open the mailbox; create the schema if it does not exist."""
+        return cls(PostgresDatabase.create(address), clock)
 
     def _now(self) -> datetime:
         if self._clock:
             return self._clock()
-        return time_of(self.database.execute(_NOW).fetchall()[0][0])
+        return as_time(self.database.execute(_NOW).fetchall()[0][0])
 
-    def restore(self, agents: Iterable[Agent], records: Iterable[Record]) -> Restored:
+    def restore(self, agents: Iterable[Agent], records: Iterable[MessageRecord]) -> RestoreResult:
         restored = super().restore(agents, records)
-        if restored.added >= _MANY:
-            self.database.take_stock()
+        if restored.added >= _ANALYZE_FROM:
+            self.database.analyze()
         return restored
 
     def wait(self, position: int, seconds: float) -> int:
@@ -384,12 +390,12 @@ class PostgresMailbox(SqlMailbox[Database]):
         now_there = self.position()
         if now_there > position or seconds <= 0:
             return now_there
-        with self._listeners.listening() as hear:
+        with self._listeners.listening() as wait_for_notification:
             while (now_there := self.position()) <= position:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     break
-                hear(left)
+                wait_for_notification(left)
         return now_there
 
     def close(self) -> None:

@@ -1,4 +1,7 @@
-"""Inboxes, threads and debts, each read in order from one index."""
+"""SQL statements for threads, inboxes, pending acknowledgements, storing, import and search.
+
+Each list is read in order from one index.
+"""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -10,11 +13,11 @@ from brenner.mail.model import (
     Agent,
     Delivery,
     InboxFilter,
+    InboxMessage,
     InboxPage,
+    MessageRecord,
     PendingAck,
-    Received,
-    Record,
-    Restored,
+    RestoreResult,
     SearchPage,
     StoredMessage,
     ThreadPage,
@@ -22,52 +25,52 @@ from brenner.mail.model import (
     type_of,
 )
 from brenner.mail.rules import (
-    Landing,
-    grouped_debts,
+    ImportIdMap,
+    drop_invalid_links,
+    group_pending_acks,
     linked_ids,
+    message_order,
     next_time,
-    order,
-    strangers,
-    true_links,
+    unregistered_agents,
 )
-from brenner.mail.search import Query, items_of
+from brenner.mail.search import Query, find_item_ids
 from brenner.mail.sql.rows import (
-    ALL,
     COLUMN_COUNT,
     COLUMNS,
+    NO_LIMIT,
     SELECT,
     Database,
-    Look,
-    Moment,
-    Numbers,
-    Statements,
+    Executor,
+    FilterNumbers,
+    SearchSource,
+    Snapshot,
     Value,
-    bounded,
-    hash_of,
-    joined,
-    message_row,
+    agent_number,
+    agent_numbers,
+    as_hash,
+    as_int,
+    as_time,
+    clamp,
+    find_thread,
+    join_column,
+    message_from_row,
     microseconds,
-    most,
-    names,
-    number_of_agent,
-    number_of_thread,
-    stored_of,
-    thread_row,
-    time_of,
-    whole,
+    select_message,
+    sql_limit,
+    thread_number,
 )
-from brenner.protocol.body import OpenDebt, named_messages, settled_by
+from brenner.protocol.body import UnacknowledgedMessage, acknowledged_ids, settled_message_ids
 from brenner.protocol.message_types import TYPES, wants_ack
 from brenner.protocol.messages import Message, content_hash
 
 
 def thread_page(
-    database: Statements, thread_id: str, limit: int | None, before: int | None, after: int | None
+    database: Executor, thread_id: str, limit: int | None, before: int | None, after: int | None
 ) -> ThreadPage:
-    """Part of a thread, in its order."""
-    row = thread_row(database, thread_id)
+    """Return part of a thread, in its order."""
+    row = find_thread(database, thread_id)
     borders = [
-        (sign, _border(database, thread_id, message_id))
+        (sign, _order_key_in_thread(database, thread_id, message_id))
         for sign, message_id in (("<", before), (">", after))
         if message_id is not None
     ]
@@ -76,59 +79,59 @@ def thread_page(
     thread, position = row
     direction = "ASC" if after is not None else "DESC"
     inside = "".join(f" AND (m.at, m.id) {sign} (?, ?)" for sign, _ in borders)
-    places = [part for _, place in borders for part in place]
+    key_values = [part for _, key in borders for part in key]
     rows = database.execute(
         f"{SELECT} WHERE m.thread = ?{inside} ORDER BY m.at {direction}, m.id {direction} LIMIT ?",
-        (thread, *places, most(limit)),
+        (thread, *key_values, sql_limit(limit)),
     )
-    messages = sorted(map(stored_of, rows), key=order)
+    messages = sorted(map(message_from_row, rows), key=message_order)
     if not messages:
         return ThreadPage((), position, after is not None, before is not None)
     return ThreadPage(
         tuple(messages),
         position,
-        has_earlier=_has(database, thread, "<", _place(messages[0])),
-        has_later=_has(database, thread, ">", _place(messages[-1])),
+        has_earlier=_has_message(database, thread, "<", _order_key(messages[0])),
+        has_later=_has_message(database, thread, ">", _order_key(messages[-1])),
     )
 
 
-def _border(database: Statements, thread_id: str, message_id: int) -> tuple[int, int]:
-    """The place in its order of a message that must be in the thread."""
-    stored = message_row(database, message_id)
+def _order_key_in_thread(database: Executor, thread_id: str, message_id: int) -> tuple[int, int]:
+    """Return the order key of a message; raise RequestError if it is not in the thread."""
+    stored = select_message(database, message_id)
     if stored.message.thread_id != thread_id:
         raise RequestError(codes.NOT_IN_THREAD.at(id=message_id, thread=thread_id))
-    return _place(stored)
+    return _order_key(stored)
 
 
-def _place(stored: StoredMessage) -> tuple[int, int]:
+def _order_key(stored: StoredMessage) -> tuple[int, int]:
     return microseconds(stored.at), stored.id
 
 
-def _has(database: Statements, thread: int, sign: str, place: tuple[int, int]) -> bool:
-    """Whether the thread has a message on that side of a place."""
+def _has_message(database: Executor, thread: int, sign: str, key: tuple[int, int]) -> bool:
+    """Return whether the thread has a message before (`<`) or after (`>`) the order key."""
     return bool(
         database.execute(
             f"SELECT 1 FROM messages WHERE thread = ? AND (at, id) {sign} (?, ?) LIMIT 1",
-            (thread, *place),
+            (thread, *key),
         ).fetchall()
     )
 
 
-def thread_position(database: Statements, thread_id: str) -> int:
-    """How many messages a thread has."""
-    row = thread_row(database, thread_id)
+def thread_position(database: Executor, thread_id: str) -> int:
+    """Return the number of messages in a thread."""
+    row = find_thread(database, thread_id)
     return row[1] if row else 0
 
 
-def thread_summaries(database: Statements, limit: int | None) -> tuple[ThreadSummary, ...]:
-    """All threads, the one with the newest message first."""
+def thread_summaries(database: Executor, limit: int | None) -> tuple[ThreadSummary, ...]:
+    """Return all threads, the one with the newest message first."""
     rows = database.execute(
         "SELECT name, position, first_at, last_at FROM threads"
         " ORDER BY last_at DESC, last_id DESC LIMIT ?",
-        (most(limit),),
+        (sql_limit(limit),),
     )
     return tuple(
-        ThreadSummary(str(name), whole(position), time_of(first), time_of(last))
+        ThreadSummary(str(name), as_int(position), as_time(first), as_time(last))
         for name, position, first, last in rows
     )
 
@@ -136,26 +139,29 @@ def thread_summaries(database: Statements, limit: int | None) -> tuple[ThreadSum
 def inbox_page(
     database: Database, name: str, wanted: InboxFilter, limit: int | None, before: int | None
 ) -> InboxPage:
-    """Part of an inbox, newest first. Several types are read one by one, each from its index."""
-    recipient = number_of_agent(database, name)
-    thread = None if wanted.thread_id is None else number_of_thread(database, wanted.thread_id)
-    place = _place(message_row(database, before)) if before is not None else None
-    asked = most(None if limit is None else limit + 1)
-    found: list[Received] = []
-    for each in _types(wanted):
-        conditions, values = _inbox_conditions(wanted, each, thread, place)
-        found += _received(database, conditions, (recipient, *values, asked))
-    found.sort(key=lambda received: order(received.stored), reverse=True)
+    """Return part of an inbox, newest first. Each wanted type is read from its own index."""
+    recipient = agent_number(database, name)
+    thread = None if wanted.thread_id is None else thread_number(database, wanted.thread_id)
+    before_key = _order_key(select_message(database, before)) if before is not None else None
+    row_limit = sql_limit(None if limit is None else limit + 1)
+    found: list[InboxMessage] = []
+    for each in _wanted_types(wanted):
+        conditions, values = _inbox_conditions(wanted, each, thread, before_key)
+        found += _select_inbox(database, conditions, (recipient, *values, row_limit))
+    found.sort(key=lambda received: message_order(received.stored), reverse=True)
     return InboxPage(tuple(found[:limit]), limit is not None and len(found) > limit)
 
 
-def _types(wanted: InboxFilter) -> list[str] | list[None]:
-    """The types asked for, each once; a single None where any will do."""
+def _wanted_types(wanted: InboxFilter) -> list[str] | list[None]:
+    """Return the wanted types, each once, or a single None for any type."""
     return [name for name in TYPES if name in wanted.types] if wanted.types else [None]
 
 
 def _inbox_conditions(
-    wanted: InboxFilter, type_name: str | None, thread: int | None, place: tuple[int, int] | None
+    wanted: InboxFilter,
+    type_name: str | None,
+    thread: int | None,
+    before_key: tuple[int, int] | None,
 ) -> tuple[str, list[Value]]:
     conditions = "d.recipient = ?"
     values: list[Value] = []
@@ -165,15 +171,15 @@ def _inbox_conditions(
     if thread is not None:
         conditions += " AND d.thread = ?"
         values.append(thread)
-    if place is not None:
+    if before_key is not None:
         conditions += " AND (d.at, d.message) < (?, ?)"
-        values += place
+        values += before_key
     conditions += " AND d.read_at IS NULL" * wanted.unread
     conditions += " AND d.owes_ack" * wanted.owed
     return conditions, values
 
 
-# The first that fits. SQLite has no statistics here, and would take the primary key.
+# The first match is used. SQLite has no statistics here, and would use the primary key.
 _INDEXES = (
     ("d.owes_ack", "deliveries_owed"),
     ("d.thread = ?", "deliveries_by_thread"),
@@ -182,38 +188,42 @@ _INDEXES = (
 )
 
 
-def _indexed(database: Database, conditions: str) -> str:
+def _index_hint(database: Database, conditions: str) -> str:
     names = [name for condition, name in _INDEXES if condition in conditions]
-    return database.indexed_by(names[0]) if names else ""
+    return database.index_hint(names[0]) if names else ""
 
 
-def _received(database: Database, conditions: str, values: tuple[Value, ...]) -> list[Received]:
+def _select_inbox(
+    database: Database, conditions: str, values: tuple[Value, ...]
+) -> list[InboxMessage]:
     rows = database.execute(
         f"SELECT {COLUMNS}, d.read_at IS NOT NULL, d.owes_ack"
-        f" FROM deliveries d {_indexed(database, conditions)} CROSS JOIN messages m"
+        f" FROM deliveries d {_index_hint(database, conditions)} CROSS JOIN messages m"
         f" WHERE m.id = d.message AND {conditions} ORDER BY d.at DESC, d.message DESC LIMIT ?",
         values,
     )
     return [
-        Received(
-            stored_of(row[:COLUMN_COUNT]), bool(row[COLUMN_COUNT]), bool(row[COLUMN_COUNT + 1])
+        InboxMessage(
+            message_from_row(row[:COLUMN_COUNT]),
+            bool(row[COLUMN_COUNT]),
+            bool(row[COLUMN_COUNT + 1]),
         )
         for row in rows
     ]
 
 
-def unread(database: Database, name: str) -> int:
-    """How many messages somebody has not read."""
+def count_unread(database: Database, name: str) -> int:
+    """Return the number of unread messages of an agent."""
     row = database.execute(
-        f"SELECT count(*) FROM deliveries {database.indexed_by('deliveries_unread')}"
+        f"SELECT count(*) FROM deliveries {database.index_hint('deliveries_unread')}"
         " WHERE recipient = ? AND read_at IS NULL",
-        (number_of_agent(database, name),),
+        (agent_number(database, name),),
     ).fetchall()[0]
-    return whole(row[0])
+    return as_int(row[0])
 
 
-def deliveries(database: Statements, stored: StoredMessage) -> tuple[Delivery, ...]:
-    """What became of a message at each recipient, in the order in which they were named."""
+def deliveries(database: Executor, stored: StoredMessage) -> tuple[Delivery, ...]:
+    """Return the delivery state for each recipient, in the order of the recipients."""
     rows = database.execute(
         "SELECT a.name, d.read_at, d.owes_ack, d.acknowledged_by FROM deliveries d"
         " JOIN agents a ON a.number = d.recipient WHERE d.message = ?",
@@ -222,45 +232,49 @@ def deliveries(database: Statements, stored: StoredMessage) -> tuple[Delivery, .
     found = [
         Delivery(
             str(name),
-            None if read_at is None else time_of(read_at),
+            None if read_at is None else as_time(read_at),
             bool(owes_ack),
-            None if acknowledged_by is None else whole(acknowledged_by),
+            None if acknowledged_by is None else as_int(acknowledged_by),
         )
         for name, read_at, owes_ack, acknowledged_by in rows
     ]
     return tuple(sorted(found, key=lambda each: stored.message.recipients.index(each.recipient)))
 
 
-def debts(database: Database, debtor: str | None, thread_id: str | None) -> tuple[PendingAck, ...]:
-    """Who owes an ACK for what, the oldest first."""
+def pending_acks(
+    database: Database, debtor: str | None, thread_id: str | None
+) -> tuple[PendingAck, ...]:
+    """Return the pending acknowledgements, oldest first."""
     conditions = "d.owes_ack"
     index = "deliveries_owed" if thread_id is None else "deliveries_owed_in_thread"
     values: list[Value] = []
     if debtor is not None:
         conditions += " AND d.recipient = ?"
-        values.append(number_of_agent(database, debtor))
+        values.append(agent_number(database, debtor))
     if thread_id is not None:
         conditions += " AND d.thread = ?"
-        values.append(number_of_thread(database, thread_id))
+        values.append(thread_number(database, thread_id))
     rows = database.execute(
-        f"SELECT {COLUMNS}, a.name FROM deliveries d {database.indexed_by(index)}"
+        f"SELECT {COLUMNS}, a.name FROM deliveries d {database.index_hint(index)}"
         " CROSS JOIN messages m JOIN agents a ON a.number = d.recipient"
         f" WHERE m.id = d.message AND {conditions}",
         tuple(values),
     )
-    return grouped_debts((str(row[COLUMN_COUNT]), stored_of(row[:COLUMN_COUNT])) for row in rows)
+    return group_pending_acks(
+        (str(row[COLUMN_COUNT]), message_from_row(row[:COLUMN_COUNT])) for row in rows
+    )
 
 
-# The times of each thousand arrivals, so that a search for a time knows where not to look.
+# The table `spans`: the range of times of each thousand arrivals, to bound a search by time
 
 
-SPAN = 1_000  # arrivals
-EVERYWHERE = (0, ALL)
-NOWHERE = (0, -1)
+ARRIVALS_PER_TIME_RANGE = 1_000
+ALL_ARRIVALS = (0, NO_LIMIT)
+NO_ARRIVALS = (0, -1)
 
 
-def note_time(database: Statements, stored: StoredMessage) -> None:
-    """Keep the span of times of the arrivals around this one."""
+def update_time_range(database: Executor, stored: StoredMessage) -> None:
+    """Extend the time range of the block of arrivals that contains this message."""
     at = microseconds(stored.at)
     database.execute(
         "INSERT INTO spans VALUES (?, ?, ?) ON CONFLICT (number) DO UPDATE SET"
@@ -268,70 +282,72 @@ def note_time(database: Statements, stored: StoredMessage) -> None:
         " THEN excluded.first_at ELSE spans.first_at END,"
         " last_at = CASE WHEN excluded.last_at > spans.last_at"
         " THEN excluded.last_at ELSE spans.last_at END",
-        (stored.arrival // SPAN, at, at),
+        (stored.arrival // ARRIVALS_PER_TIME_RANGE, at, at),
     )
 
 
-def arrivals_of(database: Statements, query: Query) -> tuple[int, int]:
-    """Between which arrivals the messages of the times asked for are."""
-    asked = [("last_at >= ?", query.after), ("first_at < ?", query.before)]
-    conditions = [sql for sql, at in asked if at]
+def arrival_bounds(database: Executor, query: Query) -> tuple[int, int]:
+    """Return the lowest and highest arrival that can have the times of a query."""
+    time_conditions = [("last_at >= ?", query.after), ("first_at < ?", query.before)]
+    conditions = [sql for sql, at in time_conditions if at]
     if not conditions:
-        return EVERYWHERE
+        return ALL_ARRIVALS
     row = database.execute(
         f"SELECT min(number), max(number) FROM spans WHERE {' AND '.join(conditions)}",
-        tuple(microseconds(at) for _, at in asked if at),
+        tuple(microseconds(at) for _, at in time_conditions if at),
     ).fetchall()[0]
     if row[0] is None:
-        return NOWHERE
-    return whole(row[0]) * SPAN, whole(row[1]) * SPAN + SPAN - 1
+        return NO_ARRIVALS
+    return as_int(row[0]) * ARRIVALS_PER_TIME_RANGE, as_int(
+        row[1]
+    ) * ARRIVALS_PER_TIME_RANGE + ARRIVALS_PER_TIME_RANGE - 1
 
 
-# Storing a message with everything that is derived from it.
+# Storing a message with all derived rows
 
 
-def next_id(database: Statements) -> int:
-    """The id that the next message gets."""
-    return whole(database.execute("SELECT max(id) FROM messages").fetchall()[0][0] or 0) + 1
+def next_id(database: Executor) -> int:
+    """Return the id of the next message."""
+    return as_int(database.execute("SELECT max(id) FROM messages").fetchall()[0][0] or 0) + 1
 
 
 def new_message(
-    database: Statements, message: Message, now: datetime, reply_to: int | None, sender: int
+    database: Executor, message: Message, now: datetime, reply_to: int | None, sender: int
 ) -> StoredMessage:
-    """A message that is about to be stored, with the id and the time that the store gives it."""
+    """Return a message to be stored, with its id, arrival and time."""
     last_time, last_id, last_arrival = database.execute(
         "SELECT (SELECT last_time FROM store), (SELECT max(id) FROM messages),"
         " (SELECT max(arrival) FROM messages)"
     ).fetchall()[0]
-    at = next_time(now, None if last_time is None else time_of(last_time))
+    at = next_time(now, None if last_time is None else as_time(last_time))
     database.execute("UPDATE store SET last_time = ?", (microseconds(at),))
-    new_id = whole(last_id or 0) + 1
+    new_id = as_int(last_id or 0) + 1
     return StoredMessage(
         id=new_id,
         at=at,
         message=message,
         content_hash=content_hash(message),
-        arrival=whole(last_arrival or 0) + 1,
+        arrival=as_int(last_arrival or 0) + 1,
         origin_id=new_id,
         reply_to=reply_to,
-        acknowledges=_settled_by(database, message, reply_to, sender),
+        acknowledges=_acknowledged_ids(database, message, reply_to, sender),
     )
 
 
-def _settled_by(
-    database: Statements, ack: Message, reply_to: int | None, sender: int
+def _acknowledged_ids(
+    database: Executor, ack: Message, reply_to: int | None, sender: int
 ) -> tuple[int, ...]:
-    """Which debts of its sender in its thread a message settles, if it is an ACK."""
-    row = thread_row(database, ack.thread_id) if type_of(ack) == "ACK" else None
+    """Return the pending messages of its sender that an ACK settles in its thread."""
+    row = find_thread(database, ack.thread_id) if type_of(ack) == "ACK" else None
     if row is None:
         return ()
     thread = row[0]
-    named = named_messages(ack.body, reply_to)
+    named = acknowledged_ids(ack.body, reply_to)
     contents = [
-        hash_of(row[0])
+        as_hash(row[0])
         for message_id in named
         for row in database.execute(
-            "SELECT hash FROM messages WHERE id = ? AND thread = ?", (bounded(message_id), thread)
+            "SELECT hash FROM messages WHERE id = ? AND thread = ?", (clamp(message_id), thread)
         )
     ]
     owed = database.execute(
@@ -339,23 +355,23 @@ def _settled_by(
         " WHERE d.thread = ? AND d.recipient = ? AND d.owes_ack ORDER BY m.at, m.id",
         (thread, sender),
     )
-    debts = [OpenDebt(whole(row[0]), hash_of(row[1])) for row in owed]
-    return settled_by(named, contents, debts)
+    debts = [UnacknowledgedMessage(as_int(row[0]), as_hash(row[1])) for row in owed]
+    return settled_message_ids(named, contents, debts)
 
 
-def add(database: Database, stored: StoredMessage, numbers: dict[str, int]) -> None:
-    """Store a message. `numbers` are those of the agents, by name."""
+def insert_message(database: Database, stored: StoredMessage, numbers: dict[str, int]) -> None:
+    """Store a message with all derived rows. `numbers` are those of the agents, by name."""
     message, at = stored.message, microseconds(stored.at)
-    thread = _thread_with(database, stored, at)
+    thread = _upsert_thread(database, stored, at)
     sender = numbers[message.sender]
     database.execute(
         "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(stored.arrival, stored.id, at, thread, message.thread_id, message.sender),
-            *(joined(message.recipients), message.subject, message.body, message.ack_required),
+            *(join_column(message.recipients), message.subject, message.body, message.ack_required),
             *(bytes.fromhex(stored.content_hash), stored.origin_id, stored.reply_to),
-            *(joined(stored.acknowledges), stored.is_local),
-            *(stored.envelope.importance, joined(stored.envelope.cc), stored.envelope.trust),
+            *(join_column(stored.acknowledges), stored.is_local),
+            *(stored.envelope.importance, join_column(stored.envelope.cc), stored.envelope.trust),
             stored.decides,
         ),
     )
@@ -374,19 +390,19 @@ def add(database: Database, stored: StoredMessage, numbers: dict[str, int]) -> N
             (stored.id, target, sender),
         )
     database.index.add(stored, thread, sender)
-    note_time(database, stored)
+    update_time_range(database, stored)
 
 
-def _thread_with(database: Statements, stored: StoredMessage, at: int) -> int:
-    """The thread's number, with this message counted in."""
-    row = thread_row(database, stored.message.thread_id)
+def _upsert_thread(database: Executor, stored: StoredMessage, at: int) -> int:
+    """Count the message in its thread, and return the thread's number."""
+    row = find_thread(database, stored.message.thread_id)
     if row is None:
         made = database.execute(
             "INSERT INTO threads (name, position, first_at, last_at, last_id)"
             " VALUES (?, 1, ?, ?, ?) RETURNING number",
             (stored.message.thread_id, at, at, stored.id),
         )
-        return whole(made.fetchall()[0][0])
+        return as_int(made.fetchall()[0][0])
     database.execute(
         "UPDATE threads SET position = position + 1,"
         " first_at = CASE WHEN first_at < ? THEN first_at ELSE ? END,"
@@ -397,54 +413,56 @@ def _thread_with(database: Statements, stored: StoredMessage, at: int) -> int:
     return row[0]
 
 
-# Reading everything out, and taking in what another store gave out.
+# Export and import of records
 
 
-_PAGE = 20  # messages; some are megabytes
+_PAGE_MESSAGES = 20  # a message may have megabytes
 
 
-def arrivals(database: Statements, after: int, limit: int | None) -> tuple[StoredMessage, ...]:
-    """Messages in the order in which they came."""
+def arrivals(database: Executor, after: int, limit: int | None) -> tuple[StoredMessage, ...]:
+    """Return messages in order of arrival."""
     sql = f"{SELECT} WHERE m.arrival > ? ORDER BY m.arrival LIMIT ?"
-    return tuple(map(stored_of, database.execute(sql, (bounded(after), most(limit)))))
+    return tuple(map(message_from_row, database.execute(sql, (clamp(after), sql_limit(limit)))))
 
 
 def thread_arrivals(database: Database, thread_id: str, after: int) -> tuple[StoredMessage, ...]:
-    """The messages of one thread in the order in which they came."""
-    row = thread_row(database, thread_id)
+    """Return messages of one thread in order of arrival."""
+    row = find_thread(database, thread_id)
     if row is None:
         return ()
     sql = (
-        f"{SELECT} {database.indexed_by('messages_arrived')}"
+        f"{SELECT} {database.index_hint('messages_arrived')}"
         " WHERE m.thread = ? AND m.arrival > ? ORDER BY m.arrival"
     )
-    return tuple(map(stored_of, database.execute(sql, (row[0], bounded(after)))))
+    return tuple(map(message_from_row, database.execute(sql, (row[0], clamp(after)))))
 
 
-def records(moment: Moment) -> Iterator[Record]:
-    """Every message with its marks, as the moment sees them."""
+def export_records(snapshot: Snapshot) -> Iterator[MessageRecord]:
+    """Yield every message with its read marks, as the snapshot has them, then close the
+    snapshot.
+    """
     try:
-        with moment.translated():
-            for page in _pages(moment):
-                marks = _read_at(moment, page)
+        with snapshot.translate_errors():
+            for page in _pages(snapshot):
+                marks = _select_read_marks(snapshot, page)
                 for stored in page:
-                    yield Record(stored, tuple(marks.get(stored.id, ())))
+                    yield MessageRecord(stored, tuple(marks.get(stored.id, ())))
     finally:
-        moment.close()
+        snapshot.close()
 
 
-def _pages(database: Statements) -> Iterator[tuple[StoredMessage, ...]]:
-    """All messages, a few at a time."""
-    page = arrivals(database, 0, _PAGE)
+def _pages(database: Executor) -> Iterator[tuple[StoredMessage, ...]]:
+    """Yield all messages, page by page."""
+    page = arrivals(database, 0, _PAGE_MESSAGES)
     while page:
         yield page
-        page = arrivals(database, page[-1].arrival, _PAGE)
+        page = arrivals(database, page[-1].arrival, _PAGE_MESSAGES)
 
 
-def _read_at(
-    database: Statements, page: tuple[StoredMessage, ...]
+def _select_read_marks(
+    database: Executor, page: tuple[StoredMessage, ...]
 ) -> dict[int, list[tuple[str, datetime]]]:
-    """Who has read what and when, by message."""
+    """Return which agent read each message of a page, and when."""
     rows = database.execute(
         "SELECT d.message, a.name, d.read_at FROM messages m CROSS JOIN deliveries d"
         " JOIN agents a ON a.number = d.recipient WHERE m.arrival BETWEEN ? AND ?"
@@ -453,72 +471,74 @@ def _read_at(
     )
     marks: dict[int, list[tuple[str, datetime]]] = {}
     for message, name, at in rows:
-        marks.setdefault(whole(message), []).append((str(name), time_of(at)))
+        marks.setdefault(as_int(message), []).append((str(name), as_time(at)))
     return marks
 
 
-def changed(database: Statements) -> Iterator[str]:
-    """Messages that are not as they were stored: their content has another hash."""
+def altered_messages(database: Executor) -> Iterator[str]:
+    """Yield a sentence for each message whose content does not match its hash."""
     for page in _pages(database):
         for stored in page:
             if content_hash(stored.message) != stored.content_hash:
                 yield f"message {stored.id} is not as it was stored"
 
 
-def restore(database: Database, agents: Iterable[Agent], found: Iterable[Record]) -> Restored:
-    """Take records in; the caller's transaction makes it all or nothing."""
-    known = names(database)
+def import_records(
+    database: Database, agents: Iterable[Agent], records: Iterable[MessageRecord]
+) -> RestoreResult:
+    """Store records of another store, in the caller's transaction."""
+    known = agent_numbers(database)
     highest, position = (
-        whole(value or 0)
+        as_int(value or 0)
         for value in database.execute("SELECT max(id), max(arrival) FROM messages").fetchall()[0]
     )
-    landing = Landing(highest)
-    new_agents = welcome(database, agents, known)
-    for record in found:
+    ids = ImportIdMap(highest)
+    new_agents = add_agents(database, agents, known)
+    for record in records:
         stored = record.stored
-        new_agents += welcome(database, strangers(stored, known), known)
-        same, is_taken = _known(database, stored)
+        new_agents += add_agents(database, unregistered_agents(stored, known), known)
+        same, is_taken = _find_existing(database, stored)
         if same is not None:
-            landing.skip(stored, same)
+            ids.skip(stored, same)
             continue
         position += 1
-        landed = _with_true_links(database, landing.land(stored, position, is_taken))
-        add(database, landed, known)
-        _mark(database, landed, record, known)
-    return landing.restored(new_agents)
+        imported = _without_invalid_links(database, ids.assign(stored, position, is_taken))
+        insert_message(database, imported, known)
+        _restore_read_marks(database, imported, record, known)
+    return ids.result(new_agents)
 
 
-def _known(database: Statements, stored: StoredMessage) -> tuple[int | None, bool]:
-    """The id under which a message is here already; whether another has the id it comes with."""
+def _find_existing(database: Executor, stored: StoredMessage) -> tuple[int | None, bool]:
+    """Return the id of the same message here, if any, and whether its id is taken."""
     same, is_taken = database.execute(
         "SELECT (SELECT id FROM messages WHERE origin_id = ? AND hash = ?"
         " ORDER BY arrival LIMIT 1), EXISTS (SELECT 1 FROM messages WHERE id = ?)",
         (stored.origin_id, bytes.fromhex(stored.content_hash), stored.id),
     ).fetchall()[0]
-    return None if same is None else whole(same), bool(is_taken)
+    return None if same is None else as_int(same), bool(is_taken)
 
 
-def _with_true_links(database: Statements, landed: StoredMessage) -> StoredMessage:
-    """The message with those of its links that it could have by itself."""
-    linked = {target: message_row(database, target) for target in linked_ids(landed)}
-    return true_links(landed, linked)
+def _without_invalid_links(database: Executor, imported: StoredMessage) -> StoredMessage:
+    """Return the message without links that no store would have set."""
+    linked = {target: select_message(database, target) for target in linked_ids(imported)}
+    return drop_invalid_links(imported, linked)
 
 
-def _mark(
-    database: Statements, landed: StoredMessage, record: Record, known: dict[str, int]
+def _restore_read_marks(
+    database: Executor, imported: StoredMessage, record: MessageRecord, known: dict[str, int]
 ) -> None:
     for name, at in record.read_at:
-        if name in landed.message.recipients:
+        if name in imported.message.recipients:
             database.execute(
                 "UPDATE deliveries SET read_at = ? WHERE message = ? AND recipient = ?",
-                (microseconds(at), landed.id, known[name]),
+                (microseconds(at), imported.id, known[name]),
             )
 
 
-def welcome(database: Statements, agents: Iterable[Agent], known: dict[str, int]) -> list[str]:
-    """Make those known who are not; their names. `known` grows with them.
+def add_agents(database: Executor, agents: Iterable[Agent], known: dict[str, int]) -> list[str]:
+    """Insert the agents that are not registered, add them to `known`, and return their names.
 
-    One that looks like another is kept: mail that is stored cannot get another name.
+    Names that look alike are accepted: stored mail cannot change its names.
     """
     new = []
     for agent in agents:
@@ -529,95 +549,107 @@ def welcome(database: Statements, agents: Iterable[Agent], known: dict[str, int]
     return new
 
 
-def insert_agent(database: Statements, agent: Agent) -> int:
-    """A new agent's number."""
+def insert_agent(database: Executor, agent: Agent) -> int:
+    """Insert an agent, and return its number."""
     row = database.execute(
         "INSERT INTO agents (name, program, model, task, registered_at) VALUES (?, ?, ?, ?, ?)"
         " RETURNING number",
         (*agent[:4], microseconds(agent.registered_at)),
     ).fetchall()[0]
-    return whole(row[0])
+    return as_int(row[0])
 
 
-# Full-text search: hits of the index, narrowed by times and by how they stand with a reader.
+# Full-text search: hits of the index, filtered by times and by the reader's inbox
 
 
-_EVERYWHERE = Look("messages m", "m.arrival")
+_ALL_MESSAGES = SearchSource("messages m", "m.arrival")
 
 
 def search(
     database: Database, query: Query, reader: int | None, limit: int, before: int
 ) -> SearchPage:
-    """The hits that arrived before so many, the latest first."""
-    look = database.index.look(query, _numbers(database, query))
-    own = next((own for own in _OWN if getattr(query, own.asked)), None)
-    first, last = _bounds(database, query, own, reader)
-    if look is None:
-        look = _inbox(database, own, reader) if own else _EVERYWHERE
-    conditions, values = _conditions(database, query, reader)
-    inside = " AND ".join([*look.conditions, *conditions, f"{look.place} BETWEEN ? AND ?"])
-    rows = database.execute(
-        f"SELECT {COLUMNS} FROM {look.source} WHERE {inside} ORDER BY {look.place} DESC LIMIT ?",
-        (*look.values, *values, first, min(last, before - 1), most(limit + 1)),
+    """Return the hits with an arrival less than `before`, latest first."""
+    source = database.index.search_source(query, _filter_numbers(database, query))
+    reader_filter = next(
+        (
+            reader_filter
+            for reader_filter in _READER_FILTERS
+            if getattr(query, reader_filter.query_field)
+        ),
+        None,
     )
-    hits = [stored_of(row) for row in rows]
+    first, last = _search_bounds(database, query, reader_filter, reader)
+    if source is None:
+        source = _reader_source(database, reader_filter, reader) if reader_filter else _ALL_MESSAGES
+    conditions, values = _search_conditions(database, query, reader)
+    inside = " AND ".join(
+        [*source.conditions, *conditions, f"{source.arrival_column} BETWEEN ? AND ?"]
+    )
+    rows = database.execute(
+        f"SELECT {COLUMNS} FROM {source.tables} WHERE {inside}"
+        f" ORDER BY {source.arrival_column} DESC LIMIT ?",
+        (*source.values, *values, first, min(last, before - 1), sql_limit(limit + 1)),
+    )
+    hits = [message_from_row(row) for row in rows]
     return SearchPage(tuple(hits[:limit]), len(hits) > limit)
 
 
-class _Own(NamedTuple):
-    """A filter about the reader's own inbox: its name, and where to look."""
+class _ReaderFilter(NamedTuple):
+    """A filter about the reader's inbox: its field in the query, its SQL condition, its index."""
 
-    asked: str
-    state: str
-    where: str
+    query_field: str
+    condition: str
+    index_name: str
 
 
-_OWN = (
-    _Own("needs_ack", "owes_ack", "deliveries_owed_arrived"),
-    _Own("is_unread", "read_at IS NULL", "deliveries_unread_arrived"),
+_READER_FILTERS = (
+    _ReaderFilter("needs_ack", "owes_ack", "deliveries_owed_arrived"),
+    _ReaderFilter("is_unread", "read_at IS NULL", "deliveries_unread_arrived"),
 )
 
 
-def _inbox(database: Database, own: _Own, reader: int | None) -> Look:
-    """What is hers, read in order from its index."""
-    return Look(
-        f"deliveries o {database.indexed_by(own.where)} CROSS JOIN messages m",
+def _reader_source(
+    database: Database, reader_filter: _ReaderFilter, reader: int | None
+) -> SearchSource:
+    """Return the reader's deliveries as the source of a search, in index order."""
+    return SearchSource(
+        f"deliveries o {database.index_hint(reader_filter.index_name)} CROSS JOIN messages m",
         "o.arrival",
-        ("o.recipient = ?", f"o.{own.state}", "m.arrival = o.arrival"),
+        ("o.recipient = ?", f"o.{reader_filter.condition}", "m.arrival = o.arrival"),
         (reader,),
     )
 
 
-def _bounds(
-    database: Database, query: Query, own: _Own | None, reader: int | None
+def _search_bounds(
+    database: Database, query: Query, reader_filter: _ReaderFilter | None, reader: int | None
 ) -> tuple[int, int]:
-    """Between which arrivals all hits are, so that nothing else is looked at."""
-    first, last = arrivals_of(database, query)
-    if own:
-        hint = database.indexed_by(own.where)
-        state = f"FROM deliveries {hint} WHERE recipient = ? AND {own.state}"
+    """Return the lowest and highest arrival of all hits, so that less has to be read."""
+    first, last = arrival_bounds(database, query)
+    if reader_filter:
+        hint = database.index_hint(reader_filter.index_name)
+        state = f"FROM deliveries {hint} WHERE recipient = ? AND {reader_filter.condition}"
         row = database.execute(
             f"SELECT (SELECT min(arrival) {state}), (SELECT max(arrival) {state})",
             (reader, reader),
         ).fetchall()[0]
         if row[0] is None:
-            return NOWHERE
-        first, last = max(first, whole(row[0])), min(last, whole(row[1]))
+            return NO_ARRIVALS
+        first, last = max(first, as_int(row[0])), min(last, as_int(row[1]))
     return first, last
 
 
-def _numbers(database: Statements, query: Query) -> Numbers:
-    """Senders and threads that must be known."""
-    return Numbers(
-        tuple(number_of_agent(database, name) for name in query.senders),
-        tuple(number_of_thread(database, name) for name in query.threads),
+def _filter_numbers(database: Executor, query: Query) -> FilterNumbers:
+    """Return the numbers of senders and threads; raise RequestError for an unknown one."""
+    return FilterNumbers(
+        tuple(agent_number(database, name) for name in query.senders),
+        tuple(thread_number(database, name) for name in query.threads),
     )
 
 
-def _conditions(
+def _search_conditions(
     database: Database, query: Query, reader: int | None
 ) -> tuple[list[str], list[Value]]:
-    """What no index of words knows: times, and how a message stands with its reader."""
+    """Return the conditions that the word index cannot check: times and the reader's inbox."""
     conditions: list[str] = []
     values: list[Value] = []
     if query.after is not None:
@@ -626,40 +658,40 @@ def _conditions(
     if query.before is not None:
         conditions.append("m.at < ?")
         values.append(microseconds(query.before))
-    for own in _OWN:
-        if getattr(query, own.asked):
+    for reader_filter in _READER_FILTERS:
+        if getattr(query, reader_filter.query_field):
             conditions.append(
-                f"EXISTS (SELECT 1 FROM deliveries d {database.indexed_by(own.where)}"
-                f" WHERE d.recipient = ? AND d.arrival = m.arrival AND d.{own.state})"
+                "EXISTS (SELECT 1 FROM deliveries d"
+                f" {database.index_hint(reader_filter.index_name)} WHERE d.recipient = ?"
+                f" AND d.arrival = m.arrival AND d.{reader_filter.condition})"
             )
             values.append(reader)
     return conditions, values
 
 
-def border(database: Statements, before: int | None) -> int:
-    """The arrival of the message from before which on to search; beyond all where there is none."""
-    return ALL if before is None else message_row(database, before).arrival
+def arrival_of(database: Executor, before: int | None) -> int:
+    """Return the arrival of the message that a search page starts before, or `NO_LIMIT`."""
+    return NO_LIMIT if before is None else select_message(database, before).arrival
 
 
-# What an index of words keeps of a message: its words, and tags for what filters ask.
+# Tags: what filters look up in the word index, beside the words of a message
 
 
 def tag(kind: str, value: str | int) -> str:
-    """What a filter asks for, in one word."""
+    """Return a filter value as one word of the index."""
     return f"{kind}{value}".lower()
 
 
-def tags_of(stored: StoredMessage, thread: int, sender: int) -> list[str]:
-    """The tags of a message."""
+def message_tags(stored: StoredMessage, thread: int, sender: int) -> list[str]:
     message = stored.message
-    items = items_of(f"{message.subject}\n{message.body}")
+    items = find_item_ids(f"{message.subject}\n{message.body}")
     tags = [tag("thread", thread), tag("sender", sender)]
     tags += [tag("item", item) for item in items]
     return tags + [tag("type", name) for name in [type_of(message)] if name]
 
 
-def asked_tags(query: Query, numbers: Numbers) -> list[list[str]]:
-    """The tags that a query asks for: one of each group."""
+def query_tags(query: Query, numbers: FilterNumbers) -> list[list[str]]:
+    """Return groups of tags; a hit has at least one tag of each group."""
     alternatives = (
         [tag("type", name) for name in query.types],
         [tag("sender", number) for number in numbers.senders],

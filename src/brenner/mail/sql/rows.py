@@ -1,4 +1,7 @@
-"""Rows as values, and back."""
+"""What the SQL backends have in common: their database interface, and rows as Python values.
+
+All backends share the same SQL texts; `?` is used for values only.
+"""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -8,25 +11,23 @@ from typing import NamedTuple, Protocol
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import RequestError
 from brenner.mail.model import Agent, Envelope, Importance, StoredMessage, Trust
-from brenner.mail.rules import no_such_agent, unknown_thread
+from brenner.mail.rules import unknown_agent_error, unknown_thread_error
 from brenner.mail.search import Query
 from brenner.protocol.messages import Message
 
-# What the homes in SQL have in common, and what each has of its own.
-#
-# One text of SQL serves all of them: `?` stands for a value, and for nothing else.
+# The interface of the databases
 
 
 Value = str | bytes | int | float | None
 Row = tuple[object, ...]
 
 
-class Damaged(Exception):
-    """A row is not what the schema promises: another program has been at it."""
+class DamagedRowError(Exception):
+    """A row violates the schema: another program has changed it."""
 
 
-class Rows(Protocol):
-    """What a statement gives."""
+class ResultRows(Protocol):
+    """The result of a statement."""
 
     def fetchone(self) -> Row | None: ...
 
@@ -35,93 +36,93 @@ class Rows(Protocol):
     def __iter__(self) -> Iterator[Row]: ...
 
 
-class Statements(Protocol):
-    """Something that runs statements."""
+class Executor(Protocol):
+    """An object that runs SQL statements."""
 
-    def execute(self, sql: str, values: tuple[Value, ...] = ()) -> Rows:
-        """Run a statement."""
-        ...
+    def execute(self, sql: str, values: tuple[Value, ...] = ()) -> ResultRows: ...
 
 
-class Moment(Statements, Protocol):
-    """A connection of its own, which sees one moment until it is closed."""
+class Snapshot(Executor, Protocol):
+    """A separate connection with a consistent snapshot until it is closed."""
 
-    def translated(self) -> AbstractContextManager[None]:
-        """Turn what the database raises into what we raise."""
+    def translate_errors(self) -> AbstractContextManager[None]:
+        """Turn exceptions of the database driver into ours."""
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection."""
         ...
 
 
-class Numbers(NamedTuple):
-    """What filters ask for, by the numbers of agents and threads."""
+class FilterNumbers(NamedTuple):
+    """The database numbers of the senders and threads that a query filters by."""
 
     senders: tuple[int, ...]
     threads: tuple[int, ...]
 
 
-class Look(NamedTuple):
-    """Where to look for messages `m`: the tables, the column with the arrival, what must hold."""
+class SearchSource(NamedTuple):
+    """The tables of a search (messages as `m`), its arrival column, and its conditions."""
 
-    source: str
-    place: str
+    tables: str
+    arrival_column: str
     conditions: tuple[str, ...] = ()
     values: tuple[Value, ...] = ()
 
 
-class Index(Protocol):
-    """Finds messages by their words, and by tags for what filters ask."""
+class SearchIndex(Protocol):
+    """The full-text index: finds messages by words and by tags for filters."""
 
     def add(self, stored: StoredMessage, thread: int, sender: int) -> None:
-        """Make a message findable."""
+        """Add a message to the index."""
         ...
 
-    def look(self, query: Query, numbers: Numbers) -> Look | None:
-        """The query in the index's language; None where it asks for nothing that it knows."""
-        ...
-
-
-class Database(Statements, Protocol):
-    """A place with the tables of the mail in it."""
-
-    @property
-    def index(self) -> Index:
-        """What searches are answered from."""
-        ...
-
-    def reading(self) -> AbstractContextManager[None]:
-        """Everything inside sees the same moment."""
-        ...
-
-    def writing(self, what: str = ...) -> AbstractContextManager[None]:
-        """All of what is done inside, or nothing; who writes comes alone.
-
-        `what` is written: for the sentence that says that nobody knows whether it was.
+    def search_source(self, query: Query, numbers: FilterNumbers) -> SearchSource | None:
+        """Translate a query for the index; return None if it has nothing that the index
+        contains.
         """
         ...
 
-    def indexed_by(self, name: str) -> str:
-        """The words that make a statement use that index; none where the planner knows best."""
+
+class Database(Executor, Protocol):
+    """A database with the mail tables."""
+
+    @property
+    def index(self) -> SearchIndex:
+        """The full-text index."""
         ...
 
-    def moment(self) -> Moment:
-        """The mail as it is now, for as long as somebody reads."""
+    def read_transaction(self) -> AbstractContextManager[None]:
+        """Begin a read transaction: all statements see the same snapshot."""
+        ...
+
+    def write_transaction(self, what: str = ...) -> AbstractContextManager[None]:
+        """Begin a write transaction. Writers are serialized.
+
+        `what` names the change in the message about an unknown outcome.
+        """
+        ...
+
+    def index_hint(self, name: str) -> str:
+        """Return SQL that forces an index, or an empty text if the planner decides."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """Open a snapshot of the current mail."""
         ...
 
     def integrity(self) -> tuple[str, ...]:
-        """What is wrong inside, but for the messages themselves."""
+        """Return what is damaged, apart from the contents of messages."""
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close all connections."""
         ...
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-ALL = 2**62  # more than any store has
+NO_LIMIT = 2**62  # greater than any id or arrival
 
 COLUMNS = """
     m.id, m.at, m.thread_id, m.sender, m.recipients, m.subject, m.body, m.ack_required,
@@ -133,157 +134,155 @@ COLUMN_COUNT = 18
 
 
 def microseconds(at: datetime) -> int:
-    """A time as it is kept."""
+    """Return a time as stored: microseconds since 1970."""
     return (at - _EPOCH) // _MICROSECOND
 
 
-def time_of(value: object) -> datetime:
-    """A time as it was."""
+def as_time(value: object) -> datetime:
+    """Return a stored time as a datetime."""
     try:
-        return _EPOCH + timedelta(microseconds=whole(value))
+        return _EPOCH + timedelta(microseconds=as_int(value))
     except OverflowError as error:
         message = f"{value!r} is no time"
-        raise Damaged(message) from error
+        raise DamagedRowError(message) from error
 
 
-def whole(value: object) -> int:
-    """A number, as the schema promises."""
+def as_int(value: object) -> int:
+    """Return the integer; raise DamagedRowError if it is none."""
     if not isinstance(value, int):
         message = f"a whole number was expected, not {value!r}"
-        raise Damaged(message)
+        raise DamagedRowError(message)
     return value
 
 
-def hash_of(value: object) -> str:
-    """A hash as it is written."""
+def as_hash(value: object) -> str:
+    """Return a stored hash as hexadecimal text."""
     if not isinstance(value, bytes):
         message = f"a hash was expected, not {value!r}"
-        raise Damaged(message)
+        raise DamagedRowError(message)
     return value.hex()
 
 
-def stored_of(row: Row) -> StoredMessage:
-    """A message from its columns, in the order of `COLUMNS`."""
+def message_from_row(row: Row) -> StoredMessage:
+    """Return the message in a row of `COLUMNS`."""
     ack_required = row[7]
     message = Message(
         thread_id=str(row[2]),
         sender=str(row[3]),
-        recipients=_names(row[4]),
+        recipients=_split_names(row[4]),
         subject=str(row[5]),
         body=str(row[6]),
         ack_required=None if ack_required is None else bool(ack_required),
     )
     return StoredMessage(
-        id=whole(row[0]),
-        at=time_of(row[1]),
+        id=as_int(row[0]),
+        at=as_time(row[1]),
         message=message,
-        content_hash=hash_of(row[8]),
-        arrival=whole(row[9]),
-        origin_id=whole(row[10]),
-        reply_to=None if row[11] is None else whole(row[11]),
+        content_hash=as_hash(row[8]),
+        arrival=as_int(row[9]),
+        origin_id=as_int(row[10]),
+        reply_to=None if row[11] is None else as_int(row[11]),
         acknowledges=tuple(map(int, filter(None, str(row[12]).split(",")))),
         is_local=bool(row[13]),
-        envelope=_envelope(row),
+        envelope=_envelope_from_row(row),
         decides=None if row[17] is None else bool(row[17]),
     )
 
 
-def _envelope(row: Row) -> Envelope:
-    """What stands on a message. Mail that was imported is unverified, also from before that was
-    written down.
-    """
+def _envelope_from_row(row: Row) -> Envelope:
+    """Return the envelope. Imported mail is unverified, also if it was stored before trust was."""
     try:
         trust = Trust(str(row[16])) if row[13] else Trust.UNVERIFIED
-        return Envelope(Importance(str(row[14])), _names(row[15]), trust)
+        return Envelope(Importance(str(row[14])), _split_names(row[15]), trust)
     except ValueError as error:
         message = str(error)
-        raise Damaged(message) from error
+        raise DamagedRowError(message) from error
 
 
-def _names(value: object) -> tuple[str, ...]:
+def _split_names(value: object) -> tuple[str, ...]:
     return tuple(filter(None, str(value).split(",")))
 
 
-def joined(parts: tuple[str, ...] | tuple[int, ...]) -> str:
-    """Names or ids in one column; none of them holds a comma."""
+def join_column(parts: tuple[str, ...] | tuple[int, ...]) -> str:
+    """Join names or ids for one column; none of them contains a comma."""
     return ",".join(map(str, parts))
 
 
-def message_row(database: Statements, message_id: int) -> StoredMessage:
-    """The message of that id."""
-    row = database.execute(f"{SELECT} WHERE m.id = ?", (bounded(message_id),)).fetchone()
+def select_message(database: Executor, message_id: int) -> StoredMessage:
+    """Return the message with this id; raise RequestError if there is none."""
+    row = database.execute(f"{SELECT} WHERE m.id = ?", (clamp(message_id),)).fetchone()
     if row is None:
         raise RequestError(codes.UNKNOWN_MESSAGE.at(id=message_id))
-    return stored_of(row)
+    return message_from_row(row)
 
 
-def bounded(number: int) -> int:
-    """A number that a database can compare; no id is outside."""
-    return max(-1, min(number, ALL))
+def clamp(number: int) -> int:
+    """Limit a number to what a database can compare; no id is outside that range."""
+    return max(-1, min(number, NO_LIMIT))
 
 
-def most(limit: int | None) -> int:
-    """A limit as a database takes it."""
-    return ALL if limit is None else max(0, min(limit, ALL))
+def sql_limit(limit: int | None) -> int:
+    """Return a limit as an SQL number; None is no limit."""
+    return NO_LIMIT if limit is None else max(0, min(limit, NO_LIMIT))
 
 
-def agent_rows(database: Statements) -> tuple[Agent, ...]:
-    """Everybody known, by name."""
+def select_agents(database: Executor) -> tuple[Agent, ...]:
+    """Return all registered agents, sorted by name."""
     rows = database.execute(
         "SELECT name, program, model, task, registered_at FROM agents ORDER BY name"
     )
-    return tuple(map(_agent, rows))
+    return tuple(map(_agent_from_row, rows))
 
 
-def _agent(row: Row) -> Agent:
+def _agent_from_row(row: Row) -> Agent:
     name, program, model, task, at = row
-    return Agent(str(name), str(program), str(model), str(task), time_of(at))
+    return Agent(str(name), str(program), str(model), str(task), as_time(at))
 
 
-def names(database: Statements) -> dict[str, int]:
-    """Every name with its number."""
+def agent_numbers(database: Executor) -> dict[str, int]:
+    """Return the number of each registered agent, by name."""
     return {
-        str(name): whole(number)
+        str(name): as_int(number)
         for name, number in database.execute("SELECT name, number FROM agents")
     }
 
 
-def number_of_agent(database: Statements, name: str) -> int:
-    """The number of a name that must be known."""
+def agent_number(database: Executor, name: str) -> int:
+    """Return the number of an agent; raise RequestError if it is not registered."""
     row = None
-    if is_text(name):
+    if is_storable_text(name):
         sql = "SELECT number FROM agents WHERE name = ?"
         row = database.execute(sql, (name,)).fetchone()
     if row is None:
-        raise no_such_agent(name, names(database))
-    return whole(row[0])
+        raise unknown_agent_error(name, agent_numbers(database))
+    return as_int(row[0])
 
 
-def agent_row(database: Statements, name: str) -> Agent:
-    """An agent that must be known."""
-    number = number_of_agent(database, name)
+def select_agent(database: Executor, name: str) -> Agent:
+    """Return an agent; raise RequestError if it is not registered."""
+    number = agent_number(database, name)
     sql = "SELECT name, program, model, task, registered_at FROM agents WHERE number = ?"
-    return _agent(database.execute(sql, (number,)).fetchall()[0])
+    return _agent_from_row(database.execute(sql, (number,)).fetchall()[0])
 
 
-def thread_row(database: Statements, thread_id: str) -> tuple[int, int] | None:
-    """The number and the position of a thread that somebody has written to."""
-    if not is_text(thread_id):
+def find_thread(database: Executor, thread_id: str) -> tuple[int, int] | None:
+    """Return the number and the position of a thread, or None if it has no messages."""
+    if not is_storable_text(thread_id):
         return None
     sql = "SELECT number, position FROM threads WHERE name = ?"
     row = database.execute(sql, (thread_id,)).fetchone()
-    return (whole(row[0]), whole(row[1])) if row else None
+    return (as_int(row[0]), as_int(row[1])) if row else None
 
 
-def is_text(text: str) -> bool:
-    """Whether a database could have it: not every string is a text."""
+def is_storable_text(text: str) -> bool:
+    """Return whether a string has no NUL and no lone surrogate, so that a database can store it."""
     return "\0" not in text and text == text.encode(errors="replace").decode()
 
 
-def number_of_thread(database: Statements, thread_id: str) -> int:
-    """The number of a thread that must be known."""
-    row = thread_row(database, thread_id)
+def thread_number(database: Executor, thread_id: str) -> int:
+    """Return the number of a thread; raise RequestError if it has no messages."""
+    row = find_thread(database, thread_id)
     if row is None:
         names = database.execute("SELECT name FROM threads ORDER BY last_at DESC LIMIT 200")
-        raise unknown_thread(thread_id, [str(name) for (name,) in names])
+        raise unknown_thread_error(thread_id, [str(name) for (name,) in names])
     return row[0]

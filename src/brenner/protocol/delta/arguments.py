@@ -1,9 +1,9 @@
-"""Deltas that come as structured arguments, read as they were meant.
+"""Read deltas from structured arguments, such as those of an MCP tool, and normalise them.
 
-Whoever fills in arguments makes other mistakes than whoever writes a block: a delta in a text, `op`
-for `operation`, a heading for a section, the fields beside the payload instead of in it. What has
-only one reading is taken so, and it is said. What may have another one is a doubt: it is shown as
-it would be, and not sent. Everything else stays as it came, for the check.
+Agents that fill in arguments make other mistakes than agents that write blocks: a delta as a
+string, `op` for `operation`, a heading for a section, fields next to the payload instead of in it.
+An unambiguous mistake is corrected and reported as an interpretation. An ambiguous one is a doubt:
+the result is shown but not sent. Everything else stays unchanged, for the check.
 """
 
 import json
@@ -12,177 +12,186 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from brenner.limits import MOST_BODY_BYTES
-from brenner.markdown.blocks import Block, Kind, blocks
+from brenner.markdown.blocks import Block, BlockKind, parse_blocks
 from brenner.markdown.edits import LineIndex, apply_edits
-from brenner.protocol.delta.lenient_json import NotJSON, decode, scan
-from brenner.protocol.delta.parse import deltas_in, is_delta_fence
-from brenner.protocol.delta.schema import SECTIONS, TOP_LEVEL, Operation, section_named
+from brenner.protocol.delta.lenient_json import NotJSON, decode_strict, scan
+from brenner.protocol.delta.parse import find_deltas, is_delta_fence
+from brenner.protocol.delta.schema import SECTIONS, TOP_LEVEL_KEYS, Operation, section_by_name
 from brenner.protocol.grammar import ITEM_ID
 from brenner.text import closest
 
-# Where deltas stand in what was given for them: in lists, in wrappings, in texts.
+# Extracting deltas from lists, wrapper objects and texts
 #
-# Nothing that is given is dropped. What cannot be read stays a text, which the check refuses; words
-# that stand beside deltas may change what they mean, so that they are a doubt.
+# Nothing is dropped. Unreadable input stays a text, which the check refuses. Words next to deltas
+# may change their meaning, so they are a doubt.
 
 
-_WRAPPINGS = ("deltas", "items", "contributions", "operations")
-_OF_A_DELTA = frozenset({"operation", "op", "section"})
-_JSON_BEGINS = ("{", "[", '"')
-_BETWEEN = " \t\r\n\f\v,;[]"  # of a list that was not written as one
+_WRAPPER_KEYS = ("deltas", "items", "contributions", "operations")
+_DELTA_KEYS = frozenset({"operation", "op", "section"})
+_JSON_STARTS = ("{", "[", '"')
+_LIST_SEPARATORS = " \t\r\n\f\v,;[]"  # of a list without list syntax
 _AS_TEXT = "it was given as a text"
 _IN_A_FENCE = "it was given as a text with a fence around it"
 
 
-class Found(NamedTuple):
-    """A value that may be a delta; how it was taken, and what is doubtful in that."""
+class DeltaCandidate(NamedTuple):
+    """A value that may be a delta, how it was interpreted (`taken`), and the doubts about that."""
 
     value: object
     taken: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
 
 
-def apart(value: object) -> Iterator[Found]:
-    """The deltas in one value, each an object where it can be made out."""
+def extract_deltas(value: object) -> Iterator[DeltaCandidate]:
+    """Yield the deltas in one value, as objects where possible."""
     if isinstance(value, str):
-        yield from _in_text(value)
+        yield from _extract_from_text(value)
     elif isinstance(value, list) and value:
-        yield from _each(value, taken="it stood in a list inside of the list")
+        yield from _extract_each(value, taken="it stood in a list inside of the list")
     else:
-        yield from _unwrapped(value)
+        yield from _extract_from_object(value)
 
 
-def decoded(text: str) -> tuple[object, tuple[str, ...]] | None:
-    """The value of a text that is JSON, or would be after repairs that are certain, and these."""
+def decode_with_repairs(text: str) -> tuple[object, tuple[str, ...]] | None:
+    """Decode JSON, with repairs if all are certain.
+
+    Return the value and the messages of the repairs.
+    """
     try:
-        return decode(text), ()
+        return decode_strict(text), ()
     except NotJSON:
         faults = scan(text).faults
     if not faults or any(fault.edits is None for fault in faults):
         return None
     edits = [edit for fault in faults for edit in fault.edits or ()]
     try:
-        value = decode(apply_edits(text, edits))
+        value = decode_strict(apply_edits(text, edits))
     except NotJSON:
         return None
     return value, tuple(fault.code.at(None, **fault.words).message for fault in faults)
 
 
-def _each(values: Iterable[object], *, taken: str = "", doubt: str = "") -> Iterator[Found]:
-    """The deltas in several values, of which all the same is to be said."""
+def _extract_each(
+    values: Iterable[object], *, taken: str = "", doubt: str = ""
+) -> Iterator[DeltaCandidate]:
+    """Yield the deltas in several values, and add the same interpretation or doubt to each."""
     for value in values:
-        for found in apart(value):
+        for found in extract_deltas(value):
             yield found._replace(
                 taken=(*filter(None, [taken]), *found.taken),
                 doubts=(*filter(None, [doubt]), *found.doubts),
             )
 
 
-def _unwrapped(value: object) -> Iterator[Found]:
-    """The deltas of an object that holds a list of them and nothing else.
+def _extract_from_object(value: object) -> Iterator[DeltaCandidate]:
+    """Yield the deltas of an object that contains only a list of them.
 
-    Under a name that we do not know, as `withdrawn`, they may be meant for anything.
+    Under an unknown key, such as `withdrawn`, they may mean something else.
     """
     inner = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
     if not isinstance(value, dict) or not isinstance(inner, list) or not _are_objects(inner):
-        yield Found(value)
+        yield DeltaCandidate(value)
         return
     name = str(next(iter(value)))
-    if name.casefold() in _WRAPPINGS:
-        yield from _each(inner, taken=f"it stood in a list under `{name}`")
-    elif all(_OF_A_DELTA & {str(key).casefold() for key in each} for each in inner):
-        yield from _each(inner, doubt=f"it stood under `{name}`, which would be left out")
+    if name.casefold() in _WRAPPER_KEYS:
+        yield from _extract_each(inner, taken=f"it stood in a list under `{name}`")
+    elif all(_DELTA_KEYS & {str(key).casefold() for key in each} for each in inner):
+        yield from _extract_each(inner, doubt=f"it stood under `{name}`, which would be left out")
     else:
-        yield Found(value)
+        yield DeltaCandidate(value)
 
 
 def _are_objects(values: list[object]) -> bool:
     return bool(values) and all(isinstance(each, dict) for each in values)
 
 
-# Texts
+# Extracting deltas from texts
 
 
-def _in_text(text: str) -> Iterator[Found]:
-    if len(text) > MOST_BODY_BYTES:  # the check says that it is too long
-        yield Found(text)
+def _extract_from_text(text: str) -> Iterator[DeltaCandidate]:
+    if len(text) > MOST_BODY_BYTES:  # the check reports that it is too long
+        yield DeltaCandidate(text)
         return
-    whole = decoded(text) if text.lstrip().startswith(_JSON_BEGINS) else None
+    whole = decode_with_repairs(text) if text.lstrip().startswith(_JSON_STARTS) else None
     if whole is not None:
-        yield from _of_json(*whole, _AS_TEXT)
+        yield from _extract_from_json(*whole, _AS_TEXT)
         return
-    found, beside = _in_markdown(text)
+    found, other_text = _extract_from_markdown(text)
     if not found:
-        yield Found(text)
+        yield DeltaCandidate(text)
         return
     doubt = "words stood beside it, which would be left out: give them as `summary`"
-    unread = [Found(beside)] if "{" in beside else []
-    is_doubtful = beside.strip(_BETWEEN) and not unread
+    unread = [DeltaCandidate(other_text)] if "{" in other_text else []
+    is_doubtful = other_text.strip(_LIST_SEPARATORS) and not unread
     first = found[0]._replace(doubts=(*found[0].doubts, *([doubt] if is_doubtful else [])))
     yield from (first, *found[1:], *unread)
 
 
-def _of_json(value: object, repairs: tuple[str, ...], how: str) -> Iterator[Found]:
-    """The deltas in the value of a text; that it was a list goes without saying."""
+def _extract_from_json(
+    value: object, repairs: tuple[str, ...], how: str
+) -> Iterator[DeltaCandidate]:
+    """Yield the deltas in a decoded text. That it is a list needs no interpretation."""
     for each in value if isinstance(value, list) and value else [value]:
-        for found in apart(each):
+        for found in extract_deltas(each):
             yield found._replace(taken=(how, *repairs, *found.taken))
 
 
-def _in_markdown(text: str) -> tuple[list[Found], str]:
-    """The deltas in a text that is not JSON as a whole, and all else that stands in it."""
-    found: list[Found] = []
-    beside: list[str] = []
+def _extract_from_markdown(text: str) -> tuple[list[DeltaCandidate], str]:
+    """Return the deltas in a text that is not JSON as a whole, and all other text in it."""
+    found: list[DeltaCandidate] = []
+    other_text: list[str] = []
     index = LineIndex(text)
     line = 1
-    for block in blocks(text):
-        if block.kind is not Kind.FENCE or block.quoted or block.nested:
+    for block in parse_blocks(text):
+        if block.kind is not BlockKind.FENCE or block.quoted or block.nested:
             continue
-        _in_prose(index.text[index.start(line) : index.start(block.line)], found, beside)
-        beside.append(_behind_the_word(index.line(block.line)))
-        _in_fence(block, found, beside)
+        _extract_from_prose(
+            index.text[index.start(line) : index.start(block.line)], found, other_text
+        )
+        other_text.append(_info_after_first_word(index.line(block.line)))
+        _extract_from_fence(block, found, other_text)
         line = block.end + 1
-    _in_prose(index.text[index.start(line) :], found, beside)
-    return found, "".join(beside)
+    _extract_from_prose(index.text[index.start(line) :], found, other_text)
+    return found, "".join(other_text)
 
 
-def _in_fence(fence: Block, found: list[Found], beside: list[str]) -> None:
-    """A fence whose content is JSON, or that says itself that it holds a delta."""
-    read = decoded(fence.text)
+def _extract_from_fence(fence: Block, found: list[DeltaCandidate], other_text: list[str]) -> None:
+    """Read a fence that contains JSON, or that is labelled as a delta."""
+    read = decode_with_repairs(fence.text)
     if read is not None and isinstance(read[0], dict | list):
-        found += _of_json(*read, _IN_A_FENCE)
+        found += _extract_from_json(*read, _IN_A_FENCE)
     elif is_delta_fence(fence) and fence.text.strip():
-        found.append(Found(fence.text))
+        found.append(DeltaCandidate(fence.text))
     else:
-        _in_prose(fence.text, found, beside)
+        _extract_from_prose(fence.text, found, other_text)
 
 
-def _behind_the_word(line: str) -> str:
-    """What stands on the line of a fence behind its first word."""
+def _info_after_first_word(line: str) -> str:
+    """Return the text on a fence's opening line after the first word."""
     return line.lstrip(" `~").partition(" ")[2]
 
 
-def _in_prose(text: str, found: list[Found], beside: list[str]) -> None:
-    """JSON among other words. What cannot be read goes on up to the next delta."""
-    nodes = [node for node, _ in deltas_in(text)]
+def _extract_from_prose(text: str, found: list[DeltaCandidate], other_text: list[str]) -> None:
+    """Read JSON in prose. An unreadable delta extends up to the next one."""
+    nodes = [node for node, _ in find_deltas(text)]
     ends = [*(each.start for each in nodes[1:]), len(text)]
     reached = 0
     for node, following in zip(nodes, ends, strict=False):
-        beside.append(text[reached : node.start])
-        read = decoded(text[node.start : node.end])
+        other_text.append(text[reached : node.start])
+        read = decode_with_repairs(text[node.start : node.end])
         reached = following if read is None else node.end
         if read is None:
-            found.append(Found(text[node.start : reached].rstrip()))
+            found.append(DeltaCandidate(text[node.start : reached].rstrip()))
         else:
-            found += _of_json(*read, _AS_TEXT)
-    beside.append(text[reached:])
+            found += _extract_from_json(*read, _AS_TEXT)
+    other_text.append(text[reached:])
 
 
 _OPERATIONS = frozenset(operation.value for operation in Operation)
-_OF_PREFIX = {section.prefix: section for section in SECTIONS.values()}
-_NO_TARGET = ("", "null", "none")
-# What writers call the keys instead; each is taken so only where its value can be nothing else.
-_ALIASES = {
+_SECTION_BY_PREFIX = {section.prefix: section for section in SECTIONS.values()}
+_NULL_TARGETS = ("", "null", "none")
+# Authors' other names of the keys; an alias counts only if its value can be nothing else.
+_KEY_ALIASES = {
     "op": "operation",
     "action": "operation",
     "type": "operation",
@@ -198,91 +207,91 @@ _ALIASES = {
 }
 
 
-class Taken(NamedTuple):
-    """That something was taken otherwise than it was given; `number` counts the deltas."""
+class Interpretation(NamedTuple):
+    """How delta number `number` was interpreted, if not exactly as given."""
 
     number: int
     what: str
 
 
-class Given(NamedTuple):
-    """The JSON texts of the deltas, one each, and what was taken otherwise than it was given.
+class DeltaArguments(NamedTuple):
+    """The JSON texts of the deltas, one each, and how they were interpreted.
 
-    With `doubts` it is not certain that this is what was meant.
+    If there are `doubts`, the interpretation may be wrong.
     """
 
     texts: tuple[str, ...]
-    taken: tuple[Taken, ...]
-    doubts: tuple[Taken, ...] = ()
+    taken: tuple[Interpretation, ...]
+    doubts: tuple[Interpretation, ...] = ()
 
 
-class _Said(NamedTuple):
-    """What there is to say of one delta."""
+class _Notes(NamedTuple):
+    """The interpretations and doubts of one delta."""
 
     taken: list[str]
     doubts: list[str]
 
 
-def read_given(values: Iterable[object]) -> Given:
-    """Read them all. None is lost: what cannot be read stays a text that the check refuses."""
+def read_delta_arguments(values: Iterable[object]) -> DeltaArguments:
+    """Read all values. None is lost: an unreadable one stays a text that the check refuses."""
     texts: list[str] = []
-    taken: list[Taken] = []
-    doubts: list[Taken] = []
-    for found in _all(values):
-        said = _Said(list(found.taken), list(found.doubts))
+    taken: list[Interpretation] = []
+    doubts: list[Interpretation] = []
+    for found in _extract_all(values):
+        notes = _Notes(list(found.taken), list(found.doubts))
         value = found.value
-        mended = _mended(value, said) if isinstance(value, dict) else value
-        texts.append(mended if isinstance(mended, str) else _written(mended))
-        taken += [Taken(len(texts), what) for what in said.taken]
-        doubts += [Taken(len(texts), what) for what in said.doubts]
-    return Given(tuple(texts), tuple(taken), tuple(doubts))
+        normalised = _normalise_delta(value, notes) if isinstance(value, dict) else value
+        texts.append(normalised if isinstance(normalised, str) else _to_json_text(normalised))
+        taken += [Interpretation(len(texts), what) for what in notes.taken]
+        doubts += [Interpretation(len(texts), what) for what in notes.doubts]
+    return DeltaArguments(tuple(texts), tuple(taken), tuple(doubts))
 
 
-def _all(values: Iterable[object]) -> Iterator[Found]:
+def _extract_all(values: Iterable[object]) -> Iterator[DeltaCandidate]:
     for value in values:
-        yield from apart(value)
+        yield from extract_deltas(value)
 
 
-def _written(value: object) -> str:
+def _to_json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _mended(delta: dict[str, object], said: _Said) -> dict[str, object]:
-    """The delta with everything at its top level put right that has one reading."""
-    value = _with_keys(delta, said.taken)
-    _mend_operation(value, said.taken)
-    _mend_section(value, said.taken)
-    _mend_target(value, said.taken)
-    _mend_payload(value, said)
+def _normalise_delta(delta: dict[str, object], notes: _Notes) -> dict[str, object]:
+    """Return the delta with every unambiguous mistake at its top level corrected."""
+    value = _normalise_keys(delta, notes.taken)
+    _normalise_operation(value, notes.taken)
+    _normalise_section(value, notes.taken)
+    _normalise_target(value, notes.taken)
+    _normalise_payload(value, notes)
     return value
 
 
-def _with_keys(delta: dict[str, object], said: list[str]) -> dict[str, object]:
-    """The delta under the keys that were meant; two that would become one stay as they are."""
-    meant = {key: _key_meant(key, content, delta) for key, content in delta.items()}
-    often = Counter(meant.values())
+def _normalise_keys(delta: dict[str, object], notes: list[str]) -> dict[str, object]:
+    """Return the delta with canonical keys; two keys that would become equal stay unchanged."""
+    canonical = {key: _canonical_key(key, content, delta) for key, content in delta.items()}
+    counts = Counter(canonical.values())
     value: dict[str, object] = {}
     for key, content in delta.items():
-        name = meant[key] if often[meant[key]] == 1 else key
+        name = canonical[key] if counts[canonical[key]] == 1 else key
         if name != key:
-            said.append(f"`{key}` was taken as `{name}`")
+            notes.append(f"`{key}` was taken as `{name}`")
         value[name] = content
     return value
 
 
-def _key_meant(key: str, content: object, delta: Mapping[str, object]) -> str:
-    absent = [name for name in sorted(TOP_LEVEL) if name not in delta]
-    if key in TOP_LEVEL:
+def _canonical_key(key: str, content: object, delta: Mapping[str, object]) -> str:
+    absent = [name for name in sorted(TOP_LEVEL_KEYS) if name not in delta]
+    if key in TOP_LEVEL_KEYS:
         return key
     same = closest(key, absent, 0)
     if same:
         return same
-    name = _ALIASES.get(key.casefold(), key)
-    return name if name in absent and _fits(key, name, content) else key
+    name = _KEY_ALIASES.get(key.casefold(), key)
+    return name if name in absent and _value_fits_key(key, name, content) else key
 
 
-def _fits(key: str, name: str, content: object) -> bool:
-    """Whether the value under a key of another name can be nothing else."""
+def _value_fits_key(key: str, name: str, content: object) -> bool:
+    """Return whether the value under an alias can only belong to the key `name`."""
     if name == "operation":
         is_ours = isinstance(content, str) and content.strip().upper() in _OPERATIONS
         return is_ours or (key.casefold() == "op" and isinstance(content, str))
@@ -291,61 +300,64 @@ def _fits(key: str, name: str, content: object) -> bool:
     return isinstance(content, str if name == "rationale" else dict)
 
 
-def _mend_operation(value: dict[str, object], said: list[str]) -> None:
+def _normalise_operation(value: dict[str, object], notes: list[str]) -> None:
     written = value.get("operation")
     meant = written.strip().upper() if isinstance(written, str) else written
     if meant != written and meant in _OPERATIONS:
         value["operation"] = meant
-        said.append(f"the operation `{written}` was taken as `{meant}`")
+        notes.append(f"the operation `{written}` was taken as `{meant}`")
 
 
-def _mend_section(value: dict[str, object], said: list[str]) -> None:
-    """A heading is its section; of an item that is changed or killed, its ID tells the section."""
+def _normalise_section(value: dict[str, object], notes: list[str]) -> None:
+    """Replace a heading with its section ID.
+
+    If an EDIT or KILL has no section, derive it from the target.
+    """
     written = value.get("section")
     if isinstance(written, str) and written not in SECTIONS:
-        named = section_named(written)
+        named = section_by_name(written)
         if named:
             value["section"] = named.id
-            said.append(f"the section `{written}` was taken as `{named.id}`")
+            notes.append(f"the section `{written}` was taken as `{named.id}`")
         return
     target = value.get("target_id")
     match = ITEM_ID.fullmatch(target.strip().upper()) if isinstance(target, str) else None
     if written is None and match and value.get("operation") != Operation.ADD:
-        meant = _OF_PREFIX[match[1] or "RT"].id
+        meant = _SECTION_BY_PREFIX[match[1] or "RT"].id
         value["section"] = meant
-        said.append(f"no section was given; `{target}` is one of `{meant}`")
+        notes.append(f"no section was given; `{target}` is one of `{meant}`")
 
 
-def _mend_target(value: dict[str, object], said: list[str]) -> None:
+def _normalise_target(value: dict[str, object], notes: list[str]) -> None:
     target = value.get("target_id")
     is_add = value.get("operation") == Operation.ADD
-    if is_add and isinstance(target, str) and target.strip().lower() in _NO_TARGET:
+    if is_add and isinstance(target, str) and target.strip().lower() in _NULL_TARGETS:
         value["target_id"] = None
         if target:
-            said.append(f"the target `{target}` of an ADD was taken as none")
+            notes.append(f"the target `{target}` of an ADD was taken as none")
 
 
-def _mend_payload(value: dict[str, object], said: _Said) -> None:
-    """A payload that is a text is read; where there is none, the fields beside it are it."""
+def _normalise_payload(value: dict[str, object], notes: _Notes) -> None:
+    """Decode a payload given as text, and move fields next to the payload into it."""
     payload = value.get("payload")
     if isinstance(payload, str):
-        read = decoded(payload)
+        read = decode_with_repairs(payload)
         if read is not None and isinstance(read[0], dict):
             payload = value["payload"] = read[0]
-            said.taken.extend(["the payload was given as a text", *read[1]])
+            notes.taken.extend(["the payload was given as a text", *read[1]])
     section = SECTIONS.get(str(value.get("section")))
     if section is None or not (payload is None or isinstance(payload, dict)):
         return
     is_kill = value.get("operation") == Operation.KILL
     known = {"reason"} if is_kill else {*section.fields, *section.replace_flags}
-    beside = {key: value.pop(key) for key in [*value] if key in known}
-    if not beside:
+    outside = {key: value.pop(key) for key in [*value] if key in known}
+    if not outside:
         return
-    value["payload"] = {**beside, **(payload or {})}
-    listed = ", ".join(f"`{key}`" for key in beside)
+    value["payload"] = {**outside, **(payload or {})}
+    listed = ", ".join(f"`{key}`" for key in outside)
     if payload is None:
-        said.taken.append(f"no payload was given; it was made of {listed}")
-    elif beside.items() <= payload.items():
-        said.taken.append(f"beside the payload, as in it: {listed}")
-    else:  # `name` beside the payload of an EDIT may name the item, or rename it
-        said.doubts.append(f"{listed} stood beside the payload, which would be read as shown")
+        notes.taken.append(f"no payload was given; it was made of {listed}")
+    elif outside.items() <= payload.items():
+        notes.taken.append(f"beside the payload, as in it: {listed}")
+    else:  # `name` next to the payload of an EDIT may identify the item, or rename it
+        notes.doubts.append(f"{listed} stood beside the payload, which would be read as shown")

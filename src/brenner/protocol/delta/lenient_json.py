@@ -1,11 +1,12 @@
-"""JSON as people and models write it: read leniently, with every fault named and placed.
+"""JSON as people and models write it: a lenient scanner and a strict decoder.
 
-The scanner accepts what strict JSON refuses (trailing commas, comments, single quotes, unquoted
-keys, …), notes each deviation as a `Fault` and, where the correction is certain, the edit that
-makes it. A text without faults is strict JSON, and the laws in the tests say so both ways.
-It also gives the place of every value, so that a problem deep inside a delta has a line.
+The scanner accepts what strict JSON rejects (trailing commas, comments, single quotes, unquoted
+keys, …). It records each deviation as a `Fault` with the edit that fixes it, if the fix is certain.
+A text without faults is strict JSON; property tests check both directions. The scanner also records
+the position of every value, so that a problem deep inside a delta has a line.
 
-One pass of recursive descent; the limit on depth holds before each step down.
+The scanner is a one-pass recursive descent parser; the depth limit is checked before each step
+down.
 """
 
 import json
@@ -18,33 +19,30 @@ from typing import NamedTuple, NoReturn
 from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import Code
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES, MOST_NUMBER_DIGITS
-from brenner.markdown.edits import Edit
+from brenner.markdown.edits import TextEdit
 from brenner.text import escape_control
 
-# What a fault in a JSON text is.
-
-
-# More than these in one text are not worth reading, and not worth the time to collect.
+# The limit per text: more are not useful to the author, and cost time.
 MOST_FAULTS = 50
 
 
 class Fault(NamedTuple):
-    """A deviation from JSON at an offset; `edits` mend it, or None where that would be a guess."""
+    """A deviation from JSON at an offset. `edits` fix it; None if a fix would be a guess."""
 
     code: Code
     offset: int
     words: dict[str, str]
-    edits: tuple[Edit, ...] | None
+    edits: tuple[TextEdit, ...] | None
 
 
-# The inside of JSON strings: what may not stand there, and how quotes are changed.
+# Strings: invalid characters and escapes, and other quotes
 #
-# What a string says is never altered, only how it is spelled: a raw line break becomes the escape
-# that means a line break.
+# A correction never changes the text of a string, only its spelling: a raw line break becomes the
+# escape for a line break.
 
 
-_WORTH_A_LOOK = re.compile(r"[\x00-\x1f\\\ud800-\udfff]")
-NAMES = {
+_SUSPICIOUS = re.compile(r"[\x00-\x1f\\\ud800-\udfff]")
+CONTROL_NAMES = {
     "\n": "line break",
     "\r": "carriage return",
     "\t": "tab",
@@ -55,8 +53,8 @@ _SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f
 
 
 @cache
-def _part() -> re.Pattern[str]:
-    """A part of a string that is worth a look; compiled when first needed."""
+def _string_part() -> re.Pattern[str]:
+    """Return the pattern of suspicious parts of a string, compiled on first use."""
     return re.compile(
         r"""
           (?P<control> [\x00-\x1f] )
@@ -71,28 +69,28 @@ def _part() -> re.Pattern[str]:
 
 
 def check_string(token: str, start: int) -> Iterator[Fault]:
-    """The faults inside a string token that begins at `start`."""
-    if not _WORTH_A_LOOK.search(token):
+    """Yield the faults inside a string token that begins at `start`."""
+    if not _SUSPICIOUS.search(token):
         return
-    for part in _part().finditer(token):
+    for part in _string_part().finditer(token):
         offset = start + part.start()
-        edit = Edit(offset, start + part.end(), "")
+        edit = TextEdit(offset, start + part.end(), "")
         if part.lastgroup == "control":
             escape = _escaped_control(part[0])
-            words = {"character": NAMES.get(part[0], "control character"), "right": escape}
-            mended = edit._replace(replacement=escape)
-            yield Fault(codes.JSON_CONTROL_CHARACTER, offset, words, (mended,))
+            words = {"character": CONTROL_NAMES.get(part[0], "control character"), "right": escape}
+            correction = edit._replace(replacement=escape)
+            yield Fault(codes.JSON_CONTROL_CHARACTER, offset, words, (correction,))
         elif part.lastgroup == "lone":
             yield Fault(codes.JSON_LONE_SURROGATE, offset, {"escape": part[0]}, None)
         elif part.lastgroup == "apostrophe":
-            mended = edit._replace(replacement="'")
-            yield Fault(codes.JSON_BAD_ESCAPE, offset, {"escape": part[0]}, (mended,))
+            correction = edit._replace(replacement="'")
+            yield Fault(codes.JSON_BAD_ESCAPE, offset, {"escape": part[0]}, (correction,))
         elif part.lastgroup == "escape":
             yield Fault(codes.JSON_BAD_ESCAPE, offset, {"escape": part[0]}, None)
 
 
-def requoted(token: str) -> str:
-    """A string in other quotes, put into double quotes; its text stays the same."""
+def to_double_quotes(token: str) -> str:
+    """Return a string token in double quotes; its text stays the same."""
     inside = token[1:-1].replace("\\'", "'")
     return '"' + re.sub(r'(\\.)|"', lambda match: match[1] or '\\"', inside, flags=re.DOTALL) + '"'
 
@@ -101,27 +99,28 @@ def _escaped_control(character: str) -> str:
     return _SHORT_ESCAPES.get(character) or f"\\u{ord(character):04x}"
 
 
-# The tokens of JSON as people and models write it, and the faults between them.
+# Tokens, and the faults between them
 #
-# Comments, and blanks that are blanks to the eye only, are gone over and noted. A fault does not
-# stop
-# the reading until there are too many; what cannot be read at all raises `StopError`.
+# Comments and Unicode spaces are skipped and recorded. A fault does not stop the scanner until
+# there are too many; unreadable text raises `ScanStoppedError`.
 
 
 END = "end"
 
-_BLANK = re.compile(r"[ \t\r\n]*")
-# No-break and other spaces, zero-width characters: blanks to the eye, not to JSON
-_ODD_BLANKS = frozenset("\u00a0\u2002\u2003\u2007\u2009\u200b\u200c\u200d\u202f\u2060\u3000\ufeff")
+_SPACES = re.compile(r"[ \t\r\n]*")
+# No-break and other spaces, and zero-width characters, which JSON does not treat as space
+_UNICODE_SPACES = frozenset(
+    "\u00a0\u2002\u2003\u2007\u2009\u200b\u200c\u200d\u202f\u2060\u3000\ufeff"
+)
 _MOST_SHOWN = 40
 
 
 @cache
-def _token(*, multiline: bool) -> re.Pattern[str]:
-    """One token; compiled when first needed, since sound messages never come here.
+def _token_pattern(*, multiline: bool) -> re.Pattern[str]:
+    """Return the pattern of one token, compiled on first use since valid messages never need it.
 
-    Without `multiline` a string ends with its line, so that a lone quotation mark in prose does
-    not swallow what follows.
+    Without `multiline` a string ends at the end of its line, so that a single quotation mark in
+    prose does not swallow the text after it.
     """
     inside = r'[^"\\]*(?:\\.[^"\\]*)*' if multiline else r'[^"\\\n]*(?:\\.[^"\\\n]*)*'
     return re.compile(
@@ -137,14 +136,14 @@ def _token(*, multiline: bool) -> re.Pattern[str]:
     )
 
 
-class StopError(Exception):
-    """The text cannot be read further; the last fault says why."""
+class ScanStoppedError(Exception):
+    """The scanner cannot continue; the last fault has the reason."""
 
 
-class Token(NamedTuple):
-    """A token and its place. Its `kind` is a group of the pattern, `stray`, or END.
+class JsonToken(NamedTuple):
+    """A token and its position. `kind` is a group of the pattern, `stray`, or END.
 
-    The text of an END is the string that it cuts off, if it does.
+    The text of an END is the unterminated string there, if any.
     """
 
     kind: str
@@ -154,51 +153,51 @@ class Token(NamedTuple):
 
 
 class TokenReader:
-    """Reads token after token and collects the faults."""
+    """A tokenizer that collects faults."""
 
     def __init__(self, text: str, start: int, *, multiline: bool, comments_end: int | None) -> None:
         self.text = text
         self.multiline = multiline
-        self.token = _token(multiline=multiline)
+        self.token = _token_pattern(multiline=multiline)
         self.values = 0
         self.position = start
         self.comments_end = comments_end
         self.faults: list[Fault] = []
         self.cut_off = False
 
-    def next_token(self) -> Token:
-        """The next token; comments on the way are faults."""
+    def next_token(self) -> JsonToken:
+        """Return the next token; comments before it are recorded as faults."""
         self.skip()
         match = self.token.match(self.text, self.position)
         if match:
             self.position = match.end()
-            return Token(match.lastgroup or "", match[0], match.start(), match.end())
+            return JsonToken(match.lastgroup or "", match[0], match.start(), match.end())
         start = self.position
         if start == len(self.text) or self.text[start] == '"':
             end = len(self.text) if self.multiline else self.line_end(start)
-            return Token(END, self.text[start:end], start, end)
+            return JsonToken(END, self.text[start:end], start, end)
         self.position = start + 1
-        return Token("stray", self.text[start : start + 1], start, start + 1)
+        return JsonToken("stray", self.text[start : start + 1], start, start + 1)
 
     def skip(self) -> None:
-        """Go over blanks and comments, and over blanks that only look like some."""
+        """Skip white space and comments; record comments and Unicode spaces as faults."""
         while True:
-            self.position = start = _after_blanks(self.text, self.position)
+            self.position = start = _skip_spaces(self.text, self.position)
             end = self.comment_end(start)
             if end is not None:
                 comment = self.text[start:end]
-                edit = Edit(start, end, "")
+                edit = TextEdit(start, end, "")
                 self.fault(codes.JSON_COMMENT, start, (edit,), comment=comment)
-            elif self.text[start : start + 1] in _ODD_BLANKS:
+            elif self.text[start : start + 1] in _UNICODE_SPACES:
                 end = start + 1
-                edit = Edit(start, end, " ")
+                edit = TextEdit(start, end, " ")
                 self.fault(codes.JSON_ODD_BLANK, start, (edit,), character=self.text[start])
             else:
                 return
             self.position = end
 
     def comment_end(self, start: int) -> int | None:
-        """Where the comment ends that begins here, if one does and if it ends."""
+        """Return the end of the comment that begins here; None without a closed comment."""
         if self.text.startswith(("//", "#"), start):
             return self.line_end(start)
         if self.text.startswith("/*", start):
@@ -209,12 +208,12 @@ class TokenReader:
         return None
 
     def line_end(self, start: int) -> int:
-        """Where the line of an offset ends."""
+        """Return the offset of the end of the line."""
         end = self.text.find("\n", start)
         return len(self.text) if end < 0 else end
 
-    def stop(self, token: Token, reason: str) -> NoReturn:
-        """Give up at a token; `{token}` in the reason stands for it."""
+    def stop(self, token: JsonToken, reason: str) -> NoReturn:
+        """Stop at a token. `{token}` in the reason is replaced by its text."""
         if token.kind == END:
             self.cut_off = True
             reason = "it ends before everything that was opened is closed"
@@ -227,38 +226,41 @@ class TokenReader:
         }
         self.faults.append(Fault(codes.INVALID_JSON, token.start, words, None))
         self.position = token.end
-        raise StopError
+        raise ScanStoppedError
 
-    def fault(self, code: Code, offset: int, edits: tuple[Edit, ...] | None, **words: str) -> None:
-        """Note a fault."""
+    def fault(
+        self, code: Code, offset: int, edits: tuple[TextEdit, ...] | None, **words: str
+    ) -> None:
+        """Record a fault."""
         self.add(Fault(code, offset, words, edits))
 
     def add(self, fault: Fault) -> None:
-        """Note a fault, and stop where there are too many."""
+        """Record a fault, and stop if there are too many."""
         self.faults.append(fault)
         if len(self.faults) >= MOST_FAULTS:
             words = {"reason": f"there are {MOST_FAULTS} faults up to here; the rest was not read"}
             self.faults.append(Fault(codes.INVALID_JSON, fault.offset, words, None))
-            raise StopError
+            raise ScanStoppedError
 
 
-def _after_blanks(text: str, start: int) -> int:
-    match = _BLANK.match(text, start)
+def _skip_spaces(text: str, start: int) -> int:
+    match = _SPACES.match(text, start)
     return match.end() if match else start
 
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _COLON_NEXT = re.compile(r"[ \t\r\n]*:")
-_WORDS = frozenset({"true", "false", "null"})
-_PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
+_LITERALS = frozenset({"true", "false", "null"})
+_PYTHON_LITERALS = {"True": "true", "False": "false", "None": "null"}
 _NOT_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
-_STRINGS = frozenset({"string", "single", "curly"})
+_STRING_KINDS = frozenset({"string", "single", "curly"})
 
 
-class Node:
-    """A value and its place. An object has `members` (of equal keys the last), an array `items`.
+class JsonNode:
+    """A value and its position.
 
-    `kind` is object, array, string, number or word.
+    `kind` is object, array, string, number or word. An object has `members` (the last of equal
+    keys), an array `items`.
     """
 
     __slots__ = ("end", "items", "kind", "members", "start")
@@ -268,64 +270,66 @@ class Node:
         self.start = start
         self.end = end
         self.members: dict[str, Member] = {}
-        self.items: list[Node] = []
+        self.items: list[JsonNode] = []
 
 
 class Member(NamedTuple):
-    """A key's place and its value."""
+    """The position of a key, and its value."""
 
     key_start: int
     key_end: int
-    value: Node
+    value: JsonNode
 
 
-class Scan(NamedTuple):
-    """What stands from the start on: the value, where it ends, its faults, all its objects.
+class ScanResult(NamedTuple):
+    """The value at the start, its end, its faults and all objects in it.
 
-    `root` is None where the scanner had to stop inside the value; `objects` are as far as it got.
-    `cut_off` says that it stopped because the text ends; the last fault says the same.
+    `root` is None if the scanner stopped inside the value; `objects` are those found until then.
+    `cut_off` means that it stopped at the end of the text; the last fault says the same.
     """
 
-    root: Node | None
+    root: JsonNode | None
     end: int
     faults: tuple[Fault, ...]
-    objects: tuple[Node, ...]
+    objects: tuple[JsonNode, ...]
     cut_off: bool = False
 
 
-def scan(text: str, start: int = 0, comments_end: int | None = None) -> Scan:
-    """Scan one value from `start` on, with blanks and comments after it.
+def scan(text: str, start: int = 0, comments_end: int | None = None) -> ScanResult:
+    """Scan one value from `start` on, and the spaces and comments after it.
 
-    `comments_end` is the offset of the last `*/` in the text, for callers that scan it often.
+    `comments_end` is the offset of the last `*/` in the text, for callers that scan the text often.
     """
-    scanner = _Scanner(text, start, multiline=True, comments_end=comments_end)
+    scanner = _JsonScanner(text, start, multiline=True, comments_end=comments_end)
     root = None
-    with suppress(StopError):
+    with suppress(ScanStoppedError):
         root = scanner.read_value(MOST_JSON_DEPTH)
         scanner.skip()
     return scanner.result(root)
 
 
-def scan_in_prose(text: str, start: int, comments_end: int) -> Scan:
-    """Scan one value that stands in prose; `comments_end` is where the text's last `*/` stands."""
-    scanner = _Scanner(text, start, multiline=False, comments_end=comments_end)
+def scan_in_prose(text: str, start: int, comments_end: int) -> ScanResult:
+    """Scan one value inside prose; `comments_end` is the offset of the last `*/` in the text."""
+    scanner = _JsonScanner(text, start, multiline=False, comments_end=comments_end)
     root = None
-    with suppress(StopError):
+    with suppress(ScanStoppedError):
         root = scanner.read_value(MOST_JSON_DEPTH)
     return scanner.result(root)
 
 
-class _Scanner(TokenReader):
+class _JsonScanner(TokenReader):
     def __init__(self, text: str, start: int, *, multiline: bool, comments_end: int | None) -> None:
         super().__init__(text, start, multiline=multiline, comments_end=comments_end)
-        self.objects: list[Node] = []
+        self.objects: list[JsonNode] = []
 
-    def result(self, root: Node | None) -> Scan:
-        return Scan(root, self.position, tuple(self.faults), tuple(self.objects), self.cut_off)
+    def result(self, root: JsonNode | None) -> ScanResult:
+        return ScanResult(
+            root, self.position, tuple(self.faults), tuple(self.objects), self.cut_off
+        )
 
     # The grammar
 
-    def read_value(self, depth: int, token: Token | None = None) -> Node:
+    def read_value(self, depth: int, token: JsonToken | None = None) -> JsonNode:
         token = token or self.next_token()
         self.values += 1
         if self.values > MOST_JSON_VALUES:
@@ -335,12 +339,12 @@ class _Scanner(TokenReader):
         if token.text == "[":
             return self.read_array(token, depth - 1)
         self.scalar(token)
-        kind = "string" if token.kind in _STRINGS else token.kind
-        return Node(kind, token.start, token.end)
+        kind = "string" if token.kind in _STRING_KINDS else token.kind
+        return JsonNode(kind, token.start, token.end)
 
-    def read_object(self, opening: Token, depth: int) -> Node:
+    def read_object(self, opening: JsonToken, depth: int) -> JsonNode:
         self.check_depth(opening, depth)
-        node = Node("object", opening.start, opening.end)
+        node = JsonNode("object", opening.start, opening.end)
         self.objects.append(node)
         comma = None
         while (token := self.next_token()).text != "}":
@@ -353,17 +357,17 @@ class _Scanner(TokenReader):
             key, start = self.key(token), token.start
             if key in node.members:
                 self.fault(codes.JSON_DUPLICATE_KEY, start, None, key=key)
-            # Known to be there, even if the scanner stops inside its value.
-            node.members[key] = Member(start, token.end, Node("word", token.end, token.end))
+            # Record the key even if the scanner stops inside its value.
+            node.members[key] = Member(start, token.end, JsonNode("word", token.end, token.end))
             self.colon()
             node.members[key] = Member(start, token.end, self.read_value(depth))
             node.end = node.members[key].value.end
         self.closed(node, token, comma)
         return node
 
-    def read_array(self, opening: Token, depth: int) -> Node:
+    def read_array(self, opening: JsonToken, depth: int) -> JsonNode:
         self.check_depth(opening, depth)
-        node = Node("array", opening.start, opening.end)
+        node = JsonNode("array", opening.start, opening.end)
         comma = None
         while (token := self.next_token()).text != "]":
             if node.items and comma is None:
@@ -378,15 +382,15 @@ class _Scanner(TokenReader):
         self.closed(node, token, comma)
         return node
 
-    def key(self, token: Token) -> str:
+    def key(self, token: JsonToken) -> str:
         if token.kind == "string":
             self.check_string(token)
             return decode_string(token.text)
         if token.kind == "word":
-            edit = Edit(token.start, token.end, f'"{token.text}"')
+            edit = TextEdit(token.start, token.end, f'"{token.text}"')
             self.fault(codes.JSON_UNQUOTED_KEY, token.start, (edit,), key=token.text)
             return token.text
-        if token.kind in _STRINGS:
+        if token.kind in _STRING_KINDS:
             return decode_string(self.requote(token))
         return self.stop(token, "a key in double quotes should stand here, not {token}")
 
@@ -395,10 +399,10 @@ class _Scanner(TokenReader):
         if token.text != ":":
             self.stop(token, "a colon should stand between key and value, not {token}")
 
-    def scalar(self, token: Token) -> None:
+    def scalar(self, token: JsonToken) -> None:
         if token.kind == "string":
             self.check_string(token)
-        elif token.kind in _STRINGS:
+        elif token.kind in _STRING_KINDS:
             self.requote(token)
         elif token.kind == "number":
             self.number(token)
@@ -407,150 +411,153 @@ class _Scanner(TokenReader):
         else:
             self.stop(token, "a value should stand here, not {token}")
 
-    # What is wrong
+    # Faults
 
-    def number(self, token: Token) -> None:
+    def number(self, token: JsonToken) -> None:
         if not _NUMBER.fullmatch(token.text):
             self.fault(codes.INVALID_JSON, token.start, None, reason=f"`{token.text}` is no number")
         elif len(token.text) > MOST_NUMBER_DIGITS:
             length, most = str(len(token.text)), str(MOST_NUMBER_DIGITS)
             self.fault(codes.JSON_NUMBER_TOO_LONG, token.start, None, length=length, most=most)
 
-    def word(self, token: Token) -> None:
-        if token.text in _PYTHON_WORDS:
-            word = _PYTHON_WORDS[token.text]
-            edit = Edit(token.start, token.end, word)
+    def word(self, token: JsonToken) -> None:
+        if token.text in _PYTHON_LITERALS:
+            word = _PYTHON_LITERALS[token.text]
+            edit = TextEdit(token.start, token.end, word)
             self.fault(codes.JSON_PYTHON_WORD, token.start, (edit,), word=token.text, right=word)
         elif token.text in _NOT_NUMBERS:
             self.fault(codes.JSON_NOT_A_NUMBER, token.start, None, word=token.text)
-        elif token.text not in _WORDS:
+        elif token.text not in _LITERALS:
             is_first = self.values == 1
             self.stop(token, "{token} stands before it" if is_first else "{token} is not in quotes")
 
-    def check_string(self, token: Token) -> None:
+    def check_string(self, token: JsonToken) -> None:
         for fault in check_string(token.text, token.start):
             self.add(fault)
 
-    def requote(self, token: Token) -> str:
-        right = requoted(token.text)
+    def requote(self, token: JsonToken) -> str:
+        right = to_double_quotes(token.text)
         code = codes.JSON_SINGLE_QUOTES if token.kind == "single" else codes.JSON_CURLY_QUOTES
-        self.fault(code, token.start, (Edit(token.start, token.end, right),), string=token.text)
+        self.fault(code, token.start, (TextEdit(token.start, token.end, right),), string=token.text)
         return right
 
-    def closed(self, node: Node, token: Token, comma: Token | None) -> None:
+    def closed(self, node: JsonNode, token: JsonToken, comma: JsonToken | None) -> None:
         node.end = token.end
         if comma is not None:
-            edit = Edit(comma.start, comma.end, "")
+            edit = TextEdit(comma.start, comma.end, "")
             self.fault(codes.JSON_TRAILING_COMMA, comma.start, (edit,), mark=token.text)
 
-    def comma_missing_before(self, token: Token, end: int, *, is_next: bool) -> None:
-        """Certain only where the next member has begun on a line of its own."""
+    def comma_missing_before(self, token: JsonToken, end: int, *, is_next: bool) -> None:
+        """Report a missing comma.
+
+        The fix is certain only if the next member begins on a line of its own.
+        """
         if not is_next or "\n" not in self.text[end : token.start]:
             quotes = ', or the quotes before it belong to the text and are written `\\"`'
             after_text = self.text[end - 1 : end] == '"' and token.kind != "mark"
             reason = "a comma or a closing bracket should stand before {token}"
             self.stop(token, reason + quotes * after_text)
-        self.fault(codes.JSON_MISSING_COMMA, end, (Edit(end, end, ","),), token=token.text)
+        self.fault(codes.JSON_MISSING_COMMA, end, (TextEdit(end, end, ","),), token=token.text)
 
-    def is_key(self, token: Token) -> bool:
-        is_name = token.kind in _STRINGS or token.kind == "word"
+    def is_key(self, token: JsonToken) -> bool:
+        is_name = token.kind in _STRING_KINDS or token.kind == "word"
         return is_name and _COLON_NEXT.match(self.text, token.end) is not None
 
-    def check_depth(self, token: Token, depth: int) -> None:
+    def check_depth(self, token: JsonToken, depth: int) -> None:
         if depth < 0:
             self.fault(codes.JSON_TOO_DEEP, token.start, None, most=str(MOST_JSON_DEPTH))
-            raise StopError
+            raise ScanStoppedError
 
 
 def decode_string(token: str) -> str:
-    """The text that a string token stands for, as far as it can be told."""
+    """Return the text of a string token, as far as it can be decoded."""
     if "\\" not in token:
         return token[1:-1]
-    mended = re.sub(
+    corrected = re.sub(
         r"\\(.)", lambda escape: "'" if escape[1] == "'" else escape[0], token, flags=re.DOTALL
     )
     try:
-        return str(json.loads(mended, strict=False))
+        return str(json.loads(corrected, strict=False))
     except ValueError:
         return token[1:-1]
 
 
-def to_value(text: str, node: Node) -> object:
-    """The value that a node stands for, its faults mended; None for what cannot be made out."""
+def to_value(text: str, node: JsonNode) -> object:
+    """Return the value of a node with its faults fixed; None for unreadable parts."""
     if node.kind == "object":
         return {key: to_value(text, member.value) for key, member in node.members.items()}
     if node.kind == "array":
         return [to_value(text, item) for item in node.items]
     token = text[node.start : node.end]
     if node.kind == "string":
-        return decode_string(token if token.startswith('"') else requoted(token))
+        return decode_string(token if token.startswith('"') else to_double_quotes(token))
     try:
-        return json.loads(_PYTHON_WORDS.get(token, token))
+        return json.loads(_PYTHON_LITERALS.get(token, token))
     except ValueError:
         return None
 
 
-# Commands of LaTeX that JSON reads as an escape and a rest: valid, and not what was meant.
+# LaTeX commands that JSON reads as an escape and other text: valid, but not intended
 
 
-_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_COMMAND = re.compile(
+_ESCAPED_CHARACTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_LATEX_COMMAND = re.compile(
     r"(?<!\\)(?:\\\\)*\\("
     r"beta|bar|begin|binom|frac|forall|nabla|neq|nu|rho|rightarrow|right|tau|times|theta|text|tilde"
     r")(?![A-Za-z])"
 )
 
 
-def latex_commands(text: str) -> Iterator[Fault]:
-    """Each command in a JSON text that will be read as something else."""
-    for match in _COMMAND.finditer(text):
+def find_latex_commands(text: str) -> Iterator[Fault]:
+    """Yield a fault for each LaTeX command that JSON reads as an escape."""
+    for match in _LATEX_COMMAND.finditer(text):
         name = match[1]
         words = {
             "escape": f"\\{name}",
-            "character": f"a {NAMES[_ESCAPES[name[0]]]}",
+            "character": f"a {CONTROL_NAMES[_ESCAPED_CHARACTERS[name[0]]]}",
             "rest": name[1:],
             "name": name,
         }
         yield Fault(codes.JSON_SUSPICIOUS_ESCAPE, match.start(1) - 1, words, None)
 
 
-# JSON exactly as RFC 8259 has it, and nothing more (ruling R5), near the standard decoder's speed.
+# Strict decoding: exactly RFC 8259 (ruling R5), about as fast as the standard decoder
 #
 # The standard decoder is laxer than the RFC in four ways: NaN and Infinity, numbers of any length,
-# duplicate keys, lone surrogates. Hooks refuse the first three; for the last one a cheap test tells
-# whether there *could* be one, and only then the text is scanned.
+# duplicate keys, lone surrogates. Hooks reject the first three. For the last one a cheap test finds
+# texts that *may* contain one, and only these are scanned.
 
 
 class NotJSON(ValueError):
-    """The text is not JSON in the sense of RFC 8259 and our limits."""
+    """The text is not JSON as defined by RFC 8259 and our limits."""
 
 
-def decode(text: str) -> object:
-    """The value, or `NotJSON`. What is wrong, and where, `scan` tells."""
+def decode_strict(text: str) -> object:
+    """Decode strict JSON, or raise `NotJSON`. Use `scan` to find the errors."""
     opened = text.count("{") + text.count("[")
-    # There are at most so many levels, and at most one value more than brackets and commas.
+    # An upper bound: the depth is at most the brackets, the values at most brackets + commas + 1.
     if opened > MOST_JSON_DEPTH or opened + text.count(",") >= MOST_JSON_VALUES:
-        _scan_strictly(text)
-    start = 0 if text.startswith("{") else len(text) - len(text.lstrip(_BLANKS))
+        _require_no_faults(text)
+    start = 0 if text.startswith("{") else len(text) - len(text.lstrip(_JSON_SPACES))
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         raise NotJSON from None
-    if text[end:].strip(_BLANKS):
+    if text[end:].strip(_JSON_SPACES):
         raise NotJSON
     if "\\u" in text or not (text.isascii() or _is_encodable(text)):
-        _scan_strictly(text)
+        _require_no_faults(text)
     return value
 
 
-def _scan_strictly(text: str) -> None:
+def _require_no_faults(text: str) -> None:
 
     if scan(text).faults:
         raise NotJSON
 
 
 def _is_encodable(text: str) -> bool:
-    """Whether no half of a character stands in the text itself."""
+    """Return whether the text itself contains no lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -558,30 +565,33 @@ def _is_encodable(text: str) -> bool:
     return True
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
         raise NotJSON
     return members
 
 
-def _integer(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     if len(digits) > MOST_NUMBER_DIGITS:
         raise NotJSON
     return int(digits)
 
 
-def _float(digits: str) -> float:
+def _parse_float(digits: str) -> float:
     if len(digits) > MOST_NUMBER_DIGITS:
         raise NotJSON
     return float(digits)
 
 
-def _refuse(_constant: str) -> object:
+def _reject_constant(_constant: str) -> object:
     raise NotJSON
 
 
-_BLANKS = " \t\r\n"
+_JSON_SPACES = " \t\r\n"
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_refuse
+    object_pairs_hook=_reject_duplicate_keys,
+    parse_int=_parse_integer,
+    parse_float=_parse_float,
+    parse_constant=_reject_constant,
 )

@@ -1,4 +1,4 @@
-"""Local names: `"local_id": "epi"` on an ADD, `@epi` where IDs live in the same message (R11)."""
+"""Resolve local IDs: `"local_id": "epi"` on an ADD, `@epi` in the same message (R11)."""
 
 import re
 from collections.abc import Iterator
@@ -15,61 +15,61 @@ from brenner.protocol.delta.schema import (
     FieldKind,
     Operation,
 )
-from brenner.protocol.delta.validate import MOST_PROBLEMS, Path, dotted
-from brenner.protocol.grammar import LOCAL_ID, LOCAL_REFERENCE, NAME_ATTEMPT
+from brenner.protocol.delta.validate import MOST_PROBLEMS, JsonPath, format_path
+from brenner.protocol.grammar import LOCAL_ID, LOCAL_REFERENCE, LOCAL_REFERENCE_ATTEMPT
 from brenner.text import closest, did_you_mean
 
 _LOCAL_ID_IN_TEXT = re.compile(rf'"local_id"\s*:\s*"({LOCAL_ID.pattern})"')
 
 
-class Mention(NamedTuple):
-    """`@name` at a path; `section` is where the item must belong, None where any will do."""
+class LocalIdMention(NamedTuple):
+    """An `@name` at a path. `section` is the section of the item it must refer to; None for any."""
 
-    path: Path
+    path: JsonPath
     name: str
     section: str | None = None
 
 
-def resolve_names(blocks: list[DeltaBlock], thread_id: str | None) -> list[DeltaBlock]:
-    """The blocks, with those refused whose local names are repeated, unknown or misplaced.
+def resolve_local_ids(blocks: list[DeltaBlock], thread_id: str | None) -> list[DeltaBlock]:
+    """Refuse the blocks whose local IDs are duplicate, unknown or of the wrong section.
 
-    A reference to another thread has no local names; without `thread_id` it cannot be told.
+    A reference to another thread has no local IDs; without `thread_id` these are not recognised.
     """
-    resolved, owners = _owners([_check_foreign(block, thread_id) for block in blocks])
-    mentions = [list(_mentions(block, thread_id)) for block in resolved]
+    resolved, owners = _find_owners([_check_foreign(block, thread_id) for block in blocks])
+    mentions = [list(_find_mentions(block, thread_id)) for block in resolved]
     for index, found in enumerate(mentions):
         for mention in found:
             if len(resolved[index].diagnostics) < MOST_PROBLEMS:
-                resolved[index] = _check(resolved[index], mention, owners)
+                resolved[index] = _check_mention(resolved[index], mention, owners)
     _refuse_dependents(resolved, mentions, owners)
     return resolved
 
 
 def _check_foreign(block: DeltaBlock, thread_id: str | None) -> DeltaBlock:
-    """`@name` in a reference to another thread names nothing there: kept with a warning (R21)."""
+    """Warn of an `@name` in a reference to another thread, where it has no meaning (R21)."""
     references = block.delta.payload.get("references", []) if block.delta and thread_id else []
     for index, reference in enumerate(cast("list[dict[str, str]]", references)):
         is_foreign = reference["session"] != thread_id and reference["item"].startswith("@")
         if is_foreign and len(block.diagnostics) < MOST_PROBLEMS:
-            path: Path = ("payload", "references", index, "item")
+            path: JsonPath = ("payload", "references", index, "item")
             reason = "is a name of this message, and the reference is to another session"
             found = codes.UNKNOWN_REFERENCE.at(
                 line_at(block, path), value=reference["item"], reason=reason
-            ).in_block(block.number, block.written("target_id"), dotted(path))
+            ).in_block(block.number, block.written("target_id"), format_path(path))
             block = block._replace(diagnostics=(*block.diagnostics, found))
     return block
 
 
-def _owners(blocks: list[DeltaBlock]) -> tuple[list[DeltaBlock], dict[str, DeltaBlock]]:
-    """Which block introduces which name; a second one of that name is refused."""
+def _find_owners(blocks: list[DeltaBlock]) -> tuple[list[DeltaBlock], dict[str, DeltaBlock]]:
+    """Map each local ID to the block that introduces it; refuse a second block with the same ID."""
     owners: dict[str, DeltaBlock] = {}
     resolved = []
     for original in blocks:
         block = original
-        name = _introduced(block)
+        name = _introduced_local_id(block)
         if name in owners:
             first = owners[name].number
-            path: Path = ("local_id",)
+            path: JsonPath = ("local_id",)
             block = _refuse(block, codes.DUPLICATE_LOCAL_ID, path, name=name, first=first)
         elif name:
             owners[name] = block
@@ -77,8 +77,8 @@ def _owners(blocks: list[DeltaBlock]) -> tuple[list[DeltaBlock], dict[str, Delta
     return resolved, owners
 
 
-def _introduced(block: DeltaBlock) -> str:
-    """The name that a block gives to its item, also where the rest of it cannot be read."""
+def _introduced_local_id(block: DeltaBlock) -> str:
+    """Return the local ID that a block introduces, even if the rest of the block is unreadable."""
     if block.delta is None and block.written("local_id") is None:
         written = _LOCAL_ID_IN_TEXT.search(block.fence.text)
         return written[1] if written else ""
@@ -86,56 +86,62 @@ def _introduced(block: DeltaBlock) -> str:
     return block.written("local_id") or "" if is_add else ""
 
 
-def _mentions(block: DeltaBlock, thread_id: str | None) -> Iterator[Mention]:
-    """Every `@name` of a block, wherever IDs live; of a refused one as far as it can be read."""
+def _find_mentions(block: DeltaBlock, thread_id: str | None) -> Iterator[LocalIdMention]:
+    """Yield every `@name` of a block where IDs are allowed; of a refused one if readable."""
     section, target = SECTIONS.get(block.written("section") or ""), block.written("target_id")
     if section is None:
         return
-    if target and _is_local(target):
-        yield Mention(("target_id",), target[1:], section.id)
+    if target and _is_local_reference(target):
+        yield LocalIdMention(("target_id",), target[1:], section.id)
     payload = block.value.get("payload") if isinstance(block.value, dict) else None
     for name, content in payload.items() if isinstance(payload, dict) else ():
         if name in section.fields:
             field = section.fields[name]
             wanted = HYPOTHESIS_SLATE.id if field.kind is FieldKind.OUTCOMES else None
-            for path, mentioned in _names_in(field, content, thread_id):
-                yield Mention(("payload", name, *path), mentioned, wanted)
+            for path, mentioned in _local_ids_in(field, content, thread_id):
+                yield LocalIdMention(("payload", name, *path), mentioned, wanted)
 
 
-def _names_in(field: Field, content: object, thread_id: str | None) -> Iterator[tuple[Path, str]]:
-    """The local names in one field, each with the path inside it."""
+def _local_ids_in(
+    field: Field, content: object, thread_id: str | None
+) -> Iterator[tuple[JsonPath, str]]:
+    """Yield the local IDs in one field, each with its path inside the field."""
     if field.kind is FieldKind.OUTCOMES and isinstance(content, dict):
-        yield from (((key,), key[1:]) for key in content if _is_local(key))
+        yield from (((key,), key[1:]) for key in content if _is_local_reference(key))
     elif field.kind is FieldKind.ITEMS and isinstance(content, list):
-        yield from (((index,), item[1:]) for index, item in enumerate(content) if _is_local(item))
+        yield from (
+            ((index,), item[1:]) for index, item in enumerate(content) if _is_local_reference(item)
+        )
     elif field.kind is FieldKind.REFERENCES and isinstance(content, list):
         for index, reference in enumerate(content):
-            item, session = _reference(reference)
-            if _is_local(item) and thread_id in (None, session):
+            item, session = _item_and_session(reference)
+            if _is_local_reference(item) and thread_id in (None, session):
                 yield (index, "item"), str(item)[1:]
     elif field.names_items and isinstance(content, str):
-        yield from (((), name[1:]) for name in NAME_ATTEMPT.findall(content))
+        yield from (((), name[1:]) for name in LOCAL_REFERENCE_ATTEMPT.findall(content))
 
 
-def _reference(reference: object) -> tuple[object, object]:
-    """The item and the session of a reference, sound or not."""
+def _item_and_session(reference: object) -> tuple[object, object]:
+    """Return the item and the session of a reference; both are None if it is no object."""
     if not isinstance(reference, dict):
         return None, None
     return reference.get("item"), reference.get("session")
 
 
-def _is_local(item: object) -> bool:
-    """Whether it is an `@name`; what only begins like one was reported where it stands."""
+def _is_local_reference(item: object) -> bool:
+    """Return whether it is a valid `@name`; an invalid one is reported elsewhere."""
     return isinstance(item, str) and LOCAL_REFERENCE.fullmatch(item) is not None
 
 
-def _check(block: DeltaBlock, mention: Mention, owners: dict[str, DeltaBlock]) -> DeltaBlock:
+def _check_mention(
+    block: DeltaBlock, mention: LocalIdMention, owners: dict[str, DeltaBlock]
+) -> DeltaBlock:
     owner = owners.get(mention.name)
     name = f"@{mention.name}"
     if owner is None:
         near = closest(mention.name, owners)
         hint = did_you_mean(f"@{near}" if near else None)
-        words = {"name": name, "field_name": dotted(mention.path), "suggestion": hint}
+        words = {"name": name, "field_name": format_path(mention.path), "suggestion": hint}
         return _refuse(block, codes.UNKNOWN_LOCAL_ID, mention.path, **words)
     section = owner.written("section")
     if mention.section in (None, section) or owner.delta is None:
@@ -145,7 +151,7 @@ def _check(block: DeltaBlock, mention: Mention, owners: dict[str, DeltaBlock]) -
         words = {"target": name, "section": str(mention.section), "prefix": prefix}
         return _refuse(block, codes.TARGET_SECTION_MISMATCH, mention.path, **words)
     words = {
-        "name": dotted(mention.path[:-1]),
+        "name": format_path(mention.path[:-1]),
         "value": name,
         "expected": "a hypothesis",
         "example": "H1",
@@ -155,10 +161,10 @@ def _check(block: DeltaBlock, mention: Mention, owners: dict[str, DeltaBlock]) -
 
 
 def _refuse_dependents(
-    blocks: list[DeltaBlock], mentions: list[list[Mention]], owners: dict[str, DeltaBlock]
+    blocks: list[DeltaBlock], mentions: list[list[LocalIdMention]], owners: dict[str, DeltaBlock]
 ) -> None:
-    """A block about an item whose ADD is refused is refused as well, and so on."""
-    waiting: dict[str, list[tuple[int, Mention]]] = {}
+    """Refuse, transitively, blocks that refer to an item whose ADD is refused."""
+    waiting: dict[str, list[tuple[int, LocalIdMention]]] = {}
     for index, found in enumerate(mentions):
         for mention in found:
             waiting.setdefault(mention.name, []).append((index, mention))
@@ -172,13 +178,15 @@ def _refuse_dependents(
                 continue
             code = codes.DEPENDS_ON_REFUSED
             refused_too = _refuse(blocks[index], code, mention.path, name=f"@{name}", first=first)
-            # It needs no change itself, so it is mended with the block that it depends on.
+            # It needs no change itself: fixing the block that it depends on fixes it too.
             is_mendable = blocks[index].is_mendable and owners[name].is_mendable
             blocks[index] = refused_too._replace(is_mendable=is_mendable)
             if blocks[index].number in number:
                 refused.append(number[blocks[index].number])
 
 
-def _refuse(block: DeltaBlock, code: Code, path: Path, **words: str | int) -> DeltaBlock:
+def _refuse(block: DeltaBlock, code: Code, path: JsonPath, **words: str | int) -> DeltaBlock:
     found = code.at(line_at(block, path), **words)
-    return block.refused(found.in_block(block.number, block.written("target_id"), dotted(path)))
+    return block.refused(
+        found.in_block(block.number, block.written("target_id"), format_path(path))
+    )

@@ -1,8 +1,8 @@
-"""Delta blocks: found among a body's blocks, decoded and validated, each with its own verdict.
+"""Parse delta blocks: find them among a body's blocks, decode and validate each, explain errors.
 
-One bad block never stops a good one. A sound block takes the short way through here; one with a
-fault goes to `explain`, which scans its text again to name every fault, its line and its repair.
-What only faults and local names need is imported when the first of them is met.
+One bad block never stops a good one. A valid block takes a short path. A block with an error is
+scanned again to find every error, its line and its repair. Modules that only errors and local IDs
+need are imported on first use.
 """
 
 import json
@@ -13,83 +13,100 @@ from itertools import pairwise
 
 from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import ERROR, INFO, WARNING, Diagnostic, Severity, worst_first
-from brenner.diagnostics.truncate import of_block
+from brenner.diagnostics.truncate import truncate_for_block
 from brenner.limits import MOST_BLOCK_BYTES, MOST_BLOCKS, MOST_DIAGNOSTICS_OF_A_BLOCK
-from brenner.markdown.blocks import Block, Kind, blocks
-from brenner.markdown.edits import Edit, apply_edits
-from brenner.markdown.escape import fenced
+from brenner.markdown.blocks import Block, BlockKind, parse_blocks
+from brenner.markdown.edits import TextEdit, apply_edits
+from brenner.markdown.escape import render_fence
 from brenner.protocol.delta.lenient_json import (
-    Node,
+    JsonNode,
     NotJSON,
-    Scan,
-    decode,
-    latex_commands,
+    ScanResult,
+    decode_strict,
+    find_latex_commands,
     scan,
     scan_in_prose,
     to_value,
 )
 from brenner.protocol.delta.schema import Delta, DeltaBlock
-from brenner.protocol.delta.validate import Path, Problem, RenameKey, SetValue, dotted, validate
+from brenner.protocol.delta.validate import (
+    JsonPath,
+    Problem,
+    RenameKey,
+    SetValue,
+    format_path,
+    validate_delta,
+)
 
-INFO_WORD = "delta"
-_INFO_WORD_AND_MORE = ("delta ", "delta\t")
+DELTA_INFO = "delta"
+_DELTA_INFO_PREFIXES = ("delta ", "delta\t")
 _MOST_PASSES = 4
-_SURELY_SMALL = MOST_BLOCK_BYTES // 4  # in characters, whatever they are
+_SMALL_BLOCK_CHARACTERS = MOST_BLOCK_BYTES // 4  # a character has at most four bytes
 
 
 def is_delta_fence(block: Block) -> bool:
-    """R4: a fenced code block, not quoted, whose info string's first word is exactly `delta`."""
-    return block.kind is Kind.FENCE and not block.quoted and has_delta_info(block)
+    """Return whether a block is a delta block (R4).
+
+    That is a fence, not quoted, whose first info word is exactly `delta`.
+    """
+    return block.kind is BlockKind.FENCE and not block.quoted and has_delta_info(block)
 
 
 def has_delta_info(fence: Block) -> bool:
-    """Whether the first word of the fence's info string is exactly `delta`."""
+    """Return whether the first word of the fence's info string is exactly `delta`."""
     info = fence.info
-    return info == INFO_WORD or info.startswith(_INFO_WORD_AND_MORE)
+    return info == DELTA_INFO or info.startswith(_DELTA_INFO_PREFIXES)
 
 
 def read_blocks(blocks: Iterable[Block], thread_id: str | None = None) -> list[DeltaBlock]:
-    """All delta blocks among the blocks of a body, in order, numbered from 1."""
+    """Return all delta blocks among the blocks of a body, in order, numbered from 1."""
     fences = list(filter(is_delta_fence, blocks))
     if len(fences) > MOST_BLOCKS:
-        return _too_many(fences)
-    read = [_read(number, fence) for number, fence in enumerate(fences, 1)]
-    if any(map(_may_use_names, fences)):
-        from brenner.protocol.delta.local_ids import resolve_names
+        return _refuse_all(fences)
+    read = [_read_block(number, fence) for number, fence in enumerate(fences, 1)]
+    if any(map(_may_use_local_ids, fences)):
+        from brenner.protocol.delta.local_ids import resolve_local_ids
 
-        read = resolve_names(read, thread_id)
-    return [_bounded(block) if block.diagnostics else block for block in read]
-
-
-def _bounded(block: DeltaBlock) -> DeltaBlock:
-    from brenner.diagnostics.truncate import of_block  # only faults need it
-
-    return block._replace(diagnostics=of_block(block.diagnostics, block.number, block.line))
+        read = resolve_local_ids(read, thread_id)
+    return [_truncate_diagnostics(block) if block.diagnostics else block for block in read]
 
 
-def _may_use_names(fence: Block) -> bool:
-    """A cheap test for local names; behind a backslash anything may stand."""
+def _truncate_diagnostics(block: DeltaBlock) -> DeltaBlock:
+    from brenner.diagnostics.truncate import (
+        truncate_for_block,
+    )  # only blocks with diagnostics need it
+
+    return block._replace(
+        diagnostics=truncate_for_block(block.diagnostics, block.number, block.line)
+    )
+
+
+def _may_use_local_ids(fence: Block) -> bool:
+    """Test cheaply for local IDs. A backslash may begin an escape that contains one."""
     text = fence.text
     return "@" in text or "local_id" in text or "\\" in text
 
 
-def _read(number: int, fence: Block) -> DeltaBlock:
+def _read_block(number: int, fence: Block) -> DeltaBlock:
     text = fence.text
-    if len(text) > _SURELY_SMALL and len(text.encode("utf-8", "surrogatepass")) > MOST_BLOCK_BYTES:
+    if (
+        len(text) > _SMALL_BLOCK_CHARACTERS
+        and len(text.encode("utf-8", "surrogatepass")) > MOST_BLOCK_BYTES
+    ):
         found = codes.BLOCK_TOO_LARGE.at(fence.line, most=MOST_BLOCK_BYTES).in_block(number)
         return DeltaBlock(number, fence, diagnostics=(found,), is_mendable=False)
     try:
-        value = decode(text)
+        value = decode_strict(text)
     except NotJSON:
         return _explain(DeltaBlock(number, fence), None)
-    delta, problems = validate(value)
+    delta, problems = validate_delta(value)
     block = DeltaBlock(number, fence, value, delta)
-    is_plain = fence.closed and fence.info == INFO_WORD and "\\" not in text
+    is_plain = fence.closed and fence.info == DELTA_INFO and "\\" not in text
     return block if is_plain and not problems else _explain(block, problems)
 
 
 def _explain(block: DeltaBlock, problems: list[Problem] | None) -> DeltaBlock:
-    """What is wrong with the block; without `problems`, with its JSON."""
+    """Return the block with its errors; without `problems`, with the errors of its JSON."""
     if begins_on_fence_line(block.fence):
         reason = "it begins on the line of the fence, and not on the next one"
         found = codes.INVALID_JSON.at(block.line, reason=reason).in_block(block.number)
@@ -98,11 +115,11 @@ def _explain(block: DeltaBlock, problems: list[Problem] | None) -> DeltaBlock:
         return explain_json(block)
     if problems or not block.fence.closed:
         block = explain_problems(block, problems)
-    return suspicious(block)
+    return warn_of_suspicious_escapes(block)
 
 
-def could_hold_strays(body: str, found: list[Block]) -> bool:
-    """Whether anything outside the delta blocks may look like one: a cheap test for `stray`."""
+def may_contain_strays(body: str, found: list[Block]) -> bool:
+    """Test cheaply whether anything outside the delta blocks may look like one."""
     contributions = list(filter(is_delta_fence, found))
     lowered = body.lower()
     for word in ("operation", "section"):
@@ -110,62 +127,62 @@ def could_hold_strays(body: str, found: list[Block]) -> bool:
         if lowered.count(word) > inside:
             return True
     return any(
-        "delta" in block.text or block.info.casefold().startswith(INFO_WORD)
+        "delta" in block.text or block.info.casefold().startswith(DELTA_INFO)
         for block in found
-        if block.quoted or (block.kind is not Kind.PARAGRAPH and not has_delta_info(block))
+        if block.quoted or (block.kind is not BlockKind.PARAGRAPH and not has_delta_info(block))
     )
 
 
-def with_repairs(blocks: list[DeltaBlock]) -> list[DeltaBlock]:
-    """Refused blocks whose corrections are certain carry, in their first error, the repaired one.
+def attach_repairs(blocks: list[DeltaBlock]) -> list[DeltaBlock]:
+    """Add the repaired block to the first error of each refused block that has a certain repair.
 
-    It is for the author to send; a refused block is never repaired and applied (R5).
+    The author has to send it: a refused block is never repaired and applied (R5).
     """
     return [
-        _with_repair(block) if block.delta is None and block.is_mendable else block
+        _attach_repair(block) if block.delta is None and block.is_mendable else block
         for block in blocks
     ]
 
 
-def _with_repair(block: DeltaBlock) -> DeltaBlock:
+def _attach_repair(block: DeltaBlock) -> DeltaBlock:
     fence = block.fence._replace(closed=True)
-    mended = block
+    corrected = block
     for _ in range(_MOST_PASSES):
-        if mended.delta is not None or not mended.edits:
+        if corrected.delta is not None or not corrected.edits:
             break
-        text = apply_edits(mended.fence.text, mended.edits)
-        mended = _read(block.number, fence._replace(text=text))
-    if mended.delta is None:
+        text = apply_edits(corrected.fence.text, corrected.edits)
+        corrected = _read_block(block.number, fence._replace(text=text))
+    if corrected.delta is None:
         return block
-    repaired = f"{fence.marker}{INFO_WORD}\n{mended.fence.text}{fence.marker}\n"
+    repaired = f"{fence.marker}{DELTA_INFO}\n{corrected.fence.text}{fence.marker}\n"
     first, *others = sorted(block.diagnostics, key=worst_first)
     return block._replace(diagnostics=(first._replace(repaired=repaired), *others))
 
 
-def _too_many(fences: list[Block]) -> list[DeltaBlock]:
-    """None is read; the first one carries the reason for all."""
+def _refuse_all(fences: list[Block]) -> list[DeltaBlock]:
+    """Refuse all blocks unread; only the first one has the diagnostic."""
     count, most = len(fences), MOST_BLOCKS
     reason = codes.TOO_MANY_BLOCKS.at(fences[0].line, count=count, most=most)
     refused = [DeltaBlock(n, fence, is_mendable=False) for n, fence in enumerate(fences, 1)]
     return [refused[0]._replace(diagnostics=(reason,)), *refused[1:]]
 
 
-# From the body of a DELTA message to its deltas, in one call.
+# Reading the body of a DELTA message
 
 
 def read_deltas(body: str, thread_id: str | None = None) -> list[DeltaBlock]:
-    """All delta blocks of a body, each with its delta or with the reasons why it is refused.
+    """Return all delta blocks of a body, each with its delta or the reasons for its refusal.
 
-    With `thread_id` references to other threads are told from references to this one.
+    With `thread_id`, references to other threads are distinguished from references to this one.
     """
-    return read_blocks(blocks(body), thread_id)
+    return read_blocks(parse_blocks(body), thread_id)
 
 
-# A delta as the text of a delta block; `read_blocks` reads the same delta back.
+# Rendering a delta as a block; `read_blocks` restores the same delta
 
 
 def render_delta(delta: Delta) -> str:
-    """The fenced block. The order of the keys is the document's."""
+    """Return the delta as a fenced block, with the keys in the document's order."""
     value: dict[str, object] = {
         "operation": delta.operation.value,
         "section": delta.section,
@@ -176,22 +193,22 @@ def render_delta(delta: Delta) -> str:
     value["payload"] = dict(delta.payload)
     if delta.rationale:
         value["rationale"] = delta.rationale
-    return fenced(json.dumps(value, ensure_ascii=False, indent=2), "delta")
+    return render_fence(json.dumps(value, ensure_ascii=False, indent=2), "delta")
 
 
-# Blocks whose boundaries are wrong: not closed, or with more than one delta in them.
+# Blocks with wrong boundaries: not closed, or with more than one delta in them
 
 
-# A line that was meant to close the block: too short, of the other kind, or with words after it
+# A failed closing line: too short, of the other kind, or with words after it
 _FAILED_CLOSING = re.compile(r"\s*\n[ \t]*((?:`{2,}|~{2,})(?!`|~|[ \t]*delta\b))[ \t]*([^\n]*)")
 _FENCE_LINE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
 _COMMA = re.compile(r",\s*")
 
 
-def deltas_in(text: str, start: int = 0) -> Iterator[tuple[Node, Scan]]:
-    """Each JSON object that looks like a delta, however broken, in one pass over the text.
+def find_deltas(text: str, start: int = 0) -> Iterator[tuple[JsonNode, ScanResult]]:
+    """Yield each JSON object that looks like a delta, valid or not, in one pass over the text.
 
-    Where the scanner stops, the search goes on behind that place: everything before it was read.
+    Where the scanner stops, the search continues after that position.
     """
     position = text.find("{", start)
     comments_end = text.rfind("*/")
@@ -205,40 +222,46 @@ def deltas_in(text: str, start: int = 0) -> Iterator[tuple[Node, Scan]]:
         position = text.find("{", max(found.end, position + 1))
 
 
-def _looks_like_a_delta(node: Node) -> bool:
-    """Two of the keys of a delta, an operation or a section among them; case does not count."""
+def _looks_like_a_delta(node: JsonNode) -> bool:
+    """Return whether an object has two keys of a delta, one of them `operation` or `section`.
+
+    Upper and lower case are equal.
+    """
     keys = {key.casefold() for key in node.members}
-    return bool(keys & {"operation", "section"}) and len(keys & _KEYS) > 1
+    return bool(keys & {"operation", "section"}) and len(keys & _DELTA_KEYS) > 1
 
 
-_KEYS = frozenset({"operation", "section", "target_id", "payload"})
+_DELTA_KEYS = frozenset({"operation", "section", "target_id", "payload"})
 
 
-def closing_edit(text: str, end: int, marker: str) -> Edit:
-    """Close the block right after its JSON; nothing that follows can belong to it.
+def closing_edit(text: str, end: int, marker: str) -> TextEdit:
+    """Return the edit that closes the block right after its JSON.
 
-    A line that was meant to do so and failed is replaced; words on it become prose.
+    Nothing after the JSON can belong to the block. A failed closing line is replaced; words on that
+    line become prose.
     """
     failed = _FAILED_CLOSING.match(text, end)
     if failed:
         words = f"\n{failed[2]}" if failed[2] else ""
-        return Edit(failed.start(1), failed.end(), f"{marker}{words}")
+        return TextEdit(failed.start(1), failed.end(), f"{marker}{words}")
     after = end + len(text[end:]) - len(text[end:].lstrip(" \t"))
     line_end = "" if text.startswith("\n", after) or after == len(text) else "\n"
-    return Edit(after, after, f"\n{marker}{line_end}")
+    return TextEdit(after, after, f"\n{marker}{line_end}")
 
 
-def split_edits(text: str, root: Node, position: int, marker: str) -> tuple[str, list[Edit]]:
-    """What stands at `position`, after the first delta, and the edits that take it out.
+def split_edits(
+    text: str, root: JsonNode, position: int, marker: str
+) -> tuple[str, list[TextEdit]]:
+    """Describe what follows the first delta, at `position`, and return edits that split it off.
 
-    Where a fence begins there, the block's own end was forgotten; where another object begins,
-    one block was used for several deltas. What else it may be, nobody can tell.
+    If a fence begins there, the block's own closing fence is missing. If another object begins
+    there, one block contains several deltas. Anything else cannot be fixed automatically.
     """
     if _FENCE_LINE.match(text, position):
         what = "another fence, so its own end is missing"
         return what, [closing_edit(text, root.end, marker)]
-    edits: list[Edit] = []
-    comments_end = text.rfind("*/")  # once, not for each object
+    edits: list[TextEdit] = []
+    comments_end = text.rfind("*/")  # computed once, not for each object
     while position < len(text):
         comma = _COMMA.match(text, position)
         start = comma.end() if comma else position
@@ -246,67 +269,76 @@ def split_edits(text: str, root: Node, position: int, marker: str) -> tuple[str,
         if found is None or found.root is None:
             return ("another object" if edits or found else "text"), []
         line_end = "" if text.startswith("\n", position - 1) else "\n"
-        edits.append(Edit(position, start, line_end + _between(marker)))
+        edits.append(TextEdit(position, start, line_end + _block_separator(marker)))
         edits += [edit for fault in found.faults for edit in fault.edits or ()]
         position = found.end
     return "another object", edits
 
 
-def array_edits(root: Node, marker: str) -> list[Edit]:
-    """A list of deltas, alone or as the only member of an object, becomes one block each."""
+def array_edits(root: JsonNode, marker: str) -> list[TextEdit]:
+    """Return the edits that turn a list of deltas into one block each.
+
+    The list may be the whole value or the only member of an object.
+    """
     only = next(iter(root.members.values())).value if len(root.members) == 1 else root
     items = only.items
     if not items or any(item.kind != "object" for item in items):
         return []
     inner = [
-        Edit(left.end, right.start, "\n" + _between(marker)) for left, right in pairwise(items)
+        TextEdit(left.end, right.start, "\n" + _block_separator(marker))
+        for left, right in pairwise(items)
     ]
-    opening, closing = Edit(root.start, items[0].start, ""), Edit(items[-1].end, root.end, "")
+    opening, closing = (
+        TextEdit(root.start, items[0].start, ""),
+        TextEdit(items[-1].end, root.end, ""),
+    )
     return [opening, *inner, closing]
 
 
-def _between(marker: str) -> str:
+def _block_separator(marker: str) -> str:
     return f"{marker}\n\n{marker}delta\n"
 
 
-# Why a delta block is refused: every fault with its line inside the JSON, and its repair.
+# Explaining a refused block: every error with its line in the JSON, and its repair
 
 
-# A block is asked several times where its values stand.
-_scanned = lru_cache(maxsize=4)(scan)
+# The positions in one block are needed several times.
+_cached_scan = lru_cache(maxsize=4)(scan)
 
 
 def explain_json(block: DeltaBlock) -> DeltaBlock:
-    """A block that is not one JSON value: the faults of its text.
+    """Return a block that is not one JSON value with the errors of its text.
 
-    Where all of them have a certain repair, the value that was meant is validated as well, so
-    that its author learns of everything at once. Otherwise the value is what could be made out.
+    If all of them have a certain repair, the repaired value is validated as well, so that the
+    author gets all errors at once. Otherwise the value is the part that is readable.
     """
     fence, text = block.fence, block.fence.text
-    found = _scanned(text)
-    # Of a block that is cut off, one says so: that it is not closed.
+    found = _cached_scan(text)
+    # A block that is cut off gets one diagnostic only: that it is not closed.
     faults = found.faults[:-1] if found.cut_off and not fence.closed else found.faults
     explained = block._replace(
-        value=_value(text, found.root or next(iter(found.objects), None)),
+        value=_node_value(text, found.root or next(iter(found.objects), None)),
         diagnostics=tuple(
-            fault.code.at(_line(fence, fault.offset), **fault.words).in_block(block.number)
+            fault.code.at(_line_of_offset(fence, fault.offset), **fault.words).in_block(
+                block.number
+            )
             for fault in faults
         ),
         edits=tuple(edit for fault in found.faults for edit in fault.edits or ()),
         is_mendable=found.root is not None and all(f.edits is not None for f in found.faults),
     )
     if explained.is_mendable and found.root:
-        _, problems = validate(explained.value)
+        _, problems = validate_delta(explained.value)
         return explain_problems(explained, problems)
-    return explained if fence.closed else _not_closed(explained, None)
+    return explained if fence.closed else _refuse_unclosed(explained, None)
 
 
 def explain_problems(block: DeltaBlock, problems: list[Problem]) -> DeltaBlock:
-    """A block whose JSON is sound, or could be made so: what is wrong with the delta in it."""
+    """Return a block whose JSON is valid or repairable with the errors of the delta in it."""
     fence, text = block.fence, block.fence.text
-    found = _scanned(text)
+    found = _cached_scan(text)
     root = found.root
-    if root is None:  # the scanner sees what the decoder did not: then that is what is wrong
+    if root is None:  # the scanner found an error that the decoder missed
         return explain_json(block._replace(delta=None))
     repairs = [_repair_edits(root, problem) for problem in problems]
     is_mendable = all(
@@ -314,7 +346,10 @@ def explain_problems(block: DeltaBlock, problems: list[Problem]) -> DeltaBlock:
         for edits, problem in zip(repairs, problems, strict=True)
     )
     block = block._replace(
-        diagnostics=(*block.diagnostics, *(_diagnostic(block, each, root) for each in problems)),
+        diagnostics=(
+            *block.diagnostics,
+            *(_problem_diagnostic(block, each, root) for each in problems),
+        ),
         edits=(*block.edits, *(edit for edits in repairs for edit in edits)),
         is_mendable=block.is_mendable and is_mendable,
     )
@@ -322,55 +357,57 @@ def explain_problems(block: DeltaBlock, problems: list[Problem]) -> DeltaBlock:
         structure = tuple(array_edits(root, fence.marker))
         block = block._replace(structure=structure, is_mendable=bool(structure))
     if not fence.closed:
-        return _not_closed(block, root)
+        return _refuse_unclosed(block, root)
     has_more = root.kind == "object" and found.end < len(text)
-    return _with_more(block, root, found.end) if has_more else block
+    return _refuse_trailing_content(block, root, found.end) if has_more else block
 
 
 def begins_on_fence_line(fence: Block) -> bool:
-    """Whether the JSON begins behind the word `delta`, where Markdown sees an info string."""
+    """Return whether the JSON begins after the word `delta`, in the info string."""
     return fence.info.removeprefix("delta").lstrip().startswith(("{", "["))
 
 
-def suspicious(block: DeltaBlock) -> DeltaBlock:
-    """The block with warnings about what its JSON says and its author cannot have meant."""
-    faults = list(latex_commands(block.fence.text))
+def warn_of_suspicious_escapes(block: DeltaBlock) -> DeltaBlock:
+    """Add warnings for escapes in the JSON that are valid but cannot be intended."""
+    faults = list(find_latex_commands(block.fence.text))
     if not faults:
         return block
     found = [
-        fault.code.at(_line(block.fence, fault.offset), **fault.words).in_block(block.number)
+        fault.code.at(_line_of_offset(block.fence, fault.offset), **fault.words).in_block(
+            block.number
+        )
         for fault in faults[:MOST_DIAGNOSTICS_OF_A_BLOCK]
     ]
-    return _with(block, found, {WARNING: len(faults) - len(found)})
+    return _add_diagnostics(block, found, {WARNING: len(faults) - len(found)})
 
 
-def _with(
+def _add_diagnostics(
     block: DeltaBlock, found: list[Diagnostic], more: dict[Severity, int] | None = None
 ) -> DeltaBlock:
-    """The block with more diagnostics, and with those that were only counted."""
-    said = of_block((*block.diagnostics, *found), block.number, block.line, more)
-    return block._replace(diagnostics=said)
+    """Add diagnostics to the block; `more` are those that were only counted."""
+    diagnostics = truncate_for_block((*block.diagnostics, *found), block.number, block.line, more)
+    return block._replace(diagnostics=diagnostics)
 
 
-def line_at(block: DeltaBlock, path: Path) -> int:
-    """The line, in the body, of the value at a path of the block's JSON."""
-    root = _scanned(block.fence.text).root
-    return _line(block.fence, _offset(root, path) if root else 0)
+def line_at(block: DeltaBlock, path: JsonPath) -> int:
+    """Return the line in the body of the value at a path of the block's JSON."""
+    root = _cached_scan(block.fence.text).root
+    return _line_of_offset(block.fence, _offset_of_path(root, path) if root else 0)
 
 
-def _value(text: str, node: Node | None) -> object:
+def _node_value(text: str, node: JsonNode | None) -> object:
     return to_value(text, node) if node else None
 
 
-def _diagnostic(block: DeltaBlock, problem: Problem, root: Node) -> Diagnostic:
-    line = _line(block.fence, _offset(root, problem.path))
-    field = dotted(problem.path) or None
+def _problem_diagnostic(block: DeltaBlock, problem: Problem, root: JsonNode) -> Diagnostic:
+    line = _line_of_offset(block.fence, _offset_of_path(root, problem.path))
+    field = format_path(problem.path) or None
     target = block.written("target_id")
     return problem.code.at(line, **problem.words).in_block(block.number, target, field)
 
 
-def _not_closed(block: DeltaBlock, root: Node | None) -> DeltaBlock:
-    """The end of the block is missing; with a whole value before it, it can be put in."""
+def _refuse_unclosed(block: DeltaBlock, root: JsonNode | None) -> DeltaBlock:
+    """Refuse a block without a closing fence. It is fixable if its value is complete."""
     fence = block.fence
     cut = "" if root else ", and what stands in it is not whole"
     found = codes.UNCLOSED_FENCE.at(fence.line, fence=fence.marker, cut=cut).in_block(block.number)
@@ -378,13 +415,13 @@ def _not_closed(block: DeltaBlock, root: Node | None) -> DeltaBlock:
     if root is None:
         return refused._replace(is_mendable=False)
     edit = closing_edit(fence.text, root.end, fence.marker)
-    return _with_others(refused._replace(structure=(*block.structure, edit)), root.end)
+    return _report_further_deltas(refused._replace(structure=(*block.structure, edit)), root.end)
 
 
-def _with_more(block: DeltaBlock, root: Node, position: int) -> DeltaBlock:
-    """Something follows the delta inside its block."""
+def _refuse_trailing_content(block: DeltaBlock, root: JsonNode, position: int) -> DeltaBlock:
+    """Refuse a block that contains something after its delta."""
     what, splits = split_edits(block.fence.text, root, position, block.fence.marker)
-    line = _line(block.fence, position)
+    line = _line_of_offset(block.fence, position)
     found = codes.SEVERAL_DELTAS_IN_BLOCK.at(line, what=what).in_block(block.number)
     refused = block._replace(
         delta=None,
@@ -392,28 +429,28 @@ def _with_more(block: DeltaBlock, root: Node, position: int) -> DeltaBlock:
         structure=(*block.structure, *splits),
         is_mendable=block.is_mendable and bool(splits),
     )
-    return _with_others(refused, position)
+    return _report_further_deltas(refused, position)
 
 
-def _with_others(block: DeltaBlock, position: int) -> DeltaBlock:
-    """Whatever else in the block looks like a delta is named, too."""
-    starts = [node.start for node, _ in deltas_in(block.fence.text, position)]
+def _report_further_deltas(block: DeltaBlock, position: int) -> DeltaBlock:
+    """Report everything else in the block that looks like a delta."""
+    starts = [node.start for node, _ in find_deltas(block.fence.text, position)]
     found = [
         codes.INLINE_DELTA.at(
-            _line(block.fence, start), where=f"it stands inside block {block.number}"
+            _line_of_offset(block.fence, start), where=f"it stands inside block {block.number}"
         ).in_block(block.number)
         for start in starts[:MOST_DIAGNOSTICS_OF_A_BLOCK]
     ]
-    return _with(block, found, {INFO: len(starts) - len(found)})
+    return _add_diagnostics(block, found, {INFO: len(starts) - len(found)})
 
 
-def _line(fence: Block, offset: int) -> int:
-    """The line, in the body, of an offset in the fence's content."""
+def _line_of_offset(fence: Block, offset: int) -> int:
+    """Return the line in the body of an offset in the fence's content."""
     return fence.line + 1 + fence.text.count("\n", 0, min(offset, len(fence.text.rstrip())))
 
 
-def _offset(root: Node, path: Path) -> int:
-    """Where the path leads to, or the nearest thing above it that exists."""
+def _offset_of_path(root: JsonNode, path: JsonPath) -> int:
+    """Return the offset of the value at the path, or of its nearest existing parent."""
     node, offset = root, root.start
     for step in path:
         if isinstance(step, int):
@@ -426,8 +463,8 @@ def _offset(root: Node, path: Path) -> int:
     return offset
 
 
-def _repair_edits(root: Node, problem: Problem) -> list[Edit]:
-    """The edit that makes the problem's certain repair."""
+def _repair_edits(root: JsonNode, problem: Problem) -> list[TextEdit]:
+    """Return the edit that makes the problem's certain repair."""
     repair, last = problem.repair, problem.path[-1] if problem.path else 0
     if repair is None:
         return []
@@ -439,9 +476,13 @@ def _repair_edits(root: Node, problem: Problem) -> list[Edit]:
     elif last in node.members:
         start, end, value = node.members[last]
         if isinstance(repair, RenameKey):
-            return [Edit(start, end, f'"{repair.key}"')]
+            return [TextEdit(start, end, f'"{repair.key}"')]
     elif isinstance(repair, SetValue) and node.members:
-        return [Edit(node.start + 1, node.start + 1, f'"{last}": {repair.json_text}, ')]
+        return [TextEdit(node.start + 1, node.start + 1, f'"{last}": {repair.json_text}, ')]
     else:
         return []
-    return [] if isinstance(repair, RenameKey) else [Edit(value.start, value.end, repair.json_text)]
+    return (
+        []
+        if isinstance(repair, RenameKey)
+        else [TextEdit(value.start, value.end, repair.json_text)]
+    )

@@ -1,8 +1,8 @@
-"""The artifact's sections and what a delta may say about each, as a table.
+"""The schema of deltas: artifact sections and their payload fields, and the delta types.
 
 Section IDs, prefixes and payload fields are those of delta_output_format ("Valid Section Values",
-"Payload Schemas by Section") and of the companion ("Fields beyond the payload schemas"). Which
-fields an ADD must have is "Empty Payload on ADD" of the former.
+"Payload Schemas by Section") and of the companion ("Fields beyond the payload schemas"). The
+required fields of an ADD are "Empty Payload on ADD" of the former.
 """
 
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from brenner.diagnostics.model import Diagnostic
 from brenner.markdown.blocks import Block
-from brenner.markdown.edits import Edit
+from brenner.markdown.edits import TextEdit
 
 
 class Operation(StrEnum):
-    """What a delta does to the artifact."""
+    """The operation of a delta on the artifact."""
 
     ADD = "ADD"
     EDIT = "EDIT"
@@ -23,7 +23,7 @@ class Operation(StrEnum):
 
 
 class FieldKind(StrEnum):
-    """What a payload field holds; each has its own check in `validate`."""
+    """The type of a payload field; each has its own check in `validate`."""
 
     TEXT = "text"
     FLAG = "flag"
@@ -35,8 +35,8 @@ class FieldKind(StrEnum):
     REFERENCES = "references"
 
 
-# R13: `{field}_replace` goes with these.
-COLLECTIONS = frozenset(
+# R13: these kinds have a `{field}_replace` flag.
+COLLECTION_KINDS = frozenset(
     {
         FieldKind.ANCHORS,
         FieldKind.ITEMS,
@@ -48,23 +48,23 @@ COLLECTIONS = frozenset(
 
 
 class Field(NamedTuple):
-    """One payload field of a section; `holds` says in words what."""
+    """One payload field of a section; `holds` describes its content."""
 
     name: str
     kind: FieldKind
     holds: str
     required: bool = False
     choices: tuple[str, ...] = ()
-    names_items: bool = False  # a text in which items are named by their IDs
+    names_items: bool = False  # a text that refers to items by their IDs
 
     @property
     def asks(self) -> str:
-        """What its author has to give."""
+        """What the author has to write."""
         return f"{self.holds}: {', '.join(self.choices)}" if self.choices else self.holds
 
 
 class Section:
-    """One section of the artifact. Two are equal only if they are the same row of the table."""
+    """One section of the artifact. Sections are compared by identity."""
 
     def __init__(self, section_id: str, prefix: str, *fields: Field) -> None:
         self.id = section_id
@@ -73,12 +73,12 @@ class Section:
         self.required = frozenset(field.name for field in fields if field.required)
         self.texts = frozenset(field.name for field in fields if field.kind is FieldKind.TEXT)
         self.replace_flags = frozenset(
-            ["replace", *(f"{f.name}_replace" for f in fields if f.kind in COLLECTIONS)]
+            ["replace", *(f"{f.name}_replace" for f in fields if f.kind in COLLECTION_KINDS)]
         )
         self.example_id = "RT" if prefix == "RT" else f"{prefix}1"
 
     def __repr__(self) -> str:
-        """Its ID, which is enough to recognise it."""
+        """Return a short form with the section's ID."""
         return f"<Section {self.id}>"
 
 
@@ -171,7 +171,7 @@ SECTIONS = {
         ADVERSARIAL_CRITIQUE,
     )
 }
-# delta_output_format, Failure Mode 2: what writers call the sections instead
+# delta_output_format, Failure Mode 2: authors' other names of the sections
 SECTION_ALIASES = {
     "hypotheses": "hypothesis_slate",
     "hypothesis": "hypothesis_slate",
@@ -190,18 +190,20 @@ SCORE_PARTS = ("likelihood_ratio", "cost", "speed", "ambiguity")
 MOST_SCORE = 3
 REFERENCE_FIELDS = ("session", "item", "relation")
 RELATIONS = ("extends", "refines", "refutes", "informed_by", "supersedes", "replicates")
-TOP_LEVEL = frozenset({"operation", "section", "target_id", "payload", "rationale", "local_id"})
+TOP_LEVEL_KEYS = frozenset(
+    {"operation", "section", "target_id", "payload", "rationale", "local_id"}
+)
 
 
-# Which section somebody names: by its ID, by its heading, or as writers call it.
+# Finding a section by its ID, its heading or another name
 
 
-_LONGEST = 100  # no heading of ours is nearly as long
+_LONGEST_SECTION_NAME = 100  # longer than any heading of ours
 
 
-def section_named(written: str) -> Section | None:
-    """The section that `## 2. Hypothesis Slate`, `Hypothesis-Slate:` or `hypotheses` stands for."""
-    if len(written) > _LONGEST:
+def section_by_name(written: str) -> Section | None:
+    """Return the section for `## 2. Hypothesis Slate`, `Hypothesis-Slate:` or `hypotheses`."""
+    if len(written) > _LONGEST_SECTION_NAME:
         return None
     words = written.strip().lstrip("#").strip().rstrip(":").split()
     if len(words) > 1 and _is_number(words[0]):
@@ -215,14 +217,14 @@ def _is_number(word: str) -> bool:
     return digits.isascii() and digits.isdigit()
 
 
-# A delta, and the block of a message that holds one.
+# Deltas and delta blocks
 
 
 class Delta(NamedTuple):
-    """One operation, decoded and valid.
+    """One valid operation.
 
-    `payload` holds known fields only, as JSON values, and must not be changed. It may also hold
-    `replace` and `{field}_replace`, which say how to merge and are never stored (R13).
+    `payload` contains known fields only, as JSON values, and must not be changed. It may also
+    contain `replace` and `{field}_replace`, which control the merge and are never stored (R13).
     `target_id` is an item ID or an `@name` (R11), and None for an ADD.
     """
 
@@ -235,11 +237,12 @@ class Delta(NamedTuple):
 
 
 class DeltaBlock(NamedTuple):
-    """A delta block and what became of it.
+    """A delta block and the result of parsing it.
 
-    `value` is its JSON as written, as far as it can be made out; `delta` is None where the block
-    is refused. `edits` are the certain corrections, as edits of the fence's content; `structure`
-    are those that change where blocks begin and end. `is_mendable` says whether they mend all.
+    `value` is its JSON as written, as far as it is readable; `delta` is None if the block is
+    refused. `edits` are the certain corrections, as edits of the fence's content. `structure` are
+    those that change where blocks begin and end. `is_mendable` is whether these edits fix every
+    error.
     """
 
     number: int
@@ -247,28 +250,28 @@ class DeltaBlock(NamedTuple):
     value: object = None
     delta: Delta | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
-    edits: tuple[Edit, ...] = ()
-    structure: tuple[Edit, ...] = ()
+    edits: tuple[TextEdit, ...] = ()
+    structure: tuple[TextEdit, ...] = ()
     is_mendable: bool = True
 
     @property
     def line(self) -> int:
-        """The line of the opening fence, in the body."""
+        """The line of the opening fence in the body."""
         return self.fence.line
 
     def written(self, key: str) -> str | None:
-        """What the block says under a top-level key, if that is a text."""
+        """Return the value of a top-level key as written, if it is a string."""
         content = self.value.get(key) if isinstance(self.value, dict) else None
         return content if isinstance(content, str) else None
 
     def refused(self, diagnostic: Diagnostic) -> "DeltaBlock":
-        """The same block, refused for one more reason that nobody can mend for its author."""
+        """Return the block, refused for one more reason that cannot be fixed automatically."""
         found = (*self.diagnostics, diagnostic)
         return self._replace(delta=None, diagnostics=found, is_mendable=False)
 
 
-class Stray(NamedTuple):
-    """What looks like a delta block and is none, and the edits of the body that make it one."""
+class StrayDelta(NamedTuple):
+    """Text that looks like a delta block but is none, and the edits that make it one."""
 
     diagnostic: Diagnostic
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[TextEdit, ...] = ()

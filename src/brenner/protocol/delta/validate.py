@@ -1,7 +1,7 @@
-"""Whether a decoded JSON value is a delta: operation, section, target, payload (ruling R6).
+"""Validate a decoded JSON value as a delta: operation, section, target, payload (ruling R6).
 
-Every problem is collected, none stops the search for others. On a sound delta the checks only
-compare types and names; words are put together when something is wrong.
+All problems are collected. For a valid delta the checks only compare types and names; messages are
+composed only if something is wrong.
 """
 
 import json
@@ -19,7 +19,7 @@ from brenner.protocol.delta.schema import (
     SCORE_PARTS,
     SECTION_ALIASES,
     SECTIONS,
-    TOP_LEVEL,
+    TOP_LEVEL_KEYS,
     Delta,
     Field,
     FieldKind,
@@ -34,34 +34,34 @@ from brenner.protocol.grammar import (
     LOCAL_REFERENCE,
     MOJIBAKE_SECTION_SIGN,
 )
-from brenner.protocol.thread_ids import is_valid
+from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.text import closest, closest_certain, did_you_mean
 
-# What is wrong inside a decoded delta: a code, the path to it, and perhaps its certain repair.
+# Problems: a code, the path in the delta, and perhaps a certain repair
 
 
-Path = tuple[str | int, ...]
+JsonPath = tuple[str | int, ...]
 
-# What writers call fields instead; suggested, never assumed
-ALIASES = {
+# Authors' other names of fields; suggested, never assumed
+FIELD_ALIASES = {
     "lr": "likelihood_ratio",
     "question": "statement",
     "quarantine_status": "status",
     "title": "name",
     "why": "rationale",
 }
-# More than these in one block are not worth reading, and not worth the time to collect.
+# The limit per block: more are not useful to the author, and cost time.
 MOST_PROBLEMS = 50
 
 
 class SetValue(NamedTuple):
-    """Repair: put this JSON text in the place of the value."""
+    """Repair: replace the value with this JSON text."""
 
     json_text: str
 
 
 class RenameKey(NamedTuple):
-    """Repair: spell the key this way."""
+    """Repair: rename the key."""
 
     key: str
 
@@ -73,41 +73,43 @@ class Problem(NamedTuple):
     """A problem at a path (`payload.score.cost`); the path's last step need not exist."""
 
     code: Code
-    path: Path
+    path: JsonPath
     words: dict[str, str]
     repair: Repair | None = None
 
 
 class Problems(list[Problem]):
-    """A list of problems. The ones that several checks find are put into words here."""
+    """A list of problems, with a method for each kind that several checks report."""
 
     @property
-    def are_fatal(self) -> bool:
-        """Whether one of them means that the delta is refused."""
+    def have_errors(self) -> bool:
+        """Whether one of them is an error, so that the delta is refused."""
         return any(problem.code.severity is ERROR for problem in self)
 
     @property
-    def are_enough(self) -> bool:
-        """Whether it is not worth looking for more."""
+    def reach_limit(self) -> bool:
+        """Whether the limit is reached and the search can stop."""
         return len(self) >= MOST_PROBLEMS
 
-    def report(self, code: Code, path: Path, repair: Repair | None = None, **words: str) -> None:
-        """Any other problem."""
-        self.append(Problem(code, path, {"name": dotted(path)} | words, repair))
+    def report(
+        self, code: Code, path: JsonPath, repair: Repair | None = None, **words: str
+    ) -> None:
+        """Add a problem."""
+        self.append(Problem(code, path, {"name": format_path(path)} | words, repair))
 
-    def missing(self, path: Path, asks: str, reason: str = "is missing") -> None:
-        """A field that must be there is not, or says nothing."""
+    def missing(self, path: JsonPath, asks: str, reason: str = "is missing") -> None:
+        """Report a required field that is absent or blank."""
         self.report(codes.MISSING_REQUIRED_FIELD, path, reason=reason, asks=asks, suggestion="")
 
-    def misspelt(self, path: Path, name: str, asks: str) -> None:
-        """A required field is there under a misspelt name: one fault, one violation."""
+    def misspelt(self, path: JsonPath, name: str, asks: str) -> None:
+        """Report a required field with a misspelt name: one mistake, one problem."""
         written = str(path[-1])
         is_certain = closest_certain(written, [name]) is not None
         self.report(
             codes.MISSING_REQUIRED_FIELD,
             path,
             RenameKey(name) if is_certain else None,
-            name=dotted((*path[:-1], name)),
+            name=format_path((*path[:-1], name)),
             reason=f"is missing; `{written}` is not a field",
             asks=asks,
             suggestion=f" Rename `{written}` to `{name}`, if that is what it is.",
@@ -115,16 +117,16 @@ class Problems(list[Problem]):
 
     def names(
         self,
-        path: Path,
+        path: JsonPath,
         where: str,
         unknown: list[str],
         known: Mapping[str, bool],
         required: Mapping[str, str],
     ) -> None:
-        """Names of an object: what is not known, and what is missing of those that are required.
+        """Report the unknown and the missing names of an object.
 
-        `known` says of each known name whether it is there, `required` of each missing one what
-        it asks for. A missing name that is there misspelt is one problem, not two.
+        `known` maps each known name to whether it is present, `required` each missing one to its
+        description. A misspelt required name is one problem, not two.
         """
         left = unknown[:MOST_PROBLEMS]
         for name, asks in required.items():
@@ -138,12 +140,14 @@ class Problems(list[Problem]):
         for name in left:
             self.unknown((*path, name), where, known, free)
 
-    def unknown(self, path: Path, where: str, known: Iterable[str], absent: Iterable[str]) -> None:
-        """A key that the schema does not know; perhaps an absent one, misspelt."""
+    def unknown(
+        self, path: JsonPath, where: str, known: Iterable[str], absent: Iterable[str]
+    ) -> None:
+        """Report an unknown key, with the absent key that was probably meant."""
         key = str(path[-1])
         free = list(absent)
-        near = ALIASES.get(key) if ALIASES.get(key) in free else closest(key, free)
-        # What is only a warning is put right only if nothing but case and hyphens is wrong.
+        near = FIELD_ALIASES.get(key) if FIELD_ALIASES.get(key) in free else closest(key, free)
+        # An unknown field is only a warning, so it is renamed only if just case and hyphens differ.
         is_certain = near is not None and closest(key, [near], 0) is not None
         self.report(
             codes.UNKNOWN_FIELD,
@@ -151,14 +155,14 @@ class Problems(list[Problem]):
             RenameKey(near) if near and is_certain else None,
             name=key,
             where=where,
-            known=listed(known),
+            known=format_names(known),
             suggestion=did_you_mean(near),
         )
 
     def wrong_type(
-        self, path: Path, content: object, expected: str, repair: Repair | None = None
+        self, path: JsonPath, content: object, expected: str, repair: Repair | None = None
     ) -> None:
-        """A value of another type than the schema's."""
+        """Report a value of the wrong type."""
         actual = _TYPE_NAMES[type(content)]
         hint = did_you_mean(repair.json_text if isinstance(repair, SetValue) else None)
         self.report(
@@ -167,27 +171,27 @@ class Problems(list[Problem]):
 
     def invalid_value(
         self,
-        path: Path,
+        path: JsonPath,
         value: str,
         expected: Iterable[str],
         near: str | None = None,
         repair: Repair | None = None,
     ) -> None:
-        """A value outside an enumeration."""
+        """Report a value outside an enumeration."""
         self.report(
             codes.INVALID_VALUE,
             path,
             repair,
             value=value,
-            expected=listed(expected),
+            expected=format_names(expected),
             suggestion=did_you_mean(near),
         )
 
     def invalid_item(
-        self, path: Path, value: str, expected: str, example: str, repair: Repair | None
+        self, path: JsonPath, value: str, expected: str, example: str, repair: Repair | None
     ) -> None:
-        """Something else where an item's ID should stand."""
-        parent = dotted(path[:-1])
+        """Report a value that should be an item ID."""
+        parent = format_path(path[:-1])
         meant = repair[0].strip('"') if repair else None
         self.report(
             codes.INVALID_ITEM_ID,
@@ -212,59 +216,59 @@ _TYPE_NAMES = {
 }
 
 
-def type_name(content: object) -> str:
-    """What a JSON value is, in words."""
+def json_type_name(content: object) -> str:
+    """Return the type of a JSON value in words."""
     return _TYPE_NAMES[type(content)]
 
 
-def dotted(path: Path) -> str:
-    """A path as people write it: `payload.references[0].relation`."""
+def format_path(path: JsonPath) -> str:
+    """Return a path in dotted form: `payload.references[0].relation`."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
     return text
 
 
-def listed(names: Iterable[str]) -> str:
-    """Names as a sentence lists them."""
+def format_names(names: Iterable[str]) -> str:
+    """Return the names, each in backticks, separated by commas."""
     return ", ".join(f"`{name}`" for name in names)
 
 
-# Each kind of payload field has its check: what it may hold (ruling R6).
+# The check of each kind of payload field (ruling R6)
 
 
-Check = Callable[[Field, object, Path, Problems], None]
+FieldCheck = Callable[[Field, object, JsonPath, Problems], None]
 
 
-# White space of all kinds, and characters without any width
-BLANKS = (
+# White space of all kinds, and zero-width characters
+WHITE_SPACE = (
     " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
     "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\u200b\u200c\u200d\u2060\ufeff"
 )
 
 
 def is_blank(content: object) -> bool:
-    """Whether a field says nothing: only white space, or an empty list or object."""
+    """Return whether a field is empty: only white space, or an empty list or object."""
     if type(content) is str:
-        return not content.strip(BLANKS)
+        return not content.strip(WHITE_SPACE)
     return content in ([], {})
 
 
-def _text(_field: Field, content: object, path: Path, problems: Problems) -> None:
+def _check_text(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
     if type(content) is not str:
         problems.wrong_type(path, content, "a text")
 
 
-def _flag(_field: Field, content: object, path: Path, problems: Problems) -> None:
+def _check_flag(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
     if type(content) is not bool:
         spelled = content.strip().lower() if type(content) is str else ""
         repair = SetValue(spelled) if spelled in ("true", "false") else None
         problems.wrong_type(path, content, "true or false, without quotes", repair)
 
 
-def _choice(field: Field, content: object, path: Path, problems: Problems) -> None:
+def _check_choice(field: Field, content: object, path: JsonPath, problems: Problems) -> None:
     if type(content) is not str:
-        problems.wrong_type(path, content, "one of " + listed(field.choices))
+        problems.wrong_type(path, content, "one of " + format_names(field.choices))
     elif content not in field.choices and not is_blank(content):
         meant = content.strip().lower()
         repair = SetValue(json.dumps(meant)) if meant in field.choices else None
@@ -272,27 +276,27 @@ def _choice(field: Field, content: object, path: Path, problems: Problems) -> No
         problems.invalid_value(path, content, field.choices, near, repair)
 
 
-def _anchors(_field: Field, content: object, path: Path, problems: Problems) -> None:
+def _check_anchors(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
     if type(content) is not list:
-        problems.wrong_type(path, content, "a list of anchors", _in_a_list(content))
+        problems.wrong_type(path, content, "a list of anchors", _wrap_in_list(content))
         return
     for index, anchor in enumerate(content):
         if type(anchor) is not str:
             problems.wrong_type((*path, index), anchor, "a text")
-        elif not ANCHOR.fullmatch(anchor) or not ascends(anchor):
-            _malformed_anchor(anchor, (*path, index), problems)
-        if problems.are_enough:
+        elif not ANCHOR.fullmatch(anchor) or not is_ascending(anchor):
+            _report_malformed_anchor(anchor, (*path, index), problems)
+        if problems.reach_limit:
             return
 
 
-def _in_a_list(content: object) -> SetValue | None:
-    """One text where a list of texts belongs has one reading, unless it lists several itself."""
+def _wrap_in_list(content: object) -> SetValue | None:
+    """Return the repair for a text in place of a list, unless it may list several values."""
     if type(content) is not str or is_blank(content) or "," in content or ";" in content:
         return None
     return SetValue(json.dumps([content], ensure_ascii=False))
 
 
-def _malformed_anchor(anchor: str, path: Path, problems: Problems) -> None:
+def _report_malformed_anchor(anchor: str, path: JsonPath, problems: Problems) -> None:
     if is_blank(anchor):
         problems.missing(path, "an anchor such as `§42`", "is blank")
         return
@@ -304,17 +308,17 @@ def _malformed_anchor(anchor: str, path: Path, problems: Problems) -> None:
     problems.report(codes.MALFORMED_ANCHOR, path, anchor=anchor, reason=reason)
 
 
-def ascends(anchor: str) -> bool:
-    """Whether every range such as `§42-45` in a well-formed anchor goes upwards."""
+def is_ascending(anchor: str) -> bool:
+    """Return whether every range such as `§42-45` in a well-formed anchor ascends."""
     if anchor.startswith("["):
-        return True  # what an external source is called is not ours to judge
+        return True  # the name of an external source may be anything
     ranges = [match.groups() for match in CITED_SECTIONS.finditer(anchor)]
     return all(last is None or int(first) < int(last) for first, last in ranges)
 
 
-def _items(_field: Field, content: object, path: Path, problems: Problems) -> None:
+def _check_items(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
     if type(content) is not list:
-        problems.wrong_type(path, content, "a list of item IDs", _in_a_list(content))
+        problems.wrong_type(path, content, "a list of item IDs", _wrap_in_list(content))
         return
     for index, item in enumerate(content):
         here = (*path, index)
@@ -324,12 +328,12 @@ def _items(_field: Field, content: object, path: Path, problems: Problems) -> No
             tidy = item.strip().upper()
             repair = SetValue(json.dumps(tidy)) if ITEM_ID.fullmatch(tidy) else None
             problems.invalid_item(here, item, "an item's ID", "H1", repair)
-        if problems.are_enough:
+        if problems.reach_limit:
             return
 
 
-def _outcomes(_field: Field, content: object, path: Path, problems: Problems) -> None:
-    """A map from hypotheses to what each lets one expect."""
+def _check_outcomes(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
+    """Check a map from hypotheses to expected outcomes."""
     if type(content) is not dict:
         problems.wrong_type(path, content, 'an object such as {"H1": "…", "H2": "…"}')
         return
@@ -337,22 +341,24 @@ def _outcomes(_field: Field, content: object, path: Path, problems: Problems) ->
         here = (*path, key)
         match = ITEM_ID.fullmatch(key)
         if (match is None or match[1] != "H") and not LOCAL_REFERENCE.fullmatch(key):
-            problems.invalid_item(here, key, "a hypothesis's ID", "H1", _tidy_key(key, content))
+            problems.invalid_item(
+                here, key, "a hypothesis's ID", "H1", _rename_to_item_id(key, content)
+            )
         if type(outcome) is not str:
             problems.wrong_type(here, outcome, "a text")
         elif is_blank(outcome):
             problems.missing(here, "what the hypothesis lets one expect", "is blank")
-        if problems.are_enough:
+        if problems.reach_limit:
             return
 
 
-def _tidy_key(key: str, content: dict[str, object]) -> RenameKey | None:
+def _rename_to_item_id(key: str, content: dict[str, object]) -> RenameKey | None:
     tidy = key.strip().upper()
     is_certain = tidy.startswith("H") and ITEM_ID.fullmatch(tidy) and tidy not in content
     return RenameKey(tidy) if is_certain else None
 
 
-def _score(_field: Field, content: object, path: Path, problems: Problems) -> None:
+def _check_score(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
     if type(content) is not dict:
         problems.wrong_type(path, content, 'an object such as {"likelihood_ratio": 2, "cost": 3}')
         return
@@ -362,21 +368,23 @@ def _score(_field: Field, content: object, path: Path, problems: Problems) -> No
             absent = [name for name in SCORE_PARTS if name not in content]
             problems.unknown(here, "a score", SCORE_PARTS, absent)
         elif type(number) is not int:
-            problems.wrong_type(here, number, "a whole number from 0 to 3", _whole(number))
+            problems.wrong_type(
+                here, number, "a whole number from 0 to 3", _whole_number_repair(number)
+            )
         elif not 0 <= number <= MOST_SCORE:
             problems.invalid_value(here, str(number), map(str, range(MOST_SCORE + 1)))
-        if problems.are_enough:
+        if problems.reach_limit:
             return
 
 
-def _whole(content: object) -> SetValue | None:
-    """A number from 0 to 3 in quotes, or with `.0`, has only one reading."""
+def _whole_number_repair(content: object) -> SetValue | None:
+    """Return the repair for a number from 0 to 3 in quotes or with `.0`."""
     text = content.strip() if type(content) is str else repr(content)
     plain = text.removesuffix(".0")
     return SetValue(plain) if plain in ("0", "1", "2", "3") else None
 
 
-def _references(_field: Field, content: object, path: Path, problems: Problems) -> None:
+def _check_references(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
     if type(content) is not list:
         problems.wrong_type(path, content, "a list of references")
         return
@@ -386,12 +394,12 @@ def _references(_field: Field, content: object, path: Path, problems: Problems) 
             expected = "an object with `session`, `item` and `relation`"
             problems.wrong_type(here, reference, expected)
         else:
-            _reference(reference, here, problems)
-        if problems.are_enough:
+            _check_reference(reference, here, problems)
+        if problems.reach_limit:
             return
 
 
-def _reference(reference: dict[str, object], path: Path, problems: Problems) -> None:
+def _check_reference(reference: dict[str, object], path: JsonPath, problems: Problems) -> None:
     if reference.keys() != _REFERENCE_CHECKS.keys():
         unknown = [key for key in reference if key not in REFERENCE_FIELDS]
         missing = {name: _REFERENCE_ASKS for name in REFERENCE_FIELDS if name not in reference}
@@ -411,19 +419,19 @@ def _reference(reference: dict[str, object], path: Path, problems: Problems) -> 
 _REFERENCE_ASKS = "a reference has `session`, `item` and `relation`"
 
 
-def _reference_session(session: str, path: Path, problems: Problems) -> None:
-    if not is_valid(session):
+def _check_reference_session(session: str, path: JsonPath, problems: Problems) -> None:
+    if not is_valid_thread_id(session):
         reason = "is not a valid thread ID, so no session will ever have it"
         problems.report(codes.UNKNOWN_REFERENCE, path, value=session, reason=reason)
 
 
-def _reference_item(item: str, path: Path, problems: Problems) -> None:
+def _check_reference_item(item: str, path: JsonPath, problems: Problems) -> None:
     if not ITEM_ID.fullmatch(item) and not LOCAL_REFERENCE.fullmatch(item):
         reason = "is not an item's ID, so no item will ever have it"
         problems.report(codes.UNKNOWN_REFERENCE, path, value=item, reason=reason)
 
 
-def _reference_relation(relation: str, path: Path, problems: Problems) -> None:
+def _check_reference_relation(relation: str, path: JsonPath, problems: Problems) -> None:
     if relation not in RELATIONS:
         tidy = relation.strip().lower().replace(" ", "_").replace("-", "_")
         problems.report(
@@ -431,44 +439,44 @@ def _reference_relation(relation: str, path: Path, problems: Problems) -> None:
             path,
             SetValue(json.dumps(tidy)) if tidy in RELATIONS else None,
             value=relation,
-            expected=listed(RELATIONS),
+            expected=format_names(RELATIONS),
             suggestion=did_you_mean(closest(relation, RELATIONS)),
         )
 
 
-_REFERENCE_CHECKS: dict[str, Callable[[str, Path, Problems], None]] = {
-    "session": _reference_session,
-    "item": _reference_item,
-    "relation": _reference_relation,
+_REFERENCE_CHECKS: dict[str, Callable[[str, JsonPath, Problems], None]] = {
+    "session": _check_reference_session,
+    "item": _check_reference_item,
+    "relation": _check_reference_relation,
 }
 
-CHECKS: dict[FieldKind, Check] = {
-    FieldKind.TEXT: _text,
-    FieldKind.FLAG: _flag,
-    FieldKind.CHOICE: _choice,
-    FieldKind.ANCHORS: _anchors,
-    FieldKind.ITEMS: _items,
-    FieldKind.OUTCOMES: _outcomes,
-    FieldKind.SCORE: _score,
-    FieldKind.REFERENCES: _references,
+FIELD_CHECKS: dict[FieldKind, FieldCheck] = {
+    FieldKind.TEXT: _check_text,
+    FieldKind.FLAG: _check_flag,
+    FieldKind.CHOICE: _check_choice,
+    FieldKind.ANCHORS: _check_anchors,
+    FieldKind.ITEMS: _check_items,
+    FieldKind.OUTCOMES: _check_outcomes,
+    FieldKind.SCORE: _check_score,
+    FieldKind.REFERENCES: _check_references,
 }
 
 
-# The payload of each operation: which fields must, may and may not be there (ruling R6).
+# The payload of each operation: required, optional and unknown fields (ruling R6)
 
 
 ADD = Operation.ADD
 
-_REASON = "why the item is killed; a `rationale` would do as well"
+_KILL_REASON_ASKS = "why the item is killed; a `rationale` would do as well"
 
 
-def kill_reason(
+def check_kill_payload(
     payload: dict[str, object], rationale: object, problems: Problems
 ) -> dict[str, object]:
-    """A KILL needs a reason: `payload.reason`, or else the rationale."""
+    """Return the payload of a KILL. Its reason is `payload.reason`, or else the rationale."""
     reason = payload.get("reason")
     has_rationale = type(rationale) is str and not is_blank(rationale)
-    needed = {} if has_rationale or reason is not None else {"reason": _REASON}
+    needed = {} if has_rationale or reason is not None else {"reason": _KILL_REASON_ASKS}
     unknown = [key for key in payload if key != "reason"]
     if unknown or needed:
         known = {"reason": "reason" in payload}
@@ -478,19 +486,22 @@ def kill_reason(
     if reason is not None and type(reason) is not str:
         problems.wrong_type(("payload", "reason"), reason, "a text")
     elif reason is not None and not has_rationale:
-        problems.missing(("payload", "reason"), _REASON, "is blank")
+        problems.missing(("payload", "reason"), _KILL_REASON_ASKS, "is blank")
     return {"reason": rationale}
 
 
-def edit_fields(
+def check_payload_fields(
     payload: dict[str, object], operation: Operation, section: Section, problems: Problems
 ) -> dict[str, object]:
-    """Check the fields of an ADD or EDIT, each by its kind; the payload, unknown ones included."""
+    """Check the fields of an ADD or EDIT, each by its kind.
+
+    Return the payload, unknown fields included.
+    """
     fields, texts = section.fields, section.texts
     unknown = []
     for name, content in payload.items():
-        if name in texts and type(content) is str and content.strip(BLANKS):
-            continue  # what most fields are: text that says something
+        if name in texts and type(content) is str and content.strip(WHITE_SPACE):
+            continue  # most fields: text that is not blank
         if name in fields:
             _check_field(fields[name], content, operation, problems)
         elif name not in section.replace_flags:
@@ -500,25 +511,25 @@ def edit_fields(
     missing = {}
     if operation is ADD:
         if not section.required <= payload.keys():
-            missing = _missing(payload, section)
-        payload = _without_nulls(payload)
+            missing = _missing_fields(payload, section)
+        payload = _drop_nulls(payload)
     elif fields.keys().isdisjoint(payload):
-        unknown = _empty_edit(section, unknown, problems)
+        unknown = _report_empty_edit(section, unknown, problems)
     if missing or unknown:
         known = {name: name in payload for name in fields}
         problems.names(("payload",), f"`{section.id}`", unknown, known, missing)
     return payload
 
 
-def _without_nulls(payload: dict[str, object]) -> dict[str, object]:
-    """An optional field of a new item that is null says nothing, as if it were not there."""
+def _drop_nulls(payload: dict[str, object]) -> dict[str, object]:
+    """Remove the null fields of a new item: they mean the same as absent ones."""
     if None not in payload.values():
         return payload
     return {name: content for name, content in payload.items() if content is not None}
 
 
-def _missing(payload: dict[str, object], section: Section) -> dict[str, str]:
-    """The required fields that are not there, and what each asks for."""
+def _missing_fields(payload: dict[str, object], section: Section) -> dict[str, str]:
+    """Return the absent required fields, each with its description."""
     fields = section.fields
     return {name: fields[name].asks for name in fields if name in section.required - payload.keys()}
 
@@ -527,21 +538,21 @@ def _check_field(field: Field, content: object, operation: Operation, problems: 
     if content is None and operation is ADD and not field.required:
         return
     before = len(problems)
-    CHECKS[field.kind](field, content, ("payload", field.name), problems)
+    FIELD_CHECKS[field.kind](field, content, ("payload", field.name), problems)
     if field.required and is_blank(content) and len(problems) == before:
         reason = "is blank" if operation is ADD else "cannot be blanked"
         problems.missing(("payload", field.name), field.asks, reason)
 
 
-def _empty_edit(section: Section, unknown: list[str], problems: Problems) -> list[str]:
-    """Report it, at the misspelt field if there is one; the other unknown names."""
+def _report_empty_edit(section: Section, unknown: list[str], problems: Problems) -> list[str]:
+    """Report an EDIT without known fields. Return the unknown names that remain to be reported."""
     near = closest(unknown[0], section.fields) if unknown else None
     problems.report(
         codes.EMPTY_EDIT,
         ("payload", unknown[0]) if near else ("payload",),
         RenameKey(near) if near and closest_certain(unknown[0], [near]) else None,
         section=section.id,
-        known=listed(section.fields),
+        known=format_names(section.fields),
         suggestion=did_you_mean(near),
     )
     return unknown[1:] if near else unknown
@@ -549,8 +560,8 @@ def _empty_edit(section: Section, unknown: list[str], problems: Problems) -> lis
 
 KILL = Operation.KILL
 _OPERATIONS = {operation.value: operation for operation in Operation}
-# What other tools call the operations; suggested, never assumed.
-_SYNONYMS = {
+# Other tools' names of the operations; suggested, never assumed
+_OPERATION_SYNONYMS = {
     "CREATE": "ADD",
     "INSERT": "ADD",
     "NEW": "ADD",
@@ -561,7 +572,7 @@ _SYNONYMS = {
     "DELETE": "KILL",
     "REMOVE": "KILL",
 }
-# What other formats call the keys; suggested, never assumed
+# Other formats' names of the keys; suggested, never assumed
 _KEY_ALIASES = {
     "op": "operation",
     "action": "operation",
@@ -572,60 +583,60 @@ _KEY_ALIASES = {
     "data": "payload",
     "content": "payload",
 }
-_TARGET: Path = ("target_id",)
-# The keys that a delta may not do without, and what each asks for
-_ASKS = {
+_TARGET_PATH: JsonPath = ("target_id",)
+# The required keys of a delta, and a description of each
+_KEY_ASKS = {
     "operation": "ADD, EDIT or KILL",
-    "section": "one of " + listed(SECTIONS),
+    "section": "one of " + format_names(SECTIONS),
     "target_id": "the item's ID",
     "payload": "an object with the fields of the section",
 }
 
 
-def validate(value: object) -> tuple[Delta | None, list[Problem]]:
-    """The delta, or None where something makes it unusable; and all problems."""
+def validate_delta(value: object) -> tuple[Delta | None, list[Problem]]:
+    """Return the delta, or None if it has an error, and all problems."""
     problems = Problems()
     if type(value) is not dict or _is_a_list_of_deltas(value):
-        what = type_name(value) if type(value) is not dict else "a list of deltas in an object"
+        what = json_type_name(value) if type(value) is not dict else "a list of deltas in an object"
         problems.report(codes.DELTA_NOT_AN_OBJECT, (), what=what)
         return None, problems
-    if not TOP_LEVEL.issuperset(value):
-        value = _with_keys_mended(value, problems)
+    if not TOP_LEVEL_KEYS.issuperset(value):
+        value = _correct_keys(value, problems)
     name, section_id = value.get("operation"), value.get("section")
     operation = _OPERATIONS.get(name) if type(name) is str else None
     section = SECTIONS.get(section_id) if type(section_id) is str else None
-    operation = operation or _meant_operation(name, problems)
-    section = section or _meant_section(section_id, problems)
+    operation = operation or _correct_operation(name, problems)
+    section = section or _correct_section(section_id, problems)
     if operation is None or section is None:
         return None, problems
     payload = value.get("payload")
     rationale = value.get("rationale")
     local_id = value.get("local_id")
-    # What an ADD of the research thread lacks is no second fault: the EDIT that is meant needs less
+    # An ADD of the research thread must be an EDIT, so do not report fields that only an ADD needs.
     filled = Operation.EDIT if section is RESEARCH_THREAD else operation
     delta = Delta(
         operation,
         section.id,
-        _target(value.get("target_id"), operation, section, problems),
-        edit_fields(payload, filled, section, problems)
+        _check_target(value.get("target_id"), operation, section, problems),
+        check_payload_fields(payload, filled, section, problems)
         if type(payload) is dict and operation is not KILL
-        else _payload(payload, rationale, operation, section, problems),
+        else _check_payload(payload, rationale, operation, section, problems),
         rationale
-        if type(rationale) is str and rationale.strip(BLANKS)
-        else _rationale(rationale, operation, problems),
-        None if local_id is None else _local_id(local_id, operation, problems),
+        if type(rationale) is str and rationale.strip(WHITE_SPACE)
+        else _check_rationale(rationale, operation, problems),
+        None if local_id is None else _check_local_id(local_id, operation, problems),
     )
     if not problems:
         return delta, problems
-    if problems.are_enough:
+    if problems.reach_limit:
         problems.report(codes.TOO_MANY_PROBLEMS, (), most=str(MOST_PROBLEMS))
-    if problems.are_fatal:
+    if problems.have_errors:
         return None, problems
-    return delta._replace(payload=_known_only(delta.payload, problems)), problems
+    return delta._replace(payload=_drop_unknown_fields(delta.payload, problems)), problems
 
 
 def _is_a_list_of_deltas(value: dict[str, object]) -> bool:
-    """`{"deltas": [{…}, {…}]}`, under whatever name."""
+    """Match `{"deltas": [{…}, {…}]}`, with any key."""
     if len(value) != 1:
         return False
     (only,) = value.values()
@@ -634,25 +645,31 @@ def _is_a_list_of_deltas(value: dict[str, object]) -> bool:
     )
 
 
-def _meant_operation(name: object, problems: Problems) -> Operation | None:
-    """The operation that a misspelt one is for certain, so that the rest is checked too."""
+def _correct_operation(name: object, problems: Problems) -> Operation | None:
+    """Report an invalid operation.
+
+    Return the one it certainly means, so that the rest is checked too.
+    """
     if type(name) is str:
         meant = name.strip().upper()
         repair = SetValue(json.dumps(meant)) if meant in _OPERATIONS else None
-        hint = did_you_mean(meant if repair else _SYNONYMS.get(meant))
+        hint = did_you_mean(meant if repair else _OPERATION_SYNONYMS.get(meant))
         problems.report(
             codes.INVALID_OPERATION, ("operation",), repair, value=name, suggestion=hint
         )
         return _OPERATIONS.get(meant)
     if name is None:
-        problems.missing(("operation",), _ASKS["operation"])
+        problems.missing(("operation",), _KEY_ASKS["operation"])
     else:
         problems.wrong_type(("operation",), name, "ADD, EDIT or KILL")
     return None
 
 
-def _meant_section(name: object, problems: Problems) -> Section | None:
-    """The section that a misspelt one is for certain, so that the rest is checked too."""
+def _correct_section(name: object, problems: Problems) -> Section | None:
+    """Report an invalid section.
+
+    Return the one it certainly means, so that the rest is checked too.
+    """
     if type(name) is str:
         folded = name.strip().lower().replace(" ", "_").replace("-", "_")
         meant = SECTION_ALIASES.get(folded) or closest(folded, SECTIONS, most_edits=2)
@@ -661,56 +678,56 @@ def _meant_section(name: object, problems: Problems) -> Section | None:
             ("section",),
             SetValue(json.dumps(meant)) if meant else None,
             value=name,
-            known=listed(SECTIONS),
+            known=format_names(SECTIONS),
             suggestion=did_you_mean(meant),
         )
         return SECTIONS[meant] if meant else None
     if name is None:
-        problems.missing(("section",), _ASKS["section"])
+        problems.missing(("section",), _KEY_ASKS["section"])
     else:
         problems.wrong_type(("section",), name, "the name of a section")
     return None
 
 
-def _target(
+def _check_target(
     target: object, operation: Operation, section: Section, problems: Problems
 ) -> str | None:
     if operation is ADD and target is None and section is not RESEARCH_THREAD:
         return None
     if section is RESEARCH_THREAD and operation is not Operation.EDIT:
-        path: Path = ("operation",)
+        path: JsonPath = ("operation",)
         problems.report(codes.OPERATION_NOT_ALLOWED, path, operation=operation.value)
     elif operation is ADD:
         repair = SetValue("null") if target == "" else None
-        problems.report(codes.UNEXPECTED_TARGET, _TARGET, repair, target=str(target))
+        problems.report(codes.UNEXPECTED_TARGET, _TARGET_PATH, repair, target=str(target))
     elif target is None or target == "":
         repair = SetValue('"RT"') if section is RESEARCH_THREAD else None
         words = {"operation": operation.value, "example": section.example_id, "suggestion": ""}
-        problems.report(codes.MISSING_TARGET, _TARGET, repair, **words)
+        problems.report(codes.MISSING_TARGET, _TARGET_PATH, repair, **words)
     elif type(target) is not str:
-        problems.wrong_type(_TARGET, target, f"an item's ID such as `{section.example_id}`")
+        problems.wrong_type(_TARGET_PATH, target, f"an item's ID such as `{section.example_id}`")
     else:
-        _check_target(target, section, problems)
+        _check_target_item(target, section, problems)
         return target
     return None
 
 
-def _check_target(target: str, section: Section, problems: Problems) -> None:
+def _check_target_item(target: str, section: Section, problems: Problems) -> None:
     match = ITEM_ID.fullmatch(target)
     if match is None:
         if not LOCAL_REFERENCE.fullmatch(target):
-            _malformed_target(target, section, problems)
+            _report_malformed_target(target, section, problems)
     elif (match[1] or "RT") != section.prefix:
         words = {"target": target, "section": section.id, "prefix": section.prefix}
-        problems.report(codes.TARGET_SECTION_MISMATCH, _TARGET, None, **words)
+        problems.report(codes.TARGET_SECTION_MISMATCH, _TARGET_PATH, None, **words)
 
 
-def _malformed_target(target: str, section: Section, problems: Problems) -> None:
+def _report_malformed_target(target: str, section: Section, problems: Problems) -> None:
     tidy = target.strip().upper()
     is_ours = ITEM_ID.fullmatch(tidy) is not None and tidy.startswith(section.prefix)
     problems.report(
         codes.INVALID_TARGET,
-        _TARGET,
+        _TARGET_PATH,
         SetValue(json.dumps(tidy)) if is_ours else None,
         target=target,
         reason="is not an item's ID",
@@ -720,43 +737,45 @@ def _malformed_target(target: str, section: Section, problems: Problems) -> None
 
 
 def _cell_hint(target: str) -> str:
-    """`P1.H2` addresses a cell in the artifact's own words, but a delta edits the row."""
+    """Return a hint for `P1.H2`, a cell of the artifact: a delta can only edit the whole row."""
     row, _, cell = target.partition(".")
     if cell and ITEM_ID.fullmatch(row) and ITEM_ID.fullmatch(cell):
         return f' To edit a cell, target `{row}` and give `"predictions": {{"{cell}": "…"}}`.'
     return ""
 
 
-def _payload(
+def _check_payload(
     payload: object,
     rationale: object,
     operation: Operation,
     section: Section,
     problems: Problems,
 ) -> dict[str, object]:
-    """The payload of a KILL; of any other operation it is wrong here."""
+    """Return the payload of a KILL; report an absent or wrong payload of any other operation."""
     if operation is KILL and (payload is None or type(payload) is dict):
-        return kill_reason(payload or {}, rationale, problems)
+        return check_kill_payload(payload or {}, rationale, problems)
     if payload is None:
         fields = section.required if operation is ADD else section.fields
-        wanted = listed(name for name in section.fields if name in fields)
+        wanted = format_names(name for name in section.fields if name in fields)
         problems.missing(("payload",), f"an object with {wanted}")
     else:
         problems.wrong_type(("payload",), payload, "an object")
     return {}
 
 
-def _rationale(rationale: object, operation: Operation, problems: Problems) -> str:
-    """What a blank rationale, or none, or something else in its place is worth."""
+def _check_rationale(rationale: object, operation: Operation, problems: Problems) -> str:
+    """Report a blank, absent or wrong rationale."""
     if rationale is None or type(rationale) is str:
-        if operation is not KILL or not problems.are_fatal:  # else its absence is reported already
+        if (
+            operation is not KILL or not problems.have_errors
+        ):  # else its absence is reported already
             problems.report(codes.MISSING_RATIONALE, ("rationale",))
     else:
         problems.wrong_type(("rationale",), rationale, "a text")
     return ""
 
 
-def _local_id(name: object, operation: Operation, problems: Problems) -> str | None:
+def _check_local_id(name: object, operation: Operation, problems: Problems) -> str | None:
     if operation is not ADD:
         reason = f"goes with ADD, not with {operation.value}"
     elif type(name) is str and LOCAL_ID.fullmatch(name):
@@ -767,31 +786,34 @@ def _local_id(name: object, operation: Operation, problems: Problems) -> str | N
     return None
 
 
-def _with_keys_mended(value: dict[str, object], problems: Problems) -> dict[str, object]:
-    """The delta with its misspelt keys put right, each reported once, so that the rest is checked.
+def _correct_keys(value: dict[str, object], problems: Problems) -> dict[str, object]:
+    """Return the delta with its misspelt keys corrected, so that the rest is checked.
 
-    Only keys that must be there are put right; an optional one is left out like any unknown key.
+    Each is reported once. Only required keys are corrected; a misspelt optional key is dropped like
+    any unknown key.
     """
-    mended = _with_payload_found(value, problems)
-    for key in [key for key in mended if key not in TOP_LEVEL][:MOST_PROBLEMS]:
-        absent = [name for name in _ASKS if name not in mended]
+    corrected = _move_fields_to_payload(value, problems)
+    for key in [key for key in corrected if key not in TOP_LEVEL_KEYS][:MOST_PROBLEMS]:
+        absent = [name for name in _KEY_ASKS if name not in corrected]
         near = _KEY_ALIASES.get(key.casefold()) or closest(key, absent)
         if near not in absent or (near == "target_id" and value.get("operation") == ADD):
-            problems.unknown((key,), "a delta", sorted(TOP_LEVEL), sorted(TOP_LEVEL - value.keys()))
+            problems.unknown(
+                (key,), "a delta", sorted(TOP_LEVEL_KEYS), sorted(TOP_LEVEL_KEYS - value.keys())
+            )
             continue
-        mended[near] = mended.pop(key)
+        corrected[near] = corrected.pop(key)
         if near != "target_id":
-            problems.misspelt((key,), near, _ASKS[near])
+            problems.misspelt((key,), near, _KEY_ASKS[near])
             continue
         repair = RenameKey(near) if closest_certain(key, [near]) else None
         operation = str(value.get("operation"))
         words = {"operation": operation, "example": "H1", "suggestion": f" `{key}` is not it."}
         problems.report(codes.MISSING_TARGET, (key,), repair, **words)
-    return mended
+    return corrected
 
 
-def _with_payload_found(value: dict[str, object], problems: Problems) -> dict[str, object]:
-    """The delta with the fields that stand beside `section` put into the payload they belong to."""
+def _move_fields_to_payload(value: dict[str, object], problems: Problems) -> dict[str, object]:
+    """Move fields at the top level into the payload if there is none."""
     section = SECTIONS.get(str(value.get("section")))
     fields = {**section.fields, "reason": None} if section else {}
     flat = {key: content for key, content in value.items() if key in fields}
@@ -800,15 +822,15 @@ def _with_payload_found(value: dict[str, object], problems: Problems) -> dict[st
     problems.report(
         codes.MISSING_REQUIRED_FIELD,
         ("payload",),
-        reason=f"is missing; {listed(flat)} belong into it",
+        reason=f"is missing; {format_names(flat)} belong into it",
         asks="an object with these fields",
         suggestion="",
     )
     return {key: content for key, content in value.items() if key not in flat} | {"payload": flat}
 
 
-def _known_only(payload: Mapping[str, object], problems: Problems) -> Mapping[str, object]:
-    """The payload without the fields, at any depth, that were found to be unknown (R6)."""
+def _drop_unknown_fields(payload: Mapping[str, object], problems: Problems) -> Mapping[str, object]:
+    """Return the payload without the fields that were reported as unknown, at any depth (R6)."""
     unknown = [p.path for p in problems if p.code is codes.UNKNOWN_FIELD and len(p.path) > 1]
     if not unknown:
         return payload

@@ -1,7 +1,7 @@
-"""Looking at everything that a project needs, and saying what is wrong and how to mend it.
+"""All checks of `brenner doctor`: what is wrong in a project, and how to fix it.
 
-Nothing is created. A store that is there is opened, as every command does that reads it; a write
-is tried and taken back, where a home can take one back.
+Nothing is created. An existing store is opened as by every command that reads it. A test write is
+rolled back, in stores that can do so.
 """
 
 import os
@@ -15,7 +15,7 @@ import apsw
 from brenner.config import SETTINGS_FILE, Project
 from brenner.diagnostics.codes.publishing import GIT_MISSING, NOT_A_REPOSITORY
 from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, worst_first
-from brenner.integrations.programs import BD, NTM, TMUX, find, run
+from brenner.integrations.programs import BD, NTM, TMUX, find_program, run_program
 from brenner.lint.context import read_source_text
 from brenner.mail.open import (
     AgentMailStore,
@@ -27,85 +27,89 @@ from brenner.mail.open import (
     store_option,
 )
 from brenner.persist.git import Repository
-from brenner.services.compile import source_of
+from brenner.services.compile import read_project_source
 from brenner.services.doctor.common import (
     OK,
     PROBLEM,
     WARNING,
     Check,
     brenner_check,
+    files_matching,
     git_check,
-    holding,
+    git_would_add,
     python_check,
     sqlite_check,
-    would_take,
 )
 from brenner.services.doctor.server import serve_checks
-from brenner.services.doctor.stores import Visit, identity
+from brenner.services.doctor.stores import DoctorContext, identity_check
 from brenner.services.identity import SECRET, TOKEN
-from brenner.services.init_project import left_behind
-from brenner.services.rosters import look_at_project_roster
+from brenner.services.init_project import mail_left_behind
+from brenner.services.rosters import inspect_project_roster
 from brenner.store_url import PostgresAddress, parse_store
 from brenner.text import escape_control, grouped
 
-# The programs beside ours, which nobody has to have: where they are, and which version.
+# Optional external programs: their paths and versions
 
 
 _SECONDS = 3
-_ASKED = {NTM: "--version", TMUX: "-V", BD: "--version"}
-_WITHOUT = {
+_VERSION_OPTIONS = {NTM: "--version", TMUX: "-V", BD: "--version"}
+_NOT_INSTALLED = {
     NTM: "not installed (optional); --spawn takes tmux then",
     TMUX: "not installed (optional); --spawn needs it, or ntm",
     BD: "not installed (optional); no bead is shown then",
 }
-_MOST = 60
+_MOST_VERSION_CHARACTERS = 60
 
 
-def neighbour_checks() -> Iterator[Check]:
-    """One line each; that one is missing is no fault."""
-    for name, option in _ASKED.items():
-        path = find(name)
+def integration_checks() -> Iterator[Check]:
+    """Yield one check per optional program; a missing one is no fault."""
+    for name, option in _VERSION_OPTIONS.items():
+        path = find_program(name)
         if path is None:
-            yield Check(name, OK, _WITHOUT[name])
+            yield Check(name, OK, _NOT_INSTALLED[name])
             continue
-        ran = run([path, option], _SECONDS)
-        said = ran.out.strip().partition("\n")[0].removeprefix(f"{name} ") if ran.is_fine else ""
-        version = f"{escape_control(said, _MOST)}, " if said else ""
+        ran = run_program([path, option], _SECONDS)
+        version_line = (
+            ran.out.strip().partition("\n")[0].removeprefix(f"{name} ") if ran.succeeded else ""
+        )
+        version = (
+            f"{escape_control(version_line, _MOST_VERSION_CHARACTERS)}, " if version_line else ""
+        )
         yield Check(name, OK, f"{version}{escape_control(path)}")
 
 
-# Whether a password or a token lies in a file of the project that git would commit.
+# Secrets in files that git would commit
 
 
-# Files in which people keep what their programs need to know, at the top of a project
-_FILES = (
+# Configuration files at the top of a project that often contain secrets
+_CONFIG_FILES = (
     *(SETTINGS_FILE, ".env", ".envrc"),
     *(".mcp.json", ".codex/config.toml", ".gemini/settings.json"),
 )
 _MOST_BYTES = 1024 * 1024
-_SHORTEST = 8  # characters of a token that can be told from a word
-# A variable that gets a value; one that stands for another variable is none.
-_NAMED = re.compile(
+_SHORTEST_TOKEN = 8  # characters; a shorter one could be an ordinary word
+# A variable with a value, unless that is a reference to another variable
+_VARIABLE_WITH_VALUE = re.compile(
     r"(?<!\$\{)(?<![\w$])(?:AGENT_MAIL_BEARER_TOKEN|HTTP_BEARER_TOKEN|PGPASSWORD"
     rf"|{TOKEN}|{SECRET})\b"
     r"[\"' \t]*[=:][ \t]*[\"']?[^\s\"'$]"
 )
-# A secret that `register_agent` has given. It may have got anywhere: agents write many files.
-_OF_A_NAME = "brs_[A-Za-z0-9_-]{43}"
+# A secret from `register_agent`. It may be in any file that an agent writes.
+_CREDENTIAL_PATTERN = "brs_[A-Za-z0-9_-]{43}"
 _MOST_NAMED = 5
 
 
 def secrets_check(project: Project, token: str | None = None) -> Check:
-    """What is secret belongs into the surroundings, or into a file that stays here.
+    """Check that no secret is in a file that git would commit.
 
-    `token` is the one of a server of ours.
+    `token` is the one of `brenner serve`.
     """
-    found = [name for name in _FILES if _holds_secret(project, name, token or "")]
-    known = (name for name in found if would_take(project.folder / name))
-    taken = tuple(dict.fromkeys((*known, *holding(project.folder, _OF_A_NAME))))
-    if taken:
-        names = ", ".join(f"`{escape_control(name)}`" for name in taken[:_MOST_NAMED])
-        names += f" and {len(taken) - _MOST_NAMED} more" if len(taken) > _MOST_NAMED else ""
+    found = [name for name in _CONFIG_FILES if _holds_secret(project, name, token or "")]
+    known = (name for name in found if git_would_add(project.folder / name))
+    committed = tuple(dict.fromkeys((*known, *files_matching(project.folder, _CREDENTIAL_PATTERN))))
+    if committed:
+        names = ", ".join(f"`{escape_control(name)}`" for name in committed[:_MOST_NAMED])
+        names += f" and {len(committed) - _MOST_NAMED} more" if len(committed) > _MOST_NAMED else ""
         return Check(
             "secrets",
             WARNING,
@@ -121,15 +125,15 @@ def secrets_check(project: Project, token: str | None = None) -> Check:
 
 
 def _holds_secret(project: Project, name: str, own_token: str) -> bool:
-    text = _text(project.folder / name)
+    text = _read_start(project.folder / name)
     tokens = (project.agent_mail.token or "", own_token)
-    if any(len(token) >= _SHORTEST and token in text for token in tokens):
+    if any(len(token) >= _SHORTEST_TOKEN and token in text for token in tokens):
         return True
-    if re.search(_OF_A_NAME, text):
+    if re.search(_CREDENTIAL_PATTERN, text):
         return True
     if name == SETTINGS_FILE:
         return any(_has_password(each) for each in re.findall(r"[\"']([^\"'\n]*)[\"']", text))
-    return bool(_NAMED.search(text))
+    return bool(_VARIABLE_WITH_VALUE.search(text))
 
 
 def _has_password(text: str) -> bool:
@@ -137,8 +141,8 @@ def _has_password(text: str) -> bool:
     return isinstance(address, PostgresAddress) and address.has_password
 
 
-def _text(file: Path) -> str:
-    """The beginning of a file; nothing where there is none that can be read."""
+def _read_start(file: Path) -> str:
+    """Return the start of a file; empty if it cannot be read."""
     try:
         if not file.is_file():
             return ""
@@ -148,7 +152,7 @@ def _text(file: Path) -> str:
         return ""
 
 
-# What the settings of a project lead to, for `brenner doctor`: roster, source text, repository.
+# Checks of what the settings name: roster, source text, repository
 
 
 _NO_SECTIONS = (
@@ -157,25 +161,27 @@ _NO_SECTIONS = (
 
 
 def roster_check(project: Project) -> Check:
-    """The roster and the presets of the project's file; who takes part is said elsewhere."""
-    said = look_at_project_roster(project)
-    if said.label is None:
+    """Check the roster and the presets in the project's file."""
+    settings = inspect_project_roster(project)
+    if settings.label is None:
         return Check("roster", OK, "none in the project's files; flags can give the roles")
-    if not said.found:
-        words = f"{grouped(said.agents, 'agent')}, {grouped(said.presets, 'preset')} of its own"
-        return Check("roster", OK, f"{said.label}: {words}")
-    worst, *others = sorted(said.found, key=worst_first)
+    if not settings.found:
+        words = (
+            f"{grouped(settings.agents, 'agent')}, {grouped(settings.presets, 'preset')} of its own"
+        )
+        return Check("roster", OK, f"{settings.label}: {words}")
+    worst, *others = sorted(settings.found, key=worst_first)
     check = Check.of("roster", worst)
     if not others:
         return check
-    more = f" There is more: `brenner roster validate` lists {len(said.found)} in all."
+    more = f" There is more: `brenner roster validate` lists {len(settings.found)} in all."
     return check._replace(detail=check.detail.removesuffix(".") + "." + more)
 
 
 def source_text_check(project: Project) -> Check:
-    """Whether the source text can be read, and has sections that one can cite."""
+    """Check that the source text can be read, and has numbered sections to cite."""
     name = project.source_text
-    text = source_of(project)
+    text = read_project_source(project)
     if text is None:
         return Check("source_text", OK, f"`{SETTINGS_FILE}` names none; anchors are not looked up")
     if isinstance(text, Diagnostic):
@@ -191,7 +197,7 @@ def source_text_check(project: Project) -> Check:
 
 
 def persisting_check(project: Project) -> Check:
-    """Whether versions can be committed here; a problem only where the settings ask for it."""
+    """Check that versions can be committed; a problem only if the settings require it."""
     wanted = project.persist.commit or project.persist.push
     try:
         repository = Repository.find(project.folder)
@@ -200,87 +206,87 @@ def persisting_check(project: Project) -> Check:
         found = error.diagnostic
         if wanted:
             return Check.of("persisting", found)
-        if found.code in (NOT_A_REPOSITORY, GIT_MISSING):  # of git itself another check tells
+        if found.code in (NOT_A_REPOSITORY, GIT_MISSING):  # `git_check` reports a missing git
             words = "no git repository: versions can be written to files, not committed"
             return Check("persisting", OK, words)
         return Check.of("persisting", found)._replace(status=WARNING)
     return Check("persisting", OK, f"versions can be committed in {repository.top}")
 
 
-# What an advice says of the doctor, who is speaking here
-_OF_DOCTOR = re.compile(r"[.;:] `brenner doctor`[^.]*\.")
+# The advice to run `brenner doctor`, which is pointless in its own output
+_DOCTOR_ADVICE = re.compile(r"[.;:] `brenner doctor`[^.]*\.")
 
 
-def examine(visit: Visit) -> Iterator[Check]:
-    """Every check, each as soon as it is made: some take their time in a large store."""
-    return (check._replace(fix=own_advice(check.fix)) for check in _checks(visit))
+def run_checks(context: DoctorContext) -> Iterator[Check]:
+    """Yield every check as soon as it is done: some are slow in a large store."""
+    return (check._replace(fix=without_doctor_advice(check.fix)) for check in _checks(context))
 
 
-def own_advice(fix: str | None) -> str | None:
-    """An advice without the one to ask the doctor."""
-    return _OF_DOCTOR.sub(".", fix) if fix else fix
+def without_doctor_advice(fix: str | None) -> str | None:
+    """Return the fix without the advice to run `brenner doctor`."""
+    return _DOCTOR_ADVICE.sub(".", fix) if fix else fix
 
 
-def _checks(visit: Visit) -> Iterator[Check]:
-    project = visit.project
-    store = _store_of(project)
+def _checks(context: DoctorContext) -> Iterator[Check]:
+    project = context.project
+    store = _find_store(project)
     yield python_check()
     yield brenner_check()
     yield sqlite_check(apsw.sqlite_lib_version())
     yield git_check(store.path if isinstance(store, SqliteStore) else None)
-    yield from neighbour_checks()
+    yield from integration_checks()
     yield Check("project", OK, f"{project.folder} ({project.folder_from})")
-    yield from _settings(project)
+    yield from _settings_checks(project)
     if not any(found.severity is ERROR for found in project.diagnostics):
         yield roster_check(project)
         yield source_text_check(project)
         yield persisting_check(project)
-    if visit.endpoint:
-        yield from serve_checks(project, visit.endpoint)
+    if context.endpoint:
+        yield from serve_checks(project, context.endpoint)
     if isinstance(store, Check):
         yield store
-        yield identity(visit, None)
+        yield identity_check(context, None)
     else:
-        yield from _home(visit, store)
-        yield from _left_behind(project)
+        yield from _store_checks(context, store)
+        yield from _left_behind_check(project)
 
 
 def is_fine(checks: tuple[Check, ...]) -> bool:
-    """Whether there is no problem; warnings are fine."""
+    """Return whether there is no problem; warnings are fine."""
     return all(check.status is not PROBLEM for check in checks)
 
 
-def _home(visit: Visit, store: Store) -> Iterator[Check]:
-    """What is looked at where the mail is; each home is imported when it is used."""
-    yield secrets_check(visit.project, visit.endpoint.token if visit.endpoint else None)
+def _store_checks(context: DoctorContext, store: Store) -> Iterator[Check]:
+    """Yield the checks of the store; each backend is imported when it is used."""
+    yield secrets_check(context.project, context.endpoint.token if context.endpoint else None)
     if isinstance(store, SqliteStore):
-        from brenner.services.doctor.stores import examine_file
+        from brenner.services.doctor.stores import check_sqlite_store
 
-        yield from examine_file(visit, store.path)
+        yield from check_sqlite_store(context, store.path)
     if isinstance(store, PostgresStore):
-        from brenner.services.doctor.stores import examine_database
+        from brenner.services.doctor.stores import check_postgres_store
 
-        yield from examine_database(visit, store)
+        yield from check_postgres_store(context, store)
     if isinstance(store, AgentMailStore):
-        from brenner.services.doctor.stores import examine_server
+        from brenner.services.doctor.stores import check_agent_mail_store
 
-        yield from examine_server(visit, store)
+        yield from check_agent_mail_store(context, store)
 
 
-def _left_behind(project: Project) -> Iterator[Check]:
-    """Mail that nobody sees, as the project's home is another one; else nothing is said."""
+def _left_behind_check(project: Project) -> Iterator[Check]:
+    """Yield a warning if the project's own store has mail that its configured store lacks."""
 
     def messages() -> int:
         with open_mailbox(project, create=False) as mailbox:
             return mailbox.position()
 
-    found = left_behind(project, messages, store_option(project, "--to"))
+    found = mail_left_behind(project, messages, store_option(project, "--to"))
     if found:
         yield Check.of("left_behind", found)
 
 
-def _store_of(project: Project) -> Store | Check:
-    """Where to look, or why nowhere."""
+def _find_store(project: Project) -> Store | Check:
+    """Return the store, or a check that explains why it is unknown."""
     if any(found.severity is ERROR for found in project.diagnostics):
         detail = f"It was not looked at: `{SETTINGS_FILE}` may say where it is."
         return Check("store", WARNING, detail, f"Mend `{SETTINGS_FILE}` first.")
@@ -290,7 +296,7 @@ def _store_of(project: Project) -> Store | Check:
         return Check.of("store", error.diagnostic)
 
 
-def _settings(project: Project) -> Iterator[Check]:
+def _settings_checks(project: Project) -> Iterator[Check]:
     for found in project.diagnostics:
         yield Check.of("settings", found)
     if project.diagnostics:

@@ -1,4 +1,4 @@
-"""What Brenner stands on: programs, libraries, the disk. Looking changes nothing."""
+"""Checks of `brenner doctor` for programs, libraries, disk and network. They change nothing."""
 
 import ipaddress
 import os
@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 from brenner import __version__
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.services.workspace import existing
+from brenner.services.workspace import nearest_existing
 
 _OLDEST_PYTHON = (3, 11)
-# Before it a file in WAL mode can be damaged when two connections write and checkpoint at once.
+# Older versions can damage a file in WAL mode when two connections write and checkpoint at once.
 _OLDEST_SQLITE = (3, 51, 3)
 _MEGABYTE, _GIGABYTE = 10**6, 10**9
 _LITTLE_SPACE = 100 * _MEGABYTE
 _GIT_SECONDS = 20
-_NETWORKED = frozenset(
+_NETWORK_FILE_SYSTEMS = frozenset(
     {
         *("9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "drvfs", "gfs2"),
         *("glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "smb2"),
@@ -28,22 +28,22 @@ _NETWORKED = frozenset(
 )
 
 
-class Status(StrEnum):
-    """A problem keeps something from working; a warning may do so one day."""
+class CheckStatus(StrEnum):
+    """The status of a check. A problem blocks something now; a warning may do so later."""
 
     OK = "ok"
     WARNING = "warning"
     PROBLEM = "problem"
 
 
-OK, WARNING, PROBLEM = Status.OK, Status.WARNING, Status.PROBLEM
+OK, WARNING, PROBLEM = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.PROBLEM
 
 
 class Check(NamedTuple):
-    """One thing that was looked at. `is_content` says that the mail is at fault, not its home."""
+    """The result of one check. `is_content` means that the mail is at fault, not its store."""
 
     name: str
-    status: Status
+    status: CheckStatus
     detail: str
     fix: str | None = None
     id: str | None = None
@@ -51,14 +51,14 @@ class Check(NamedTuple):
 
     @classmethod
     def of(cls, name: str, found: Diagnostic) -> "Check":
-        """What a diagnostic says, as a check."""
+        """Convert a diagnostic to a check."""
         status = PROBLEM if found.severity is ERROR else WARNING
         place = f"Line {found.line}: " if found.line else ""
         return cls(name, status, place + found.message, found.fix, found.id)
 
 
 def python_check() -> Check:
-    """The interpreter."""
+    """Check the Python version."""
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info[:2] < _OLDEST_PYTHON:
         oldest = ".".join(map(str, _OLDEST_PYTHON))
@@ -67,12 +67,12 @@ def python_check() -> Check:
 
 
 def brenner_check() -> Check:
-    """The program itself, and which of perhaps several."""
+    """Report the version of Brenner, and its folder: several may be installed."""
     return Check("brenner", OK, f"{__version__}, {Path(__file__).parents[1]}")
 
 
 def sqlite_check(version: str) -> Check:
-    """The SQLite library, which apsw brings along."""
+    """Check the version of the SQLite library that apsw contains."""
     numbers = tuple(int(part) for part in version.split(".") if part.isdecimal())
     if numbers < _OLDEST_SQLITE:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
@@ -87,7 +87,7 @@ def sqlite_check(version: str) -> Check:
 
 
 def git_check(store: Path | None) -> Check:
-    """The git program, and whether it would take the store for a file of the repository."""
+    """Check that git is installed, and that it would not commit the store."""
     version = _git(Path("/"), "--version")
     if version is None or version.returncode:
         return Check(
@@ -96,40 +96,40 @@ def git_check(store: Path | None) -> Check:
             "There is no git that can be run.",
             "Install git. Mail does without it; artifacts cannot be committed.",
         )
-    said = version.stdout.strip().removeprefix("git version ")
-    if store and existing(store) == store and would_take(store):
+    number = version.stdout.strip().removeprefix("git version ")
+    if store and nearest_existing(store) == store and git_would_add(store):
         return Check(
             "git",
             WARNING,
-            f"{said}; the store is not ignored: git would commit the mail as a binary file.",
+            f"{number}; the store is not ignored: git would commit the mail as a binary file.",
             f"Write `{store.name}*` into a `.gitignore` beside it; if git tracks it already, "
             "`git rm --cached` takes it out.",
         )
-    return Check("git", OK, said)
+    return Check("git", OK, number)
 
 
-def would_take(file: Path) -> bool:
-    """Whether a file is in a repository that does not ignore it."""
+def git_would_add(file: Path) -> bool:
+    """Return whether a file is in a repository that does not ignore it."""
     ignored = _git(file.parent, "check-ignore", "--quiet", "--", file.name)
     # 0: it is ignored; 1: it is not; else there is no repository, or none that git trusts.
     return ignored is not None and ignored.returncode == 1
 
 
-def holding(folder: Path, expression: str) -> tuple[str, ...]:
-    """The text files below a folder, of those that git has or would take, in which it stands.
+def files_matching(folder: Path, expression: str) -> tuple[str, ...]:
+    """Return the text files below a folder that match, among those that git tracks or would add.
 
-    What was put aside for the next commit counts as it was then, too.
+    Staged content is searched, too.
     """
-    asked = ("grep", "-l", "-I", "-z", "--extended-regexp")
+    command = ("grep", "-l", "-I", "-z", "--extended-regexp")
     answers = [
-        _git(folder, *asked, where, "-e", expression) for where in ("--untracked", "--cached")
+        _git(folder, *command, where, "-e", expression) for where in ("--untracked", "--cached")
     ]
     names = [name for each in answers if each for name in each.stdout.split("\0") if name]
     return tuple(dict.fromkeys(names))
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str] | None:
-    """What git says; None where it cannot be run. Nothing that the repository names is run."""
+    """Run git; return None if it cannot be run. Programs in the repository's config are not run."""
     program = shutil.which("git")
     if program is None:
         return None
@@ -149,11 +149,11 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str] | No
 
 
 def file_system_check(path: Path, mounts: str) -> Check:
-    """Whether the store's file system is one that several machines share."""
+    """Check whether the store is on a network file system."""
     kind = file_system(os.path.realpath(path), mounts)
     if kind is None:
         return Check("file_system", OK, "Its kind cannot be told on this system.")
-    if kind.removeprefix("fuse.") not in _NETWORKED:
+    if kind.removeprefix("fuse.") not in _NETWORK_FILE_SYSTEMS:
         return Check("file_system", OK, kind)
     return Check(
         "file_system",
@@ -165,21 +165,21 @@ def file_system_check(path: Path, mounts: str) -> Check:
 
 
 def file_system(path: str, mounts: str) -> str | None:
-    """The type of the file system that holds an absolute path, from the text of /proc/mounts."""
+    """Return the type of the file system of an absolute path, from the text of /proc/mounts."""
     best, kind = "", None
     for line in mounts.splitlines():
         fields = line.split(" ")
-        if len(fields) <= _TYPE:
+        if len(fields) <= _TYPE_FIELD:
             continue
-        point = _unescaped(fields[_TYPE - 1])
+        point = _unescaped(fields[_TYPE_FIELD - 1])
         inside = path == point or path.startswith(point.rstrip("/") + "/")
-        # What was mounted later hides what was there before.
+        # A later mount hides an earlier one.
         if inside and len(point) >= len(best):
-            best, kind = point, fields[_TYPE]
+            best, kind = point, fields[_TYPE_FIELD]
     return kind
 
 
-_TYPE = 2  # the third field of a line in /proc/mounts
+_TYPE_FIELD = 2  # the third field of a line in /proc/mounts
 _ESCAPES = {"\\040": " ", "\\011": "\t", "\\012": "\n", "\\134": "\\"}
 
 
@@ -189,8 +189,8 @@ def _unescaped(text: str) -> str:
     return text
 
 
-def mounts() -> str:
-    """What is mounted where; nothing on systems that do not tell."""
+def read_mounts() -> str:
+    """Return the text of /proc/mounts; empty on systems without it."""
     try:
         return Path("/proc/mounts").read_text("utf-8", "replace")
     except OSError:
@@ -198,9 +198,9 @@ def mounts() -> str:
 
 
 def space_check(path: Path, free: int | None = None) -> Check:
-    """How much room there is for more mail."""
+    """Check the free disk space."""
     try:
-        free = shutil.disk_usage(existing(path)).free if free is None else free
+        free = shutil.disk_usage(nearest_existing(path)).free if free is None else free
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         return Check("space", WARNING, f"The room on its disk cannot be told: {reason}.")
@@ -213,26 +213,26 @@ def space_check(path: Path, free: int | None = None) -> Check:
     return Check("space", OK, words)
 
 
-# The way to a server: how long it is, and who can listen on it.
+# The connection to a server: its latency and encryption
 
 
 def milliseconds(seconds: float) -> str:
-    """A time as it is shown."""
+    """Format a time."""
     return f"{seconds * 1_000:.1f} ms"
 
 
-def way_check(words: str, host: str, *, is_encrypted: bool, mend: str) -> Check:
-    """Whether others can read what goes to a server; on this machine nobody is in between."""
+def encryption_check(words: str, host: str, *, is_encrypted: bool, fix: str) -> Check:
+    """Check whether the connection to a server is encrypted. On this machine that is not needed."""
     if is_encrypted:
         return Check("server", OK, f"{words}; encrypted (TLS)")
-    if is_here(host):
+    if is_local_host(host):
         return Check("server", OK, f"{words}; not encrypted, on this machine")
     detail = f"{words}. It is not encrypted: mail and passwords can be read on the way."
-    return Check("server", WARNING, detail, mend)
+    return Check("server", WARNING, detail, fix)
 
 
-def is_here(host: str) -> bool:
-    """Whether a host, or the path of a socket, is on this machine."""
+def is_local_host(host: str) -> bool:
+    """Return whether a host, or the path of a socket, is on this machine."""
     try:
         return host == "localhost" or host.startswith("/") or ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""What is looked at in every home that can be opened: the mail, who is known there, the clock."""
+"""Checks of `brenner doctor` for the store (SQLite, PostgreSQL or Agent Mail) and its mail."""
 
 import os
 import secrets
@@ -26,86 +26,94 @@ from brenner.diagnostics.codes.stores import (
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
-from brenner.mail.agent_mail.mirror import find, make
+from brenner.mail.agent_mail.mirror import ensure_project, find_project
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.open import AgentMailStore, PostgresStore, store_option
-from brenner.mail.postgres.connection import Connection, Schema, Server, State, translated
+from brenner.mail.postgres.connection import (
+    PostgresConnection,
+    Schema,
+    SchemaState,
+    Server,
+    translate_errors,
+)
 from brenner.mail.postgres.mailbox import PostgresMailbox
-from brenner.mail.rules import name_refusal
+from brenner.mail.rules import name_problem
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import iso
-from brenner.services.acknowledge import pending
+from brenner.services.acknowledge import pending_acks
 from brenner.services.doctor.common import (
     OK,
     WARNING,
     Check,
+    encryption_check,
     file_system_check,
     milliseconds,
-    mounts,
+    read_mounts,
     space_check,
-    way_check,
 )
-from brenner.services.doctor.server import Endpoint
-from brenner.services.init_project import about_operator
+from brenner.services.doctor.server import ServerAddress
+from brenner.services.init_project import explain_operator_name
 from brenner.services.workspace import (
-    Obstacle,
-    existing,
-    obstacle_by_emptiness,
-    obstacle_by_others,
-    obstacle_to_making,
-    obstacle_to_reading,
-    obstacle_to_writing,
-    why_no_folder,
+    StoreProblem,
+    create_problem,
+    empty_file_problem,
+    in_use_problem,
+    nearest_existing,
+    read_problem,
+    why_not_a_folder,
+    write_problem,
 )
 from brenner.text import grouped
 
 CLOCKS_DIFFER = timedelta(minutes=1)
 _MOST_PROBLEMS = 5
-_TASK = "operator"  # of whom a mailbox knew as such when it was opened for writing
+_OPERATOR_TASK = "operator"  # the task of an agent that a mailbox registered as operator
 NOT_YET = "is not there yet; `brenner init` or the first message makes it"
 
-Look = Callable[[], Check]
-Explain = Callable[[str, Diagnostic], Check]
+RunCheck = Callable[[], Check]
+ExplainError = Callable[[str, Diagnostic], Check]
 
 
-class Visit(NamedTuple):
-    """Whose project is looked at, for whom, and when; and where a server of it may be."""
+class DoctorContext(NamedTuple):
+    """The project to check, the acting name, the time, and the address of a server, if any."""
 
     project: Project
     actor: str | None
     now: datetime
-    endpoint: Endpoint | None = None
+    endpoint: ServerAddress | None = None
 
 
-def looked_at(looks: Mapping[str, Look], explain: Explain = Check.of) -> Iterator[Check]:
-    """Every check; one that fails does not stop the others, and one fault is told once."""
-    told: set[str] = set()
-    for name, look in looks.items():
+def run_each(checks: Mapping[str, RunCheck], explain: ExplainError = Check.of) -> Iterator[Check]:
+    """Yield every check. A failed one does not stop the others; a fault is reported once."""
+    reported: set[str] = set()
+    for name, check in checks.items():
         try:
-            yield look()
+            yield check()
         except BrennerError as error:
             found = error.diagnostic
-            yield _same(name, found) if found.id in told else explain(name, found)
-            told.add(found.id)
+            yield _same_reason(name, found) if found.id in reported else explain(name, found)
+            reported.add(found.id)
 
 
-def _same(name: str, found: Diagnostic) -> Check:
+def _same_reason(name: str, found: Diagnostic) -> Check:
     return Check(name, WARNING, "It could not be looked at, for the same reason.", id=found.id)
 
 
-def of_mail(mailbox: Mailbox, visit: Visit, where: str) -> dict[str, Look]:
-    """What is looked at wherever the mail is; `where` is how its home is called."""
+def mail_checks(mailbox: Mailbox, context: DoctorContext, where: str) -> dict[str, RunCheck]:
+    """Return the checks for every store; `where` is its name in messages."""
     return {
-        "mail": lambda: _amount(mailbox),
-        "operator": lambda: _operator(mailbox, visit.project, where),
-        "identity": lambda: identity(visit, tuple(agent.name for agent in mailbox.agents())),
-        "clock": lambda: clock(mailbox, visit.now),
-        "acks": lambda: _acks(mailbox, visit),
+        "mail": lambda: _mail_check(mailbox),
+        "operator": lambda: _operator_check(mailbox, context.project, where),
+        "identity": lambda: identity_check(
+            context, tuple(agent.name for agent in mailbox.agents())
+        ),
+        "clock": lambda: clock_check(mailbox, context.now),
+        "acks": lambda: _acks_check(mailbox, context),
     }
 
 
-def integrity(problems: tuple[str, ...], where: str, sound: str) -> Check:
-    """What is wrong with the mail itself."""
+def integrity_check(problems: tuple[str, ...], where: str, sound: str) -> Check:
+    """Report faults in the mail itself."""
     if not problems:
         return Check("integrity", OK, sound)
     words = "; ".join(problems[:_MOST_PROBLEMS])
@@ -115,22 +123,22 @@ def integrity(problems: tuple[str, ...], where: str, sound: str) -> Check:
     return Check.of("integrity", found)._replace(is_content=True)
 
 
-def _amount(mailbox: Mailbox) -> Check:
+def _mail_check(mailbox: Mailbox) -> Check:
     messages, agents = mailbox.position(), len(mailbox.agents())
     return Check("mail", OK, f"{grouped(messages, 'message')}, {grouped(agents, 'agent')}")
 
 
-def _operator(mailbox: Mailbox, project: Project, where: str) -> Check:
-    """Whether the operator can be known here, and is the only one."""
+def _operator_check(mailbox: Mailbox, project: Project, where: str) -> Check:
+    """Check that the operator can be registered, and that there is only one."""
     name, agents = project.operator, mailbox.agents()
     known = {agent.name for agent in agents}
-    if name not in known and Capability.OWN_NAMES in mailbox.lacks:
-        taken = None if name == OPERATOR else _elsewhere(mailbox, name)
-        return taken or new_operator(project, where)
-    found = None if name in known else name_refusal(name, known)
+    if name not in known and Capability.PROJECT_NAMES in mailbox.lacks:
+        taken = None if name == OPERATOR else _name_taken_check(mailbox, name)
+        return taken or new_operator_check(project, where)
+    found = None if name in known else name_problem(name, known)
     if found:
-        return Check.of("operator", about_operator(found))
-    others = [agent.name for agent in agents if agent.task == _TASK and agent.name != name]
+        return Check.of("operator", explain_operator_name(found))
+    others = [agent.name for agent in agents if agent.task == _OPERATOR_TASK and agent.name != name]
     if others:
         return Check(
             "operator",
@@ -147,8 +155,8 @@ def _operator(mailbox: Mailbox, project: Project, where: str) -> Check:
     return Check("operator", OK, f"`{name}` {state}")
 
 
-def _elsewhere(mailbox: Mailbox, name: str) -> Check | None:
-    """An operator whose name another project of the server has."""
+def _name_taken_check(mailbox: Mailbox, name: str) -> Check | None:
+    """Return a check if another project on the server has the operator's name."""
     try:
         mailbox.agent(name)
     except RequestError as refused:
@@ -157,13 +165,13 @@ def _elsewhere(mailbox: Mailbox, name: str) -> Check | None:
     return None
 
 
-def new_operator(project: Project, where: str) -> Check:
-    """An operator whom a server does not know yet, and that may keep names for all its projects."""
+def new_operator_check(project: Project, where: str) -> Check:
+    """Check the name of a new operator on a server that may share names between projects."""
     name = project.operator
     found = (
         OPERATOR_NEEDS_NAME.at(where=where, name=name, option=store_option(project))
         if name == OPERATOR
-        else name_refusal(name, ())
+        else name_problem(name, ())
     )
     if found:
         return Check.of("operator", found)
@@ -174,13 +182,13 @@ def _quoted(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def identity(visit: Visit, known: tuple[str, ...] | None) -> Check:
-    """Who acts; `known` are the registered names, None where they cannot be had."""
-    name, operator = visit.actor, visit.project.operator
+def identity_check(context: DoctorContext, known: tuple[str, ...] | None) -> Check:
+    """Check the acting name; `known` are the registered names, None if they cannot be read."""
+    name, operator = context.actor, context.project.operator
     if name is None:
         words = f"neither --as nor AGENT_NAME; you act as the operator, `{operator}`"
         return Check("identity", OK, words)
-    found = name_refusal(name, known or ())
+    found = name_problem(name, known or ())
     if found:
         return Check.of("identity", found)._replace(status=WARNING)
     if known is None or name in known or name == operator:
@@ -193,8 +201,8 @@ def identity(visit: Visit, known: tuple[str, ...] | None) -> Check:
     )
 
 
-def clock(mailbox: Mailbox, now: datetime) -> Check:
-    """Mail from the future stays behind all later mail until its time comes (R9)."""
+def clock_check(mailbox: Mailbox, now: datetime) -> Check:
+    """Warn about mail from the future: it is sorted after all later mail (R9)."""
     now = now.replace(microsecond=0)
     ahead = [thread for thread in mailbox.threads() if thread.last_at > now + CLOCKS_DIFFER]
     if not ahead:
@@ -211,8 +219,8 @@ def clock(mailbox: Mailbox, now: datetime) -> Check:
     )
 
 
-def _acks(mailbox: Mailbox, visit: Visit) -> Check:
-    owed = pending(mailbox, visit.now, visit.project.ack_deadline)
+def _acks_check(mailbox: Mailbox, context: DoctorContext) -> Check:
+    owed = pending_acks(mailbox, context.now, context.project.ack_deadline)
     overdue = sum(each.is_overdue for each in owed)
     if not overdue:
         words = f"{grouped(len(owed), 'ACK')} owed, none overdue" if owed else "none is owed"
@@ -225,7 +233,7 @@ def _acks(mailbox: Mailbox, visit: Visit) -> Check:
     )
 
 
-# Looking at the embedded store: the file, what is in it, and the disk that it is on.
+# The SQLite store: its file, its mail and its disk
 
 
 _NO_FOLDER = (
@@ -233,94 +241,96 @@ _NO_FOLDER = (
 )
 
 
-def examine_file(visit: Visit, path: Path) -> Iterator[Check]:
-    """The store, what is in it, and the disk that it is on."""
-    reason = why_no_folder(path)
-    obstacle = Obstacle(reason, _NO_FOLDER) if reason else obstacle_to_reading(path)
-    if obstacle:
-        yield _unusable(path, obstacle)
-        yield identity(visit, None)
+def check_sqlite_store(context: DoctorContext, path: Path) -> Iterator[Check]:
+    """Check an SQLite store, its mail and its disk."""
+    reason = why_not_a_folder(path)
+    problem = StoreProblem(reason, _NO_FOLDER) if reason else read_problem(path)
+    if problem:
+        yield _unusable_store(path, problem)
+        yield identity_check(context, None)
     elif os.path.lexists(path):
-        yield from _inside(visit, path)
+        yield from _check_open_sqlite(context, path)
     else:
-        yield _not_there(visit.project, path)
-        yield identity(visit, None)
-    yield file_system_check(existing(path), mounts())
+        yield _missing_store(context.project, path)
+        yield identity_check(context, None)
+    yield file_system_check(nearest_existing(path), read_mounts())
     yield space_check(path)
 
 
-def _unusable(path: Path, obstacle: Obstacle) -> Check:
-    found = codes.STORE_UNUSABLE.at(path=str(path), reason=obstacle.reason)
-    return Check.of("store", found)._replace(fix=obstacle.fix)
+def _unusable_store(path: Path, problem: StoreProblem) -> Check:
+    found = codes.STORE_UNUSABLE.at(path=str(path), reason=problem.reason)
+    return Check.of("store", found)._replace(fix=problem.fix)
 
 
-def _explained(path: Path, name: str, found: Diagnostic) -> Check:
-    """What cannot be done with a store, with what stands in the way, where that can be seen."""
+def _explain_with_problem(path: Path, name: str, found: Diagnostic) -> Check:
+    """Return the check of a store error, with the cause if it can be found."""
     check = Check.of(name, found)
-    look = _OBSTACLES.get(found.id)
-    obstacle = look(path) if look else None
-    if obstacle is None:
+    find_problem = _PROBLEM_FINDERS.get(found.id)
+    problem = find_problem(path) if find_problem else None
+    if problem is None:
         return check
-    words = f"{check.detail} It seems that {obstacle.reason}."
-    return check._replace(detail=words, fix=obstacle.fix)
+    words = f"{check.detail} It seems that {problem.reason}."
+    return check._replace(detail=words, fix=problem.fix)
 
 
-_OBSTACLES: dict[str, Callable[[Path], Obstacle | None]] = {
-    codes.STORE_READ_ONLY.id: obstacle_to_writing,
-    codes.STORE_UNUSABLE.id: obstacle_to_writing,
-    codes.STORE_BUSY.id: obstacle_by_others,
-    codes.STORE_FOREIGN.id: obstacle_by_emptiness,
+_PROBLEM_FINDERS: dict[str, Callable[[Path], StoreProblem | None]] = {
+    codes.STORE_READ_ONLY.id: write_problem,
+    codes.STORE_UNUSABLE.id: write_problem,
+    codes.STORE_BUSY.id: in_use_problem,
+    codes.STORE_FOREIGN.id: empty_file_problem,
 }
 
 
-def _not_there(project: Project, path: Path) -> Check:
-    """Mail that nobody has written yet is no fault, if it can be written."""
-    obstacle = obstacle_to_making(path)
-    if obstacle:
-        return _unusable(path, obstacle)
-    return Check("store", OK, f"{_place(project, path)} {NOT_YET}")
+def _missing_store(project: Project, path: Path) -> Check:
+    """Check that a missing store can be created; a missing store is no fault."""
+    problem = create_problem(path)
+    if problem:
+        return _unusable_store(path, problem)
+    return Check("store", OK, f"{_shown_path(project, path)} {NOT_YET}")
 
 
-def _inside(visit: Visit, path: Path) -> Iterator[Check]:
-    """Everything that can be seen of a store that can be opened."""
+def _check_open_sqlite(context: DoctorContext, path: Path) -> Iterator[Check]:
+    """Open the store, and yield all its checks."""
     try:
         mailbox = SqliteMailbox.open(path)
     except BrennerError as error:
-        yield _explained(path, "store", error.diagnostic)
-        yield identity(visit, None)
+        yield _explain_with_problem(path, "store", error.diagnostic)
+        yield identity_check(context, None)
         return
     with mailbox:
-        yield from looked_at(_looks(mailbox, visit), partial(_explained, path))
+        yield from run_each(_sqlite_checks(mailbox, context), partial(_explain_with_problem, path))
 
 
-def _looks(mailbox: SqliteMailbox, visit: Visit) -> dict[str, Look]:
+def _sqlite_checks(mailbox: SqliteMailbox, context: DoctorContext) -> dict[str, RunCheck]:
     where = str(mailbox.database.path)
     sound = "the file is sound, and every message has its hash"
-    mail = of_mail(mailbox, visit, where)
+    mail = mail_checks(mailbox, context, where)
     return {
-        "store": lambda: _opened(mailbox, visit.project),
-        "write": lambda: _write(mailbox),
-        "integrity": lambda: integrity(mailbox.integrity(), where, sound),
+        "store": lambda: _sqlite_store_check(mailbox, context.project),
+        "write": lambda: _sqlite_write_check(mailbox),
+        "integrity": lambda: integrity_check(mailbox.integrity(), where, sound),
         "mail": mail.pop("mail"),
-        "journal": lambda: _journal(mailbox),
+        "journal": lambda: _journal_check(mailbox),
         **mail,
     }
 
 
-def _opened(mailbox: SqliteMailbox, project: Project) -> Check:
+def _sqlite_store_check(mailbox: SqliteMailbox, project: Project) -> Check:
     database = mailbox.database
-    words = f"{_place(project, database.path)} ({project.store_from}), format {database.version}"
+    words = (
+        f"{_shown_path(project, database.path)} ({project.store_from}), format {database.version}"
+    )
     return Check("store", OK, words)
 
 
-def _write(mailbox: SqliteMailbox) -> Check:
-    mailbox.database.probe()
+def _sqlite_write_check(mailbox: SqliteMailbox) -> Check:
+    mailbox.database.probe_write()
     return Check("write", OK, "a write was tried and taken back")
 
 
-def _journal(mailbox: SqliteMailbox) -> Check:
+def _journal_check(mailbox: SqliteMailbox) -> Check:
     mode = mailbox.database.journal_mode
-    if mailbox.database.is_still:
+    if mailbox.database.is_immutable:
         return Check("journal", OK, "not looked at: the store can only be read here")
     if mode == "wal":
         return Check("journal", OK, "WAL: readers and the writer do not wait for each other")
@@ -334,169 +344,171 @@ def _journal(mailbox: SqliteMailbox) -> Check:
     )
 
 
-def _place(project: Project, path: Path) -> str:
-    """The path as it is seen from the project's folder."""
+def _shown_path(project: Project, path: Path) -> str:
+    """Return the path relative to the project's folder."""
     inside = path.is_relative_to(project.folder)
     return f"`{path.relative_to(project.folder) if inside else path}`"
 
 
-# Looking at mail in a database: the way there and back, the schema, a write, a notification.
+# The PostgreSQL store: the round trip, the schema, a write, a notification
 
 
-_TRIPS = 5
-_HEAR_SECONDS = 5.0
-# Whether one may make what is not there
-_MAY_MAKE = {
-    State.ABSENT: "SELECT has_database_privilege(current_database(), 'CREATE')",
-    State.EMPTY: "SELECT has_schema_privilege(%(schema)s, 'CREATE')",
+_ROUND_TRIPS = 5
+_NOTIFY_SECONDS = 5.0
+# Whether the role may create a missing schema or its tables
+_MAY_CREATE = {
+    SchemaState.ABSENT: "SELECT has_database_privilege(current_database(), 'CREATE')",
+    SchemaState.EMPTY: "SELECT has_schema_privilege(%(schema)s, 'CREATE')",
 }
-_ASK_FOR = (
+_ASK_FOR_SCHEMA = (
     "Ask for the schema: `CREATE SCHEMA {schema} AUTHORIZATION …`; or for the right to make it: "
     "`GRANT CREATE ON DATABASE {database} TO …`."
 )
 _NOW = "SELECT clock_timestamp()"
-_IN_THE_CLEAR = (
+_POSTGRES_TLS = (
     "Ask for TLS in the address: `?sslmode=verify-full`, with `sslrootcert=FILE` for a certificate "
     "of your own; the server must have `ssl = on`."
 )
 
 
-def examine_database(visit: Visit, store: PostgresStore) -> Iterator[Check]:
-    """The server, then what is in it."""
+def check_postgres_store(context: DoctorContext, store: PostgresStore) -> Iterator[Check]:
+    """Check a PostgreSQL server, then the mail in it."""
     try:
         server = Server(store.address)
         started = time.perf_counter()
         connection = server.connect()
     except BrennerError as error:
         yield Check.of("server", error.diagnostic)
-        yield identity(visit, None)
+        yield identity_check(context, None)
         return
     seconds = time.perf_counter() - started
     with closing(connection):
-        yield from looked_at({"server": lambda: _server(server, connection, seconds)})
+        yield from run_each({"server": lambda: _postgres_server_check(server, connection, seconds)})
         try:
-            absent = _absent(server, connection)
+            missing = _missing_schema_check(server, connection)
         except BrennerError as error:
-            absent = Check.of("store", error.diagnostic)
-    if absent:
-        yield absent
-        yield identity(visit, None)
+            missing = Check.of("store", error.diagnostic)
+    if missing:
+        yield missing
+        yield identity_check(context, None)
     else:
-        yield from _doctor_postgresql_inside(visit, store, server)
+        yield from _check_open_postgres(context, store, server)
 
 
-def _server(server: Server, connection: Connection, seconds: float) -> Check:
-    """Its version, how far away it is, and who can listen on the way."""
-    with translated(server.place):
-        trip = median(_trip(connection) for _ in range(_TRIPS))
+def _postgres_server_check(server: Server, connection: PostgresConnection, seconds: float) -> Check:
+    """Check the server's version, its round trip time, and encryption."""
+    with translate_errors(server.place):
+        trip = median(_round_trip_seconds(connection) for _ in range(_ROUND_TRIPS))
     words = (
-        f"PostgreSQL {_version(connection)}; connected in {milliseconds(seconds)}, a round trip "
-        f"takes {milliseconds(trip)}"
+        f"PostgreSQL {_pg_version(connection)}; connected in {milliseconds(seconds)}, a "
+        f"round trip takes {milliseconds(trip)}"
     )
     host = connection.info.hostaddr or connection.info.host
     is_encrypted = connection.pgconn.ssl_in_use
-    return way_check(words, host, is_encrypted=is_encrypted, mend=_IN_THE_CLEAR)
+    return encryption_check(words, host, is_encrypted=is_encrypted, fix=_POSTGRES_TLS)
 
 
-def _version(connection: Connection) -> str:
+def _pg_version(connection: PostgresConnection) -> str:
     number = connection.info.server_version
     return f"{number // 10_000}.{number % 10_000}"
 
 
-def _trip(connection: Connection) -> float:
+def _round_trip_seconds(connection: PostgresConnection) -> float:
     started = time.perf_counter()
     connection.execute("SELECT 1").fetchall()
     return time.perf_counter() - started
 
 
-def _absent(server: Server, connection: Connection) -> Check | None:
-    """Where there is no schema with mail in it: whether one can be made."""
-    with translated(server.place):
+def _missing_schema_check(server: Server, connection: PostgresConnection) -> Check | None:
+    """Check whether a missing schema can be created; return None if it exists."""
+    with translate_errors(server.place):
         state = Schema(server, connection).state()
-        if state not in _MAY_MAKE:
+        if state not in _MAY_CREATE:
             return None
-        row = connection.execute(_MAY_MAKE[state], {"schema": server.schema}).fetchone()
+        row = connection.execute(_MAY_CREATE[state], {"schema": server.schema}).fetchone()
     if row and row[0]:
         return Check("store", OK, f"the schema `{server.schema}` {NOT_YET}")
     reason = f"the role may not make the tables of the schema `{server.schema}`"
-    advice = _ASK_FOR.format(schema=server.schema, database=server.place.database)
+    advice = _ASK_FOR_SCHEMA.format(schema=server.schema, database=server.place.database)
     found = SERVER_DENIED.at(where=server.place.where, reason=reason, advice=advice)
     return Check.of("store", found)
 
 
-def _doctor_postgresql_inside(
-    visit: Visit, store: PostgresStore, server: Server
+def _check_open_postgres(
+    context: DoctorContext, store: PostgresStore, server: Server
 ) -> Iterator[Check]:
-    """Everything that can be seen of the mail."""
+    """Open the mailbox, and yield all its checks."""
     try:
         mailbox = PostgresMailbox.open(store.address)
     except BrennerError as error:
         yield Check.of("store", error.diagnostic)
-        yield identity(visit, None)
+        yield identity_check(context, None)
         return
     with mailbox:
-        yield from looked_at(_doctor_postgresql_looks(mailbox, visit, server))
+        yield from run_each(_postgres_checks(mailbox, context, server))
 
 
-def _doctor_postgresql_looks(
-    mailbox: PostgresMailbox, visit: Visit, server: Server
-) -> dict[str, Look]:
+def _postgres_checks(
+    mailbox: PostgresMailbox, context: DoctorContext, server: Server
+) -> dict[str, RunCheck]:
     where = server.place.where
     sound = "no message is missing, and every one has its hash"
     return {
-        "store": lambda: _doctor_postgresql_opened(mailbox, visit.project, server),
-        "write": lambda: _doctor_postgresql_write(mailbox),
-        "notify": lambda: _notify(server),
-        "integrity": lambda: integrity(mailbox.integrity(), where, sound),
-        **of_mail(mailbox, visit, where),
-        "clock": lambda: _clock(mailbox, visit, server),
+        "store": lambda: _postgres_store_check(mailbox, context.project, server),
+        "write": lambda: _postgres_write_check(mailbox),
+        "notify": lambda: _notify_check(server),
+        "integrity": lambda: integrity_check(mailbox.integrity(), where, sound),
+        **mail_checks(mailbox, context, where),
+        "clock": lambda: _postgres_clock_check(mailbox, context, server),
     }
 
 
-def _doctor_postgresql_opened(mailbox: PostgresMailbox, project: Project, server: Server) -> Check:
+def _postgres_store_check(mailbox: PostgresMailbox, project: Project, server: Server) -> Check:
     version = mailbox.database.version
     words = f"the schema `{server.schema}` in {server.place.where} ({project.store_from})"
     return Check("store", OK, f"{words}, format {version}")
 
 
-def _doctor_postgresql_write(mailbox: PostgresMailbox) -> Check:
+def _postgres_write_check(mailbox: PostgresMailbox) -> Check:
     started = time.perf_counter()
-    mailbox.database.probe()
+    mailbox.database.probe_write()
     taken = milliseconds(time.perf_counter() - started)
     return Check("write", OK, f"a write was tried and taken back, in {taken}")
 
 
-def _notify(server: Server) -> Check:
-    """Whether the server tells who waits; what stands between may keep that to itself."""
+def _notify_check(server: Server) -> Check:
+    """Check that NOTIFY reaches a waiting client; a connection pooler may drop it."""
     channel = f"brenner doctor {secrets.token_hex(8)}"
     listen = sql.SQL("LISTEN {}").format(sql.Identifier(channel))
-    with closing(server.connect()) as ear, closing(server.connect()) as mouth:
-        with translated(server.place):
-            ear.execute(listen)
+    with closing(server.connect()) as listener, closing(server.connect()) as notifier:
+        with translate_errors(server.place):
+            listener.execute(listen)
             started = time.perf_counter()
-            mouth.execute("SELECT pg_notify(%s, '')", (channel,))
-            heard = list(ear.notifies(timeout=_HEAR_SECONDS, stop_after=1))
+            notifier.execute("SELECT pg_notify(%s, '')", (channel,))
+            received = list(listener.notifies(timeout=_NOTIFY_SECONDS, stop_after=1))
         taken = milliseconds(time.perf_counter() - started)
-    if heard:
+    if received:
         return Check("notify", OK, f"a notification was heard after {taken}")
     return Check(
         "notify",
         WARNING,
-        f"A notification was not heard within {_HEAR_SECONDS:g} seconds: who waits for mail learns "
-        "of it late.",
+        f"A notification was not heard within {_NOTIFY_SECONDS:g} seconds: who waits for mail "
+        "learns of it late.",
         "Connect to the server itself. A pooler in between that lends connections by the "
         "transaction loses notifications.",
     )
 
 
-def _clock(mailbox: PostgresMailbox, visit: Visit, server: Server) -> Check:
-    """The server dates the mail: by its clock, not by this one."""
-    with closing(server.connect()) as connection, translated(server.place):
+def _postgres_clock_check(
+    mailbox: PostgresMailbox, context: DoctorContext, server: Server
+) -> Check:
+    """Compare this clock with the server's, which gives the times of the mail."""
+    with closing(server.connect()) as connection, translate_errors(server.place):
         row = connection.execute(_NOW).fetchone()
-    now = row[0] if row and isinstance(row[0], datetime) else visit.now
-    apart = now - visit.now
+    now = row[0] if row and isinstance(row[0], datetime) else context.now
+    apart = now - context.now
     if abs(apart) <= CLOCKS_DIFFER:
-        return clock(mailbox, now)
+        return clock_check(mailbox, now)
     how = "behind" if apart > timedelta(0) else "ahead of"
     minutes = f"{abs(apart) / timedelta(minutes=1):,.0f} minutes"
     return Check(
@@ -508,59 +520,59 @@ def _clock(mailbox: PostgresMailbox, visit: Visit, server: Server) -> Check:
     )
 
 
-# Looking at mail on an Agent Mail server. What is sent there stays, so nothing is sent.
+# The Agent Mail store. Messages cannot be deleted there, so the checks send none.
 
 
 _HEALTH = "health_check"
 _NEEDED = ("ensure_project", "register_agent", "send_message", "fetch_inbox")
-# What there is else that we use, and what is lost without it
+# Optional tools, and what is lost without them
 _USEFUL = {
     "mark_message_read": "nothing can be marked as read",
     "acknowledge_message": "agents that ask only the server do not see what is acknowledged",
 }
 
 
-_DOCTOR_AGENT_MAIL_IN_THE_CLEAR = (
+_AGENT_MAIL_TLS = (
     "Put TLS in front of the server, and write `agent-mail+https://…`; or go through a tunnel, "
     "such as `ssh -L`."
 )
 
 
-def examine_server(visit: Visit, store: AgentMailStore) -> Iterator[Check]:
-    """The server, what it offers, then the project on it."""
+def check_agent_mail_store(context: DoctorContext, store: AgentMailStore) -> Iterator[Check]:
+    """Check an Agent Mail server, its tools, then the project on it."""
     try:
         client = Client(store.address.url or "", store.token)
     except BrennerError as error:
         yield Check.of("server", error.diagnostic)
-        yield identity(visit, None)
+        yield identity_check(context, None)
         return
     with closing(client):
-        checks = list(looked_at({"server": lambda: _doctor_agent_mail_server(client, store)}))
+        checks = list(run_each({"server": lambda: _agent_mail_server_check(client, store)}))
         yield from checks
-        if any(check.id for check in checks):  # nobody is there who could be asked more
-            yield identity(visit, None)
+        if any(check.id for check in checks):  # the server does not respond
+            yield identity_check(context, None)
             return
-        yield from looked_at({"tools": lambda: _tools(client)})
-        yield from _project(visit, store, client)
+        yield from run_each({"tools": lambda: _tools_check(client)})
+        yield from _check_agent_mail_project(context, store, client)
 
 
-def _doctor_agent_mail_server(client: Client, store: AgentMailStore) -> Check:
-    """Whether it answers as such a server does, how soon, and who can listen on the way."""
+def _agent_mail_server_check(client: Client, store: AgentMailStore) -> Check:
+    """Check that the server responds, its round trip time, and encryption."""
     started = time.perf_counter()
-    if client.offers(_HEALTH):  # it has connected, and told which tools it has
+    if client.offers(_HEALTH):  # the first call also connects, so it is not timed
         started = time.perf_counter()
         client.call(_HEALTH, {})
     taken = milliseconds(time.perf_counter() - started)
     parts = urlsplit(store.address.url or "")
     words = f"{client.where} answers; a round trip takes {taken}"
     is_encrypted = parts.scheme == "https"
-    return way_check(
-        words, parts.hostname or "", is_encrypted=is_encrypted, mend=_DOCTOR_AGENT_MAIL_IN_THE_CLEAR
+    return encryption_check(
+        words, parts.hostname or "", is_encrypted=is_encrypted, fix=_AGENT_MAIL_TLS
     )
 
 
-def _tools(client: Client) -> Check:
-    """Servers differ in what they offer."""
+def _tools_check(client: Client) -> Check:
+    """Check that the server has the tools that are needed; servers differ."""
     needed = [name for name in _NEEDED if not client.offers(name)]
     if needed:
         what = f"the tools {', '.join(f'`{name}`' for name in needed)}"
@@ -572,47 +584,50 @@ def _tools(client: Client) -> Check:
     return Check("tools", OK, "it offers all that is used")
 
 
-def _project(visit: Visit, store: AgentMailStore, client: Client) -> Iterator[Check]:
-    """What can be seen of the project and its mail."""
+def _check_agent_mail_project(
+    context: DoctorContext, store: AgentMailStore, client: Client
+) -> Iterator[Check]:
+    """Yield the checks of the project on the server and of its mail."""
     try:
-        is_known = find(client, store.address.project or "") is not None
+        is_known = find_project(client, store.address.project or "") is not None
         mailbox = AgentMailMailbox.open(store.address, store.token) if is_known else None
     except BrennerError as error:
         yield Check.of("store", error.diagnostic)
-        yield identity(visit, None)
+        yield identity_check(context, None)
         return
     if mailbox is None:
         yield Check("store", OK, f"the project `{store.address.project}` {NOT_YET}")
-        yield _lacks()
-        yield new_operator(visit.project, store.shown)
-        yield identity(visit, None)
+        yield _lacks_check()
+        yield new_operator_check(context.project, store.shown)
+        yield identity_check(context, None)
         return
     with mailbox:
-        yield from looked_at(_doctor_agent_mail_looks(mailbox, visit, store, client))
+        yield from run_each(_agent_mail_checks(mailbox, context, store, client))
 
 
-def _doctor_agent_mail_looks(
-    mailbox: AgentMailMailbox, visit: Visit, store: AgentMailStore, client: Client
-) -> dict[str, Look]:
+def _agent_mail_checks(
+    mailbox: AgentMailMailbox, context: DoctorContext, store: AgentMailStore, client: Client
+) -> dict[str, RunCheck]:
     return {
-        "store": lambda: _known(visit, store),
-        "write": lambda: _doctor_agent_mail_write(client, store),
-        "lacks": _lacks,
-        **of_mail(mailbox, visit, store.shown),
+        "store": lambda: _agent_mail_store_check(context, store),
+        "write": lambda: _agent_mail_write_check(client, store),
+        "lacks": _lacks_check,
+        **mail_checks(mailbox, context, store.shown),
     }
 
 
-def _known(visit: Visit, store: AgentMailStore) -> Check:
-    words = f"the project `{store.address.project}` ({visit.project.store_from})"
+def _agent_mail_store_check(context: DoctorContext, store: AgentMailStore) -> Check:
+    words = f"the project `{store.address.project}` ({context.project.store_from})"
     return Check("store", OK, f"{words} is known there")
 
 
-def _doctor_agent_mail_write(client: Client, store: AgentMailStore) -> Check:
-    """A message would stay. To ask for a project that is there changes nothing, but needs the
-    right to write.
+def _agent_mail_write_check(client: Client, store: AgentMailStore) -> Check:
+    """Check the permission to write, without a message, which could not be deleted.
+
+    `ensure_project` for an existing project changes nothing, but needs the permission.
     """
     started = time.perf_counter()
-    make(client, store.address.project or "")
+    ensure_project(client, store.address.project or "")
     taken = milliseconds(time.perf_counter() - started)
     words = (
         f"allowed, as `ensure_project` answers in {taken}; a message was not tried: it would stay"
@@ -620,8 +635,8 @@ def _doctor_agent_mail_write(client: Client, store: AgentMailStore) -> Check:
     return Check("write", OK, words)
 
 
-def _lacks() -> Check:
-    """What this home cannot do, which is no fault."""
+def _lacks_check() -> Check:
+    """Report the capabilities that this store lacks, which is no fault."""
     lacks = AgentMailMailbox.lacks
     words = "; ".join(f"{ability} ({reason})" for ability, reason in lacks.items())
     return Check("lacks", OK, f"this home is without {words}")

@@ -1,5 +1,5 @@
-"""What the operator can do in the lab: each action says what it will do, does it once, and says
-what happened.
+"""What all lab actions share: the request schema for scripts, the action and its result,
+idempotency keys, and the operator's workspace.
 """
 
 import re
@@ -20,82 +20,92 @@ from brenner.diagnostics.model import (
     UnknownOutcomeError,
 )
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import PLAIN, Envelope, Trust
-from brenner.services.acknowledge import RECEIVED, Acknowledged, Acknowledgement, send_ack
+from brenner.mail.model import DEFAULT_ENVELOPE, Envelope, Trust
+from brenner.services.acknowledge import RECEIVED, AckRequest, AckResult, send_ack
 from brenner.services.workspace import Workspace
 from brenner.text import closest, did_you_mean
-from brenner.web.request import ONCE, TOKEN, Document, Page, RequestContext, is_number
+from brenner.web.request import CSRF_FIELD, KEY_FIELD, Document, Page, RequestContext, is_digits
 
 if TYPE_CHECKING:
-    from brenner.mail.model import Sent, Since
+    from brenner.mail.model import SendResult, UnchangedSince
     from brenner.protocol.messages import Message
 
 
-# What a script may send to the lab: each action takes some keys, of some kinds, and no others.
+# JSON requests of scripts.
 #
-# A key that nobody reads would be lost in silence, and so would a guard or a box that is not what
-# it
-# has to be. Nothing is done then.
+# An unknown key, or a value of the wrong type, is an error and nothing is done: a guard or a
+# checkbox must not be ignored silently.
 
 
-TEXT, FLAG, NUMBER = "a text", "true or false", "a whole number"
-YES_OR_NO = f"{FLAG}, or yes or no"
-NAMES, NAME_OR_NAMES, NUMBERS = "a list of names", "names", "message numbers"
+TEXT_TYPE, FLAG_TYPE, NUMBER_TYPE = "a text", "true or false", "a whole number"
+YES_OR_NO_TYPE = f"{FLAG_TYPE}, or yes or no"
+NAMES_TYPE, NAME_OR_NAMES_TYPE, NUMBERS_TYPE = "a list of names", "names", "message numbers"
 DRY_RUN = "dry_run"
 ROW_FIELDS = ("name", "role", "program", "model", "notes")
 _ROW = re.compile(rf"agent\.([1-9][0-9]{{0,2}})\.(?:{'|'.join(ROW_FIELDS)})")
-_OURS = (ONCE, TOKEN)
+_OWN_KEYS = (KEY_FIELD, CSRF_FIELD)
 _NULL = "null"
 
 
-class Takes(NamedTuple):
-    """The keys of one action with their kinds, and how many rows of agents it takes."""
+class RequestSchema(NamedTuple):
+    """The keys of one action with their types, and how many rows of agents it accepts."""
 
     kinds: Mapping[str, str]
     rows: int = 0
 
     @property
     def known(self) -> tuple[str, ...]:
-        """The keys as they are told."""
+        """The keys as error messages list them."""
         rows = [f"agent.N.{field}" for field in ROW_FIELDS] if self.rows else []
-        return (*self.kinds, *rows, ONCE)
+        return (*self.kinds, *rows, KEY_FIELD)
 
 
-def takes(*, rows: int = 0, **keys: Iterable[str]) -> Takes:
-    """The keys of an action, by their kinds; every action can be tried."""
-    kinds = {"texts": TEXT, "flags": FLAG, "numbers": NUMBER, "names": NAME_OR_NAMES}
-    kinds |= {"messages": NUMBERS, "answers": YES_OR_NO}
+def request_schema(*, rows: int = 0, **keys: Iterable[str]) -> RequestSchema:
+    """Return a schema from keys by type. Every action accepts `dry_run`."""
+    kinds = {
+        "texts": TEXT_TYPE,
+        "flags": FLAG_TYPE,
+        "numbers": NUMBER_TYPE,
+        "names": NAME_OR_NAMES_TYPE,
+    }
+    kinds |= {"messages": NUMBERS_TYPE, "answers": YES_OR_NO_TYPE}
     found = {name: kinds[kind] for kind, names in keys.items() for name in names}
-    return Takes(MappingProxyType({**found, DRY_RUN: FLAG}), rows)
+    return RequestSchema(MappingProxyType({**found, DRY_RUN: FLAG_TYPE}), rows)
 
 
-def is_dry_run(visit: RequestContext) -> bool:
-    """Whether a script wants to know only what would be done."""
-    return isinstance(visit.sent, Mapping) and visit.sent.get(DRY_RUN) is True
+def is_dry_run(context: RequestContext) -> bool:
+    """Return whether a script only asks what would be done."""
+    return isinstance(context.sent, Mapping) and context.sent.get(DRY_RUN) is True
 
 
-def request_faults(visit: RequestContext, taken: Takes) -> tuple[Diagnostic, ...]:
-    """What is wrong with the object itself."""
-    sent = visit.sent if isinstance(visit.sent, Mapping) else {}
-    where = f"POST {visit.path.partition('?')[0]}"
-    return tuple(each for key in sent for each in _of_key(sent, key, where, taken))
+def request_faults(context: RequestContext, schema: RequestSchema) -> tuple[Diagnostic, ...]:
+    """Return the violations of the schema by a JSON request."""
+    sent = context.sent if isinstance(context.sent, Mapping) else {}
+    where = f"POST {context.path.partition('?')[0]}"
+    return tuple(each for key in sent for each in _key_faults(sent, key, where, schema))
 
 
-def _of_key(sent: Mapping[str, object], key: str, where: str, taken: Takes) -> Iterator[Diagnostic]:
+def _key_faults(
+    sent: Mapping[str, object], key: str, where: str, schema: RequestSchema
+) -> Iterator[Diagnostic]:
     row = _ROW.fullmatch(key)
-    if row and 1 <= int(row[1]) <= taken.rows:
-        yield from _of_row(sent, key, where, int(row[1]))
-    elif key in taken.kinds:
-        yield from wrong_kind(key, taken.kinds[key], sent[key])
-    elif key in _OURS:
-        yield from wrong_kind(key, TEXT, sent[key])
+    if row and 1 <= int(row[1]) <= schema.rows:
+        yield from _row_faults(sent, key, where, int(row[1]))
+    elif key in schema.kinds:
+        yield from type_faults(key, schema.kinds[key], sent[key])
+    elif key in _OWN_KEYS:
+        yield from type_faults(key, TEXT_TYPE, sent[key])
     else:
-        yield unknown(key, where, taken.known)
+        yield unknown_key(key, where, schema.known)
 
 
-def _of_row(sent: Mapping[str, object], key: str, where: str, number: int) -> Iterator[Diagnostic]:
-    """Rows are read as far as they have names: one behind a gap would be passed over."""
-    yield from wrong_kind(key, TEXT, sent[key])
+def _row_faults(
+    sent: Mapping[str, object], key: str, where: str, number: int
+) -> Iterator[Diagnostic]:
+    """Yield the faults of a row. Rows are read up to the first gap, so a later one would be
+    ignored.
+    """
+    yield from type_faults(key, TEXT_TYPE, sent[key])
     for each in range(1, number + 1):
         needed = f"agent.{each}.name"
         if needed not in sent:
@@ -105,54 +115,55 @@ def _of_row(sent: Mapping[str, object], key: str, where: str, number: int) -> It
             return
 
 
-def unknown(key: str, where: str, known: Iterable[str]) -> Diagnostic:
-    """That nobody reads a key."""
+def unknown_key(key: str, where: str, known: Iterable[str]) -> Diagnostic:
+    """Return the diagnostic for an unknown key."""
     near = did_you_mean(closest(key, tuple(known)))
     words = {"where": where, "argument": key, "known": ", ".join(known)}
     return serving_codes.UNKNOWN_ARGUMENT.at(None, **words, suggestion=near)
 
 
-def wrong_kind(key: str, expected: str, value: object) -> Iterator[Diagnostic]:
-    """That a value is of another kind. `null` is a value that was not given, but no number: who
-    sends a guard means it.
+def type_faults(key: str, expected: str, value: object) -> Iterator[Diagnostic]:
+    """Yield the diagnostic for a value of the wrong type.
+
+    `null` counts as missing, except for a number: a guard must not be ignored.
     """
-    if value is None and expected != NUMBER:
+    if value is None and expected != NUMBER_TYPE:
         return
-    if not _is(expected, value):
-        words = {"argument": key, "expected": expected, "given": _kind(value)}
+    if not _has_type(expected, value):
+        words = {"argument": key, "expected": expected, "given": _type_words(value)}
         yield serving_codes.WRONG_ARGUMENT_TYPE.at(None, **words)
 
 
-def _is(expected: str, value: object) -> bool:
-    if expected == NUMBER:
+def _has_type(expected: str, value: object) -> bool:
+    if expected == NUMBER_TYPE:
         return _is_number(value)
-    if expected == NUMBERS:
+    if expected == NUMBERS_TYPE:
         return all(map(_is_number, value)) if isinstance(value, list) else _is_number(value)
-    if expected in (NAMES, NAME_OR_NAMES) and isinstance(value, list):
+    if expected in (NAMES_TYPE, NAME_OR_NAMES_TYPE) and isinstance(value, list):
         return all(isinstance(each, str) for each in value)
-    if expected == YES_OR_NO:
+    if expected == YES_OR_NO_TYPE:
         return isinstance(value, bool) or value in ("yes", "no", "")
-    if expected == NAMES:
+    if expected == NAMES_TYPE:
         return False
-    return isinstance(value, bool if expected == FLAG else str)
+    return isinstance(value, bool if expected == FLAG_TYPE else str)
 
 
 def _is_number(value: object) -> bool:
-    """A number, or one as text, as forms have it; `2.0` and `true` are none."""
+    """Return whether a value is a number, or one as text. `2.0` and `true` are not."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         return False
-    return is_number(str(value))
+    return is_digits(str(value))
 
 
-def _kind(value: object) -> str:
+def _type_words(value: object) -> str:
     if isinstance(value, float):
         return "a number that is not whole"
-    kinds = {bool: FLAG, str: TEXT, list: "a list", dict: "an object", type(None): _NULL}
+    kinds = {bool: FLAG_TYPE, str: TEXT_TYPE, list: "a list", dict: "an object", type(None): _NULL}
     return kinds.get(type(value), "a number")
 
 
 def would_be_refused(document: Document) -> bool:
-    """Whether what a preview says comes to nothing."""
+    """Return whether a preview shows that the action would be refused."""
     compiled, found = document.get("compiled"), document.get("violations")
     is_refused = isinstance(compiled, Mapping) and compiled.get("status") == "refused"
     errors = [
@@ -163,10 +174,12 @@ def would_be_refused(document: Document) -> bool:
     return bool(document.get("fault") or errors or is_refused)
 
 
-class Done(NamedTuple):
-    """What came of an action. It is kept under the key of its form: who sends the form again, or
-    reloads, gets the same. `says` is a sentence; `document` is what scripts get, and the page
-    shows; `to` is where to go on, and in which words.
+class ActionResult(NamedTuple):
+    """The result of an action, stored under the key of its form: a repeated request gets it
+    again.
+
+    `says` is a sentence, `document` the JSON for scripts and the page, `to` the links to go on
+    with.
     """
 
     is_done: bool
@@ -177,105 +190,111 @@ class Done(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """The field of a form that says what was looked at, and how a preview says it."""
+    """The form field that states which state was seen, and how to read that state from a
+    preview.
+    """
 
     field: str
     of: Callable[[Document], object]
 
 
 class Action(NamedTuple):
-    """One action. `form` is the page that says what it will do, with the form; `do` does it.
+    """One action of the lab. `form` is the page with the form, `do` does it.
 
-    Where nothing was done, because something is wrong or only a row was added, `do` answers with
-    the form again, as a Page, with everything that was typed: its key is then still good.
-    `preview`, where there is one, answers while the form is being filled in: what would be sent.
-    Scripts send what it `takes`, and nothing else; one that reads requests itself says nothing of
-    it. `tried` is what a dry run answers where there is no preview.
+    If nothing was done, because of an error or because only a row was added, `do` returns the form
+    as a Page. It keeps everything that was typed, and its key stays valid. `preview` shows what
+    would be sent while the form is filled in. `schema` describes the JSON of scripts; it is None
+    for an action that validates requests itself. `dry_run` answers a dry run if there is no
+    preview.
     """
 
     name: str
     form: Callable[[RequestContext], Page]
-    do: Callable[[RequestContext], Done | Page]
+    do: Callable[[RequestContext], ActionResult | Page]
     preview: Callable[[RequestContext], Page] | None = None
     is_of_session: bool = True
-    takes: Takes | None = None
-    tried: Callable[[RequestContext], Page] | None = None
+    schema: RequestSchema | None = None
+    dry_run: Callable[[RequestContext], Page] | None = None
     guard: Guard | None = None
 
 
-# Each form is done once: a double click, a reload and the button Back get the same answer.
+# Idempotency keys: a double click, a reload and the Back button get the same result.
 #
-# A form has a key, given out when it is shown. The first request with it acts; others wait for it,
-# and get what came of it. Keys belong to a login and end with it. A key that nobody knows does
-# nothing: it may have been used before. Forms that were only shown are forgotten sooner than those
-# with which something was done: a script that repeats a key of its own must not act again.
+# A form gets its key when it is shown. Keys belong to a login and end with it. Unused keys are
+# dropped sooner than used ones, so that a script that repeats its own key does not act twice.
 
 
-_MOST_OPEN = 2_000
-MOST_DONE = 100_000
-_MOST_KEPT = 200
-_BYTES = 16
-_LONG_AGO = "It was done, so long ago that the details are not kept here any more."
+_MAX_OPEN = 2_000
+MAX_DONE = 100_000
+_MAX_RESULTS = 200
+_KEY_BYTES = 16
+_RESULT_DROPPED = "It was done, so long ago that the details are not kept here any more."
 
 
-class _Form:
-    """What is known of one form. `content` is set as soon as it may have been done with it."""
+class _FormState:
+    """What is known of one form. `content` is set as soon as the action may have run with it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.content: str | None = None
-        self.done: Done | None = None
+        self.done: ActionResult | None = None
 
 
 class IdempotencyKeys:
-    """The forms of one login."""
+    """Idempotency keys of the forms of one login.
+
+    The first request with a key acts. Others with the same key wait and get the same result. An
+    unknown key does nothing, because it may have been used before.
+    """
 
     def __init__(self) -> None:
-        self._open: OrderedDict[str, _Form] = OrderedDict()
-        self._done: OrderedDict[str, _Form] = OrderedDict()
-        self._kept: OrderedDict[str, None] = OrderedDict()
+        self._open: OrderedDict[str, _FormState] = OrderedDict()
+        self._done: OrderedDict[str, _FormState] = OrderedDict()
+        self._with_result: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
 
     def key(self) -> str:
-        """A key for a form that is shown."""
-        given = secrets.token_urlsafe(_BYTES)
+        """Return a new key for a form."""
+        given = secrets.token_urlsafe(_KEY_BYTES)
         self.expect(given)
         return given
 
     def expect(self, key: str) -> None:
-        """A key that a script has chosen is good from now on."""
+        """Accept a key that a script has chosen."""
         with self._lock:
             if key not in self._done:
-                self._open.setdefault(key, _Form())
-            while len(self._open) > _MOST_OPEN:
+                self._open.setdefault(key, _FormState())
+            while len(self._open) > _MAX_OPEN:
                 self._open.popitem(last=False)
 
-    def _form(self, key: str) -> _Form | None:
+    def _form(self, key: str) -> _FormState | None:
         return self._done.get(key) or self._open.get(key)
 
     def is_open(self, key: str) -> bool:
-        """Whether a form with that key may still be sent, or sent again."""
+        """Return whether a form with that key may still be sent, or sent again."""
         form = self._form(key)
         return form is not None and form.done is None
 
     def is_done(self, key: str) -> bool:
-        """Whether it is known what came of a form with that key."""
+        """Return whether the key has a result."""
         form = self._form(key)
         return form is not None and form.done is not None
 
-    def done(self, key: str) -> Done:
-        """What came of a form; it can be asked for again and again."""
+    def done(self, key: str) -> ActionResult:
+        """Return the result of a key. Raise RequestError if there is none."""
         form = self._form(key)
         if form is None or form.done is None:
             raise RequestError(web_codes.FORM_UNKNOWN.at())
         return form.done
 
-    def act(self, key: str, content: str, do: Callable[[], Done | Page]) -> Done | Page:
-        """Do it, unless it was done: then the same answer again.
+    def act(
+        self, key: str, content: str, do: Callable[[], ActionResult | Page]
+    ) -> ActionResult | Page:
+        """Run the action, or return its result if it has run.
 
-        What comes back as a page, is refused, or could not be begun, has done nothing, and the key
-        is still good. Where nobody knows whether it was done, only the same may be sent again: the
-        mailbox knows it by its key, too.
+        If the action returns a page, is refused or could not begin, nothing was done and the key
+        stays valid. If the outcome is unknown, only the same content may be sent again: the mailbox
+        recognises it by its own key.
         """
         with self._lock:
             form = self._form(key)
@@ -297,29 +316,31 @@ class IdempotencyKeys:
                 form.content = None if first else content
                 return answer
             form.done = answer
-        self._keep(key, form)
+        self._record(key, form)
         return answer
 
-    def _keep(self, key: str, form: _Form) -> None:
-        """The latest outcomes are kept whole."""
+    def _record(self, key: str, form: _FormState) -> None:
+        """Store the result. Only the latest results are stored whole."""
         with self._lock:
             self._open.pop(key, None)
             self._done[key] = form
-            while len(self._done) > MOST_DONE:
+            while len(self._done) > MAX_DONE:
                 self._done.popitem(last=False)
-            self._kept[key] = None
-            while len(self._kept) > _MOST_KEPT:
-                oldest, _ = self._kept.popitem(last=False)
+            self._with_result[key] = None
+            while len(self._with_result) > _MAX_RESULTS:
+                oldest, _ = self._with_result.popitem(last=False)
                 known = self._done.get(oldest)
                 if known and known.done:
-                    known.done = Done(known.done.is_done, _LONG_AGO, {}, to=known.done.to)
+                    known.done = ActionResult(
+                        known.done.is_done, _RESULT_DROPPED, {}, to=known.done.to
+                    )
 
 
-# The operator's desk in the lab: what is sent there is sent by who has shown the secret.
+# The operator's workspace
 
 
-class _Verified:
-    """The mailbox, of one whose name is proven. Nobody else's mail is."""
+class _VerifiedMailbox:
+    """A mailbox that marks messages of one sender as verified."""
 
     def __init__(self, mailbox: Mailbox, proven: str) -> None:
         self._mailbox = mailbox
@@ -334,9 +355,9 @@ class _Verified:
         *,
         reply_to: int | None = None,
         key: str | None = None,
-        position: "int | Since | None" = None,
-        envelope: Envelope = PLAIN,
-    ) -> "Sent":
+        position: "int | UnchangedSince | None" = None,
+        envelope: Envelope = DEFAULT_ENVELOPE,
+    ) -> "SendResult":
         if message.sender == self._proven:
             envelope = envelope._replace(trust=Trust.VERIFIED)
         return self._mailbox.send(
@@ -344,34 +365,36 @@ class _Verified:
         )
 
 
-def lab_desk(visit: RequestContext) -> Workspace:
-    """The desk of the operator who has logged in."""
-    workspace = visit.site.workspace
+def lab_workspace(context: RequestContext) -> Workspace:
+    """Return the workspace of the operator who is logged in. Its messages are sent as verified."""
+    workspace = context.site.workspace
     operator = workspace.project.operator
-    mailbox = cast("Mailbox", _Verified(workspace.mailbox, operator))
+    mailbox = cast("Mailbox", _VerifiedMailbox(workspace.mailbox, operator))
     return workspace._replace(mailbox=mailbox, actor=operator)
 
 
-def is_marked(visit: RequestContext) -> bool:
-    """Whether this home keeps that a sender is verified; nobody is promised it elsewhere."""
-    return Capability.TRUST not in visit.site.workspace.mailbox.lacks
+def marks_verified(context: RequestContext) -> bool:
+    """Return whether this store records that a sender is verified."""
+    return Capability.TRUST not in context.site.workspace.mailbox.lacks
 
 
-def lab_ack(
-    visit: RequestContext, message_id: int, status: str = RECEIVED, notes: str = ""
-) -> Acknowledged:
-    """Acknowledge a message as the operator who has logged in."""
-    workspace = lab_desk(visit)
+def send_lab_ack(
+    context: RequestContext, message_id: int, status: str = RECEIVED, notes: str = ""
+) -> AckResult:
+    """Acknowledge a message as the operator who is logged in."""
+    workspace = lab_workspace(context)
     proven = Envelope(trust=Trust.VERIFIED)
     return send_ack(
-        workspace.mailbox, Acknowledgement(workspace.actor, message_id, status, notes, proven)
+        workspace.mailbox, AckRequest(workspace.actor, message_id, status, notes, proven)
     )
 
 
-def lab_key(visit: RequestContext, what: str = "") -> str | None:
-    """The idempotency key of what a form sends, in the mailbox: it outlives the server."""
-    once = visit.form.get(ONCE)
-    if not once:
+def mailbox_key(context: RequestContext, part: str = "") -> str | None:
+    """Return the idempotency key of the form in the mailbox, which survives a restart of the
+    server.
+    """
+    form_key = context.form.get(KEY_FIELD)
+    if not form_key:
         return None
-    words = f"{once} {visit.path} {what}".encode(errors="surrogatepass")
+    words = f"{form_key} {context.path} {part}".encode(errors="surrogatepass")
     return f"lab {sha256(words).hexdigest()[:40]}"

@@ -1,8 +1,8 @@
-"""How a version is previewed and published in the lab: the next one, or the one that closes.
+"""Lab actions that publish a version (compile, complete) and persist it.
 
-What is published is what was shown. The form bears how many messages the thread had; if the next
-version is another one by now, nothing is published, and the form comes back. Whatever came in since
-the form was opened is named by every preview of it.
+What is published is what was previewed. The form contains the number of messages in the thread. If
+the next version differs by now, nothing is published and the form is shown again. Every preview
+lists the messages that arrived since the form was opened.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,8 +10,8 @@ from functools import partial
 from http import HTTPStatus
 from typing import NamedTuple, cast
 
-from brenner.artifact.diff import block_words, outcome_words, summary
-from brenner.artifact.state import Entry, Outcome
+from brenner.artifact.diff import describe_block, describe_outcome, summary
+from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.codes.publishing import FILE_OVERTAKEN
 from brenner.diagnostics.model import BrennerError, Diagnostic, worst_first
 from brenner.mail.model import StoredMessage
@@ -19,12 +19,12 @@ from brenner.protocol.messages import parse_message_file
 from brenner.services.compile import (
     CompileOptions,
     CompileResult,
-    Status,
+    CompileStatus,
+    compile_result_json,
+    compile_summary,
     compile_thread,
-    compiled_json,
-    persisted_words,
-    refused_in,
-    what_happened,
+    persist_summary,
+    refused_entries,
 )
 from brenner.services.decisions import check_operator
 from brenner.services.persist import (
@@ -34,122 +34,135 @@ from brenner.services.persist import (
     file_digest,
     persistence_of,
 )
-from brenner.services.publish import arrived_since, digest_of
-from brenner.services.versions import Foreseen, Latest, foresee, latest_of, persist_latest
-from brenner.text import counted, escape_control, joined
+from brenner.services.publish import messages_after, preview_digest
+from brenner.services.versions import (
+    PersistableVersion,
+    PersistPreview,
+    load_latest,
+    persist_latest,
+    preview_persist,
+)
+from brenner.text import escape_control, joined, plural
 from brenner.web import links
-from brenner.web.lab.actions import Action, Done, Guard, is_dry_run, lab_desk, takes
-from brenner.web.request import Page, RequestContext, is_ticked, number_in
+from brenner.web.lab.actions import (
+    Action,
+    ActionResult,
+    Guard,
+    is_dry_run,
+    lab_workspace,
+    request_schema,
+)
+from brenner.web.request import Page, RequestContext, form_number, is_checked
 from brenner.web.views.versions import changed_items
 
-# What a compile would do, or has done, for a page: bounded, however large the session is.
+# Documents of a compile, truncated for a page
 
 
-MOST_ITEMS, MOST_BLOCKS, MOST_FOUND, MOST_NEWS = 100, 200, 50, 50
+MAX_ITEMS, MAX_BLOCKS, MAX_FINDINGS, MAX_ARRIVALS = 100, 200, 50, 50
 
 
 def compiled_document(
     done: CompileResult, *, is_done: bool, notify: bool = False
 ) -> dict[str, object]:
-    """The keys of `brenner compile --json` without the whole text, and what stands beside them.
+    """Return the keys of `brenner compile --json` without the whole text, truncated for a page.
 
-    `notify` is whether authors of refused blocks will be told.
+    `notify` is whether authors of refused blocks will be notified.
     """
-    whole = compiled_json(done)
-    refused = refused_in(done)
-    others = [entry for entry in done.ledger if entry.state is not Outcome.REFUSED]
-    shown = [*refused, *others][:MOST_BLOCKS]
-    del whole["artifact_markdown"]
-    return whole | {
-        "says": what_happened(done),
-        "would": _would(done, notify=notify),
+    document = compile_result_json(done)
+    refused = refused_entries(done)
+    others = [entry for entry in done.ledger if entry.state is not BlockOutcome.REFUSED]
+    shown = [*refused, *others][:MAX_BLOCKS]
+    del document["artifact_markdown"]
+    return document | {
+        "says": compile_summary(done),
+        "would": _would_words(done, notify=notify),
         "can_act": _can_act(done, notify=notify),
         "summary_of_changes": summary(done.diff),
-        "items": changed_items(done.diff.items[:MOST_ITEMS], done.ledger),
-        "more_items": max(0, len(done.diff.items) - MOST_ITEMS),
-        "ledger": [_block(entry, is_done=is_done) for entry in shown],
-        "more_blocks": max(0, len(done.ledger) - MOST_BLOCKS),
+        "items": changed_items(done.diff.items[:MAX_ITEMS], done.ledger),
+        "more_items": max(0, len(done.diff.items) - MAX_ITEMS),
+        "ledger": [_block_document(entry, is_done=is_done) for entry in shown],
+        "more_blocks": max(0, len(done.ledger) - MAX_BLOCKS),
         "blocks": len(done.ledger),
         "refused": len(refused),
-        "lint": _lint(done),
-        "conflicts": cast("list[object]", whole["conflicts"])[:MOST_FOUND],
-        "more_conflicts": max(0, len(done.conflicts) - MOST_FOUND),
-        "not_contributed": _some(done.not_contributed),
-        "warnings": _some(done.warnings),
-        "violations": _some(done.notes),
+        "lint": _lint_document(done),
+        "conflicts": cast("list[object]", document["conflicts"])[:MAX_FINDINGS],
+        "more_conflicts": max(0, len(done.conflicts) - MAX_FINDINGS),
+        "not_contributed": _worst_findings(done.not_contributed),
+        "warnings": _worst_findings(done.warnings),
+        "violations": _worst_findings(done.notes),
         "status_of_artifact": done.artifact.metadata.status,
     }
 
 
-def _would(done: CompileResult, *, notify: bool) -> str:
-    """Everything that the button will do."""
-    if done.status is Status.REFUSED:
-        return what_happened(done).replace("(--strict)", "(“Strict” is ticked)")
-    if done.status is not Status.DRY_RUN:
-        return what_happened(done) + _keeps(done) + (_TELLS_OTHERS if notify else "")
+def _would_words(done: CompileResult, *, notify: bool) -> str:
+    """Return everything that the button will do."""
+    if done.status is CompileStatus.REFUSED:
+        return compile_summary(done).replace("(--strict)", "(“Strict” is ticked)")
+    if done.status is not CompileStatus.DRY_RUN:
+        return compile_summary(done) + _persist_words(done) + (_NOTIFIES_AUTHORS if notify else "")
     closes = ", and closes the session" if done.artifact.metadata.status == "closed" else ""
     published = f"Publishes v{done.version} of {done.thread_id} in its thread{closes}."
-    return f"{published}{_keeps(done)}{_refuses(done, notify=notify)}"
+    return f"{published}{_persist_words(done)}{_refused_words(done, notify=notify)}"
 
 
-_TELLS_OTHERS = " Authors of blocks that are still refused are told what is wrong, each once."
+_NOTIFIES_AUTHORS = " Authors of blocks that are still refused are told what is wrong, each once."
 
 
-def _refuses(done: CompileResult, *, notify: bool) -> str:
-    """How many blocks will be refused, and who will be told."""
-    refused = refused_in(done)
+def _refused_words(done: CompileResult, *, notify: bool) -> str:
+    """Return how many blocks will be refused, and which authors will be notified."""
+    refused = refused_entries(done)
     if not refused:
         return ""
-    said = f" {counted(len(refused), 'block')} will be refused"
+    flags = f" {plural(len(refused), 'block')} will be refused"
     names = joined(dict.fromkeys(entry.agent for entry in refused))
-    return f"{said}; a message tells {names} what is wrong." if notify else f"{said}."
+    return f"{flags}; a message tells {names} what is wrong." if notify else f"{flags}."
 
 
 def _can_act(done: CompileResult, *, notify: bool) -> bool:
-    """Whether the button does anything. Keeping that was interrupted is finished by it."""
-    if done.status is Status.NOTHING:
+    """Return whether the button does anything. It also finishes an interrupted persist."""
+    if done.status is CompileStatus.NOTHING:
         return notify or (done.wish is not None and done.version is not None)
-    return done.status is Status.DRY_RUN
+    return done.status is CompileStatus.DRY_RUN
 
 
-def _keeps(done: CompileResult) -> str:
-    """What becomes of the version after that: as it is ticked, or as the project has it."""
-    wish = done.wish
-    is_kept = done.status is Status.NOTHING and done.persistence.status == "Persisted"
-    if wish is None or (is_kept and not (wish.archive or wish.push)):
+def _persist_words(done: CompileResult) -> str:
+    """Return what will be persisted, as checked in the form or configured in the project."""
+    persist = done.wish
+    is_kept = done.status is CompileStatus.NOTHING and done.persistence.status == "Persisted"
+    if persist is None or (is_kept and not (persist.archive or persist.push)):
         return ""
     does = [f"writes v{done.version} to {done.persistence.path}"]
-    if wish.archive:
+    if persist.archive:
         does.append("puts the mail beside it")
-    if wish.commit:
+    if persist.commit:
         does.append("commits that alone")
-    if wish.push:
+    if persist.push:
         does.append("pushes the branch")
     does.append("says so in the thread, in an INFO message")
     return f" Then it {joined(does)}."
 
 
-def _block(entry: Entry, *, is_done: bool) -> dict[str, object]:
-    words = {"words": block_words(entry), "outcome": outcome_words(entry, is_read=is_done)}
+def _block_document(entry: Entry, *, is_done: bool) -> dict[str, object]:
+    words = {"words": describe_block(entry), "outcome": describe_outcome(entry, is_read=is_done)}
     return entry.to_json() | words
 
 
-def _lint(done: CompileResult) -> dict[str, object]:
+def _lint_document(done: CompileResult) -> dict[str, object]:
     found = done.lint.violations
     return {
         "valid": done.lint.valid,
         "summary": done.lint.summary._asdict(),
-        "violations": [each.to_json() for each in sorted(found, key=worst_first)[:MOST_FOUND]],
-        "more": max(0, len(found) - MOST_FOUND),
+        "violations": [each.to_json() for each in sorted(found, key=worst_first)[:MAX_FINDINGS]],
+        "more": max(0, len(found) - MAX_FINDINGS),
     }
 
 
-def _some(found: Iterable[Diagnostic]) -> list[dict[str, object]]:
-    return [each.to_json() for each in sorted(found, key=worst_first)[:MOST_FOUND]]
+def _worst_findings(found: Iterable[Diagnostic]) -> list[dict[str, object]]:
+    return [each.to_json() for each in sorted(found, key=worst_first)[:MAX_FINDINGS]]
 
 
-def news_document(arrived: Sequence[StoredMessage]) -> list[dict[str, object]]:
-    """What came in since somebody looked; the latest, where there is more."""
+def arrivals_document(arrived: Sequence[StoredMessage]) -> list[dict[str, object]]:
+    """Return the latest messages that arrived since the form was opened."""
     return [
         {
             "message_id": each.id,
@@ -158,15 +171,18 @@ def news_document(arrived: Sequence[StoredMessage]) -> list[dict[str, object]]:
             "subject": each.message.subject,
             "at": each.at.isoformat(),
         }
-        for each in arrived[-MOST_NEWS:]
+        for each in arrived[-MAX_ARRIVALS:]
     ]
 
 
-# Edits that somebody made in the file of a version by hand, as a letter that brings them in.
+# Manual edits of the artifact file, as a message
 
 
 def edits_document(error: BrennerError) -> dict[str, object] | None:
-    """The fields of the letter, for the form of a reply; nothing where no delta can make them."""
+    """Return the message with manual edits of the file, as fields of the reply form.
+
+    Return None if no delta can express them.
+    """
     letter = error.diagnostic.repaired if isinstance(error, EditedByHand) else None
     if not letter:
         return None
@@ -178,144 +194,155 @@ def edits_document(error: BrennerError) -> dict[str, object] | None:
     }
 
 
-# The boxes of a form that say how far a version is to be kept: a file, a commit, a push.
+# Checkboxes for persisting: file, commit, push
 
 
-HOW = ("commit", "push", "archive", "force")
-ASKED = ("persist", "commit", "push", "archive")
-FILE = "file"  # the field that says which file was seen
+PERSIST_FLAGS = ("commit", "push", "archive", "force")
+PERSIST_REQUEST_FLAGS = ("persist", "commit", "push", "archive")
+FILE_FIELD = "file"  # digest of the file that was seen
 
 
 def persist_options(form: Mapping[str, str], *, is_meant: bool) -> PersistOptions:
-    """How far to go; a push means a commit. A preview, which is not meant, is of any file."""
-    said = {name: is_ticked(form, name) for name in HOW}
-    seen = form.get(FILE) or None if is_meant else None
-    return PersistOptions(**said | {"commit": said["commit"] or said["push"]}, seen=seen)
+    """Read the persist options of a form. A push implies a commit.
+
+    A preview, which is not meant, applies to any state of the file.
+    """
+    flags = {name: is_checked(form, name) for name in PERSIST_FLAGS}
+    seen = form.get(FILE_FIELD) or None if is_meant else None
+    return PersistOptions(**flags | {"commit": flags["commit"] or flags["push"]}, seen=seen)
 
 
-def wanted(form: Mapping[str, str], *, is_meant: bool) -> PersistOptions | None:
-    """The same where it is asked for at all."""
-    is_asked = any(is_ticked(form, name) for name in ASKED)
+def requested_persist(form: Mapping[str, str], *, is_meant: bool) -> PersistOptions | None:
+    """Return the persist options, or None if none is checked."""
+    is_asked = any(is_checked(form, name) for name in PERSIST_REQUEST_FLAGS)
     return persist_options(form, is_meant=is_meant) if is_asked else None
 
 
-_TICKS = ("strict", "reopen", "notify", "persist", *HOW)
-_POSITION, _SINCE, _SEEN = "position", "since", "seen"
+_FLAGS = ("strict", "reopen", "notify", "persist", *PERSIST_FLAGS)
+_POSITION, _SINCE, _DIGEST = "position", "since", "seen"
 
 
-class Publishing(NamedTuple):
-    """Which version: the next one, or the last."""
+class PublishKind(NamedTuple):
+    """Which version is published: the next one, or the last one, which closes the session."""
 
     title: str
     close: bool
 
 
-def publishing(name: str, kind: Publishing) -> Action:
-    """The action that publishes it."""
+def publish_action(name: str, kind: PublishKind) -> Action:
+    """Return the action that publishes that version."""
     return Action(
         name,
-        partial(form, kind),
-        partial(do, kind),
-        partial(preview, kind),
-        takes=takes(numbers=(_POSITION,), texts=(_SEEN, FILE), flags=_TICKS),
+        partial(publish_form, kind),
+        partial(publish, kind),
+        partial(publish_preview, kind),
+        schema=request_schema(numbers=(_POSITION,), texts=(_DIGEST, FILE_FIELD), flags=_FLAGS),
         guard=Guard(_POSITION, lambda seen: seen.get(_POSITION)),
     )
 
 
-def form(kind: Publishing, visit: RequestContext) -> Page:
-    """The preview, and the boxes that say how."""
+def publish_form(kind: PublishKind, context: RequestContext) -> Page:
+    """Return the form with the preview."""
     document = {
-        "thread_id": visit.thread_id,
+        "thread_id": context.thread_id,
         "closes": kind.close,
-        "fields": {name: is_ticked(visit.form, name) for name in _TICKS},
-        "preview": _seen(kind, visit),
+        "fields": {name: is_checked(context.form, name) for name in _FLAGS},
+        "preview": _preview_document(kind, context),
     }
     return Page("lab/compile.html", kind.title, document, is_live=False)
 
 
-def preview(kind: Publishing, visit: RequestContext) -> Page:
-    """What would be published as the boxes are ticked."""
-    return Page("lab/compile_part.html", kind.title, _seen(kind, visit), is_live=False)
+def publish_preview(kind: PublishKind, context: RequestContext) -> Page:
+    """Return what would be published with the options of the form."""
+    return Page(
+        "lab/compile_part.html", kind.title, _preview_document(kind, context), is_live=False
+    )
 
 
-def do(kind: Publishing, visit: RequestContext) -> Done | Page:
-    """Publish what was shown. A script may do without looking."""
-    position = number_in(visit.form, _POSITION)
-    if position is None and visit.sent is None:
-        return form(kind, visit)
-    done = _compiled(kind, visit, position=position)
-    if done.status is Status.REFUSED or _did_nothing(done):
-        page = form(kind, visit)
+def publish(kind: PublishKind, context: RequestContext) -> ActionResult | Page:
+    """Publish the previewed version. A script may publish without a preview."""
+    position = form_number(context.form, _POSITION)
+    if position is None and context.sent is None:
+        return publish_form(kind, context)
+    done = _compile(kind, context, position=position)
+    if done.status is CompileStatus.REFUSED or _did_nothing(done):
+        page = publish_form(kind, context)
         return page._replace(
             document={**page.document, "is_undone": True}, status=HTTPStatus.UNPROCESSABLE_ENTITY
         )
-    return _done(done)
+    return _publish_result(done)
 
 
 def _did_nothing(done: CompileResult) -> bool:
     is_more = done.persisted or done.notified or done.failed
-    return done.status is Status.NOTHING and not is_more
+    return done.status is CompileStatus.NOTHING and not is_more
 
 
 # The preview
 
 
-def _seen(kind: Publishing, visit: RequestContext) -> dict[str, object]:
-    """What would be published, as far as it can be said, and of which thread."""
+def _preview_document(kind: PublishKind, context: RequestContext) -> dict[str, object]:
+    """Return what would be published, or the error, with the guards for the form."""
     seen: dict[str, object] = {"fault": None, "details": [], "compiled": None, "position": None}
-    seen |= {"thread_id": visit.thread_id, "closes": kind.close, "can_act": False, "edits": None}
-    seen |= {"since": None, "news": [], _SEEN: None, FILE: None}
+    seen |= {"thread_id": context.thread_id, "closes": kind.close, "can_act": False, "edits": None}
+    seen |= {"since": None, "news": [], _DIGEST: None, FILE_FIELD: None}
     try:
-        # First the position: what comes in after it is refused, not published unseen.
-        position = lab_desk(visit).mailbox.thread(visit.thread_id, limit=1).position
-        seen |= _news(visit, position)
-        guard = number_in(visit.form, _POSITION) if is_dry_run(visit) else None
-        done = _compiled(kind, visit, guard, dry_run=True)
-        notify = is_ticked(visit.form, "notify")
+        # Read the position first: what arrives after it must be refused, not published unseen.
+        position = lab_workspace(context).mailbox.thread(context.thread_id, limit=1).position
+        seen |= _arrivals(context, position)
+        guard = form_number(context.form, _POSITION) if is_dry_run(context) else None
+        done = _compile(kind, context, guard, dry_run=True)
+        notify = is_checked(context.form, "notify")
         compiled = compiled_document(done, is_done=False, notify=notify)
         seen |= {"position": position, "compiled": compiled, "can_act": compiled["can_act"]}
-        seen |= {_SEEN: digest_of(done.artifact) if done.status is Status.DRY_RUN else None}
-        seen |= {FILE: file_digest(visit.site.workspace.project, visit.thread_id)}
+        seen |= {
+            _DIGEST: preview_digest(done.artifact) if done.status is CompileStatus.DRY_RUN else None
+        }
+        seen |= {FILE_FIELD: file_digest(context.site.workspace.project, context.thread_id)}
     except BrennerError as error:
         seen |= {"fault": error.diagnostic.to_json(), "details": list(error.details)}
         seen["edits"] = edits_document(error)
     return seen
 
 
-def _compiled(
-    kind: Publishing, visit: RequestContext, position: int | None = None, *, dry_run: bool = False
+def _compile(
+    kind: PublishKind,
+    context: RequestContext,
+    position: int | None = None,
+    *,
+    dry_run: bool = False,
 ) -> CompileResult:
-    workspace, form = lab_desk(visit), visit.form
+    workspace, form = lab_workspace(context), context.form
     if kind.close:
         check_operator(workspace, "complete a session")
     options = CompileOptions(
         dry_run=dry_run,
-        strict=is_ticked(form, "strict"),
-        reopen=is_ticked(form, "reopen"),
-        notify=is_ticked(form, "notify"),
+        strict=is_checked(form, "strict"),
+        reopen=is_checked(form, "reopen"),
+        notify=is_checked(form, "notify"),
         close=kind.close,
-        persist=wanted(form, is_meant=not dry_run),
+        persist=requested_persist(form, is_meant=not dry_run),
         position=position,
-        seen=None if dry_run else form.get(_SEEN) or None,
+        seen=None if dry_run else form.get(_DIGEST) or None,
     )
-    return compile_thread(workspace, visit.thread_id, options)
+    return compile_thread(workspace, context.thread_id, options)
 
 
-def _news(visit: RequestContext, position: int) -> dict[str, object]:
-    """What came in since the form was opened; who opens it has seen all."""
-    since = number_in(visit.form, _SINCE)
+def _arrivals(context: RequestContext, position: int) -> dict[str, object]:
+    """Return the messages that arrived since the form was opened."""
+    since = form_number(context.form, _SINCE)
     since = position if since is None else since
-    arrived = arrived_since(lab_desk(visit).mailbox, visit.thread_id, since)
-    return {"since": since, "news": news_document(arrived)}
+    arrived = messages_after(lab_workspace(context).mailbox, context.thread_id, since)
+    return {"since": since, "news": arrivals_document(arrived)}
 
 
-# What came of it
+# Results
 
 
-def _done(done: CompileResult) -> Done:
-    says = [what_happened(done)]
+def _publish_result(done: CompileResult) -> ActionResult:
+    says = [compile_summary(done)]
     if done.persisted:
-        says.append(persisted_words(done.persisted))
+        says.append(persist_summary(done.persisted))
     document = compiled_document(done, is_done=True)
     if done.failed:
         found = done.failed.diagnostic
@@ -323,19 +350,19 @@ def _done(done: CompileResult) -> Done:
         document |= {"heading": "Done in part", "violations": [found.to_json()]}
         document["details"] = list(done.failed.details)
     document["says_all"] = says
-    return Done(
+    return ActionResult(
         is_done=done.failed is None,
         says=" ".join(says),
         document=document,
         template="lab/compiled_done.html",
-        to=tuple(_to(done)),
+        to=tuple(_publish_links(done)),
     )
 
 
-def _to(done: CompileResult) -> list[tuple[str, str]]:
+def _publish_links(done: CompileResult) -> list[tuple[str, str]]:
     thread_id, number = done.thread_id, done.version or 0
     to = [(links.session(thread_id), f"See v{number}")]
-    if done.status is Status.PUBLISHED:
+    if done.status is CompileStatus.PUBLISHED:
         to.append((links.diff(thread_id, done.previous_version or 0, number), "What changed"))
     if done.persistence.status != "Persisted":
         to.append((links.lab("persist", thread_id), "Persist it"))
@@ -344,58 +371,61 @@ def _to(done: CompileResult) -> list[tuple[str, str]]:
     return to
 
 
-COMPILE = publishing("compile", Publishing("Compile", close=False))
-COMPLETE = publishing("complete", Publishing("Complete the session", close=True))
+COMPILE_ACTION = publish_action("compile", PublishKind("Compile", close=False))
+COMPLETE_ACTION = publish_action("complete", PublishKind("Complete the session", close=True))
 
 
-# Persist the latest version in the lab: what will be written where, seen before it is.
+# Persist the latest version
 
 
-_TITLE = "Persist"
+_PERSIST_TITLE = "Persist"
 _VERSION, _MESSAGE = "version", "message"
-_MOST_CHARACTERS = 40_000  # of a difference on a page
+_MAX_DIFFERENCE = 40_000  # characters of a diff on a page
 
 
-def _form(visit: RequestContext) -> Page:
-    fields = {name: is_ticked(visit.form, name) for name in HOW}
-    options = _tried(visit)
-    if not visit.form:  # a commit is offered
+def _persist_form(context: RequestContext) -> Page:
+    fields = {name: is_checked(context.form, name) for name in PERSIST_FLAGS}
+    options = _trial_options(context)
+    if not context.form:  # the first form has the commit checked
         fields["commit"] = True
         options = PersistOptions(commit=True)
     document = {
-        "thread_id": visit.thread_id,
+        "thread_id": context.thread_id,
         "fields": fields,
-        "preview": _persisting_seen(visit, options),
+        "preview": _persist_document(context, options),
     }
-    return Page("lab/persist.html", _TITLE, document, is_live=False)
+    return Page("lab/persist.html", _PERSIST_TITLE, document, is_live=False)
 
 
-def _preview(visit: RequestContext) -> Page:
+def _persist_preview(context: RequestContext) -> Page:
     return Page(
-        "lab/persist_part.html", _TITLE, _persisting_seen(visit, _tried(visit)), is_live=False
+        "lab/persist_part.html",
+        _PERSIST_TITLE,
+        _persist_document(context, _trial_options(context)),
+        is_live=False,
     )
 
 
-def _do(visit: RequestContext) -> Done | Page:
-    """Persist what was shown; where something is known to fail, nothing is written."""
-    workspace = lab_desk(visit)
-    latest = _latest(visit)
-    options = persist_options(visit.form, is_meant=True)
-    obstacle = foresee(workspace, latest, options).obstacle
+def _persist(context: RequestContext) -> ActionResult | Page:
+    """Persist the previewed version. If an obstacle is known, write nothing."""
+    workspace = lab_workspace(context)
+    latest = _seen_version(context)
+    options = persist_options(context.form, is_meant=True)
+    obstacle = preview_persist(workspace, latest, options).error
     if obstacle and obstacle.diagnostic.code is FILE_OVERTAKEN:
-        raise obstacle  # the preview that comes back is of the file as it is now
+        raise obstacle  # the preview shows the file as it is now
     if obstacle:
-        page = _form(visit)
+        page = _persist_form(context)
         return page._replace(
             document={**page.document, "is_undone": True}, status=HTTPStatus.UNPROCESSABLE_ENTITY
         )
     try:
         done = persist_latest(workspace, latest, options)
     except BrennerError as error:
-        return _broken_off(visit, latest, error)
+        return _partial_result(context, latest, error)
     number = latest.version.number
     document = {
-        "thread_id": visit.thread_id,
+        "thread_id": context.thread_id,
         "version": number,
         "persistence": done.persistence._asdict(),
         "words": done.words,
@@ -405,15 +435,17 @@ def _do(visit: RequestContext) -> Done | Page:
         "violations": [each.to_json() for each in done.notes],
         "details": [],
     }
-    says = persisted_words(done)
-    return Done(
-        True, says, document, "lab/persisted_done.html", _persisting_to(visit, is_done=True)
+    says = persist_summary(done)
+    return ActionResult(
+        True, says, document, "lab/persisted_done.html", _persist_links(context, is_done=True)
     )
 
 
-def _broken_off(visit: RequestContext, latest: Latest, error: BrennerError) -> Done:
-    """How far it came: what is written stays, and the same again does what is missing."""
-    workspace, version = lab_desk(visit), latest.version
+def _partial_result(
+    context: RequestContext, latest: PersistableVersion, error: BrennerError
+) -> ActionResult:
+    """Return how far it came. What is written stays, and repeating the action does the rest."""
+    workspace, version = lab_workspace(context), latest.version
     now = persistence_of(workspace.project, version.thread_id, version.text)
     is_there = file_digest(workspace.project, version.thread_id) != NO_FILE
     how_far = {
@@ -425,7 +457,7 @@ def _broken_off(visit: RequestContext, latest: Latest, error: BrennerError) -> D
     found = error.diagnostic
     document = {
         "heading": "Not done" if now.status == "Draft" and not is_there else "Done in part",
-        "thread_id": visit.thread_id,
+        "thread_id": context.thread_id,
         "version": version.number,
         "persistence": now._asdict(),
         "commit": now.commit,
@@ -433,42 +465,46 @@ def _broken_off(visit: RequestContext, latest: Latest, error: BrennerError) -> D
         "details": list(error.details),
     }
     says = f"Not everything was done: {how_far}. {escape_control(found.message)}"
-    return Done(
-        False, says, document, "lab/persisted_done.html", _persisting_to(visit, is_done=False)
+    return ActionResult(
+        False, says, document, "lab/persisted_done.html", _persist_links(context, is_done=False)
     )
 
 
 # The preview
 
 
-def _tried(visit: RequestContext) -> PersistOptions:
-    return persist_options(visit.form, is_meant=False)
+def _trial_options(context: RequestContext) -> PersistOptions:
+    return persist_options(context.form, is_meant=False)
 
 
-def _latest(visit: RequestContext) -> Latest:
-    """The version that was shown: of that number, and that very message."""
-    number, message = (number_in(visit.form, name) for name in (_VERSION, _MESSAGE))
-    return latest_of(lab_desk(visit), visit.thread_id, number, message)
+def _seen_version(context: RequestContext) -> PersistableVersion:
+    """Return the previewed version: the same number and the same message."""
+    number, message = (form_number(context.form, name) for name in (_VERSION, _MESSAGE))
+    return load_latest(lab_workspace(context), context.thread_id, number, message)
 
 
-def _persisting_seen(visit: RequestContext, options: PersistOptions) -> dict[str, object]:
-    """What would be written, committed, pushed; or why nothing would."""
-    workspace = lab_desk(visit)
+def _persist_document(context: RequestContext, options: PersistOptions) -> dict[str, object]:
+    """Return what would be written, committed and pushed, or the obstacle."""
+    workspace = lab_workspace(context)
     try:
-        latest = _latest(visit) if is_dry_run(visit) else latest_of(workspace, visit.thread_id)
-        seen = foresee(workspace, latest, options)
+        latest = (
+            _seen_version(context)
+            if is_dry_run(context)
+            else load_latest(workspace, context.thread_id)
+        )
+        seen = preview_persist(workspace, latest, options)
     except BrennerError as error:
-        return _nothing(error)
-    obstacle = seen.obstacle
+        return _persist_error(error)
+    obstacle = seen.error
     return {
-        "thread_id": visit.thread_id,
+        "thread_id": context.thread_id,
         "version": seen.version.number,
         "message_id": seen.version.message_id,
         "path": seen.persistence.path,
-        FILE: file_digest(workspace.project, visit.thread_id),
+        FILE_FIELD: file_digest(workspace.project, context.thread_id),
         "persistence": seen.persistence._asdict(),
-        "difference": seen.difference[:_MOST_CHARACTERS],
-        "is_cut": len(seen.difference) > _MOST_CHARACTERS,
+        "difference": seen.difference[:_MAX_DIFFERENCE],
+        "is_cut": len(seen.difference) > _MAX_DIFFERENCE,
         "commit": seen.commit,
         "destination": seen.destination,
         "archive": seen.archive,
@@ -477,12 +513,12 @@ def _persisting_seen(visit: RequestContext, options: PersistOptions) -> dict[str
         "fault": obstacle.diagnostic.to_json() if obstacle else None,
         "details": list(obstacle.details) if obstacle else [],
         "edits": edits_document(obstacle) if obstacle else None,
-        "would": _persisting_would(seen),
-        "can_act": obstacle is None,  # what was interrupted is finished by doing it again
+        "would": _persist_would_words(seen),
+        "can_act": obstacle is None,  # repeating the action finishes an interrupted one
     }
 
 
-def _nothing(error: BrennerError) -> dict[str, object]:
+def _persist_error(error: BrennerError) -> dict[str, object]:
     return {
         "version": None,
         "fault": error.diagnostic.to_json(),
@@ -493,12 +529,12 @@ def _nothing(error: BrennerError) -> dict[str, object]:
     }
 
 
-def _persisting_would(seen: Foreseen) -> str:
-    """What the button will do."""
-    if seen.obstacle:
+def _persist_would_words(seen: PersistPreview) -> str:
+    """Return what the button will do."""
+    if seen.error:
         return "Nothing will be written: something is in the way."
     number, path, commit = seen.version.number, seen.persistence.path, seen.persistence.commit
-    parts = _steps(seen)
+    parts = _persist_steps(seen)
     if not parts:
         has_it = f", and commit {commit[:10]} has it" if commit else ""
         return f"{path} holds v{number} already{has_it}: nothing is left to do."
@@ -506,15 +542,15 @@ def _persisting_would(seen: Foreseen) -> str:
     return f"{done[0].upper()}{done[1:]}; an INFO message says so in the thread."
 
 
-def _steps(seen: Foreseen) -> list[str]:
-    """What is left to do, in words."""
-    if seen.obstacle:
+def _persist_steps(seen: PersistPreview) -> list[str]:
+    """Return the remaining steps, in words."""
+    if seen.error:
         return []
     number, path, commit = seen.version.number, seen.persistence.path, seen.persistence.commit
     lines = seen.difference.count("\n")
     parts = []
     if lines:
-        parts.append(f"writes v{number} to {path} ({counted(lines, 'line')} of difference)")
+        parts.append(f"writes v{number} to {path} ({plural(lines, 'line')} of difference)")
     if seen.archive:
         parts.append(f"brings {seen.archive} up to date")
     if seen.commit and not (commit and not parts):
@@ -524,19 +560,19 @@ def _steps(seen: Foreseen) -> list[str]:
     return parts
 
 
-def _persisting_to(visit: RequestContext, *, is_done: bool) -> tuple[tuple[str, str], ...]:
-    thread_id = visit.thread_id
+def _persist_links(context: RequestContext, *, is_done: bool) -> tuple[tuple[str, str], ...]:
+    thread_id = context.thread_id
     session = (links.session(thread_id), "See the session")
     if is_done:
         return (session, (links.lab("round", thread_id), "Start the next round"))
     return (session, (links.lab("persist", thread_id), "Do what is missing"))
 
 
-ACTION = Action(
+PERSIST_ACTION = Action(
     "persist",
-    _form,
-    _do,
-    _preview,
-    takes=takes(numbers=(_VERSION, _MESSAGE), texts=(FILE,), flags=HOW),
+    _persist_form,
+    _persist,
+    _persist_preview,
+    schema=request_schema(numbers=(_VERSION, _MESSAGE), texts=(FILE_FIELD,), flags=PERSIST_FLAGS),
     guard=Guard(_VERSION, lambda seen: seen.get(_VERSION)),
 )

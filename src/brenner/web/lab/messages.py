@@ -1,5 +1,6 @@
-"""Messages that the operator writes in the lab: checked as `brenner mail send` checks them, shown
-as they would be sent, and sent.
+"""Lab actions that send a message: reply, acknowledge and critique.
+
+Messages are checked as `brenner mail send` checks them, and previewed as they would be sent.
 """
 
 import re
@@ -10,7 +11,7 @@ from typing import NamedTuple
 from brenner.diagnostics.codes.mail import UNKNOWN_MESSAGE
 from brenner.diagnostics.codes.messages import INVALID_HEADER
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnknownOutcomeError
-from brenner.mail.model import PendingAck, Sent, StoredMessage, stored_json
+from brenner.mail.model import PendingAck, SendResult, StoredMessage, stored_json
 from brenner.mail.rules import check_recipient
 from brenner.protocol.message_types import (
     ACK_STATUSES,
@@ -22,100 +23,116 @@ from brenner.protocol.message_types import (
 from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.subjects import compose_subject, parse_subject
 from brenner.protocol.validate import Report
-from brenner.services.acknowledge import RECEIVED, Acknowledged
-from brenner.services.send import SUBJECT, SendOptions, answered_to, examine_text, placed, send_text
-from brenner.text import counted, escape_control, joined
+from brenner.services.acknowledge import RECEIVED, AckResult
+from brenner.services.send import (
+    SUBJECT_FIELD,
+    SendOptions,
+    examine_text,
+    locate_in_draft,
+    reply_recipients,
+    send_text,
+)
+from brenner.text import escape_control, joined, plural
 from brenner.web import links
-from brenner.web.lab.actions import Action, Done, lab_ack, lab_desk, lab_key, takes
-from brenner.web.lab.kickoffs import blank
-from brenner.web.request import Document, Page, RequestContext, is_number, many
+from brenner.web.lab.actions import (
+    Action,
+    ActionResult,
+    lab_workspace,
+    mailbox_key,
+    request_schema,
+    send_lab_ack,
+)
+from brenner.web.lab.kickoffs import empty_field
+from brenner.web.request import Document, Page, RequestContext, form_values, is_digits
 
-MOST_OFFERED = 60  # names that a form offers; others can be written
-TO, MORE = "to", "more"
+MAX_OFFERED = 60  # names that a form offers; others can be typed
+TO_FIELD, MORE_FIELD = "to", "more"
 
 
-class Letter(NamedTuple):
-    """A message as it was put together, and which message it answers."""
+class DraftMessage(NamedTuple):
+    """A message from a form, and the message that it replies to."""
 
     message: Message
     reply_to: int | None = None
 
     @property
     def text(self) -> str:
-        """The text of its file."""
+        """The text of the message file."""
         return render_message_file(self.message)
 
 
-class Checked(NamedTuple):
-    """What there is to say of a letter, each with the part of the form that it is about."""
+class CheckedDraft(NamedTuple):
+    """The violations of a draft, each with its form field; and the sent message, if it was sent."""
 
     violations: tuple[dict[str, object], ...]
     is_valid: bool
     corrected: str | None = None
-    sent: Sent | None = None
+    sent: SendResult | None = None
 
 
-def check_letter(visit: RequestContext, letter: Letter) -> Checked:
-    """What `mail send` would say; nothing is stored."""
-    broken = _broken(letter)
-    if broken:
-        return broken
-    workspace = lab_desk(visit)
-    report = examine_text(workspace.mailbox, letter.text, _options(visit, letter))
-    return _checked(letter, report)
+def check_draft(context: RequestContext, draft: DraftMessage) -> CheckedDraft:
+    """Check a draft as `mail send` does, without storing it."""
+    fault = _form_fault(draft)
+    if fault:
+        return fault
+    workspace = lab_workspace(context)
+    report = examine_text(workspace.mailbox, draft.text, _options(context, draft))
+    return _check_result(draft, report)
 
 
-def send_letter(visit: RequestContext, letter: Letter) -> Checked:
-    """Send it, unless something is wrong with it."""
-    broken = _broken(letter)
-    if broken:
-        return broken
-    report, sent = send_text(lab_desk(visit).mailbox, letter.text, _options(visit, letter))
-    return _checked(letter, report)._replace(sent=sent)
+def send_draft(context: RequestContext, draft: DraftMessage) -> CheckedDraft:
+    """Send a draft, unless it is invalid."""
+    fault = _form_fault(draft)
+    if fault:
+        return fault
+    report, sent = send_text(lab_workspace(context).mailbox, draft.text, _options(context, draft))
+    return _check_result(draft, report)._replace(sent=sent)
 
 
-def _options(visit: RequestContext, letter: Letter) -> SendOptions:
-    project = visit.site.workspace.project
+def _options(context: RequestContext, draft: DraftMessage) -> SendOptions:
+    project = context.site.workspace.project
     return SendOptions(
         actor=project.operator,
-        reply_to=letter.reply_to,
-        key=lab_key(visit),
+        reply_to=draft.reply_to,
+        key=mailbox_key(context),
         operator=project.operator,
         project=project,
     )
 
 
-def _broken(letter: Letter) -> Checked | None:
-    """A line feed in a header would begin another header, or the body. A letter without a text
-    says nothing, and could settle what it answers all the same.
+def _form_fault(draft: DraftMessage) -> CheckedDraft | None:
+    """Return the fault of a draft that has no body, or a header with several lines.
+
+    A line feed in a header would begin another header, or the body. A message without a body says
+    nothing, but could still settle an ACK.
     """
-    message = letter.message
+    message = draft.message
     if not message.body.strip():
-        found = blank("body", "what you want to say", "text")
-        return Checked(({**found.to_json(), "at": "body"},), is_valid=False)
-    for part, text in ((SUBJECT, message.subject), (TO, " ".join(message.recipients))):
+        found = empty_field("body", "what you want to say", "text")
+        return CheckedDraft(({**found.to_json(), "at": "body"},), is_valid=False)
+    for part, text in ((SUBJECT_FIELD, message.subject), (TO_FIELD, " ".join(message.recipients))):
         if len(text.splitlines()) > 1:
             found = INVALID_HEADER.at(line_text=text, reason="it has more than one line")
-            return Checked(({**found.to_json(), "at": part},), is_valid=False)
+            return CheckedDraft(({**found.to_json(), "at": part},), is_valid=False)
     return None
 
 
-def _checked(letter: Letter, report: Report) -> Checked:
-    found = tuple(_at(letter.text, each) for each in report.violations)
-    return Checked(found, report.valid, report.corrected)
+def _check_result(draft: DraftMessage, report: Report) -> CheckedDraft:
+    found = tuple(_fault_document(draft.text, each) for each in report.violations)
+    return CheckedDraft(found, report.valid, report.corrected)
 
 
-def _at(text: str, found: Diagnostic) -> dict[str, object]:
-    part, moved = placed(text, found)
+def _fault_document(text: str, found: Diagnostic) -> dict[str, object]:
+    part, moved = locate_in_draft(text, found)
     return {**moved.to_json(), "at": part}
 
 
-# What forms show
+# Documents and fields of the forms
 
 
-def preview_document(letter: Letter, checked: Checked) -> Document:
-    """The message as it would be sent, and what there is to say of it."""
-    message = letter.message
+def preview_document(draft: DraftMessage, checked: CheckedDraft) -> Document:
+    """Return the message as it would be sent, with its violations."""
+    message = draft.message
     return {
         "thread_id": message.thread_id,
         "from": message.sender,
@@ -129,41 +146,43 @@ def preview_document(letter: Letter, checked: Checked) -> Document:
     }
 
 
-def people(visit: RequestContext, first: Iterable[str] = ()) -> tuple[str, ...]:
-    """Whom a form offers as recipients: some first, then everybody in the session."""
-    operator = visit.site.workspace.project.operator
+def offered_recipients(context: RequestContext, first: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the recipients that a form offers: `first`, then all participants of the session."""
+    operator = context.site.workspace.project.operator
     try:
-        there = [each.name for each in visit.session.status.participants]
-    except RequestError:  # a thread that is no session has none
+        there = [each.name for each in context.session.status.participants]
+    except RequestError:  # a thread that is no session
         there = []
     names = dict.fromkeys((*first, *there))
-    return tuple(name for name in names if name != operator)[:MOST_OFFERED]
+    return tuple(name for name in names if name != operator)[:MAX_OFFERED]
 
 
-def message_of(visit: RequestContext, given: str) -> StoredMessage:
-    """A message of the thread; one of another thread is none that can be named here."""
-    stored = visit.site.workspace.mailbox.message(int(given) if is_number(given) else 0)
-    if stored.message.thread_id != visit.thread_id:
+def thread_message(context: RequestContext, given: str) -> StoredMessage:
+    """Return a message of the thread. Raise RequestError if it is of another thread."""
+    stored = context.site.workspace.mailbox.message(int(given) if is_digits(given) else 0)
+    if stored.message.thread_id != context.thread_id:
         raise RequestError(UNKNOWN_MESSAGE.at(id=stored.id))
     return stored
 
 
-def recipients(visit: RequestContext) -> tuple[str, ...]:
-    """Those who were chosen, and those who were written."""
-    written = ",".join((*many(visit, TO), visit.form.get(MORE, ""))).split(",")
+def recipients(context: RequestContext) -> tuple[str, ...]:
+    """Return the recipients that were checked or typed."""
+    written = ",".join((*form_values(context, TO_FIELD), context.form.get(MORE_FIELD, ""))).split(
+        ","
+    )
     return tuple(dict.fromkeys(name.strip() for name in written if name.strip()))
 
 
-def ended(text: str) -> str:
-    """A text as a body: it ends as a line does."""
+def with_newline(text: str) -> str:
+    """Return a body that ends with a newline."""
     return text if text.endswith("\n") or not text else f"{text}\n"
 
 
-# What came of it
+# Results
 
 
-def sent_done(visit: RequestContext, checked: Checked, sent: Sent) -> Done:
-    """What was sent, in one line; and what to do next."""
+def sent_result(context: RequestContext, checked: CheckedDraft, sent: SendResult) -> ActionResult:
+    """Return what was sent, in one line, and the links to go on with."""
     stored = sent.stored
     message = stored.message
     what = f"Sent message {stored.id} to {joined(message.recipients)} in {message.thread_id}."
@@ -177,86 +196,93 @@ def sent_done(visit: RequestContext, checked: Checked, sent: Sent) -> Done:
     }
     to = (
         (links.message(stored.id), f"Message {stored.id}"),
-        (links.session(visit.thread_id, "thread"), "The thread"),
-        (links.session(visit.thread_id), "The session"),
+        (links.session(context.thread_id, "thread"), "The thread"),
+        (links.session(context.thread_id), "The session"),
     )
     says = " ".join(filter(None, (what, waits)))
-    return Done(is_done=True, says=says, document=document, to=to)
+    return ActionResult(is_done=True, says=says, document=document, to=to)
 
 
-# To answer a message, or to write to a session.
+# Reply to a message, or write to a session
 
 
-_RE = re.compile(r"(?:\s*+re\s*+:)++\s*+", re.IGNORECASE)
-_ASKED = {"yes": True, "no": False}
+_REPLY_PREFIX = re.compile(r"(?:\s*+re\s*+:)++\s*+", re.IGNORECASE)
+_ACK_ANSWERS = {"yes": True, "no": False}
 
 
-def _form(visit: RequestContext, checked: Checked | None = None) -> Page:
-    answered = _answered(visit)
-    typed = bool(visit.form)
-    chosen = recipients(visit) if typed else _first_recipients(visit, answered)
-    offered = people(visit, chosen if not typed else _first_recipients(visit, answered))
-    subject = visit.form.get("subject", "") if typed else _subject(answered)
+def _reply_form(context: RequestContext, checked: CheckedDraft | None = None) -> Page:
+    original = _original(context)
+    typed = bool(context.form)
+    chosen = recipients(context) if typed else _default_recipients(context, original)
+    offered = offered_recipients(
+        context, chosen if not typed else _default_recipients(context, original)
+    )
+    subject = context.form.get("subject", "") if typed else _reply_subject(original)
     document = {
-        "thread_id": visit.thread_id,
-        "answered": _answered_document(answered) if answered else None,
+        "thread_id": context.thread_id,
+        "answered": _original_document(original) if original else None,
         "offered": list(offered),
         "chosen": list(chosen),
         "fields": {
             "subject": subject,
-            "body": visit.form.get("body", ""),
-            "ack": visit.form.get("ack", ""),
+            "body": context.form.get("body", ""),
+            "ack": context.form.get("ack", ""),
             "more": ", ".join(name for name in chosen if name not in offered),
         },
-        "owes_ack": answered is not None and _owes_ack(visit, answered),
-        "acknowledge": not typed or visit.form.get("acknowledge") == "yes",
+        "owes_ack": original is not None and _owes_ack(context, original),
+        "acknowledge": not typed or context.form.get("acknowledge") == "yes",
         "violations": list(checked.violations) if checked else [],
     }
-    title = f"Reply to message {answered.id}" if answered else "Write to the session"
+    title = f"Reply to message {original.id}" if original else "Write to the session"
     status = HTTPStatus.UNPROCESSABLE_ENTITY if checked else HTTPStatus.OK
     return Page("lab/reply.html", title, document, status, is_live=False)
 
 
-def _do(visit: RequestContext) -> Done | Page:
-    answered = _to_answer(visit)
-    checked = send_letter(visit, _letter(visit, answered))
+def _reply(context: RequestContext) -> ActionResult | Page:
+    original = _checked_original(context)
+    checked = send_draft(context, _reply_draft(context, original))
     if checked.sent is None:
-        return _form(visit, checked)
-    done = sent_done(visit, checked, checked.sent)
-    if answered is None or not _acknowledges(visit):
+        return _reply_form(context, checked)
+    done = sent_result(context, checked, checked.sent)
+    if original is None or not _acknowledges(context):
         return done
-    return _also_acknowledged(visit, answered.id, done)
+    return _with_ack(context, original.id, done)
 
 
-def _preview(visit: RequestContext) -> Page:
-    letter = _letter(visit, _to_answer(visit))
-    document = preview_document(letter, check_letter(visit, letter))
+def _reply_preview(context: RequestContext) -> Page:
+    draft = _reply_draft(context, _checked_original(context))
+    document = preview_document(draft, check_draft(context, draft))
     return Page("lab/letter_preview.html", "Preview", document, is_live=False)
 
 
-def _letter(visit: RequestContext, answered: StoredMessage | None) -> Letter:
-    form = visit.form
+def _reply_draft(context: RequestContext, original: StoredMessage | None) -> DraftMessage:
+    form = context.form
     message = Message(
-        thread_id=visit.thread_id,
-        sender=visit.site.workspace.project.operator,
-        recipients=recipients(visit),
+        thread_id=context.thread_id,
+        sender=context.site.workspace.project.operator,
+        recipients=recipients(context),
         subject=form.get("subject", "").strip(),
-        body=ended(form.get("body", "")),
-        ack_required=_wants_ack(visit),
+        body=with_newline(form.get("body", "")),
+        ack_required=_wants_ack(context),
     )
-    return Letter(message, answered.id if answered else None)
+    return DraftMessage(message, original.id if original else None)
 
 
-def _wants_ack(visit: RequestContext) -> bool | None:
-    """As it was said; None leaves it to the type. A script's `false` is no field of a form."""
-    said = visit.sent.get("ack") if isinstance(visit.sent, Mapping) else None
-    return said if isinstance(said, bool) else _ASKED.get(visit.form.get("ack", ""))
+def _wants_ack(context: RequestContext) -> bool | None:
+    """Return whether an ACK is requested, None for the default of the type.
+
+    A script's `false` is not among the form fields, so the JSON is read.
+    """
+    answer = context.sent.get("ack") if isinstance(context.sent, Mapping) else None
+    return answer if isinstance(answer, bool) else _ACK_ANSWERS.get(context.form.get("ack", ""))
 
 
-def _also_acknowledged(visit: RequestContext, message_id: int, done: Done) -> Done:
-    """The reply is sent, whatever becomes of the ACK: nobody is told that both are."""
+def _with_ack(context: RequestContext, message_id: int, done: ActionResult) -> ActionResult:
+    """Acknowledge the original message after the reply was sent. If that fails, the result says
+    so.
+    """
     try:
-        ack = lab_ack(visit, message_id).sent
+        ack = send_lab_ack(context, message_id).sent
     except BrennerError as error:
         found = error.diagnostic
         says = f"{done.says} But message {message_id} could not be acknowledged: {found.message}"
@@ -266,91 +292,95 @@ def _also_acknowledged(visit: RequestContext, message_id: int, done: Done) -> Do
     return done._replace(says=says)
 
 
-def _acknowledges(visit: RequestContext) -> bool:
-    return visit.form.get("acknowledge") == "yes"
+def _acknowledges(context: RequestContext) -> bool:
+    return context.form.get("acknowledge") == "yes"
 
 
-def _to_answer(visit: RequestContext) -> StoredMessage | None:
-    """The message that is answered. Where it is to be acknowledged, it must be one that can be."""
-    answered = _answered(visit)
-    if _acknowledges(visit) and answered is None:
-        raise RequestError(blank("message", "which one is acknowledged"))
-    if _acknowledges(visit) and answered:
-        check_recipient(answered, visit.site.workspace.project.operator)
-    return answered
+def _checked_original(context: RequestContext) -> StoredMessage | None:
+    """Return the message that is replied to. If it is to be acknowledged, check that it can be."""
+    original = _original(context)
+    if _acknowledges(context) and original is None:
+        raise RequestError(empty_field("message", "which one is acknowledged"))
+    if _acknowledges(context) and original:
+        check_recipient(original, context.site.workspace.project.operator)
+    return original
 
 
-def _answered(visit: RequestContext) -> StoredMessage | None:
-    """The message that is answered, if any is."""
-    given = visit.form.get("message") or visit.asked.get("message") or ""
-    return message_of(visit, given) if given else None
+def _original(context: RequestContext) -> StoredMessage | None:
+    """Return the message that is replied to, or None."""
+    given = context.form.get("message") or context.query.get("message") or ""
+    return thread_message(context, given) if given else None
 
 
-def _first_recipients(visit: RequestContext, answered: StoredMessage | None) -> tuple[str, ...]:
-    operator = visit.site.workspace.project.operator
-    return answered_to(answered, operator) if answered else ()
+def _default_recipients(context: RequestContext, original: StoredMessage | None) -> tuple[str, ...]:
+    operator = context.site.workspace.project.operator
+    return reply_recipients(original, operator) if original else ()
 
 
-def _owes_ack(visit: RequestContext, answered: StoredMessage) -> bool:
-    operator = visit.site.workspace.project.operator
-    found = visit.site.workspace.mailbox.deliveries(answered.id)
+def _owes_ack(context: RequestContext, original: StoredMessage) -> bool:
+    operator = context.site.workspace.project.operator
+    found = context.site.workspace.mailbox.deliveries(original.id)
     return any(each.recipient == operator and each.owes_ack for each in found)
 
 
-def _subject(answered: StoredMessage | None) -> str:
-    """A valid one: it tells something, and says to what."""
-    if answered is None:
+def _reply_subject(original: StoredMessage | None) -> str:
+    """Return a valid subject that refers to the original one."""
+    if original is None:
         return ""
-    known = parse_subject(answered.message.subject)
-    words = known.description if known else answered.message.subject
-    return compose_subject("INFO", f"Re: {_RE.sub('', words, count=1)}")
+    known = parse_subject(original.message.subject)
+    words = known.description if known else original.message.subject
+    return compose_subject("INFO", f"Re: {_REPLY_PREFIX.sub('', words, count=1)}")
 
 
-def _answered_document(answered: StoredMessage) -> dict[str, object]:
-    message = answered.message
+def _original_document(original: StoredMessage) -> dict[str, object]:
+    message = original.message
     return {
-        "id": answered.id,
+        "id": original.id,
         "from": message.sender,
         "subject": message.subject,
-        "type": answered.type,
-        "at": answered.at.isoformat(),
+        "type": original.type,
+        "at": original.at.isoformat(),
         "body": message.body,
     }
 
 
-_TAKES = takes(
-    texts=("subject", "body", MORE),
-    names=(TO,),
+_REPLY_SCHEMA = request_schema(
+    texts=("subject", "body", MORE_FIELD),
+    names=(TO_FIELD,),
     numbers=("message",),
     answers=("ack",),
     flags=("acknowledge",),
 )
-ACTION = Action("reply", _form, _do, _preview, takes=_TAKES)
+REPLY_ACTION = Action("reply", _reply_form, _reply, _reply_preview, schema=_REPLY_SCHEMA)
 
 
-# To acknowledge a message, or all that is owed in a session.
+# Acknowledge messages
 
 
-_MOST_SHOWN = 200
+_MAX_SHOWN = 200
 _NOTHING_CHOSEN = "Choose at least one message."
 
 
-def _acknowledge_form(visit: RequestContext, problem: str = "") -> Page:
-    debts = _debts(visit)
-    asked = visit.asked.get("message", "")
-    chosen = many(visit, "message") if visit.form else ((asked,) if asked else _ids(debts))
-    shown = [_debt_document(debt) for debt in debts[:_MOST_SHOWN]]
+def _acknowledge_form(context: RequestContext, problem: str = "") -> Page:
+    pending = _pending_acks(context)
+    requested = context.query.get("message", "")
+    chosen = (
+        form_values(context, "message")
+        if context.form
+        else ((requested,) if requested else _latest_ids(pending))
+    )
+    shown = [_pending_document(each) for each in pending[:_MAX_SHOWN]]
     owed = {str(each["id"]) for each in shown}
-    others = [_message_document(visit, each) for each in chosen if each not in owed]
+    others = [_message_document(context, each) for each in chosen if each not in owed]
     document = {
-        "thread_id": visit.thread_id,
+        "thread_id": context.thread_id,
         "messages": [*others, *shown],
         "chosen": list(chosen),
-        "owed_in_all": len(debts),
+        "owed_in_all": len(pending),
         "statuses": list(ACK_STATUSES),
         "fields": {
-            "status": visit.form.get("status", RECEIVED),
-            "notes": visit.form.get("notes", ""),
+            "status": context.form.get("status", RECEIVED),
+            "notes": context.form.get("notes", ""),
         },
         "problem": problem,
     }
@@ -358,54 +388,59 @@ def _acknowledge_form(visit: RequestContext, problem: str = "") -> Page:
     return Page("lab/acknowledge.html", "Acknowledge", document, status, is_live=False)
 
 
-def _acknowledge_do(visit: RequestContext) -> Done | Page:
-    """Each by an ACK of its own. All are looked at before the first one is sent."""
-    ids = _acknowledge_checked(visit)
-    problem = _problem(visit, ids)
+def _acknowledge(context: RequestContext) -> ActionResult | Page:
+    """Acknowledge each message by an ACK of its own, after checking all of them."""
+    ids = _chosen_messages(context)
+    problem = _problem(context, ids)
     if problem:
-        return _acknowledge_form(visit, problem)
-    status, notes = visit.form.get("status") or RECEIVED, visit.form.get("notes", "").strip()
-    sent: list[tuple[int, Acknowledged]] = []
+        return _acknowledge_form(context, problem)
+    status, notes = context.form.get("status") or RECEIVED, context.form.get("notes", "").strip()
+    sent: list[tuple[int, AckResult]] = []
     for each in ids:
         try:
-            sent.append((each, lab_ack(visit, each, status, notes)))
+            sent.append((each, send_lab_ack(context, each, status, notes)))
         except BrennerError as error:
             if not sent:
                 raise
-            return _done(visit, sent, len(ids), error)
-    return _done(visit, sent, len(ids))
+            return _acknowledge_result(context, sent, len(ids), error)
+    return _acknowledge_result(context, sent, len(ids))
 
 
-def _tried(visit: RequestContext) -> Page:
-    """What a dry run says: the same faults, and nothing is sent."""
-    return _acknowledge_form(visit, _problem(visit, _acknowledge_checked(visit)))
+def _acknowledge_dry_run(context: RequestContext) -> Page:
+    """Return the same faults without sending."""
+    return _acknowledge_form(context, _problem(context, _chosen_messages(context)))
 
 
-def _problem(visit: RequestContext, ids: Sequence[int]) -> str:
-    """What is wrong with the form; nothing is sent then."""
-    status = visit.form.get("status") or RECEIVED
+def _problem(context: RequestContext, ids: Sequence[int]) -> str:
+    """Return what is wrong with the form, empty if nothing is."""
+    status = context.form.get("status") or RECEIVED
     if status not in ACK_STATUSES:
-        return f"“{escape_control(status)}” is no status of an ACK. Choose one: {', '.join(ACK_STATUSES)}."
+        return (
+            f"“{escape_control(status)}” is no status of an ACK. "
+            f"Choose one: {', '.join(ACK_STATUSES)}."
+        )
     return "" if ids else _NOTHING_CHOSEN
 
 
-def _acknowledge_checked(visit: RequestContext) -> list[int]:
-    """The messages that were chosen; one that cannot be acknowledged is refused."""
-    messages = [message_of(visit, each) for each in dict.fromkeys(many(visit, "message"))]
+def _chosen_messages(context: RequestContext) -> list[int]:
+    """Return the chosen messages. Raise RequestError if one cannot be acknowledged."""
+    messages = [
+        thread_message(context, each) for each in dict.fromkeys(form_values(context, "message"))
+    ]
     for stored in messages:
-        check_recipient(stored, visit.site.workspace.project.operator)
+        check_recipient(stored, context.site.workspace.project.operator)
     return [stored.id for stored in messages]
 
 
-def _done(
-    visit: RequestContext,
-    sent: list[tuple[int, Acknowledged]],
+def _acknowledge_result(
+    context: RequestContext,
+    sent: list[tuple[int, AckResult]],
     wanted: int,
     error: BrennerError | None = None,
-) -> Done:
-    """What was sent, and where it stopped: nobody is told that all was done if it was not."""
+) -> ActionResult:
+    """Return what was sent, and where it stopped if not all was."""
     new = [each for each, ack in sent if ack.sent.is_new]
-    says = f"Acknowledged {counted(len(new), 'message')}: {', '.join(map(str, new))}."
+    says = f"Acknowledged {plural(len(new), 'message')}: {', '.join(map(str, new))}."
     if not new:
         says = "All of that was acknowledged before; nothing was sent now."
     if error:
@@ -415,7 +450,7 @@ def _done(
             else "No more were"
         )
         says = f"{len(sent)} of {wanted} are acknowledged. {rest}: {error.diagnostic.message}"
-    unmarked = [ack.unmarked for _, ack in sent if ack.unmarked]
+    unmarked = [ack.mark_error for _, ack in sent if ack.mark_error]
     found = [*([error] if error else []), *unmarked]
     document = {
         "acknowledged": [
@@ -425,39 +460,43 @@ def _done(
         "violations": [each.diagnostic.to_json() for each in found],
     }
     to = (
-        *([(links.lab("acknowledge", visit.thread_id), "Acknowledge the others")] if error else []),
-        (links.session(visit.thread_id, "thread"), "The thread"),
-        (links.session(visit.thread_id), "The session"),
+        *(
+            [(links.lab("acknowledge", context.thread_id), "Acknowledge the others")]
+            if error
+            else []
+        ),
+        (links.session(context.thread_id, "thread"), "The thread"),
+        (links.session(context.thread_id), "The session"),
         (links.LAB, "What you owe elsewhere"),
     )
-    return Done(is_done=error is None, says=says, document=document, to=to)
+    return ActionResult(is_done=error is None, says=says, document=document, to=to)
 
 
-def _debts(visit: RequestContext) -> tuple[PendingAck, ...]:
-    workspace = visit.site.workspace
-    return workspace.mailbox.debts(workspace.project.operator, visit.thread_id)
+def _pending_acks(context: RequestContext) -> tuple[PendingAck, ...]:
+    workspace = context.site.workspace
+    return workspace.mailbox.debts(workspace.project.operator, context.thread_id)
 
 
-def _ids(debts: tuple[PendingAck, ...]) -> tuple[str, ...]:
-    """The last copy of each: to acknowledge it settles the earlier ones, too."""
-    return tuple(str(debt.last.id) for debt in debts)
+def _latest_ids(pending: tuple[PendingAck, ...]) -> tuple[str, ...]:
+    """Return the last copy of each message. Its ACK settles the earlier copies, too."""
+    return tuple(str(each.last.id) for each in pending)
 
 
-def _debt_document(debt: PendingAck) -> dict[str, object]:
-    message = debt.last.message
+def _pending_document(each: PendingAck) -> dict[str, object]:
+    message = each.last.message
     return {
-        "id": debt.last.id,
+        "id": each.last.id,
         "from": message.sender,
         "subject": message.subject,
-        "type": debt.last.type,
-        "at": debt.first.at.isoformat(),
-        "times_sent": debt.times_sent,
+        "type": each.last.type,
+        "at": each.first.at.isoformat(),
+        "times_sent": each.times_sent,
         "is_owed": True,
     }
 
 
-def _message_document(visit: RequestContext, given: str) -> dict[str, object]:
-    stored = message_of(visit, given)
+def _message_document(context: RequestContext, given: str) -> dict[str, object]:
+    stored = thread_message(context, given)
     return {
         "id": stored.id,
         "from": stored.message.sender,
@@ -469,44 +508,50 @@ def _message_document(visit: RequestContext, given: str) -> dict[str, object]:
     }
 
 
-_ACKNOWLEDGE_TAKES = takes(messages=("message",), texts=("status", "notes"))
+_ACKNOWLEDGE_SCHEMA = request_schema(messages=("message",), texts=("status", "notes"))
 ACKNOWLEDGE_ACTION = Action(
-    "acknowledge", _acknowledge_form, _acknowledge_do, takes=_ACKNOWLEDGE_TAKES, tried=_tried
+    "acknowledge",
+    _acknowledge_form,
+    _acknowledge,
+    schema=_ACKNOWLEDGE_SCHEMA,
+    dry_run=_acknowledge_dry_run,
 )
 
 
-# To send a critique: which item, what is wrong with it, how bad that is.
+# Send a critique
 
 
-_MOST_ITEMS, _MOST_TITLE = 300, 120
+_MAX_ITEMS, _MAX_TITLE = 300, 120
 _OTHER = "other"
-_CHOOSE = "Choose the item, or write it into “Something else”."
-TARGET, SEVERITY = "Target", "Severity"
-# What is written; the target and how bad it is are chosen
-_WRITTEN = tuple(rule for rule in CRITIQUE.sections if rule.name not in (TARGET, SEVERITY))
+_CHOOSE_ITEM = "Choose the item, or write it into “Something else”."
+TARGET_SECTION, SEVERITY_SECTION = "Target", "Severity"
+# Sections that are typed; target and severity are chosen
+_WRITTEN_SECTIONS = tuple(
+    rule for rule in CRITIQUE.sections if rule.name not in (TARGET_SECTION, SEVERITY_SECTION)
+)
 
 
-def _critique_form(visit: RequestContext, checked: Checked | None = None) -> Page:
-    typed = bool(visit.form)
-    offered = people(visit)
-    chosen = recipients(visit) if typed else offered
-    items = _items(visit)
-    target = visit.form.get("target", "") if typed else visit.asked.get("item", "")
+def _critique_form(context: RequestContext, checked: CheckedDraft | None = None) -> Page:
+    typed = bool(context.form)
+    offered = offered_recipients(context)
+    chosen = recipients(context) if typed else offered
+    items = _items(context)
+    target = context.form.get("target", "") if typed else context.query.get("item", "")
     is_listed = any(target == each["id"] for each in items)
     document = {
-        "thread_id": visit.thread_id,
-        "version": _version(visit),
-        "items": items[:_MOST_ITEMS],
+        "thread_id": context.thread_id,
+        "version": _version(context),
+        "items": items[:_MAX_ITEMS],
         "items_in_all": len(items),
         "severities": list(SEVERITIES),
-        "sections": [_section(rule, visit) for rule in _WRITTEN],
+        "sections": [_section_document(rule, context) for rule in _WRITTEN_SECTIONS],
         "offered": list(offered),
         "chosen": list(chosen),
         "fields": {
-            "title": visit.form.get("title", ""),
+            "title": context.form.get("title", ""),
             "target": target if is_listed or not target else _OTHER,
-            _OTHER: visit.form.get(_OTHER, "" if is_listed else target),
-            "severity": visit.form.get("severity", "Major"),
+            _OTHER: context.form.get(_OTHER, "" if is_listed else target),
+            "severity": context.form.get("severity", "Major"),
             "more": ", ".join(name for name in chosen if name not in offered),
         },
         "violations": list(checked.violations) if checked else [],
@@ -515,111 +560,121 @@ def _critique_form(visit: RequestContext, checked: Checked | None = None) -> Pag
     return Page("lab/critique.html", "Send a critique", document, status, is_live=False)
 
 
-def _in_form(visit: RequestContext, checked: Checked) -> Checked:
-    """What is wrong, beside the field that is meant, and in the words of a form. Without a target
-    there is no subject either: that is said once.
+def _in_form_words(context: RequestContext, checked: CheckedDraft) -> CheckedDraft:
+    """Return the violations beside their fields, in the words of the form.
+
+    Without a target there is no subject either; only the target is reported then.
     """
     fields = {rule.missing.id: rule.name for rule in CRITIQUE.sections if rule.missing}
     found: list[dict[str, object]] = []
     for each in checked.violations:
         name = fields.get(str(each["id"]))
         if name:
-            fix = _CHOOSE if name == TARGET else f"Fill in “{name}”."
+            fix = _CHOOSE_ITEM if name == TARGET_SECTION else f"Fill in “{name}”."
             message = str(each["message"]).partition(":")[0] + "."
             found.append({**each, "message": message, "at": name.lower(), "line": None, "fix": fix})
-        elif _target(visit) or each["at"] != SUBJECT:
+        elif _target(context) or each["at"] != SUBJECT_FIELD:
             found.append(each)
     return checked._replace(violations=tuple(found))
 
 
-def _critique_do(visit: RequestContext) -> Done | Page:
-    checked = _in_form(visit, send_letter(visit, _critique_letter(visit)))
+def _send_critique(context: RequestContext) -> ActionResult | Page:
+    checked = _in_form_words(context, send_draft(context, _critique_draft(context)))
     return (
-        sent_done(visit, checked, checked.sent) if checked.sent else _critique_form(visit, checked)
+        sent_result(context, checked, checked.sent)
+        if checked.sent
+        else _critique_form(context, checked)
     )
 
 
-def _critique_preview(visit: RequestContext) -> Page:
-    letter = _critique_letter(visit)
-    document = preview_document(letter, _in_form(visit, check_letter(visit, letter)))
+def _critique_preview(context: RequestContext) -> Page:
+    draft = _critique_draft(context)
+    document = preview_document(draft, _in_form_words(context, check_draft(context, draft)))
     return Page("lab/letter_preview.html", "Preview", document, is_live=False)
 
 
-def _critique_letter(visit: RequestContext) -> Letter:
-    title = " ".join(visit.form.get("title", "").split())
-    target = _target(visit)
-    return Letter(
+def _critique_draft(context: RequestContext) -> DraftMessage:
+    title = " ".join(context.form.get("title", "").split())
+    target = _target(context)
+    return DraftMessage(
         Message(
-            thread_id=visit.thread_id,
-            sender=visit.site.workspace.project.operator,
-            recipients=recipients(visit),
+            thread_id=context.thread_id,
+            sender=context.site.workspace.project.operator,
+            recipients=recipients(context),
             subject=compose_subject(CRITIQUE.name, title or target),
-            body=_body(visit, title or target, target),
+            body=_critique_body(context, title or target, target),
         )
     )
 
 
-def _body(visit: RequestContext, title: str, target: str) -> str:
-    """The sections of the type that say something, and the version that is spoken of."""
-    version = _version(visit)
+def _critique_body(context: RequestContext, title: str, target: str) -> str:
+    """Return the filled sections, and the version that the critique is about."""
+    version = _version(context)
     base = f"**{CRITIQUE.version_field}**: v{version}\n\n" if version else ""
-    severity = visit.form.get("severity", "")
-    values = {TARGET: target, SEVERITY: severity if severity in SEVERITIES else ""}
-    values |= {rule.name: visit.form.get(_field(rule), "").strip() for rule in _WRITTEN}
+    severity = context.form.get("severity", "")
+    values = {TARGET_SECTION: target, SEVERITY_SECTION: severity if severity in SEVERITIES else ""}
+    values |= {rule.name: context.form.get(_field(rule), "").strip() for rule in _WRITTEN_SECTIONS}
     parts = [
-        f"## {rule.name}\n{ended(values[rule.name])}"
+        f"## {rule.name}\n{with_newline(values[rule.name])}"
         for rule in CRITIQUE.sections
         if values[rule.name]
     ]
     return f"# Critique: {title}\n\n{base}" + "\n".join(parts)
 
 
-def _target(visit: RequestContext) -> str:
-    """An item with its title, for those who do not have the artifact before them."""
-    given = visit.form.get("target", "")
+def _target(context: RequestContext) -> str:
+    """Return the target item with its title, for readers without the artifact."""
+    given = context.form.get("target", "")
     if given in ("", _OTHER):
-        return " ".join(visit.form.get(_OTHER, "").split())
-    titles = {str(each["id"]): str(each["title"]) for each in _items(visit)}
+        return " ".join(context.form.get(_OTHER, "").split())
+    titles = {str(each["id"]): str(each["title"]) for each in _items(context)}
     return f"{given}: {titles[given]}" if given in titles else given
 
 
-def _items(visit: RequestContext) -> list[dict[str, object]]:
-    """What of the latest version can be attacked: everything that was not killed."""
-    latest = visit.session.latest
+def _items(context: RequestContext) -> list[dict[str, object]]:
+    """Return the items of the latest version that are not killed."""
+    latest = context.session.latest
     if latest is None:
         return []
     return [
-        {"id": item.id, "title": " ".join(item.title.split())[:_MOST_TITLE], "section": section.id}
+        {"id": item.id, "title": " ".join(item.title.split())[:_MAX_TITLE], "section": section.id}
         for section, item in latest.artifact.all_items()
         if item.is_active and (item.fields or item.id != latest.artifact.research_thread.id)
     ]
 
 
-def _version(visit: RequestContext) -> int | None:
-    latest = visit.session.latest
+def _version(context: RequestContext) -> int | None:
+    latest = context.session.latest
     return latest.artifact.metadata.version if latest else None
 
 
-def _section(rule: SectionRule, visit: RequestContext) -> dict[str, object]:
+def _section_document(rule: SectionRule, context: RequestContext) -> dict[str, object]:
     name = _field(rule)
     return {
         "name": name,
         "label": rule.name,
         "asks": rule.asks,
-        "value": visit.form.get(name, ""),
+        "value": context.form.get(name, ""),
     }
 
 
 def _field(rule: SectionRule) -> str:
-    """The name of a section in the form."""
+    """Return the form field of a section."""
     return rule.name.lower().replace(" ", "_")
 
 
-_TEXTS = ("title", "target", _OTHER, "severity", *map(_field, _WRITTEN), MORE)
+_CRITIQUE_TEXTS = (
+    "title",
+    "target",
+    _OTHER,
+    "severity",
+    *map(_field, _WRITTEN_SECTIONS),
+    MORE_FIELD,
+)
 CRITIQUE_ACTION = Action(
     "critique",
     _critique_form,
-    _critique_do,
+    _send_critique,
     _critique_preview,
-    takes=takes(texts=_TEXTS, names=(TO,)),
+    schema=request_schema(texts=_CRITIQUE_TEXTS, names=(TO_FIELD,)),
 )

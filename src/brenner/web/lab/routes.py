@@ -1,4 +1,7 @@
-"""All actions of the lab."""
+"""Routes of the lab: login, the forms of all actions, their previews and their results.
+
+They exist only if the server was started with the lab.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -24,329 +27,344 @@ from brenner.diagnostics.model import (
 )
 from brenner.services.identity import SECRET_HEADER
 from brenner.web import links
-from brenner.web.auth import WaitError, seconds_to_wait, wait_header
-from brenner.web.lab import compile as compile_forms
+from brenner.web.auth import ThrottledError, retry_after, retry_after_header
 from brenner.web.lab import messages, start
 from brenner.web.lab.actions import (
     DRY_RUN,
     Action,
-    Done,
+    ActionResult,
     IdempotencyKeys,
     is_dry_run,
-    is_marked,
+    marks_verified,
     request_faults,
     would_be_refused,
 )
+from brenner.web.lab.compile import COMPILE_ACTION, COMPLETE_ACTION, PERSIST_ACTION
 from brenner.web.lab.login import LabAuth
 from brenner.web.request import (
-    JSON,
-    ONCE,
-    Answer,
+    JSON_TYPE,
+    KEY_FIELD,
     Cookie,
     Document,
     Form,
     Page,
+    PageResult,
     Redirect,
     RequestContext,
     Site,
-    content_of,
-    read_form,
-    read_json,
-    visit_of,
+    json_digest,
+    make_context,
+    parse_form,
+    parse_json,
 )
-from brenner.web.responses import diagnostic_page, refusal_page, respond, wants_json
+from brenner.web.responses import diagnostic_page, error_page, to_response, wants_json
 
 ACTIONS = (
-    *(start.ACTION, compile_forms.COMPILE, compile_forms.ACTION, messages.ACTION),
+    *(
+        start.START_ACTION,
+        COMPILE_ACTION,
+        PERSIST_ACTION,
+        messages.REPLY_ACTION,
+    ),
     *(
         messages.ACKNOWLEDGE_ACTION,
         messages.CRITIQUE_ACTION,
         start.NEXT_ROUND_ACTION,
-        compile_forms.COMPLETE,
+        COMPLETE_ACTION,
     ),
 )
 
 
-# From the form of an action to what came of it.
+# Forms of actions.
 #
-# GET shows the form. POST does it, once for each form, and leads to the page that says what came of
-# it. Where nothing was done the form comes back with everything that was typed, and the words.
+# GET shows the form. POST runs the action, once per form, and redirects to its result. If nothing
+# was done, the form is shown again with everything that was typed, and the error.
 
 
-_MOST_OF_A_KEY = 200
+_MAX_KEY_LENGTH = 200
 
 
-def shown(action: Action, visit: RequestContext) -> Page:
-    """The form of an action."""
-    return render_form(action.form(visit), action, visit)
+def form_page(action: Action, context: RequestContext) -> Page:
+    """Return the form of an action."""
+    return render_form(action.form(context), action, context)
 
 
-def submit(action: Action, visit: RequestContext) -> Done | Page:
-    """Do what the form says, or say what it has done already."""
-    once, key = _once(visit), visit.form.get(ONCE, "")
-    faults = _request_faults(action, visit)
+def submit(action: Action, context: RequestContext) -> ActionResult | Page:
+    """Run the action of a form, or return its earlier result."""
+    keys, key = _keys(context), context.form.get(KEY_FIELD, "")
+    faults = _request_faults(action, context)
     if faults:
-        return _refused(action, visit, faults)
-    if action.takes and is_dry_run(visit):
-        return _tried(action, visit)
+        return _invalid_request(action, context, faults)
+    if action.schema and is_dry_run(context):
+        return _dry_run(action, context)
 
-    def do() -> Done | Page:
+    def do() -> ActionResult | Page:
         try:
-            return action.do(visit)
-        except AlteredError as altered:  # it is stored, and stays: to send it again would be wrong
+            return action.do(context)
+        except AlteredError as altered:  # it is stored, so it must not be sent again
             found = altered.diagnostic
-            return Done(is_done=True, says=found.message, document=_faults(found))
+            return ActionResult(is_done=True, says=found.message, document=_fault_document(found))
 
     try:
-        answer = once.act(key, f"{visit.path} {_content(visit)}", do)
+        result = keys.act(key, f"{context.path} {_content_digest(context)}", do)
     except (RequestError, UnavailableError) as error:
-        return redisplay(action, visit, error)
-    return render_form(answer, action, visit) if isinstance(answer, Page) else answer
+        return redisplay(action, context, error)
+    return render_form(result, action, context) if isinstance(result, Page) else result
 
 
-def previewed(action: Action, visit: RequestContext, *, is_part: bool) -> Page:
-    """What would be done: alone, for a script of ours on the page, or within the whole form."""
+def preview_page(action: Action, context: RequestContext, *, is_part: bool) -> Page:
+    """Return what would be done: alone (`is_part`) for the script of the page, or in the whole
+    form.
+    """
     if action.preview is None:
-        raise RequestError(NO_SUCH_PAGE.at(path=visit.path))
+        raise RequestError(NO_SUCH_PAGE.at(path=context.path))
     if is_part:
-        part = action.preview(visit)
+        part = action.preview(context)
         return part._replace(document={"preview": part.document}, is_live=False)
-    faults = _request_faults(action, visit)
+    faults = _request_faults(action, context)
     if faults:
-        return _refused(action, visit, faults)
+        return _invalid_request(action, context, faults)
     try:
-        document = action.preview(visit).document
+        document = action.preview(context).document
     except (RequestError, UnavailableError) as error:
-        return redisplay(action, visit, error)
-    page = render_form(action.form(visit), action, visit)
+        return redisplay(action, context, error)
+    page = render_form(action.form(context), action, context)
     return page._replace(document={**page.document, "preview": document})
 
 
-def redisplay(action: Action, visit: RequestContext, error: BrennerError) -> Page:
-    """The form with everything that was typed, and why nothing was done, or that nobody knows."""
+def redisplay(action: Action, context: RequestContext, error: BrennerError) -> Page:
+    """Return the form with everything that was typed, and the error."""
     status = (
         HTTPStatus.SERVICE_UNAVAILABLE
         if isinstance(error, UnavailableError)
         else HTTPStatus.CONFLICT
     )
     try:
-        page = action.form(visit)
-    except BrennerError:  # not even the form can be shown as things stand
-        page = kept_page(visit, can_send=True)
-    return render_form(page, action, visit, error.diagnostic)._replace(status=status)
+        page = action.form(context)
+    except BrennerError:  # the form itself cannot be shown
+        page = typed_fields_page(context, can_send=True)
+    return render_form(page, action, context, error.diagnostic)._replace(status=status)
 
 
-def kept_page(visit: RequestContext, *, can_send: bool) -> Page:
-    """Only what was typed: nobody has to write it again."""
-    typed = visit.form.typed if isinstance(visit.form, Form) else tuple(visit.form.items())
+def typed_fields_page(context: RequestContext, *, can_send: bool) -> Page:
+    """Return a page with only what was typed, so that it is not lost."""
+    typed = context.form.typed if isinstance(context.form, Form) else tuple(context.form.items())
     fields = [{"name": name, "value": value} for name, value in typed]
     document = {"typed": fields, "can_send": can_send}
     return Page("lab/kept.html", "Nothing was lost", document, is_live=False)
 
 
 def render_form(
-    page: Page, action: Action, visit: RequestContext, fault: Diagnostic | None = None
+    page: Page, action: Action, context: RequestContext, fault: Diagnostic | None = None
 ) -> Page:
-    """The page of a form with what every form has: where it goes, its key, and what went wrong.
+    """Add to the page of a form what every form has: its address, key and error.
 
-    A form that comes back keeps its key, as long as it is good. With another guard it is another
-    form: under the old key only the same could be sent again, and that is not there any more. So
-    is one whose words were changed after it was sent.
+    A form that is shown again keeps its key while it is open. It gets a new key if its guard
+    changed or its content was changed after it was sent, because the old key accepts only the same
+    content.
     """
-    once, key = _once(visit), visit.form.get(ONCE, "")
+    keys, key = _keys(context), context.form.get(KEY_FIELD, "")
     is_other = fault is not None and fault.code is codes.FORM_CHANGED
-    is_same = once.is_open(key) and not is_other and not _looks_anew(page, action, visit)
-    frame: Document = {
-        "to": visit.path.partition("?")[0].removesuffix("/preview"),
-        "once": key if is_same else once.key(),
+    is_same = keys.is_open(key) and not is_other and not _guard_changed(page, action, context)
+    form_fields: Document = {
+        "to": context.path.partition("?")[0].removesuffix("/preview"),
+        "once": key if is_same else keys.key(),
         "fault": fault.to_json() if fault else page.document.get("fault"),
-        "earlier": links.lab(f"done/{key}") if is_other and once.is_done(key) else None,
-        "verified": is_marked(visit),
+        "earlier": links.lab(f"done/{key}") if is_other and keys.is_done(key) else None,
+        "verified": marks_verified(context),
         "has_preview": action.preview is not None,
         "preview": page.document.get("preview"),
     }
-    return page._replace(document={**page.document, **frame}, is_live=False)
+    return page._replace(document={**page.document, **form_fields}, is_live=False)
 
 
-def _looks_anew(page: Page, action: Action, visit: RequestContext) -> bool:
-    """Whether the form that comes back is of another state of the thread than the one sent."""
+def _guard_changed(page: Page, action: Action, context: RequestContext) -> bool:
+    """Return whether the form now shows another state of the thread than the one that was sent."""
     seen = page.document.get("preview")
     if action.guard is None or not isinstance(seen, Mapping):
         return False
     shown = action.guard.of(seen)
-    return shown is not None and visit.form.get(action.guard.field) != str(shown)
+    return shown is not None and context.form.get(action.guard.field) != str(shown)
 
 
-# Requests of scripts
+# JSON requests of scripts
 
 
-def _request_faults(action: Action, visit: RequestContext) -> tuple[Diagnostic, ...]:
-    if visit.sent is None or action.takes is None:
+def _request_faults(action: Action, context: RequestContext) -> tuple[Diagnostic, ...]:
+    if context.sent is None or action.schema is None:
         return ()
-    return request_faults(visit, action.takes)
+    return request_faults(context, action.schema)
 
 
-def _refused(action: Action, visit: RequestContext, faults: tuple[Diagnostic, ...]) -> Page:
-    """A request that says something that nobody reads: nothing was done."""
-    page = kept_page(visit, can_send=False)
+def _invalid_request(
+    action: Action, context: RequestContext, faults: tuple[Diagnostic, ...]
+) -> Page:
+    """Return the page for a JSON request that violates the schema. Nothing was done."""
+    page = typed_fields_page(context, can_send=False)
     document = {**page.document, "violations": [each.to_json() for each in faults], "valid": False}
     page = page._replace(document=document, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    return render_form(page, action, visit, faults[0])
+    return render_form(page, action, context, faults[0])
 
 
-def _tried(action: Action, visit: RequestContext) -> Page:
-    """What would be done, and whether anything is in the way."""
-    foresee = action.tried or action.preview
-    if foresee is None:
-        raise RequestError(NO_SUCH_PAGE.at(path=visit.path))
+def _dry_run(action: Action, context: RequestContext) -> Page:
+    """Return what would be done, and whether it would be refused."""
+    preview = action.dry_run or action.preview
+    if preview is None:
+        raise RequestError(NO_SUCH_PAGE.at(path=context.path))
     try:
-        page = foresee(visit)
+        page = preview(context)
     except (RequestError, UnavailableError) as error:
-        return redisplay(action, visit, error)
+        return redisplay(action, context, error)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if would_be_refused(page.document) else page.status
     document = {**page.document, DRY_RUN: True, "done": False}
     return page._replace(document=document, status=status, is_live=False)
 
 
-def _content(visit: RequestContext) -> str:
-    if isinstance(visit.sent, Mapping):
-        return content_of(visit.sent)
-    return visit.form.content if isinstance(visit.form, Form) else ""
+def _content_digest(context: RequestContext) -> str:
+    if isinstance(context.sent, Mapping):
+        return json_digest(context.sent)
+    return context.form.content if isinstance(context.form, Form) else ""
 
 
-def with_key(visit: RequestContext, *, is_script: bool) -> RequestContext:
-    """The visit of a form whose key is known. A script chooses its own, or has none."""
-    form = visit.form if isinstance(visit.form, Form) else Form(visit.form.items())
-    once, key = _once(visit), form.get(ONCE, "")
+def with_key(context: RequestContext, *, is_script: bool) -> RequestContext:
+    """Return the context with an idempotency key. A script may choose its own, or gets a new
+    one.
+    """
+    form = context.form if isinstance(context.form, Form) else Form(context.form.items())
+    keys, key = _keys(context), form.get(KEY_FIELD, "")
     if not is_script:
-        return visit
-    if len(key) > _MOST_OF_A_KEY:
-        reason = f"its key is longer than {_MOST_OF_A_KEY} characters"
+        return context
+    if len(key) > _MAX_KEY_LENGTH:
+        reason = f"its key is longer than {_MAX_KEY_LENGTH} characters"
         raise RequestError(codes.FORM_UNREADABLE.at(reason=reason))
     if key:
-        once.expect(key)
-    return visit._replace(form=form.including(ONCE, key or once.key()))
+        keys.expect(key)
+    return context._replace(form=form.with_field(KEY_FIELD, key or keys.key()))
 
 
-def done_page(visit: RequestContext) -> Page:
-    """What came of a form."""
-    done = _once(visit).done(visit.named["key"])
+def result_page(context: RequestContext) -> Page:
+    """Return the page with the result of a form."""
+    done = _keys(context).done(context.parameters["key"])
     title = str(done.document.get("title") or ("Done" if done.is_done else "Not done"))
-    return Page(done.template, title, done_json(done), is_live=False)
+    return Page(done.template, title, result_document(done), is_live=False)
 
 
-def done_redirect(visit: RequestContext) -> Redirect:
-    """Where to see it: reloading that page does nothing again."""
-    return Redirect(links.lab(f"done/{visit.form[ONCE]}"))
+def result_redirect(context: RequestContext) -> Redirect:
+    """Redirect to the result, so that reloading does nothing again."""
+    return Redirect(links.lab(f"done/{context.form[KEY_FIELD]}"))
 
 
-def done_json(done: Done) -> Document:
-    """What scripts get."""
+def result_document(done: ActionResult) -> Document:
+    """Return the result as JSON for scripts."""
     to = [{"address": address, "words": words} for address, words in done.to]
     return {**done.document, "done": done.is_done, "says": done.says, "to": to}
 
 
-def done_status(done: Done) -> int:
-    """How a script is told at a glance."""
+def result_status(done: ActionResult) -> int:
+    """Return the HTTP status of a result."""
     return HTTPStatus.OK if done.is_done else HTTPStatus.CONFLICT
 
 
-def _once(visit: RequestContext) -> IdempotencyKeys:
-    if visit.login is None:
-        raise RequestError(codes.NOT_LOGGED_IN.at(operator=visit.site.workspace.project.operator))
-    return visit.login.once
+def _keys(context: RequestContext) -> IdempotencyKeys:
+    if context.login is None:
+        raise RequestError(codes.NOT_LOGGED_IN.at(operator=context.site.workspace.project.operator))
+    return context.login.once
 
 
-def _faults(found: Diagnostic) -> Document:
+def _fault_document(found: Diagnostic) -> Document:
     return {"violations": [found.to_json()]}
 
 
-# The pages at the door of the lab: to log in, to log out, and what waits inside.
+# Login, logout and the home page of the lab
 
 
-_MOST_OWED = 100
+_MAX_OWED = 100
 
 
-def login_page(visit: RequestContext, error: BrennerError | None = None) -> Page:
-    """The form that asks for the secret. Nothing that was shown comes back."""
-    door = door_of(visit)
+def login_page(context: RequestContext, error: BrennerError | None = None) -> Page:
+    """Return the form that asks for the secret. It never contains a secret that was typed."""
+    auth = lab_auth(context)
     fault = error.diagnostic.to_json() if error else None
     document = {
-        "operator": door.operator,
-        "next": _next(visit),
+        "operator": auth.operator,
+        "next": _next_path(context),
         "fault": fault,
-        "wait": seconds_to_wait(error),
-        "logged_in": visit.login is not None,
-        "command": f"brenner agent secret {quote(door.operator)}",
+        "wait": retry_after(error),
+        "logged_in": context.login is not None,
+        "command": f"brenner agent secret {quote(auth.operator)}",
     }
-    return Page("lab/login.html", "Log in to the lab", document, _status(error), is_live=False)
+    return Page(
+        "lab/login.html", "Log in to the lab", document, _login_status(error), is_live=False
+    )
 
 
-def log_in(visit: RequestContext, address: str) -> Page | Redirect:
-    """Look at the secret. The right one ends the login that the browser had before; a wrong one
-    ends nothing, so that nobody can log out the operator by it.
+def log_in(context: RequestContext, address: str) -> Page | Redirect:
+    """Check the secret and log in.
+
+    The right secret ends the previous login of the browser. A wrong one ends nothing, so that it
+    cannot log out the operator.
     """
-    door = door_of(visit)
+    auth = lab_auth(context)
     try:
-        cookie = door.enter(visit.form.get("secret", ""), address)
+        cookie = auth.enter(context.form.get("secret", ""), address)
     except BrennerError as error:
-        return login_page(visit, error)
-    door.leave(visit.cookies)
-    return Redirect(_next(visit), (_cookie(door, cookie),))
+        return login_page(context, error)
+    auth.leave(context.cookies)
+    return Redirect(_next_path(context), (_login_cookie(auth, cookie),))
 
 
-def log_out(visit: RequestContext) -> Redirect:
-    """The login is over, here and in the browser."""
-    door = door_of(visit)
-    door.leave(visit.cookies)
-    return Redirect(links.HOME, (_cookie(door, ""),))
+def log_out(context: RequestContext) -> Redirect:
+    """End the login and delete the cookie."""
+    auth = lab_auth(context)
+    auth.leave(context.cookies)
+    return Redirect(links.HOME, (_login_cookie(auth, ""),))
 
 
-def home_page(visit: RequestContext) -> Page:
-    """What the operator owes, and what can be begun."""
-    workspace = visit.site.workspace
+def home_page(context: RequestContext) -> Page:
+    """Return the open ACKs of the operator, and the actions without a session."""
+    workspace = context.site.workspace
     operator = workspace.project.operator
-    owed = [each for each in workspace.pending() if each.debt.debtor == operator]
+    owed = [each for each in workspace.pending() if each.pending.debtor == operator]
     document = {
         "operator": operator,
-        "verified": is_marked(visit),
+        "verified": marks_verified(context),
         "owed": [
             {
-                "message_id": each.debt.first.id,
-                "thread_id": each.debt.first.message.thread_id,
-                "from": each.debt.first.message.sender,
-                "subject": each.debt.first.message.subject,
-                "type": each.debt.first.type,
-                "since": each.debt.first.at.isoformat(),
+                "message_id": each.pending.first.id,
+                "thread_id": each.pending.first.message.thread_id,
+                "from": each.pending.first.message.sender,
+                "subject": each.pending.first.message.subject,
+                "type": each.pending.first.type,
+                "since": each.pending.first.at.isoformat(),
                 "is_overdue": each.is_overdue,
             }
-            for each in owed[:_MOST_OWED]
+            for each in owed[:_MAX_OWED]
         ],
         "owed_in_all": len(owed),
     }
     return Page("lab/home.html", "The lab", document, is_live=False)
 
 
-def door_of(visit: RequestContext) -> LabAuth:
-    """The door; these pages exist only where there is one."""
-    if visit.site.door is None:
-        raise RequestError(NO_SUCH_PAGE.at(path=visit.path))
-    return visit.site.door
+def lab_auth(context: RequestContext) -> LabAuth:
+    """Return the authentication of the lab. Raise RequestError if there is no lab."""
+    if context.site.lab_auth is None:
+        raise RequestError(NO_SUCH_PAGE.at(path=context.path))
+    return context.site.lab_auth
 
 
-def _next(visit: RequestContext) -> str:
-    given = visit.form.get("next") or visit.asked.get("next") or links.LAB
+def _next_path(context: RequestContext) -> str:
+    given = context.form.get("next") or context.query.get("next") or links.LAB
     return links.own_path(given)
 
 
-def _cookie(door: LabAuth, value: str) -> Cookie:
-    return Cookie(door.cookie, value, seconds=None, is_strict=True)
+def _login_cookie(auth: LabAuth, value: str) -> Cookie:
+    return Cookie(auth.cookie, value, seconds=None, is_strict=True)
 
 
-def _status(error: BrennerError | None) -> int:
+def _login_status(error: BrennerError | None) -> int:
     if error is None:
         return HTTPStatus.OK
-    if isinstance(error, WaitError):
+    if isinstance(error, ThrottledError):
         return HTTPStatus.TOO_MANY_REQUESTS
     return (
         HTTPStatus.SERVICE_UNAVAILABLE
@@ -355,10 +373,10 @@ def _status(error: BrennerError | None) -> int:
     )
 
 
-# The addresses of the lab. They exist only where the server was started with it.
+# Routes and endpoints
 
 
-_MOST_AT_ONCE = 8  # of its own: who waits for an action keeps nobody from reading
+_MAX_THREADS = 8  # separate, so that slow actions do not block readers
 _LOGIN = links.lab("login")
 _HTMX, _HTML = "hx-request", "text/html"
 _STATUSES = MappingProxyType(
@@ -372,23 +390,23 @@ _STATUSES = MappingProxyType(
     }
 )
 
-_Work = Callable[[Request, RequestContext], Answer | Done]
+_Handler = Callable[[Request, RequestContext], PageResult | ActionResult]
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def lab_routes(site: Site) -> list[BaseRoute]:
-    """All of them."""
-    lab = Lab(site)
+    """Return all routes of the lab."""
+    lab = LabEndpoints(site)
     found: list[BaseRoute] = [
         Route(links.LAB, lab.get(home_page)),
         Route(_LOGIN, lab.endpoint(lab.login), methods=["GET", "POST"]),
         Route(links.lab("logout"), lab.endpoint(lab.logout), methods=["POST"]),
-        Route(links.lab("done/{key}"), lab.get(done_page)),
+        Route(links.lab("done/{key}"), lab.get(result_page)),
     ]
     for action in ACTIONS:
         of_session = f"{links.LAB}/sessions/{{thread}}/{action.name}"
         path = of_session if action.is_of_session else f"{links.LAB}/{action.name}"
-        found.append(Route(path, lab.get(partial(shown, action)), methods=["GET"]))
+        found.append(Route(path, lab.get(partial(form_page, action)), methods=["GET"]))
         found.append(Route(path, lab.endpoint(partial(lab.act, action)), methods=["POST"]))
         if action.preview is not None:
             work = partial(lab.preview, action)
@@ -396,136 +414,144 @@ def lab_routes(site: Site) -> list[BaseRoute]:
     return found
 
 
-class Lab:
-    """Answers at these addresses."""
+class LabEndpoints:
+    """Endpoints of the lab."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._limiter = anyio.CapacityLimiter(_MOST_AT_ONCE)
+        self._limiter = anyio.CapacityLimiter(_MAX_THREADS)
 
-    def get(self, function: Callable[[RequestContext], Answer]) -> _Endpoint:
-        """A page for who is logged in; others are asked to."""
+    def get(self, function: Callable[[RequestContext], PageResult]) -> _Endpoint:
+        """Return the endpoint of a page that needs a login. Others are redirected to the login
+        page.
+        """
 
-        def work(request: Request, visit: RequestContext) -> Answer:
-            if visit.login is None and wants_json(request):
-                raise _nobody(visit)
-            if visit.login is None:
-                return Redirect(f"{_LOGIN}?{urlencode({'next': visit.path})}")
-            return function(visit)
+        def work(request: Request, context: RequestContext) -> PageResult:
+            if context.login is None and wants_json(request):
+                raise _not_logged_in(context)
+            if context.login is None:
+                return Redirect(f"{_LOGIN}?{urlencode({'next': context.path})}")
+            return function(context)
 
         return self.endpoint(work)
 
-    def endpoint(self, work: _Work) -> _Endpoint:
-        """Run it in a thread, with what was sent."""
+    def endpoint(self, work: _Handler) -> _Endpoint:
+        """Return an endpoint that runs the handler in a thread."""
 
         async def endpoint(request: Request) -> Response:
             body = await request.body()
-            run = partial(self._answer, work, request, body)
+            run = partial(self._respond, work, request, body)
             return await anyio.to_thread.run_sync(run, limiter=self._limiter)
 
         return endpoint
 
-    def login(self, request: Request, visit: RequestContext) -> Answer:
-        """Log in, or show how."""
+    def login(self, request: Request, context: RequestContext) -> PageResult:
+        """Show the login form, or log in."""
         if request.method == "POST":
-            return log_in(visit, _address(request))
-        return login_page(visit)
+            return log_in(context, _address(request))
+        return login_page(context)
 
-    def logout(self, request: Request, visit: RequestContext) -> Answer:
-        """Log out; no other page can do that to somebody."""
-        _admit(request, visit)
-        return log_out(visit)
+    def logout(self, request: Request, context: RequestContext) -> PageResult:
+        """Log out. The CSRF token prevents that another site does it."""
+        _check_login(request, context)
+        return log_out(context)
 
-    def act(self, action: Action, request: Request, visit: RequestContext) -> Answer | Done:
-        """Do it once; a browser is led to what came of it."""
+    def act(
+        self, action: Action, request: Request, context: RequestContext
+    ) -> PageResult | ActionResult:
+        """Run the action once. A browser is redirected to the result."""
         try:
-            _admit(request, visit)
+            _check_login(request, context)
         except UnavailableError as error:
-            return redisplay(action, visit, error)
-        visit = with_key(visit, is_script=_is_script(request))
-        answer = submit(action, visit)
-        if isinstance(answer, Page) and visit.sent is not None:
-            return answer._replace(document={"done": False, **answer.document})
-        if isinstance(answer, Page) or _is_script(request):
-            return answer
-        return done_redirect(visit)
+            return redisplay(action, context, error)
+        context = with_key(context, is_script=_is_script(request))
+        result = submit(action, context)
+        if isinstance(result, Page) and context.sent is not None:
+            return result._replace(document={"done": False, **result.document})
+        if isinstance(result, Page) or _is_script(request):
+            return result
+        return result_redirect(context)
 
-    def preview(self, action: Action, request: Request, visit: RequestContext) -> Answer:
-        """What would be done."""
-        _admit(request, visit)
-        visit = with_key(visit, is_script=_is_script(request))
-        return previewed(action, visit, is_part=_HTMX in request.headers)
+    def preview(self, action: Action, request: Request, context: RequestContext) -> PageResult:
+        """Return what would be done."""
+        _check_login(request, context)
+        context = with_key(context, is_script=_is_script(request))
+        return preview_page(action, context, is_part=_HTMX in request.headers)
 
-    def _answer(self, work: _Work, request: Request, body: bytes) -> Response:
-        """Nothing of it is kept by anybody on the way, nor by the browser; but for a form that
-        came back: the button Back could not show it again, and what was typed would be lost.
+    def _respond(self, work: _Handler, request: Request, body: bytes) -> Response:
+        """Return the response with its `Cache-Control` header.
+
+        Nothing is cached except a form that is shown again: without that, the Back button would
+        lose what was typed.
         """
-        response = self._answered(work, request, body)
+        response = self._handle(work, request, body)
         kind = response.headers.get("content-type", "")
         is_form = request.method == "POST" and kind.startswith(_HTML)
         response.headers["Cache-Control"] = "private, no-cache" if is_form else "no-store"
         return response
 
-    def _answered(self, work: _Work, request: Request, body: bytes) -> Response:
-        visit = visit_of(self._site, request)
+    def _handle(self, work: _Handler, request: Request, body: bytes) -> Response:
+        context = make_context(self._site, request)
         try:
-            visit = _known(request, _with_sent(request, visit, body))
-            answer = work(request, visit)
+            context = _with_login(request, _with_body(request, context, body))
+            result = work(request, context)
         except BrennerError as error:
-            return _turned_away(request, visit, error)
-        if isinstance(answer, Done):
-            return JSONResponse(done_json(answer), done_status(answer))
-        if isinstance(answer, Page) and _is_script(request):
-            return JSONResponse(answer.document, answer.status)
-        response = respond(answer, request, visit)
-        if isinstance(answer, Page):
-            response.headers.update(wait_header(answer.document.get("wait")))
+            return _error_response(request, context, error)
+        if isinstance(result, ActionResult):
+            return JSONResponse(result_document(result), result_status(result))
+        if isinstance(result, Page) and _is_script(request):
+            return JSONResponse(result.document, result.status)
+        response = to_response(result, request, context)
+        if isinstance(result, Page):
+            response.headers.update(retry_after_header(result.document.get("wait")))
         return response
 
 
-def _with_sent(request: Request, visit: RequestContext, body: bytes) -> RequestContext:
-    """The visit with what came in the body."""
+def _with_body(request: Request, context: RequestContext, body: bytes) -> RequestContext:
+    """Return the context with the parsed request body."""
     if request.method != "POST":
-        return visit
+        return context
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == JSON:
-        form, sent = read_json(body)
-        return visit._replace(form=form, sent=sent)
-    return visit._replace(form=read_form(body))
+    if kind == JSON_TYPE:
+        form, sent = parse_json(body)
+        return context._replace(form=form, sent=sent)
+    return context._replace(form=parse_form(body))
 
 
-def _known(request: Request, visit: RequestContext) -> RequestContext:
-    """The visit with who is logged in, if anybody is."""
-    door = door_of(visit)
+def _with_login(request: Request, context: RequestContext) -> RequestContext:
+    """Return the context with the login, if there is one."""
+    auth = lab_auth(context)
     if _is_script(request):
-        return visit._replace(login=door.script(request.headers[SECRET_HEADER], _address(request)))
-    return visit._replace(login=door.login_to_read(visit.cookies))
+        return context._replace(
+            login=auth.script(request.headers[SECRET_HEADER], _address(request))
+        )
+    return context._replace(login=auth.login_to_read(context.cookies))
 
 
-def _admit(request: Request, visit: RequestContext) -> None:
-    """Refuse who is not logged in, and a form that is not of this login."""
-    if visit.login is None:
-        raise _nobody(visit)
+def _check_login(request: Request, context: RequestContext) -> None:
+    """Raise RequestError if the client is not logged in, or the form is not of this login."""
+    if context.login is None:
+        raise _not_logged_in(context)
     if _is_script(request):
         return
-    door = door_of(visit)
-    door.check_form(visit.login, visit.form)
-    if door.login(visit.cookies) is not visit.login:
-        raise _nobody(visit)
+    auth = lab_auth(context)
+    auth.check_form(context.login, context.form)
+    if auth.login(context.cookies) is not context.login:
+        raise _not_logged_in(context)
 
 
-def _turned_away(request: Request, visit: RequestContext, error: BrennerError) -> Response:
-    """Why nothing was done. What somebody has typed is shown, so that she can keep it."""
+def _error_response(request: Request, context: RequestContext, error: BrennerError) -> Response:
+    """Return why nothing was done. It shows what was typed, so that it can be copied."""
     status = _STATUSES.get(error.diagnostic.id, 0)
-    page = refusal_page(error) if not status else diagnostic_page(error.diagnostic, status)
-    if request.method == "POST" and visit.form and not wants_json(request):
-        fault = {"fault": error.diagnostic.to_json(), "to": visit.path}
-        kept = kept_page(visit, can_send=False)
-        page = kept._replace(document={**kept.document, **fault}, status=page.status)
-    headers = wait_header(seconds_to_wait(error))
+    page = error_page(error) if not status else diagnostic_page(error.diagnostic, status)
+    if request.method == "POST" and context.form and not wants_json(request):
+        fault = {"fault": error.diagnostic.to_json(), "to": context.path}
+        typed = typed_fields_page(context, can_send=False)
+        page = typed._replace(document={**typed.document, **fault}, status=page.status)
+    headers = retry_after_header(retry_after(error))
     if _is_script(request):
         return JSONResponse(page.document, page.status, headers)
-    response = respond(page, request, visit)
+    response = to_response(page, request, context)
     response.headers.update(headers)
     return response
 
@@ -538,5 +564,5 @@ def _address(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def _nobody(visit: RequestContext) -> RequestError:
-    return RequestError(codes.NOT_LOGGED_IN.at(operator=visit.site.workspace.project.operator))
+def _not_logged_in(context: RequestContext) -> RequestError:
+    return RequestError(codes.NOT_LOGGED_IN.at(operator=context.site.workspace.project.operator))

@@ -1,4 +1,4 @@
-"""Start a session in the lab: whom to ask what, each kickoff seen before it is sent."""
+"""Lab actions that send kickoffs: start a session, and start the next round."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -6,98 +6,99 @@ from http import HTTPStatus
 from types import MappingProxyType
 
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary, worst_first
-from brenner.protocol.roster import Stated
-from brenner.protocol.roster_config import read_stated, unread_keys
+from brenner.protocol.roster import PartialRoster
+from brenner.protocol.roster_config import read_partial_roster, unknown_roster_keys
 from brenner.services.next_round import RoundOptions, earlier_kickoffs, round_roster, start_round
-from brenner.services.rosters import RosterWish
+from brenner.services.rosters import RosterRequest
 from brenner.services.sessions import load_status
 from brenner.services.spawn_agents import started_json
-from brenner.services.start_session import Started, StartOptions, Status, start_session
-from brenner.web.lab import kickoffs as kickoff_acting
+from brenner.services.start_session import Started, StartOptions, StartStatus, start_session
+from brenner.web.lab import kickoffs
 from brenner.web.lab.actions import (
     DRY_RUN,
-    FLAG,
-    NAMES,
-    TEXT,
+    FLAG_TYPE,
+    NAMES_TYPE,
+    TEXT_TYPE,
     Action,
-    Done,
+    ActionResult,
     Guard,
     is_dry_run,
-    lab_desk,
-    takes,
-    unknown,
-    wrong_kind,
+    lab_workspace,
+    request_schema,
+    type_faults,
+    unknown_key,
 )
 from brenner.web.lab.kickoffs import (
-    MOST_ROWS,
-    Kickoffs,
-    Said,
-    blank,
-    broken_off,
-    kickoffs_done,
+    MAX_ROWS,
+    KickoffForm,
+    KickoffKind,
+    conflicting_fields,
+    empty_field,
     new_roster_form,
-    not_together,
+    partial_status,
     roster_form_of,
-    seen_by,
+    seen_digest,
+    sent_result,
 )
-from brenner.web.request import ONCE, TOKEN, Document, Page, RequestContext, number_in
+from brenner.web.request import CSRF_FIELD, KEY_FIELD, Document, Page, RequestContext, form_number
 
-# A session that a script starts: the same as the form, as one JSON object.
-#
-# The answer is what `brenner session start --json` writes.
+# Starting a session by JSON
 
 
-_WHERE = "POST /lab/start"
+_ROUTE = "POST /lab/start"
 _SOURCE = "the request"
-_TEXTS = (
+_JSON_TEXTS = (
     *("question", "context", "title", "excerpt", "sections", "hypotheses", "constraints"),
     *("outputs", "thread_id", "bead", "preset"),
 )
-_KINDS: Mapping[str, str] = MappingProxyType(
+_KEY_TYPES: Mapping[str, str] = MappingProxyType(
     {
-        **dict.fromkeys((*_TEXTS, ONCE, TOKEN), TEXT),
-        **dict.fromkeys(("register", DRY_RUN), FLAG),
-        "recipients": NAMES,
+        **dict.fromkeys((*_JSON_TEXTS, KEY_FIELD, CSRF_FIELD), TEXT_TYPE),
+        **dict.fromkeys(("register", DRY_RUN), FLAG_TYPE),
+        "recipients": NAMES_TYPE,
     }
 )
-_KNOWN = (*(key for key in _KINDS if key != TOKEN), "roster")
-_NEEDED = MappingProxyType(
+_KNOWN_KEYS = (*(key for key in _KEY_TYPES if key != CSRF_FIELD), "roster")
+_REQUIRED = MappingProxyType(
     {
         "question": "one sentence that could turn out false",
         "context": "two to four sentences of background",
     }
 )
-_PAIRS = (("excerpt", "sections"), ("thread_id", "bead"))
+_EXCLUSIVE_PAIRS = (("excerpt", "sections"), ("thread_id", "bead"))
 
 
-def by_request(visit: RequestContext, sent: Mapping[str, object]) -> Done | Page:
-    """Start it, unless something is wrong; then nothing is done."""
+def start_by_json(context: RequestContext, sent: Mapping[str, object]) -> ActionResult | Page:
+    """Start a session from a JSON request. If it has faults, nothing is done.
+
+    The answer is what `brenner session start --json` writes.
+    """
     given = {key: value for key, value in sent.items() if value is not None}
-    faults = tuple(_faults(given))
+    faults = tuple(_json_faults(given))
     if faults:
-        return _refused(faults)
-    read = read_stated(given["roster"], _SOURCE) if "roster" in given else None
-    if isinstance(read, tuple) and not isinstance(read, Stated):
-        return _refused(read)
-    options = _options(visit, given, read)
-    started = start_session(lab_desk(visit), options)
-    odd = unread_keys(given.get("roster"), _SOURCE)
-    started = started._replace(diagnostics=(*started.diagnostics, *odd))
-    if started.status in (Status.SENT, Status.NOTHING) and not options.dry_run:
-        return kickoffs_done(started)
-    return _shown(started)
+        return _refused_page(faults)
+    read = read_partial_roster(given["roster"], _SOURCE) if "roster" in given else None
+    if isinstance(read, tuple) and not isinstance(read, PartialRoster):
+        return _refused_page(read)
+    options = _json_options(context, given, read)
+    started = start_session(lab_workspace(context), options)
+    unread = unknown_roster_keys(given.get("roster"), _SOURCE)
+    started = started._replace(diagnostics=(*started.diagnostics, *unread))
+    if started.status in (StartStatus.SENT, StartStatus.NOTHING) and not options.dry_run:
+        return sent_result(started)
+    return _started_page(started)
 
 
-def _options(
-    visit: RequestContext, given: Mapping[str, object], session: Stated | None
+def _json_options(
+    context: RequestContext, given: Mapping[str, object], session: PartialRoster | None
 ) -> StartOptions:
-    texts = {name: str(given.get(name, "")) for name in _TEXTS}
+    texts = {name: str(given.get(name, "")) for name in _JSON_TEXTS}
     names = given.get("recipients")
     recipients = tuple((name, None) for name in names) if isinstance(names, list) else ()
     return StartOptions(
         question=texts["question"],
         context=texts["context"],
-        wish=RosterWish(recipients=recipients, preset=texts["preset"] or None, session=session),
+        wish=RosterRequest(recipients=recipients, preset=texts["preset"] or None, session=session),
         title=texts["title"],
         excerpt=texts["excerpt"],
         sections=texts["sections"] or None,
@@ -108,30 +109,32 @@ def _options(
         bead=texts["bead"] or None,
         dry_run=given.get(DRY_RUN) is True,
         register=given.get("register") is True,
-        today=visit.now.date(),
+        today=context.now.date(),
     )
 
 
-def _faults(given: Mapping[str, object]) -> Iterator[Diagnostic]:
-    """What is wrong with the object itself; a key that nobody reads would be lost in silence."""
+def _json_faults(given: Mapping[str, object]) -> Iterator[Diagnostic]:
+    """Yield the faults of the request. An unknown key is one, so that it is not silently
+    ignored.
+    """
     for key, value in given.items():
-        if key in _KINDS:
-            yield from wrong_kind(key, _KINDS[key], value)
-        elif key not in _KNOWN:
-            yield unknown(key, _WHERE, _KNOWN)
-    for key, expected in _NEEDED.items():
+        if key in _KEY_TYPES:
+            yield from type_faults(key, _KEY_TYPES[key], value)
+        elif key not in _KNOWN_KEYS:
+            yield unknown_key(key, _ROUTE, _KNOWN_KEYS)
+    for key, expected in _REQUIRED.items():
         if not str(given.get(key, "")).strip():
-            yield blank(key, expected)
-    for one, other in _PAIRS:
+            yield empty_field(key, expected)
+    for one, other in _EXCLUSIVE_PAIRS:
         if given.get(one) and given.get(other):
-            yield not_together(one, other)
+            yield conflicting_fields(one, other)
 
 
-def _refused(found: tuple[Diagnostic, ...]) -> Page:
-    """As the command line says it where nothing could be begun."""
+def _refused_page(found: tuple[Diagnostic, ...]) -> Page:
+    """Return the answer that the command line gives when it refuses to start."""
     document = {
         "thread_id": None,
-        "status": Status.REFUSED.value,
+        "status": StartStatus.REFUSED.value,
         "kickoffs": [],
         "registered": [],
         "roster": None,
@@ -149,12 +152,12 @@ def _refused(found: tuple[Diagnostic, ...]) -> Page:
     )
 
 
-def _shown(started: Started) -> Page:
-    """What would be sent, was refused, or broke off."""
+def _started_page(started: Started) -> Page:
+    """Return what would be sent, was refused, or was sent in part."""
     is_wrong = any(each.severity is ERROR for each in started.diagnostics)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK
-    if started.status is Status.INCOMPLETE:
-        status = broken_off(started)
+    if started.status is StartStatus.INCOMPLETE:
+        status = partial_status(started)
     return Page("lab/start.html", "Start a session", started_json(started), status, is_live=False)
 
 
@@ -165,29 +168,29 @@ _START_TEXTS = (
 _REGISTER = "register"
 
 
-def _new(visit: RequestContext) -> Said:
+def _new_start_form(context: RequestContext) -> KickoffForm:
     texts = dict.fromkeys((*_START_TEXTS, _REGISTER), "")
-    return Said(texts, new_roster_form(lab_desk(visit)))
+    return KickoffForm(texts, new_roster_form(lab_workspace(context)))
 
 
-def _start_faults(said: Said) -> list[Diagnostic]:
-    texts = said.texts
+def _start_faults(typed: KickoffForm) -> list[Diagnostic]:
+    texts = typed.texts
     found = []
     if not texts["question"]:
-        found.append(blank("question", "one sentence that could turn out false"))
+        found.append(empty_field("question", "one sentence that could turn out false"))
     if not texts["context"]:
-        found.append(blank("context", "two to four sentences of background"))
+        found.append(empty_field("context", "two to four sentences of background"))
     if texts["excerpt"] and texts["sections"]:
-        found.append(not_together("excerpt", "sections"))
+        found.append(conflicting_fields("excerpt", "sections"))
     return found
 
 
-def _start(visit: RequestContext, said: Said, dry_run: bool) -> Started:
-    texts = said.texts
+def _start(context: RequestContext, typed: KickoffForm, dry_run: bool) -> Started:
+    texts = typed.texts
     options = StartOptions(
         question=texts["question"],
         context=texts["context"],
-        wish=said.roster.wish,
+        wish=typed.roster.wish,
         title=texts["title"].strip(),
         excerpt=texts["excerpt"],
         sections=texts["sections"].strip() or None,
@@ -197,76 +200,76 @@ def _start(visit: RequestContext, said: Said, dry_run: bool) -> Started:
         thread_id=texts["thread_id"].strip() or None,
         dry_run=dry_run,
         register=bool(texts[_REGISTER]),
-        today=visit.now.date(),
-        seen=None if dry_run else seen_by(visit, said),
+        today=context.now.date(),
+        seen=None if dry_run else seen_digest(context, typed),
     )
-    return start_session(lab_desk(visit), options)
+    return start_session(lab_workspace(context), options)
 
 
-def _about(visit: RequestContext) -> Mapping[str, object]:
-    return {"source_text": visit.site.workspace.project.source_text}
+def _start_page_fields(context: RequestContext) -> Mapping[str, object]:
+    return {"source_text": context.site.workspace.project.source_text}
 
 
-_KIND = Kickoffs(
+_START_KIND = KickoffKind(
     "lab/start.html",
     "Start a session",
     _START_TEXTS,
     (_REGISTER,),
-    _new,
+    _new_start_form,
     _start_faults,
     _start,
-    _about,
+    _start_page_fields,
 )
 
 
-def _do(visit: RequestContext) -> Done | Page:
-    if isinstance(visit.sent, Mapping):
-        return by_request(visit, visit.sent)
-    return kickoff_acting.do(_KIND, visit)
+def _do_start(context: RequestContext) -> ActionResult | Page:
+    if isinstance(context.sent, Mapping):
+        return start_by_json(context, context.sent)
+    return kickoffs.do(_START_KIND, context)
 
 
-def _preview(visit: RequestContext) -> Page:
-    if isinstance(visit.sent, Mapping):
-        answer = by_request(visit, {**visit.sent, DRY_RUN: True})
-        return Page("lab/kickoffs_part.html", _KIND.title, answer.document, is_live=False)
-    return kickoff_acting.preview(_KIND, visit)
+def _preview_start(context: RequestContext) -> Page:
+    if isinstance(context.sent, Mapping):
+        answer = start_by_json(context, {**context.sent, DRY_RUN: True})
+        return Page("lab/kickoffs_part.html", _START_KIND.title, answer.document, is_live=False)
+    return kickoffs.preview(_START_KIND, context)
 
 
-ACTION = Action(
+START_ACTION = Action(
     "start",
-    partial(kickoff_acting.form, _KIND),
-    _do,
-    _preview,
+    partial(kickoffs.form, _START_KIND),
+    _do_start,
+    _preview_start,
     is_of_session=False,
 )
 
 
-# Start the next round of a session in the lab: each kickoff seen before it is sent.
+# Starting the next round
 
 
-_NEXT_ROUND_TEXTS = ("focus", "question", "title", "excerpt", "sections", "constraints", "outputs")
-_TICKS = ("register", "reopen")
+_ROUND_TEXTS = ("focus", "question", "title", "excerpt", "sections", "constraints", "outputs")
+_ROUND_FLAGS = ("register", "reopen")
 _BASE = "base"
 
 
-def _next_round_new(visit: RequestContext) -> Said:
-    """Those who were asked before, in the roles that they have."""
-    workspace = lab_desk(visit)
-    earlier = earlier_kickoffs(load_status(workspace, visit.thread_id).messages)
-    resolved = round_roster(workspace, earlier, RosterWish())
-    return Said(dict.fromkeys((*_NEXT_ROUND_TEXTS, *_TICKS), ""), roster_form_of(resolved))
+def _new_round_form(context: RequestContext) -> KickoffForm:
+    """Return the agents of earlier rounds, in their roles."""
+    workspace = lab_workspace(context)
+    earlier = earlier_kickoffs(load_status(workspace, context.thread_id).messages)
+    resolved = round_roster(workspace, earlier, RosterRequest())
+    return KickoffForm(dict.fromkeys((*_ROUND_TEXTS, *_ROUND_FLAGS), ""), roster_form_of(resolved))
 
 
-def _next_round_faults(said: Said) -> list[Diagnostic]:
-    both = said.texts["excerpt"] and said.texts["sections"]
-    return [not_together("excerpt", "sections")] if both else []
+def _round_faults(typed: KickoffForm) -> list[Diagnostic]:
+    both = typed.texts["excerpt"] and typed.texts["sections"]
+    return [conflicting_fields("excerpt", "sections")] if both else []
 
 
-def _next_round_start(visit: RequestContext, said: Said, dry_run: bool) -> Started:
-    texts = said.texts
-    is_meant = not dry_run or is_dry_run(visit)  # a preview for a form is of the thread as it is
+def _start_round(context: RequestContext, typed: KickoffForm, dry_run: bool) -> Started:
+    texts = typed.texts
+    is_meant = not dry_run or is_dry_run(context)  # a preview in a form is of the current thread
     options = RoundOptions(
-        wish=said.roster.wish,
+        wish=typed.roster.wish,
         focus=texts["focus"],
         question=texts["question"],
         title=texts["title"].strip(),
@@ -277,45 +280,45 @@ def _next_round_start(visit: RequestContext, said: Said, dry_run: bool) -> Start
         dry_run=dry_run,
         reopen=bool(texts["reopen"]),
         register=bool(texts["register"]),
-        base=number_in(visit.form, _BASE) if is_meant else None,
-        seen=None if dry_run else seen_by(visit, said),
+        base=form_number(context.form, _BASE) if is_meant else None,
+        seen=None if dry_run else seen_digest(context, typed),
     )
-    return start_round(lab_desk(visit), visit.thread_id, options)
+    return start_round(lab_workspace(context), context.thread_id, options)
 
 
-def _next_round_about(visit: RequestContext) -> Mapping[str, object]:
-    project = visit.site.workspace.project
-    return {"thread_id": visit.thread_id, "source_text": project.source_text}
+def _round_page_fields(context: RequestContext) -> Mapping[str, object]:
+    project = context.site.workspace.project
+    return {"thread_id": context.thread_id, "source_text": project.source_text}
 
 
-def _base_shown(seen: Document) -> object:
+def _base_version(seen: Document) -> object:
     started = seen.get("started")
     number = started.get("round") if isinstance(started, Mapping) else None
     return number - 1 if isinstance(number, int) else None
 
 
-_NEXT_ROUND_KIND = Kickoffs(
+_ROUND_KIND = KickoffKind(
     "lab/round.html",
     "Start the next round",
-    _NEXT_ROUND_TEXTS,
-    _TICKS,
-    _next_round_new,
-    _next_round_faults,
-    _next_round_start,
-    _next_round_about,
-    is_known=True,
+    _ROUND_TEXTS,
+    _ROUND_FLAGS,
+    _new_round_form,
+    _round_faults,
+    _start_round,
+    _round_page_fields,
+    has_defaults=True,
 )
 
 NEXT_ROUND_ACTION = Action(
     "round",
-    partial(kickoff_acting.form, _NEXT_ROUND_KIND),
-    partial(kickoff_acting.do, _NEXT_ROUND_KIND),
-    partial(kickoff_acting.preview, _NEXT_ROUND_KIND),
-    takes=takes(
-        texts=(*_NEXT_ROUND_TEXTS, "mode", "roster_name"),
-        flags=_TICKS,
+    partial(kickoffs.form, _ROUND_KIND),
+    partial(kickoffs.do, _ROUND_KIND),
+    partial(kickoffs.preview, _ROUND_KIND),
+    schema=request_schema(
+        texts=(*_ROUND_TEXTS, "mode", "roster_name"),
+        flags=_ROUND_FLAGS,
         numbers=(_BASE,),
-        rows=MOST_ROWS,
+        rows=MAX_ROWS,
     ),
-    guard=Guard(_BASE, _base_shown),
+    guard=Guard(_BASE, _base_version),
 )

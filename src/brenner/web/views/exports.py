@@ -1,4 +1,6 @@
-"""A session as a file to take along: a report in HTML, its artifact in Markdown, all as JSON."""
+"""Exports of a session: a self-contained HTML report, the artifact as Markdown, and everything
+as JSON.
+"""
 
 import json
 import re
@@ -24,41 +26,38 @@ from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.model import RequestError
 from brenner.mail.model import StoredMessage, stored_json
 from brenner.protocol.messages import iso
-from brenner.services.version_store import check_usable
-from brenner.services.versions import Target, history_json, load_version
+from brenner.services.version_store import require_thread_id
+from brenner.services.versions import Target, load_version, version_list_json
 from brenner.session.overview import status_json
 from brenner.web import links
-from brenner.web import rendering as assets
-from brenner.web.compare import before, numbers_of, side
-from brenner.web.layout import session_document, session_of
-from brenner.web.rendering import environment, exactly
-from brenner.web.request import Answer, Document, Download, Page, RequestContext
+from brenner.web.compare import version_before, version_numbers, version_side
+from brenner.web.layout import session_document, session_or_none
+from brenner.web.rendering import environment, style_sheet, time_in_full
+from brenner.web.request import Document, Download, Page, PageResult, RequestContext
 from brenner.web.sessions import Session
-from brenner.web.views import artifact
-from brenner.web.views import project as agents
-from brenner.web.views import versions as ledger
+from brenner.web.views import artifact, project, versions
 from brenner.web.views.versions import items_document
 
-# A whole session as one JSON document, of the forms that the command line prints.
+# JSON export, with the keys of the command line
 
 
 FORMAT = 1
-_MOST_BODIES = 64 * 2**20  # characters of all bodies together; beyond, each has its address alone
+_MAX_BODIES = 64 * 2**20  # characters of all bodies; beyond that messages have only their address
 
 
-def session_export(visit: RequestContext) -> dict[str, object]:
-    """Status, artifact, versions, ledger and messages. Keys are only ever added."""
-    session = visit.session
-    deadline = visit.site.workspace.project.ack_deadline
+def session_export(context: RequestContext) -> dict[str, object]:
+    """Return status, artifact, versions, ledger and messages. Keys are only ever added."""
+    session = context.session
+    deadline = context.site.workspace.project.ack_deadline
     size = sum(len(each.message.body) for each in session.stored)
-    has_bodies = size <= _MOST_BODIES
+    has_bodies = size <= _MAX_BODIES
     return {
         "format": FORMAT,
         "thread_id": session.thread_id,
-        "exported_at": iso(visit.now),
-        "status": status_json(session.status, visit.now, deadline),
+        "exported_at": iso(context.now),
+        "status": status_json(session.status, context.now, deadline),
         "artifact": _artifact(session),
-        "history": history_json(session.version_list),
+        "history": version_list_json(session.version_list),
         "ledger": [
             {"version": number, **ledger_json(each.entries)}
             for number, each in sorted(session.ledgers.items())
@@ -69,7 +68,7 @@ def session_export(visit: RequestContext) -> dict[str, object]:
 
 
 def _artifact(session: Session) -> dict[str, object] | None:
-    """The latest version with its conflicts and what the linter says; None before the first."""
+    """Return the latest version with its conflicts and lint report, None before the first."""
     latest, report = session.latest, session.lint
     if latest is None or report is None:
         return None
@@ -88,31 +87,31 @@ def _message(stored: StoredMessage, *, has_bodies: bool) -> dict[str, object]:
     return document if has_bodies else document | {"body": None}
 
 
-# Links of pages made links inside of one file.
+# Links inside of one file
 
 
 _HREF = re.compile(r'href="([^"]*)"')
 _ID = re.compile(r'\bid="([^"]*)"')
-ELSEWHERE = "#elsewhere"
+NOT_INCLUDED = "#elsewhere"
 
 
-def inward(html: str, thread_id: str) -> str:
-    """Every address of ours leads to its place in the file; one that has none, to a remark.
+def localise_links(html: str, thread_id: str) -> str:
+    """Turn links to our pages into anchors in the file, or into the remark that the page is not
+    included.
 
-    What others wrote cannot look like an attribute: it has no quotation marks that are not
-    escaped.
+    Text from messages cannot look like an attribute, because its quotation marks are escaped.
     """
     ids = set(_ID.findall(html))
 
-    def place(found: re.Match[str]) -> str:
+    def local_href(found: re.Match[str]) -> str:
         anchor = _anchor(found[1].replace("&amp;", "&"), thread_id)
-        return f'href="{anchor if anchor[1:] in ids else ELSEWHERE}"'
+        return f'href="{anchor if anchor[1:] in ids else NOT_INCLUDED}"'
 
-    return _HREF.sub(place, html)
+    return _HREF.sub(local_href, html)
 
 
 def _anchor(address: str, thread_id: str) -> str:
-    """Where that page, or a part of it, stands in the file; empty where nobody knows."""
+    """Return the anchor of a page in the file, empty if it is unknown."""
     parts = urlsplit(address)
     if not parts.path:
         return f"#{parts.fragment}"
@@ -120,67 +119,67 @@ def _anchor(address: str, thread_id: str) -> str:
     if path[:1] == ["messages"] and len(path) > 1:
         return f"#message-{path[1]}"
     if path[:2] != ["sessions", thread_id]:
-        return ELSEWHERE
-    asked = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-    return _in_session(path[2:], asked, parts.fragment)
+        return NOT_INCLUDED
+    query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    return _session_anchor(path[2:], query, parts.fragment)
 
 
-def _in_session(path: list[str], asked: dict[str, str], fragment: str) -> str:
+def _session_anchor(path: list[str], query: dict[str, str], fragment: str) -> str:
     tab = path[0] if path else "artifact"
     if tab == "items" and len(path) > 1:
         return f"#{path[1]}"
-    if tab == "diff" and "to" in asked:
-        return f"#v{asked['to']}"
-    if tab == "artifact" and "version" in asked:
-        return f"#v{asked['version']}"
+    if tab == "diff" and "to" in query:
+        return f"#v{query['to']}"
+    if tab == "artifact" and "version" in query:
+        return f"#v{query['version']}"
     return f"#{fragment or tab}"
 
 
-# What a report has of its own: the first page, the versions with what changed, the thread.
+# Documents of the report: overview, versions, thread
 
 
-_MOST_COMPARED = 30  # versions of which every change is shown; of older ones the sentence
-_MOST_MESSAGES = 5_000
+_MAX_COMPARED = 30  # versions with all changes; older ones have only a sentence
+_MAX_MESSAGES = 5_000
 
 
 def overview_document(
-    visit: RequestContext, chapters: Sequence[tuple[str, str]]
+    context: RequestContext, chapters: Sequence[tuple[str, str]]
 ) -> dict[str, object]:
-    """Which session, where it stands, and what follows."""
+    """Return the first page of the report: the session, its status, and the chapters."""
     return {
-        "session": session_document(visit),
-        "thread_id": visit.thread_id,
-        "project": visit.site.about.name,
-        "exported_at": iso(visit.now),
+        "session": session_document(context),
+        "thread_id": context.thread_id,
+        "project": context.site.about.name,
+        "exported_at": iso(context.now),
         "chapters": [{"id": anchor, "title": title} for anchor, title in chapters],
     }
 
 
-def versions_document(visit: RequestContext) -> dict[str, object]:
-    """The history, the latest first, with what each version changed."""
-    session = visit.session
-    document = history_json(session.version_list)
+def versions_document(context: RequestContext) -> dict[str, object]:
+    """Return the history, latest version first, with the changes of each version."""
+    session = context.session
+    document = version_list_json(session.version_list)
     listed = cast("list[dict[str, object]]", document["versions"])[::-1]
-    told = [
-        each | {"changed": _changed(visit, session, cast("int", each["version"]))}
-        if place < _MOST_COMPARED
+    documents = [
+        each | {"changed": _changed(context, session, cast("int", each["version"]))}
+        if index < _MAX_COMPARED
         else each | {"changed": None}
-        for place, each in enumerate(listed)
+        for index, each in enumerate(listed)
     ]
-    return document | {"versions": told}
+    return document | {"versions": documents}
 
 
-def _changed(visit: RequestContext, session: Session, number: int) -> dict[str, object]:
-    """What a version changed, as its page says it."""
-    old = before(session, number)
-    found = items_document(visit, side(session, old), side(session, number))
+def _changed(context: RequestContext, session: Session, number: int) -> dict[str, object]:
+    """Return the changes of a version, as its page shows them."""
+    old = version_before(session, number)
+    found = items_document(context, version_side(session, old), version_side(session, number))
     wanted = ("sentence", "items", "part", "same")
     return {"before": old, **{key: found[key] for key in wanted}}
 
 
-def thread_document(visit: RequestContext) -> dict[str, object]:
-    """Every message in one line, in the order of the thread."""
-    session = visit.session
+def thread_document(context: RequestContext) -> dict[str, object]:
+    """Return every message in one line, in the order of the thread."""
+    session = context.session
     return {
         "thread_id": session.thread_id,
         "total": len(session.stored),
@@ -194,19 +193,16 @@ def thread_document(visit: RequestContext) -> dict[str, object]:
                 "subject": each.message.subject,
                 "trust": each.envelope.trust,
             }
-            for each in islice(session.stored, _MOST_MESSAGES)
+            for each in islice(session.stored, _MAX_MESSAGES)
         ],
     }
 
 
-# A session as one file of HTML that needs nothing else: no script, no server, no network.
-#
-# Its chapters are the pages of the session, by their own documents and templates; here each is its
-# main part alone, whole where the page shows a part, and what it links to is in the file.
+# The HTML report
 
 
-# In the report a page of a session is its main part; where that is one of several, it says so.
-_BARE = MappingProxyType(
+# Templates that replace the layout: only the main part, and a note if it is one page of several.
+_MAIN_ONLY = MappingProxyType(
     {
         "session.html": '{% import "macros/words.html" as say with context %}'
         "{% set session = page.session %}{% block main %}{% endblock %}",
@@ -219,8 +215,8 @@ _HEADING = re.compile(r"<h([1-5])\b")
 _FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
 
 
-class Chapter(NamedTuple):
-    """A part of the report: its anchor, what it is called, and the page that it is."""
+class ReportChapter(NamedTuple):
+    """A chapter of the report: its anchor and title, and the page that it shows."""
 
     id: str
     title: str
@@ -229,89 +225,96 @@ class Chapter(NamedTuple):
     css: str = ""
 
 
-def report(visit: RequestContext) -> str:
-    """The whole file."""
-    chapters = list(_chapters(visit))
-    overview = overview_document(visit, [(each.id, each.title) for each in chapters])
-    first = Chapter("top", "", "report/overview.html", overview)
-    parts = [_chapter(each, visit) for each in (first, *chapters)]
-    last = _render("report/elsewhere.html", {"thread_id": visit.thread_id}, visit)
-    body = inward("\n".join([*parts, last]), visit.thread_id)
-    return "\n".join([*_head(visit), "<main>", body, "</main>", "</body>", "</html>", ""])
+def report(context: RequestContext) -> str:
+    """Return the report as one HTML file that needs no script, server or network.
+
+    Its chapters are the main parts of the session's pages, rendered with their own templates.
+    """
+    chapters = list(_chapters(context))
+    overview = overview_document(context, [(each.id, each.title) for each in chapters])
+    first = ReportChapter("top", "", "report/overview.html", overview)
+    parts = [_chapter_html(each, context) for each in (first, *chapters)]
+    last = _render("report/elsewhere.html", {"thread_id": context.thread_id}, context)
+    body = localise_links("\n".join([*parts, last]), context.thread_id)
+    return "\n".join([*_head(context), "<main>", body, "</main>", "</body>", "</html>", ""])
 
 
-def policy() -> str:
-    """What the file may do: have its own style, and nothing else."""
+def report_policy() -> str:
+    """Return the content security policy of the file: only its own style is allowed."""
     digest = b64encode(sha256(_style().encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
 @cache
 def _style() -> str:
-    return assets.style()
+    return style_sheet()
 
 
-def _head(visit: RequestContext) -> Iterator[str]:
+def _head(context: RequestContext) -> Iterator[str]:
     yield "<!doctype html>"
     yield '<html lang="en">'
     yield "<head>"
     yield '<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{escape(policy())}">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{escape(report_policy())}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="color-scheme" content="light dark">'
     yield '<meta name="referrer" content="no-referrer">'
     yield f'<meta name="generator" content="Brenner {escape(__version__)}">'
-    yield f"<title>{text_html(visit.thread_id)}</title>"
+    yield f"<title>{text_html(context.thread_id)}</title>"
     yield f"<style>{_style()}</style>"
     yield "</head>"
     yield '<body class="report">'
 
 
-# The chapters
+# Chapters
 
 
-def _chapters(visit: RequestContext) -> Iterator[Chapter]:
-    """Those that there is something in; before the first version there is the thread alone."""
-    if visit.session.history.versions:
-        document = artifact.whole_document(_asking(visit, provenance="1"))
+def _chapters(context: RequestContext) -> Iterator[ReportChapter]:
+    """Yield the chapters that have content. Before the first version the artifact ones are
+    missing.
+    """
+    if context.session.history.versions:
+        document = artifact.whole_document(_with_query(context, provenance="1"))
         css = "artifact provenance"
-        yield Chapter("artifact", "Artifact", artifact.TEMPLATE, document, css)
-        yield Chapter("evidence", "Evidence", *_page(artifact.evidence_page, visit))
-    yield Chapter("versions", "Versions", "report/versions.html", versions_document(visit))
-    yield Chapter("ledger", "Refused blocks", *_page(ledger.ledger_page, visit, outcome="refused"))
-    yield Chapter("agents", "Agents", *_page(agents.agents_page, visit))
-    yield Chapter("thread", "Thread", "report/thread.html", thread_document(visit))
+        yield ReportChapter("artifact", "Artifact", artifact.TEMPLATE, document, css)
+        yield ReportChapter("evidence", "Evidence", *_page_parts(artifact.evidence_page, context))
+    yield ReportChapter("versions", "Versions", "report/versions.html", versions_document(context))
+    yield ReportChapter(
+        "ledger", "Refused blocks", *_page_parts(versions.ledger_page, context, outcome="refused")
+    )
+    yield ReportChapter("agents", "Agents", *_page_parts(project.agents_page, context))
+    yield ReportChapter("thread", "Thread", "report/thread.html", thread_document(context))
 
 
-def _asking(visit: RequestContext, **asked: str) -> RequestContext:
-    """One that asks for this, whatever else it asked."""
-    return visit._replace(asked=MappingProxyType(asked))
+def _with_query(context: RequestContext, **query: str) -> RequestContext:
+    """Return the context with exactly these query parameters."""
+    return context._replace(query=MappingProxyType(query))
 
 
-def _page(function: Any, visit: RequestContext, **asked: str) -> tuple[str, Document]:
-    answer = cast("Page", function(_asking(visit, **asked)))
+def _page_parts(function: Any, context: RequestContext, **query: str) -> tuple[str, Document]:
+    answer = cast("Page", function(_with_query(context, **query)))
     return answer.template, answer.document
 
 
-# From a chapter to its text
+# Rendering of chapters
 
 
 @cache
 def _environment() -> Environment:
-    """The templates of the pages, without the frame around them."""
+    """Return the Jinja environment of the pages, without their layout."""
     pages = environment()
-    loaders = [DictLoader(_BARE), *([pages.loader] if pages.loader else ())]
+    loaders = [DictLoader(_MAIN_ONLY), *([pages.loader] if pages.loader else ())]
     made = pages.overlay(loader=ChoiceLoader(loaders))
-    made.filters = {**pages.filters, "when": _at}
+    made.filters = {**pages.filters, "when": _fixed_time}
     return made
 
 
-def _at(at: str | datetime | None) -> Markup:
-    """A time as it stays true."""
-    return Markup("<time>{}</time>").format(exactly(at))
+def _fixed_time(at: str | datetime | None) -> Markup:
+    """Render an absolute time, which stays true in a file."""
+    return Markup("<time>{}</time>").format(time_in_full(at))
 
 
-def _render(template: str, document: Document, visit: RequestContext) -> str:
+def _render(template: str, document: Document, context: RequestContext) -> str:
     return (
         _environment()
         .get_template(template)
@@ -321,60 +324,62 @@ def _render(template: str, document: Document, visit: RequestContext) -> str:
             is_live=False,
             is_lab=False,
             login=None,
-            is_guest=visit.guest_of is not None,
-            site=visit.site.about,
-            path=visit.path,
+            is_guest=context.guest_of is not None,
+            site=context.site.about,
+            path=context.path,
             asked=MappingProxyType({}),
-            now=visit.now,
+            now=context.now,
         )
     )
 
 
-def _chapter(chapter: Chapter, visit: RequestContext) -> str:
-    """Its headings count as one level lower than on its page, and nothing is there to be sent."""
-    text = _render(chapter.template, chapter.document, visit)
+def _chapter_html(chapter: ReportChapter, context: RequestContext) -> str:
+    """Render a chapter without forms, its headings one level lower than on the page."""
+    text = _render(chapter.template, chapter.document, context)
     if chapter.id == "top":
         return text
-    text = _HEADING.sub(_lower, _FORM.sub("", text))
+    text = _HEADING.sub(_lower_heading, _FORM.sub("", text))
     css = f"chapter {chapter.css}".strip()
     return (
         f'<section class="{css}" id="{chapter.id}" aria-label="{chapter.title}">\n{text}</section>'
     )
 
 
-def _lower(heading: re.Match[str]) -> str:
-    """It keeps its look, which is tied to its name."""
+def _lower_heading(heading: re.Match[str]) -> str:
+    """Lower the level by `aria-level`. The element stays, because the style depends on it."""
     return f'<h{heading[1]} aria-level="{int(heading[1]) + 1}"'
 
 
-def page(visit: RequestContext) -> Answer:
-    """The file that was asked for; its name is the thread's, which is a file's name already."""
-    form = visit.named["form"]
+def page(context: RequestContext) -> PageResult:
+    """Return the requested export. The file name is the thread ID, which is valid as a file
+    name.
+    """
+    form = context.parameters["form"]
     if form not in _FORMS:
-        raise RequestError(NO_SUCH_PAGE.at(path=visit.path))
-    check_usable(visit.thread_id)
-    return _FORMS[form](visit)
+        raise RequestError(NO_SUCH_PAGE.at(path=context.path))
+    require_thread_id(context.thread_id)
+    return _FORMS[form](context)
 
 
-def _html(visit: RequestContext) -> Download:
-    name = f"{visit.thread_id}.html"
-    return Download(report(visit), "text/html; charset=utf-8", name, policy())
+def _html(context: RequestContext) -> Download:
+    name = f"{context.thread_id}.html"
+    return Download(report(context), "text/html; charset=utf-8", name, report_policy())
 
 
-def _markdown(visit: RequestContext) -> Download:
-    """The artifact's text as it is: of the version asked for, or of the latest."""
-    number, session = visit.number("version"), session_of(visit)
-    if session and (number or session.history.number) in numbers_of(session):
-        text = side(session, number or session.history.number).text
-    else:  # the file's, where the mail has none; else that there is no such version
-        text = load_version(visit.site.workspace, Target(visit.thread_id, number)).text
-    name = f"{visit.thread_id}.md" if number is None else f"{visit.thread_id}-v{number}.md"
+def _markdown(context: RequestContext) -> Download:
+    """Return the text of the requested or the latest version, unchanged."""
+    number, session = context.query_number("version"), session_or_none(context)
+    if session and (number or session.history.number) in version_numbers(session):
+        text = version_side(session, number or session.history.number).text
+    else:  # from the file if the mail has none, else an error
+        text = load_version(context.site.workspace, Target(context.thread_id, number)).text
+    name = f"{context.thread_id}.md" if number is None else f"{context.thread_id}-v{number}.md"
     return Download(text, "text/markdown; charset=utf-8", name)
 
 
-def _json(visit: RequestContext) -> Download:
-    text = json.dumps(session_export(visit), ensure_ascii=False, indent=1) + "\n"
-    return Download(text, "application/json", f"{visit.thread_id}.json")
+def _json(context: RequestContext) -> Download:
+    text = json.dumps(session_export(context), ensure_ascii=False, indent=1) + "\n"
+    return Download(text, "application/json", f"{context.thread_id}.json")
 
 
 _FORMS: Mapping[str, Callable[[RequestContext], Download]] = MappingProxyType(

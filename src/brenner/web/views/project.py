@@ -1,4 +1,6 @@
-"""The page `/`: every session, what needs the operator first."""
+"""Pages of the project: all sessions (`/`), the agents of a session, `/connect`, `/help` and the
+source text.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 
-from brenner.artifact.state import Outcome
+from brenner.artifact.state import BlockOutcome
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.mail.model import Agent, Trust
@@ -14,72 +16,78 @@ from brenner.protocol.message_types import TYPES
 from brenner.protocol.messages import iso
 from brenner.protocol.roster import Roster, RosterEntry
 from brenner.protocol.roster_config import read_roster
-from brenner.services.compile import source_of
-from brenner.services.identity import first_words
-from brenner.services.sessions import only_in_files
+from brenner.services.compile import read_project_source
+from brenner.services.identity import agent_instructions
+from brenner.services.sessions import sessions_only_in_files
 from brenner.session.kickoff_text import Passage, passages_of
 from brenner.session.model import Participant, Phase, Turn
 from brenner.session.overview import (
     NO_SESSIONS,
-    START,
-    TURN_WORDS,
-    WAITING,
-    Asked,
+    START_COMMAND,
+    TURN_LABELS,
+    WAITING_NEEDS,
+    AckViewer,
     Need,
     Overview,
-    ack_words,
-    counts,
-    need_words,
+    count_needs,
+    describe_needs,
+    describe_owed_acks,
+    describe_skipped_threads,
     needs_of,
     open_ack_json,
-    others_words,
     overview_json,
-    summary_words,
-    urgent_first,
+    summarize_counts,
+    urgency_key,
 )
-from brenner.session.status import Contribution, Survival, contributions
-from brenner.session.status_text import PHASE_WORDS, turn_words
+from brenner.session.status import AgentContribution, SurvivingWork, contributions
+from brenner.session.status_text import PHASE_LABELS, describe_turn
 from brenner.web import links
-from brenner.web.layout import deltas_sent, session_document
-from brenner.web.rendering import MOST_BARS, in_session, part, part_json
-from brenner.web.request import Answer, Document, Page, RequestContext
+from brenner.web.layout import delta_counts, session_document
+from brenner.web.rendering import MAX_BARS, list_page_document, requested_page, session_page_links
+from brenner.web.request import Document, Page, PageResult, RequestContext
 from brenner.web.sessions import Session
 
-_MOST_SHOWN = 50
+_MAX_SHOWN = 50
 _CONVERSATION = "conversation"
 _PHASES: dict[str, str] = {
-    str(phase or _CONVERSATION): words for phase, words in PHASE_WORDS.items()
+    str(phase or _CONVERSATION): words for phase, words in PHASE_LABELS.items()
 }
 
 
-def page(visit: RequestContext) -> Answer:
-    """Every session that is open, those that wait for somebody first; complete ones are folded."""
-    look = _look(visit)
-    found = visit.site.reading.listing()
-    everything = sorted(found.sessions.values(), key=look.order)
-    fitting = [each for each in everything if look.fits(each)]
-    folded = [each for each in fitting if look.is_folded(each)]
-    unfolded = [each for each in fitting if not look.is_folded(each)] if folded else fitting
-    summary = counts(fitting, look.now, look.deadline)
-    only_files = () if look.phase else only_in_files(visit.site.workspace.project, found.sessions)
+def page(context: RequestContext) -> PageResult:
+    """Return all open sessions, those that wait for action first. Complete ones are folded."""
+    session_filter = _requested_filter(context)
+    found = context.site.reading.listing()
+    everything = sorted(found.sessions.values(), key=session_filter.order)
+    fitting = [each for each in everything if session_filter.fits(each)]
+    folded = [each for each in fitting if session_filter.is_folded(each)]
+    unfolded = (
+        [each for each in fitting if not session_filter.is_folded(each)] if folded else fitting
+    )
+    summary = count_needs(fitting, session_filter.now, session_filter.deadline)
+    only_files = (
+        ()
+        if session_filter.phase
+        else sessions_only_in_files(context.site.workspace.project, found.sessions)
+    )
     document: dict[str, object] = {
-        "words": look.words(fitting, summary),
+        "words": session_filter.words(fitting, summary),
         "summary": summary,
-        "phase": look.phase,
-        "phases": _phases(everything),
-        **_paged(unfolded, look, visit),
-        "complete": _folded(folded, look),
-        "only_files": list(only_files[:_MOST_SHOWN]),
+        "phase": session_filter.phase,
+        "phases": _phase_counts(everything),
+        **_page_document(unfolded, session_filter, context),
+        "complete": _folded_document(folded, session_filter),
+        "only_files": list(only_files[:_MAX_SHOWN]),
         "only_files_count": len(only_files),
         "others": len(found.others),
-        "others_words": others_words(len(found.others)),
-        "empty": {"words": NO_SESSIONS, "command": START},
+        "others_words": describe_skipped_threads(len(found.others)),
+        "empty": {"words": NO_SESSIONS, "command": START_COMMAND},
     }
     return Page("pages/home.html", "Sessions", document)
 
 
-class _Look(NamedTuple):
-    """Who looks at which sessions, and when."""
+class _SessionFilter(NamedTuple):
+    """The phase to list, and what is needed to sort sessions and describe what they need."""
 
     operator: str
     now: datetime
@@ -87,35 +95,35 @@ class _Look(NamedTuple):
     phase: str | None
 
     def fits(self, each: Overview) -> bool:
-        """Whether a session is in the phase that is asked for."""
+        """Return whether a session is in the requested phase."""
         return self.phase in (None, each.phase or _CONVERSATION)
 
     def order(self, each: Overview) -> tuple[object, ...]:
-        """What needs somebody first."""
-        return urgent_first(each, self.now, self.deadline)
+        """Return the sort key: most urgent first."""
+        return urgency_key(each, self.now, self.deadline)
 
     def worst(self, each: Overview) -> Need:
-        """What it needs most."""
+        """Return the most urgent need of a session."""
         return needs_of(each, self.now, self.deadline)[0]
 
     def is_folded(self, each: Overview) -> bool:
-        """Whether it is complete, and nothing is open in it, and nobody asks for such."""
+        """Return whether a session is complete without open ends, and no phase is requested."""
         is_complete = each.phase is Phase.COMPLETE
         return is_complete and not self.phase and self.worst(each) is Need.COMPLETE
 
     def words(self, sessions: Sequence[Overview], summary: Mapping[str, int]) -> list[str]:
-        """What needs somebody, in sentences."""
+        """Return the summary and the open ACKs in sentences."""
         if not sessions:
             return []
-        who = Asked(self.operator, f"{self.operator} owes", self.now, self.deadline)
-        acks = ack_words([owed for each in sessions for owed in each.owed], who)
-        return [f"{summary_words(summary)}.", *([acks] if acks else [])]
+        reader = AckViewer(self.operator, f"{self.operator} owes", self.now, self.deadline)
+        acks = describe_owed_acks([owed for each in sessions for owed in each.owed], reader)
+        return [f"{summarize_counts(summary)}.", *([acks] if acks else [])]
 
     def row(self, each: Overview) -> Document:
-        """A session: the stable JSON of a row, and its words."""
-        waits = self.worst(each) in WAITING
-        phase = PHASE_WORDS[each.phase]
-        needs = need_words(each, self.now, self.deadline)
+        """Return a session: the stable JSON of a row, and its words."""
+        waits = self.worst(each) in WAITING_NEEDS
+        phase = PHASE_LABELS[each.phase]
+        needs = describe_needs(each, self.now, self.deadline)
         return {
             **overview_json(each, self.now, self.deadline),
             "waits": waits,
@@ -125,22 +133,22 @@ class _Look(NamedTuple):
         }
 
     def _turns(self, each: Overview) -> list[Document]:
-        """Whose turn it is; once everything is in, the operator's."""
+        """Return whose turn it is. Once everything has arrived, it is the operator's."""
         if not each.awaited and each.phase is Phase.READY_TO_COMPILE and not each.is_stopped:
             return [{"agent": self.operator, "words": "can compile"}]
-        return [{"agent": name, "words": TURN_WORDS[turn]} for name, turn in each.awaited]
+        return [{"agent": name, "words": TURN_LABELS[turn]} for name, turn in each.awaited]
 
 
-def _look(visit: RequestContext) -> _Look:
-    phase = visit.asked.get("phase") or None
+def _requested_filter(context: RequestContext) -> _SessionFilter:
+    phase = context.query.get("phase") or None
     if phase not in (None, *_PHASES):
-        raise RequestError(NO_SUCH_PAGE.at(path=visit.path))
-    project = visit.site.workspace.project
-    return _Look(project.operator, visit.now, project.ack_deadline, phase)
+        raise RequestError(NO_SUCH_PAGE.at(path=context.path))
+    project = context.site.workspace.project
+    return _SessionFilter(project.operator, context.now, project.ack_deadline, phase)
 
 
-def _phases(sessions: Sequence[Overview]) -> list[Document]:
-    """How many sessions are in each phase."""
+def _phase_counts(sessions: Sequence[Overview]) -> list[Document]:
+    """Return the number of sessions in each phase."""
     found = [str(each.phase or _CONVERSATION) for each in sessions]
     return [
         {"phase": phase, "words": words, "sessions": found.count(phase)}
@@ -148,72 +156,75 @@ def _phases(sessions: Sequence[Overview]) -> list[Document]:
     ]
 
 
-def _paged(sessions: Sequence[Overview], look: _Look, visit: RequestContext) -> Document:
-    """One page of them. One that is no longer there is the last: rows move while one looks."""
-    found = part(visit, len(sessions), _MOST_SHOWN)
+def _page_document(
+    sessions: Sequence[Overview], session_filter: _SessionFilter, context: RequestContext
+) -> Document:
+    """Return one page of the sessions. Beyond the last page it is the last one, because rows
+    move.
+    """
+    found = requested_page(context, len(sessions), _MAX_SHOWN)
     return {
-        "sessions": [look.row(each) for each in found.of(sessions)],
-        **part_json(found, partial(links.home, look.phase)),
+        "sessions": [session_filter.row(each) for each in found.slice(sessions)],
+        **list_page_document(found, partial(links.home, session_filter.phase)),
     }
 
 
-def _folded(sessions: Sequence[Overview], look: _Look) -> Document:
-    """Complete ones, the first of them; a page of their own has all."""
+def _folded_document(sessions: Sequence[Overview], session_filter: _SessionFilter) -> Document:
+    """Return the first complete sessions, and the link to all of them."""
     return {
         "total": len(sessions),
-        "sessions": [look.row(each) for each in sessions[:_MOST_SHOWN]],
-        "next": links.home(Phase.COMPLETE) if len(sessions) > _MOST_SHOWN else None,
+        "sessions": [session_filter.row(each) for each in sessions[:_MAX_SHOWN]],
+        "next": links.home(Phase.COMPLETE) if len(sessions) > _MAX_SHOWN else None,
     }
 
 
-# The page `/sessions/T/agents`: who takes part, what each has contributed, what stands, what each
-# owes.
+# The page `/sessions/T/agents`: participants, contributions, survival, and what each agent owes
 
 
-_TAB = "agents"
-_ON_A_PAGE, _MOST_ITEMS, _MOST_ROUNDS, _MOST_OWED = 50, 60, 8, 20
-_NOBODY = RosterEntry("", "")
+_AGENTS_TAB = "agents"
+_AGENTS_PER_PAGE, _MAX_ITEMS, _MAX_ROUNDS, _MAX_OWED = 50, 60, 8, 20
+_NO_ENTRY = RosterEntry("", "")
 
 
-def agents_page(visit: RequestContext) -> Answer:
-    """Those of the roster, in its order, then others who take part."""
-    session = visit.session
-    sent = session.once(_sent)
-    names = _names(session, sent)
-    shown = part(visit, len(names), _ON_A_PAGE)
-    known = _Known(visit, sent)
+def agents_page(context: RequestContext) -> PageResult:
+    """Return the agents of the roster, in its order, then other participants."""
+    session = context.session
+    sent = session.cached(_contributions)
+    names = _agent_names(session, sent)
+    shown = requested_page(context, len(names), _AGENTS_PER_PAGE)
+    documents = _AgentDocuments(context, sent)
     last = max([number for each in sent.values() for number, *_ in each.rounds], default=0)
     document = {
-        "session": session_document(visit),
+        "session": session_document(context),
         "thread_id": session.thread_id,
         "version": session.history.number or None,
-        "mode": known.roster.mode if known.roster.entries else None,
-        "agents": [known.agent(name) for name in shown.of(names)],
-        "rounds": list(range(max(1, last - _MOST_ROUNDS + 1), last + 1)),
+        "mode": documents.roster.mode if documents.roster.entries else None,
+        "agents": [documents.agent(name) for name in shown.slice(names)],
+        "rounds": list(range(max(1, last - _MAX_ROUNDS + 1), last + 1)),
         "following": session.history.number + 1,
-        "most_charted": MOST_BARS,
-        **part_json(shown, in_session(session.thread_id, _TAB, {})),
+        "most_charted": MAX_BARS,
+        **list_page_document(shown, session_page_links(session.thread_id, _AGENTS_TAB, {})),
     }
     return Page("pages/agents.html", "Agents", document)
 
 
-def _sent(session: Session) -> Mapping[str, Contribution]:
+def _contributions(session: Session) -> Mapping[str, AgentContribution]:
     read = {number: each.entries for number, each in session.ledgers.items()}
-    return contributions(read, session.expected)
+    return contributions(read, session.unread_entries)
 
 
-def _names(session: Session, sent: Mapping[str, Contribution]) -> Sequence[str]:
-    """The participants, who else owes something, and who else has a hand in the artifact."""
+def _agent_names(session: Session, sent: Mapping[str, AgentContribution]) -> Sequence[str]:
+    """Return the participants, other debtors of ACKs, and other authors of the artifact."""
     participants = (each.name for each in session.status.participants)
     debtors = (each.debtor for each in session.status.open_acks)
     return list(dict.fromkeys((*participants, *debtors, *sent, *session.survivals)))
 
 
-class _Known:
-    """What is known of everybody, put together once."""
+class _AgentDocuments:
+    """Documents of the agents of one session."""
 
-    def __init__(self, visit: RequestContext, sent: Mapping[str, Contribution]) -> None:
-        self._visit, self._session, self._sent = visit, visit.session, sent
+    def __init__(self, context: RequestContext, sent: Mapping[str, AgentContribution]) -> None:
+        self._context, self._session, self._sent = context, context.session, sent
         self._participants = {each.name: each for each in self._session.status.participants}
         self._registered: dict[str, Agent] = {
             each.name: each for each in self._session.workspace.mailbox.agents()
@@ -229,22 +240,24 @@ class _Known:
         )
 
     def agent(self, name: str) -> Document:
-        """One agent as the page has her."""
+        """Return one agent."""
         participant = self._participants.get(name)
         last = participant.last_at if participant else self._last.get(name)
         return {
-            **self._who(name, participant),
-            **_sent_json(self._sent.get(name, Contribution(name)), self._session.thread_id, name),
-            **_survival_json(self._session.survivals.get(name, Survival())),
-            "deltas": self._session.once(deltas_sent).get(name, 0),
+            **self._identity(name, participant),
+            **_contribution_document(
+                self._sent.get(name, AgentContribution(name)), self._session.thread_id, name
+            ),
+            **_survival_document(self._session.survivals.get(name, SurvivingWork())),
+            "deltas": self._session.cached(delta_counts).get(name, 0),
             "owes": self._owes(name, participant),
             "messages": self._messages[name],
             "unverified": self._unverified[name],
             "last_at": iso(last) if last else None,
         }
 
-    def _who(self, name: str, participant: Participant | None) -> Document:
-        entry = self._entries.get(name, _NOBODY)
+    def _identity(self, name: str, participant: Participant | None) -> Document:
+        entry = self._entries.get(name, _NO_ENTRY)
         registered = self._registered.get(name)
         return {
             "name": name,
@@ -257,65 +270,65 @@ class _Known:
         }
 
     def _owes(self, name: str, participant: Participant | None) -> Document:
-        """What somebody waits for."""
-        status, now = self._session.status, self._visit.now
-        deadline = self._visit.site.workspace.project.ack_deadline
+        """Return what an agent owes: its turn, open ACKs and corrections."""
+        status, now = self._session.status, self._context.now
+        deadline = self._context.site.workspace.project.ack_deadline
         acks = [each for each in status.open_acks if each.debtor == name]
         refusals = [each for each in status.refusals if each.agent == name]
-        words = turn_words(participant, status, now) if participant else None
+        words = describe_turn(participant, status, now) if participant else None
         return {
             "turn": participant.turn.value if participant else None,
             "says": words._asdict() if words else None,
             "delta": bool(participant and participant.turn is Turn.OWES_DELTA),
-            "acks": [open_ack_json(each, now, deadline) for each in acks[:_MOST_OWED]],
+            "acks": [open_ack_json(each, now, deadline) for each in acks[:_MAX_OWED]],
             "overdue": sum(each.due(deadline) < now for each in acks),
             "corrections": [
                 {"message_id": each.message_id, "block": each.block}
-                for each in refusals[:_MOST_OWED]
+                for each in refusals[:_MAX_OWED]
             ],
             "number_of_acks": len(acks),
             "number_of_corrections": len(refusals),
         }
 
 
-def _sent_json(sent: Contribution, thread_id: str, name: str) -> Document:
-    """What she has sent, and what became of it."""
-    refused = links.session(thread_id, "ledger", outcome=Outcome.REFUSED.value, agent=name)
+def _contribution_document(sent: AgentContribution, thread_id: str, name: str) -> Document:
+    """Return the blocks that an agent has sent, and their outcomes."""
+    refused = links.session(thread_id, "ledger", outcome=BlockOutcome.REFUSED.value, agent=name)
     return {
         "blocks": sent.blocks,
-        **{outcome.value: sent.count(outcome) for outcome in Outcome},
-        "added": _bounded(sent.added),
-        "edited": _bounded(sent.edited),
-        "killed": _bounded(sent.killed),
+        **{outcome.value: sent.count(outcome) for outcome in BlockOutcome},
+        "added": _id_list(sent.added),
+        "edited": _id_list(sent.edited),
+        "killed": _id_list(sent.killed),
         "refused_for": [{"code": code, "blocks": count} for code, count in sent.codes],
         "refused_at": refused,
-        "rounds": [each._asdict() for each in sent.rounds[-_MOST_ROUNDS:]],
+        "rounds": [each._asdict() for each in sent.rounds[-_MAX_ROUNDS:]],
     }
 
 
-def _survival_json(stands: Survival) -> Document:
+def _survival_document(survival: SurvivingWork) -> Document:
     return {
-        "active": _bounded(stands.active),
-        "lost": _bounded(stands.killed),
-        "fields_set": stands.fields_set,
-        "fields_standing": stands.fields_standing,
+        "active": _id_list(survival.active),
+        "lost": _id_list(survival.killed),
+        "fields_set": survival.fields_set,
+        "fields_standing": survival.fields_surviving,
     }
 
 
-def _bounded(ids: Sequence[str]) -> Document:
-    """Items: how many, and the first of them."""
-    return {"number": len(ids), "ids": list(ids[:_MOST_ITEMS])}
+def _id_list(ids: Sequence[str]) -> Document:
+    """Return the number of items, and the first of them."""
+    return {"number": len(ids), "ids": list(ids[:_MAX_ITEMS])}
 
 
-# The page `/connect`: what is served here, and how an agent gets in.
+# The page `/connect`: the server, and how to connect an agent
 
 
-_NAME = "NAME"
+_NAME_PLACEHOLDER = "NAME"
 
 
-def connect_page(visit: RequestContext) -> Answer:
-    """What a person needs to connect an agent's program."""
-    about = visit.site.about
+def connect_page(context: RequestContext) -> PageResult:
+    """Return what the operator needs to connect an agent."""
+    about = context.site.about
     document = {
         "folder": about.folder,
         "store": about.store,
@@ -324,35 +337,33 @@ def connect_page(visit: RequestContext) -> Answer:
         "token": about.wants_token,
         "clients": [each._asdict() for each in about.clients],
         "remark": about.remark,
-        "tell": first_words(_NAME),
+        "tell": agent_instructions(_NAME_PLACEHOLDER),
     }
     return Page("pages/connect.html", "Connect an agent", document, is_live=False)
 
 
-# The page `/help`: the keys, words, what the marks mean, and the types of messages.
-#
-# Its script opens the same over any page.
+# The page `/help`: keys, words, marks and message types. A script opens it over any page.
 
 
-class _Key(NamedTuple):
-    """Keys, pressed one after the other, and what they do; or from one to another."""
+class _Shortcut(NamedTuple):
+    """Keys pressed in sequence (or a range of keys), and what they do."""
 
     keys: tuple[str, ...]
     does: str
     between: str = " "
 
 
-_NOT_FOR_GUESTS = (_Key(("/",), "search the mail"), _Key(("g", "h"), "all sessions"))
+_NOT_FOR_GUESTS = (_Shortcut(("/",), "search the mail"), _Shortcut(("g", "h"), "all sessions"))
 _KEYS = (
-    _Key(("?",), "this sheet"),
+    _Shortcut(("?",), "this sheet"),
     *_NOT_FOR_GUESTS,
-    _Key(("1", "6"), f"of a session: {', '.join(links.TABS)}", " to "),
-    _Key(("j",), "next change, message, item or session"),
-    _Key(("k",), "the one before it"),
-    _Key(("p",), "show or hide who set what in the artifact"),
-    _Key(("Esc",), "close what is open; leave the search field"),
+    _Shortcut(("1", "6"), f"of a session: {', '.join(links.TABS)}", " to "),
+    _Shortcut(("j",), "next change, message, item or session"),
+    _Shortcut(("k",), "the one before it"),
+    _Shortcut(("p",), "show or hide who set what in the artifact"),
+    _Shortcut(("Esc",), "close what is open; leave the search field"),
 )
-# What the pages call things, in the order in which one meets them
+# Words of the pages, in the order in which a reader meets them
 _WORDS = (
     ("session", "A question that several agents work on, by mail; its ID begins with RS."),
     ("round", "Kickoff, deltas, critique, and the version that is compiled of them."),
@@ -367,7 +378,7 @@ _WORDS = (
     ("persisted", "Kept as a file of the project, and committed."),
     ("provenance", "Who set a field, in which message and version; ± where it replaced another."),
 )
-# The marks as pages show them; the words are what they stand for.
+# Marks of the pages
 _MARKS = (
     ("agent", "An agent: initials and a tint of its own, the same everywhere."),
     ("killed", "Killed: struck through and dimmed; the reason stands beside it."),
@@ -379,9 +390,11 @@ _MARKS = (
 )
 
 
-def help_sheet_page(visit: RequestContext) -> Answer:
-    """What one has to know to read the pages. Guests are told of no page that is closed to them."""
-    is_guest = visit.guest_of is not None
+def help_page(context: RequestContext) -> PageResult:
+    """Return keys, words, marks and message types. Guests do not see keys for pages closed to
+    them.
+    """
+    is_guest = context.guest_of is not None
     document = {
         "keys": [each._asdict() for each in _KEYS if not (is_guest and each in _NOT_FOR_GUESTS)],
         "words": [{"word": word, "means": means} for word, means in _WORDS],
@@ -394,29 +407,29 @@ def help_sheet_page(visit: RequestContext) -> Answer:
     return Page("pages/help.html", "Help", document, is_live=False)
 
 
-# The source text of a project, at the sections that anchors cite.
+# The source text, at the sections that anchors cite
 
 
-_MOST_ON_PAGE = 20
+_SECTIONS_PER_PAGE = 20
 
 
-def source_page(visit: RequestContext) -> Answer:
-    """Its sections by number, some at a time: those around the one that was asked for."""
-    project = visit.site.workspace.project
-    text = source_of(project)
+def source_page(context: RequestContext) -> PageResult:
+    """Return the sections of the source text around the requested one."""
+    project = context.site.workspace.project
+    text = read_project_source(project)
     if isinstance(text, Diagnostic):
         raise RequestError(text)
     passages = list(passages_of(text or ""))
-    wanted = visit.number("section")
-    at = next((index for index, each in enumerate(passages) if each.number == wanted), None)
-    around = (at or 0) // _MOST_ON_PAGE + 1
-    which = part(visit, len(passages), _MOST_ON_PAGE, otherwise=around)
+    wanted = context.query_number("section")
+    index = next((at for at, each in enumerate(passages) if each.number == wanted), None)
+    around = (index or 0) // _SECTIONS_PER_PAGE + 1
+    list_page = requested_page(context, len(passages), _SECTIONS_PER_PAGE, otherwise=around)
     document = {
         "path": project.source_text,
-        "section": wanted if at is not None else None,
-        "missing": wanted if at is None and passages else None,
-        "sections": [_passage(each) for each in which.of(passages)],
-        **part_json(which, lambda number: links.source(page=number)),
+        "section": wanted if index is not None else None,
+        "missing": wanted if index is None and passages else None,
+        "sections": [_passage(each) for each in list_page.slice(passages)],
+        **list_page_document(list_page, lambda number: links.source(page=number)),
     }
     return Page("pages/source.html", "Source text", document, is_live=False)
 

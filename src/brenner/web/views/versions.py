@@ -1,4 +1,6 @@
-"""The page of a session's versions: the history, what else calls itself one, and verifying."""
+"""Pages of the versions: the history, the comparison of two versions, and the ledger of delta
+blocks.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,158 +11,164 @@ from typing import NamedTuple, cast
 from brenner.artifact.diff import (
     Diff,
     ItemChange,
-    Marks,
-    block_words,
-    changes,
+    TextSpans,
+    changed_ids,
+    describe_block,
+    describe_outcome,
     diff,
-    field_marks,
-    item_marks,
-    label_of,
-    outcome_words,
-    same_words,
+    field_label,
+    field_spans,
+    item_spans,
     summary,
+    unchanged_sentence,
 )
-from brenner.artifact.model import LAYOUT_OF
+from brenner.artifact.model import LAYOUT_BY_SECTION
 from brenner.artifact.serialize import diff_json, item_change_json
-from brenner.artifact.state import Conflict, Entry, Outcome, counts
-from brenner.artifact.text_diff import Columns, Pair, columns, lines_of, unified
+from brenner.artifact.state import BlockOutcome, Conflict, Entry, count_outcomes
+from brenner.artifact.text_diff import LinePair, SideBySide, side_by_side, split_lines, unified_diff
 from brenner.diagnostics.model import worst_first
-from brenner.markdown.blocks import blocks
+from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.delta.parse import is_delta_fence
 from brenner.protocol.grammar import VERSION
 from brenner.protocol.message_types import DELTA
 from brenner.protocol.messages import iso
 from brenner.services.versions import (
+    ComparedVersion,
     ListedVersion,
-    Side,
-    history_json,
     verification_json,
-    verification_words,
+    verification_summary,
     verify,
+    version_list_json,
 )
 from brenner.text import thread_argument
-from brenner.web import compare as looks
 from brenner.web import links
 from brenner.web.compare import (
-    Asked,
-    asked_pair,
-    before,
-    look_document,
-    numbers_of,
-    seen_link,
-    side,
+    SEEN_PARAMETER,
+    VersionPair,
+    last_visit_document,
+    mark_seen_link,
+    requested_pair,
+    seen_cookie,
+    version_before,
+    version_numbers,
+    version_side,
 )
-from brenner.web.items import by_item
+from brenner.web.items import conflicts_by_item
 from brenner.web.layout import session_document
-from brenner.web.rendering import in_session, part, part_json
-from brenner.web.request import Answer, Document, Download, Page, Redirect, RequestContext
+from brenner.web.rendering import list_page_document, requested_page, session_page_links
+from brenner.web.request import Document, Download, Page, PageResult, Redirect, RequestContext
 from brenner.web.sessions import Session
 
-_MOST = 100
-_MOST_CHOICES = 300  # versions that one chooses from a list; more are typed
+_MAX_VERSIONS = 100
+_MAX_CHOICES = 300  # versions in a menu; more are typed
 
 
-def page(visit: RequestContext) -> Answer:
-    """Every version, the latest first."""
-    session = visit.session
-    if looks.SEEN in visit.asked:
-        cookie = looks.settled(visit)
+def page(context: RequestContext) -> PageResult:
+    """Return every version, latest first."""
+    session = context.session
+    if SEEN_PARAMETER in context.query:
+        cookie = seen_cookie(context)
         there = links.session(session.thread_id, "versions")
         return Redirect(there, (cookie,) if cookie else ())
-    is_verified = visit.asked.get("verify") == "1"
+    is_verified = context.query.get("verify") == "1"
     document = {
-        "session": session_document(visit),
-        **history_document(visit),
-        "look": look_document(visit),
-        "choices": choices(session),
-        "compared": [before(session, session.history.number), session.history.number],
-        "verified": _verified(session) if is_verified else None,
+        "session": session_document(context),
+        **history_document(context),
+        "look": last_visit_document(context),
+        "choices": version_choices(session),
+        "compared": [version_before(session, session.history.number), session.history.number],
+        "verified": _verify(session) if is_verified else None,
     }
     return Page("pages/versions.html", "Versions", document, is_live=not is_verified)
 
 
-def choices(session: Session) -> list[int]:
-    """The versions to choose from; none where they are too many for a list."""
-    known = [0, *numbers_of(session)]
-    return known if len(known) <= _MOST_CHOICES else []
+def version_choices(session: Session) -> list[int]:
+    """Return the versions to choose from, none if they are too many for a list."""
+    known = [0, *version_numbers(session)]
+    return known if len(known) <= _MAX_CHOICES else []
 
 
-def history_document(visit: RequestContext) -> dict[str, object]:
-    """The history a part at a time, the latest version first."""
-    session, history = visit.session, visit.session.version_list
-    found = part(visit, len(history.versions), _MOST)
-    shown = tuple(found.of(history.versions[::-1]))
-    document = history_json(history._replace(versions=shown))
+def history_document(context: RequestContext) -> dict[str, object]:
+    """Return one page of the history, latest version first."""
+    session, history = context.session, context.session.version_list
+    found = requested_page(context, len(history.versions), _MAX_VERSIONS)
+    shown = tuple(found.slice(history.versions[::-1]))
+    document = version_list_json(history._replace(versions=shown))
     listed = cast("list[dict[str, object]]", document["versions"])
-    told = [each | _beside(session, version) for each, version in zip(listed, shown, strict=True)]
-    where = part_json(found, in_session(session.thread_id, "versions", {}))
-    return document | {"versions": told, "part": where, "next": where["next"]}
+    documents = [
+        each | _version_extras(session, version)
+        for each, version in zip(listed, shown, strict=True)
+    ]
+    paging = list_page_document(found, session_page_links(session.thread_id, "versions", {}))
+    return document | {"versions": documents, "part": paging, "next": paging["next"]}
 
 
-def _beside(session: Session, version: ListedVersion) -> dict[str, object]:
-    """What the history does not know of a version: its blocks, and what the linter says."""
+def _version_extras(session: Session, version: ListedVersion) -> dict[str, object]:
+    """Return what the history does not have of a version: block counts and lint findings."""
     ledger = session.ledgers.get(version.number)
     latest = session.status.version
     is_latest = version.number == session.history.number
     known = latest if is_latest else None
     return {
         "latest": is_latest,
-        "before": before(session, version.number),
-        "blocks": counts(ledger.entries) if ledger else None,
+        "before": version_before(session, version.number),
+        "blocks": count_outcomes(ledger.entries) if ledger else None,
         "lint": {"errors": known.errors, "warnings": known.warnings} if known else None,
     }
 
 
-def _verified(session: Session) -> dict[str, object]:
-    """Every version rebuilt from the mail alone."""
+def _verify(session: Session) -> dict[str, object]:
+    """Rebuild every version from the mail alone, and return the result."""
     found = verify(session.workspace, session.thread_id)
     words = "There is no version yet."
     if found.versions:
-        words = verification_words(found.versions, found.altered)
+        words = verification_summary(found.versions, found.altered)
     return verification_json(found, found.versions) | {"sentence": words}
 
 
-# What changed between two versions, item by item and field by field.
+# Changes between two versions, by item and field
 
 
-_DIFF_ITEMS_MOST = 100
-_MOST_SAME = 200
+_MAX_ITEMS = 100
+_MAX_UNCHANGED = 200
 
 
-def items_document(visit: RequestContext, old: Side, new: Side) -> dict[str, object]:
-    """The keys of `artifact diff --json`, of one part of the items; and what each looks like."""
+def items_document(
+    context: RequestContext, old: ComparedVersion, new: ComparedVersion
+) -> dict[str, object]:
+    """Return the keys of `artifact diff --json` for one page of the items, with their marks."""
     found = diff(old.artifact, new.artifact)
-    which = part(visit, len(found.items), _DIFF_ITEMS_MOST)
-    entries = _entries(visit.session, old.number, new.number)
-    conflicts = _conflicts(visit.session, new.number)
+    list_page = requested_page(context, len(found.items), _MAX_ITEMS)
+    entries = _entries(context.session, old.number, new.number)
+    conflicts = _conflicts(context.session, new.number)
     bare = found._replace(items=())
-    asked = {"from": old.number, "to": new.number}
-    where = part_json(which, in_session(visit.thread_id, "diff", asked))
+    query = {"from": old.number, "to": new.number}
+    paging = list_page_document(list_page, session_page_links(context.thread_id, "diff", query))
     return diff_json(bare, old.artifact.metadata, new.artifact.metadata) | {
         "sentence": summary(found),
-        "changes": changes(found),
-        "items": changed_items(which.of(found.items), entries, conflicts),
+        "changes": changed_ids(found),
+        "items": changed_items(list_page.slice(found.items), entries, conflicts),
         "metadata_marks": [
-            {"label": each.field, "marks": marks_json(field_marks(each))} for each in found.metadata
+            {"label": each.field, "marks": marks_json(field_spans(each))} for each in found.metadata
         ],
-        "same": same_words(found.unchanged),
-        "unchanged_items": _same(found, new),
-        "part": where,
-        "next": where["next"],
+        "same": unchanged_sentence(found.unchanged),
+        "unchanged_items": _unchanged_items(found, new),
+        "part": paging,
+        "next": paging["next"],
     }
 
 
 def _entries(session: Session, old: int, new: int) -> Iterator[Entry]:
-    """The blocks that were read after the one version and up to the other."""
+    """Yield the blocks that were read after the one version and up to the other."""
     for number, ledger in session.ledgers.items():
         if old < number <= new:
             yield from ledger.entries
 
 
 def _conflicts(session: Session, number: int) -> Mapping[str, tuple[Conflict, ...]]:
-    """What authors disagree on in a version, by item."""
+    """Return the open conflicts in a version, by item."""
     known = session.ledgers.get(number)
-    return by_item(known.conflicts if known else ())
+    return conflicts_by_item(known.conflicts if known else ())
 
 
 def changed_items(
@@ -168,43 +176,40 @@ def changed_items(
     entries: Iterable[Entry],
     conflicts: Mapping[str, Iterable[Conflict]] = MappingProxyType({}),
 ) -> list[dict[str, object]]:
-    """Items under the keys of `artifact diff --json`, with what each looks like and whose blocks,
-    of `entries`, did it.
+    """Return items under the keys of `artifact diff --json`, with marks and the authors in
+    `entries`.
     """
-    by = _authors(entries)
+    authors = _authors(entries)
     return [
         item_change_json(each)
-        | _looks(each, conflicts.get(each.id, ()))
-        | {"by": by.get(each.id, [])}
+        | _marks_document(each, conflicts.get(each.id, ()))
+        | {"by": authors.get(each.id, [])}
         for each in changed
     ]
 
 
-def _looks(change: ItemChange, conflicts: Iterable[Conflict]) -> dict[str, object]:
-    """What stands on the page beside the values: labels and marks.
-
-    A field on which authors disagree has the conflict, which says whose value stands.
-    """
-    disputed = {label_of(change.section, each.path): each.to_json() for each in conflicts}
+def _marks_document(change: ItemChange, conflicts: Iterable[Conflict]) -> dict[str, object]:
+    """Return labels and marks of a changed item. A disputed field has its conflict."""
+    disputed = {field_label(change.section, each.path): each.to_json() for each in conflicts}
     return {
-        "heading": LAYOUT_OF[change.section].heading,
+        "heading": LAYOUT_BY_SECTION[change.section].heading,
         "marks": [
             {"label": label, "marks": marks_json(marks), "conflict": disputed.get(label)}
-            for label, marks in item_marks(change)
+            for label, marks in item_spans(change)
         ],
     }
 
 
-def marks_json(marks: Marks) -> list[dict[str, str]]:
-    """Stretches of a text with their marks."""
+def marks_json(marks: TextSpans) -> list[dict[str, str]]:
+    """Return spans of a text with their marks."""
     return [{"mark": span.mark.value, "text": span.text} for span in marks]
 
 
 def _authors(entries: Iterable[Entry]) -> Mapping[str, list[dict[str, object]]]:
-    """By item, who changed it, in which messages."""
+    """Return the authors and messages that changed each item."""
     found: dict[str, dict[tuple[str, int], None]] = {}
     for entry in entries:
-        if entry.state is Outcome.APPLIED and entry.item_id:
+        if entry.state is BlockOutcome.APPLIED and entry.item_id:
             found.setdefault(entry.item_id, {})[entry.agent, entry.message_id] = None
     return {
         item: [{"agent": agent, "message_id": message} for agent, message in pairs]
@@ -212,54 +217,58 @@ def _authors(entries: Iterable[Entry]) -> Mapping[str, list[dict[str, object]]]:
     }
 
 
-def _same(found: Diff, new: Side) -> list[dict[str, str]]:
-    """The items that did not change, as many as one looks through."""
+def _unchanged_items(found: Diff, new: ComparedVersion) -> list[dict[str, str]]:
+    """Return the items that did not change, up to a limit."""
     changed = {(change.section, change.id) for change in found.items}
-    kept: Iterable[dict[str, str]] = (
+    unchanged: Iterable[dict[str, str]] = (
         {"id": item.id, "section": section.id, "title": item.title}
         for section, item in new.artifact.all_items()
         if item.fields and (section.id, item.id) not in changed
     )
-    return list(islice(kept, _MOST_SAME))
+    return list(islice(unchanged, _MAX_UNCHANGED))
 
 
-# Two versions compared as texts: in two columns, or as `diff -u` prints them.
+# Two versions compared as text: in two columns, or as a unified diff
 
 
-_MOST_ROWS = 400
-_MOST_LINES = 2_000
+_MAX_ROWS = 400
+_MAX_LINES = 2_000
 
 
-class _Row(NamedTuple):
-    """A row; `skipped` counts the lines before it that are the same and are not shown."""
+class _DiffRow(NamedTuple):
+    """A row of the side-by-side diff. `skipped` counts the equal lines before it that are
+    hidden.
+    """
 
-    pair: Pair
+    pair: LinePair
     skipped: int
 
 
-def columns_document(visit: RequestContext, old: Side, new: Side) -> dict[str, object]:
-    """The rows in which something changed, and those around them."""
-    found = columns(old.text, new.text)
-    rows = list(_rows(found))
-    which = part(visit, len(rows), _MOST_ROWS)
-    asked = {"from": old.number, "to": new.number, "form": "text"}
-    where = part_json(which, in_session(visit.thread_id, "diff", asked))
+def columns_document(
+    context: RequestContext, old: ComparedVersion, new: ComparedVersion
+) -> dict[str, object]:
+    """Return the changed rows, and those around them."""
+    found = side_by_side(old.text, new.text)
+    rows = list(_diff_rows(found))
+    list_page = requested_page(context, len(rows), _MAX_ROWS)
+    query = {"from": old.number, "to": new.number, "form": "text"}
+    paging = list_page_document(list_page, session_page_links(context.thread_id, "diff", query))
     return {
-        "rows": [_row(found, row) for row in which.of(rows)],
-        "skipped": found.skipped if which.number == which.pages else 0,
-        "part": where,
-        "next": where["next"],
+        "rows": [_diff_row_document(found, row) for row in list_page.slice(rows)],
+        "skipped": found.skipped if list_page.number == list_page.pages else 0,
+        "part": paging,
+        "next": paging["next"],
     }
 
 
-def _rows(found: Columns) -> Iterator[_Row]:
-    for stretch in found.stretches:
+def _diff_rows(found: SideBySide) -> Iterator[_DiffRow]:
+    for stretch in found.hunks:
         for number, pair in enumerate(stretch.pairs):
-            yield _Row(pair, 0 if number else stretch.skipped)
+            yield _DiffRow(pair, 0 if number else stretch.skipped)
 
 
-def _row(found: Columns, row: _Row) -> dict[str, object]:
-    left, right = found.sides(row.pair)
+def _diff_row_document(found: SideBySide, row: _DiffRow) -> dict[str, object]:
+    left, right = found.spans_of(row.pair)
     pair = row.pair
     return {
         "skipped": row.skipped,
@@ -271,198 +280,211 @@ def _row(found: Columns, row: _Row) -> dict[str, object]:
     }
 
 
-def plain_text(visit: RequestContext, old: Side, new: Side) -> str:
-    """A unified diff, as the command line prints it."""
-    names = [f"{visit.thread_id}@v{each.number}" for each in (old, new)]
-    return unified(old.text, new.text, *names)
+def plain_text(context: RequestContext, old: ComparedVersion, new: ComparedVersion) -> str:
+    """Return a unified diff, as the command line prints it."""
+    names = [f"{context.thread_id}@v{each.number}" for each in (old, new)]
+    return unified_diff(old.text, new.text, *names)
 
 
-def plain_document(visit: RequestContext, old: Side, new: Side) -> dict[str, object]:
-    """A unified diff, its first lines where it is long; all of it is one address further."""
-    lines = lines_of(plain_text(visit, old, new))
-    raw = links.diff(visit.thread_id, old.number, new.number, form="plain", raw=1)
+def plain_document(
+    context: RequestContext, old: ComparedVersion, new: ComparedVersion
+) -> dict[str, object]:
+    """Return the first lines of a unified diff, and the address of all of it."""
+    lines = split_lines(plain_text(context, old, new))
+    raw = links.diff(context.thread_id, old.number, new.number, form="plain", raw=1)
     return {
-        "text": "".join(lines[:_MOST_LINES]),
+        "text": "".join(lines[:_MAX_LINES]),
         "raw": raw,
         "lines": len(lines),
-        "shown": min(len(lines), _MOST_LINES),
-        "next": raw if len(lines) > _MOST_LINES else None,
+        "shown": min(len(lines), _MAX_LINES),
+        "next": raw if len(lines) > _MAX_LINES else None,
     }
 
 
-# The page that compares two versions: by item and field, side by side, or as plain text.
+# The page that compares two versions
 
 
 ITEMS, TEXT, PLAIN = "items", "text", "plain"
-_DOCUMENTS: Mapping[str, Callable[[RequestContext, Side, Side], dict[str, object]]] = (
-    MappingProxyType({ITEMS: items_document, TEXT: columns_document, PLAIN: plain_document})
-)
+_DOCUMENTS: Mapping[
+    str, Callable[[RequestContext, ComparedVersion, ComparedVersion], dict[str, object]]
+] = MappingProxyType({ITEMS: items_document, TEXT: columns_document, PLAIN: plain_document})
 
 
-def diff_page(visit: RequestContext) -> Answer:
-    """What changed from one version to another."""
-    session = visit.session
-    asked = asked_pair(visit)
-    old, new = side(session, asked.old), side(session, asked.new)
-    form = visit.asked.get("form", ITEMS)
+def diff_page(context: RequestContext) -> PageResult:
+    """Return what changed from one version to another."""
+    session = context.session
+    pair = requested_pair(context)
+    old, new = version_side(session, pair.old), version_side(session, pair.new)
+    form = context.query.get("form", ITEMS)
     form = form if form in _DOCUMENTS else ITEMS
-    if form == PLAIN and visit.asked.get("raw") == "1":
-        return Download(plain_text(visit, old, new), "text/plain; charset=utf-8")
+    if form == PLAIN and context.query.get("raw") == "1":
+        return Download(plain_text(context, old, new), "text/plain; charset=utf-8")
     document = {
-        "session": session_document(visit),
+        "session": session_document(context),
         "thread_id": session.thread_id,
         "form": form,
-        "from": asked.old,
-        "to": asked.new,
-        "choices": choices(session),
-        "since": _since(visit, asked),
-        "steps": _steps(visit, asked, form),
-        **_DOCUMENTS[form](visit, old, new),
+        "from": pair.old,
+        "to": pair.new,
+        "choices": version_choices(session),
+        "since": _since(context, pair),
+        "steps": _steps(context, pair, form),
+        **_DOCUMENTS[form](context, old, new),
     }
-    title = f"v{asked.old} → v{asked.new}"
+    title = f"v{pair.old} → v{pair.new}"
     return Page("pages/diff.html", title, document)
 
 
-def _since(visit: RequestContext, asked: Asked) -> dict[str, object] | None:
-    """Where this is what changed since the last look: which that was; none if there is none."""
-    if visit.asked.get("since") != "look":
+def _since(context: RequestContext, pair: VersionPair) -> dict[str, object] | None:
+    """Return the last visit if the page compares with it. Its fields are None if there was none."""
+    if context.query.get("since") != "look":
         return None
-    look = asked.look
+    previous = pair.last_visit
     return {
-        "version": look.version if look else None,
-        "at": iso(look.at) if look else None,
-        "seen": seen_link(visit.session) if look and look.version != asked.new else None,
+        "version": previous.version if previous else None,
+        "at": iso(previous.at) if previous else None,
+        "seen": mark_seen_link(context.session)
+        if previous and previous.version != pair.new
+        else None,
     }
 
 
-def _steps(visit: RequestContext, asked: Asked, form: str) -> dict[str, str | None]:
-    """The addresses of the steps before and after this one, and of this one backwards."""
-    session = visit.session
+def _steps(context: RequestContext, pair: VersionPair, form: str) -> dict[str, str | None]:
+    """Return the addresses of the comparisons before and after, and of this one backwards."""
+    session = context.session
     thread_id = session.thread_id
-    kept = None if form == ITEMS else form
-    earlier, later = min(asked.old, asked.new), max(asked.old, asked.new)
-    after = min((each for each in numbers_of(session) if each > later), default=None)
+    unchanged = None if form == ITEMS else form
+    earlier, later = min(pair.old, pair.new), max(pair.old, pair.new)
+    after = min((each for each in version_numbers(session) if each > later), default=None)
     return {
-        "earlier": links.diff(thread_id, before(session, earlier), earlier, form=kept)
+        "earlier": links.diff(thread_id, version_before(session, earlier), earlier, form=unchanged)
         if earlier
         else None,
-        "later": links.diff(thread_id, later, after, form=kept) if after else None,
-        "back": links.diff(thread_id, asked.new, asked.old, form=kept),
+        "later": links.diff(thread_id, later, after, form=unchanged) if after else None,
+        "back": links.diff(thread_id, pair.new, pair.old, form=unchanged),
     }
 
 
-# The page `/sessions/T/ledger`: every delta block, and what became of it.
+# The page `/sessions/T/ledger`: every delta block with its outcome
 
 
-_ON_A_PAGE = 200
-_LEDGER_MOST_CHOICES = 24
-_MOST_SENT = 4_000  # characters of a refused block; the rest is in its message
-_MOST_TEXT = 60_000  # of all refused blocks on one page together
-UNREAD = "unread"  # what `?version=` calls the blocks that no version has read
-_TAB = "ledger"
+_BLOCKS_PER_PAGE = 200
+_MAX_FILTER_CHOICES = 24
+_MAX_BLOCK_TEXT = 4_000  # characters of a refused block; the rest is in its message
+_MAX_PAGE_TEXT = 60_000  # characters of all refused blocks on one page
+UNREAD = "unread"  # value of `?version=` for blocks that no version has read
+_LEDGER_TAB = "ledger"
 
 
-class Line(NamedTuple):
-    """A block, and the version that has read it; None where none has."""
+class LedgerRow(NamedTuple):
+    """A ledger entry, and the version that has read it (None if none has)."""
 
     version: int | None
     entry: Entry
 
 
-def ledger_page(visit: RequestContext) -> Answer:
-    """Blocks by version, the newest first."""
-    session = visit.session
-    everything = session.once(lines)
-    wanted = _wanted(visit)
-    found = [line for line in everything if _fits(line, wanted)] if wanted else everything
-    shown = part(visit, len(found), _ON_A_PAGE)
+def ledger_page(context: RequestContext) -> PageResult:
+    """Return the delta blocks by version, newest first."""
+    session = context.session
+    everything = session.cached(ledger_rows)
+    wanted = _requested_filters(context)
+    found = [row for row in everything if _matches(row, wanted)] if wanted else everything
+    shown = requested_page(context, len(found), _BLOCKS_PER_PAGE)
     document = {
-        "session": session_document(visit),
+        "session": session_document(context),
         "thread_id": session.thread_id,
-        "dismiss": None if visit.guest_of is not None else _dismiss(session.thread_id),
+        "dismiss": None if context.guest_of is not None else _dismiss_command(session.thread_id),
         "blocks": len(everything),
-        **session.once(_counts),
+        **session.cached(_counts),
         "versions": list(session.ledgers),
         "aside": [
-            each.diagnostic.to_json() for each in session.history.aside[:_LEDGER_MOST_CHOICES]
+            each.diagnostic.to_json()
+            for each in session.history.ignored_blocks[:_MAX_FILTER_CHOICES]
         ],
-        "taken_as_read": list(session.once(taken_as_read)),
+        "taken_as_read": list(session.cached(taken_as_read)),
         "filters": _filters(session, wanted),
         "found": len(found),
-        **part_json(shown, in_session(session.thread_id, _TAB, wanted)),
-        "groups": list(_groups(session, shown.of(found))),
+        **list_page_document(shown, session_page_links(session.thread_id, _LEDGER_TAB, wanted)),
+        "groups": list(_groups(session, shown.slice(found))),
     }
     return Page("pages/ledger.html", "Ledger", document)
 
 
-def _dismiss(thread_id: str) -> str:
-    """The command that lets a refused block be; which one, `7.2`, is to be added."""
+def _dismiss_command(thread_id: str) -> str:
+    """Return the command that dismisses a refused block. The block, such as `7.2`, is to be
+    added.
+    """
     return f"brenner session dismiss {thread_argument(thread_id)}"
 
 
-def lines(session: Session) -> list[Line]:
-    """Every block of the session: those that no version has read, then version by version."""
-    unread = [Line(None, entry) for entry in session.expected]
+def ledger_rows(session: Session) -> list[LedgerRow]:
+    """Return every block of the session: unread ones, then version by version."""
+    unread = [LedgerRow(None, entry) for entry in session.unread_entries]
     newest_first = sorted(session.ledgers.values(), key=lambda each: -each.number)
-    return unread + [Line(each.number, entry) for each in newest_first for entry in each.entries]
+    return unread + [
+        LedgerRow(each.number, entry) for each in newest_first for entry in each.entries
+    ]
 
 
 def _counts(session: Session) -> Mapping[str, int]:
-    return counts(tuple(line.entry for line in session.once(lines)))
+    return count_outcomes(tuple(row.entry for row in session.cached(ledger_rows)))
 
 
 def taken_as_read(session: Session) -> tuple[int, ...]:
-    """The messages whose blocks are in no ledger: an adopted version counts them as read."""
-    known = {line.entry.message_id for line in session.once(lines)}
+    """Return the messages whose blocks are in no ledger, because an adopted version counts them
+    as read.
+    """
+    known = {row.entry.message_id for row in session.cached(ledger_rows)}
     others = (each for each in session.stored if each.type == DELTA.name and each.id not in known)
-    return tuple(each.id for each in others if any(map(is_delta_fence, blocks(each.message.body))))
+    return tuple(
+        each.id for each in others if any(map(is_delta_fence, parse_blocks(each.message.body)))
+    )
 
 
 # Filters
 
 
-def _of_version(line: Line) -> str:
-    return UNREAD if line.version is None else str(line.version)
+def _version_value(row: LedgerRow) -> str:
+    return UNREAD if row.version is None else str(row.version)
 
 
-# What each filter looks at; the choices stand in this order
-_FILTERS: Mapping[str, Callable[[Line], str]] = MappingProxyType(
+# The value that each filter compares; the page shows them in this order
+_FILTERS: Mapping[str, Callable[[LedgerRow], str]] = MappingProxyType(
     {
-        "outcome": lambda line: line.entry.state.value,
-        "version": _of_version,
-        "agent": lambda line: line.entry.agent,
+        "outcome": lambda row: row.entry.state.value,
+        "version": _version_value,
+        "agent": lambda row: row.entry.agent,
     }
 )
 
 
-def _wanted(visit: RequestContext) -> dict[str, str]:
-    """What was asked for, by filter; a version may be written as `v3`."""
-    given = {name: visit.asked.get(name, "") for name in _FILTERS}
+def _requested_filters(context: RequestContext) -> dict[str, str]:
+    """Return the requested filters. A version may be written as `v3`."""
+    given = {name: context.query.get(name, "") for name in _FILTERS}
     version = VERSION.fullmatch(given["version"])
     given["version"] = version[1] if version else given["version"]
     return {name: value for name, value in given.items() if value}
 
 
-def _fits(line: Line, wanted: Mapping[str, str]) -> bool:
-    return all(_FILTERS[name](line) == value for name, value in wanted.items())
+def _matches(row: LedgerRow, wanted: Mapping[str, str]) -> bool:
+    return all(_FILTERS[name](row) == value for name, value in wanted.items())
 
 
-def kinds(session: Session) -> Counter[tuple[str, ...]]:
-    """How many blocks there are of each outcome, version and agent, the newest version first."""
+def row_counts(session: Session) -> Counter[tuple[str, ...]]:
+    """Count the blocks of each outcome, version and agent, newest version first."""
     of = tuple(_FILTERS.values())
-    return Counter(tuple(value_of(line) for value_of in of) for line in session.once(lines))
+    return Counter(tuple(value_of(row) for value_of in of) for row in session.cached(ledger_rows))
 
 
 def _filters(session: Session, wanted: Mapping[str, str]) -> Document:
-    """What can be chosen, with the number of blocks under the other filters.
+    """Return the choices of each filter, with the number of blocks under the other filters.
 
-    A filter has a bounded number of choices: versions the newest, agents who sent most.
+    The number of choices is bounded: the newest versions, and the agents with most blocks.
     """
     found: dict[str, object] = {}
     for place, name in enumerate(_FILTERS):
         others = {key: value for key, value in wanted.items() if key != name}
         every, fitting = Counter[str](), Counter[str]()
-        for kind, count in session.once(kinds).items():
+        for kind, count in session.cached(row_counts).items():
             every[kind[place]] += count
             is_fitting = all(
                 others.get(key, each) == each for key, each in zip(_FILTERS, kind, strict=True)
@@ -470,7 +492,9 @@ def _filters(session: Session, wanted: Mapping[str, str]) -> Document:
             fitting[kind[place]] += count * is_fitting
         known = list(every) if name == "version" else [each for each, _ in every.most_common()]
         values = (
-            [each.value for each in Outcome] if name == "outcome" else known[:_LEDGER_MOST_CHOICES]
+            [each.value for each in BlockOutcome]
+            if name == "outcome"
+            else known[:_MAX_FILTER_CHOICES]
         )
         chosen = [wanted[name]] if name in wanted and wanted[name] not in values else []
         found[name] = [
@@ -478,8 +502,8 @@ def _filters(session: Session, wanted: Mapping[str, str]) -> Document:
                 "value": value,
                 "blocks": fitting[value],
                 "is_chosen": wanted.get(name) == value,
-                "address": links.session(session.thread_id, _TAB, **{**others, name: value}),
-                "without": links.session(session.thread_id, _TAB, **others),
+                "address": links.session(session.thread_id, _LEDGER_TAB, **{**others, name: value}),
+                "without": links.session(session.thread_id, _LEDGER_TAB, **others),
             }
             for value in [*values, *chosen]
         ]
@@ -489,21 +513,21 @@ def _filters(session: Session, wanted: Mapping[str, str]) -> Document:
 # Rows
 
 
-def _groups(session: Session, shown: Sequence[Line]) -> Iterator[Document]:
-    """The rows of a page, each version with how its blocks ended in all."""
-    rows = _Rows(session)
-    for version, group in groupby(shown, key=lambda line: line.version):
-        entries = session.expected if version is None else session.ledgers[version].entries
+def _groups(session: Session, shown: Sequence[LedgerRow]) -> Iterator[Document]:
+    """Yield the rows of a page by version, with the outcomes of all blocks of the version."""
+    documents = _LedgerDocuments(session)
+    for version, group in groupby(shown, key=lambda row: row.version):
+        entries = session.unread_entries if version is None else session.ledgers[version].entries
         yield {
             "version": version,
             "blocks": len(entries),
-            **counts(entries),
-            "entries": [rows.row(line) for line in group],
+            **count_outcomes(entries),
+            "entries": [documents.document(row) for row in group],
         }
 
 
-class _Rows:
-    """Entries as the page has them; the texts of refused blocks are looked up in their messages."""
+class _LedgerDocuments:
+    """Documents of ledger rows. The texts of refused blocks come from their messages."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -512,41 +536,41 @@ class _Rows:
             for each in session.stored
         }
         self._bodies = {each.posted.id: each.posted.message.body for each in session.messages}
-        self._open = {(each.message_id, each.block) for each in session.status.refusals}
+        self._open_refusals = {(each.message_id, each.block) for each in session.status.refusals}
         self._fences: dict[int, list[str]] = {}
-        self._room = _MOST_TEXT
+        self._text_left = _MAX_PAGE_TEXT
 
-    def row(self, line: Line) -> Document:
-        """`Entry.to_json` with what the page says of it in words."""
-        entry = line.entry
+    def document(self, row: LedgerRow) -> Document:
+        """Return `Entry.to_json` with the words of the page."""
+        entry = row.entry
         faults = sorted(entry.diagnostics, key=worst_first)
-        row: dict[str, object] = {
+        document: dict[str, object] = {
             **entry.to_json(),
             "violations": [found.to_json() for found in faults],
-            "version": line.version,
+            "version": row.version,
             "trust": self._trusts.get(entry.message_id),
-            "says": block_words(entry),
-            "outcome": outcome_words(entry, is_read=line.version is not None),
+            "says": describe_block(entry),
+            "outcome": describe_outcome(entry, is_read=row.version is not None),
             "settled": None,
-            "open": (entry.message_id, entry.block) in self._open,
+            "open": (entry.message_id, entry.block) in self._open_refusals,
             "sent": None,
         }
-        if entry.state is Outcome.REFUSED:
-            settled = self._session.settled.get((entry.message_id, entry.block))
-            row["settled"] = (
+        if entry.state is BlockOutcome.REFUSED:
+            settled = self._session.resolved.get((entry.message_id, entry.block))
+            document["settled"] = (
                 {"how": settled.how.value, "message_id": settled.message_id} if settled else None
             )
-            row["sent"] = self._sent(entry)
-        return row
+            document["sent"] = self._sent(entry)
+        return document
 
     def _sent(self, entry: Entry) -> Document:
-        """What its author wrote, cut where it is long."""
+        """Return what the author wrote, cut if it is long."""
         number = entry.message_id
         if number not in self._fences:
-            found = filter(is_delta_fence, blocks(self._bodies.get(number, "")))
+            found = filter(is_delta_fence, parse_blocks(self._bodies.get(number, "")))
             self._fences[number] = [fence.text for fence in found]
         fences = self._fences[number]
         text = fences[entry.block - 1] if entry.block <= len(fences) else ""
-        most = max(0, min(_MOST_SENT, self._room))
-        self._room -= min(len(text), most)
+        most = max(0, min(_MAX_BLOCK_TEXT, self._text_left))
+        self._text_left -= min(len(text), most)
         return {"text": text[:most], "is_cut": len(text) > most}

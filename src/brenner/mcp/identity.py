@@ -1,0 +1,198 @@
+"""Authentication of callers: which agent calls, and how far that is trusted."""
+
+from typing import NamedTuple
+
+from brenner.diagnostics.codes import serving as codes
+from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
+from brenner.diagnostics.codes.serving import WHO_ARE_YOU, WRONG_SECRET
+from brenner.diagnostics.model import Diagnostic, RequestError
+from brenner.mail.mailbox import Capability
+from brenner.mail.model import Trust
+from brenner.mcp.tool import Argument, Call
+from brenner.services.identity import (
+    SECRET,
+    SECRET_HEADER,
+    looks_like_secret,
+    matches_digest,
+    name_of_secret,
+    stored_digest,
+)
+
+
+def authenticate(call: Call, name: str, token: str = "") -> Trust:
+    """Return how far the caller is trusted to be the agent of that name. Raise RequestError if
+    not at all.
+
+    A wrong secret is always refused. A right one, now or earlier on the same connection, is trusted
+    until the name gets a new secret. The connection may carry the secret of another name: one
+    program may run several agents.
+    """
+    kept = _stored_digest(call, name)
+    caller = call.caller
+    if token and not matches_digest(kept, token):
+        raise RequestError(codes.WRONG_SECRET.at(name=name))
+    if kept is not None and (
+        token
+        or caller.bindings.speaks_for(caller.connection, name, kept)
+        or (caller.secret and matches_digest(kept, caller.secret))
+    ):
+        caller.bindings.bind(caller.connection, name, kept)
+        return Trust.VERIFIED
+    check_connection(call, name)
+    if name == call.workspace.project.operator:
+        raise RequestError(
+            codes.OPERATOR_NEEDS_SECRET.at(name=name, advice=_advice(call, _OPERATORS))
+        )
+    if caller.is_strict:
+        raise RequestError(codes.SECRET_NEEDED.at(name=name, advice=_advice(call, _SHOW)))
+    return Trust.UNVERIFIED
+
+
+def check_connection(call: Call, name: str) -> None:
+    """Raise RequestError if the connection carries a secret that belongs to no name."""
+    secret, mailbox = call.caller.secret, call.workspace.mailbox
+    if not secret or not looks_like_secret(secret) or Capability.SECRETS in mailbox.lacks:
+        return
+    if name_of_secret(mailbox, secret) is None:
+        found = codes.WRONG_SECRET.at(name=name)
+        raise RequestError(found._replace(fix=_IN_THE_CONNECTION))
+
+
+def identity_warnings(call: Call, name: str, trust: Trust) -> list[Diagnostic]:
+    """Return warnings for a caller that could authenticate and did not.
+
+    Call it before a message is stored: afterwards nothing may fail.
+    """
+    mailbox, secret = call.workspace.mailbox, call.caller.secret
+    if trust is Trust.VERIFIED:
+        return []
+    owner = name_of_secret(mailbox, secret) if secret else None
+    if owner is not None:
+        return [codes.OTHER_NAMES_SECRET.at(owner=owner, name=name)]
+    is_claimed = stored_digest(mailbox, name) is not None
+    return [codes.STORED_UNVERIFIED.at(name=name)] if is_claimed else []
+
+
+def _stored_digest(call: Call, name: str) -> str | None:
+    """Return the digest of the name's secret. For the operator, also before the store knows the
+    name.
+    """
+    try:
+        return stored_digest(call.workspace.mailbox, name)
+    except RequestError as refused:
+        if refused.diagnostic.code != NO_SUCH_AGENT or name != call.workspace.project.operator:
+            raise
+        return None
+
+
+def _advice(call: Call, advice: str) -> str:
+    """Return what to do, or why the store cannot authenticate."""
+    reason = call.workspace.mailbox.lacks.get(Capability.SECRETS)
+    return advice if reason is None else _NO_SECRETS.format(reason=reason)
+
+
+def agent_of(call: Call) -> str:
+    """Return the name in the call, or the only name that the connection is authenticated for."""
+    given = call.text(AGENT.name).strip()
+    if given:
+        return given
+    names = sorted(
+        call.caller.bindings.names(call.caller.connection) or _names_of_connection_secret(call)
+    )
+    if len(names) == 1:
+        return names[0]
+    raise RequestError(WHO_ARE_YOU.at(names=f"{len(names)} names" if names else "nobody"))
+
+
+class ReadingAgent(NamedTuple):
+    """The agent that reads, and whether it is authenticated.
+
+    `is_proven` is also true if no name has a secret: then none can be shown.
+    """
+
+    agent: str
+    trust: Trust
+    is_proven: bool
+
+
+def reader_of(call: Call) -> ReadingAgent | None:
+    """Return the agent that reads; None if no name is given. Raise RequestError for a wrong
+    secret.
+    """
+    try:
+        agent = agent_of(call)
+        trust = authenticate(call, agent, call.text(TOKEN.name))
+    except RequestError as refused:
+        if refused.diagnostic.code is WRONG_SECRET:
+            raise
+        return None
+    is_claimed = stored_digest(call.workspace.mailbox, agent) is not None
+    return ReadingAgent(agent, trust, trust is Trust.VERIFIED or not is_claimed)
+
+
+def note_fetched(call: Call, reader: ReadingAgent, thread_id: str, version: int) -> None:
+    """Record that the reader has fetched this version.
+
+    An unauthenticated reader's version becomes a base for the authenticated agent only on the same
+    connection. So no other client can choose what its contributions build on.
+    """
+    fetched, connection = call.caller.fetched, call.caller.connection
+    fetched.note(_by_trust(reader.agent, reader.trust), thread_id, version)
+    if connection is not None:
+        fetched.note(_by_connection(reader.agent, connection), thread_id, version)
+
+
+def last_fetched(call: Call, agent: str, trust: Trust, thread_id: str) -> int | None:
+    """Return the version that the agent builds on: the last one it fetched with the same trust.
+
+    Versions fetched over the same connection count, too. Only the latest version is ever fetched,
+    so the higher number is the later one.
+    """
+    names = [_by_trust(agent, trust)]
+    if call.caller.connection is not None:
+        names.append(_by_connection(agent, call.caller.connection))
+    found = (call.caller.fetched.last(name, thread_id) for name in names)
+    return max((each for each in found if each is not None), default=None)
+
+
+def _by_trust(agent: str, trust: Trust) -> str:
+    return agent if trust is Trust.VERIFIED else f"{agent} ({trust.value})"
+
+
+def _by_connection(agent: str, connection: str) -> str:
+    return f"{agent} over {connection}"
+
+
+def _names_of_connection_secret(call: Call) -> list[str]:
+    """Return the name whose secret the connection carries."""
+    secret = call.caller.secret
+    name = name_of_secret(call.workspace.mailbox, secret) if secret else None
+    return [name] if name else []
+
+
+_SHOW = (
+    "Show the secret that registering gave you, as `sender_token` or `registration_token`. A name "
+    "that nobody has claimed is claimed by `register_agent`."
+)
+
+
+_OPERATORS = (
+    "The operator makes the secret with `brenner agent secret`, and shows it as `sender_token` or "
+    "`registration_token`."
+)
+
+
+_IN_THE_CONNECTION = (
+    f"The secret that came with the connection (the header `{SECRET_HEADER}`, or {SECRET}) is "
+    "nobody's here; perhaps it was replaced. Show the right one in the call, or tell the operator: "
+    "what comes with the connection has to be your own secret, or nothing."
+)
+
+
+_NO_SECRETS = "The store of this project keeps no secrets: {reason}."
+
+
+AGENT = Argument("agent", about="your name; may be left out once registered on this connection")
+
+
+TOKEN = Argument("sender_token")
