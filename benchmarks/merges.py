@@ -86,7 +86,8 @@ def _built(deltas: list[Delta]) -> Iterator[object]:
             yield Item(item_id, MappingProxyType(dict(cast("Fields", delta.payload))))
         yield paths
         yield Entry(
-            number, 1, 7, "BlueLake", operation, delta.section, delta.target_id, BlockOutcome.APPLIED,
+            *(number, 1, 7, "BlueLake", operation, delta.section, delta.target_id),
+            BlockOutcome.APPLIED,
             item_id, item_id,
         )  # fmt: skip
 

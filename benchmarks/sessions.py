@@ -23,7 +23,8 @@ from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, CompileStatus, compile_thread
 from brenner.services.genealogy import GenealogyQuery, trace_genealogy
 from brenner.services.references import check_references
-from brenner.services.sessions import load_status, overviews
+from brenner.services.session_status import load_status
+from brenner.services.sessions import overviews
 from brenner.services.versions import verify
 from brenner.services.workspace import Workspace
 from brenner.store_url import PostgresAddress

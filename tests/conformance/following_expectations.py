@@ -12,7 +12,8 @@ from brenner.artifact.merge.draft import SessionItem
 from brenner.cli.main import run
 from brenner.services.genealogy import GenealogyQuery, GenealogyResult, trace_genealogy
 from brenner.services.references import check_references
-from brenner.services.sessions import load_status, overviews
+from brenner.services.session_status import load_status
+from brenner.services.sessions import overviews
 from brenner.services.watch import WatchedThreads
 from brenner.session.model import SessionStatus
 from brenner.session.overview import urgency_key

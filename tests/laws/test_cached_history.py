@@ -20,7 +20,7 @@ from brenner.mail.model import Profile
 from brenner.services.archive import ImportOptions, export_archive, import_archive
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import dismiss, void_version
-from brenner.services.sessions import load_status
+from brenner.services.session_status import load_status
 from brenner.services.version_store import load_history, replay_history
 from brenner.services.workspace import Workspace
 from brenner.session.versions import VersionHistory, ignore_version

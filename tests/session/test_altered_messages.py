@@ -19,7 +19,7 @@ from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.copy_mail import check_thread_versions
 from brenner.services.decisions import adopt_thread
 from brenner.services.persist import PersistOptions
-from brenner.services.sessions import load_status
+from brenner.services.session_status import load_status
 from brenner.services.versions import Target, load_version, verify
 from brenner.services.workspace import Workspace
 from mail.backends import POSTGRESQL, SQLITE, Clock, Home, postgresql_address, sqlite_file

@@ -16,7 +16,7 @@ from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
 from brenner.services.decisions import adopt_thread, void_version
 from brenner.services.publish import MOST_TRIES
-from brenner.services.sessions import load_status
+from brenner.services.session_status import load_status
 from brenner.services.version_store import load_history, replay_history
 from brenner.services.versions import verify
 from brenner.services.workspace import Workspace, workspace_in

@@ -11,7 +11,7 @@ from brenner.mail.model import Profile, StoredMessage
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import dismiss, void_version
-from brenner.services.sessions import load_status
+from brenner.services.session_status import load_status
 from brenner.services.workspace import Workspace, workspace_in
 from mail_shell import Shell
 from session.backends import HOUSINGS, OPERATOR, Housing, housed, keep

@@ -8,7 +8,7 @@ import pytest
 
 from brenner.diagnostics.codes.sessions import RECIPIENTS_NOT_REGISTERED
 from brenner.services.rosters import RosterRequest
-from brenner.services.sessions import load_status
+from brenner.services.session_status import load_status
 from brenner.services.start_session import KickoffState, StartStatus
 from brenner.services.versions import verify
 from brenner.services.workspace import Workspace, workspace_in

@@ -14,7 +14,8 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.services import sessions as workflow
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
-from brenner.services.sessions import list_sessions, load_overview, load_status, overviews
+from brenner.services.session_status import load_status
+from brenner.services.sessions import list_sessions, load_overview, overviews
 from brenner.services.workspace import Workspace, workspace_in
 from brenner.session.model import Phase
 from brenner.session.overview import Overview, decode_overview, encode_overview, overview_of

@@ -222,7 +222,8 @@ def test_a_line_of_what_is_known_is_cheap(filled: Filled) -> None:
     """A prompt asks all the time: what works a session out is loaded only where one has grown."""
     script = (
         "import sys\nfrom brenner.cli.main import run\nrun(['session', 'list', '--line'])\n"
-        "print('brenner.session.standing' in sys.modules, 'brenner.artifact.merge' in sys.modules)"
+        "names = ('brenner.session.status', 'brenner.artifact.merge.engine')\n"
+        "print(*(name in sys.modules for name in names))"
     )
 
     def loaded() -> str:

@@ -19,7 +19,8 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
-from brenner.services.sessions import list_sessions, load_overview, load_status, overviews
+from brenner.services.session_status import load_status
+from brenner.services.sessions import list_sessions, load_overview, overviews
 from brenner.services.workspace import Workspace
 from brenner.session.overview import Overview, overview_of
 from mail.backends import Clock

@@ -85,7 +85,7 @@ def test_text_and_json_agree(shell: Shell) -> None:
 
 def test_document_is_that_of_every_front_end(shell: Shell) -> None:
     """Only the bead, references that lead nowhere and unverified mail are added to it."""
-    from brenner.services.sessions import load_status
+    from brenner.services.session_status import load_status
     from brenner.session.overview import status_json
 
     stage = Stage(shell.folder)

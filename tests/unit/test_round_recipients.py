@@ -8,7 +8,7 @@ from brenner.diagnostics.model import RequestError
 from brenner.mail.model import Profile
 from brenner.services.decisions import void_version
 from brenner.services.rosters import RosterRequest
-from brenner.services.sessions import load_status
+from brenner.services.session_status import load_status
 from brenner.services.start_session import KickoffState, StartStatus
 from brenner.services.workspace import Workspace
 from brenner.session.model import Phase

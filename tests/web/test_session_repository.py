@@ -13,7 +13,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
-from brenner.services.sessions import load_status
+from brenner.services.session_status import load_status
 from brenner.services.version_store import load_ledgers
 from brenner.services.workspace import Workspace
 from brenner.web import sessions

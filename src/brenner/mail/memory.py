@@ -51,7 +51,11 @@ from brenner.mail.rules import (
     unregistered_agents,
 )
 from brenner.mail.search import Query, matches
-from brenner.protocol.body import UnacknowledgedMessage, acknowledged_ids, settled_message_ids
+from brenner.protocol.acknowledgements import (
+    UnacknowledgedMessage,
+    acknowledged_ids,
+    settled_message_ids,
+)
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message, content_hash
 

@@ -26,7 +26,8 @@ from brenner.protocol.message_types import CRITIQUE
 from brenner.protocol.messages import PostedMessage
 from brenner.protocol.roster import Mode
 from brenner.services.next_round import earlier_kickoffs
-from brenner.services.sessions import load_status, overviews
+from brenner.services.session_status import load_status
+from brenner.services.sessions import overviews
 from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.services.workspace import Workspace
 from brenner.session import prompts as unified

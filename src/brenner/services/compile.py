@@ -58,7 +58,7 @@ from brenner.services.references import (
     reported_in_ledger,
     unresolved_references,
 )
-from brenner.services.sessions import load_status
+from brenner.services.session_status import load_status
 from brenner.services.version_store import (
     load_ledger,
     require_thread_id,

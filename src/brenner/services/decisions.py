@@ -29,7 +29,7 @@ from brenner.services.publish import (
     verify_before_posting,
 )
 from brenner.services.references import unresolved_references
-from brenner.services.sessions import LoadedStatus, load_status
+from brenner.services.session_status import LoadedStatus, load_status
 from brenner.services.version_store import load_history, load_ledgers, require_thread_id
 from brenner.services.workspace import Workspace
 from brenner.session.compiled_message import CompiledContent, compose_compiled, contributors_of

@@ -24,14 +24,9 @@ from brenner.protocol.roster import Roster, role_of_agent
 from brenner.protocol.roster_config import read_roster
 from brenner.protocol.thread_ids import CrossReference, cross_reference, is_valid_thread_id
 from brenner.services.references import LoadedGraph, SessionIndex, load_graph
-from brenner.services.sessions import (
-    LoadedStatus,
-    Progress,
-    load_overview,
-    load_status,
-    read_session_file,
-    session_files,
-)
+from brenner.services.session_files import read_session_file, session_files
+from brenner.services.session_status import LoadedStatus, load_status
+from brenner.services.sessions import Progress, load_overview
 from brenner.services.version_store import load_history, require_thread_id, version_texts
 from brenner.services.versions import latest_state, load_archived_mail
 from brenner.services.workspace import Workspace

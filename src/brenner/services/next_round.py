@@ -27,7 +27,7 @@ from brenner.protocol.roster import Roster, validate_roster
 from brenner.protocol.roster_resolve import ResolvedRoster, RosterSource
 from brenner.services.publish import check_sound
 from brenner.services.rosters import RosterRequest, resolve_roster
-from brenner.services.sessions import LoadedStatus, load_status
+from brenner.services.session_status import LoadedStatus, load_status
 from brenner.services.start_session import (
     ROUND_TEXTS,
     BaseKickoffThread,

@@ -19,13 +19,8 @@ from brenner.protocol.delta.schema import DeltaBlock
 from brenner.protocol.delta.validate import format_path
 from brenner.protocol.messages import PostedMessage
 from brenner.protocol.thread_ids import is_valid_thread_id
-from brenner.services.sessions import (
-    OverviewCache,
-    Progress,
-    overviews,
-    read_session_file,
-    session_files,
-)
+from brenner.services.session_files import read_session_file, session_files
+from brenner.services.sessions import OverviewCache, Progress, overviews
 from brenner.services.version_store import load_history, require_thread_id
 from brenner.services.workspace import Workspace
 from brenner.session.overview import Overview

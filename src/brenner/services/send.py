@@ -21,7 +21,7 @@ from brenner.diagnostics.truncate import truncate_for_message
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import DEFAULT_ENVELOPE, Envelope, SendResult, StoredMessage, Trust, type_of
 from brenner.mail.rules import unknown_recipients, unknown_sender
-from brenner.protocol.body import UNREADABLE_IDS, acknowledged_ids
+from brenner.protocol.acknowledgements import UNREADABLE_IDS, acknowledged_ids
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import ACK, UNFILLED_NAME
 from brenner.protocol.messages import Message, parse_message_file

@@ -64,7 +64,7 @@ from brenner.protocol.thread_ids import (
 from brenner.protocol.validate import check_message
 from brenner.services.compile import read_project_source
 from brenner.services.rosters import RosterRequest, resolve_roster
-from brenner.services.sessions import read_session_file
+from brenner.services.session_files import read_session_file
 from brenner.services.version_store import load_history
 from brenner.services.workspace import Workspace
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from brenner.artifact.model import Artifact
 from brenner.artifact.state import BlockOutcome, Entry
 from brenner.markdown.blocks import parse_blocks
-from brenner.protocol.body import acknowledged_ids_in, find_section, is_exactly, parse_sections
+from brenner.protocol.acknowledgements import acknowledged_ids_in
+from brenner.protocol.body import find_section, is_exactly, parse_sections
 from brenner.protocol.message_types import ACK, ACK_STATUSES, DELTA, KICKOFF, wants_ack
 from brenner.protocol.messages import Message, thread_order_key
 from brenner.protocol.roster import Roster, RosterEntry, role_of_agent

@@ -26,7 +26,7 @@ from brenner.protocol.grammar import ITEM_ID
 from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.services.blame import BlameRow, blame_row_json, item_blame_rows
 from brenner.services.compile import load_readable_source_text
-from brenner.services.sessions import read_session_file
+from brenner.services.session_files import read_session_file
 from brenner.text import cut
 from brenner.web import links
 from brenner.web.request import Document, RequestContext

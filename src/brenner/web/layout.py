@@ -19,7 +19,7 @@ from brenner.protocol.messages import iso
 from brenner.protocol.thread_ids import classify_thread_id
 from brenner.services.compile import load_readable_source_text
 from brenner.services.persist import persistence_of
-from brenner.services.sessions import read_session_file
+from brenner.services.session_files import read_session_file
 from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.session.compiled_message import schema_verdict, statistics, third_alternative
 from brenner.session.model import SessionStatus

@@ -30,13 +30,8 @@ from brenner.protocol.messages import thread_order_key
 from brenner.services.compile import load_readable_source_text, read_project_source
 from brenner.services.persist import Persistence, persistence_of, version_digest
 from brenner.services.references import load_graph
-from brenner.services.sessions import (
-    LoadedStatus,
-    SessionList,
-    list_sessions,
-    load_status,
-    update_status,
-)
+from brenner.services.session_status import LoadedStatus, load_status, update_status
+from brenner.services.sessions import SessionList, list_sessions
 from brenner.services.version_store import (
     VersionLedger,
     ledger_collector,

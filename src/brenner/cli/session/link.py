@@ -14,7 +14,7 @@ from brenner.cli.workspace import EXIT_OK, workspace_of
 from brenner.protocol.messages import exact_time
 from brenner.server.settings import read_token
 from brenner.services.identity import AGENT_MAIL_SERVER, BRENNER_SERVER, TOKEN, identify_server
-from brenner.services.sessions import load_status
+from brenner.services.session_status import load_status
 from brenner.web import links
 from brenner.web.request import guest_link as signed
 

@@ -106,7 +106,7 @@ def list_(  # noqa: PLR0913  (one parameter per option)
             summarize_counts(count_needs(found.sessions.values(), now, deadline)) + "\n"
         )
         return EXIT_OK
-    from brenner.services.sessions import sessions_only_in_files  # `--line` does not need it
+    from brenner.services.session_files import sessions_only_in_files  # `--line` does not need it
 
     only_files = sessions_only_in_files(here.project, found.sessions)
     matching = sorted(filter(query.matches_phase, found.sessions.values()), key=query.sort_key)

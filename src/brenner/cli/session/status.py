@@ -128,7 +128,7 @@ def _load_status_line(here: Workspace, thread_id: str) -> str:
 def _check_thread_exists(here: Workspace, thread_id: str) -> None:
     """Refuse an invalid thread ID, and a thread without messages."""
     from brenner.mail.rules import unknown_thread_error
-    from brenner.services.sessions import mention_artifact_file
+    from brenner.services.session_status import mention_artifact_file
     from brenner.services.version_store import require_thread_id
 
     require_thread_id(thread_id)
@@ -141,7 +141,7 @@ def _load_screen(here: Workspace, thread_id: str) -> "StatusScreen":
     from brenner.integrations.programs import find_bead
     from brenner.services.identity import unverified_in_thread
     from brenner.services.references import unresolved_references
-    from brenner.services.sessions import load_status
+    from brenner.services.session_status import load_status
     from brenner.session.status import messages_with_error_reply
 
     found = load_status(here, thread_id)

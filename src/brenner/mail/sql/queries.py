@@ -59,7 +59,11 @@ from brenner.mail.sql.rows import (
     sql_limit,
     thread_number,
 )
-from brenner.protocol.body import UnacknowledgedMessage, acknowledged_ids, settled_message_ids
+from brenner.protocol.acknowledgements import (
+    UnacknowledgedMessage,
+    acknowledged_ids,
+    settled_message_ids,
+)
 from brenner.protocol.message_types import TYPES, wants_ack
 from brenner.protocol.messages import Message, content_hash
 

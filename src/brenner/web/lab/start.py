@@ -10,7 +10,7 @@ from brenner.protocol.roster import PartialRoster
 from brenner.protocol.roster_config import read_partial_roster, unknown_roster_keys
 from brenner.services.next_round import RoundOptions, earlier_kickoffs, round_roster, start_round
 from brenner.services.rosters import RosterRequest
-from brenner.services.sessions import load_status
+from brenner.services.session_status import load_status
 from brenner.services.spawn_agents import started_json
 from brenner.services.start_session import Started, StartOptions, StartStatus, start_session
 from brenner.web.lab import kickoffs
