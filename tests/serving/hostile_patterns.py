@@ -32,8 +32,8 @@ END = "!\n"
 # Only ever matched at the beginning of a text; all others may look for a place anywhere in it.
 AT_THE_BEGINNING = frozenset(
     {
-        *("_MEANT_FOR_A_DELTA", "_FIRST_WORD", "_DELTA_OF_A_MODEL", "_LOOSE", "_REPLY"),
-        *("ACKNOWLEDGED_IDS", "_VERSION", "_FENCE", "_HIDDEN", "_NEARLY"),
+        *("_DELTA_LIKE", "_FIRST_WORD", "_DELTA_WITH_MODEL", "_LOOSE_SUBJECT", "_REPLY"),
+        *("ACKNOWLEDGED_IDS", "_VERSION", "_FENCE", "_HIDDEN", "_ALMOST_DELTA"),
     }
 )
 
