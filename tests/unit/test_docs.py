@@ -132,7 +132,7 @@ def test_the_page_on_homes_has_what_each_of_them_lacks() -> None:
 
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
-_VARIABLE = re.compile("(AGENT|BRENNER|GIT|MOST|PGCONNECT)_.*|NO_COLOR|.*_SECONDS")
+_VARIABLE = re.compile("(AGENT|BRENNER|GIT|MAX|MOST|PGCONNECT)_.*|NO_COLOR|.*_SECONDS")
 
 
 def prose(path: Path) -> str:
