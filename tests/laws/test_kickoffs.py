@@ -19,8 +19,7 @@ from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.messages import Message, PostedMessage, render_message_file
 from brenner.protocol.roster import MODES, ROLES, Roster, RosterEntry
 from brenner.protocol.validate import check_message
-from brenner.session.kickoff import KickoffPlan, compose_kickoffs
-from brenner.session.kickoff_text import (
+from brenner.session.excerpts import (
     embed_text,
     excerpt_of,
     normalize_text,
@@ -28,6 +27,7 @@ from brenner.session.kickoff_text import (
     passages_of,
     quote_text,
 )
+from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from rounds import rounds
 from strategies import agent_names, any_text, filled_text, hostile_text, one_line, thread_ids
 

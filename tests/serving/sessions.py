@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from brenner.mcp.framing import split_frames
 from brenner.mcp.tool import Caller, ToolResult
+from brenner.mcp.untrusted_text import split_frames
 from brenner.protocol.delta.parse import read_deltas
 from serving.calls import Place, place
 from session.round_play import NAMES, THREAD, started

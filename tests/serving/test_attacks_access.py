@@ -18,7 +18,7 @@ import pytest
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.mcp.framing import split_frames
+from brenner.mcp.untrusted_text import split_frames
 from brenner.protocol.messages import Message
 from brenner.server.connections import WriteBacklog, limited_connections
 from brenner.server.middleware import LIVENESS

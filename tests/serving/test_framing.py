@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brenner.mail.model import Trust
-from brenner.mcp.framing import ForeignText, TextAuthor, frame, framed_result, split_frames
 from brenner.mcp.server import INSTRUCTIONS
+from brenner.mcp.untrusted_text import ForeignText, TextAuthor, frame, framed_result, split_frames
 from strategies import any_text
 
 TOKEN = "0a1b2c3d4e5f"  # noqa: S105  (of a frame)

@@ -13,8 +13,8 @@ from brenner.artifact.state import empty_state
 from brenner.cli.artifact.common import LoadedArtifact
 from brenner.cli.artifact.show import item_document
 from brenner.diagnostics.catalogue import CATALOGUE
-from brenner.mcp.framing import split_frames
 from brenner.mcp.tool import ToolResult
+from brenner.mcp.untrusted_text import split_frames
 from brenner.protocol.delta.parse import read_deltas
 from serving.calls import Place, place
 from serving.sessions import (

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 
 from brenner.mail.model import StoredMessage
-from brenner.mcp.framing import split_frames
 from brenner.mcp.tool import ToolResult
+from brenner.mcp.untrusted_text import split_frames
 from brenner.protocol.delta.validate import WHITE_SPACE
 from brenner.protocol.messages import Message
 from serving.calls import Place

@@ -11,7 +11,7 @@ from brenner.diagnostics.model import INFO
 from brenner.mail.model import Profile, Trust
 from brenner.markdown.blocks import BlockKind, parse_blocks
 from brenner.markdown.escape import unescape
-from brenner.mcp.framing import split_frames
+from brenner.mcp.untrusted_text import split_frames
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.message_types import DELTA

@@ -154,7 +154,7 @@ def test_help_imports_no_command() -> None:
 
 def test_where_sessions_stand_needs_no_prompts() -> None:
     """`session list` and `session status` are asked often, for a prompt of the shell too."""
-    loaded = loaded_by("import brenner.services.sessions")
+    loaded = loaded_by("import brenner.services.sessions, brenner.services.session_status")
     assert "brenner.session.participants" in loaded
     assert not {name for name in loaded if name.startswith("brenner.session.prompts")}
 

@@ -21,7 +21,7 @@ from brenner.services.demo import (
     read_progress,
     save_progress,
 )
-from brenner.session.kickoff_text import excerpt_of
+from brenner.session.excerpts import excerpt_of
 from program import brenner, files
 
 FILES = Path(demo.__file__).parent / "demo_project"

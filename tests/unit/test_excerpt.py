@@ -3,7 +3,7 @@
 import pytest
 
 from brenner.diagnostics.model import Diagnostic
-from brenner.session.kickoff_text import (
+from brenner.session.excerpts import (
     MOST_EXCERPT_CHARACTERS,
     Passage,
     SectionRange,

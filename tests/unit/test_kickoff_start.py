@@ -21,8 +21,8 @@ from brenner.services.start_session import (
     start_session,
 )
 from brenner.services.workspace import Workspace
+from brenner.session.excerpts import MOST_EXCERPT_CHARACTERS
 from brenner.session.kickoff import compose_kickoffs
-from brenner.session.kickoff_text import MOST_EXCERPT_CHARACTERS
 from kickoffs import CONTEXT, EXCERPT, PLAN, QUESTION, THREAD, section
 from operator_workspace import SETTINGS, workspace
 

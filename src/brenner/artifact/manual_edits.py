@@ -30,6 +30,7 @@ from brenner.artifact.state import BlockOutcome, Entry, adopted_state
 from brenner.diagnostics.codes.deltas import DEPENDS_ON_REFUSED
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.problems import Problem
 from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,
@@ -41,7 +42,7 @@ from brenner.protocol.delta.schema import (
     Operation,
     Section,
 )
-from brenner.protocol.delta.validate import Problem, validate_delta
+from brenner.protocol.delta.validate import validate_delta
 from brenner.protocol.grammar import ITEM_ID
 from brenner.protocol.message_types import DELTA
 from brenner.protocol.messages import Message, PostedMessage, render_message_file

@@ -148,7 +148,7 @@ _LABEL_BY_FIELD = {
 _ROW_LABELS = {REFERENCES: "references", KILLED_BY: KILLED_BY_FIELD, REASON: REASON_FIELD}
 
 
-class LabelledField(NamedTuple):
+class NamedField(NamedTuple):
     """The field of an item that a label names. `layout_label` is the label of the layout."""
 
     item: OpenItem
@@ -163,18 +163,18 @@ class LabelledField(NamedTuple):
 
 def find_field(
     label: str, item: OpenItem | None, rows: Mapping[str, OpenItem]
-) -> LabelledField | None:
+) -> NamedField | None:
     """Return the field that a label names, in the open item or in a row of the table above."""
     if item:
         section_id = item.section.id
         names = _FIELD_BY_LABEL[section_id]
         field = names.get(label) or names.get(fold_label(label))
-        return LabelledField(item, field, _LABEL_BY_FIELD[section_id].get(field)) if field else None
+        return NamedField(item, field, _LABEL_BY_FIELD[section_id].get(field)) if field else None
     for ending, name in _ROW_LABELS.items() if rows else ():
         if label.casefold().endswith(f" {ending.casefold()}"):
             row = rows.get(label[: -len(ending) - 1])
             if row:
-                return LabelledField(row, name, f"{row.id} {ending}")
+                return NamedField(row, name, f"{row.id} {ending}")
     return None
 
 
@@ -187,7 +187,7 @@ class LabelPosition(Enum):
 
 
 def nonstandard_form(
-    label: Label, field: LabelledField, place: LabelPosition
+    label: Label, field: NamedField, place: LabelPosition
 ) -> tuple[str, str, str] | None:
     """Return the kind of a nonstandard form, its description, and the right form."""
     if field.layout_label is None:
@@ -419,7 +419,7 @@ class TextReader:
             self._add_field(field, opened, label, place)
 
     def _add_field(
-        self, field: LabelledField, opened: OpenField, label: Label, place: LabelPosition
+        self, field: NamedField, opened: OpenField, label: Label, place: LabelPosition
     ) -> None:
         """Add the field to its item."""
         opened.name, opened.kind, opened.is_read = field.name, field.kind, True

@@ -22,7 +22,7 @@ from brenner.cli.options import (
     group_options,
 )
 from brenner.cli.output import JsonCommand, count_by_severity, styled, write_diagnostics, write_json
-from brenner.cli.table import TableColumn, TableRow, table
+from brenner.cli.table import DisplayRow, TableColumn, table
 from brenner.cli.terminal import (
     QUIET,
     STRONG,
@@ -195,13 +195,13 @@ def _preset_lines(listed: tuple[ListedPreset, ...]) -> Iterator[str]:
     yield from table(_PRESET_COLUMNS, [row for each in listed for row in _preset_rows(each)], out)
 
 
-def _preset_rows(listed: ListedPreset) -> Iterator[TableRow]:
+def _preset_rows(listed: ListedPreset) -> Iterator[DisplayRow]:
     """Yield the places of a preset, with the names that it suggests, if any."""
     preset = listed.preset
     for number, place in enumerate(preset.entries):
         named = preset.placeholder_names[number : number + 1] or ("--to NAME",)
         others = [[Span(text or "")] for text in (*named, place.role, place.program, place.model)]
-        yield TableRow(([Span(preset.id if number == 0 else "")], *others))
+        yield DisplayRow(([Span(preset.id if number == 0 else "")], *others))
 
 
 def _escape_preset_text(text: str) -> str:
@@ -404,15 +404,15 @@ def _origin_span(origin: RosterOrigin | None) -> Span:
     return Span(f"  ({without_backticks(origin.label) if origin else 'the default'})", QUIET)
 
 
-def _entry_row(entry: RosterEntry, origin: RosterOrigin) -> TableRow:
+def _entry_row(entry: RosterEntry, origin: RosterOrigin) -> DisplayRow:
     others = [[Span(text or "")] for text in (entry.role, entry.program, entry.model)]
     source = [Span(without_backticks(origin.label), QUIET)]
-    return TableRow(([agent_span(entry.agent_name)], *others, source))
+    return DisplayRow(([agent_span(entry.agent_name)], *others, source))
 
 
-def _unassigned_row(place: PresetEntry, preset: str) -> TableRow:
+def _unassigned_row(place: PresetEntry, preset: str) -> DisplayRow:
     others = [[Span(text or "")] for text in (place.role, place.program, place.model)]
-    return TableRow(([Span("--to NAME", QUIET)], *others, [Span(f"preset {preset}", QUIET)]))
+    return DisplayRow(([Span("--to NAME", QUIET)], *others, [Span(f"preset {preset}", QUIET)]))
 
 
 def _escape_roster_text(text: str) -> str:

@@ -48,14 +48,16 @@ class TableColumn(NamedTuple):
     min_terminal_width: int = 0
 
 
-class TableRow(NamedTuple):
+class DisplayRow(NamedTuple):
     """The cells of a row, and lines below it that span all columns."""
 
     cells: Sequence[Cell]
     below: Sequence[Cell] = ()
 
 
-def table(heads: Sequence[TableColumn], rows: Sequence[TableRow], stream: TextIO) -> Iterator[str]:
+def table(
+    heads: Sequence[TableColumn], rows: Sequence[DisplayRow], stream: TextIO
+) -> Iterator[str]:
     """Yield the lines of a table: the titles, a rule, the rows."""
     width = terminal_width(stream)
     shown = [
@@ -220,7 +222,7 @@ before_option = click.option(
 )
 
 
-def message_row(stored: StoredMessage, marks: str = "", below: Iterable[Cell] = ()) -> TableRow:
+def message_row(stored: StoredMessage, marks: str = "", below: Iterable[Cell] = ()) -> DisplayRow:
     """Return the row of a message. Its importance comes before the subject."""
     message = stored.message
     importance = [span for each in importance_spans(stored) for span in (each, Span(" "))]
@@ -232,7 +234,7 @@ def message_row(stored: StoredMessage, marks: str = "", below: Iterable[Cell] = 
         [Span(message.thread_id)],
         [Span(format_time(stored.at, sys.stdout), QUIET)],
     )
-    return TableRow(cells, tuple(below))
+    return DisplayRow(cells, tuple(below))
 
 
 def trust_mark(stored: StoredMessage) -> str:

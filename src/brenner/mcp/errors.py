@@ -29,8 +29,8 @@ from brenner.diagnostics.codes.messages import (
     THREAD_ID_TOO_LONG,
 )
 from brenner.diagnostics.model import BrennerError, Code, Diagnostic, Summary, worst_first
-from brenner.mcp.framing import ForeignText
 from brenner.mcp.tool import ToolResult
+from brenner.mcp.untrusted_text import ForeignText
 from brenner.protocol.delta.schema import SECTIONS, Operation
 from brenner.protocol.grammar import AGENT_NAME, ITEM_ID, VERSION
 from brenner.protocol.thread_ids import is_valid_thread_id

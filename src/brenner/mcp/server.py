@@ -31,8 +31,8 @@ from brenner.mcp import resources, tools_agents
 from brenner.mcp import tools_mail as mail_tools
 from brenner.mcp import tools_session as own_tools
 from brenner.mcp.arguments import find_resource, read_arguments, schema, unknown_resource
-from brenner.mcp.framing import HOW_FRAMES_LOOK
 from brenner.mcp.tool import Bindings, Call, Caller, FetchedVersions, Resource, Tool, ToolResult
+from brenner.mcp.untrusted_text import HOW_FRAMES_LOOK
 from brenner.services.identity import SECRET_HEADER
 from brenner.services.workspace import Workspace
 from brenner.text import closest, did_you_mean

@@ -15,9 +15,9 @@ from brenner.diagnostics.truncate import truncate_for_message
 from brenner.mail.model import Envelope, SendResult, StoredMessage, Trust
 from brenner.markdown.blocks import parse_blocks
 from brenner.mcp.errors import refusal_json, violation_json, violation_lines, with_delta_number
-from brenner.mcp.framing import framed_result, plain_or_foreign
 from brenner.mcp.identity import AGENT, TOKEN, agent_of, authenticate, last_fetched
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
+from brenner.mcp.untrusted_text import framed_result, plain_or_foreign
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.services.contribute import (

@@ -24,9 +24,9 @@ from brenner.mcp.errors import (
     violation_json,
     violation_lines,
 )
-from brenner.mcp.framing import ForeignText, TextAuthor, framed_result, plain_or_foreign
 from brenner.mcp.identity import AGENT, TOKEN, ReadingAgent, agent_of, note_fetched, reader_of
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
+from brenner.mcp.untrusted_text import ForeignText, TextAuthor, framed_result, plain_or_foreign
 from brenner.protocol.body import find_section, parse_sections
 from brenner.protocol.delta.schema import Operation
 from brenner.protocol.grammar import ITEM_ID

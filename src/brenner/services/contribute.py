@@ -37,7 +37,7 @@ from brenner.services.receive import load_kickoffs, model_shorthand
 from brenner.services.send import size_error
 from brenner.services.version_store import load_history, load_if_small, require_thread_id
 from brenner.services.workspace import Workspace
-from brenner.session.kickoff_text import embed_text
+from brenner.session.excerpts import embed_text
 from brenner.session.versions import VersionHistory
 from brenner.text import escape_control_lines
 

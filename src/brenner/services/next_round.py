@@ -53,8 +53,8 @@ from brenner.services.start_session import (
 )
 from brenner.services.version_store import load_history, to_thread_message
 from brenner.services.workspace import Workspace
+from brenner.session.excerpts import embed_text
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
-from brenner.session.kickoff_text import embed_text
 from brenner.session.model import LatestVersion
 from brenner.session.participants import typed_messages
 from brenner.session.rebuild import ThreadMessage

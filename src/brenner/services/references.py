@@ -15,8 +15,8 @@ from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
 from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
 from brenner.mail.mailbox import Capability
 from brenner.mail.rules import unknown_thread_error
+from brenner.protocol.delta.problems import format_path
 from brenner.protocol.delta.schema import DeltaBlock
-from brenner.protocol.delta.validate import format_path
 from brenner.protocol.messages import PostedMessage
 from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.services.session_files import read_session_file, session_files

@@ -67,8 +67,8 @@ from brenner.services.rosters import RosterRequest, resolve_roster
 from brenner.services.session_files import read_session_file
 from brenner.services.version_store import load_history
 from brenner.services.workspace import Workspace
+from brenner.session.excerpts import embed_text, excerpt_of, one_line, within_limit
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
-from brenner.session.kickoff_text import embed_text, excerpt_of, one_line, within_limit
 from brenner.text import joined
 
 # Preparing kickoffs: the roster, the excerpt, registration of the recipients

@@ -23,7 +23,7 @@ from brenner.protocol.roster import (
 )
 from brenner.protocol.subjects import ROLE_SHORTHANDS, compose_subject
 from brenner.session import prompts
-from brenner.session.kickoff_text import embed_text, one_line, quote_text
+from brenner.session.excerpts import embed_text, one_line, quote_text
 from brenner.session.prompts import Prompt, PromptRecipient, how_to_contribute
 from brenner.session.round_kickoff import (
     RoundContext,

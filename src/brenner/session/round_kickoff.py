@@ -20,7 +20,7 @@ from brenner.protocol.grammar import CITED_SECTIONS, ITEM_ID_IN_PROSE
 from brenner.protocol.message_types import CRITIQUE, KICKOFF
 from brenner.protocol.messages import thread_order_key
 from brenner.protocol.subjects import parse_subject
-from brenner.session.kickoff_text import one_line
+from brenner.session.excerpts import one_line
 from brenner.session.model import LatestVersion, OpenMessage, RefusedBlock, SessionStatus
 from brenner.session.prompts import Prompt
 from brenner.session.rebuild import ThreadMessage

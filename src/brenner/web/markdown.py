@@ -233,7 +233,7 @@ class NestingTooDeep(Exception):
     """Quotations and lists nest deeper than the page shows."""
 
 
-class LinkTargets(NamedTuple):
+class TextLinks(NamedTuple):
     """What a text links to: the known items of a thread, and the delta blocks by line."""
 
     thread_id: str
@@ -241,7 +241,7 @@ class LinkTargets(NamedTuple):
     places: Mapping[int, int]
 
 
-def to_html(text: str, targets: LinkTargets, budget: WorkBudget) -> str:
+def to_html(text: str, targets: TextLinks, budget: WorkBudget) -> str:
     """Return the HTML of a text, not sanitized yet.
 
     Known item IDs become links into the thread. A fence on the line of a delta block becomes an
@@ -503,7 +503,7 @@ def _typeset(
 ) -> _Typeset:
     places = {cast("int", each["line"]): cast("int", each["block"]) for each in blocks}
     named = {match[0] for match in ITEM_ID_IN_PROSE.finditer(text)} if thread_id else _NO_ITEMS
-    targets = LinkTargets(thread_id or "", frozenset(named & set(known)), places)
+    targets = TextLinks(thread_id or "", frozenset(named & set(known)), places)
     return _CACHE.get(text, targets)
 
 
@@ -515,7 +515,7 @@ class _TypesetCache:
         self._entries: OrderedDict[bytes, _Typeset] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, text: str, targets: LinkTargets) -> _Typeset:
+    def get(self, text: str, targets: TextLinks) -> _Typeset:
         """Return the typeset text, from the cache if it is there."""
         link_key = (targets.thread_id, sorted(targets.known), sorted(targets.places.items()))
         key = sha256(f"{link_key!r}\n{text}".encode(errors="surrogatepass")).digest()
@@ -536,7 +536,7 @@ class _TypesetCache:
 _CACHE = _TypesetCache(_MAX_CACHED)
 
 
-def _typeset_now(text: str, targets: LinkTargets) -> _Typeset:
+def _typeset_now(text: str, targets: TextLinks) -> _Typeset:
     budget = WorkBudget(min(work_budget(text), MAX_WORK))
     most = budget.remaining
     pieces = _BLOCK_MARKER.split(sanitize(_html_or_plain(text, targets, budget)))
@@ -551,7 +551,7 @@ def _typeset_now(text: str, targets: LinkTargets) -> _Typeset:
     )
 
 
-def _html_or_plain(text: str, targets: LinkTargets, budget: WorkBudget) -> str:
+def _html_or_plain(text: str, targets: TextLinks, budget: WorkBudget) -> str:
     if len(text) > MAX_TYPESET:
         return "".join(_plain(text, f"it has {len(text):,} characters"))
     try:

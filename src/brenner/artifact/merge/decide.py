@@ -36,6 +36,7 @@ from brenner.diagnostics.codes import deltas as deltas_codes
 from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.model import Code, Diagnostic
 from brenner.protocol.delta.parse import line_at, render_delta
+from brenner.protocol.delta.problems import format_path
 from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,
@@ -44,7 +45,6 @@ from brenner.protocol.delta.schema import (
     DeltaBlock,
     Operation,
 )
-from brenner.protocol.delta.validate import format_path
 from brenner.protocol.grammar import ITEM_ID
 from brenner.text import Suggestion, did_you_mean
 

@@ -21,7 +21,7 @@ from brenner.cli.artifact.common import (
 )
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import JsonCommand, write_diagnostics, write_json
-from brenner.cli.table import Cell, TableColumn, TableRow, table
+from brenner.cli.table import Cell, DisplayRow, TableColumn, table
 from brenner.cli.terminal import (
     ATTENTION,
     Span,
@@ -161,11 +161,11 @@ def _lines(
 # All fields in a table, with the replaced value below each
 
 
-def _table_row(row: "BlameRow") -> TableRow:
+def _table_row(row: "BlameRow") -> DisplayRow:
     change, value = row.change, [_value_span(row.value, is_gone=row.value is None)]
     name = [Span(f"{row.item_id}.", DIM), Span(row.field)]
     if change is None:
-        return TableRow((name, [Span(_UNKNOWN_AUTHOR, DIM)], [], [], value, []))
+        return DisplayRow((name, [Span(_UNKNOWN_AUTHOR, DIM)], [], [], value, []))
     source = change.source
     cells: tuple[Cell, ...] = (
         name,
@@ -175,7 +175,7 @@ def _table_row(row: "BlameRow") -> TableRow:
         value,
         _trust_warning(row),
     )
-    return TableRow(cells, [_replaced_spans(change)] if change.replaced is not None else ())
+    return DisplayRow(cells, [_replaced_spans(change)] if change.replaced is not None else ())
 
 
 def _trust_warning(row: "BlameRow") -> list[Span]:

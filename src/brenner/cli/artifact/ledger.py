@@ -22,7 +22,7 @@ from brenner.cli.artifact.common import (
 )
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import JsonCommand, write_diagnostics, write_json
-from brenner.cli.table import Cell, TableColumn, TableRow, table
+from brenner.cli.table import Cell, DisplayRow, TableColumn, table
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
@@ -264,7 +264,7 @@ def _block_spans(line: _LedgerRow, *, of_all: bool) -> list[Span]:
     return [Span(where, BOLD), Span("  "), *who, Span(f"  {describe_block(entry)}")]
 
 
-def _applied_row(line: _LedgerRow) -> TableRow:
+def _applied_row(line: _LedgerRow) -> DisplayRow:
     entry = line.entry
     cells: list[Cell] = [
         [Span(f"v{line.version}", DIM)],
@@ -275,7 +275,7 @@ def _applied_row(line: _LedgerRow) -> TableRow:
         [Span(entry.assigned_id or entry.item_id or "", BOLD)],
         line.trust_warning,
     ]
-    return TableRow(cells, list(_note_cells(entry)))
+    return DisplayRow(cells, list(_note_cells(entry)))
 
 
 def _note_cells(entry: Entry) -> Iterator[Cell]:

@@ -10,7 +10,7 @@ import click
 from brenner.cli.mail.show import full_time, labelled_lines
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import note_changes_made, write_json
-from brenner.cli.table import WIDE_TERMINAL, TableColumn, TableRow, format_time, table
+from brenner.cli.table import WIDE_TERMINAL, DisplayRow, TableColumn, format_time, table
 from brenner.cli.terminal import (
     ATTENTION,
     QUIET,
@@ -103,9 +103,9 @@ def _list_lines(summaries: Sequence[_AgentSummary]) -> Iterator[str]:
     yield from table(_COLUMNS, [_row(each) for each in summaries], sys.stdout)
 
 
-def _row(summary: _AgentSummary) -> TableRow:
+def _row(summary: _AgentSummary) -> DisplayRow:
     agent = summary.agent
-    return TableRow(
+    return DisplayRow(
         (
             [agent_span(agent.name)],
             [_unread_span(summary.unread)],

@@ -14,8 +14,8 @@ from brenner.cli.table import (
     SUBJECT_COLUMN,
     THREAD_COLUMN,
     WIDE_TERMINAL,
+    DisplayRow,
     TableColumn,
-    TableRow,
     is_unverified,
     table,
     trust_spans,
@@ -165,12 +165,12 @@ def _headline(shown: Sequence[DueAck], now: datetime) -> str:
     return f"{who} {what}, {since}{overdue}."
 
 
-def _row(each: DueAck, now: datetime) -> TableRow:
+def _row(each: DueAck, now: datetime) -> DisplayRow:
     debt = each.pending
     message = debt.first.message
     times = f" ({debt.times_sent}×)" if debt.times_sent > 1 else ""
     unverified = [Span(" "), *trust_spans(debt.first)] if is_unverified(debt.first) else []
-    return TableRow(
+    return DisplayRow(
         (
             [agent_span(debt.debtor)],
             [_due_span(each, now)],

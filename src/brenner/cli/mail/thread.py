@@ -9,7 +9,7 @@ import click
 from brenner.cli.mail.show import is_resend, message_head, message_lines
 from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options, examples
 from brenner.cli.output import write_json
-from brenner.cli.table import THREAD_COLUMN, TableColumn, TableRow, format_time, table
+from brenner.cli.table import THREAD_COLUMN, DisplayRow, TableColumn, format_time, table
 from brenner.cli.terminal import (
     QUIET,
     Span,
@@ -218,9 +218,9 @@ def thread_list_lines(threads: Sequence[ThreadSummary], sender: str) -> Iterator
     yield from table(_COLUMNS, [_row(each) for each in threads], sys.stdout)
 
 
-def _row(thread: ThreadSummary) -> TableRow:
+def _row(thread: ThreadSummary) -> DisplayRow:
     out = sys.stdout
-    return TableRow(
+    return DisplayRow(
         (
             [Span(thread.thread_id)],
             [Span(str(thread.position))],

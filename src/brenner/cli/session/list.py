@@ -9,7 +9,7 @@ import click
 
 from brenner.cli.options import Number, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, Progress, terminal_width, write_json
-from brenner.cli.table import Cell, TableColumn, TableRow, table
+from brenner.cli.table import Cell, DisplayRow, TableColumn, table
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
@@ -262,27 +262,27 @@ def session_table(shown: Sequence[Overview], now: datetime, deadline: timedelta)
     return table(_WIDE_COLUMNS, [_wide_row(each) for each in sessions], sys.stdout)
 
 
-def _narrow_row(each: "_SessionCells") -> TableRow:
+def _narrow_row(each: "_SessionCells") -> DisplayRow:
     head, *others = each.needs()
     progress = each.progress({need.text for need in (head, *others)})
     below = (_join_spans(([need] for need in others), _COMMA), progress, each.question())
-    return TableRow(([head], each.thread_id(), each.idle()), _second_line(below))
+    return DisplayRow(([head], each.thread_id(), each.idle()), _second_line(below))
 
 
-def _wide_row(each: "_SessionCells") -> TableRow:
+def _wide_row(each: "_SessionCells") -> DisplayRow:
     head, *others = each.needs()
     [phase] = each.phase()
     cells = ([head], each.thread_id(), each.round(), [phase], each.turn(), each.idle())
     more = _join_spans(([need] for need in others if need.text != phase.text), _COMMA)
-    return TableRow(cells, _second_line((more, each.question())))
+    return DisplayRow(cells, _second_line((more, each.question())))
 
 
-def _pipe_row(each: "_SessionCells") -> TableRow:
+def _pipe_row(each: "_SessionCells") -> DisplayRow:
     needs = _join_spans(([need] for need in each.needs()), _COMMA)
     turn = each.turn(most=len(each.overview.awaited))
     last = [Span(exact_time(each.overview.last_at))]
     cells = (needs, each.thread_id(), each.round(), each.phase(), turn, last, each.question())
-    return TableRow(cells)
+    return DisplayRow(cells)
 
 
 def _second_line(parts: Iterable[Sequence[Span]]) -> list[Cell]:

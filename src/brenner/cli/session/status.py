@@ -11,7 +11,7 @@ import click
 from brenner.cli.mail.show import labelled_lines
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import JsonCommand, terminal_width, write_json
-from brenner.cli.table import WIDE_TERMINAL, Cell, TableColumn, TableRow, cut, format_time, table
+from brenner.cli.table import WIDE_TERMINAL, Cell, DisplayRow, TableColumn, cut, format_time, table
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
@@ -306,9 +306,9 @@ def _urgency(each: OpenMessage) -> tuple[int, datetime, int]:
     return (rank, each.at, each.message_id)
 
 
-def _message_row(each: OpenMessage) -> TableRow:
+def _message_row(each: OpenMessage) -> DisplayRow:
     rank = [Span(f" {each.rank}", QUIET)] if each.rank else []
-    return TableRow(
+    return DisplayRow(
         (
             [Span(str(each.message_id), STRONG)],
             [Span(each.type, STYLE_OF_TYPE.get(each.type, QUIET)), *_cut_rank(rank)],
@@ -335,9 +335,9 @@ def _name_spans(agents: Sequence[str]) -> Iterator[Span]:
         yield agent_span(name)
 
 
-def _critique_row(each: OpenCritique) -> TableRow:
+def _critique_row(each: OpenCritique) -> DisplayRow:
     status = f" ({each.status})" if each.status else ""
-    return TableRow(
+    return DisplayRow(
         (
             [Span(each.item, STRONG)],
             [Span("critique", STYLE_OF_TYPE[CRITIQUE.name])],
@@ -354,7 +354,9 @@ def overdue_lines(
     """Yield a table of the overdue ACKs, by the agent that owes them."""
     if late:
         rows = [
-            TableRow(([agent_span(debtor)], [*_overdue_spans(late, debtor, (now, deadline), out)]))
+            DisplayRow(
+                ([agent_span(debtor)], [*_overdue_spans(late, debtor, (now, deadline), out)])
+            )
             for debtor in dict.fromkeys(each.debtor for each in late)
         ]
         yield "\n"
@@ -395,7 +397,7 @@ def refusal_lines(status: SessionStatus, out: TextIO, *, is_full: bool) -> Itera
     yield format_hint(f"`brenner session dismiss {thread} {which}` lets one be.", out)
 
 
-def _refusal_row(each: RefusedBlock, *, is_whole: bool) -> TableRow:
+def _refusal_row(each: RefusedBlock, *, is_whole: bool) -> DisplayRow:
     """Return a row such as `12.1  INVALID_SECTION  ADD hypothesis_slate “Gradient”  RedSky  v1`.
 
     The reason and the fix are below it. A terminal shows only the worst of several reasons, and how
@@ -412,7 +414,7 @@ def _refusal_row(each: RefusedBlock, *, is_whole: bool) -> TableRow:
             [Span(_INDENT), Span("→ ", QUIET), Span(reason.fix)],
         ]
     more = [Span(f" and {len(reasons) - 1} more", QUIET)] * (len(reasons) > 1)
-    return TableRow(
+    return DisplayRow(
         (
             [Span(f"{each.message_id}.{each.block}", STRONG)],
             [Span(reasons[0].id if reasons else "refused", ATTENTION), *more],
@@ -655,9 +657,9 @@ def _agent_lines(status: SessionStatus, now: datetime, out: TextIO) -> Iterator[
         )
 
 
-def _agent_row(each: Participant, status: SessionStatus, now: datetime, out: TextIO) -> TableRow:
+def _agent_row(each: Participant, status: SessionStatus, now: datetime, out: TextIO) -> DisplayRow:
     last_heard = format_time(each.last_at, out) if each.last_at else "never"
-    return TableRow(
+    return DisplayRow(
         (
             [agent_span(each.name)],
             [Span(each.role or "", QUIET)],

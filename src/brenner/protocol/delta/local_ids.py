@@ -7,6 +7,7 @@ from typing import NamedTuple, cast
 from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import Code
 from brenner.protocol.delta.parse import line_at
+from brenner.protocol.delta.problems import MOST_PROBLEMS, JsonPath, format_path
 from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
     SECTIONS,
@@ -15,7 +16,6 @@ from brenner.protocol.delta.schema import (
     FieldKind,
     Operation,
 )
-from brenner.protocol.delta.validate import MOST_PROBLEMS, JsonPath, format_path
 from brenner.protocol.grammar import LOCAL_ID, LOCAL_REFERENCE, LOCAL_REFERENCE_ATTEMPT
 from brenner.text import closest, did_you_mean
 

@@ -28,15 +28,9 @@ from brenner.protocol.delta.lenient_json import (
     scan_in_prose,
     to_value,
 )
+from brenner.protocol.delta.problems import JsonPath, Problem, RenameKey, SetValue, format_path
 from brenner.protocol.delta.schema import Delta, DeltaBlock
-from brenner.protocol.delta.validate import (
-    JsonPath,
-    Problem,
-    RenameKey,
-    SetValue,
-    format_path,
-    validate_delta,
-)
+from brenner.protocol.delta.validate import validate_delta
 
 DELTA_INFO = "delta"
 _DELTA_INFO_PREFIXES = ("delta ", "delta\t")

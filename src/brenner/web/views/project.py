@@ -19,7 +19,7 @@ from brenner.protocol.roster_config import read_roster
 from brenner.services.compile import read_project_source
 from brenner.services.identity import agent_instructions
 from brenner.services.session_files import sessions_only_in_files
-from brenner.session.kickoff_text import Passage, passages_of
+from brenner.session.excerpts import Passage, passages_of
 from brenner.session.model import Participant, Phase, Turn
 from brenner.session.overview import (
     NO_SESSIONS,
