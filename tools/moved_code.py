@@ -4,8 +4,8 @@
 
 compares all statements at module level under src/ in that revision with those in the work tree.
 Imports, docstrings of modules, comments and the order do not count. RENAMES is a file with three
-words on each line: an old module, a name in it, and the new name, as `tools/move_modules.py` prints
-them. What is left over on either side is printed, and the exit code is 1.
+words on each line: an old module, a name in it, and the new name. Differences are printed, and the
+exit code is 1.
 """
 
 import ast
