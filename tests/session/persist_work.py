@@ -15,7 +15,8 @@ from brenner.diagnostics.model import BrennerError
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.persist import commit  # noqa: F401  (imported late otherwise)
 from brenner.persist.files import thread_lock
-from brenner.services.persist import PersistOptions, persist, persistence_of
+from brenner.persist.git import persistence_of
+from brenner.services.persist import PersistOptions, persist
 from mail.processes import held_back, in_child, say
 from session.repositories import ANN, BEA, Bench, text_of
 

@@ -15,8 +15,8 @@ from brenner.persist import commit
 from brenner.persist import git as git_process
 from brenner.persist.artifact_file import canonical_text
 from brenner.persist.commit import find_failed_hook
-from brenner.persist.git import GitError, run
-from brenner.services.persist import PersistOptions, persistence_of
+from brenner.persist.git import GitError, persistence_of, run
+from brenner.services.persist import PersistOptions
 from integrations.terminals import eventually
 from session.repositories import (
     PATH,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from brenner.persist.artifact_file import with_message_id
-from brenner.services.persist import Persistence, persistence_of, persistences
+from brenner.persist.git import Persistence, persistence_of, persistences
 from session.repositories import (
     PATH,
     THREAD,

@@ -9,19 +9,11 @@ from hypothesis import strategies as st
 
 from brenner.cli.mail.search import excerpt_spans
 from brenner.cli.table import cut
-from brenner.cli.terminal import (
-    STYLE_OF_TYPE,
-    Span,
-    agent_span,
-    display_width,
-    joined,
-    subject_spans,
-    thread_argument,
-)
+from brenner.cli.terminal import STYLE_OF_TYPE, Span, agent_span, display_width, subject_spans
 from brenner.mail.search import tokenize
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.protocol.messages import duration_text, relative_time
-from brenner.text import escape_control
+from brenner.text import escape_control, joined, thread_argument
 from strategies import any_text
 
 NOW = datetime(2026, 1, 2, 12, 0, 0, 5, tzinfo=UTC)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from brenner.services.persist import persistence_of
+from brenner.persist.git import persistence_of
 from brenner.services.workspace import Workspace
 from brenner.session.status_text import PHASE_LABELS
 from brenner.web.layout import session_document

@@ -29,10 +29,8 @@ from brenner.cli.terminal import (
     Span,
     agent_span,
     fold,
-    joined,
     print_hint,
     print_message,
-    thread_argument,
 )
 from brenner.cli.workspace import exit_code, indented, workspace_of, write_error
 from brenner.diagnostics.codes.merging import UNKNOWN_REFERENCED_ITEM, UNKNOWN_REFERENCED_SESSION
@@ -50,7 +48,7 @@ from brenner.services.compile import (
 )
 from brenner.services.persist import PersistOptions
 from brenner.session.compiled_message import third_alternative
-from brenner.text import escape_control
+from brenner.text import escape_control, joined, thread_argument
 
 # Options of `compile` and `session complete`
 

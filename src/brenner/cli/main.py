@@ -142,8 +142,8 @@ def _thread_id_hint(error: click.ClickException, arguments: list[str]) -> str:
     """Return a hint if a thread ID that begins with a hyphen was parsed as options."""
     if not isinstance(error, click.NoSuchOption):
         return ""
-    from brenner.cli.terminal import thread_argument
     from brenner.protocol.thread_ids import is_valid_thread_id
+    from brenner.text import thread_argument
 
     candidates = (each for each in arguments if each.startswith(error.option_name))
     for each in candidates:

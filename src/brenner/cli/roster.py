@@ -23,16 +23,7 @@ from brenner.cli.options import (
 )
 from brenner.cli.output import JsonCommand, count_by_severity, styled, write_diagnostics, write_json
 from brenner.cli.table import DisplayRow, TableColumn, table
-from brenner.cli.terminal import (
-    QUIET,
-    STRONG,
-    Span,
-    agent_span,
-    fold,
-    format_hint,
-    format_message,
-    joined,
-)
+from brenner.cli.terminal import QUIET, STRONG, Span, agent_span, fold, format_hint, format_message
 from brenner.cli.workspace import EXIT_REFUSED, EXIT_USAGE, location_label
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes import sessions as codes
@@ -47,7 +38,7 @@ from brenner.services.rosters import (
     list_presets,
     resolve_roster,
 )
-from brenner.text import escape_control
+from brenner.text import escape_control, joined
 
 COMMANDS = {
     "show": LazyCommand("brenner.cli.roster", "show", "Say who has which role, and where from."),

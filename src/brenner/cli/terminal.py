@@ -16,7 +16,7 @@ import click
 from brenner.cli.output import styled, terminal_width
 from brenner.protocol.message_types import TYPES, ColourRole
 from brenner.protocol.subjects import parse_subject
-from brenner.text import as_option, escape_control, escape_control_lines, joined, thread_argument
+from brenner.text import escape_control, escape_control_lines
 
 Style = Mapping[str, object]
 PLAIN: Style = MappingProxyType({})
@@ -250,18 +250,6 @@ pager_option = click.option(
 
 
 # Messages and hints
-
-
-__all__ = [
-    "as_option",
-    "code_spans",
-    "format_hint",
-    "format_message",
-    "joined",
-    "print_hint",
-    "print_message",
-    "thread_argument",
-]
 
 
 def format_message(text: str, out: TextIO) -> str:

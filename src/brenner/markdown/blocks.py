@@ -509,8 +509,6 @@ def is_closing_fence(run: str, marker: str) -> bool:
     return run.startswith(marker) and not run.rstrip(" \t").strip(marker[0])
 
 
-__all__ = ["MOST_NESTING", "Block", "BlockKind", "parse_blocks"]
-
 MOST_NESTING = 100
 
 _LOWEST_HEADING = 6

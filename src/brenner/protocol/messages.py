@@ -268,8 +268,6 @@ def content_hash(message: Message) -> str:
 # Times for people: relative in lists, exact on demand
 
 
-__all__ = ["duration_text", "exact_time", "relative_time"]
-
 _NOW_SECONDS = 45  # shown as "just now"
 _MOST_RELATIVE = timedelta(days=14)
 

@@ -160,16 +160,6 @@ def value_overridden(
     )
 
 
-__all__ = [
-    "PresetChoice",
-    "ResolvedRoster",
-    "RosterInputs",
-    "RosterLayer",
-    "RosterOrigin",
-    "RosterSource",
-    "resolve_inputs",
-]
-
 _GUESSED_FROM_NAME = RosterOrigin(RosterSource.NAME, "guessed from the name")
 _UNUSED_IN_UNIFIED = RosterOrigin(RosterSource.MODE, "unified: not used")
 

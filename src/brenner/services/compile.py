@@ -23,19 +23,13 @@ from brenner.lint.context import SourceText, read_source_text
 from brenner.lint.linter import LintReport, lint
 from brenner.mail.mailbox import Capability
 from brenner.mail.model import SendResult, StoredMessage
+from brenner.persist.artifact_file import VersionText
+from brenner.persist.git import Persistence, persistence_of
 from brenner.protocol.delta.schema import RESEARCH_THREAD
 from brenner.protocol.messages import Message
 from brenner.protocol.thread_ids import cross_reference
 from brenner.services.identity import unverified_ids
-from brenner.services.persist import (
-    Persistence,
-    PersistOptions,
-    PersistResult,
-    VersionText,
-    check_persistable,
-    persist,
-    persistence_of,
-)
+from brenner.services.persist import PersistOptions, PersistResult, check_persistable, persist
 from brenner.services.publish import (
     MOST_TRIES,
     OvertakenError,

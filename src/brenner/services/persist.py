@@ -44,9 +44,6 @@ from brenner.persist.files import has_content, thread_lock, write_atomically, wr
 from brenner.persist.git import (
     Persistence,
     persistence_of,
-    persistences,
-    persistences_by_digest,
-    version_digest,
 )
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject
@@ -310,22 +307,6 @@ def _find_info(
             if values.get("Status") in enough:
                 return stored
     return None
-
-
-__all__ = [
-    "EditedByHand",
-    "PersistOptions",
-    "PersistResult",
-    "Persistence",
-    "VersionText",
-    "Versions",
-    "check_persistable",
-    "persist",
-    "persistence_of",
-    "persistences",
-    "persistences_by_digest",
-    "version_digest",
-]
 
 
 class PersistResult(NamedTuple):

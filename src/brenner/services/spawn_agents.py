@@ -73,7 +73,7 @@ class SpawnOptions(NamedTuple):
 class SpawnResult(NamedTuple):
     """The agents that were opened (or would be), were open before, or were not opened, and why.
 
-    ntm does not list the agents of a running session: then `is_untouched` is set and no agent is
+    ntm does not list the agents of a running session: then `is_left_untouched` is set and no agent is
     named.
     """
 

@@ -651,9 +651,6 @@ def _recipient_names(kickoffs: Iterable[KickoffDelivery]) -> str:
     )
 
 
-__all__ = ["StartOptions", "StartStatus", "Started", "start_session"]
-
-
 class StartOptions(NamedTuple):
     """The question to ask, and the recipients. An empty text means not given.
 

@@ -17,28 +17,29 @@ from brenner.diagnostics.codes.stores import NOT_AN_ARCHIVE
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, Summary
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import RestoreResult, StoredMessage
-from brenner.persist.artifact_file import MOST_FILE_BYTES, artifact_paths, file_text
+from brenner.persist.artifact_file import (
+    MOST_FILE_BYTES,
+    Versions,
+    VersionText,
+    artifact_paths,
+    file_text,
+)
 from brenner.persist.commit import commit_message
+from brenner.persist.git import Persistence, persistence_of, persistences_by_digest, version_digest
 from brenner.protocol.grammar import VERSION
 from brenner.protocol.subjects import parse_subject
 from brenner.protocol.thread_ids import cross_reference, is_valid_thread_id
 from brenner.services.persist import (
     ComparedFile,
-    Persistence,
     PersistOptions,
     PersistResult,
     TextOf,
-    Versions,
-    VersionText,
     check_files,
     check_repository,
     compare_files,
     file_differs,
     has_archive,
     persist,
-    persistence_of,
-    persistences_by_digest,
-    version_digest,
 )
 from brenner.services.publish import check_sound, recipients_of
 from brenner.services.version_store import (

@@ -536,15 +536,6 @@ def persistence_section(content: CompiledContent) -> str:
 # The whole message
 
 
-__all__ = [
-    "CompiledContent",
-    "Contributor",
-    "compose_compiled",
-    "contributors_of",
-    "describe_changes",
-    "size_note",
-]
-
 _MARGIN = 16 * 1024  # bytes for the headers of a message file
 _SECTIONS = (
     metadata_section,

@@ -285,8 +285,6 @@ def _dismissal_text(context: RoutingContext) -> str:
     return f"dismissed: {limited_list(gone)} need{'s' * (len(gone) == 1)} no correction any more"
 
 
-__all__ = ["Evidence", "Route", "RouteStep", "route"]
-
 _COPY = "a copy of the kickoff of an earlier round: nothing new is asked"
 _NOT_PROTOCOL = Route(None, RouteStep.NOTHING, "not the protocol's: nothing in it is compiled")
 

@@ -308,7 +308,6 @@ def _lower_first(title: str) -> str:
 # The next step, as one sentence with a command to copy
 
 
-__all__ = ["NextStep", "StatusReader", "StepAction", "next_step"]
 # Their authors cannot continue, so these come before everything else.
 _URGENT_TYPES = (BLOCKED.name, QUESTION.name)
 

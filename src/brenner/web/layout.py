@@ -13,12 +13,12 @@ from brenner.artifact.model import Artifact, Metadata
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.model import RequestError
 from brenner.lint.linter import LintReport, lint
+from brenner.persist.git import persistence_of
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE
 from brenner.protocol.message_types import BLOCKED, COMPILED, CRITIQUE, DELTA, HANDOFF, QUESTION
 from brenner.protocol.messages import iso
 from brenner.protocol.thread_ids import classify_thread_id
 from brenner.services.compile import load_readable_source_text
-from brenner.services.persist import persistence_of
 from brenner.services.session_files import read_session_file
 from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.session.compiled_message import schema_verdict, statistics, third_alternative

@@ -26,9 +26,9 @@ from brenner.lint.linter import LintReport, lint
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import StoredMessage
 from brenner.mail.open import store_of
+from brenner.persist.git import Persistence, persistence_of, version_digest
 from brenner.protocol.messages import thread_order_key
 from brenner.services.compile import load_readable_source_text, read_project_source
-from brenner.services.persist import Persistence, persistence_of, version_digest
 from brenner.services.references import load_graph
 from brenner.services.session_status import LoadedStatus, load_status, update_status
 from brenner.services.sessions import SessionList, list_sessions

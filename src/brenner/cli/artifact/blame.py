@@ -29,11 +29,11 @@ from brenner.cli.terminal import (
     fold,
     format_hint,
     pager_option,
-    thread_argument,
     write_lines,
 )
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Trust
+from brenner.text import thread_argument
 
 if TYPE_CHECKING:
     from brenner.artifact.state import Change

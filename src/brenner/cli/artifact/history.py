@@ -18,11 +18,10 @@ from brenner.cli.terminal import (
     fold,
     format_hint,
     pager_option,
-    thread_argument,
     write_lines,
 )
 from brenner.diagnostics.model import Diagnostic
-from brenner.text import escape_control
+from brenner.text import escape_control, thread_argument
 
 if TYPE_CHECKING:
     from brenner.services.versions import ListedVersion, VersionList

@@ -22,22 +22,14 @@ from brenner.cli.artifact.common import (
 )
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import JsonCommand, write_diagnostics, write_json
-from brenner.cli.terminal import (
-    ATTENTION,
-    Span,
-    fold,
-    format_hint,
-    pager_option,
-    thread_argument,
-    write_lines,
-)
+from brenner.cli.terminal import ATTENTION, Span, fold, format_hint, pager_option, write_lines
 from brenner.cli.workspace import workspace_without_mail
 from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.protocol.thread_ids import cross_reference
-from brenner.text import escape_control
+from brenner.text import escape_control, thread_argument
 
 if TYPE_CHECKING:
     from brenner.services.versions import Target, Verification, VerifiedVersion

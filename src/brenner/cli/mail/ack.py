@@ -7,7 +7,7 @@ import click
 
 from brenner.cli.options import MESSAGE_ID, Settings, common_options, examples
 from brenner.cli.output import note_changes_made, write_json
-from brenner.cli.terminal import joined, print_hint, print_message
+from brenner.cli.terminal import print_hint, print_message
 from brenner.cli.workspace import EXIT_OK, workspace_of
 from brenner.mail.mailbox import Capability
 from brenner.mail.model import SendResult, stored_json
@@ -15,7 +15,7 @@ from brenner.mail.rules import check_recipient
 from brenner.protocol.message_types import ACK_STATUSES
 from brenner.services.acknowledge import acknowledge
 from brenner.services.workspace import Workspace
-from brenner.text import escape_control
+from brenner.text import escape_control, joined
 
 
 @click.command("mark", epilog=examples("brenner mail mark 12 14", "brenner mail mark --unread 12"))

@@ -20,7 +20,7 @@ from brenner.cli.output import (
     write_diagnostics,
     write_json,
 )
-from brenner.cli.terminal import joined, print_hint, print_message, write_exact
+from brenner.cli.terminal import print_hint, print_message, write_exact
 from brenner.cli.workspace import EXIT_INVALID, EXIT_OK, EXIT_UNREADABLE, workspace_of
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, Summary
@@ -35,7 +35,7 @@ from brenner.services.archive import (
     import_archive,
     is_archive_start,
 )
-from brenner.text import escape_control
+from brenner.text import escape_control, joined
 
 _FORMAT_BY_SUFFIX: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".mbox": "mbox"}
 

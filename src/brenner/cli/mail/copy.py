@@ -15,14 +15,14 @@ from brenner.cli.output import (
     write_diagnostics,
     write_json,
 )
-from brenner.cli.terminal import joined, print_hint, print_message
+from brenner.cli.terminal import print_hint, print_message
 from brenner.cli.workspace import EXIT_INVALID, EXIT_OK, exit_code, location_label
 from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.model import BrennerError, Summary
 from brenner.mail.mailbox import Capability
 from brenner.mail.open import store_of
 from brenner.store_url import redact_address
-from brenner.text import grouped
+from brenner.text import grouped, joined
 
 if TYPE_CHECKING:
     from brenner.services.copy_mail import CopyResult, MailCounts

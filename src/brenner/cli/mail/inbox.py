@@ -20,14 +20,14 @@ from brenner.cli.table import (
     table,
     trust_mark,
 )
-from brenner.cli.terminal import as_option, format_hint, format_message, pager_option, write_lines
+from brenner.cli.terminal import format_hint, format_message, pager_option, write_lines
 from brenner.cli.workspace import EXIT_OK, workspace_of
 from brenner.config import Project
 from brenner.mail.model import InboxFilter, InboxMessage, InboxPage, inbox_message_json, next_before
 from brenner.mail.open import store_of
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.services.workspace import Workspace
-from brenner.text import escape_control
+from brenner.text import as_option, escape_control
 
 _NOTICE_AFTER = 1.0  # seconds; a shorter wait is not announced
 _MAX_WAIT = 7 * 24 * 3600

@@ -27,7 +27,6 @@ from brenner.cli.terminal import (
     agent_span,
     format_hint,
     format_message,
-    joined,
     pager_option,
     print_message,
     subject_spans,
@@ -38,7 +37,7 @@ from brenner.mail.model import SendResult, stored_json
 from brenner.protocol.messages import duration_text, exact_time, iso
 from brenner.services.acknowledge import DueAck, escalate, pending_acks, resend
 from brenner.services.workspace import Workspace
-from brenner.text import escape_control
+from brenner.text import escape_control, joined
 
 _COLUMNS = (
     TableColumn("Owes", min_width=14),

@@ -16,7 +16,7 @@ from brenner.cli.output import (
     write_diagnostics,
     write_json,
 )
-from brenner.cli.terminal import joined, print_hint, print_message, thread_argument
+from brenner.cli.terminal import print_hint, print_message
 from brenner.cli.workspace import (
     EXIT_INVALID,
     EXIT_OK,
@@ -35,7 +35,7 @@ from brenner.protocol.validate import Report
 from brenner.services import send as drafts
 from brenner.services.send import Outcome, SendOptions, send_text
 from brenner.services.workspace import Workspace
-from brenner.text import escape_control
+from brenner.text import escape_control, joined, thread_argument
 
 # Composing a message from options. Diagnostics then name the option instead of a line.
 

@@ -16,7 +16,6 @@ from brenner.cli.terminal import (
     format_hint,
     format_message,
     pager_option,
-    thread_argument,
     write_exact,
     write_lines,
 )
@@ -31,7 +30,7 @@ from brenner.mail.model import (
 from brenner.mail.rules import unknown_thread_error
 from brenner.protocol.messages import iso, render_message_file
 from brenner.services.workspace import Workspace
-from brenner.text import escape_control
+from brenner.text import escape_control, thread_argument
 
 
 class _LoadedThread(NamedTuple):

@@ -21,9 +21,7 @@ from brenner.cli.terminal import (
     agent_span,
     format_hint,
     format_message,
-    joined,
     pager_option,
-    thread_argument,
     write_lines,
 )
 from brenner.cli.workspace import EXIT_OK, workspace_of
@@ -48,6 +46,7 @@ from brenner.session.overview import (
     urgency_key,
 )
 from brenner.session.status_text import PHASE_LABELS
+from brenner.text import joined, thread_argument
 
 _MAX_SESSIONS = 50
 _CONVERSATION = "conversation"

@@ -8,7 +8,7 @@ import click
 from brenner.cli.compile import JSON_DEFAULTS, compile_options, report
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import JsonCommand, note_changes_made, write_diagnostics, write_json
-from brenner.cli.terminal import print_hint, print_message, thread_argument
+from brenner.cli.terminal import print_hint, print_message
 from brenner.cli.workspace import EXIT_OK, exit_code, workspace_of, write_error
 from brenner.diagnostics.model import Summary
 from brenner.mail.model import stored_json
@@ -16,7 +16,7 @@ from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import DismissResult, adopt_thread, check_operator, void_version
 from brenner.services.decisions import dismiss as dismiss_blocks
 from brenner.services.versions import parse_target
-from brenner.text import escape_control
+from brenner.text import escape_control, thread_argument
 
 
 @click.command(

@@ -21,7 +21,6 @@ from brenner.cli.terminal import (
     display_width,
     fold,
     pager_option,
-    thread_argument,
     write_lines,
 )
 from brenner.cli.workspace import EXIT_OK, workspace_of
@@ -31,7 +30,7 @@ from brenner.integrations.tmux import TerminalSession
 from brenner.persist.git import Persistence
 from brenner.protocol.messages import iso
 from brenner.services.genealogy import ArtifactFile, MailThread, SessionLocations, locate_session
-from brenner.text import escape_control, plural
+from brenner.text import escape_control, plural, thread_argument
 
 _SHORT_HASH = 12
 _STATES: dict[str, Style] = {"Draft": QUIET, "Pending": ATTENTION}
@@ -237,9 +236,6 @@ def _roster_fields(found: SessionLocations) -> Iterator[Field]:
 def _command_span(words: str) -> Span:
     """Return a command that is never wrapped, so that it can be copied."""
     return Span(f"`{words}`", is_unbreakable=True)
-
-
-__all__ = ["bead_json", "bead_spans", "whereabouts_document", "whereabouts_lines"]
 
 
 @click.command(

@@ -31,12 +31,10 @@ from brenner.cli.terminal import (
     fold,
     format_hint,
     format_message,
-    joined,
     pager_option,
     print_hint,
     print_message,
     subject_spans,
-    thread_argument,
     write_lines,
 )
 from brenner.cli.workspace import (
@@ -63,7 +61,7 @@ from brenner.services.spawn_agents import (
     started_json,
 )
 from brenner.services.start_session import KickoffDelivery, KickoffState, Started, StartStatus
-from brenner.text import escape_control
+from brenner.text import escape_control, joined, thread_argument
 
 if TYPE_CHECKING:
     from brenner.services.rosters import RosterRequest

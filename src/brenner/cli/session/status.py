@@ -24,9 +24,7 @@ from brenner.cli.terminal import (
     display_width,
     fold,
     format_hint,
-    joined,
     pager_option,
-    thread_argument,
     write_lines,
 )
 from brenner.cli.workspace import EXIT_OK, workspace_of
@@ -59,7 +57,7 @@ from brenner.session.status_text import (
     describe_unread,
     next_step,
 )
-from brenner.text import escape_control, plural
+from brenner.text import escape_control, joined, plural, thread_argument
 
 _MAX_LISTED = 10
 
@@ -462,9 +460,6 @@ def _more_hint(status: SessionStatus, count: int, out: TextIO, *, is_full: bool)
     if left:
         command = f"brenner session status --full {thread_argument(status.thread_id)}"
         yield format_hint(f"… {left} more: `{command}`", out)
-
-
-__all__ = ["open_lines", "overdue_lines", "refusal_lines", "unresolved_lines"]
 
 
 _TURN_STYLES = MappingProxyType(

@@ -30,12 +30,10 @@ from brenner.cli.terminal import (
     code_spans,
     display_width,
     fold,
-    joined,
     print_hint,
     print_message,
     styled_line,
     subject_spans,
-    thread_argument,
 )
 from brenner.cli.workspace import EXIT_OK, exit_code, workspace_of, write_error
 from brenner.config import ACK_DEADLINE
@@ -60,7 +58,7 @@ from brenner.session.model import OpenAck, Participant, Phase, SessionStatus, Tu
 from brenner.session.overview import overview_json, status_json, urgency_key
 from brenner.session.routing import RouteStep
 from brenner.session.status_text import PHASE_LABELS
-from brenner.text import escape_control, plural
+from brenner.text import escape_control, joined, plural, thread_argument
 
 # Events as JSON lines. Keys are only ever added.
 

@@ -15,6 +15,7 @@ from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.codes.publishing import FILE_OVERTAKEN
 from brenner.diagnostics.model import BrennerError, Diagnostic, worst_first
 from brenner.mail.model import StoredMessage
+from brenner.persist.git import persistence_of
 from brenner.protocol.messages import parse_message_file
 from brenner.services.compile import (
     CompileOptions,
@@ -27,13 +28,7 @@ from brenner.services.compile import (
     refused_entries,
 )
 from brenner.services.decisions import check_operator
-from brenner.services.persist import (
-    NO_FILE,
-    EditedByHand,
-    PersistOptions,
-    file_digest,
-    persistence_of,
-)
+from brenner.services.persist import NO_FILE, EditedByHand, PersistOptions, file_digest
 from brenner.services.publish import messages_after, preview_digest
 from brenner.services.versions import (
     PersistableVersion,
