@@ -93,7 +93,7 @@ class Project(NamedTuple):
 def find_project(
     explicit: str | None, environ: Mapping[str, str], store: str | None = None
 ) -> Project:
-    """Return the project; raise RequestError for invalid settings.
+    """Return the project; raise RequestError for a missing folder or invalid settings.
 
     `explicit` and `store` are the values of the command line, if given.
     """
@@ -107,9 +107,9 @@ def find_project(
 def inspect_project(
     explicit: str | None, environ: Mapping[str, str], store: str | None = None
 ) -> Project:
-    """Return the project with all problems as diagnostics, instead of raising the first error.
+    """Return the project with all problems of its settings as diagnostics.
 
-    An invalid setting gets its default.
+    An invalid setting gets its default. A folder that does not exist raises RequestError.
     """
     project = _nearest_project() if explicit is None else _explicit_project(explicit)
     project = project._replace(agent_mail=_agent_mail_settings(environ))

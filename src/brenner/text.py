@@ -15,7 +15,10 @@ MOST_SHOWN_CHARACTERS = 240
 
 
 def escape_control(text: str, most: int = MOST_SHOWN_CHARACTERS) -> str:
-    """Return the text on one line of at most `most` characters, with hidden characters escaped."""
+    """Return the text on one line, cut to `most` characters, with hidden characters escaped.
+
+    The text is cut first, so that escapes can make the result longer than `most`.
+    """
     cut = text if len(text) <= most else text[: most - 1] + "…"
     if cut.isprintable():
         return cut
@@ -91,11 +94,11 @@ _NEGATIONS = ("un", "in", "non", "dis", "ir", "im")
 
 
 def closest(word: str, known: Iterable[str], most_edits: int | None = None) -> str | None:
-    """Return the only known word within `most_edits` of `word`.
+    """Return the known word that is closest to `word`, if it is within `most_edits`.
 
     The default is a third of the word's length. Case, hyphens, spaces and underscores do not count
-    as edits. The result is None if two words are equally close, and never the opposite of the word:
-    a guess would mislead.
+    as edits. The result is None if no word is close enough or two words are equally close, and
+    never the opposite of the word: a guess would mislead.
     """
     folded = _normalise(word)
     if not folded or len(folded) > _LONGEST_COMPARED:
@@ -155,7 +158,7 @@ def _is_negated(one: str, other: str) -> bool:
 
 
 def _edit_distance(one: str, other: str, most: int) -> int:
-    """Return the edit distance with transpositions; `most + 1` if it is greater than `most`.
+    """Return the edit distance with transpositions, or any number above `most` if it is greater.
 
     It stops as soon as that is certain, so that unlike words are cheap.
     """

@@ -54,7 +54,7 @@ def assert_said_and_mended(said: list[Any], store: Path, codes: set[str]) -> Non
     """It was said, nothing is half there, and there was a send when there was room again."""
     filled, last = said
     kind, code, sentence = filled["said"]
-    assert kind == "Unavailable"
+    assert kind == "UnavailableError"
     assert code in codes
     assert str(store) in sentence
     words = {FULL: "no room left", UNUSABLE: "disk I/O error"}

@@ -17,8 +17,8 @@ from mail.processes import answers
 from parts import need
 
 READABLE = [["Message 0 of the start"], 2]
-READ_ONLY = ["Unavailable", "STORE_READ_ONLY"]
-UNUSABLE = ["Unavailable", "STORE_UNUSABLE"]
+READ_ONLY = ["UnavailableError", "STORE_READ_ONLY"]
+UNUSABLE = ["UnavailableError", "STORE_UNUSABLE"]
 
 
 @pytest.fixture

@@ -247,7 +247,7 @@ class StoreMachine(RuleBasedStateMachine):
         """A name gets a secret once, unless it is said to be replaced."""
         self.do(lambda mailbox: mailbox.claim(name, digest, replace=replace))
 
-    @rule(name=world.names, wish=world.wishes)
+    @rule(name=world.names, request=world.wishes)
     def reserve(self, name: str, request: ReservationRequest) -> None:
         """Who has what of it is told alike."""
         self.do(lambda mailbox: mailbox.reserve(name, request))

@@ -280,10 +280,10 @@ def test_process() -> None:
 _LARGE_BLOCKS = """
 import sys
 from pathlib import Path
-from brenner.server.app import give_back_large_blocks
+from brenner.server.app import return_large_blocks
 def resident():
     return int(Path("/proc/self/status").read_text().partition("VmRSS:")[2].split()[0]) // 1024
-is_told = give_back_large_blocks()
+is_told = return_large_blocks()
 before = resident()
 kept = []
 first = b"x" * 9_000_000

@@ -193,7 +193,7 @@ def test_the_first_commit_is_made_while_git_is_asked(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, question: str
 ) -> None:
     """The answer is that there is none, and a moment later there is one."""
-    ask: Callable[..., GitResult] = vars(repositories)["ask"]
+    ask: Callable[..., GitResult] = vars(repositories)["query"]
     folder = workspace.project.folder
     times: list[int] = []
 

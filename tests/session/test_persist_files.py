@@ -140,7 +140,7 @@ def test_a_disk_without_room(tmp_path: Path, settings: Path) -> None:
     bench.persist(1, WRITE)
     before = bench.file.read_bytes()
     said, left, again = answers(write_without_room, bench.folder, 1_000)
-    assert said[:2] == ["Unavailable", "ARTIFACT_NOT_WRITTEN"]
+    assert said[:2] == ["UnavailableError", "ARTIFACT_NOT_WRITTEN"]
     assert "file too large" in said[2]
     assert left == []
     assert again == "fine"
@@ -190,7 +190,7 @@ def test_without_permission(shared: Bench, what: str) -> None:
         shared.file.parent.chmod(0o777)
         shared.file.chmod(0o444)
     looked, persisted, _ = tried(shared)
-    assert looked[:2] == persisted[:2] == ["Unavailable", "BAD_ARTIFACT_PATH"]
+    assert looked[:2] == persisted[:2] == ["UnavailableError", "BAD_ARTIFACT_PATH"]
     assert "you may not" in looked[2]
 
 
@@ -198,7 +198,7 @@ def test_a_folder_that_may_not_be_looked_into(shared: Bench) -> None:
     shared.file.parent.mkdir()
     shared.file.parent.chmod(0o000)
     looked, persisted, state = tried(shared)
-    assert looked[:2] == persisted[:2] == ["Unavailable", "BAD_ARTIFACT_PATH"]
+    assert looked[:2] == persisted[:2] == ["UnavailableError", "BAD_ARTIFACT_PATH"]
     assert state == "Draft"
     shared.file.parent.chmod(0o777)
 

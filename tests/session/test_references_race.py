@@ -30,11 +30,11 @@ def half_and_half(place: Referring, monkeypatch: pytest.MonkeyPatch) -> compilin
     post = publishing.post_version
 
     def after_the_other(*arguments: object, **more: object) -> object:
-        monkeypatch.setattr(compiling, "post", post)
+        monkeypatch.setattr(compiling, "post_version", post)
         place.compile(SECOND)
         return post(*arguments, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(compiling, "post", after_the_other)
+    monkeypatch.setattr(compiling, "post_version", after_the_other)
     return place.compile(FIRST)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import brenner
 from brenner.services.doctor import common as surroundings
 from brenner.services.doctor.common import OK, PROBLEM, WARNING
 from brenner.services.workspace import in_use_problem
@@ -18,6 +19,11 @@ from brenner.services.workspace import in_use_problem
 def test_sqlite_version(version: str, status: surroundings.CheckStatus) -> None:
     """Before 3.51.3 a store that several write to can be damaged."""
     assert surroundings.sqlite_check(version).status is status
+
+
+def test_the_program_names_its_folder() -> None:
+    """A second installation is found by it."""
+    assert surroundings.brenner_check().detail.endswith(str(Path(brenner.__file__).parent))
 
 
 MOUNTS = """\

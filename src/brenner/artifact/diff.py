@@ -75,8 +75,9 @@ class FieldChange(NamedTuple):
 class ItemChange(NamedTuple):
     """One item that differs. An added or removed item has all its fields.
 
-    `occurrence` counts the items with this ID in the section; it is 1 in a valid artifact. `rank`
-    is the rank of a test in the old and the new version, among the tests that both have.
+    `occurrence` is 1 for the first item with this ID in the section, 2 for the second, and so on;
+    it is always 1 in a valid artifact. `rank` is the rank of a test in the old and the new version,
+    among the tests that both have.
     """
 
     id: str

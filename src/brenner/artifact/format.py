@@ -86,9 +86,9 @@ _SUFFIX = re.compile(r"(?ai)(?<![ \t\\])[ \t]*+\((?:score|third)[^()]*\)\Z")
 class KillMarks(NamedTuple):
     """A heading or row ID without its kill marks.
 
-    `mark` is the ending that was removed, `words` is what the marks contain beyond the word.
-    `is_nonstandard` means anything but striking the whole text, optionally with `[KILLED]` after
-    it.
+    `mark` is the mark that was removed, such as `[KILLED]`; `words` is what the marks contain
+    beyond the word. `is_nonstandard` means that the text is not struck through as a whole by `~~`,
+    or that the mark is inside the strike-through. It says nothing about the form of `mark`.
     """
 
     rest: str
@@ -747,9 +747,9 @@ class Outline(NamedTuple):
 class ParsedArtifact(NamedTuple):
     """A parsed artifact. `diagnostics` report where the text departs from the format.
 
-    `lines` maps IDs to lines; for a repeated ID it has the first. `item_lines` has one mapping for
-    each item of `artifact.sections`, in the same order: `()` is the item's line, `("claim",)` a
-    field's, `("predictions", "H2")` a cell's.
+    `lines` maps locations to lines; for a repeated ID it has the first. `item_lines` has one
+    mapping for each item of `artifact.sections`, in the same order: `()` is the item's line,
+    `("claim",)` a field's, `("predictions", "H2")` a cell's.
     """
 
     artifact: Artifact

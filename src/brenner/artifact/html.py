@@ -271,7 +271,9 @@ def item_link(item_id: str, targets: LinkTargets) -> str:
 def value_html(field: Field, value: object, targets: LinkTargets, *, is_killed: bool) -> str:
     """Render the value of a field."""
     if field.names_items:
-        return f"<p>{strike_if_killed(_link_item_ids(cast('str', value), targets), is_killed)}</p>"
+        return (
+            f"<p>{strike_if_killed(_link_hypotheses(cast('str', value), targets), is_killed)}</p>"
+        )
     return _VALUE_RENDERERS[field.kind](value, targets, is_killed)
 
 
@@ -287,7 +289,7 @@ def entry_html(field: Field, value: object, targets: LinkTargets, *, is_killed: 
     if isinstance(value, Reference):
         return strike_if_killed(_reference_html(value, targets), is_killed)
     if field.names_items:
-        return f"<p>{strike_if_killed(_link_item_ids(str(value), targets), is_killed)}</p>"
+        return f"<p>{strike_if_killed(_link_hypotheses(str(value), targets), is_killed)}</p>"
     if field.kind is FieldKind.SCORE or isinstance(value, bool):
         return strike_if_killed("yes" if value is True else text_html(str(value)), is_killed)
     return prose_html(str(value), is_killed, targets)
@@ -308,8 +310,8 @@ def _element_text(element: object) -> str:
     return str(element)
 
 
-def _link_item_ids(text: str, targets: LinkTargets) -> str:
-    """Escape a text and link the item IDs in it."""
+def _link_hypotheses(text: str, targets: LinkTargets) -> str:
+    """Escape a text and link the hypotheses in it."""
     parts, end = [], 0
     for match in HYPOTHESIS_REFERENCE.finditer(text):
         parts += [text_html(text[end : match.start()]), item_link(match[0], targets)]

@@ -112,7 +112,7 @@ class FieldReader:
         self._are_struck = True
 
     def read(self, field: OpenField) -> FieldContent:
-        """Decode a field. The value is None if it is unreadable."""
+        """Decode a field. Parts that are unreadable are reported and left out of the value."""
         self._are_struck = True
         lines: dict[str, int] = {}
         value = _READERS[field.kind](self, field, lines)

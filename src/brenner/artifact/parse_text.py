@@ -260,7 +260,9 @@ class TextReader:
         self._unread = unread
 
     def end_field(self) -> None:
-        """End the field, because a thematic break or a block without text follows."""
+        """End the field, because a thematic break, a heading or a block that is not text
+        follows.
+        """
         self._field = None
 
     def leave_item(
@@ -332,8 +334,9 @@ class TextReader:
             self._open_field(label, raw, part.line + index, place)
 
     def _labels(self, lines: list[str], part: TextPart) -> list[tuple[int, Label]]:
-        """Return the lines of a paragraph that begin with a label. None does after a hard line
-        break.
+        """Return the lines of a paragraph that begin with a label.
+
+        After a hard line break only a bold label with a colon counts.
         """
         field = self._field
         in_list = part.is_entry and field is not None and not field.is_list_entry

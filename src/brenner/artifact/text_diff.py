@@ -1,8 +1,7 @@
-"""Text differences in linear time: common runs, word diffs, line diffs, side-by-side and
-unified.
+"""Text diffs in linear time: common runs, by word, by line, side by side and unified.
 
 A classic comparison takes quadratic time or worse. So common ends are removed first. The rest is
-split at elements that occur exactly once on either side, then at short unique series. Only short
+split at elements that occur exactly once on each side, then at short series that do. Only short
 ranges are compared in full. A longer range without unique series counts as replaced.
 """
 

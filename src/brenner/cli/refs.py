@@ -432,7 +432,7 @@ def _escape_whole(text: str) -> str:
 
 
 def _session_lines(followed: GenealogyResult, out: TextIO) -> Iterator[str]:
-    """Yield every session of the result, the oldest first, with its references."""
+    """Yield every session of the result with its references, sorted by ID."""
     found = followed.genealogy
     sums: dict[str, list[SessionLink]] = {}
     for each in session_links(found.edges):

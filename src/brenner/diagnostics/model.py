@@ -178,7 +178,7 @@ class BrennerError(Exception):
 
 
 class RequestError(BrennerError):
-    """A request that contradicts the stored data: an unknown name, a thread that has changed."""
+    """A request that is not possible: an unknown name, an invalid setting, a changed thread."""
 
 
 class AlteredError(RequestError):

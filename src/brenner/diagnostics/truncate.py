@@ -61,8 +61,9 @@ def truncate_for_blocks(
 ) -> Mapping[int, tuple[Diagnostic, ...]]:
     """Return the diagnostics of all blocks of a message, by block number.
 
-    All blocks together have at most as many as a message. Every block keeps at least its worst
-    diagnostic, which explains why the block is refused.
+    All blocks together keep at most as many as a message, but every block keeps at least its worst
+    diagnostic, which explains why the block is refused. The counts of omitted diagnostics are added
+    to that.
     """
     most = MOST_DIAGNOSTICS_OF_A_MESSAGE
     sizes = [len(each) for each in found.values()]

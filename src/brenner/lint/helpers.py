@@ -163,7 +163,7 @@ def _render_if_valid(delta: Delta) -> str | None:
 
 
 def replacement_payload(field: str, content: object) -> dict[str, object] | None:
-    """Return a payload that replaces a whole list or map, or None without content."""
+    """Return a payload that replaces a whole list or map, or None if the content is None."""
     return None if content is None else {field: content, f"{field}_replace": True}
 
 

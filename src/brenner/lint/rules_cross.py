@@ -177,7 +177,7 @@ _CLAIM_FIELDS = ((ASSUMPTION_LEDGER, "statement"), (ANOMALY_REGISTER, "observati
 
 
 def cited_sections_exist(context: LintContext) -> Iterator[Diagnostic]:
-    """EP-P01, only with a source text: check anchors and all texts; once per item and section."""
+    """EP-P01, only with a source text: check anchors and all texts; once per item and citation."""
     if context.source is None:
         return
     for section, item in context.artifact.all_items():

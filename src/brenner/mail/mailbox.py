@@ -2,8 +2,8 @@
 
 All methods are synchronous. An invalid request raises `RequestError`, an unusable store raises
 `UnavailableError`; in both cases nothing was changed. Only `UnknownOutcomeError` leaves open
-whether the change was made. Unknown names, threads and ids raise an error; they never give an empty
-result.
+whether the change was made. Unknown names and ids raise an error; they never give an empty result.
+So do unknown threads in a filter, but `thread` and `thread_arrivals` give an empty result for them.
 
 A backend may miss capabilities. It lists them in `lacks`, with the reason. It then raises
 `HOME_CANNOT`, or behaves as described at the capability.

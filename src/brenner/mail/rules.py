@@ -145,9 +145,10 @@ def check_reply(reply_to: StoredMessage, message: Message) -> None:
 
 
 def counts_as_decision(message: Message, operator: str | None) -> bool | None:
-    """Return whether a decision counts as the operator's, or None if the message is no decision.
+    """Return whether a decision counts as the operator's.
 
-    The result is stored, so it does not depend on a later change of the operator's name.
+    Return None if the message is no decision, or if the operator is not known. The result is
+    stored, so it does not depend on a later change of the operator's name.
     """
     if operator is None or not is_decision(message):
         return None
@@ -438,7 +439,10 @@ def merge_profile(profile: Profile, known: Agent | None, names: Collection[str])
 
 
 def check_name_available(name: str, known: Iterable[str]) -> None:
-    """Raise RequestError if a new name is invalid or taken; a name is never changed silently."""
+    """Raise RequestError if a new name is invalid, or looks like a known name.
+
+    A name is never changed silently. The caller has checked that the name itself is not registered.
+    """
     found = name_problem(name, known)
     if found:
         raise RequestError(found)

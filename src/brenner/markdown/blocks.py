@@ -423,7 +423,7 @@ class BlockKind(Enum):
 # Bound once: looking a member up in its Enum takes half as long as creating a block.
 HEADING, FENCE, CODE, HTML, PARAGRAPH = BlockKind
 
-# cmark counts the characters of a marker up to this length; no closing fence must be longer.
+# cmark counts the characters of a marker up to this length; no closing fence needs to be longer.
 LONGEST_MARKER = 255
 
 

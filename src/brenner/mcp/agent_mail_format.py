@@ -35,7 +35,7 @@ from brenner.protocol.messages import Message
 # The project: a server has one, and mail for another is refused
 
 
-# For a path without permission os.path returns False, while pathlib raises.
+# `os.path.realpath` also works for a folder without access.
 # ruff: noqa: PTH117
 
 
@@ -470,9 +470,3 @@ def _is_action(line: str) -> bool:
 def _first(texts: Iterable[str]) -> list[str]:
     """Return each text once, up to a limit."""
     return list(dict.fromkeys(texts))[:_MOST_LISTED]
-
-
-# Who acts: how far it is believed that a caller is the one whom it names.
-
-
-# Who calls one of our own tools, where the call itself need not say so.

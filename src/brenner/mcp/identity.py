@@ -107,7 +107,7 @@ def agent_of(call: Call) -> str:
 class ReadingAgent(NamedTuple):
     """The agent that reads, and whether it is authenticated.
 
-    `is_proven` is also true if no name has a secret: then none can be shown.
+    `is_proven` is also true if the name has no secret: then none can be shown.
     """
 
     agent: str
@@ -116,8 +116,8 @@ class ReadingAgent(NamedTuple):
 
 
 def reader_of(call: Call) -> ReadingAgent | None:
-    """Return the agent that reads; None if no name is given. Raise RequestError for a wrong
-    secret.
+    """Return the agent that reads; None if no name is known, or the name is refused without its
+    secret. Raise RequestError for a wrong secret.
     """
     try:
         agent = agent_of(call)

@@ -136,9 +136,9 @@ def result_of(answer: ToolResult) -> types.CallToolResult:
     is_list = isinstance(value, list | tuple)
     text = _as_json(value)
     wrapped = {"result": list(value)} if isinstance(value, list | tuple) else value
-    shown = text if answer.text is None else _without_surrogates(answer.text)
+    shown = text if answer.text is None else _check_encodable(answer.text)
     is_empty = is_list and not value and answer.text is None
-    notes = _without_surrogates("\n".join(answer.notes))
+    notes = _check_encodable("\n".join(answer.notes))
     texts = [*([] if is_empty else [shown]), *([notes] if notes else [])]
     return types.CallToolResult(
         content=[types.TextContent(text=each) for each in texts],
@@ -173,13 +173,15 @@ def _error_message(found: Diagnostic) -> str:
 
 
 def _as_json(value: object) -> str:
-    return _without_surrogates(
+    return _check_encodable(
         json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     )
 
 
-def _without_surrogates(text: str) -> str:
-    """Return the text if it can be encoded: a lone surrogate would break the connection."""
+def _check_encodable(text: str) -> str:
+    """Return the text unchanged. Raise UnicodeEncodeError if it has a lone surrogate, which
+    would break the connection.
+    """
     text.encode()
     return text
 
@@ -260,7 +262,9 @@ class WorkerThreads:
             return await anyio.to_thread.run_sync(work, limiter=self._all)
 
     async def run_apart(self, work: Callable[[], T]) -> T:
-        """Run quick work in a thread outside the limits, so that it never waits."""
+        """Run quick work in a thread of a small pool of its own, so that it does not wait for
+        other calls.
+        """
         return await anyio.to_thread.run_sync(work, limiter=self._apart)
 
     @asynccontextmanager

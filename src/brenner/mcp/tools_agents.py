@@ -200,7 +200,9 @@ def _claim(call: Call, name: str) -> str | None:
 
 
 def _check_new(call: Call, name: str) -> None:
-    """Raise RequestError if the name is invalid, too similar to a known one, or the operator's."""
+    """Raise RequestError if the name is invalid, reserved, or looks like another agent's or the
+    operator's; or if there are too many agents.
+    """
     names = {*_known(call), call.workspace.project.operator}
     if len(names) > MOST_AGENTS:
         raise RequestError(codes.TOO_MANY_AGENTS.at(most=MOST_AGENTS))

@@ -86,7 +86,7 @@ def _for_arguments(found: Diagnostic, sender: str) -> Diagnostic:
     told = with_delta_number(found)
     if found.code is not UNKNOWN_ROLE_SHORTHAND:
         return told
-    if f"`{UNKNOWN_MODEL}`" in told.message:  # which she has not written
+    if f"`{UNKNOWN_MODEL}`" in told.message:  # the caller did not write that
         told = told._replace(message=f"`{sender}` has not registered with a model.")
     return told._replace(fix=_YOUR_MODEL)
 
@@ -212,7 +212,7 @@ def _readings(entry: Entry) -> list[object]:
 
 
 def _first_lines(value: dict[str, object], outcome: ExpectedResult | None) -> Iterator[str]:
-    """Yield that the message is posted, and at once if none of its blocks would be applied."""
+    """Yield that the message is posted, and at once if some of its blocks would be refused."""
     again = "" if value["is_new"] else " It was posted before; nothing was sent twice."
     base = f" on v{value['base']}" if value["base"] is not None else ""
     posted = f"Posted message {value['message_id']} to {value['thread_id']}{base}"

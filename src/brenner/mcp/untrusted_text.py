@@ -38,7 +38,9 @@ class TextAuthor(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Return the name. A malformed name is framed as text."""
+        """Return the name and the trust. A malformed name is not shown, because it could be any
+        text.
+        """
         name = self.name if AGENT_NAME.fullmatch(self.name) else "somebody"
         return f"{name} ({self.trust.value})" if self.trust else name
 

@@ -87,7 +87,10 @@ class GitError(UnavailableError):
 
 
 def query(folder: Path, *arguments: str, stdin: bytes = b"") -> GitResult:
-    """Run git read-only: it changes nothing and runs no program that the repository configures."""
+    """Run git read-only: it changes nothing, and runs no file system monitor of the repository.
+
+    Filters of the repository run if the command applies them.
+    """
     return run(
         folder, "-c", "core.fsmonitor=false", *arguments, stdin=stdin, extra=_READ_ONLY_VARIABLES
     )

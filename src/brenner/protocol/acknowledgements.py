@@ -29,8 +29,8 @@ class UnacknowledgedMessage(NamedTuple):
 def acknowledged_ids(body: str, reply_to: int | None = None) -> tuple[int, ...]:
     """Return the message IDs that an ACK names: under `## Message ID`, on one line or as a list.
 
-    Without such a section it is the message that the ACK replies to. A number that is no ID gives
-    `UNREADABLE_IDS`; words alone name no message.
+    If it names none, because there is no such section or only words in it, the result is the
+    message that the ACK replies to, if any. A number that is no ID gives `UNREADABLE_IDS`.
     """
     return acknowledged_ids_in(parse_sections(parse_blocks(body)), reply_to)
 
@@ -59,10 +59,11 @@ def _leading_lines(section: BodySection) -> Iterator[str]:
 def settled_message_ids(
     named: Collection[int], named_contents: Collection[str], owed: Iterable[UnacknowledgedMessage]
 ) -> tuple[int, ...]:
-    """Return the unacknowledged messages of the ACK's sender that this ACK acknowledges.
+    """Return the messages that an ACK acknowledges, of those that its sender still owes one.
 
-    `named_contents` are the content hashes of the thread's messages that the ACK names. An ACK that
-    names none acknowledges the only open message; if several are open, it acknowledges none.
+    `named` are the IDs in the ACK, `named_contents` the content hashes of the thread's messages
+    with these IDs, and `owed` the messages that the sender of the ACK has not acknowledged. An ACK
+    that names none acknowledges the only open message; if several are open, it acknowledges none.
     """
     debts = list(owed)
     contents = {debt.content_hash for debt in debts}

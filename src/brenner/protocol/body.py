@@ -159,8 +159,8 @@ def check_body(
 ) -> list[Diagnostic]:
     """Return all problems of a body's sections; delta blocks are checked elsewhere.
 
-    Line numbers count from the start of the body. `lines_before` is only used for line numbers
-    inside a message.
+    Line numbers count from the start of the body. `lines_before` is only used for line numbers in
+    the text of a diagnostic.
     """
     found = parse_sections(blocks)
     diagnostics: list[Diagnostic] = []
@@ -434,9 +434,9 @@ def one_line(text: str, most: int = MOST_QUOTED) -> str:
 def quote_in_fence(text: str, info: str) -> str:
     """Return the text in a fenced code block that no line of the text can close.
 
-    The fence uses tildes if the text contains a run of backticks longer than any fence may be. A
-    run of tildes of that length would close it only if alone on its line, which the texts quoted
-    here never contain.
+    The fence uses tildes if the text contains a run of backticks so long that no fence can be
+    longer. A run of tildes of that length would close it only if alone on its line, which the texts
+    quoted here never contain.
     """
     return render_fence(text, info, "~" if "`" * _LONGEST_MARKER in text else "`")
 

@@ -1,7 +1,8 @@
 """Regular expressions of the protocol's grammar, each under the line that it implements.
 
-All of them match a whole string and are ASCII only: no trailing newline, no digits of other
-alphabets. No other module repeats these forms.
+Use `fullmatch` for the form of a complete value; only the forms that occur inside a text are
+searched for. IDs, names and numbers are ASCII only: no digits of other alphabets. Other modules use
+these forms instead of repeating them.
 """
 
 import re

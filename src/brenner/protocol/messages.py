@@ -241,7 +241,7 @@ def iso(at: datetime) -> str:
 
 
 def duration_text(length: timedelta) -> str:
-    """Format a duration in the largest unit that fits at least once: `3 h`."""
+    """Format a duration in one unit, rounded down: `5 min`, `3 h`; in days from two days on."""
     seconds = max(0, int(length.total_seconds()))
     if seconds >= 2 * _DAY:
         return f"{seconds // _DAY} d"

@@ -38,7 +38,7 @@ _ENTRY_KEYS = {
     "model": "model",
     "notes": "notes",
 }
-_NEEDED, _NEEDED_OF_A_PLACE = ("agentName", "role"), ("role",)
+_NEEDED, _NEEDED_IN_PRESET_ENTRY = ("agentName", "role"), ("role",)
 _PRESET_ENTRY_KEYS = {key: name for key, name in _ENTRY_KEYS.items() if key != "agentName"}
 _HEADER_KEYS = {"mode": "mode", "name": "name", "createdAt": "created_at"}
 _PRESET_TEXT_KEYS = {"id": "id", "name": "name", "description": "description"}
@@ -116,7 +116,7 @@ def read_preset(value: object, source: str) -> RosterPreset | tuple[Diagnostic, 
         reading.refuse(f"a preset is {_json_type_name(value)}, not an object")
         return tuple(reading.found)
     texts = reading.texts(value, _PRESET_TEXT_KEYS, ("id", "name"))
-    entries = reading.entries(value.get(_ENTRIES), _PRESET_ENTRY_KEYS, _NEEDED_OF_A_PLACE)
+    entries = reading.entries(value.get(_ENTRIES), _PRESET_ENTRY_KEYS, _NEEDED_IN_PRESET_ENTRY)
     names = reading.names(value.get(_PLACEHOLDERS))
     preset_entries = tuple(
         PresetEntry(*_entry_from_texts({"agent_name": "", **each})[1:]) for each in entries
@@ -259,7 +259,7 @@ def unknown_roster_keys(
 def unknown_preset_keys(value: object, source: str) -> tuple[Diagnostic, ...]:
     """Return a warning for each unknown key of a preset."""
     return _unknown_keys_and_entry_keys(
-        value, PRESET_KEYS, (tuple(_PRESET_ENTRY_KEYS), _NEEDED_OF_A_PLACE), source
+        value, PRESET_KEYS, (tuple(_PRESET_ENTRY_KEYS), _NEEDED_IN_PRESET_ENTRY), source
     )
 
 

@@ -257,7 +257,7 @@ def check_stored(message: Message) -> Report:
     """Check a message that is stored already, perhaps by another program.
 
     Lines count in the body. There is no corrected message, but each refused block has its own
-    correction.
+    correction if that is certain.
     """
     return _without_header_lines(
         _inspect_file(as_message_file(message), None, attach_repairs).report

@@ -146,23 +146,23 @@ def application(
     server: Server[Any], settings: ServeSettings, site: Site, bindings: Bindings
 ) -> Application:
     """Build the application over a server of the SDK. `bindings` identify its callers."""
-    eras = McpEndpoint(server, settings, lambda session: bool(bindings.names(session)))
+    mcp_endpoint = McpEndpoint(server, settings, lambda session: bool(bindings.names(session)))
     live = EventStreams(site.reading.store)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with eras.run():
+        async with mcp_endpoint.run():
             site.reading.begin()
             yield
         live.close_streams()
         await live.ended()
 
     def close_streams() -> None:
-        eras.close_streams()
+        mcp_endpoint.close_streams()
         live.close_streams()
 
     addresses = [
-        *(Route(path, eras) for path in ENDPOINTS),
+        *(Route(path, mcp_endpoint) for path in ENDPOINTS),
         Route(LIVENESS, _liveness),
         Route(links.EVENTS, live.endpoint, methods=["GET"]),
         *routes(site),
@@ -230,7 +230,7 @@ class UvicornServer(uvicorn.Server):
             self._on_ready()
 
     async def main_loop(self) -> None:
-        """Wait for the stop event instead of polling, so that shutdown begins at once."""
+        """Run uvicorn's ticks, and wake at once when shutdown is requested."""
         ticks = 0
         while not await self.on_tick(ticks):
             ticks = (ticks + 1) % _TICKS

@@ -71,7 +71,7 @@ class TimedConnection(H11Protocol):
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of a request. Discard the body of a request that was already answered."""
+        """Take a part of a request. Refuse it with status 503 if there are too many connections."""
         if self._is_too_many:
             # Respond only now: a client that is still sending would miss the response.
             self.transport.write(_busy())

@@ -17,7 +17,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class Refusal(NamedTuple):
-    """An error response that is sent before the application sees the request."""
+    """An error response as JSON, mostly sent before the application sees the request."""
 
     status: int
     why: Diagnostic
@@ -25,7 +25,9 @@ class Refusal(NamedTuple):
 
     @property
     def body(self) -> bytes:
-        """Return the JSON with code, message and fix, under the keys that web clients look for."""
+        """Return JSON with the key `detail`, which web clients look for: code, message and fix
+        as one text.
+        """
         detail = f"{self.why.id}: {self.why.message} {self.why.fix}"
         return json.dumps({"detail": detail}, ensure_ascii=False).encode()
 

@@ -36,7 +36,7 @@ from brenner.server.settings import ServeSettings
 # agent would continue in a new session, and its mail would become unverified.
 
 
-_LEFT_SECONDS = 600.0  # who has not spoken for a name in this time, nor said anything, is gone
+_LEFT_SECONDS = 600.0  # an unauthenticated session unused for so long may be evicted first
 
 
 class _Session:

@@ -168,7 +168,7 @@ _MOST_FIELDS = 100
 _TOLD_GUESTS = (links.HOME, links.SEARCH, links.CONNECT, links.HELP)
 
 
-class CsrfPolicy:
+class BrowserPolicy:
     """Rules for browsers: forged forms, and ways in without the bearer token."""
 
     def __init__(self, settings: ServeSettings) -> None:
@@ -229,7 +229,12 @@ class CsrfPolicy:
         return (port or usual) in (usual, asked)
 
     def may_come_in(self, scope: Scope, fields: Fields) -> bool:
-        """Return whether the request has a login cookie, or a guest's cookie for that session."""
+        """Return whether the request has a login cookie, or a guest's cookie for a page that
+        guests may open.
+
+        For a guest, store the allowed threads in the scope. The pages check that they belong to one
+        of them.
+        """
         if self._token is None or scope["path"] in ENDPOINTS:
             return False
         now = datetime.now(UTC)
@@ -243,7 +248,7 @@ class CsrfPolicy:
         threads = frozenset(until)
         if not threads or not _is_for_guests(scope, threads):
             return False
-        scope[GUEST_SCOPE] = threads  # the pages look whether it is hers
+        scope[GUEST_SCOPE] = threads  # the pages check that it is the guest's session
         scope[GUEST_EXPIRY_SCOPE] = until
         return True
 
@@ -294,7 +299,7 @@ Clock = Callable[[], float]
 class RateLimiter:
     """A token bucket for each client.
 
-    A client that has been silent for long has a full bucket and is removed.
+    If there are too many clients, the one that has been silent longest is removed.
     """
 
     def __init__(self, a_second: int, clock: Clock = time.monotonic) -> None:
@@ -370,7 +375,7 @@ class AccessMiddleware:
         self._turns = RequestRates(settings.requests_a_second)
         self._bodies = BodyReader(settings)
         self._token = settings.token.encode() if settings.token is not None else None
-        self._browsers = CsrfPolicy(settings)
+        self._browsers = BrowserPolicy(settings)
         self._grace = settings.grace_seconds
         self._checks = (
             *(self._host, self._origin, self._browsers.forged, self._bearer),

@@ -135,7 +135,7 @@ class ListenAddress(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Return the host as it is written in a URL."""
+        """Return host and port as they are written in a URL."""
         return authority(*self.address)
 
 

@@ -32,7 +32,7 @@ def signal_handlers(handler: _Handler, *, with_ctrl_c: bool = True) -> Iterator[
 
 @contextmanager
 def exit_on_signal() -> Iterator[None]:
-    """Exit with code 0 on SIGTERM while no request is open yet. Ctrl-C works as usual."""
+    """Exit with code 0 on SIGTERM or SIGHUP while no request is open yet. Ctrl-C works as usual."""
     with signal_handlers(_exit_on_signal, with_ctrl_c=False):
         yield
 

@@ -70,7 +70,10 @@ def blame_rows(artifact: Artifact, blame: Blame) -> Iterator[BlameRow]:
 def item_blame_rows(
     section: Section, item: Item, changes: Mapping[Path, Change]
 ) -> Iterator[BlameRow]:
-    """Yield the fields of one item; after existing values those that were removed."""
+    """Yield the fields of one item, in the order of the schema.
+
+    Within a field, removed values come after the existing ones. The reason for a kill comes last.
+    """
     values = dict(_values(section, item))
     gone = {path: None for path in changes if path not in values and path != _KILLED}
     for path in _sorted_paths(section, [*values, *gone]):

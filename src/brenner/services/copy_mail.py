@@ -42,7 +42,7 @@ OnSent = Callable[[int], None]
 class TransferTarget(NamedTuple):
     """The store to send messages to. `skip_rejected` skips messages that it rejects.
 
-    `step` is called with the number of messages sent so far.
+    `step` is called with the number of messages processed so far, including skipped ones.
     """
 
     mailbox: Mailbox
@@ -500,7 +500,10 @@ def _mail_elsewhere(source: Project, target: Project) -> tuple[Diagnostic, ...]:
 def _verify_source(
     workspace: Workspace, where: str, progress: CopyProgress, *, force: bool
 ) -> tuple[VersionCheck, ...]:
-    """Return every version of the source. Raise if one does not follow from the mail."""
+    """Return every version of the source.
+
+    Raise if one does not follow from the mail, unless `force` is set.
+    """
     found = []
     for check in check_versions(workspace):
         found.append(check)

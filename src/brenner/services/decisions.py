@@ -382,7 +382,10 @@ def dismiss(
 def _dismissals(
     workspace: Workspace, loaded: LoadedStatus, which: BlockSelection
 ) -> dict[int, int | None]:
-    """Return the selected open blocks, each with the message that dismisses it, or None."""
+    """Return the selected blocks that are rejected and not corrected.
+
+    Each comes with the message that dismisses it; None if it is open.
+    """
     history = loaded.history
     unread = [filed.posted for filed in history.unread]
     ledger = merge(history.state, unread, operator=workspace.project.operator).ledger

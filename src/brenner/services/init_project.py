@@ -208,7 +208,10 @@ def _toml_setting(name: str, text: str) -> str:
 
 
 def check_folder(store: Store) -> None:
-    """Raise if the store's folder is a broken link: a disk may not be mounted."""
+    """Raise if the path of the store's folder is not a folder, such as a broken link.
+
+    A disk may not be mounted.
+    """
     reason = why_not_a_folder(store.path) if isinstance(store, SqliteStore) else None
     if reason:
         raise UnavailableError(stores_codes.STORE_UNUSABLE.at(path=store.shown, reason=reason))

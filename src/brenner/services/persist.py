@@ -98,7 +98,7 @@ def check_files(
         raise _file_error(workspace, version, place, found)
     if found and options.seen not in (None, file_digest(workspace.project, version.thread_id)):
         raise RequestError(FILE_OVERTAKEN.at(path=place.name))
-    if has_archive(options, place):
+    if should_write_archive(options, place):
         _check_archive(workspace, version.thread_id, options, place)
 
 
@@ -113,7 +113,7 @@ def file_digest(project: Project, thread_id: str) -> str:
 NO_FILE = "none"
 
 
-def has_archive(options: PersistOptions, place: ArtifactPaths) -> bool:
+def should_write_archive(options: PersistOptions, place: ArtifactPaths) -> bool:
     """Return whether to write the archive: if requested, or if one exists already.
 
     An outdated archive would verify fewer versions than the file has, without notice.
@@ -338,7 +338,7 @@ def check_persistable(
         place = artifact_paths(workspace.project, version.thread_id)
         check_files(workspace, version, versions, options, place)
         if options.is_commit:
-            archive = [place.archive.name] if has_archive(options, place) else []
+            archive = [place.archive.name] if should_write_archive(options, place) else []
             names = [place.file.name, *archive]
             check_repository(workspace.project, place, options, dict.fromkeys(names, b""))
     except BrennerError as error:
@@ -393,7 +393,7 @@ def _file_contents(
 ) -> dict[str, bytes]:
     """Return the contents to write, by file name."""
     files = {place.file.name: file_text(place.file, version).encode()}
-    if has_archive(options, place):
+    if should_write_archive(options, place):
         from brenner.services.archive import thread_archive
 
         files[place.archive.name] = thread_archive(workspace.mailbox, version)

@@ -154,11 +154,11 @@ def recipients_of(
     The actor is left out, unless no other agent remains: a message needs a recipient. Imported mail
     may contain an invalid name; it cannot receive mail, so it is left out.
     """
-    cached = {
+    registered = {
         agent.name for agent in workspace.mailbox.agents() if AGENT_NAME.fullmatch(agent.name)
     }
     named = dict.fromkeys((*artifact.metadata.agents, *history.writers))
-    everybody = [name for name in named if name in cached]
+    everybody = [name for name in named if name in registered]
     return tuple(name for name in everybody if name != workspace.actor) or (workspace.actor,)
 
 

@@ -114,7 +114,8 @@ _SHORTHAND_FIX = (
 
 
 def subject_with_shorthand(mailbox: Mailbox, message: Message) -> str | None:
-    """Return the subject with the shorthand, if the sender's registration gives it.
+    """Return the subject with the shorthand, if the sender's registration or the thread's roster
+    gives it; else None.
 
     A role written in its place does not say which model the sender is.
     """

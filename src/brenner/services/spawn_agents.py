@@ -73,8 +73,8 @@ class SpawnOptions(NamedTuple):
 class SpawnResult(NamedTuple):
     """The agents that were opened (or would be), were open before, or were not opened, and why.
 
-    ntm does not list the agents of a running session: then `is_left_untouched` is set and no agent is
-    named.
+    ntm does not list the agents of a running session: then `is_left_untouched` is set, and no
+    agent is named.
     """
 
     opened: tuple[AgentLaunch, ...] = ()

@@ -620,7 +620,10 @@ def send_all(
 
 
 def _with_failure(started: Started, failed: BrennerError) -> Started:
-    """Return the incomplete result. Raise the error if no kickoff was sent."""
+    """Return the incomplete result.
+
+    Raise the error if no recipient has a kickoff, neither from now nor from before.
+    """
     missed = [
         each
         for each in started.kickoffs

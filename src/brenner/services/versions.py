@@ -38,8 +38,8 @@ from brenner.services.persist import (
     check_repository,
     compare_files,
     file_differs,
-    has_archive,
     persist,
+    should_write_archive,
 )
 from brenner.services.publish import check_sound, recipients_of
 from brenner.services.version_store import (
@@ -589,7 +589,11 @@ def load_latest(
 def preview_persist(
     workspace: Workspace, latest: PersistableVersion, options: PersistOptions
 ) -> PersistPreview:
-    """Return what `persist_latest` would do now. Nothing is written or sent."""
+    """Return what `persist_latest` would do now.
+
+    Nothing is sent or committed. Nothing is written except, for a file that a person has edited,
+    the message with these edits.
+    """
     version = latest.version
     persistence = persistence_of(workspace.project, version.thread_id, version.text)
     preview = PersistPreview(version, persistence, "")
@@ -598,7 +602,7 @@ def preview_persist(
         there, after = _current_file_text(place.file), file_text(place.file, version)
         preview = preview._replace(difference=unified_diff(there, after, place.name, place.name))
         check_files(workspace, version, _texts_of_versions(workspace, latest), options, place)
-        if has_archive(options, place):
+        if should_write_archive(options, place):
             preview = preview._replace(archive=place.archive_name)
         if options.is_commit:
             names = [place.file.name, *([place.archive.name] if preview.archive else [])]

@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 
 
 class _ReadOnlyMailbox:
-    """The mailbox without writes, optionally as it was after `upto` messages."""
+    """The mailbox for reading: it ignores writes to the cache, but passes on all other calls.
+
+    With `upto`, the messages of a thread end with that arrival in the store.
+    """
 
     def __init__(self, mailbox: Mailbox, upto: int | None) -> None:
         self._mailbox = mailbox
@@ -60,7 +63,10 @@ class _ReadOnlyMailbox:
 
 
 def read_only(workspace: Workspace, upto: int | None = None) -> Workspace:
-    """Return the workspace with a mailbox that writes nothing, not even to the cache."""
+    """Return the workspace with a mailbox that does not write to the cache.
+
+    The caller must not send with it: other writes are not blocked.
+    """
     return workspace._replace(mailbox=cast("Mailbox", _ReadOnlyMailbox(workspace.mailbox, upto)))
 
 
@@ -105,7 +111,10 @@ class WatchedThreads:
         self._known: dict[str, WatchedThread] = {}
 
     def first(self, thread_id: str, upto: int) -> SessionStatus:
-        """Return the status of a thread after `upto` messages. Raise if the thread is unknown."""
+        """Return the status of a thread when the store had `upto` messages.
+
+        Raise if the thread is unknown.
+        """
         require_thread_id(thread_id)
         known = self._known[thread_id] = _load_thread(self.workspace, thread_id, upto)
         return known.status
@@ -142,7 +151,10 @@ class WatchedThreads:
 
 
 def _load_thread(workspace: Workspace, thread_id: str, upto: int) -> WatchedThread:
-    """Load a thread as it was after `upto` messages. Use the cache, but do not write to it."""
+    """Load a thread as it was when the store had `upto` messages.
+
+    Use the cache, but do not write to it.
+    """
     then, operator = read_only(workspace, upto), workspace.project.operator
     found = load_history(then.mailbox, thread_id, operator)
     messages = tuple(map(to_thread_message, then.mailbox.thread_arrivals(thread_id, 0)))

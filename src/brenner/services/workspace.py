@@ -139,7 +139,10 @@ class StoreProblem(NamedTuple):
 
 
 def why_not_a_folder(store: Path) -> str | None:
-    """Return why the path of the store's folder is not a folder; None if it is one."""
+    """Return why the path of the store's folder is not a folder.
+
+    Return None if it is one, or if it is missing and a folder is above it.
+    """
     folder = _nearest_entry(store.parent)
     if os.path.isdir(folder):
         return None

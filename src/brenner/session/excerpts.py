@@ -43,7 +43,7 @@ def embed_text(text: str) -> str:
         if not lines:
             return current
         current = _with_escapes(current, lines)
-    # Fallback: a quotation never creates structure.
+    # Fallback: quote the text, or fence it if only the fence needs no escaping.
     in_fence = render_fence(original, "text").rstrip("\n")
     is_better = _lines_to_escape(quote_text(original)) and not _lines_to_escape(in_fence)
     return in_fence if is_better else quote_text(original)

@@ -370,9 +370,9 @@ class RowKind(Enum):
 class TreeRow(NamedTuple):
     """One row of a tree.
 
-    `trunk` has for each level above whether its line continues past this row. `relations` lead from
-    the row above to this item. `part` is the number of the part that begins here, or in which the
-    subtree continues. `left_out` counts branches that are not drawn.
+    `trunk` has for each level above whether its line continues past this row. `relations` are those
+    between the parent item and this item. `part` is the number of the part that begins here, or in
+    which the subtree continues. `left_out` counts branches that are not drawn.
     """
 
     shown: RowKind

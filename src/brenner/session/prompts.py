@@ -30,7 +30,7 @@ from brenner.protocol.message_types import DELTA
 from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.subjects import ROLE_SHORTHANDS, compose_subject
 
-# The adversarial critic
+# Prompts and examples, for every role
 
 
 class DeltaExample(NamedTuple):
@@ -64,6 +64,8 @@ def unwrap_lines(text: str) -> str:
     """
     return _LINE_WRAP.sub(" ", text)
 
+
+# The adversarial critic
 
 _ADVERSARIAL_CRITIC_ROLE = """\
 You are the **adversarial critic**: you find out where all of us are wrong together. Attack the

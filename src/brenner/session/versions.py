@@ -191,7 +191,8 @@ class VersionHistory(NamedTuple):
     - `state` is that of the latest version.
     - `operators` may void, adopt and dismiss.
     - `unread` are the KICKOFF and DELTA messages that no version has read, in thread order.
-    - `unrecorded` are COMPILED messages without a record, each with a diagnostic.
+    - `unrecorded` are COMPILED messages with no record, or with one that is neither readable nor
+      makes a candidate (see `candidate_of`); each with a diagnostic.
     - `other_candidates` are COMPILED messages with a record that are no version.
     - `ignored_blocks` are delta blocks outside DELTA messages since the latest version.
     - `position` is the number of messages in the thread.
@@ -620,7 +621,10 @@ class CachedHistory(NamedTuple):
 
 
 def encode_history(cached: CachedHistory) -> str:
-    """Encode a history for the cache. Do not cache a broken one: it must be examined each time."""
+    """Encode a history for the cache.
+
+    The caller must not cache a broken one (see `cache_history`): it must be examined each time.
+    """
     history = cached.history
     document = {
         "format": [_FORMAT, __version__],

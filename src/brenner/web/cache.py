@@ -88,8 +88,9 @@ class PageCache:
     """Short-lived cache of rendered pages, keyed by path, format and guest scope.
 
     A page depends on the address, the mail and the time, and sometimes on files. A cached page is
-    reused for two seconds if it contains all mail, so nothing on it is older than that. Pages for
-    one person alone are never cached. Use it only from the thread of the event loop.
+    reused for `ttl` seconds (2 by default) if it contains all mail, so nothing on it is older than
+    that. Pages for one person alone are never cached. Use it only from the thread of the event
+    loop.
     """
 
     def __init__(

@@ -176,7 +176,7 @@ class Feed:
             if self._recent and self._recent[-1].cursor:
                 self._cursor = self._recent[-1].cursor
             for viewer in self._viewers:
-                # No connected viewer can have seen more than the store contains.
+                # A viewer that has seen more than the store contains has seen another store.
                 is_ahead = viewer.cursor and viewer.cursor.position > self._cursor.position
                 self._reset(viewer) if is_ahead else self._catch_up(viewer, self._cursor)
 
@@ -540,7 +540,9 @@ class _EventStream(StreamingResponse):
 
 
 def _seconds_left(viewer: Viewer) -> float:
-    """Return how long the stream may last: for a guest until the link expires."""
+    """Return the seconds until the guest link expires. For others it is always the keepalive
+    interval, so the stream does not end.
+    """
     if viewer.until is None:
         return _KEEPALIVE_SECONDS
     return (viewer.until - datetime.now(UTC)).total_seconds()

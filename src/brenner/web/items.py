@@ -211,7 +211,9 @@ class ItemLinks:
         self._has_session = cache(self._session_exists)
 
     def addresses(self, items: Iterable[Item]) -> dict[str, str]:
-        """Return the address of everything that these items mention, by the names of `Known`."""
+        """Return the address of everything that these items mention, by the names that
+        `LinkTargets` uses.
+        """
         names = dict.fromkeys(name for item in items for name in names_in_item(item))
         found = ((name, self._address(name)) for name in names)
         return {name: address for name, address in found if address}

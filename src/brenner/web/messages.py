@@ -72,7 +72,9 @@ def block_outcomes(session: Session) -> Mapping[int, Sequence[MessageBlockOutcom
 def message_blocks(
     session: Session, stored: StoredMessage, found: list[Block], *, most: int, most_sent: int
 ) -> MessageBlocks:
-    """Return the blocks of one message. If there are too many, refused ones come first."""
+    """Return the blocks of one message, in their order. If there are too many, keep the refused
+    ones first.
+    """
     if "delta" not in stored.message.body:
         return MessageBlocks([], 0, {}, _strays(stored, found))
     if stored.type != DELTA.name:
@@ -482,7 +484,9 @@ class MessageDocuments:
         return [self._link(each.id) for each in found[: self._limits.deliveries]]
 
     def _link(self, message_id: int | None) -> Document | None:
-        """Return the link to a message of this thread."""
+        """Return the link to a message: in this thread, or to its own page if it is in another
+        one.
+        """
         if message_id is None:
             return None
         there = thread_address(self._session, message_id)

@@ -156,9 +156,7 @@ def inline_code(text: str) -> Markup:
 
 
 @pass_context
-def ledger_entry_html(
-    context: Context, entry: Mapping[str, Any], is_killed: bool = False
-) -> Markup:
+def field_entry_html(context: Context, entry: Mapping[str, Any], is_killed: bool = False) -> Markup:
     """Render an entry of a field, with links to the addresses that the page has."""
     page = context["page"]
     known = LinkTargets(page["session"]["thread_id"], page["addresses"], links_in_prose=True)
@@ -235,7 +233,7 @@ def from_json(value: object) -> object:
 
 
 def _as_markup(html: str) -> Markup:
-    """Mark escaped HTML as safe. This is the only place that does."""
+    """Mark escaped HTML as safe. This is the only place in this module that does."""
     return Markup(html)  # noqa: S704
 
 
@@ -257,7 +255,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "verbatim": preformatted,
         "coded": inline_code,
         "lines": escape_lines,
-        "said": ledger_entry_html,
+        "said": field_entry_html,
         "told": value_html,
         "in_words": value_words,
         "when": time_with_age,

@@ -708,7 +708,9 @@ class SessionRepository:
         return session
 
     def begin(self) -> threading.Thread:
-        """Start to compute the ledgers of the newest session, before the first request."""
+        """Start to compute the ledgers of the newest session, if it is long, before the first
+        request.
+        """
         return _start_thread(self._prepare_newest)
 
     def _prepare_newest(self) -> None:

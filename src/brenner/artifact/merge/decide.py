@@ -343,12 +343,12 @@ class _DecisionPass:
 
         Each block is read once, however many later blocks are compared with it.
         """
-        diagnostics = self._fields_edited.setdefault(item_id, {})
+        by_field = self._fields_edited.setdefault(item_id, {})
         for delta, meanings in self._edits.pop(item_id, ()):
             ids = {written: str(target) for written, target in meanings.items()}
             for field in edited_fields(delta, rewrite_ids(delta, ids, self._draft.thread_id)):
-                diagnostics.setdefault(field.name, {})[field.key] = field
-        return diagnostics
+                by_field.setdefault(field.name, {})[field.key] = field
+        return by_field
 
     def _state_problems(
         self, block: DeltaBlock, delta: Delta, meanings: Meanings

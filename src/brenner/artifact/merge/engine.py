@@ -379,8 +379,8 @@ def _circular_reference(
 ) -> Diagnostic:
     value = f"{reference.relation} {reference.session} {reference.item}"
     # When a version is rebuilt, the references of the other sessions at that time are unknown.
-    history = format_cycle(cycle) or "through other sessions, as they stood then"
-    words = {"value": value, "id": final.item_id or "", "chain": history}
+    chain = format_cycle(cycle) or "through other sessions, as they stood then"
+    words = {"value": value, "id": final.item_id or "", "chain": chain}
     return block_diagnostic(
         final.block, merging_codes.CIRCULAR_REFERENCE, ("payload", "references"), **words
     )

@@ -208,7 +208,7 @@ class LoadedArtifact(NamedTuple):
 
 
 class ArtifactReader:
-    """Reads artifacts by name. It opens the mailbox only when the first name is a thread."""
+    """Reads artifacts by name. It opens the mailbox only when a name is a thread."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -372,12 +372,10 @@ def lint_verdict(report: LintReport) -> str:
 
 
 def with_authors(reader: ArtifactReader, loaded: LoadedArtifact) -> LoadedArtifact:
-    """Return the version with its state and ledger.
+    """Return the version with its state. For a file return the version that it equals.
 
-    For a file return the version that it equals.
-
-    Its notes name every altered message of the thread, because the sender of such a message may be
-    wrong.
+    Raise RequestError if the authors are unknown. The notes name every altered message of the
+    thread, because the sender of such a message may be wrong.
     """
     if loaded.version and loaded.version.state:
         return _note_altered_messages(reader, loaded)

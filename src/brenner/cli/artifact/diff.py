@@ -279,9 +279,9 @@ def _change_spans(spans: TextSpans, out: TextIO) -> Iterator[Span]:
 
 
 def _marked_spans(mark: Mark, text: str, out: TextIO) -> Iterator[Span]:
-    r"""Return the text in its style, or between signs without styles.
+    r"""Yield the text in its style, or between signs without styles.
 
-    A changed line feed is shown as `\\n`.
+    A changed line feed is shown as `\n`.
     """
     if not text:
         return

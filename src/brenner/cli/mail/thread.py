@@ -39,7 +39,7 @@ class _LoadedThread(NamedTuple):
     thread_id: str
     page: ThreadPage
     messages: tuple[tuple[StoredMessage, tuple[Delivery, ...]], ...]
-    copies: frozenset[int]  # IDs of resent messages
+    copies: frozenset[int]  # IDs of messages that repeat an earlier one
 
 
 @click.command(
@@ -129,7 +129,9 @@ def _load_thread(
 
 
 def _resent_ids(here: Workspace, messages: Sequence[StoredMessage]) -> Iterator[int]:
-    """Yield the IDs of messages that were resent. The original is usually on the same page."""
+    """Yield the IDs of messages that are copies of an earlier one, which is usually on the same
+    page.
+    """
     hashes = {each.id: each.content_hash for each in messages}
     for each in messages:
         if each.reply_to in hashes:

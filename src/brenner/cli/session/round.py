@@ -118,7 +118,7 @@ def round_(
 def _read_option_texts(values: dict[str, str | None]) -> dict[str, str] | UnreadableOption:
     """Return the texts of the options.
 
-    Refuse an empty one: it is usually an unset shell variable.
+    Refuse an empty focus or question: it is usually an unset shell variable.
     """
     if values[EXCERPT_FILE] is not None and values["sections"] is not None:
         message = "--excerpt-file and --excerpt do not go together."

@@ -611,7 +611,9 @@ def _one_line(text: str, out: TextIO) -> list[Span]:
 
 
 def _version_spans(version: LatestVersion, out: TextIO) -> Iterator[Span]:
-    """Return spans such as `v1, 3 h ago: draft, 6 errors, 2 warnings, no third alternative`."""
+    """Return spans such as `v1, 3 h ago: draft, 6 lint errors, 2 warnings, no third
+    alternative`.
+    """
     yield Span(f"v{version.number}", STRONG)
     yield Span(f", {_compiled_time(version, out)}: ", QUIET)
     found = [
@@ -704,7 +706,7 @@ def bead_json(bead: Bead | None) -> dict[str, object] | None:
 
 
 def bead_spans(bead: Bead) -> list[Span]:
-    """Return spans such as `in_progress  Prove the conventions (BlueLake)`, or the problem."""
+    """Return spans such as `in_progress  Prove the conventions  BlueLake`, or the problem."""
     if bead.problem:
         return [Span(f"bd does not say more: {escape_control(bead.problem)}", QUIET)]
     spans = [Span(escape_control(bead.status or "no status"), STRONG)]

@@ -74,7 +74,7 @@ class JsonView:
         self.deadline = ACK_DEADLINE
 
     def show(self, event: Event) -> None:
-        """Write the event. `Quiet` events are not written."""
+        """Write the event. `Idle` events are not written."""
         if isinstance(event, Idle):
             return
         name, fields = _JSON_EVENTS[type(event)]
@@ -401,7 +401,9 @@ def _is_kickoff_ack(ack: OpenAck, each: Participant) -> bool:
 
 
 def _duration_text(now: datetime, since: datetime, words: str) -> str:
-    """Return the duration in minutes. Seconds would redraw the line all the time."""
+    """Return the duration in words, empty below one minute. Seconds would redraw the line all
+    the time.
+    """
     return words.format(duration_text(now - since)) if now - since >= _MINUTE else ""
 
 

@@ -1,8 +1,8 @@
 """Parse delta blocks: find them among a body's blocks, decode and validate each, explain errors.
 
 One bad block never stops a good one. A valid block takes a short path. A block with an error is
-scanned again to find every error, its line and its repair. Modules that only errors and local IDs
-need are imported on first use.
+scanned again to find every error, its line and its repair. The module for local IDs is imported on
+first use.
 """
 
 import json
@@ -66,10 +66,6 @@ def read_blocks(blocks: Iterable[Block], thread_id: str | None = None) -> list[D
 
 
 def _truncate_diagnostics(block: DeltaBlock) -> DeltaBlock:
-    from brenner.diagnostics.truncate import (
-        truncate_for_block,
-    )  # only blocks with diagnostics need it
-
     return block._replace(
         diagnostics=truncate_for_block(block.diagnostics, block.number, block.line)
     )

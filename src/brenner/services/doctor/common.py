@@ -68,7 +68,7 @@ def python_check() -> Check:
 
 def brenner_check() -> Check:
     """Report the version of Brenner, and its folder: several may be installed."""
-    return Check("brenner", OK, f"{__version__}, {Path(__file__).parents[1]}")
+    return Check("brenner", OK, f"{__version__}, {Path(__file__).parents[2]}")
 
 
 def sqlite_check(version: str) -> Check:

@@ -107,7 +107,9 @@ def roster_form_of(resolved: ResolvedRoster) -> RosterForm:
 
 
 def new_roster_form(workspace: Workspace) -> RosterForm:
-    """Return the project's roster, or the places of its preset without names."""
+    """Return the project's roster, or the places of its preset with the names that it suggests,
+    if any.
+    """
     resolved = resolve_roster(workspace.project, os.environ, RosterRequest())
     if resolved.recipients and not resolved.errors:
         return roster_form_of(resolved)
@@ -170,7 +172,7 @@ def roster_document(workspace: Workspace, typed: RosterForm) -> dict[str, object
 
 
 def known_names(workspace: Workspace) -> list[str]:
-    """Return the names that the mailbox knows, none if it is away."""
+    """Return the names that the mailbox knows, except the operator's; none if it is away."""
     try:
         names = [agent.name for agent in workspace.mailbox.agents()]
     except BrennerError:
@@ -292,7 +294,7 @@ def conflicting_fields(one: str, other: str) -> Diagnostic:
 
 
 def unnamed_rows(typed: RosterForm) -> list[Diagnostic]:
-    """Return the diagnostics for rows with a role and no name. They are not ignored."""
+    """Return the diagnostics for rows with any text and no name. They are not ignored."""
     return [
         empty_field(f"agent.{number}.name", "who it is", f"name of agent {number}", _OR_REMOVE)
         for number, row in enumerate(typed.rows, 1)

@@ -111,7 +111,9 @@ def localise_links(html: str, thread_id: str) -> str:
 
 
 def _anchor(address: str, thread_id: str) -> str:
-    """Return the anchor of a page in the file, empty if it is unknown."""
+    """Return the anchor of a page in the file, NOT_INCLUDED for a page that is not of this
+    session.
+    """
     parts = urlsplit(address)
     if not parts.path:
         return f"#{parts.fragment}"
