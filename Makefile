@@ -7,19 +7,30 @@ VENV := .venv
 BIN := $(VENV)/bin
 AGENT_MAIL := .venv-agent-mail
 AGENT_MAIL_VERSION := 0.1.19
-PIP_OPTIONS := --disable-pip-version-check --quiet
-PIP := $(BIN)/python -m pip $(PIP_OPTIONS)
+PIP_INSTALL := -m pip install --disable-pip-version-check --progress-bar off
+# One line for each package that pip looks at: a set-up takes minutes and must not look stuck.
+PIP_PROGRESS := sed -unE '/^(Collecting|Installing|Successfully|ERROR|WARNING)/{s/^(.{100}).*/\1 …/;p}'
+# Halves of the list for each worker: a browser and a server then serve many tests in a row.
+PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 
-.PHONY: demo test bench fuzz kills mutants docs screenshots lint format clean agent-mail
+.PHONY: demo test test-all parts bench fuzz kills mutants docs screenshots lint format clean agent-mail
 
 demo: $(VENV)/.runtime
 	@$(BIN)/brenner demo
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev parts lint
+	$(PYTEST)
+
+# Also long races, kills, soaks, every scene on every store, and more examples of each law.
+test-all: $(VENV)/.dev parts lint
+	BRENNER_THOROUGH=1 $(PYTEST)
+
+# What tests need besides Python packages.
+parts:
 	@sh tools/debian_packages.sh
 	@$(MAKE) --no-print-directory agent-mail
-	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -n auto -q
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -34,12 +45,12 @@ bench: $(VENV)/.dev
 
 # The laws with a hundred times as many examples; what they find becomes a permanent case.
 fuzz: $(VENV)/.dev
-	BRENNER_HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n auto -q -m fuzz
+	BRENNER_HYPOTHESIS_PROFILE=fuzz $(PYTEST) -m fuzz
 
-# kill -9 at random moments, with figures and seeds; `make test` has a few such kills.
+# kill -9 at random moments, with figures and seeds; `make test-all` has a few such kills.
 kills: $(VENV)/.dev
-	BRENNER_KILLS=200 $(BIN)/python -m pytest -q -s tests/session/test_killed_at_random.py -k sqlite
-	BRENNER_KILLS=50 $(BIN)/python -m pytest -q -s tests/session/test_killed_at_random.py -k postgresql
+	BRENNER_THOROUGH=1 BRENNER_KILLS=200 $(BIN)/python -m pytest -q -s tests/session/test_killed_at_random.py -k sqlite
+	BRENNER_THOROUGH=1 BRENNER_KILLS=50 $(BIN)/python -m pytest -q -s tests/session/test_killed_at_random.py -k postgresql
 
 # A fixed sample of mutants of the pure core; fails if the tests notice fewer than they once did.
 mutants: $(VENV)/.dev
@@ -75,12 +86,14 @@ agent-mail:
 
 # Bytecode is compiled here because editable installs are not, and it is half of the start-up.
 $(VENV)/.runtime: $(BIN)/python pyproject.toml constraints.txt
-	@PIP_CONSTRAINT=constraints.txt $(PIP) install --editable .
+	@echo "Installing the packages of the program …"
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python $(PIP_INSTALL) --editable . | $(PIP_PROGRESS)
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
-	@PIP_CONSTRAINT=constraints.txt $(PIP) install --editable '.[dev]'
+	@echo "Installing the packages of the program and its development tools …"
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python $(PIP_INSTALL) --editable '.[dev]' | $(PIP_PROGRESS)
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
@@ -88,6 +101,7 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
 # some of the files that come with it are no Python and do not compile.
 $(AGENT_MAIL)/.$(AGENT_MAIL_VERSION): $(AGENT_MAIL)/bin/python
 	@echo "Installing mcp_mail $(AGENT_MAIL_VERSION) into $(AGENT_MAIL), for the tests …"
-	@$(AGENT_MAIL)/bin/python -m pip $(PIP_OPTIONS) install mcp_mail==$(AGENT_MAIL_VERSION)
+	@$(AGENT_MAIL)/bin/python $(PIP_INSTALL) mcp_mail==$(AGENT_MAIL_VERSION) | $(PIP_PROGRESS)
+	@echo "Compiling its bytecode …"
 	@$(AGENT_MAIL)/bin/python -m compileall -q -j 0 $(AGENT_MAIL)/lib >/dev/null 2>&1 || true
 	@touch $@

@@ -14,7 +14,7 @@ from brenner.artifact.model import ITEM_SECTIONS
 from brenner.config import OPERATOR, Project
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
-from brenner.protocol.messages import Message, PostedMessage
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.services.compile import CompileOptions, CompileStatus, compile_thread
 from brenner.services.version_store import load_history
 from brenner.services.workspace import Workspace
@@ -36,7 +36,7 @@ SIZES = (100, 1_000, 9_000)
 RUNS = 5
 
 
-def a_desk(folder: Path) -> Workspace:
+def new_workspace(folder: Path) -> Workspace:
     """A project with its agents."""
     project = Project(folder)
     mailbox = open_mailbox(project, create=True)
@@ -59,20 +59,20 @@ def grow(workspace: Workspace, clock: Clock, first: int, last: int) -> None:
 
 def next_round(
     workspace: Workspace, clock: Clock, first: int
-) -> tuple[float, VersionHistory, list[PostedMessage], int]:
+) -> tuple[float, VersionHistory, list[StoredMessage], int]:
     """Ten messages are sent; then they are compiled, and that is timed."""
     sent = [workspace.mailbox.send(each.message).stored for each in a_round(clock, edit, first)]
-    before = load_history(workspace.mailbox, THREAD, OPERATOR).history
+    before = load_history(workspace.mailbox, THREAD, OPERATOR)
     start = time.perf_counter()
     done = compile_thread(workspace, THREAD, CompileOptions())
     seconds = time.perf_counter() - start
     assert done.message
     assert done.status is CompileStatus.PUBLISHED
-    return seconds, before, [each.posted for each in sent], len(done.message.message.body)
+    return seconds, before, list(sent), len(done.message.message.body)
 
 
 def lower_bound(
-    workspace: Workspace, history: VersionHistory, messages: list[PostedMessage], length: int
+    workspace: Workspace, history: VersionHistory, messages: list[StoredMessage], length: int
 ) -> float:
     """The merge, the rendering and the send that no compile can do without."""
     work = best_of(partial(in_memory, history.state, messages))
@@ -90,7 +90,7 @@ def run() -> None:
     heading("compile of ten new messages, whole, SQLite", "", "compile", "bound", "ratio", "growth")
     taken: list[float] = []
     reached = 0
-    with tempfile.TemporaryDirectory() as folder, a_desk(Path(folder)) as workspace:
+    with tempfile.TemporaryDirectory() as folder, new_workspace(Path(folder)) as workspace:
         clock = Clock()
         for size in SIZES:
             grow(workspace, clock, reached, size)

@@ -54,7 +54,7 @@ class Place(NamedTuple):
     rounds: int = 200
 
 
-class Home(NamedTuple):
+class Backend(NamedTuple):
     """How to start one, how many messages it is measured with, and what its bounds are."""
 
     name: str
@@ -238,26 +238,26 @@ _SIZES = (1_000, 10_000)
 # Over a connection a large store takes minutes to fill.
 _MORE = (100_000,) if os.environ.get("BRENNER_BENCH_LARGE") else ()
 HOMES = (
-    Home(
+    Backend(
         "memory",
         _memory,
         _SIZES,
         "No bound: there is nothing but our own work, which looks at every message.",
     ),
-    Home(
+    Backend(
         "SQLite",
         _sqlite,
         (*_SIZES, *_MORE),
         "The bounds: one INSERT with the same durability; as many rows by their numbers.",
     ),
-    Home(
+    Backend(
         "PostgreSQL",
         _postgresql,
         (*_SIZES, *_MORE),
         "The bounds: one INSERT and COMMIT; one SELECT of as many rows by their numbers; over the\n"
         "  same driver, on the same server, which flushes its log before a commit returns.",
     ),
-    Home(
+    Backend(
         "Agent Mail",
         _agent_mail,
         (20, 100, 300),

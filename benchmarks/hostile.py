@@ -11,7 +11,7 @@ from functools import partial
 
 from brenner import check_message, merge
 from brenner.artifact.state import empty_state
-from brenner.protocol.messages import Message, PostedMessage
+from brenner.protocol.messages import Message, StoredMessage
 from measure import best_of, heading, row
 from messages import HEADERS
 
@@ -105,7 +105,7 @@ def _steps(text: str, subject: str) -> tuple[Callable[[], object], ...]:
     from web.mail_scene import ANN, START, THREAD, Scene
 
     headers = f"Thread: {THREAD}\nFrom: {ANN}\nTo: Operator\nSubject: {subject}\n\n"
-    posted = PostedMessage(9, START, Message(THREAD, ANN, ("Operator",), subject, text))
+    posted = StoredMessage(9, START, Message(THREAD, ANN, ("Operator",), subject, text))
     scene = Scene()
     scene.kickoff(ANN)
     number = scene.send(ANN, subject, text)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.search import Query, parse_query
 from brenner.protocol.messages import Message
-from home_places import HOMES, Bound, Home, Missing, Place
+from home_places import HOMES, Backend, Bound, Missing, Place
 from mail_store import LONG, PAGE, READER
 from measure import best_of, best_of_turns, heading, milliseconds, row
 
@@ -91,7 +91,7 @@ def _bound(work: Bound | None, count: int) -> float | None:
     return best_of(partial(work, count), least_seconds=0.05) if work else None
 
 
-def report(home: Home, measured: Sequence[dict[str, Figure]]) -> None:
+def report(home: Backend, measured: Sequence[dict[str, Figure]]) -> None:
     """One table: rows are works, columns sizes."""
     sizes = [f"of {size:,}" for size in home.sizes]
     heading(f"Mail in one home: {home.name}", "", *sizes, "growth", "bound", "× bound")

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import apsw
 
-from brenner.mail.model import Agent, InboxFilter, MessageRecord, StoredMessage
+from brenner.mail.model import Agent, InboxFilter, MessageRecord
 from brenner.mail.search import Query, parse_query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.protocol.messages import Message, content_hash
+from brenner.protocol.messages import Message, StoredMessage, content_hash
 from brenner.services.send import SendOptions, send_text
 from measure import best_of, best_of_turns, heading, milliseconds, row
 

@@ -19,11 +19,11 @@ from brenner.artifact.model import ITEM_SECTIONS
 from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import MessageRecord, Profile, StoredMessage
+from brenner.mail.model import MessageRecord, Profile
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, Delta, Operation
-from brenner.protocol.messages import Message, content_hash
+from brenner.protocol.messages import Message, StoredMessage, content_hash
 from brenner.services.acknowledge import acknowledge
 from brenner.services.compile import CompileOptions, CompileStatus, compile_thread
 from brenner.services.workspace import Workspace

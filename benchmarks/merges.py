@@ -16,7 +16,7 @@ from brenner.artifact.model import Fields, Item
 from brenner.artifact.state import BlockOutcome, Change, Entry, Source, State, empty_state
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, Operation
-from brenner.protocol.messages import Message, PostedMessage
+from brenner.protocol.messages import Message, StoredMessage
 from measure import best_of, heading, milliseconds, row
 
 THREAD = "RS-20251230-cell-fate"
@@ -66,7 +66,7 @@ def contribution(number: int, deltas: list[Delta]) -> DeltaMessage:
     body = "# Delta Contribution\n\n## Deltas\n\n" + "\n".join(map(render_delta, deltas))
     sender = ("BlueLake", "RedSky", "GreenHill")[number % 3]
     message = Message(THREAD, sender, ("Operator",), "DELTA[opus]: A contribution", body)
-    read = parse_posted(PostedMessage(number, START + timedelta(seconds=number), message))
+    read = parse_posted(StoredMessage(number, START + timedelta(seconds=number), message))
     assert isinstance(read, DeltaMessage)
     return read
 

@@ -20,7 +20,7 @@ from brenner.artifact.serialize import decode_state, encode_state
 from brenner.artifact.state import BlockOutcome, State, empty_state
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, FieldKind, Operation, Section
-from brenner.protocol.messages import Message, PostedMessage
+from brenner.protocol.messages import Message, StoredMessage
 from measure import best_of, heading, milliseconds, row
 
 SIZES = (100, 1_000, 10_000)
@@ -84,17 +84,17 @@ class Clock:
         return self.number, START + timedelta(seconds=self.number)
 
 
-def post(clock: Clock, deltas: list[Delta]) -> PostedMessage:
+def post(clock: Clock, deltas: list[Delta]) -> StoredMessage:
     """One message, as a store has it."""
     number, at = clock.tick()
     body = "# Delta Contribution\n\n## Deltas\n\n" + "\n".join(map(render_delta, deltas))
     sender = AGENTS[number % len(AGENTS)]
-    return PostedMessage(
+    return StoredMessage(
         number, at, Message(THREAD, sender, ("Operator",), "DELTA[opus]: News", body)
     )
 
 
-def a_round(clock: Clock, make: Make, first: int) -> list[PostedMessage]:
+def a_round(clock: Clock, make: Make, first: int) -> list[StoredMessage]:
     """Ten messages, beginning with the message of that number."""
     return [
         post(clock, [make(message * BLOCKS + block) for block in range(BLOCKS)])
@@ -107,7 +107,7 @@ class Loop(NamedTuple):
 
     seconds: float
     state: State
-    messages: list[PostedMessage]
+    messages: list[StoredMessage]
     compiled: tuple[int, datetime]
 
 
@@ -128,7 +128,7 @@ def play(make: Make, size: int) -> Loop:
     return Loop(seconds, state, a_round(clock, make, size), clock.tick())
 
 
-def in_memory(state: State, messages: list[PostedMessage]) -> Merge:
+def in_memory(state: State, messages: list[StoredMessage]) -> Merge:
     """What is new, and nothing else."""
     result = merge(state, messages)
     render_artifact(result.artifact)

@@ -21,7 +21,7 @@ from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, CompileStatus, compile_thread
-from brenner.services.genealogy import GenealogyQuery, trace_genealogy
+from brenner.services.genealogy import trace_genealogy
 from brenner.services.references import check_references
 from brenner.services.session_status import load_status
 from brenner.services.sessions import overviews
@@ -44,7 +44,7 @@ class Figure(NamedTuple):
     bound: float | None = None
 
 
-class Home(NamedTuple):
+class Backend(NamedTuple):
     """Where the mail is; how many sessions it gets."""
 
     name: str
@@ -74,8 +74,8 @@ def _postgresql() -> Iterator[Mailbox]:
 
 
 HOMES = (
-    Home("SQLite", _sqlite, (100, 1_000, 10_000)),
-    Home("PostgreSQL", _postgresql, (100, 1_000)),
+    Backend("SQLite", _sqlite, (100, 1_000, 10_000)),
+    Backend("PostgreSQL", _postgresql, (100, 1_000)),
 )
 
 
@@ -98,7 +98,7 @@ def measure(workspace: Workspace, size: int) -> dict[str, Figure]:
         "status of one": Figure(status, one),
         "refs check, all": Figure(_best(lambda: check_references(workspace)), rows),
         "refs graph of one": Figure(
-            _best(lambda: trace_genealogy(workspace, GenealogyQuery(middle), _silent)), rows
+            _best(lambda: trace_genealogy(workspace, (middle, None))), rows
         ),
         "compile of one": Figure(_compile(workspace, size)),
     }
@@ -114,10 +114,6 @@ def _once(work: Callable[[], bool]) -> float:
 def _best(work: Callable[[], object]) -> float:
     """Of few runs: at ten thousand sessions each may take seconds."""
     return best_of(work, least_seconds=0, least_runs=_RUNS)
-
-
-def _silent(_doing: str, _done: int, _total: int | None) -> None:
-    """Nobody looks."""
 
 
 def _kept_rows(mailbox: Mailbox) -> list[object]:
@@ -149,7 +145,7 @@ def _compile(workspace: Workspace, size: int) -> float:
     return min(taken)
 
 
-def report(home: Home, measured: Sequence[dict[str, Figure]]) -> None:
+def report(home: Backend, measured: Sequence[dict[str, Figure]]) -> None:
     """One table: rows are works, columns sizes; bounds are those of the largest."""
     sizes = [f"of {size:,}" for size in home.sizes]
     heading(f"Many sessions: {home.name}", "", *sizes, "growth", "bound", "× bound")

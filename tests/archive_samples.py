@@ -5,10 +5,17 @@ from datetime import UTC, datetime
 
 from brenner.diagnostics.codes.stores import INVALID_RECORD
 from brenner.diagnostics.model import Diagnostic
-from brenner.mail.archive import jsonl, mbox
+from brenner.mail.archive import jsonl
 from brenner.mail.archive.jsonl import ArchiveEntry
-from brenner.mail.model import Agent, Envelope, Importance, MessageRecord, StoredMessage, Trust
-from brenner.protocol.messages import Message, content_hash
+from brenner.mail.model import Agent, MessageRecord
+from brenner.protocol.messages import (
+    Envelope,
+    Importance,
+    Message,
+    StoredMessage,
+    Trust,
+    content_hash,
+)
 
 THREAD = "RS-20251230-cell-fate"
 AT = datetime(2025, 12, 30, 14, 22, 5, tzinfo=UTC)
@@ -46,55 +53,46 @@ LINES = r"""
 """  # noqa: E501  (a line is a line)
 MAILS = """
 From BlueLake@brenner.invalid Tue Dec 30 14:22:05 2025
+Content-Type: text/plain; charset="utf-8"
+MIME-Version: 1.0
+Content-Transfer-Encoding: 7bit
 From: BlueLake <BlueLake@brenner.invalid>
-To: RedCreek <RedCreek@brenner.invalid>,
- Operator <Operator@brenner.invalid>
+To: RedCreek <RedCreek@brenner.invalid>, Operator <Operator@brenner.invalid>
 Subject: INFO: Hello
 Date: Tue, 30 Dec 2025 14:22:05 +0000
 Message-ID: <1.7f456d99935e1c41@brenner.invalid>
-X-Brenner-Format: 1
-X-Brenner-Place: 1
 X-Brenner-Id: 1
 X-Brenner-Origin-Id: 1
 X-Brenner-At: 2025-12-30T14:22:05Z
 X-Brenner-Hash: HASH 1
-X-Brenner-Thread: RS-20251230-cell-fate
+X-Brenner-Thread-Id: RS-20251230-cell-fate
 X-Brenner-Trust: unverified
-MIME-Version: 1.0
-Content-Type: text/plain; charset=utf-8
-Content-Transfer-Encoding: 8bit
 
 Hello.
 
 From BlueLake@brenner.invalid Tue Dec 30 14:22:05 2025
+Content-Type: text/plain; charset="utf-8"
+MIME-Version: 1.0
+Content-Transfer-Encoding: 7bit
 From: BlueLake <BlueLake@brenner.invalid>
-To: RedCreek <RedCreek@brenner.invalid>,
- Operator <Operator@brenner.invalid>
-Subject: =?utf-8?q?QUESTION=3A_Wie_s=C3=BC=C3=9F=3F?=
+To: RedCreek <RedCreek@brenner.invalid>, Operator <Operator@brenner.invalid>
+Subject: =?utf-8?b?UVVFU1RJT046IFdpZSBzw7zDnz8=?=
 Date: Tue, 30 Dec 2025 14:22:05 +0000
 Message-ID: <2.7f456d99935e1c41@brenner.invalid>
 In-Reply-To: <1.7f456d99935e1c41@brenner.invalid>
 References: <1.7f456d99935e1c41@brenner.invalid>
-X-Brenner-Format: 1
-X-Brenner-Place: 2, last
 X-Brenner-Id: 2
 X-Brenner-Origin-Id: 7
 X-Brenner-At: 2025-12-30T14:22:05.000120Z
 X-Brenner-Hash: HASH 2
-X-Brenner-Thread: RS-20251230-cell-fate
+X-Brenner-Thread-Id: RS-20251230-cell-fate
 X-Brenner-Ack-Required: false
-X-Brenner-In-Reply-To: 1
-X-Brenner-Acknowledges: 1,
- 5
-X-Brenner-Read: RedCreek 2025-12-30T14:22:05Z,
- Operator 2025-12-30T14:22:05Z
+X-Brenner-Reply-To: 1
+X-Brenner-Acknowledges: 1, 5
+X-Brenner-Read: RedCreek 2025-12-30T14:22:05Z, Operator 2025-12-30T14:22:05Z
 X-Brenner-Importance: high
 X-Brenner-Cc: Operator
 X-Brenner-Trust: unverified
-MIME-Version: 1.0
-Content-Type: text/plain; charset=utf-8
-Content-Transfer-Encoding: 8bit
-X-Brenner-Final-Line-Feed: added
 
 No end
 
@@ -110,11 +108,6 @@ def filled(text: str) -> str:
 def from_lines(content: bytes) -> list[ArchiveEntry]:
     """What JSON lines hold."""
     return list(jsonl.decode(io.BytesIO(content), "mail.jsonl"))
-
-
-def from_mails(content: bytes) -> list[ArchiveEntry]:
-    """What an mbox holds."""
-    return list(mbox.decode(io.BytesIO(content), "mail.mbox"))
 
 
 def told(items: list[ArchiveEntry]) -> list[tuple[str, int | None, str]]:

@@ -9,7 +9,9 @@ from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state
 from brenner.lint.linter import lint
-from brenner.session.compiled_message import CompiledContent, contributors_of
+from brenner.protocol.messages import Message
+from brenner.session.compiled_message import CompiledVersion, compose_compiled, contributors_of
+from brenner.session.model import VersionRecord
 from golden.history import versions
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -18,18 +20,15 @@ COMPILED_AT = "2025-12-30T14:00:00Z"
 
 def publication(
     before: Artifact, merged: Merge, artifact: Artifact | None = None
-) -> CompiledContent:
+) -> CompiledVersion:
     """The version that a merge makes of the artifact before it."""
     new = artifact or merged.artifact
     text = render_artifact(new)
     version = new.metadata.version or 0
-    return CompiledContent(
+    at, digest = new.metadata.compiled_at or COMPILED_AT, sha256(text.encode()).hexdigest()
+    return CompiledVersion(
         thread_id=new.metadata.session_id or "",
-        sender="Operator",
-        recipients=("BlueLake",),
-        version=version,
-        previous=version - 1 or None,
-        compiled_at=new.metadata.compiled_at or COMPILED_AT,
+        previous_version=version - 1 or None,
         artifact=new,
         text=text,
         diff=diff(before, new),
@@ -39,14 +38,18 @@ def publication(
         conflicts=merged.conflicts,
         not_contributed=(),
         warnings=merged.warnings,
-        record='{"format":1}',
-        artifact_sha256=sha256(text.encode()).hexdigest(),
+        record=VersionRecord(version, None, (), digest, at, "Operator", "Operator", "active"),
     )
 
 
-def golden(history: str) -> list[CompiledContent]:
+def compose(version: CompiledVersion) -> Message:
+    """Return its COMPILED message."""
+    return compose_compiled(version, ("BlueLake",))[0]
+
+
+def golden(history: str) -> list[CompiledVersion]:
     """The versions of a golden history."""
-    found: list[CompiledContent] = []
+    found: list[CompiledVersion] = []
     before = None
     for version in versions(GOLDEN / history):
         thread_id = version.artifact.metadata.session_id or ""

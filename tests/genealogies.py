@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from brenner.artifact.merge.draft import SessionItem
 from brenner.artifact.model import Reference
 from brenner.protocol.delta.schema import RELATIONS
-from brenner.session.genealogy import ItemInfo, ItemStatus
-from brenner.session.references import ReferenceGraph, SessionReferences
+from brenner.session.genealogy import ItemInfo
+from brenner.session.references import ItemStatus, ReferenceGraph, SessionReferences
 from strategies import any_text
 
 SESSIONS = ("RS-20260105-cell-fate", "RS-20260112-gradient")
@@ -22,16 +22,15 @@ def graph_of(
 ) -> ReferenceGraph:
     """The graph of these references; their origins are there, and so are the items."""
     held: dict[str, set[str]] = {}
-    references: dict[str, list[tuple[str, Reference]]] = {}
+    references: dict[str, dict[str, list[Reference]]] = {}
     for node in items:
         held.setdefault(node.session, set()).add(node.item)
     for origin, relation, target in edges:
         held.setdefault(origin.session, set()).add(origin.item)
-        references.setdefault(origin.session, []).append(
-            (origin.item, Reference(*target, relation))
-        )
+        mine = references.setdefault(origin.session, {})
+        mine.setdefault(origin.item, []).append(Reference(*target, relation))
     return ReferenceGraph(
-        SessionReferences(session, frozenset(names), tuple(references.get(session, ())))
+        SessionReferences(session, frozenset(names), references.get(session, {}))
         for session, names in held.items()
     )
 

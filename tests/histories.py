@@ -24,7 +24,7 @@ from brenner.protocol.delta.schema import (
     Operation,
     Section,
 )
-from brenner.protocol.messages import Message, PostedMessage
+from brenner.protocol.messages import Message, StoredMessage
 from sample_messages import (
     ADD,
     DISPUTES,
@@ -71,22 +71,22 @@ class Names(NamedTuple):
 class Thread(NamedTuple):
     """The messages of each round as drafts or kickoffs, stored; and the COMPILED messages."""
 
-    rounds: list[list[PostedMessage]]
+    rounds: list[list[StoredMessage]]
     compiled: list[tuple[int, datetime]]
 
 
-def kickoff(number: int, at: datetime, question: str, context: str) -> PostedMessage:
+def kickoff(number: int, at: datetime, question: str, context: str) -> StoredMessage:
     """A KICKOFF. Its title counts where it asks nothing else; without one it asks nothing."""
     is_title = question.startswith("# ")
     body = f"\n## Research Question\n{question}\n" if question and not is_title else question + "\n"
     body += f"\n## Context\n{context}\n" if context else ""
     message = Message(THREAD_ID, "Operator", tuple(ROLES), "KICKOFF: Cell fate", body)
-    return PostedMessage(number, at, message)
+    return StoredMessage(number, at, message)
 
 
-def remark(draft: Draft, subject: str, number: int, at: datetime) -> PostedMessage:
+def remark(draft: Draft, subject: str, number: int, at: datetime) -> StoredMessage:
     """A message of another type with delta blocks in it."""
-    return PostedMessage(number, at, draft.posted(number, at).message._replace(subject=subject))
+    return StoredMessage(number, at, draft.posted(number, at).message._replace(subject=subject))
 
 
 agents = st.sampled_from(tuple(ROLES))
@@ -251,7 +251,7 @@ def _next_draft(sent: list[Draft], what: int) -> st.SearchStrategy[Draft]:
 @st.composite
 def threads(draw: st.DrawFn, most_rounds: int = 3, most_messages: int = 4) -> Thread:
     """Rounds of messages, some late, some with skewed clocks, some sent twice."""
-    rounds: list[list[PostedMessage]] = []
+    rounds: list[list[StoredMessage]] = []
     compiled: list[tuple[int, datetime]] = []
     sent: list[Draft] = []
     number = 0

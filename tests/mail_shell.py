@@ -1,18 +1,14 @@
 """The command line on a project of its own, in this process: streams that are no terminals."""
 
-import io
-import json
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
-from brenner.cli.main import run
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
+from program import Run, call
 
 THREAD, ELSEWHERE = "RS-20251230-cell-fate-dichotomy", "-brenner_bot-5so.1"
 QUESTION = "## Question\nWhich gradient?\n\n## Urgency\nSoon\n"
@@ -24,29 +20,6 @@ MESSAGE_KEYS = [
 ]
 
 
-class Done(NamedTuple):
-    """What a command did."""
-
-    code: int
-    raw: bytes
-    err: str
-
-    @property
-    def out(self) -> str:
-        """The standard output as text."""
-        return self.raw.decode()
-
-    @property
-    def json(self) -> Any:
-        """The one document on the standard output."""
-        return json.loads(self.out)
-
-    @property
-    def codes(self) -> list[str]:
-        """The codes in a document."""
-        return [violation["id"] for violation in self.json["violations"]]
-
-
 class Shell:
     """Runs commands on a project in this process, with streams that are no terminals."""
 
@@ -54,19 +27,10 @@ class Shell:
         self.folder = folder
         self.patch = monkeypatch
 
-    def __call__(self, *arguments: str, stdin: bytes = b"") -> Done:
-        given = io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin)), "utf-8")
-        raw_out, raw_err = io.BytesIO(), io.BytesIO()
-        out, err = (io.TextIOWrapper(each, "utf-8") for each in (raw_out, raw_err))
-        with self.patch.context() as patch:
-            for name, stream in (("stdin", given), ("stdout", out), ("stderr", err)):
-                patch.setattr(sys, name, stream)
-            code = run(["--project", str(self.folder), *arguments])
-        out.flush()
-        err.flush()
-        return Done(code, raw_out.getvalue(), raw_err.getvalue().decode())
+    def __call__(self, *arguments: str, stdin: bytes = b"") -> Run:
+        return call("--project", str(self.folder), *arguments, stdin=stdin)
 
-    def mail(self, *arguments: str, stdin: bytes = b"") -> Done:
+    def mail(self, *arguments: str, stdin: bytes = b"") -> Run:
         """A command of the group, which must be fine."""
         done = self("mail", *arguments, stdin=stdin)
         assert done.code == 0, done.err

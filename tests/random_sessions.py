@@ -80,7 +80,7 @@ def _ack_without_a_number(sitting: Sitting, step: Step) -> None:
 def _reply(sitting: Sitting, step: Step) -> None:
     messages = sitting.messages()
     if messages:
-        to = messages[step.which % len(messages)].posted.id
+        to = messages[step.which % len(messages)].id
         body = "## Status\nReceived\n"
         sitting.post(Message(THREAD_ID, step.who, (OPERATOR, ANN), "ACK: x", body), reply_to=to)
 
@@ -88,7 +88,7 @@ def _reply(sitting: Sitting, step: Step) -> None:
 def _again(sitting: Sitting, step: Step) -> None:
     messages = sitting.messages()
     if messages:
-        stored = sitting.mailbox.message(messages[step.which % len(messages)].posted.id)
+        stored = sitting.mailbox.message(messages[step.which % len(messages)].id)
         if not stored.message.subject.startswith("COMPILED"):
             sitting.again(stored, *(_people(step.which) if step.which % 2 else ()))
 
@@ -106,7 +106,7 @@ def _other_for_nothing(sitting: Sitting, step: Step) -> None:
 def _dismiss(sitting: Sitting, step: Step) -> None:
     messages = sitting.messages()
     if messages:
-        stored = sitting.mailbox.message(messages[step.which % len(messages)].posted.id)
+        stored = sitting.mailbox.message(messages[step.which % len(messages)].id)
         sitting.dismiss(stored, 1, sender=step.who)
 
 

@@ -12,14 +12,14 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE, HYPOTHESIS_SLATE
 from brenner.protocol.thread_ids import ThreadKind
 from brenner.session.model import (
-    LatestVersion,
     OpenCritique,
     OpenMessage,
     Phase,
+    PublishedVersion,
     RefusedBlock,
     SessionStatus,
 )
-from brenner.session.round_kickoff import CitedPassages, RoundContext
+from brenner.session.round_kickoff import RoundContext
 from strategies import agent_names, hostile_text
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
@@ -39,12 +39,24 @@ _CODES = (codes.INVALID_JSON, codes.MISSING_REQUIRED_FIELD)
 _TYPES = ("CRITIQUE", "CRITIQUE", "QUESTION", "BLOCKED", "HANDOFF")
 
 
-def latest(number: int) -> LatestVersion:
+def latest(number: int) -> PublishedVersion:
     """A version at a glance."""
-    return LatestVersion(number, 7, "2026-11-16T00:00:00Z", "Operator", "draft", 2, 1, False, ())
+    return PublishedVersion(
+        number,
+        7,
+        datetime(2026, 11, 16, tzinfo=UTC),
+        content_hash="",
+        artifact_sha256="",
+        compiled_at="2026-11-16T00:00:00Z",
+        compiled_by="Operator",
+        operator="Operator",
+        status="draft",
+        errors=2,
+        warnings=1,
+    )
 
 
-def status(thread_id: str, base: LatestVersion) -> SessionStatus:
+def status(thread_id: str, base: PublishedVersion) -> SessionStatus:
     """A session in critique, in which nothing is open."""
     return SessionStatus(
         thread_id=thread_id,
@@ -117,7 +129,7 @@ def rounds(draw: st.DrawFn, thread_id: str, names: tuple[str, ...]) -> RoundCont
     faults = st.builds(Diagnostic, st.sampled_from(_CODES), harm, harm)
     refusals = st.builds(
         RefusedBlock,
-        *(_numbers, _numbers, _numbers, senders, said, said, said, said, st.none()),
+        *(_numbers, _numbers, _numbers, senders, said, said, said, st.booleans(), said, st.none()),
         st.lists(faults, max_size=2).map(tuple),
     )
     conflicts = st.builds(
@@ -142,6 +154,6 @@ def rounds(draw: st.DrawFn, thread_id: str, names: tuple[str, ...]) -> RoundCont
         tuple(draw(st.lists(conflicts, max_size=2))),
         draw(st.one_of(st.just(""), harm)),
         draw(st.one_of(st.just(""), harm)),
-        draw(st.sampled_from(((), (CitedPassages(1, ("§1", "§2-3")),)))),
+        draw(st.sampled_from(((), ((1, ("§1", "§2-3")),)))),
         {each.message_id: draw(harm) for each in open_messages},
     )

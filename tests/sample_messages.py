@@ -16,7 +16,7 @@ from brenner.protocol.delta.schema import (
     Delta,
     Operation,
 )
-from brenner.protocol.messages import Message, PostedMessage
+from brenner.protocol.messages import Message, StoredMessage
 
 THREAD_ID = "RS-20251230-cell-fate"
 ROLES = {"BlueLake": "opus", "RedSky": "gpt", "GreenHill": "gemini"}
@@ -36,11 +36,11 @@ class Draft(NamedTuple):
         parts = [f"# Delta Contribution\n\n{base}## Deltas\n", *self.blocks]
         return f"\n{prose}\n".join([*parts, ""])
 
-    def posted(self, number: int, at: datetime, prose: str = "") -> PostedMessage:
+    def posted(self, number: int, at: datetime, prose: str = "") -> StoredMessage:
         """The message as a store has it."""
         subject = f"DELTA[{ROLES[self.sender]}]: a contribution"
         to = ("Operator",)
-        return PostedMessage(
+        return StoredMessage(
             number, at, Message(THREAD_ID, self.sender, to, subject, self.body(prose))
         )
 

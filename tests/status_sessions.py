@@ -10,17 +10,15 @@ from datetime import timedelta
 from brenner.artifact.state import BlockOutcome
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, StoredMessage
+from brenner.mail.model import Profile
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.protocol.roster import Roster, RosterEntry, render_configuration
-from brenner.services.version_store import to_thread_message
 from brenner.session.compiled_message import compose_compiled
-from brenner.session.compiler import compile_next_version, compiled_content_of
+from brenner.session.compiler import compile_next_version
 from brenner.session.model import Participant, SessionStatus
-from brenner.session.rebuild import ThreadMessage
-from brenner.session.status import compose_dismissal, status_of
+from brenner.session.status import compose_dismissal, compute_status
 from brenner.session.versions import VersionHistory, replay
 from mail.backends import Clock
 from sample_messages import ADD, EDIT, THREAD_ID
@@ -106,7 +104,7 @@ class Sitting:
         applies = any(entry.state is BlockOutcome.APPLIED for entry in proposal.ledger)
         if history.broken_version or not (applies or (status == "closed" and history.versions)):
             return None
-        message = compose_compiled(compiled_content_of(history, proposal, who, AGENTS))
+        message, _ = compose_compiled(proposal, AGENTS)
         return self.mailbox.send(message).stored
 
     def dismiss(self, stored: StoredMessage, *blocks: int, sender: str = OPERATOR) -> StoredMessage:
@@ -117,9 +115,9 @@ class Sitting:
 
     # Looking
 
-    def messages(self) -> list[ThreadMessage]:
+    def messages(self) -> list[StoredMessage]:
         """All of the thread."""
-        return list(map(to_thread_message, self.mailbox.thread_arrivals(THREAD_ID, 0)))
+        return list(self.mailbox.thread_arrivals(THREAD_ID, 0))
 
     def history(self) -> VersionHistory:
         """Its versions."""
@@ -127,7 +125,7 @@ class Sitting:
 
     def status(self) -> SessionStatus:
         """Where it stands."""
-        return status_of(self.history(), self.messages(), OPERATOR)
+        return compute_status(self.history(), self.messages(), OPERATOR)
 
     def who(self, name: str) -> Participant:
         """One of the participants."""

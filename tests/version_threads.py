@@ -6,26 +6,22 @@ Every version is composed, read back from its message and rebuilt from its recor
 from collections.abc import Iterable
 from datetime import datetime
 
-from brenner.protocol.messages import Message, PostedMessage, content_hash, iso
-from brenner.session.compiled_message import compose_compiled
-from brenner.session.compiler import (
-    Compiler,
-    NextVersion,
-    compile_next_version,
-    compiled_content_of,
-)
+from brenner.protocol.messages import Message, StoredMessage, content_hash, iso
+from brenner.session.compiled_message import CompiledVersion, compose_compiled
+from brenner.session.compiler import Compiler, compile_next_version
 from brenner.session.model import VersionRecord
-from brenner.session.rebuild import CompiledCandidate, ThreadMessage
+from brenner.session.rebuild import CompiledCandidate
 from brenner.session.versions import VersionHistory, advance, candidate_of, replay
 from sample_messages import THREAD_ID
 
 OPERATOR = "Operator"
 
 
-def file(posted: PostedMessage, origin: int | None = None) -> ThreadMessage:
+def file(posted: StoredMessage, origin: int | None = None) -> StoredMessage:
     """A message as a store has it."""
     number = posted.id if origin is None else origin
-    return ThreadMessage(posted, content_hash(posted.message), number, posted.id)
+    found = content_hash(posted.message)
+    return posted._replace(content_hash=found, origin_id=number, arrival=posted.id)
 
 
 def compiler(at: datetime, name: str = OPERATOR) -> Compiler:
@@ -33,36 +29,35 @@ def compiler(at: datetime, name: str = OPERATOR) -> Compiler:
     return Compiler(name, iso(at.replace(microsecond=0)), OPERATOR)
 
 
-def chain_of(messages: Iterable[ThreadMessage]) -> VersionHistory:
+def chain_of(messages: Iterable[StoredMessage]) -> VersionHistory:
     """The chain of all these messages."""
     return replay(THREAD_ID, list(messages), OPERATOR)
 
 
 def compiled(
     history: VersionHistory, number: int, at: datetime
-) -> tuple[ThreadMessage, NextVersion]:
+) -> tuple[StoredMessage, CompiledVersion]:
     """The COMPILED message of the next version, stored."""
-    who = compiler(at)
-    proposal = compile_next_version(history, who)
-    message = compose_compiled(compiled_content_of(history, proposal, who, ("BlueLake",)))
-    return file(PostedMessage(number, at, message)), proposal
+    proposal = compile_next_version(history, compiler(at))
+    message, _ = compose_compiled(proposal, ("BlueLake",))
+    return file(StoredMessage(number, at, message)), proposal
 
 
-def candidate(filed: ThreadMessage) -> CompiledCandidate:
+def candidate(stored: StoredMessage) -> CompiledCandidate:
     """A COMPILED message whose record can be read."""
-    found = candidate_of(filed)
+    found = candidate_of(stored)
     assert isinstance(found, CompiledCandidate), found
     return found
 
 
-def record_in(filed: ThreadMessage) -> VersionRecord:
+def record_in(stored: StoredMessage) -> VersionRecord:
     """The record of a COMPILED message."""
-    record = candidate(filed).record
+    record = candidate(stored).record
     assert record
     return record
 
 
-def advanced(history: VersionHistory, news: list[ThreadMessage]) -> VersionHistory:
+def advanced(history: VersionHistory, news: list[StoredMessage]) -> VersionHistory:
     """The chain with what came in since."""
     found = advance(history, news)
     assert found is not None
@@ -71,6 +66,6 @@ def advanced(history: VersionHistory, news: list[ThreadMessage]) -> VersionHisto
 
 def foreign(
     number: int, at: datetime, subject: str, body: str, sender: str = "RedSky"
-) -> ThreadMessage:
+) -> StoredMessage:
     """A message that somebody else posted."""
-    return file(PostedMessage(number, at, Message(THREAD_ID, sender, (OPERATOR,), subject, body)))
+    return file(StoredMessage(number, at, Message(THREAD_ID, sender, (OPERATOR,), subject, body)))

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from brenner.diagnostics.catalogue import CATALOGUE, CHAPTERS
+from brenner.diagnostics.catalogue import CATALOGUE, chapters
 from brenner.diagnostics.model import Code
 from brenner.markdown.escape import render_fence
 from brenner.text import escape_control_lines, template_text
@@ -20,10 +20,10 @@ def page() -> str:
         "for another one. This page is generated from the catalogue (`make docs`)."
     )
     parts = ["# The codes", "", about, ""]
-    for title, chapter in CHAPTERS.items():
+    for title, chapter in chapters().items():
         names = ", ".join(f"[`{code.id}`](#{code.id.lower()})" for code in chapter)
         parts += [f"- **{title}**: {names}"]
-    for title, chapter in CHAPTERS.items():
+    for title, chapter in chapters().items():
         parts += ["", f"## {title}"]
         for code in chapter:
             parts += ["", *entry(code)]

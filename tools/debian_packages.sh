@@ -6,17 +6,19 @@ set -eu
 # program:package. PostgreSQL comes with a wheel, but that one does not know TLS.
 needed="git:git tmux:tmux openssl:openssl pg_createcluster:postgresql chromium:chromium"
 
-missing=""
-for pair in $needed; do
-    command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
-done
-[ -n "$missing" ] || exit 0
+missing() {
+    for pair in $needed; do
+        command -v "${pair%%:*}" >/dev/null 2>&1 || printf ' %s' "${pair##*:}"
+    done
+}
 
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-    echo "Installing Debian packages for the tests:$missing"
+if [ -n "$(missing)" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    echo "Installing Debian packages for the tests:$(missing)"
     apt-get update -qq || true
-    # shellcheck disable=SC2086  (a list of names)
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null && exit 0
+    # shellcheck disable=SC2046  (a list of names)
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $(missing) |
+        sed -un 's/^\(Setting up [^ ]*\).*/\1/p'
 fi
-echo "MISSING, and tests that need them will not run:$missing (apt-get install$missing)"
+[ -n "$(missing)" ] || exit 0
+echo "MISSING, and tests that need them will not run:$(missing) (apt-get install$(missing))"
 [ "${CI:-}" != true ]

@@ -1,4 +1,4 @@
-"""Measure which mutants of the pure core the fast tests notice.
+"""Measure which mutants of the pure core the tests of `make test` notice.
 
     python tools/mutants.py [--record] [--renames FILE] [ID ...]
 
@@ -234,7 +234,7 @@ class Runner:
             process = subprocess.Popen(
                 [sys.executable, "-m", "pytest", *options, *paths],
                 cwd=copy,
-                env={**os.environ, **ours, **environment},
+                env={**_environment(), **ours, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -255,6 +255,11 @@ class Runner:
 
     def _restore(self, copy: Path, path: str) -> None:
         shutil.copy2(self.plain / path, copy / path)
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment without what would select other tests than `make test` does."""
+    return {name: value for name, value in os.environ.items() if name != "BRENNER_THOROUGH"}
 
 
 def score(statuses: Mapping[str, str]) -> float:

@@ -9,23 +9,11 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 
 _MOST_BYTES = 4 * 1024**3
 _ORDER: dict[str, float] = {}
 _SECONDS: dict[str, float] = {}
 _FAILED: set[str] = set()
-
-# No shrinking: a failure is enough.
-settings.register_profile(
-    "mutants",
-    max_examples=100,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    phases=(Phase.explicit, Phase.generate),
-    suppress_health_check=[HealthCheck.too_slow],
-)
 
 
 def pytest_configure() -> None:

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from brenner.lint.linter import lint_text as lint_text
     from brenner.mail.mailbox import Mailbox as Mailbox
     from brenner.mail.model import Profile as Profile
-    from brenner.mail.model import StoredMessage as StoredMessage
     from brenner.mail.search import Query as Query
     from brenner.mail.search import parse_query as parse_query
     from brenner.protocol.delta.parse import read_deltas as read_deltas
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from brenner.protocol.delta.schema import Operation as Operation
     from brenner.protocol.messages import Message as Message
     from brenner.protocol.messages import MessageFile as MessageFile
-    from brenner.protocol.messages import PostedMessage as PostedMessage
+    from brenner.protocol.messages import StoredMessage as StoredMessage
     from brenner.protocol.messages import content_hash as content_hash
     from brenner.protocol.messages import parse_message_file as parse_message_file
     from brenner.protocol.messages import render_message_file as render_message_file
@@ -88,7 +87,8 @@ if TYPE_CHECKING:
 
     Compiled = CompileResult
     Desk = Workspace
-    Posted = PostedMessage
+    Posted = StoredMessage
+    PostedMessage = StoredMessage
     Refused = RequestError
     Stored = StoredMessage
     Unavailable = UnavailableError
@@ -96,137 +96,49 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
-    "brenner.artifact.diff": (
-        "Diff",
-        "diff",
-        "summary",
-    ),
-    "brenner.artifact.format": ("ParsedArtifact",),
-    "brenner.artifact.merge.engine": (
-        "Merge",
-        "merge",
-    ),
-    "brenner.artifact.model": (
-        "Artifact",
-        "Item",
-        "Metadata",
-    ),
-    "brenner.artifact.parse": ("parse_artifact",),
-    "brenner.artifact.render": ("render_artifact",),
-    "brenner.artifact.serialize": ("artifact_json",),
-    "brenner.artifact.state": (
-        "Change",
-        "Conflict",
-        "Entry",
-        "Source",
-        "State",
-        "empty_state",
-    ),
-    "brenner.diagnostics.catalogue": (
-        "CATALOGUE",
-        "find_code",
-    ),
-    "brenner.diagnostics.model": (
-        "BrennerError",
-        "Code",
-        "Diagnostic",
-        "RequestError",
-        "Severity",
-        "Summary",
-        "UnavailableError",
-    ),
-    "brenner.lint.linter": (
-        "LintReport",
-        "lint",
-        "lint_text",
-    ),
-    "brenner.mail.mailbox": ("Mailbox",),
-    "brenner.mail.model": (
-        "Profile",
-        "StoredMessage",
-    ),
-    "brenner.mail.search": (
-        "Query",
-        "parse_query",
-    ),
-    "brenner.protocol.delta.parse": (
-        "read_deltas",
-        "render_delta",
-    ),
-    "brenner.protocol.delta.schema": (
-        "Delta",
-        "DeltaBlock",
-        "Operation",
-    ),
-    "brenner.protocol.messages": (
-        "Message",
-        "MessageFile",
-        "PostedMessage",
-        "content_hash",
-        "parse_message_file",
-        "render_message_file",
-    ),
-    "brenner.protocol.roster": (
-        "Mode",
-        "Role",
-        "Roster",
-        "RosterEntry",
-        "RosterPreset",
-        "validate_roster",
-        "validate_roster_coverage",
-    ),
-    "brenner.protocol.subjects": (
-        "Subject",
-        "check_subject",
-        "compose_subject",
-        "parse_subject",
-    ),
-    "brenner.protocol.thread_ids": (
-        "CrossReference",
-        "ThreadKind",
-        "check_thread_id",
-        "classify_thread_id",
-        "cross_reference",
-        "generate_thread_id",
-        "suggest_thread_id",
-    ),
-    "brenner.protocol.validate": (
-        "CheckedDelta",
-        "Report",
-        "check_message",
-    ),
-    "brenner.services.compile": (
-        "CompileOptions",
-        "CompileResult",
-    ),
-    "brenner.services.persist": ("PersistOptions",),
-    "brenner.services.send": (
-        "Outcome",
-        "SendOptions",
-    ),
-    "brenner.services.start_session": (
-        "StartOptions",
-        "Started",
-    ),
-    "brenner.services.versions": (
-        "LoadedVersion",
-        "Verification",
-    ),
-    "brenner.services.workspace": ("Workspace",),
-    "brenner.session.model": (
-        "VersionRecord",
-        "read_record",
-    ),
+    "brenner.artifact.diff": "Diff diff summary",
+    "brenner.artifact.format": "ParsedArtifact",
+    "brenner.artifact.merge.engine": "Merge merge",
+    "brenner.artifact.model": "Artifact Item Metadata",
+    "brenner.artifact.parse": "parse_artifact",
+    "brenner.artifact.render": "render_artifact",
+    "brenner.artifact.serialize": "artifact_json",
+    "brenner.artifact.state": "Change Conflict Entry Source State empty_state",
+    "brenner.diagnostics.catalogue": "CATALOGUE find_code",
+    "brenner.diagnostics.model": "BrennerError Code Diagnostic RequestError "
+    "Severity Summary UnavailableError",
+    "brenner.lint.linter": "LintReport lint lint_text",
+    "brenner.mail.mailbox": "Mailbox",
+    "brenner.mail.model": "Profile",
+    "brenner.mail.search": "Query parse_query",
+    "brenner.protocol.delta.parse": "read_deltas render_delta",
+    "brenner.protocol.delta.schema": "Delta DeltaBlock Operation",
+    "brenner.protocol.messages": "Message MessageFile StoredMessage content_hash "
+    "parse_message_file render_message_file",
+    "brenner.protocol.roster": "Mode Role Roster RosterEntry "
+    "RosterPreset validate_roster validate_roster_coverage",
+    "brenner.protocol.subjects": "Subject check_subject compose_subject parse_subject",
+    "brenner.protocol.thread_ids": "CrossReference ThreadKind check_thread_id classify_thread_id "
+    "cross_reference generate_thread_id suggest_thread_id",
+    "brenner.protocol.validate": "CheckedDelta Report check_message",
+    "brenner.services.compile": "CompileOptions CompileResult",
+    "brenner.services.persist": "PersistOptions",
+    "brenner.services.send": "Outcome SendOptions",
+    "brenner.services.start_session": "StartOptions Started",
+    "brenner.services.versions": "LoadedVersion Verification",
+    "brenner.services.workspace": "Workspace",
+    "brenner.session.model": "VersionRecord read_record",
 }
 _ALIASES = {  # names of 0.1.0
     "Compiled": "CompileResult",
     "Desk": "Workspace",
-    "Posted": "PostedMessage",
+    "Posted": "StoredMessage",
+    "PostedMessage": "StoredMessage",
     "Refused": "RequestError",
     "Stored": "StoredMessage",
     "Unavailable": "UnavailableError",
 }
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [*_MODULE_OF, *_ALIASES, "__version__", "open"]  # noqa: PLE0604
 

@@ -4,15 +4,17 @@ The folder is the given one; else the nearest folder, from the current one upwar
 `.brenner/` or `brenner.toml`; else the current one. Finding a project writes nothing.
 """
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError, UnavailableError
 from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB, MOST_SENT_KIB_AT_LEAST
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.store_url import (
     AgentMailAddress,
@@ -25,6 +27,9 @@ from brenner.store_url import (
     redact_address,
 )
 from brenner.text import closest, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # For folders without permission os.path returns False, but pathlib raises.
 # ruff: noqa: PTH109, PTH110, PTH111, PTH112, PTH113, PTH117, PTH118
@@ -283,72 +288,64 @@ def _setting_lines(text: str) -> dict[str, int | None]:
     return found
 
 
-def _set_store(project: Project, value: object) -> Project:
-    if not isinstance(value, str) or not value:
-        message = f'a text such as "{_SQLITE}{STORE_FILE}"'
-        raise ValueError(message)
+def _require(condition: object, expected: str) -> None:
+    if not condition:
+        raise ValueError(expected)
+
+
+def _set_store(project: Project, value: Any) -> Project:
+    _require(isinstance(value, str) and value, f'a text such as "{_SQLITE}{STORE_FILE}"')
     where = _absolute_store(value, project.folder)
     return project._replace(store=where, store_from=f"`{SETTINGS_FILE}`")
 
 
-def _set_operator(project: Project, value: object) -> Project:
-    if not isinstance(value, str) or not AGENT_NAME.fullmatch(value):
-        message = 'a name such as "Anna": a letter, then letters, digits, `_` or `-`, 64 at most'
-        raise ValueError(message)
+def _set_operator(project: Project, value: Any) -> Project:
+    expected = 'a name such as "Anna": a letter, then letters, digits, `_` or `-`, 64 at most'
+    _require(isinstance(value, str) and AGENT_NAME.fullmatch(value), expected)
     return project._replace(operator=value)
 
 
-def _set_ack_deadline(project: Project, value: object) -> Project:
+def _set_ack_deadline(project: Project, value: Any) -> Project:
     hours = value if isinstance(value, int | float) and value is not True else 0
-    if not 0 < hours <= _MOST_HOURS:
-        message = f"a number of hours above 0, {_MOST_HOURS} at most"
-        raise ValueError(message)
+    _require(0 < hours <= _MOST_HOURS, f"a number of hours above 0, {_MOST_HOURS} at most")
     return project._replace(ack_deadline=timedelta(hours=hours))
 
 
-def _set_max_message_kib(project: Project, value: object) -> Project:
-    most = MOST_BODY_BYTES // 1024
-    if type(value) is not int or not MOST_SENT_KIB_AT_LEAST <= value <= most:
-        message = f"a whole number of KiB from {MOST_SENT_KIB_AT_LEAST} to {most}"
-        raise ValueError(message)
+def _set_max_message_kib(project: Project, value: Any) -> Project:
+    least, most = MOST_SENT_KIB_AT_LEAST, MOST_BODY_BYTES // 1024
+    is_valid = type(value) is int and least <= value <= most
+    _require(is_valid, f"a whole number of KiB from {least} to {most}")
     return project._replace(max_message_kib=value)
 
 
-def _set_source_text(project: Project, value: object) -> Project:
-    if not isinstance(value, str) or not value.strip() or "\0" in value:
-        message = 'the path of a Markdown file, such as "source.md"'
-        raise ValueError(message)
+def _set_source_text(project: Project, value: Any) -> Project:
+    is_valid = isinstance(value, str) and value.strip() and "\0" not in value
+    _require(is_valid, 'the path of a Markdown file, such as "source.md"')
     return project._replace(source_text=value)
 
 
-def _set_persist(project: Project, value: object) -> Project:
+def _set_persist(project: Project, value: Any) -> Project:
     """Read the table `[persist]`; its switches are true or false."""
-    if not isinstance(value, dict):
-        message = "a table such as `[persist]` with `every = 5`"
-        raise ValueError(message)
-    unknown = [name for name in value if name not in PersistSettings._fields]
-    if unknown:
-        near = did_you_mean(closest(str(unknown[0]), PersistSettings._fields))
-        message = f"without `{unknown[0]}`.{near} Known are {', '.join(PersistSettings._fields)}"
-        raise ValueError(message)
+    _require(isinstance(value, dict), "a table such as `[persist]` with `every = 5`")
+    known = PersistSettings._fields
+    for name in value:
+        near = did_you_mean(closest(name, known))
+        _require(name in known, f"without `{name}`.{near} Known are {', '.join(known)}")
     every = value.get("every")
-    if every is not None and (type(every) is not int or every < 1):
-        message = "a table in which `every` is a number above 0"
-        raise ValueError(message)
-    wrong = [name for name, each in value.items() if name != "every" and type(each) is not bool]
-    if wrong:
-        message = f"a table in which `{wrong[0]}` is true or false"
-        raise ValueError(message)
+    is_number = every is None or (type(every) is int and every >= 1)
+    _require(is_number, "a table in which `every` is a number above 0")
+    for name, each in value.items():
+        is_switch = name == "every" or type(each) is bool
+        _require(is_switch, f"a table in which `{name}` is true or false")
     return project._replace(persist=PersistSettings(**value))
 
 
-def _set_programs(project: Project, value: object) -> Project:
+def _set_programs(project: Project, value: Any) -> Project:
     """Read the table `[programs]`: each command as a string or as a list of words."""
-    if not isinstance(value, dict):
-        message = 'a table such as `[programs]` with `claude-code = "claude"`'
-        raise ValueError(message)
-    read = tuple((str(name), _parse_command(str(name), command)) for name, command in value.items())
-    return project._replace(programs=read)
+    is_table = isinstance(value, dict)
+    _require(is_table, 'a table such as `[programs]` with `claude-code = "claude"`')
+    programs = tuple((name, _parse_command(name, command)) for name, command in value.items())
+    return project._replace(programs=programs)
 
 
 def _parse_command(name: str, command: object) -> tuple[str, ...]:
@@ -360,12 +357,11 @@ def _parse_command(name: str, command: object) -> tuple[str, ...]:
     except ValueError:  # an unclosed quotation
         parsed = None
     words = [each for each in parsed if isinstance(each, str)] if isinstance(parsed, list) else []
-    if not words or words != parsed or not words[0] or words[0].startswith("-"):
-        message = f'a table in which `{name}` is a command such as "claude" or ["claude", "-c"]'
-        raise ValueError(message)
-    if not all(each.isprintable() for each in words):
-        message = f"a table in which the command of `{name}` has no hidden characters"
-        raise ValueError(message)
+    is_command = words and words == parsed and words[0] and not words[0].startswith("-")
+    example = '"claude" or ["claude", "-c"]'
+    _require(is_command, f"a table in which `{name}` is a command such as {example}")
+    is_visible = all(each.isprintable() for each in words)
+    _require(is_visible, f"a table in which the command of `{name}` has no hidden characters")
     return tuple(words)
 
 

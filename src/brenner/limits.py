@@ -4,6 +4,8 @@ Each is far above what a session needs, and low enough that a hostile message co
 memory than its length.
 """
 
+from __future__ import annotations
+
 MOST_BODY_BYTES = 4 * 1024 * 1024
 MOST_SENT_KIB = 512  # default of `max_message_kib`: the size of a message that is sent or checked
 MOST_SENT_KIB_AT_LEAST = 64  # the minimum of `max_message_kib`

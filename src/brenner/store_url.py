@@ -5,9 +5,13 @@ part. An unknown option, or a password without the necessary escapes, could sele
 than the operator intended.
 """
 
-import re
-from typing import NamedTuple, NoReturn
+from __future__ import annotations
+
+from typing import NoReturn
 from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
+
+from brenner.lazy_pattern import lazy_pattern
+from brenner.named_tuple import NamedTuple
 
 _SQLITE = "sqlite:///"
 _POSTGRESQL = ("postgresql", "postgres")
@@ -18,10 +22,10 @@ DEFAULT_SCHEMA = "brenner"
 _MOST_SCHEMA_BYTES = 63  # PostgreSQL truncates longer names
 _RESERVED_SCHEMAS = ("pg_", "information_schema")
 _HIDDEN = "…"
-_HOST = re.compile(r"(?:\[[^\[\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]*))?")
+_HOST = lazy_pattern(r"(?:\[[^\[\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]*))?")
 _MOST_PORT = 65_535
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
-_MAY_CONTAIN_PASSWORD = re.compile(r"[:@=?&#;\s]")  # characters next to which a password may be
+_SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*")
+_MAY_CONTAIN_PASSWORD = lazy_pattern(r"[:@=?&#;\s]")  # characters next to which a password may be
 _AUTH_HINT = "a name or a token does not belong into it but into `AGENT_MAIL_BEARER_TOKEN`"
 _PORT_HINT = "a port is a number; a user's name and password end with an `@`, before the host"
 
@@ -44,7 +48,7 @@ class PostgresAddress(NamedTuple):
         return self.without_password != self
 
     @property
-    def without_password(self) -> "PostgresAddress":
+    def without_password(self) -> PostgresAddress:
         """The same address without the password, for users that have it from elsewhere."""
         parts = urlsplit(self.url)
         user, at, host = parts.netloc.rpartition("@")

@@ -1,9 +1,14 @@
 """Text for messages and commands: escaping, truncating, plurals, spelling suggestions."""
 
-from collections.abc import Iterable
+from __future__ import annotations
+
 from itertools import islice
 from shlex import quote
 from string import Formatter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Quoting untrusted text in a sentence
 #
@@ -42,6 +47,15 @@ def _escape_character(character: str) -> str:
 
 _SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LAST_BYTE = 0xFF
+
+
+def is_encodable(text: str) -> bool:
+    """Return whether the text can be encoded: JSON escapes can produce a lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 _MOST_NAMES = 7

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from brenner.diagnostics.model import ERROR
-from brenner.protocol.messages import PostedMessage
+from brenner.protocol.messages import StoredMessage
 from brenner.services.acknowledge import RECEIVED, acknowledge
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import dismiss
@@ -82,7 +82,7 @@ def _elsewhere(scene: SessionScene, found: Found, outcome: str, lines: Sequence[
         arrival = done.message.arrival
     else:
         (posted,) = steps({"thread": [[found["head"], *lines]]})
-        assert isinstance(posted, PostedMessage)
+        assert isinstance(posted, StoredMessage)
         body = _SHORT.sub(thread_id, posted.message.body)
         message = posted.message._replace(thread_id=thread_id, body=body)
         arrival = scene.mailbox.send(message).stored.arrival

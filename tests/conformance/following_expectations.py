@@ -10,11 +10,12 @@ from datetime import timedelta
 
 from brenner.artifact.merge.draft import SessionItem
 from brenner.cli.main import run
-from brenner.services.genealogy import GenealogyQuery, GenealogyResult, trace_genealogy
+from brenner.services.genealogy import SessionLookup, trace_genealogy
 from brenner.services.references import check_references
 from brenner.services.session_status import load_status
 from brenner.services.sessions import overviews
 from brenner.services.watch import WatchedThreads
+from brenner.session.genealogy import Genealogy
 from brenner.session.model import SessionStatus
 from brenner.session.overview import urgency_key
 from brenner.session.routing import Route
@@ -121,7 +122,7 @@ def _table(scene: SessionScene, line: Found) -> None:
 
 def _routed(scene: SessionScene, line: Found) -> Route:
     """What is said of a message in the moment in which it comes in."""
-    return WatchedThreads(scene.workspace()).take(scene.message(int(line["number"]))).route
+    return WatchedThreads(scene.workspace()).take(scene.message(int(line["number"])))[0]
 
 
 def _route(scene: SessionScene, line: Found) -> None:
@@ -146,18 +147,17 @@ def _route_words(scene: SessionScene, line: Found) -> None:
 def _refs(scene: SessionScene, line: Found) -> None:
     """`refs: UNKNOWN_REFERENCED_SESSION of THREAD`: what the check finds, and in which session."""
     found = check_references(scene.workspace()).found
-    shown = [f"{each.id} of {session.session}" for session in found for each in session.violations]
+    shown = [f"{each.id} of {session}" for session, some in found.items() for each in some]
     assert sorted(shown) == sorted(listed(line["rest"]))
 
 
-def _followed(scene: SessionScene, line: Found) -> GenealogyResult:
-    asked = GenealogyQuery(line["thread"], line["item"])
-    return trace_genealogy(scene.workspace(), asked, lambda *_: None)
+def _followed(scene: SessionScene, line: Found) -> tuple[Genealogy, SessionLookup]:
+    return trace_genealogy(scene.workspace(), (line["thread"], line["item"]))
 
 
 def _reached(scene: SessionScene, line: Found) -> None:
     """`ancestors of THREAD H4: refines RS-20251228-initial H2, …`: each step with its relation."""
-    found = _followed(scene, line).genealogy
+    found, _ = _followed(scene, line)
     is_up = line["which"] == "ancestors"
     reach = found.ancestors if is_up else found.descendants
     assert reach
@@ -167,9 +167,12 @@ def _reached(scene: SessionScene, line: Found) -> None:
 
 def _fate(scene: SessionScene, line: Found) -> None:
     """`fate of THREAD H4: active, by Ann`, `killed by Bob: reason, by Ann`."""
-    found = _followed(scene, line).sessions.item(SessionItem(line["thread"], line["item"]))
+    _, lookup = _followed(scene, line)
+    found = lookup.item(SessionItem(line["thread"], line["item"]))
     fate = (
-        f"killed by {found.kill.agent}: {found.kill.reason}" if found.kill else found.status.value
+        f"killed by {found.killed.agent}: {found.killed.reason}"
+        if found.killed
+        else found.status.value
     )
     by = found.proposal.agent if found.proposal else "nobody known"
     assert f"{fate}, by {by}" == line["rest"]
@@ -177,7 +180,8 @@ def _fate(scene: SessionScene, line: Found) -> None:
 
 def _first(scene: SessionScene, line: Found) -> None:
     """`first proposed of THREAD H4: RS-20251228-initial H2 by Bob`."""
-    (found,) = _followed(scene, line).firsts()
+    whole, lookup = _followed(scene, line)
+    (found,) = whole.first_proposals(lookup.item)
     shown = [f"{each.node} by {each.proposal.agent}" for each in found.earliest if each.proposal]
     assert shown == listed(line["rest"])
 

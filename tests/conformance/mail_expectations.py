@@ -4,9 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from brenner.mail.model import InboxFilter, InboxMessage, PendingAck, StoredMessage
+from brenner.mail.model import InboxFilter, InboxMessage, PendingAck
 from brenner.protocol.message_types import wants_ack
-from brenner.services.blame import CheckedMessage, check_thread
+from brenner.protocol.messages import StoredMessage
+from brenner.protocol.validate import Report
+from brenner.services.blame import check_thread
 from conformance.mail_scene import Scene
 from conformance.mail_shorthand import THREAD_ID, duration, listed, read_codes
 
@@ -126,32 +128,32 @@ def _says(scene: Scene, line: Match) -> None:
     assert (line["rest"] in body) == (not line["never"]), body
 
 
-def _checked(scene: Scene, number: int) -> CheckedMessage:
+def _report(scene: Scene, number: int) -> Report:
     thread_id = scene.message(number).message.thread_id
     checked = check_thread(scene.mailbox, thread_id)
-    return next(each for each in checked if each.stored.arrival == number)
+    return next(report for stored, report in checked if stored.arrival == number)
 
 
 def _check(scene: Scene, line: Match) -> None:
     checked = check_thread(scene.mailbox, line["thread"] or THREAD_ID)
     wanted = [each.split(" ") for each in line["rest"].split("; ")]
-    assert [str(each.stored.arrival) for each in checked] == [number for number, *_ in wanted]
-    for each, (_, *words) in zip(checked, wanted, strict=True):
+    assert [str(stored.arrival) for stored, _ in checked] == [number for number, *_ in wanted]
+    for (stored, report), (_, *words) in zip(checked, wanted, strict=True):
         codes, places = read_codes([word for word in words if word != "fine"])
-        found = each.report.violations
+        found = report.violations
         assert Counter(one.id for one in found) == Counter(codes), found
         assert set(places) <= {(one.id, one.line) for one in found}, found
-        assert {one.message_id for one in found} <= {each.stored.id}
+        assert {one.message_id for one in found} <= {stored.id}
 
 
 def _blocks(scene: Scene, line: Match) -> None:
-    deltas = _checked(scene, int(line["number"])).report.deltas
+    deltas = _report(scene, int(line["number"])).deltas
     found = [f"{each.block} {'good' if each.valid else 'bad'}" for each in deltas]
     assert found == listed(line["rest"])
 
 
 def _ready(scene: Scene, line: Match) -> None:
-    report = _checked(scene, int(line["number"])).report
+    report = _report(scene, int(line["number"]))
     assert "Thread: " not in (report.corrected or ""), "a block, not a whole file"
     blocks = [found.repaired or "" for found in report.violations]
     assert any(line["rest"] in block for block in blocks), blocks

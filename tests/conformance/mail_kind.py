@@ -17,12 +17,12 @@ import pytest
 
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Capability
-from brenner.mail.model import RestoreResult, SendResult, StoredMessage
-from brenner.protocol.messages import Message, render_message_file
+from brenner.mail.model import RestoreResult, SendResult
+from brenner.protocol.messages import Message, StoredMessage, render_message_file
 from brenner.protocol.subjects import compose_subject
 from brenner.protocol.validate import check_message
 from brenner.services.acknowledge import RECEIVED, acknowledge, escalate, resend
-from brenner.services.archive import Form, export_archive, import_archive
+from brenner.services.archive import ArchiveExport, import_archive
 from brenner.services.blame import check_thread
 from brenner.services.send import SendOptions, send_text
 from brenner.session.validation_reply import validation_error_body
@@ -39,7 +39,7 @@ from conformance.mail_shorthand import (
     matched,
     taken_apart,
 )
-from mail.backends import Home
+from mail.backends import Backend
 
 Lines = tuple[str, ...] | None
 # Advice that a subject or thread which we repeat may bring with it.
@@ -51,7 +51,7 @@ _KEYS = {
 _RESTORED = re.compile(r"added (\d+), skipped (\d+)")
 
 
-def check_mail(case: dict[str, Any], home: Home, folder: Path) -> None:
+def check_mail(case: dict[str, Any], home: Backend, folder: Path) -> None:
     """Play the scene and compare everything that the case states."""
     assert case.keys() <= _KEYS
     with Scene(case, home, folder) as scene:
@@ -133,7 +133,7 @@ def _answer(scene: Scene, line: re.Match[str], outcome: str) -> None:
     """Send the Validation Error reply to a stored message."""
     stored = scene.message(int(line["number"]))
     checked = check_thread(scene.mailbox, stored.message.thread_id)
-    report = next(each.report for each in checked if each.stored == stored)
+    report = next(found for each, found in checked if each == stored)
     reply = Message(
         stored.message.thread_id,
         line["name"],
@@ -211,9 +211,8 @@ def _go(scene: Scene, line: re.Match[str], _: str) -> None:
 
 def _import(scene: Scene, line: re.Match[str], outcome: str) -> None:
     """Take over the mail of the other store; every message of it is here then, as it was there."""
-    form: Form = "mbox" if line["form"] == "mbox" else "jsonl"
-    archive = BytesIO(b"".join(export_archive(scene.other, form)))
-    restored = import_archive(scene.mailbox, archive, form, f"mail.{form}")
+    archive = BytesIO(b"".join(ArchiveExport(scene.other, "jsonl")))
+    restored = import_archive(scene.mailbox, archive, "mail.jsonl")
     assert isinstance(restored, RestoreResult), restored
     added, skipped = matched(_RESTORED, outcome).groups()
     assert (restored.added, restored.skipped) == (int(added), int(skipped))
@@ -226,7 +225,7 @@ def _import(scene: Scene, line: re.Match[str], outcome: str) -> None:
 _ACTIONS: tuple[tuple[re.Pattern[str], Callable[[Scene, re.Match[str], str], None]], ...] = (
     (re.compile(r"(?P<by>[+-]\d.*)"), _move),
     (re.compile("(?P<where>home|elsewhere)"), _go),
-    (re.compile("import (?P<form>jsonl|mbox)"), _import),
+    (re.compile("import jsonl"), _import),
     (
         re.compile(
             r"(?P<name>\S+) acks (?P<number>\d+)(?: as (?P<status>[^:]+))?(?:: (?P<notes>(?s:.+)))?"

@@ -12,12 +12,12 @@ from typing import Any, Self
 from brenner.config import Project, find_project
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import Profile, StoredMessage
+from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
-from brenner.protocol.messages import Message, thread_order_key
+from brenner.protocol.messages import Message, StoredMessage, thread_order_key
 from brenner.services.acknowledge import DueAck, pending_acks
 from conformance.mail_shorthand import Step
-from mail.backends import AGENT_MAILS, SQLITE, Clock, Home, sqlite_file
+from mail.backends import AGENT_MAILS, SQLITE, Backend, Clock, sqlite_file
 from mail.sample_mail import whole
 
 AGENTS = ("Operator", "BlueLake", "RedLake", "GreenDog")
@@ -32,7 +32,7 @@ class Scene:
     found: tuple[Diagnostic, ...] = ()
     corrected: str | None = None
 
-    def __init__(self, case: dict[str, Any], home: Home, folder: Path) -> None:
+    def __init__(self, case: dict[str, Any], home: Backend, folder: Path) -> None:
         self.clock = Clock()
         self.start = self.clock.now
         self.project = _project(case, folder)
@@ -146,7 +146,7 @@ class Scene:
                 assert mailbox.message(each.id) == each
             for thread_id in threads:
                 mine = [each for each in stored if each.message.thread_id == thread_id]
-                ordered = sorted(mine, key=lambda each: thread_order_key(each.posted))
+                ordered = sorted(mine, key=thread_order_key)
                 assert list(mailbox.thread(thread_id).messages) == ordered
 
 
@@ -167,7 +167,7 @@ def _project(case: dict[str, Any], folder: Path) -> Project:
     return find_project(str(folder), {})
 
 
-def _opened(case: dict[str, Any], home: Home, folder: Path, clock: Clock) -> Mailbox:
+def _opened(case: dict[str, Any], home: Backend, folder: Path, clock: Clock) -> Mailbox:
     """A mailbox whose agents are known; the operator is made known by opening it to write."""
     folder.mkdir()
     project = find_project(str(folder.parent), {}, f"sqlite:///{sqlite_file(folder)}")

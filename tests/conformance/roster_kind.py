@@ -20,7 +20,6 @@ from brenner.config import find_project
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError
 from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.roster import (
-    PresetEntry,
     Roster,
     RosterEntry,
     RosterPreset,
@@ -144,7 +143,7 @@ def _entry(entry: RosterEntry) -> str:
     return f"{entry.agent_name}: {_words(entry)}"
 
 
-def _words(entry: RosterEntry | PresetEntry) -> str:
+def _words(entry: RosterEntry) -> str:
     """`test_designer, claude-code, Opus 4.5`; what nobody says at the end is left out."""
     said = [entry.role, entry.program or "-", entry.model or "-"]
     while said[-1] == "-":

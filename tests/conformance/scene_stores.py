@@ -1,12 +1,11 @@
 """In which homes a scene is played.
 
 In every home that can do what its steps need. That is read from the steps; a case says only what
-they do not show (`needs`), or that it is about some homes (`homes`). On Agent Mail, which is slow,
-only those of on_agent_mail.toml are, and at our own server, to which the same adapter goes, a
-handful, unless BRENNER_ALL_SCENES says otherwise.
+they do not show (`needs`), or that it is about some homes (`homes`). At our own server, to which
+the adapter of Agent Mail goes, a handful are. `make test` plays all of them in memory and on
+SQLite, those of chosen_scenes.toml on PostgreSQL, and the handful on Agent Mail and our own server.
 """
 
-import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +21,7 @@ from mail.backends import (
     BRENNER_SERVER,
     POSTGRESQL,
     SQLITE,
-    Home,
+    Backend,
     agent_mail_address,
     brenner_address,
     postgresql_address,
@@ -30,23 +29,9 @@ from mail.backends import (
 )
 
 Case = dict[str, Any]
-ON_AGENT_MAIL: tuple[str, ...] = tuple(
-    name
-    for row in tomllib.loads((Path(__file__).parent / "on_agent_mail.toml").read_text("utf-8"))[
-        "played"
-    ]
-    for name in row["cases"]
-)
-# Who owes what, odd texts, mail that is wrong, a kickoff, and versions. Scenes in which somebody
-# without the secret leads cannot be played there: that is what the server refuses.
-ON_BRENNER_SERVER = (
-    "mail-ack-of-several-some-wrong",
-    "mail-stored-as-given",
-    "mail-send-delta-with-one-bad-block",
-    "kickoff-three-roles",
-    "version-lifecycle",
-)
-_CHOSEN = {AGENT_MAIL.name: ON_AGENT_MAIL, BRENNER_SERVER.name: ON_BRENNER_SERVER}
+_ROWS = tomllib.loads((Path(__file__).parent / "chosen_scenes.toml").read_text("utf-8"))["scenes"]
+# The name of each chosen scene with the name of the server
+CHOSEN = [(name, home) for row in _ROWS for home in row["on"] for name in row["cases"]]
 # Steps that ask for something which not every home can do
 _NEEDS: tuple[tuple[re.Pattern[str], Capability], ...] = (
     (re.compile(r"[+-]\d+[dhms]\b"), Capability.CLIENT_CLOCK),
@@ -77,7 +62,7 @@ def _lines(steps: Iterable[str | list[str]]) -> Iterator[str]:
         yield (step if isinstance(step, str) else step[0]).partition("\n")[0]
 
 
-def homes_of(case: Case) -> tuple[Home, ...]:
+def homes_of(case: Case) -> tuple[Backend, ...]:
     """Where the scene is played.
 
     What git does has nothing to do with where the mail lives: the first home is enough for that.
@@ -93,18 +78,23 @@ def homes_of(case: Case) -> tuple[Home, ...]:
     return tuple(able[:1] if "git init" in lines and not is_for_others else able)
 
 
-def is_able(home: Home, case: Case) -> bool:
+def is_able(home: Backend, case: Case) -> bool:
     """Whether the scene can be played there."""
     return not needs(case) & home.lacks.keys()
 
 
-def _is_wanted(home: Home, case: Case) -> bool:
-    if home.name in _CHOSEN and not os.environ.get("BRENNER_ALL_SCENES"):
-        return case["name"] in _CHOSEN[home.name]
+def _is_wanted(home: Backend, case: Case) -> bool:
+    if home is BRENNER_SERVER:
+        return is_chosen(home, case)
     return home.name in case.get("homes", [home.name])
 
 
-def address_of(home: Home, folder: Path) -> str:
+def is_chosen(home: Backend, case: Case) -> bool:
+    """Whether `make test` plays the scene there, though it is a server."""
+    return (case["name"], home.name) in CHOSEN
+
+
+def address_of(home: Backend, folder: Path) -> str:
     """How a command is told of a store in that home."""
     address = ADDRESSES[home.name](folder)
     if isinstance(address, SqliteAddress):

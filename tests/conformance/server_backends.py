@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from conformance.recording_proxy import Between
-from mail.backends import AGENT_MAIL, Home
+from mail.backends import AGENT_MAIL, Backend
 from servers import agent_mail, postgresql
 from servers.agent_mail import PATH, AgentMailServer
 from servers.proxy import Proxy
@@ -141,6 +141,6 @@ def _closed() -> AgentMailServer:
     return server
 
 
-def side_of(home: Home, folder: Path, *, closed: bool) -> Side:
+def side_of(home: Backend, folder: Path, *, closed: bool) -> Side:
     """The server of a home, for the project of a folder."""
     return AgentMailSide(folder, closed=closed) if home is AGENT_MAIL else PostgresSide(folder)

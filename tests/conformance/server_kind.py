@@ -12,7 +12,7 @@ from conformance.server_actions import SERVER_ACTIONS
 from conformance.server_expectations import SIGHT
 from conformance.server_scene import ServerScene
 from conformance.session_kind import play
-from mail.backends import AGENT_MAIL, POSTGRESQL, Home
+from mail.backends import AGENT_MAIL, POSTGRESQL, Backend
 
 _KEYS = {
     *("file", "name", "proves", "kind", "codes", "scene", "homes", "folder", "settings"),
@@ -21,12 +21,12 @@ _KEYS = {
 SERVERS = (POSTGRESQL, AGENT_MAIL)
 
 
-def servers_of(case: dict[str, Any]) -> tuple[Home, ...]:
+def servers_of(case: dict[str, Any]) -> tuple[Backend, ...]:
     """The servers that the case is about; both, unless it says otherwise."""
     return tuple(home for home in SERVERS if home.name in case.get("homes", [home.name]))
 
 
-def check_server(case: dict[str, Any], home: Home, folder: Path) -> None:
+def check_server(case: dict[str, Any], home: Backend, folder: Path) -> None:
     """Play the scene and compare everything that the case states."""
     assert case.keys() <= _KEYS
     with ServerScene(case, home, folder) as scene:

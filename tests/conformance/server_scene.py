@@ -20,7 +20,7 @@ from brenner.protocol.messages import Message
 from conformance.server_backends import TOKEN, AgentMailSide, Side, side_of
 from conformance.session_scene import SessionScene
 from conformance.session_shorthand import Step
-from mail.backends import Home, sqlite_file
+from mail.backends import Backend, sqlite_file
 
 OPERATOR = "GoldRiver"
 _SETTINGS = f'store = "STORE"\noperator = "{OPERATOR}"\n'
@@ -30,7 +30,7 @@ _PLACED = re.compile(r"\b(?:ELSEWHERE|STORE|OTHER|FOLDER|PORT|TOKEN)\b")
 class ServerScene(SessionScene):
     """A session scene on a server."""
 
-    def __init__(self, case: dict[str, Any], home: Home, folder: Path) -> None:
+    def __init__(self, case: dict[str, Any], home: Backend, folder: Path) -> None:
         self._open = ExitStack()
         place = folder / case.get("folder", "project")
         self.side: Side = side_of(home, place, closed=case.get("closed", False))

@@ -16,13 +16,14 @@ from urllib.parse import quote
 from brenner.config import OPERATOR, Project
 from brenner.mail.model import Profile
 from brenner.mcp import errors as told
-from brenner.mcp.server import OFFERS, ResourceError, call_tool, read_resource
-from brenner.mcp.tool import Bindings, Call, Caller, FetchedVersions, ToolResult
+from brenner.mcp.resources import RESOURCES
+from brenner.mcp.server import TOOLS, ResourceError, call_tool, read_resource
+from brenner.mcp.tool import Bindings, Call, Caller, ToolResult
 from brenner.services.identity import renew_secret
 from brenner.services.rosters import RosterRequest
 from brenner.services.start_session import StartOptions, start_session
 from brenner.services.workspace import Workspace
-from mail.backends import Home, Place
+from mail.backends import Backend, Place
 
 Case = dict[str, Any]
 THREAD = "RS-20251230-cell-fate-dichotomy"
@@ -43,7 +44,7 @@ def _refused(step: Case) -> tuple[str, ...]:
     return (step["refused"],) if "refused" in step else ()
 
 
-def check_serving(case: Case, home: Home, folder: Path) -> None:
+def check_serving(case: Case, home: Backend, folder: Path) -> None:
     """Play the scene and compare everything that the case states."""
     assert case.keys() <= _KEYS
     with Place(home, folder) as place:
@@ -64,8 +65,8 @@ class _Scene:
     def __init__(self, place: Place, folder: Path, *, is_strict: bool) -> None:
         self._place = place
         self._desk = Workspace(place.mailbox, Project(folder), OPERATOR)
-        self._caller = Caller(Bindings(), FetchedVersions(), is_strict=is_strict)
-        self._tools = {tool.name: tool for tool in OFFERS.tools}
+        self._caller = Caller(Bindings(), is_strict=is_strict)
+        self._tools = {tool.name: tool for tool in TOOLS}
         self._kept: dict[str, object] = {"PROJECT": str(folder)}
         self._asked: dict[str, object] = {}
         self._steps: dict[str, Callable[[Any, Case], None]] = {
@@ -120,9 +121,7 @@ class _Scene:
     def _read(self, address: str, caller: Caller) -> ToolResult:
         """A resource; what cannot be read is told as by a tool."""
         try:
-            return ToolResult(
-                read_resource(OFFERS.resources, address, Call(self._desk, caller, {}))
-            )
+            return ToolResult(read_resource(RESOURCES, address, Call(self._desk, caller, {})))
         except ResourceError as failed:
             return told.refused_result(failed.faults)
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 
 from brenner.cli.main import run
-from brenner.mail.model import RestoreResult, StoredMessage
-from brenner.protocol.messages import Message, parse_message_file
+from brenner.mail.model import RestoreResult
+from brenner.protocol.messages import Message, StoredMessage, parse_message_file
 from brenner.protocol.validate import check_message
-from brenner.services.archive import ImportOptions, export_archive, import_archive
+from brenner.services.archive import ArchiveExport, import_archive
 from brenner.services.compile import CompileOptions, compile_thread
 from conformance.mail_shorthand import LETTER, THREAD_ID, letter, matched
 from conformance.session_compile import adopt, compile_, start, void
@@ -65,10 +65,12 @@ def _go(scene: SessionScene, found: Found, _: str, __: Sequence[str]) -> None:
 
 
 def _import(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
-    archive = io.BytesIO(b"".join(export_archive(scene.other, "jsonl")))
+    archive = io.BytesIO(b"".join(ArchiveExport(scene.other, "jsonl")))
     accepts = found["accepting"] is not None
-    options = ImportOptions("the store", scene.workspace().project.operator, accepts)
-    restored = import_archive(scene.mailbox, archive, "jsonl", "mail.jsonl", options)
+    operator = scene.workspace().project.operator
+    restored = import_archive(
+        scene.mailbox, archive, "mail.jsonl", operator=operator, accept_decisions=accepts
+    )
     if not isinstance(restored, RestoreResult):
         assert outcome == f"stopped {' '.join(each.id for each in restored)}"
         return

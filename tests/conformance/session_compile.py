@@ -12,8 +12,7 @@ from typing import Any
 
 from brenner.diagnostics.model import ERROR, BrennerError, UnavailableError
 from brenner.mail.mailbox import Capability
-from brenner.mail.model import StoredMessage
-from brenner.protocol.messages import render_message_file
+from brenner.protocol.messages import StoredMessage, render_message_file
 from brenner.protocol.validate import check_message
 from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
 from brenner.services.decisions import adopt_thread, void_version
@@ -66,7 +65,7 @@ def _ended(done: CompileResult) -> str:
 
 def adopt(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
     done = attempt(scene, found, outcome, lambda workspace: adopt_thread(workspace, THREAD_ID))
-    assert done is None or f"v{done.version}" == outcome
+    assert done is None or f"v{done[0].number}" == outcome
 
 
 def void(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:

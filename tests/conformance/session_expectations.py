@@ -8,10 +8,9 @@ from typing import Any
 from brenner.artifact.model import Artifact
 from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.limits import MOST_SUBJECT_CHARACTERS
-from brenner.mail.model import StoredMessage
-from brenner.protocol.messages import iso
+from brenner.protocol.messages import StoredMessage, iso
 from brenner.services.compile import CompileResult
-from brenner.services.versions import load_version_list, verify
+from brenner.services.versions import load_version_list, not_versions, verify
 from conformance.mail_shorthand import THREAD_ID, listed
 from conformance.session_scene import SessionScene, record_of, sections
 from conformance.thread_kind import UNFINISHED, conflict_line, entry_line, value_at
@@ -69,12 +68,12 @@ def _of(scene: SessionScene, found: Iterable[Diagnostic]) -> list[str]:
 
 
 def _versions(scene: SessionScene, line: Found) -> None:
-    found = load_version_list(scene.workspace(), THREAD_ID).versions
+    found = load_version_list(scene.workspace(), THREAD_ID)[1]
     assert [f"{each.number} by {each.message.arrival}" for each in found] == listed(line["rest"])
 
 
 def _others(scene: SessionScene, line: Found) -> None:
-    found = load_version_list(scene.workspace(), THREAD_ID).others
+    found = not_versions(load_version_list(scene.workspace(), THREAD_ID)[0])
     assert sorted(_of(scene, found)) == sorted(listed(line["rest"]))
 
 
@@ -265,7 +264,7 @@ def _file_has(scene: SessionScene, line: Found) -> None:
 
 
 def _persistence(scene: SessionScene, line: Found) -> None:
-    found = load_version_list(scene.workspace(), THREAD_ID).versions
+    found = load_version_list(scene.workspace(), THREAD_ID)[1]
     states = {each.number: each.persistence.status for each in found}
     assert states[int(line["version"])] == line["rest"]
 

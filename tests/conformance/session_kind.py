@@ -20,7 +20,7 @@ from conformance.session_actions import ACTIONS, Action, only_looks, write
 from conformance.session_expectations import EXPECTATIONS
 from conformance.session_scene import SessionScene
 from conformance.session_shorthand import scene_of
-from mail.backends import Home
+from mail.backends import Backend
 
 _KEYS = {
     *("file", "name", "proves", "kind", "codes", "start", "scene", "agents", "settings"),
@@ -32,7 +32,7 @@ Looks = tuple[tuple[re.Pattern[str], Callable[[SessionScene, re.Match[str]], Non
 
 def check_session(
     case: dict[str, Any],
-    home: Home,
+    home: Backend,
     folder: Path,
     more_actions: Actions = (),
     more_looks: Looks = (),

@@ -11,9 +11,9 @@ from typing import Any, cast
 from brenner.config import find_project
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Profile, SendResult, StoredMessage
+from brenner.mail.model import Profile, SendResult
 from brenner.persist.artifact_file import with_message_id
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.services.compile import CompileResult
 from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.services.workspace import Workspace
@@ -22,7 +22,7 @@ from conformance.mail_shorthand import THREAD_ID
 from conformance.roster_kind import filled
 from conformance.scene_stores import address_of
 from conformance.session_shorthand import FILE, Step, spelled_out
-from mail.backends import Home
+from mail.backends import Backend
 
 AGENTS = ("Ann", "Bob", "Cyd", "Dan")
 _ASKED = re.compile(r"\{(?P<what>hash (?P<number>\d+)|sha of v(?P<version>\d+)|last commit)\}")
@@ -58,7 +58,7 @@ class SessionScene(Scene):
     _operator = "Operator"
     _before_looking: object = None
 
-    def __init__(self, case: dict[str, Any], home: Home, folder: Path) -> None:
+    def __init__(self, case: dict[str, Any], home: Backend, folder: Path) -> None:
         self.folder = folder / case.get("folder", "project")
         self.folder.mkdir()
         self._agents = case.get("agents", AGENTS)

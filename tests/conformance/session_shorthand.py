@@ -12,8 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from brenner.mail.model import StoredMessage
-from brenner.protocol.messages import Message, PostedMessage
+from brenner.protocol.messages import Message, StoredMessage
 from conformance.mail_shorthand import THREAD_ID
 from conformance.message_files import message_text, valid_artifact
 from conformance.thread_shorthand import SHORTHANDS, SNIPPETS, steps
@@ -81,18 +80,18 @@ def time_of(number: int, at: str | None = None) -> datetime:
     return datetime.fromisoformat(f"{_FIRST.date()}T{at}").replace(tzinfo=UTC)
 
 
-def written(step: list[str]) -> PostedMessage:
+def written(step: list[str]) -> StoredMessage:
     """The message of a step, with its number and its time."""
     head, *lines = step
     if found := _BY_HAND.fullmatch(head):
         body = "\n".join([*lines, ""])
         message = Message(THREAD_ID, found["sender"], ("Operator",), found["subject"], body)
         number = int(found["number"])
-        return PostedMessage(number, time_of(number), message)
+        return StoredMessage(number, time_of(number), message)
     sender = head.split()[1]
     known = sender if sender in SHORTHANDS else "Dan"
     (posted,) = steps({"thread": [[head.replace(sender, known, 1), *lines]]})
-    assert isinstance(posted, PostedMessage)
+    assert isinstance(posted, StoredMessage)
     body = posted.message.body.replace(SHORT_THREAD_ID, THREAD_ID)
     message = posted.message._replace(thread_id=THREAD_ID, sender=sender, body=body)
     return posted._replace(message=message)

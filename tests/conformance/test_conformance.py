@@ -25,7 +25,7 @@ from conformance.mail_kind import check_mail
 from conformance.mail_shorthand import mail_codes
 from conformance.message_files import changed_message
 from conformance.roster_kind import check_roster
-from conformance.scene_stores import ON_AGENT_MAIL, ON_BRENNER_SERVER, homes_of, is_able
+from conformance.scene_stores import CHOSEN, homes_of, is_chosen
 from conformance.server_kind import check_server, servers_of
 from conformance.serving_kind import check_serving, serving_codes
 from conformance.session_kind import check_session
@@ -33,7 +33,7 @@ from conformance.session_shorthand import session_codes
 from conformance.store_kind import check_store
 from conformance.thread_kind import check_thread, expected_codes
 from conformance.web_kind import check_web, web_codes
-from mail.backends import AGENT_MAIL, HOMES, Home
+from mail.backends import HOMES, Backend
 from servers import agent_mail, postgresql_files
 
 HERE = Path(__file__).parent
@@ -112,11 +112,19 @@ CHECKS: dict[str, Callable[[Case], list[Diagnostic]]] = {
 }
 
 
-def played(kind: str, where: Callable[[Case], Iterable[Home]]) -> pytest.MarkDecorator:
+def played(kind: str, where: Callable[[Case], Iterable[Backend]]) -> pytest.MarkDecorator:
     """The cases of a kind, each in the homes that it is played in."""
-    pairs = [(case, home) for case in cases_of(kind) for home in where(case)]
-    names = [f"{case['name']}-{home.name}" for case, home in pairs]
-    return pytest.mark.parametrize(("case", "home"), pairs, ids=names)
+    pairs = ((case, home) for case in cases_of(kind) for home in where(case))
+    scenes = [
+        pytest.param(
+            case,
+            home,
+            id=f"{case['name']}-{home.name}",
+            marks=[pytest.mark.every_store] if is_chosen(home, case) else [],
+        )
+        for case, home in pairs
+    ]
+    return pytest.mark.parametrize(("case", "home"), scenes)
 
 
 @pytest.fixture
@@ -130,7 +138,7 @@ def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @played("mail", homes_of)
-def test_mail_case(case: Case, home: Home, tmp_path: Path) -> None:
+def test_mail_case(case: Case, home: Backend, tmp_path: Path) -> None:
     """The scene goes as it says, wherever the mail lives."""
     check_mail(case, home, tmp_path)
 
@@ -149,35 +157,35 @@ def test_store_case(case: Case, tmp_path: Path) -> None:
 
 @played("session", homes_of)
 @pytest.mark.usefixtures("surroundings")
-def test_session_case(case: Case, home: Home, tmp_path: Path) -> None:
+def test_session_case(case: Case, home: Backend, tmp_path: Path) -> None:
     """The session goes as it says, wherever the mail lives."""
     check_session(case, home, tmp_path)
 
 
 @played("following", homes_of)
 @pytest.mark.usefixtures("surroundings")
-def test_following_case(case: Case, home: Home, tmp_path: Path) -> None:
+def test_following_case(case: Case, home: Backend, tmp_path: Path) -> None:
     """The sessions stand where it says, wherever the mail lives."""
     check_following(case, home, tmp_path)
 
 
 @played("serving", lambda _: HOMES)
 @pytest.mark.usefixtures("surroundings")
-def test_serving_case(case: Case, home: Home, tmp_path: Path) -> None:
+def test_serving_case(case: Case, home: Backend, tmp_path: Path) -> None:
     """The tools answer as the case says, wherever the mail lives."""
     check_serving(case, home, tmp_path)
 
 
 @played("web", lambda _: HOMES)
 @pytest.mark.usefixtures("surroundings")
-def test_web_case(case: Case, home: Home, tmp_path: Path) -> None:
+def test_web_case(case: Case, home: Backend, tmp_path: Path) -> None:
     """The pages show what the case says, wherever the mail lives."""
     check_web(case, home, tmp_path)
 
 
 @played("server", servers_of)
 @pytest.mark.usefixtures("surroundings")
-def test_server_case(case: Case, home: Home, tmp_path: Path) -> None:
+def test_server_case(case: Case, home: Backend, tmp_path: Path) -> None:
     """The commands end as the case says, and the server has what it says."""
     check_server(case, home, tmp_path)
 
@@ -235,12 +243,19 @@ def test_kinds_are_known() -> None:
     assert {case["kind"] for case in CASES} == {"roster", "store", *scenes, *CHECKS}
 
 
-def test_scenes_on_agent_mail() -> None:
-    """Each scene that is chosen for Agent Mail is there, once, and can be played there."""
-    assert set(ON_BRENNER_SERVER) <= set(ON_AGENT_MAIL)
-    known = {case["name"]: case for case in cases_of("mail", "session", "following")}
-    assert [name for name in ON_AGENT_MAIL if not is_able(AGENT_MAIL, known[name])] == []
-    assert len(ON_AGENT_MAIL) == len(set(ON_AGENT_MAIL))
+def test_chosen_scenes() -> None:
+    """Each scene that is chosen for a server is played there, and is chosen once."""
+    tests = [test_mail_case, test_session_case, test_following_case]
+    tests += [test_serving_case, test_web_case, test_server_case]
+    played_there = {
+        (scene.values[0]["name"], scene.values[1].name)
+        for test in tests
+        for mark in test.pytestmark  # type: ignore[attr-defined]
+        if mark.name == "parametrize"
+        for scene in mark.args[1]
+    }
+    assert set(CHOSEN) <= played_there
+    assert len(CHOSEN) == len(set(CHOSEN))
 
 
 def fails(case: Case) -> bool:

@@ -14,7 +14,7 @@ from brenner.artifact.state import BlockOutcome, Conflict, Entry, count_outcomes
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import DISCRIMINATIVE_TESTS
-from brenner.protocol.messages import PostedMessage
+from brenner.protocol.messages import StoredMessage
 from conformance.thread_shorthand import THREAD_ID, Publication, beginning, steps
 
 Case = dict[str, Any]
@@ -70,9 +70,9 @@ def _played(case: Case) -> list[Merge]:
     roster = case.get("roster")
     state = empty_state(THREAD_ID)
     results: list[Merge] = []
-    unread: list[PostedMessage] = []
+    unread: list[StoredMessage] = []
     for step in [*steps(case), None]:
-        if isinstance(step, PostedMessage):
+        if isinstance(step, StoredMessage):
             unread.append(step)
         elif step or unread:
             result = merge(state, unread, roster=roster)
@@ -90,7 +90,7 @@ def _seen(result: Merge) -> tuple[object, ...]:
     return result.artifact, result.ledger, result.conflicts, result.warnings, result.blame
 
 
-def _check_counts(result: Merge, unread: list[PostedMessage]) -> None:
+def _check_counts(result: Merge, unread: list[StoredMessage]) -> None:
     """R7: every block of a DELTA message has one entry, and the counts add up."""
     blocks = [
         (posted.id, block.number)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from brenner.protocol.delta.schema import SECTIONS
-from brenner.protocol.messages import Message, PostedMessage
+from brenner.protocol.messages import Message, StoredMessage
 
 THREAD_ID = "RS-20251230-cell-fate"
 SNIPPETS: dict[str, Any] = tomllib.loads(
@@ -44,7 +44,7 @@ class Publication(NamedTuple):
     at: datetime
 
 
-def steps(case: dict[str, Any], name: str = "thread") -> list[PostedMessage | Publication]:
+def steps(case: dict[str, Any], name: str = "thread") -> list[StoredMessage | Publication]:
     """The steps of a case, those of its beginning included."""
     return [_step(step) for step in [*_beginning(case), *case[name]]]
 
@@ -59,13 +59,13 @@ def _beginning(case: dict[str, Any]) -> list[Any]:
     return start
 
 
-def _step(step: str | list[str]) -> PostedMessage | Publication:
+def _step(step: str | list[str]) -> StoredMessage | Publication:
     if isinstance(step, str):
         found = _matched(_PUBLISH, step)
         return Publication(int(found["id"]), _time(found))
     head, *lines = step
     found = _matched(_HEAD, head)
-    return PostedMessage(int(found["id"]), _time(found), _message(found, lines))
+    return StoredMessage(int(found["id"]), _time(found), _message(found, lines))
 
 
 def _matched(pattern: re.Pattern[str], text: str) -> re.Match[str]:

@@ -23,7 +23,7 @@ from brenner.services.rosters import RosterRequest
 from brenner.services.start_session import StartOptions, start_session
 from brenner.services.workspace import Workspace
 from conformance.serving_kind import at, text_of
-from mail.backends import Home, Place
+from mail.backends import Backend, Place
 from serving.running import inside
 
 Case = dict[str, Any]
@@ -41,7 +41,7 @@ def web_codes(case: Case) -> list[str]:
     return [step["refused"] for step in case["scene"] if "refused" in step]
 
 
-def check_web(case: Case, home: Home, folder: Path) -> None:
+def check_web(case: Case, home: Backend, folder: Path) -> None:
     """Play the scene and compare everything that the case states."""
     assert case.keys() <= _KEYS
     (folder / "brenner.toml").write_text(case.get("project", ""), "utf-8")

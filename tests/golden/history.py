@@ -15,7 +15,7 @@ from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state, ledger_json
 from brenner.lint.linter import lint
-from brenner.protocol.messages import Message, PostedMessage, iso, parse_message_file
+from brenner.protocol.messages import Message, StoredMessage, iso, parse_message_file
 
 HERE = Path(__file__).parent
 HISTORIES = sorted(path.parent for path in HERE.glob("*/thread.toml"))
@@ -53,10 +53,10 @@ def versions(history: Path) -> Iterator[Version]:
     sent = messages(history)
     (thread_id,) = {message.thread_id for message in sent.values()}
     state = empty_state(thread_id)
-    unread: list[PostedMessage] = []
+    unread: list[StoredMessage] = []
     for step in tomllib.loads((history / "thread.toml").read_text("utf-8"))["step"]:
         if "message" in step:
-            unread.append(PostedMessage(step["id"], step["at"], sent[step["message"]]))
+            unread.append(StoredMessage(step["id"], step["at"], sent[step["message"]]))
             continue
         merged = merge(state, unread)
         state = merged.publish(message_id=step["publish"], at=step["at"])

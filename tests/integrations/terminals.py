@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from mail_shell import Done, Shell
+from mail_shell import Shell
 from parts import need
+from program import Run
 from servers.lifetime import empty, new_folder, until
 
 PATIENCE = 30
@@ -33,6 +34,7 @@ import json, os, sys, tty
 name = os.environ.get("AGENT_NAME", "nobody")
 record = dict(argv=sys.argv[1:], cwd=os.getcwd(), env=dict(os.environ))
 tty.setraw(0)
+os.write(1, b"> ")
 with open(f"{records}/{{name}}.new", "w") as file:
     json.dump(record, file)
 os.rename(f"{records}/{{name}}.new", f"{records}/{{name}}.json")
@@ -75,7 +77,7 @@ class Terminals:
         patch.chdir(self.base)  # who is in the project is ended with the test
         self.shell = Shell(self.project, patch)
 
-    def __call__(self, *arguments: str) -> Done:
+    def __call__(self, *arguments: str) -> Run:
         """Run a command in the project."""
         return self.shell(*arguments)
 

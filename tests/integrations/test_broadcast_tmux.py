@@ -124,7 +124,7 @@ _SLEEP = ("-c", "import time; time.sleep(1000)")
 def test_windows_that_are_not_ours(at_work: Terminals) -> None:
     """Told is who runs in the window of its name; a shell, or another program, would obey."""
     at_work.tmux("new-session", "-d", "-s", "bot-1", "-n", "BlueLake", "--", "/bin/sh")
-    at_work.tmux("new-window", "-d", "-t", "=bot-1:", "-n", "RedSky", "--", "/bin/cat")
+    at_work.tmux("new-window", "-d", "-t", "=bot-1:", "-n", "RedSky", "--", "/bin/cat", "-")
     theirs = ("/usr/bin/env", "AGENT_NAME=GreenDog", str(at_work.path / "gemini"))
     at_work.tmux("new-window", "-d", "-t", "=bot-1:", "-n", "GreenDog", "--", *theirs)
     at_work.started("GreenDog")

@@ -11,10 +11,10 @@ from typing import cast
 from brenner.markdown.blocks import parse_blocks
 from brenner.markdown.escape import read_fields
 from brenner.protocol.body import find_section, find_title, normalise_heading, parse_sections
-from brenner.protocol.delta.parse import read_deltas
+from brenner.protocol.delta.parse import attach_repairs, read_deltas
 from brenner.protocol.delta.schema import SECTIONS, Delta, DeltaBlock
 from brenner.protocol.grammar import VERSION
-from brenner.protocol.messages import PostedMessage, iso, thread_order_key
+from brenner.protocol.messages import StoredMessage, iso, thread_order_key
 from brenner.protocol.subjects import parse_subject
 from laws.reference_fields import NOT_APPLICABLE, disagree, kill, write
 from laws.reference_ids import REFUSED, Meaning, translate
@@ -27,7 +27,7 @@ LEAST = {"H": 3, "P": 3, "T": 2, "A": 3, "C": 2}
 
 def replay(
     thread_id: str,
-    rounds: list[list[PostedMessage]],
+    rounds: list[list[StoredMessage]],
     published: list[Compiled],
     roster: set[str] | None = None,
 ) -> Model:
@@ -51,7 +51,7 @@ def replay(
     return model
 
 
-def _note(model: Model, posted: PostedMessage, role: str) -> None:
+def _note(model: Model, posted: StoredMessage, role: str) -> None:
     """Who contributed, and when last: a message of which at least one block was applied.
 
     Reading: a late message does not set the clock back.
@@ -74,7 +74,7 @@ def _warn(model: Model) -> None:
         model.warnings.add("NO_KICKOFF")
 
 
-def _kickoff(model: Model, posted: PostedMessage, version: int) -> None:
+def _kickoff(model: Model, posted: StoredMessage, version: int) -> None:
     """R15: the first one with a question fills what is empty; a different question is told."""
     found = parse_blocks(posted.message.body)
     asked, context = (
@@ -99,7 +99,7 @@ def _kickoff(model: Model, posted: PostedMessage, version: int) -> None:
         model.warnings.add("QUESTION_DIFFERS")
 
 
-def _play(model: Model, posted: PostedMessage, version: int, published: list[Compiled]) -> Model:
+def _play(model: Model, posted: StoredMessage, version: int, published: list[Compiled]) -> Model:
     """One DELTA message. What its blocks name may be added by a later block, so what becomes of
     the ADDs is guessed, the message is played, and where it came otherwise, played again.
     """
@@ -227,13 +227,17 @@ def _block(
                 item, told = _apply(model, letter, block, delta)
                 codes |= told
     is_add = block.delta is not None and block.delta.operation == "ADD"
+    # Of a refused block with a certain repair, the ledger shows what the author meant to write.
+    (tried,) = attach_repairs([block])
+    repaired = next((each.repaired for each in tried.diagnostics if each.repaired), None)
+    shown = read_deltas(repaired)[0] if repaired else block
     return Line(
         letter.posted.id,
         block.number,
         letter.sender,
-        block.written("operation"),
-        block.written("section"),
-        block.written("target_id"),
+        shown.written("operation"),
+        shown.written("section"),
+        shown.written("target_id"),
         state,
         item if is_add else None,
         item,

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from brenner.protocol.delta.schema import Delta, DeltaBlock
-from brenner.protocol.messages import PostedMessage
+from brenner.protocol.messages import StoredMessage
 from laws.reference_ids import Views
 
 Path = tuple[str, ...]
@@ -145,7 +145,7 @@ class Model:
 class Letter(NamedTuple):
     """A DELTA message as it is being merged."""
 
-    posted: PostedMessage
+    posted: StoredMessage
     read: list[DeltaBlock]
     base: int
     version: int

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from brenner.protocol.delta.schema import SECTIONS, DeltaBlock
-from brenner.protocol.messages import PostedMessage
+from brenner.protocol.messages import StoredMessage
 from laws.reference_ids import Meaning, View, Views, named
 from laws.reference_model import Applied, Model
 
 
 def views_of(
     model: Model,
-    posted: PostedMessage,
+    posted: StoredMessage,
     read: list[DeltaBlock],
     standing: list[Applied],
     based: tuple[int, bool],

@@ -12,7 +12,6 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 from email.message import EmailMessage
 from email.policy import default
-from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,17 +23,15 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.archive.jsonl import ArchiveEntry
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import (
-    Agent,
+from brenner.mail.model import Agent, MessageRecord, RestoreResult
+from brenner.protocol.messages import (
     Envelope,
     Importance,
-    MessageRecord,
-    RestoreResult,
+    Message,
     StoredMessage,
     Trust,
+    content_hash,
 )
-from brenner.protocol.grammar import AGENT_NAME
-from brenner.protocol.messages import Message, content_hash
 from brenner.services.archive import import_archive
 from strategies import HOSTILE, any_text, one_line, scalar_text
 
@@ -121,8 +118,6 @@ class Form(NamedTuple):
 JSONL = Form(
     lambda agents, records: [line.encode() for line in jsonl.encode(agents, records)], jsonl.decode
 )
-MBOX = Form(lambda agents, records: list(mbox.encode(agents, records)), mbox.decode)
-in_both_forms = pytest.mark.parametrize("form", [JSONL, MBOX], ids=["jsonl", "mbox"])
 
 
 def arrived(records: Iterable[MessageRecord]) -> list[MessageRecord]:
@@ -146,13 +141,6 @@ def test_json_lines_come_back(agents: list[Agent], records: list[MessageRecord])
     assert JSONL.read(content) == [*agents, *arrived(records)]
 
 
-@given(_agent_lists, _some_records)
-def test_mbox_comes_back(agents: list[Agent], records: list[MessageRecord]) -> None:
-    """Every message, to the last character."""
-    content = b"".join(MBOX.write(agents, records))
-    assert MBOX.read(content) == arrived(records)
-
-
 @given(_agent_lists, _record_lists)
 def test_json_lines_can_be_looked_at(agents: list[Agent], records: list[MessageRecord]) -> None:
     """One object is one line to everybody, and nothing in it moves a terminal."""
@@ -164,22 +152,12 @@ def test_json_lines_can_be_looked_at(agents: list[Agent], records: list[MessageR
 @given(_record_lists)
 def test_mbox_can_be_looked_at(records: list[MessageRecord]) -> None:
     """It is UTF-8 without control characters, in lines as long as mail may have them."""
-    content = b"".join(MBOX.write([], records))
+    content = b"".join(mbox.encode(records))
     assert not re.search(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]", content.decode())
     assert max(map(len, content.split(b"\n"))) <= 998
-    heads = [mail.partition(b"\n\n")[0] for mail in MBOX.write([], records)]
+    heads = [mail.partition(b"\n\n")[0] for mail in mbox.encode(records)]
     lines = [line for head in heads for line in head.split(b"\n") if b"=?utf-8?" in line]
-    assert max(map(len, lines), default=0) <= 76  # RFC 2047, 2
-
-
-_HEADERS = (
-    *("From", "To", "Subject", "Date", "Message-ID", "In-Reply-To", "References"),
-    *("X-Brenner-Format", "X-Brenner-Place", "X-Brenner-Id", "X-Brenner-Origin-Id"),
-    *("X-Brenner-At", "X-Brenner-Hash", "X-Brenner-Thread", "X-Brenner-Ack-Required"),
-    *("X-Brenner-In-Reply-To", "X-Brenner-Acknowledges", "X-Brenner-Read"),
-    *("X-Brenner-Importance", "X-Brenner-Cc", "X-Brenner-Trust", "MIME-Version"),
-    *("Content-Type", "Content-Transfer-Encoding", "X-Brenner-Final-Line-Feed"),
-)
+    assert max(map(len, lines), default=0) <= 78  # RFC 5322, 2.1.1
 
 
 @given(_records(), any_text, any_text)
@@ -188,14 +166,12 @@ def test_no_text_forges_a_header(record: MessageRecord, sender: str, recipient: 
     message = record.stored.message._replace(sender=sender, recipients=(recipient,))
     forged = record._replace(stored=record.stored._replace(message=message), read_at=())
     for each in (record, forged):
-        (mail,) = MBOX.write([], [each])
+        (mail,) = mbox.encode([each])
         assert len(re.findall(rb"^From ", mail, re.MULTILINE)) == 1
         read = email.message_from_bytes(mail[mail.index(b"\n") + 1 :])
-        assert read.keys() == [name for name in _HEADERS if name in read]
+        assert len(set(read.keys())) == len(read.keys())
         assert read["X-Brenner-Id"] == str(each.stored.id)
         assert read.defects == []
-    if not (AGENT_NAME.fullmatch(sender) and AGENT_NAME.fullmatch(recipient)):
-        assert [type(item) for item in MBOX.read(mail)] == [Diagnostic]
 
 
 def read_by_python(content: bytes) -> list[EmailMessage]:
@@ -212,8 +188,8 @@ def seen_body(body: str) -> str:
     """The body as other readers show it: they keep the quoting and the line feed at the end."""
     if re.search(r"[^\t\n -~\xa0-\u2027\u202a-\U0010ffff]", body):
         return body
-    quoted = re.sub(r"^(>*From )", r">\1", body, flags=re.MULTILINE)
-    if any(len(line.encode()) > 998 for line in quoted.split("\n")):
+    quoted = re.sub(r"^From ", ">From ", body, flags=re.MULTILINE)
+    if any(len(line.encode()) > 997 for line in body.split("\n")):
         return body
     return quoted if body.endswith("\n") or not body else quoted + "\n"
 
@@ -226,7 +202,7 @@ def test_other_programs_read_the_same(records: list[MessageRecord], subjects: li
         message = record.stored.message._replace(subject=subject)
         at = record.stored.at.astimezone(UTC).replace(year=2025, day=1)
         clean.append(record._replace(stored=record.stored._replace(message=message, at=at)))
-    seen = read_by_python(b"".join(MBOX.write([], clean)))
+    seen = read_by_python(b"".join(mbox.encode(clean)))
     assert len(seen) == len(clean)
     for mail, record in zip(seen, clean, strict=True):
         message = record.stored.message
@@ -237,44 +213,31 @@ def test_other_programs_read_the_same(records: list[MessageRecord], subjects: li
         assert mail.get_content() == seen_body(message.body)
 
 
-@in_both_forms
 @given(agents=_agent_lists, records=_record_lists, data=st.data())
 def test_a_cut_is_told(
-    form: Form, agents: list[Agent], records: list[MessageRecord], data: st.DataObject
+    agents: list[Agent], records: list[MessageRecord], data: st.DataObject
 ) -> None:
     """Cut at any byte, an archive gives its first records and says so, or nothing is missing."""
-    parts = form.write(agents, records)
+    parts = JSONL.write(agents, records)
     content = b"".join(parts)
     # Between two records it would be missed most easily
     borders = [len(b"".join(parts[:index])) for index in range(len(parts) + 1)]
     cut = data.draw(st.sampled_from(borders) | st.integers(0, len(content)))
-    read = form.read(content[:cut])
+    read = JSONL.read(content[:cut])
     whole = [item for item in read if not isinstance(item, Diagnostic)]
-    expected = [*(agents if form is JSONL else []), *arrived(records)]
+    expected = [*agents, *arrived(records)]
     assert whole == expected[: len(whole)]
     assert [type(item) for item in read[len(whole) :]] in ([], [Diagnostic])
     assert len(read) > len(whole) or whole == expected
 
 
-@in_both_forms
 @given(records=_record_lists, data=st.data())
-def test_a_missing_record_is_told(
-    form: Form, records: list[MessageRecord], data: st.DataObject
-) -> None:
+def test_a_missing_record_is_told(records: list[MessageRecord], data: st.DataObject) -> None:
     """Whichever of them, and however many; the header and the closing line as well."""
-    parts = form.write([], records)
+    parts = JSONL.write([], records)
     kept = data.draw(st.sets(st.sampled_from(range(len(parts))))) if parts else set()
-    read = form.read(b"".join(parts[index] for index in sorted(kept)))
+    read = JSONL.read(b"".join(parts[index] for index in sorted(kept)))
     assert len(kept) == len(parts) > 0 or any(isinstance(item, Diagnostic) for item in read)
-
-
-@given(records=st.lists(_records(), min_size=2, max_size=3, unique_by=lambda r: r.stored.id))
-def test_mails_in_another_order_are_told(records: list[MessageRecord]) -> None:
-    """Links lead back, so the order matters; a mail program may sort."""
-    mails = MBOX.write([], records)
-    for order in permutations(mails):
-        read = MBOX.read(b"".join(order))
-        assert list(order) == mails or any(isinstance(item, Diagnostic) for item in read)
 
 
 @given(agents=_agent_lists, records=_record_lists, data=st.data())
@@ -287,7 +250,7 @@ def test_nothing_is_passed_over(
     mixed = [header, *data.draw(st.permutations([*lines, *some]) | st.just([*lines]))]
     faults = tuple(item for item in JSONL.decode(mixed, "mail") if isinstance(item, Diagnostic))
     mailbox = MemoryMailbox()
-    done = import_archive(mailbox, mixed, "jsonl", "mail")
+    done = import_archive(mailbox, mixed, "mail")
     if not isinstance(done, RestoreResult):
         assert done == faults != ()
         assert (mailbox.agents(), mailbox.position()) == ((), 0)
@@ -299,14 +262,13 @@ def test_nothing_is_passed_over(
     assert all(profiles[agent.name] == agent for agent in agents)
 
 
-@in_both_forms
 @given(lines=st.lists(st.binary(max_size=40), max_size=12), content=st.binary(max_size=400))
-def test_reading_never_raises(form: Form, lines: list[bytes], content: bytes) -> None:
+def test_reading_never_raises(lines: list[bytes], content: bytes) -> None:
     """Any bytes, also in pieces that are not lines."""
-    start = b"".join(form.write([], [])[:1])
+    start = b"".join(JSONL.write([], [])[:1])
     for each in (lines, [start, *lines], [b"From x\n", *lines]):
-        assert all(isinstance(item, Diagnostic) for item in form.decode(each, "mail"))
-    assert all(isinstance(item, Diagnostic) for item in form.read(start + content))
+        assert all(isinstance(item, Diagnostic) for item in JSONL.decode(each, "mail"))
+    assert all(isinstance(item, Diagnostic) for item in JSONL.read(start + content))
 
 
 _MUTATIONS = st.tuples(
@@ -322,23 +284,20 @@ _MUTATIONS = st.tuples(
 )
 
 
-@in_both_forms
 @given(agents=_agent_lists, records=_record_lists, changes=st.lists(_MUTATIONS, max_size=4))
 def test_what_is_read_is_sound(
-    form: Form,
     agents: list[Agent],
     records: list[MessageRecord],
     changes: list[tuple[float, int, bytes]],
 ) -> None:
     """A damaged archive gives only records with the right hash, which can be written again."""
-    content = b"".join(form.write(agents, records))
+    content = b"".join(JSONL.write(agents, records))
     for where, length, put in changes:
         start = int(where * len(content))
         content = content[:start] + put + content[start + length :]
-    read = form.read(content)
+    read = JSONL.read(content)
     again = [item for item in read if isinstance(item, MessageRecord)]
     assert all(each.stored.content_hash == content_hash(each.stored.message) for each in again)
-    for other in (JSONL, MBOX) if again else (JSONL,):
-        assert other.read(b"".join(other.write([], again))) == again
+    assert JSONL.read(b"".join(JSONL.write([], again))) == again
     known = [item for item in read if isinstance(item, Agent)]
     assert JSONL.read(b"".join(JSONL.write(known, []))) == known

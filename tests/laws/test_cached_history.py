@@ -17,7 +17,7 @@ from brenner.config import Project
 from brenner.diagnostics.model import RequestError
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.services.archive import ImportOptions, export_archive, import_archive
+from brenner.services.archive import ArchiveExport, import_archive
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import dismiss, void_version
 from brenner.services.session_status import load_status
@@ -112,8 +112,10 @@ class World:
     def _exchange(self, source: Workspace, target: Workspace, *, accept: bool) -> None:
         before = view(replayed(target)) if target.mailbox.position() else None
         had_mail = target.mailbox.position() > 0
-        options = ImportOptions("x", target.project.operator, accept, None)
-        import_archive(target.mailbox, archive(source), "jsonl", "x", options)
+        operator = target.project.operator
+        import_archive(
+            target.mailbox, archive(source), "x", operator=operator, accept_decisions=accept
+        )
         if had_mail and not accept:
             # Only contributions came in: they are unread, and no version has changed.
             assert before
@@ -121,11 +123,11 @@ class World:
 
 
 def archive(workspace: Workspace) -> list[bytes]:
-    return b"".join(export_archive(workspace.mailbox, "jsonl")).splitlines(keepends=True)
+    return b"".join(ArchiveExport(workspace.mailbox, "jsonl")).splitlines(keepends=True)
 
 
 def cached(workspace: Workspace) -> VersionHistory:
-    return load_history(workspace.mailbox, THREAD, workspace.project.operator).history
+    return load_history(workspace.mailbox, THREAD, workspace.project.operator)
 
 
 def replayed(workspace: Workspace) -> VersionHistory:
@@ -149,8 +151,8 @@ def view(history: VersionHistory) -> View:
             (each.number, each.message_id, each.artifact_sha256, each.status)
             for each in history.versions
         ],
-        [each.posted.id for each in history.unread],
-        sorted(each.filed.posted.id for each in history.other_candidates),
+        [each.id for each in history.unread],
+        sorted(each.stored.id for each in history.other_candidates),
         history.compile_blocker and history.compile_blocker.message,
         sorted((each.message_id, each.block) for each in history.refused),
         history.position,
@@ -170,7 +172,6 @@ def test_cached_replayed_and_exported_history_agree(steps: list[Step]) -> None:
     for workspace in world.desks:
         if workspace.mailbox.position():
             other = MemoryMailbox(world.clock)
-            options = ImportOptions("x", "Nobody else", accept_decisions=False, now=None)
-            import_archive(other, archive(workspace), "jsonl", "x", options)
+            import_archive(other, archive(workspace), "x", operator="Nobody else")
             there = replay_history(other, THREAD, "Nobody else", ignore_version)
             assert view(there) == view(replayed(workspace))

@@ -1,6 +1,5 @@
 """Laws of the COMPILED message: whatever the artifact and the mail hold, it says what it is."""
 
-import json
 import re
 from hashlib import sha256
 from html import unescape
@@ -33,11 +32,12 @@ from brenner.protocol.body import one_line, parse_sections, quote, quote_cell
 from brenner.protocol.compiled import CompiledBody, read_compiled
 from brenner.protocol.delta.parse import is_delta_fence
 from brenner.protocol.message_types import UNFILLED_NAME
-from brenner.protocol.messages import Message, PostedMessage, render_message_file
+from brenner.protocol.messages import Message, StoredMessage, render_message_file
 from brenner.protocol.validate import check_message, check_stored
-from brenner.session.compiled_message import CompiledContent, compose_compiled, contributors_of
+from brenner.session.compiled_message import CompiledVersion, compose_compiled, contributors_of
+from brenner.session.model import MessageRef, VersionRecord, render_record
 from brenner.session.validation_reply import compose_block_errors
-from compiled_samples import publication
+from compiled_samples import compose, publication
 from histories import START, Thread, threads
 from sample_messages import THREAD_ID
 from strategies import agent_names, any_text, hostile_text, thread_ids
@@ -127,13 +127,10 @@ conflicts = st.builds(
     sources,
     st.lists(st.builds(DisplacedValue, values, sources), max_size=2).map(tuple),
 )
-records = st.dictionaries(harm, harm, max_size=3).map(
-    lambda value: json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-)
 
 
 @st.composite
-def publications(draw: st.DrawFn) -> CompiledContent:
+def publications(draw: st.DrawFn) -> CompiledVersion:
     """Any version with any ledger; every text in it means harm."""
     thread_id, version = draw(thread_ids), draw(st.integers(1, 99))
     found = draw(artifacts())
@@ -143,14 +140,10 @@ def publications(draw: st.DrawFn) -> CompiledContent:
     text = render_artifact(artifact)
     ledger = tuple(draw(st.lists(entries, max_size=2)))
     before = draw(st.one_of(st.just(empty_state(thread_id).artifact), artifacts()))
-    sender = draw(names)
-    return CompiledContent(
+    digest = sha256(text.encode()).hexdigest()
+    return CompiledVersion(
         thread_id=thread_id,
-        sender=sender,
-        recipients=tuple(draw(st.lists(names, min_size=1, max_size=2, unique=True))),
-        version=version,
-        previous=version - 1 or None,
-        compiled_at="2025-12-30T14:00:00Z",
+        previous_version=version - 1 or None,
         artifact=artifact,
         text=text,
         diff=diff(before, artifact),
@@ -160,8 +153,16 @@ def publications(draw: st.DrawFn) -> CompiledContent:
         conflicts=tuple(draw(st.lists(conflicts, max_size=2))),
         not_contributed=draw(several),
         warnings=draw(several),
-        record=draw(records),
-        artifact_sha256=sha256(text.encode()).hexdigest(),
+        record=VersionRecord(
+            version,
+            None,
+            tuple(draw(st.lists(st.builds(MessageRef, harm, st.integers(), harm), max_size=2))),
+            digest,
+            "2025-12-30T14:00:00Z",
+            compiled_by=draw(names),
+            operator=draw(harm),
+            status=draw(harm),
+        ),
         unverified=draw(st.sampled_from([(), tuple(each.message_id for each in ledger)])),
     )
 
@@ -175,36 +176,36 @@ LAST = ("Full Artifact", "Record")
 ADVICE = {"THREAD_ID_ADVICE"}  # on the ID of the small world's thread
 
 
-@given(publications())
+@given(publications(), st.lists(names, min_size=1, max_size=2, unique=True).map(tuple))
 @DEAR
-def test_what_we_publish(version: CompiledContent) -> None:
+def test_what_we_publish(version: CompiledVersion, recipients: tuple[str, ...]) -> None:
     """It is read back exactly, nothing in it is forged, and it passes the check."""
-    message = compose_compiled(version)
+    message, note = compose_compiled(version, recipients)
+    assert (message.recipients, note) == (recipients, None)
     _is_read_back(version, message)
     _is_not_forged(message)
     assert [found.id for found in check_stored(message).violations] == []
-    report = check_message(render_message_file(message), version.sender)
+    report = check_message(render_message_file(message), version.record.compiled_by)
     assert [found.id for found in report.violations] == []
 
 
-def _is_read_back(of: CompiledContent, message: Message) -> None:
+def _is_read_back(of: CompiledVersion, message: Message) -> None:
     """Thread, version, time, compiler, path, the exact artifact and the exact record."""
     body = read_compiled(message)
     assert body.inline == of.text
-    assert body.record == of.record
     assert body._replace(stated={}) == CompiledBody(
-        subject_version=of.version,
+        subject_version=of.number,
         thread_id=of.thread_id,
-        version=of.version,
-        previous=of.previous,
-        compiled_at=of.compiled_at,
-        compiler=of.sender,
+        version=of.number,
+        previous=of.previous_version,
+        compiled_at=of.record.compiled_at,
+        compiler=of.record.compiled_by,
         path=f"artifacts/{of.thread_id}.md",
         inline=of.text,
         has_link=False,
-        record=of.record,
+        record=render_record(of.record),
         record_line=body.record_line,
-        title_version=of.version,
+        title_version=of.number,
         title_line=1,
         artifact_heading_line=body.artifact_heading_line,
         inline_line=body.artifact_heading_line + 2,
@@ -234,17 +235,17 @@ def test_of_whole_threads(thread: Thread) -> None:
     state = empty_state(THREAD_ID)
     for posted, (number, at) in zip(thread.rounds, thread.compiled, strict=True):
         merged = merge(state, posted)
-        message = compose_compiled(publication(state.artifact, merged))
+        message = compose(publication(state.artifact, merged))
         assert read_compiled(message).inline == render_artifact(merged.artifact)
         assert {found.id for found in check_stored(message).violations} <= ADVICE
-        again = merge(state, [*posted, PostedMessage(number, at, message)])
+        again = merge(state, [*posted, StoredMessage(number, at, message)])
         assert again.ledger == merged.ledger
         for reply in _replies(posted, merged):
             _contributes_nothing(reply)
         state = merged.publish(number, at)
 
 
-def _replies(posted: list[PostedMessage], merged: Merge) -> list[Message]:
+def _replies(posted: list[StoredMessage], merged: Merge) -> list[Message]:
     refused: dict[int, list[Entry]] = {}
     for entry in merged.ledger:
         if entry.state is BlockOutcome.REFUSED:
@@ -265,7 +266,7 @@ def _contributes_nothing(reply: Message) -> None:
     for body in (reply.body, quotation):
         found = parse_blocks(body)
         assert not any(map(is_delta_fence, found))
-        copied = PostedMessage(
+        copied = StoredMessage(
             9, START, reply._replace(subject="DELTA[opus]: x", sender="Ann", body=body)
         )
         assert merge(empty_state(reply.thread_id), [copied]).ledger == ()
@@ -290,7 +291,7 @@ def test_any_reply_contributes_nothing(
     """Whatever the message, its subject and what is said of its blocks."""
     original = Message(thread_id, author, ("Operator",), f"DELTA[opus]: {subject}", body)
     _contributes_nothing(
-        compose_block_errors(PostedMessage(7, START, original), refused, "Operator")
+        compose_block_errors(StoredMessage(7, START, original), refused, "Operator")
     )
 
 
@@ -329,8 +330,7 @@ def test_quoted_text_has_no_effect(text: str) -> None:
 def test_a_quoted_cell_is_one_cell(text: str) -> None:
     """A table with it has the cells that it should have."""
     table = read_table(render_table(("A", "B"), [(quote_cell(text), "x")]), 1)
-    assert table is not None
-    ((first, second),) = [row.cells for row in table.rows]
+    ((first, second),) = [cells for cells, _ in table[1:]]
     assert "".join(unescaped(first).split()) == "".join(one_line(text).split())
     assert second == "x"
 

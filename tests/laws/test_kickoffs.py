@@ -16,7 +16,7 @@ from brenner.markdown.blocks import BlockKind, parse_blocks
 from brenner.markdown.escape import read_fields, render_fence
 from brenner.protocol.body import normalise_heading
 from brenner.protocol.delta.parse import read_deltas
-from brenner.protocol.messages import Message, PostedMessage, render_message_file
+from brenner.protocol.messages import Message, StoredMessage, render_message_file
 from brenner.protocol.roster import MODES, ROLES, Roster, RosterEntry
 from brenner.protocol.validate import check_message
 from brenner.session.excerpts import (
@@ -159,9 +159,9 @@ def headings(message: Message) -> list[tuple[int, str]]:
     return [(b.level, b.text) for b in found if b.kind is BlockKind.HEADING and not b.quoted]
 
 
-def posted(messages: tuple[Message, ...]) -> list[PostedMessage]:
+def posted(messages: tuple[Message, ...]) -> list[StoredMessage]:
     """The messages as a thread has them."""
-    return [PostedMessage(number, NOW, message) for number, message in enumerate(messages, 1)]
+    return [StoredMessage(number, NOW, message) for number, message in enumerate(messages, 1)]
 
 
 @given(plans())
@@ -357,7 +357,7 @@ def test_excerpts_never_raise(text: str, wish: str) -> None:
 )
 def test_passages_are_those_of_the_linter(text: str) -> None:
     """A section can be asked for exactly where the linter finds its number."""
-    numbers = [passage.number for passage in passages_of(text)]
+    numbers = [number for number, *_ in passages_of(text)]
     assert SourceText.of("x", numbers) == read_source_text(text, "x")
     for number in numbers:
         excerpt = excerpt_of(text, "x", str(number))

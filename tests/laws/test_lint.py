@@ -22,7 +22,7 @@ from brenner.lint.linter import FILE_ONLY, RULES, LintReport, lint, lint_text
 from brenner.lint.sarif import to_sarif
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import RESEARCH_THREAD, SCORE_PARTS, FieldKind, Section
-from brenner.protocol.messages import Message, PostedMessage
+from brenner.protocol.messages import Message, StoredMessage
 from strategies import any_text
 
 pytestmark = pytest.mark.fuzz
@@ -182,7 +182,7 @@ def _merged(artifact: Artifact, body: str) -> Artifact:
         ack_required=None,
     )
     state = adopted_state(message.thread_id, artifact, AT, 1)
-    result = merge(state, [PostedMessage(2, AT.replace(day=2), message)])
+    result = merge(state, [StoredMessage(2, AT.replace(day=2), message)])
     assert [str(entry.state) for entry in result.ledger] == ["applied"] * body.count("```delta")
     return result.artifact
 

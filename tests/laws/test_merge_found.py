@@ -9,7 +9,7 @@ import pytest
 
 from brenner.artifact.merge.engine import merge
 from brenner.artifact.state import empty_state
-from brenner.protocol.messages import PostedMessage
+from brenner.protocol.messages import StoredMessage
 from histories import TWO_BASES, kickoff, moment
 from laws.agreement import assert_same
 from laws.reference_merge import replay
@@ -175,7 +175,7 @@ FOUND: dict[str, list[list[Sent]]] = {
 }
 
 
-def stored(message: Sent, number: int) -> PostedMessage:
+def stored(message: Sent, number: int) -> StoredMessage:
     """Messages come a minute after each other, unless it is said otherwise."""
     at = moment(number)
     if isinstance(message, At):
@@ -189,7 +189,7 @@ def stored(message: Sent, number: int) -> PostedMessage:
 def test_found(rounds: list[list[Sent]]) -> None:
     """Each version is published a minute after its last message."""
     state, number = empty_state(THREAD_ID), 0
-    read: list[list[PostedMessage]] = []
+    read: list[list[StoredMessage]] = []
     compiled: list[Compiled] = []
     for messages in rounds:
         read.append([stored(message, number + n) for n, message in enumerate(messages, 1)])

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.state import empty_state
-from brenner.protocol.messages import PostedMessage
+from brenner.protocol.messages import StoredMessage
 from histories import (
     contexts,
     drafts,
@@ -39,8 +39,8 @@ class Histories(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.state = empty_state(THREAD_ID)
-        self.rounds: list[list[PostedMessage]] = [[]]
-        self.held: list[PostedMessage] = []
+        self.rounds: list[list[StoredMessage]] = [[]]
+        self.held: list[StoredMessage] = []
         self.compiled: list[Compiled] = []
         self.sent: list[Draft] = []
         self.clock = 0
@@ -120,7 +120,7 @@ class Histories(RuleBasedStateMachine):
         self.compiled.append(Compiled(self.clock, at))
         self.rounds.append([])
 
-    def _compile(self, order: list[PostedMessage], roster: set[str] | None) -> Merge | None:
+    def _compile(self, order: list[StoredMessage], roster: set[str] | None) -> Merge | None:
         try:
             model = replay(THREAD_ID, self.rounds, self.compiled, roster)
         except Paradox:  # no outcome is right; the laws still hold, see test_merge_laws

@@ -12,7 +12,7 @@ from brenner.artifact.state import BlockOutcome, Entry, Source, State, count_out
 from brenner.markdown.escape import render_fence
 from brenner.protocol.delta.parse import read_deltas, render_delta
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, Delta, Section
-from brenner.protocol.messages import PostedMessage
+from brenner.protocol.messages import StoredMessage
 from histories import Thread, drafts, edit_pairs, moment, openings, threads
 from laws.agreement import leaves
 from sample_messages import KILL, ROLES, THREAD_ID, Draft
@@ -27,7 +27,7 @@ class Version(NamedTuple):
     """One version of a thread: what it was merged from, and what came out."""
 
     before: State
-    messages: list[PostedMessage]
+    messages: list[StoredMessage]
     result: Merge
 
 

@@ -18,9 +18,9 @@ from brenner.protocol.delta.schema import RELATIONS
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.references import check_references, load_external_references, load_graph
-from brenner.services.version_store import load_history, to_thread_message
+from brenner.services.version_store import load_history
 from brenner.services.workspace import Workspace
-from brenner.session.references import TargetStatus, find_cycles
+from brenner.session.references import ItemStatus, find_cycles
 from brenner.session.versions import replay
 from laws.reference_cycles import Model, Relation, Said, closure
 
@@ -66,6 +66,7 @@ def test_circles_do_not_depend_on_the_order(graph: Graph, shuffle: random.Random
     assert find_cycles(dict(items)) == find_cycles(graph)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("length", [1, 2, 100_000])
 def test_a_circle_of_any_length(length: int) -> None:
     """Nothing is recursive."""
@@ -173,7 +174,7 @@ class Played:
 
     def published(self, session: str) -> dict[str, list[Relation]]:
         """What the latest version has."""
-        artifact = load_history(self.workspace.mailbox, session, "Operator").history.state.artifact
+        artifact = load_history(self.workspace.mailbox, session, "Operator").state.artifact
         return {
             item.id: [(each.session, each.item, each.relation) for each in item.references]
             for item in artifact.sections[SECTION]
@@ -191,7 +192,7 @@ def test_exactly_what_would_close_a_circle_is_left_out(script: Rounds) -> None:
                 both.write(thread, said)
             both.compile(session)
         assert all(one != other for one, other in closure(both.model.edges()))
-        graph = load_graph(both.workspace).graph
+        graph = load_graph(both.workspace)[0]
         assert {(edge.origin, edge.target) for edge in graph.edges} == both.model.edges()
         assert graph.circles() == ()
         _check_states(both)
@@ -205,21 +206,21 @@ def _check_states(both: Played) -> None:
         place = tuple(edge.target)
         known = both.model.published.get(place[0])
         if known is None:
-            assert leads is TargetStatus.UNKNOWN_SESSION
+            assert leads is ItemStatus.UNKNOWN_SESSION
         elif place[1] not in known:
-            assert leads is TargetStatus.UNKNOWN_ITEM
+            assert leads is ItemStatus.UNKNOWN_ITEM
         else:
             is_killed = place in both.model.killed
-            assert leads is (TargetStatus.KILLED if is_killed else TargetStatus.FOUND)
+            assert leads is (ItemStatus.KILLED if is_killed else ItemStatus.ACTIVE)
 
 
 def _check_rebuilt(workspace: Workspace) -> None:
     """Each thread gives the same versions where there is no other session."""
     for session in SESSIONS:
-        here = load_history(workspace.mailbox, session, "Operator").history
+        here = load_history(workspace.mailbox, session, "Operator")
         alone = replay(
             session,
-            list(map(to_thread_message, workspace.mailbox.thread_arrivals(session, 0))),
+            list(workspace.mailbox.thread_arrivals(session, 0)),
             "Operator",
         )
         assert alone.broken_version is None
@@ -238,9 +239,9 @@ def test_the_order_in_which_a_round_is_read_does_not_matter(
         for thread, said in sent:
             both.write(thread, said)
         for session in SESSIONS:
-            history = load_history(both.workspace.mailbox, session, "Operator").history
+            history = load_history(both.workspace.mailbox, session, "Operator")
             elsewhere = load_external_references(both.workspace, history)
-            posted = [each.posted for each in history.unread]
+            posted = list(history.unread)
             one = merge(history.state, posted, elsewhere=elsewhere)
             other = merge(history.state, shuffle.sample(posted, len(posted)), elsewhere=elsewhere)
             assert (one.artifact, one.left_out) == (other.artifact, other.left_out)

@@ -18,7 +18,6 @@ from brenner.protocol.roster import (
     ROLES,
     Mode,
     PartialRoster,
-    PresetEntry,
     Roster,
     RosterEntry,
     RosterPreset,
@@ -40,8 +39,6 @@ from brenner.protocol.roster_config import (
     unknown_roster_keys,
 )
 from brenner.protocol.roster_resolve import (
-    PresetChoice,
-    RosterInputs,
     RosterLayer,
     RosterOrigin,
     RosterSource,
@@ -57,7 +54,7 @@ times = st.none() | st.datetimes().map(lambda at: at.isoformat()[:19])
 entries = st.builds(RosterEntry, agent_names, roles, texts, texts, texts)
 several = st.lists(entries, min_size=1, max_size=5, unique_by=lambda entry: entry.agent_name)
 rosters = st.builds(Roster, several.map(tuple), st.sampled_from(MODES), texts, times)
-places = st.builds(PresetEntry, roles, texts, texts, texts)
+places = st.builds(RosterEntry, st.just(""), roles, texts, texts, texts)
 presets = st.builds(
     RosterPreset,
     hostile_text.filter(bool),
@@ -201,8 +198,16 @@ stated = st.builds(
 )
 
 
+Claims = tuple[
+    tuple[RosterLayer, ...],
+    tuple[str, ...],
+    tuple[tuple[str, RosterOrigin], ...],
+    dict[str, RosterPreset],
+]
+
+
 @st.composite
-def claims(draw: st.DrawFn) -> RosterInputs:
+def claims(draw: st.DrawFn) -> Claims:
     """Any of the four sources, each saying something or nothing; perhaps a preset."""
     layers = tuple(
         RosterLayer(RosterOrigin(source, str(source)), draw(stated), source if n < 2 else None)
@@ -211,22 +216,18 @@ def claims(draw: st.DrawFn) -> RosterInputs:
     )
     recipients = tuple(draw(st.lists(names, max_size=4)))
     chosen = draw(st.none() | st.sampled_from(_ORDER[:2] + _ORDER[3:]))
-    choices = (
-        (PresetChoice("default-3-agent", RosterOrigin(chosen, str(chosen))),) if chosen else ()
-    )
-    return RosterInputs(
-        layers, recipients, choices, {preset.id: preset for preset in BUILT_IN_PRESETS}
-    )
+    choices = (("default-3-agent", RosterOrigin(chosen, str(chosen))),) if chosen else ()
+    return layers, recipients, choices, {preset.id: preset for preset in BUILT_IN_PRESETS}
 
 
 @given(claims())
-def test_the_highest_source_counts(given_claims: RosterInputs) -> None:
+def test_the_highest_source_counts(given_claims: Claims) -> None:
     """Agent by agent, and for the mode and the name: whole, from the highest that says it."""
-    resolved = resolve_inputs(given_claims)
+    resolved = resolve_inputs(*given_claims)
     for entry in resolved.roster.entries:
         stating = [
             (layer.origin, each)
-            for layer in given_claims.layers
+            for layer in given_claims[0]
             for each in layer.stated.entries
             if each.agent_name == entry.agent_name
         ]
@@ -235,33 +236,33 @@ def test_the_highest_source_counts(given_claims: RosterInputs) -> None:
         else:
             assert resolved.origins[entry.agent_name].source not in _ORDER
     for field in ("mode", "name"):
-        said = [getattr(layer.stated, field) for layer in given_claims.layers]
+        said = [getattr(layer.stated, field) for layer in given_claims[0]]
         first = next((value for value in said if value is not None), None)
         if first is not None:
             assert getattr(resolved.roster, field) == first
 
 
 @given(claims())
-def test_nobody_is_lost(given_claims: RosterInputs) -> None:
+def test_nobody_is_lost(given_claims: Claims) -> None:
     """Each agent of each source has an entry, and each recipient an entry or an error."""
-    resolved = resolve_inputs(given_claims)
+    resolved = resolve_inputs(*given_claims)
     known = resolved.roster.names
     assert len(set(known)) == len(known)
     assert set(known) == resolved.origins.keys()
-    for layer in given_claims.layers:
+    for layer in given_claims[0]:
         assert {entry.agent_name for entry in layer.stated.entries} <= set(known)
     covered = validate_roster_coverage(resolved.roster, resolved.recipients)
     assert covered.valid or resolved.errors
     if resolved.errors == ():
         assert set(resolved.recipients) <= set(known)
-    wanted = tuple(dict.fromkeys(given_claims.recipients))
+    wanted = tuple(dict.fromkeys(given_claims[1]))
     assert resolved.recipients == (wanted or known)
 
 
 @given(claims())
-def test_recipients_come_first(given_claims: RosterInputs) -> None:
+def test_recipients_come_first(given_claims: Claims) -> None:
     """In the order in which they were named."""
-    resolved = resolve_inputs(given_claims)
+    resolved = resolve_inputs(*given_claims)
     known = resolved.roster.names
     places = [known.index(name) for name in resolved.recipients if name in known]
     assert all(one < other for one, other in pairwise(places))
@@ -269,23 +270,23 @@ def test_recipients_come_first(given_claims: RosterInputs) -> None:
 
 
 @given(claims())
-def test_warnings_are_of_what_was_typed(given_claims: RosterInputs) -> None:
+def test_warnings_are_of_what_was_typed(given_claims: Claims) -> None:
     """A value of the session or the project's file that loses is nobody's surprise."""
-    silent = tuple(layer._replace(typed=None) for layer in given_claims.layers)
-    resolved = resolve_inputs(given_claims._replace(layers=silent, choices=()))
+    silent = tuple(layer._replace(typed=None) for layer in given_claims[0])
+    resolved = resolve_inputs(silent, given_claims[1], (), given_claims[3])
     assert "ROSTER_VALUE_OVERRIDDEN" not in {found.id for found in resolved.diagnostics}
 
 
 @given(claims())
-def test_resolving_what_was_resolved_changes_nothing(given_claims: RosterInputs) -> None:
+def test_resolving_what_was_resolved_changes_nothing(given_claims: Claims) -> None:
     """A roster without faults, handed in by the session, comes out as it is."""
-    first = resolve_inputs(given_claims)
+    first = resolve_inputs(*given_claims)
     if first.errors or not first.roster.entries:
         return
     layer = RosterLayer(
         RosterOrigin(RosterSource.SESSION, "the session"), PartialRoster(*first.roster)
     )
-    again = resolve_inputs(RosterInputs((layer,), first.recipients))
+    again = resolve_inputs((layer,), first.recipients)
     assert again.roster == first.roster
     assert again.errors == ()
     is_guessing = first.roster.mode == Mode.HEURISTIC

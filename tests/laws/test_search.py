@@ -9,7 +9,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brenner.mail.model import type_of
 from brenner.mail.rules import name_problem, skeleton, suggest_names
 from brenner.mail.search import (
     FILTER_NAMES,
@@ -224,7 +223,7 @@ def plainly_matches(query: Query, message: Message, at: datetime) -> bool:
             return False
     named = {w for part in (message.subject, message.body) for w in re.split(r"[^\w@]", part)}
     return (
-        (query.types == () or type_of(message) in set(query.types))
+        (query.types == () or message.type in set(query.types))
         and (query.senders == () or {message.sender} <= set(query.senders))
         and (query.threads == () or {message.thread_id} <= set(query.threads))
         and (query.items == () or bool(named & set(query.items)))

@@ -31,16 +31,8 @@ def _joined(spans: list[tuple[TextSpan, ...]]) -> str:
 def test_the_columns_give_back_both_texts(old: str, new: str) -> None:
     """Left is the old text and nothing else, right the new one; the marks say which words."""
     before, after = split_lines(old), split_lines(new)
-    pairs = all_pairs(old, new)
-    sides = [
-        line_spans(
-            before[pair.old] if pair.old is not None else "",
-            after[pair.new] if pair.new is not None else "",
-            is_same=pair.is_same,
-            is_similar=pair.is_similar,
-        )
-        for pair in pairs
-    ]
+    pairs = all_pairs(before, after)
+    sides = [line_spans(pair, before, after) for pair in pairs]
     assert _joined([left for left, _ in sides]) == old
     assert _joined([right for _, right in sides]) == new
     for pair, (left, right) in zip(pairs, sides, strict=True):
@@ -53,11 +45,12 @@ def test_the_columns_give_back_both_texts(old: str, new: str) -> None:
 @given(_texts, _texts)
 def test_what_is_not_shown_is_the_same(old: str, new: str) -> None:
     """The lines that the columns leave out, and those that they show, are all there are."""
-    found = side_by_side(old, new)
-    shown_old = [pair.old for each in found.hunks for pair in each.pairs if pair.old is not None]
-    shown_new = [pair.new for each in found.hunks for pair in each.pairs if pair.new is not None]
-    left_out = sum(each.skipped for each in found.hunks) + found.skipped
+    before, after = split_lines(old), split_lines(new)
+    pairs, last = side_by_side(before, after)
+    shown_old = [pair.old for pair in pairs if pair.old is not None]
+    shown_new = [pair.new for pair in pairs if pair.new is not None]
+    left_out = sum(pair.skipped for pair in pairs) + last
     assert shown_old == sorted(set(shown_old))
     assert shown_new == sorted(set(shown_new))
-    assert len(shown_old) + left_out == len(split_lines(old))
-    assert len(shown_new) + left_out == len(split_lines(new))
+    assert len(shown_old) + left_out == len(before)
+    assert len(shown_new) + left_out == len(after)

@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 from brenner.artifact.merge.engine import merge
 from brenner.artifact.state import BlockOutcome, Entry
-from brenner.protocol.messages import Message, PostedMessage
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.session.model import Phase, SessionStatus
 from brenner.session.overview import status_json
-from brenner.session.rebuild import CompiledCandidate, RebuiltVersion, ThreadMessage, local_ledger
-from brenner.session.status import compute_status, status_of
+from brenner.session.rebuild import CompiledCandidate, RebuiltVersion, local_ledger
+from brenner.session.status import compute_status
 from brenner.session.status_text import attention
 from brenner.session.versions import (
-    CachedHistory,
     VersionHistory,
     advance,
     decode_history,
@@ -40,9 +39,9 @@ DAY = timedelta(hours=24)
 
 
 @st.composite
-def hostile_threads(draw: st.DrawFn) -> list[ThreadMessage]:
+def hostile_threads(draw: st.DrawFn) -> list[StoredMessage]:
     """Messages of a thread, with versions where they can be made."""
-    messages: list[ThreadMessage] = []
+    messages: list[StoredMessage] = []
     thread = draw(threads())
     for posted, (number, at) in zip(thread.rounds, thread.compiled, strict=True):
         messages += map(file, posted)
@@ -57,21 +56,21 @@ def hostile_threads(draw: st.DrawFn) -> list[ThreadMessage]:
         body = draw(st.one_of(hostile_text, st.integers(0, 30).map("## Message ID\n{}".format)))
         asks = draw(st.sampled_from((None, True, False)))
         message = Message(THREAD_ID, draw(names), to, draw(subjects), body, asks)
-        filed = file(PostedMessage(500 + number, moment(draw(st.integers(0, 30))), message))
+        stored = file(StoredMessage(500 + number, moment(draw(st.integers(0, 30))), message))
         settled = tuple(draw(st.lists(st.integers(1, 30), max_size=2)))
-        messages.append(filed._replace(acknowledges=settled, is_local=draw(st.booleans())))
+        messages.append(stored._replace(acknowledges=settled, is_local=draw(st.booleans())))
     return messages
 
 
 def status(
-    messages: list[ThreadMessage], history: VersionHistory | None = None, operator: str = OPERATOR
+    messages: list[StoredMessage], history: VersionHistory | None = None, operator: str = OPERATOR
 ) -> SessionStatus:
     """Where the thread stands, worked out from the start or from a chain."""
-    return status_of(history or replay(THREAD_ID, messages, operator), messages, operator)
+    return compute_status(history or replay(THREAD_ID, messages, operator), messages, operator)
 
 
 def live(
-    history: VersionHistory | None, messages: list[ThreadMessage], operator: str = OPERATOR
+    history: VersionHistory | None, messages: list[StoredMessage], operator: str = OPERATOR
 ) -> VersionHistory:
     """The chain after one message more, as it is kept up to date while one watches."""
     found = advance(history, messages[-1:]) if history else None
@@ -95,13 +94,13 @@ def test_followed_message_by_message_it_is_what_it_is_from_the_start(
     found: SessionStatus | None = None
     for number in range(1, len(messages) + 1):
         history = live(history, messages[:number], operator)
-        found = compute_status(history, messages[:number], operator, found).status
+        found = compute_status(history, messages[:number], operator, found)
         assert found == status(messages[:number], None, operator)
 
 
 @FEWER
 @given(hostile_threads())
-def test_so_it_is_of_a_thread_that_means_harm(messages: list[ThreadMessage]) -> None:
+def test_so_it_is_of_a_thread_that_means_harm(messages: list[StoredMessage]) -> None:
     """Late messages, odd clocks, imported mail; nothing is ever raised."""
     history: VersionHistory | None = None
     for number in range(1, len(messages) + 1):
@@ -118,7 +117,7 @@ def test_so_it_is_of_a_thread_that_means_harm(messages: list[ThreadMessage]) -> 
 @FEWER
 @given(hostile_threads(), st.randoms(use_true_random=False))
 def test_in_which_order_the_messages_are_given_does_not_matter(
-    messages: list[ThreadMessage], random: Random
+    messages: list[StoredMessage], random: Random
 ) -> None:
     """The store's times and numbers order them."""
     shuffled = random.sample(messages, len(messages))
@@ -133,10 +132,10 @@ def test_a_chain_that_was_kept_says_the_same(play_of: list[Step]) -> None:
     if not messages:
         return
     history = replay(THREAD_ID, messages, OPERATOR)
-    known = {each.posted.id: each for each in messages}
-    kept = decode_history(encode_history(CachedHistory(history, 0)), THREAD_ID, known.__getitem__)
-    assert kept.history == history
-    assert status(messages, kept.history) == status(messages, history)
+    known = {each.id: each for each in messages}
+    kept = decode_history(encode_history(history), THREAD_ID, known.__getitem__)
+    assert kept == history
+    assert status(messages, kept) == status(messages, history)
 
 
 @FEWER
@@ -237,7 +236,7 @@ def test_what_is_refused_is_open_until_a_later_message_corrects_it(play_of: list
         ledger.extend(local_ledger(candidate, rebuilt))
 
     history = replay(THREAD_ID, sitting.messages(), OPERATOR, watch)
-    ledger += merge(history.state, [filed.posted for filed in history.unread]).ledger
+    ledger += merge(history.state, list(history.unread)).ledger
     still_open = [
         (entry.message_id, entry.block)
         for place, entry in enumerate(ledger)

@@ -23,7 +23,7 @@ from brenner.protocol.subjects import (
     parse_subject,
     repair_subject,
 )
-from brenner.protocol.templates import TemplateValues, compose_body, new_message
+from brenner.protocol.templates import compose_body, new_message
 from brenner.protocol.thread_ids import (
     check_thread_id,
     generate_thread_id,
@@ -167,9 +167,7 @@ def test_fenced_text_comes_back(text: str) -> None:
 @pytest.mark.parametrize("message_type", TYPES.values(), ids=lambda row: row.name)
 def test_what_we_compose_passes(message_type: MessageType) -> None:
     """Self-conformance: a new message of every type is valid as it is."""
-    text = render_message_file(
-        new_message(message_type, TemplateValues(question="Why do cells die?"), TODAY)
-    )
+    text = render_message_file(new_message(message_type, TODAY, question="Why do cells die?"))
     assert check_message(text).valid
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.artifact.text_diff import Mark, common_runs, unified_diff, word_spans
+from brenner.artifact.text_diff import Mark, TextMatcher, unified_diff, word_spans
 from strategies import any_text, hostile_text
 
 pytestmark = pytest.mark.fuzz
@@ -45,13 +45,15 @@ def test_matches_are_common_and_ascend(both: tuple[list[str], list[str]]) -> Non
     """Every run is equal in both sequences; runs ascend and do not touch in both at once."""
     old, new = both
     one = other = 0
-    for number, run in enumerate(common_runs(old, new)):
-        assert run.length > 0
-        assert run.old >= one
-        assert run.new >= other
-        assert not number or (run.old, run.new) != (one, other)
-        one, other = run.old + run.length, run.new + run.length
-        assert old[run.old : one] == new[run.new : other]
+    *runs, end = TextMatcher(old, new).get_matching_blocks()
+    assert end == (len(old), len(new), 0)
+    for number, run in enumerate(runs):
+        assert run.size > 0
+        assert run.a >= one
+        assert run.b >= other
+        assert not number or (run.a, run.b) != (one, other)
+        one, other = run.a + run.size, run.b + run.size
+        assert old[run.a : one] == new[run.b : other]
 
 
 _lines = st.lists(st.sampled_from(["a", "b", "", "x\r", "## 1.", "\u2028", "-a"]), max_size=30)

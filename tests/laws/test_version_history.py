@@ -7,12 +7,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from brenner.artifact.render import render_artifact
-from brenner.protocol.messages import Message, PostedMessage
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.session.decisions import compose_void
 from brenner.session.model import render_record
-from brenner.session.rebuild import ThreadMessage
 from brenner.session.versions import (
-    CachedHistory,
     VersionHistory,
     advance,
     decode_history,
@@ -27,10 +25,10 @@ FEWER = settings(max_examples=settings().max_examples // 4)  # a session is a ve
 
 
 @st.composite
-def sessions(draw: st.DrawFn) -> list[ThreadMessage]:
+def sessions(draw: st.DrawFn) -> list[StoredMessage]:
     """All messages of a thread, every round of it published."""
     thread = draw(threads())
-    messages: list[ThreadMessage] = []
+    messages: list[StoredMessage] = []
     for posted, (number, at) in zip(thread.rounds, thread.compiled, strict=False):
         messages += map(file, posted)
         history = chain_of(messages)
@@ -55,24 +53,22 @@ def seen(history: VersionHistory) -> tuple[Any, ...]:
     )
 
 
-def kept(history: VersionHistory, messages: list[ThreadMessage]) -> VersionHistory:
+def kept(history: VersionHistory, messages: list[StoredMessage]) -> VersionHistory:
     """The same chain, written down and read again."""
-    by_id = {filed.posted.id: filed for filed in messages}
-    return decode_history(
-        encode_history(CachedHistory(history, 7)), THREAD_ID, by_id.__getitem__
-    ).history
+    by_id = {stored.id: stored for stored in messages}
+    return decode_history(encode_history(history), THREAD_ID, by_id.__getitem__)
 
 
 @FEWER
 @given(sessions(), st.data())
 def test_every_version_is_rebuilt_in_any_order(
-    messages: list[ThreadMessage], data: st.DataObject
+    messages: list[StoredMessage], data: st.DataObject
 ) -> None:
     """From the messages alone, whatever order they come in."""
     history = chain_of(messages)
-    published = [each for each in messages if each.posted.message.subject.startswith("COMPILED")]
+    published = [each for each in messages if each.message.subject.startswith("COMPILED")]
     assert [version.message_id for version in history.versions] == [
-        each.posted.id for each in sorted(published, key=lambda each: each.posted.id)
+        each.id for each in sorted(published, key=lambda each: each.id)
     ]
     assert [version.number for version in history.versions] == [*range(1, len(published) + 1)]
     assert (history.broken_version, history.unread) == (None, ())
@@ -82,7 +78,7 @@ def test_every_version_is_rebuilt_in_any_order(
 @FEWER
 @given(sessions(), st.data())
 def test_going_on_from_what_was_kept_is_the_same_as_starting_anew(
-    messages: list[ThreadMessage], data: st.DataObject
+    messages: list[StoredMessage], data: st.DataObject
 ) -> None:
     """At any place, with what was kept written down and read again."""
     border = data.draw(st.integers(0, len(messages)))
@@ -94,12 +90,12 @@ def test_going_on_from_what_was_kept_is_the_same_as_starting_anew(
 @FEWER
 @given(sessions(), st.data())
 def test_a_late_message_changes_no_version(
-    messages: list[ThreadMessage], data: st.DataObject
+    messages: list[StoredMessage], data: st.DataObject
 ) -> None:
     """It may say that it is older than all others: it is unread, and the versions stay."""
     before = chain_of(messages)
     twin = data.draw(st.sampled_from(messages))
-    late = twin.posted._replace(id=900, at=twin.posted.at - timedelta(days=400))
+    late = twin._replace(id=900, at=twin.at - timedelta(days=400))
     after = chain_of([*messages, file(late)])
     assert [each.artifact_sha256 for each in after.versions] == [
         each.artifact_sha256 for each in before.versions
@@ -109,17 +105,11 @@ def test_a_late_message_changes_no_version(
 
 @FEWER
 @given(sessions(), st.integers(1, 5_000))
-def test_a_copied_thread_still_verifies(messages: list[ThreadMessage], by: int) -> None:
+def test_a_copied_thread_still_verifies(messages: list[StoredMessage], by: int) -> None:
     """With other ids and times than those that the records name."""
     copied = [
-        ThreadMessage(
-            filed.posted._replace(id=filed.posted.id + by, at=filed.posted.at + timedelta(by)),
-            filed.content_hash,
-            filed.origin_id,
-            filed.arrival,
-            is_local=False,
-        )
-        for filed in messages
+        stored._replace(id=stored.id + by, at=stored.at + timedelta(by), is_local=False)
+        for stored in messages
     ]
     ours, theirs = chain_of(messages), chain_of(copied)
     assert theirs.broken_version is None
@@ -131,7 +121,7 @@ def test_a_copied_thread_still_verifies(messages: list[ThreadMessage], by: int) 
 @FEWER
 @given(sessions(), st.data())
 def test_a_changed_record_stops_the_chain_and_swallows_nothing(
-    messages: list[ThreadMessage], data: st.DataObject
+    messages: list[StoredMessage], data: st.DataObject
 ) -> None:
     """Whatever is changed in it: the version does not count, and what it read is unread."""
     assume(len(messages) > 1)
@@ -148,9 +138,9 @@ def test_a_changed_record_stops_the_chain_and_swallows_nothing(
             )
         )
     )
-    body = last.posted.message.body.replace(render_record(record), render_record(changed))
-    assume(body != last.posted.message.body)
-    forged = file(last.posted._replace(message=last.posted.message._replace(body=body)))
+    body = last.message.body.replace(render_record(record), render_record(changed))
+    assume(body != last.message.body)
+    forged = file(last._replace(message=last.message._replace(body=body)))
     history = chain_of([*messages[:-1], forged])
     before = chain_of(messages[:-1])
     assume(before.unread)
@@ -162,26 +152,26 @@ def test_a_changed_record_stops_the_chain_and_swallows_nothing(
 @FEWER
 @given(sessions(), st.data())
 def test_a_version_has_read_what_its_record_names_and_nothing_else(
-    messages: list[ThreadMessage], data: st.DataObject
+    messages: list[StoredMessage], data: st.DataObject
 ) -> None:
     """One that leaves a message out either does not rebuild, or leaves it unread."""
     last = messages[-1]
     record = record_in(last)
     left = data.draw(st.sampled_from(record.messages))
     changed = record._replace(messages=tuple(each for each in record.messages if each != left))
-    body = last.posted.message.body.replace(render_record(record), render_record(changed))
-    forged = file(last.posted._replace(message=last.posted.message._replace(body=body)))
-    assert left.id in {each.posted.id for each in chain_of([*messages[:-1], forged]).unread}
+    body = last.message.body.replace(render_record(record), render_record(changed))
+    forged = file(last._replace(message=last.message._replace(body=body)))
+    assert left.id in {each.id for each in chain_of([*messages[:-1], forged]).unread}
 
 
 @FEWER
 @given(sessions(), st.sampled_from(["", "```brenner-record\n{}\n```", "## Full Artifact\n\nx.md"]))
 def test_a_foreign_compiled_message_swallows_nothing(
-    messages: list[ThreadMessage], body: str
+    messages: list[StoredMessage], body: str
 ) -> None:
     """Without a record, or with one that cannot be read, it is no version."""
     before = chain_of(messages[:-1])
-    at = messages[-1].posted.at
+    at = messages[-1].at
     after = chain_of(
         [*messages[:-1], foreign(901, at, "COMPILED: v7 all is done", f"# v7\n{body}")]
     )
@@ -192,10 +182,10 @@ def test_a_foreign_compiled_message_swallows_nothing(
 
 @FEWER
 @given(sessions())
-def test_of_two_with_one_number_the_lower_id_counts(messages: list[ThreadMessage]) -> None:
+def test_of_two_with_one_number_the_lower_id_counts(messages: list[StoredMessage]) -> None:
     """The other is void, and nothing is read twice."""
     last = messages[-1]
-    twin = file(last.posted._replace(id=last.posted.id + 700))
+    twin = file(last._replace(id=last.id + 700))
     history = chain_of([*messages, twin])
     assert seen(history)[:5] == seen(chain_of(messages))[:5]
     assert [found.id for found in history.others()] == ["VOID_VERSION"]
@@ -203,15 +193,15 @@ def test_of_two_with_one_number_the_lower_id_counts(messages: list[ThreadMessage
 
 @FEWER
 @given(sessions())
-def test_a_void_version_gives_back_what_it_had_read(messages: list[ThreadMessage]) -> None:
+def test_a_void_version_gives_back_what_it_had_read(messages: list[StoredMessage]) -> None:
     """Only the operator's word counts; then the number is free again."""
     history = chain_of(messages)
     last = history.versions[-1]
-    at = messages[-1].posted.at + timedelta(minutes=1)
+    at = messages[-1].at + timedelta(minutes=1)
     for sender in (OPERATOR, "RedSky"):
         blank = Message(THREAD_ID, sender, ("BlueLake",), "", "")
         said = compose_void(blank, last.number, last.message_id, [last.content_hash], "x")
-        news = file(PostedMessage(950, at, said))
+        news = file(StoredMessage(950, at, said))
         after = chain_of([*messages, news])
         assert seen(after)[:3] == (
             seen(chain_of(messages[:-1]))[:3] if sender == OPERATOR else seen(history)[:3]
@@ -229,15 +219,15 @@ def test_a_void_version_gives_back_what_it_had_read(messages: list[ThreadMessage
 @FEWER
 @given(sessions(), st.data())
 def test_what_is_built_on_a_void_version_is_void_with_it(
-    messages: list[ThreadMessage], data: st.DataObject
+    messages: list[StoredMessage], data: st.DataObject
 ) -> None:
     """Somebody compiled in the moment of the declaration: it gives back what all of them read."""
     history = chain_of(messages)
     void = data.draw(st.sampled_from(history.versions))
-    at = max(each.posted.at for each in messages) + timedelta(minutes=1)
+    at = max(each.at for each in messages) + timedelta(minutes=1)
     blank = Message(THREAD_ID, OPERATOR, ("BlueLake",), "", "")
     said = compose_void(blank, void.number, void.message_id, [void.content_hash], "x")
-    news = file(PostedMessage(950, at, said))
+    news = file(StoredMessage(950, at, said))
     after = chain_of([*messages, news])
     assert after.versions == history.versions[: void.number - 1]
     assert after.broken_version is None
@@ -246,6 +236,6 @@ def test_what_is_built_on_a_void_version_is_void_with_it(
     hashes = {each.content_hash for each in read}
     records = [record_in(each) for each in messages if each.content_hash in hashes]
     given_back = sorted(entry.id for record in records for entry in record.messages)
-    assert sorted(each.posted.id for each in after.unread) == given_back
+    assert sorted(each.id for each in after.unread) == given_back
     again = chain_of([*messages, news, compiled(after, 951, at + timedelta(minutes=1))[0]])
     assert (again.broken_version, again.number) == (None, void.number)

@@ -41,7 +41,7 @@ class Clock:
         return self.now
 
 
-class Home(NamedTuple):
+class Backend(NamedTuple):
     """One kind of mailbox. `again` opens what `create` made, as another process would."""
 
     name: str
@@ -159,21 +159,21 @@ def _brenner_clear(folder: Path) -> None:
     brenner_server.end(folder)
 
 
-MEMORY = Home(
+MEMORY = Backend(
     "memory",
     _memory,
     lacks_here={SECOND_VIEW: "the mail lives in one object and ends with it"},
 )
-SQLITE = Home("sqlite", _sqlite, _sqlite_again)
-POSTGRESQL = Home("postgresql", _postgresql, _postgresql_again)
-AGENT_MAIL = Home(
+SQLITE = Backend("sqlite", _sqlite, _sqlite_again)
+POSTGRESQL = Backend("postgresql", _postgresql, _postgresql_again)
+AGENT_MAIL = Backend(
     "agent mail",
     _agent_mail,
     _agent_mail_again,
     lacks=AgentMailMailbox.lacks,
     clear=_agent_mail_clear,
 )
-BRENNER_SERVER = Home(
+BRENNER_SERVER = Backend(
     "brenner server",
     _brenner,
     _brenner_again,
@@ -192,7 +192,7 @@ ALL_HOMES = (*HOMES, *AGENT_MAILS)
 class Place:
     """A fresh home of some kind, its clock, and the views of it that are open."""
 
-    def __init__(self, home: Home, folder: Path) -> None:
+    def __init__(self, home: Backend, folder: Path) -> None:
         self.home = home
         self.folder = folder
         self.clock = Clock()

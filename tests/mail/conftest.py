@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from brenner.mail.mailbox import Mailbox
-from mail.backends import ALL_HOMES, Home, Place
+from mail.backends import ALL_HOMES, Backend, Place
 from mail.sample_mail import introduce
 
 
 @pytest.fixture(params=ALL_HOMES, ids=lambda home: home.name)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """A fresh home with nobody in it."""
-    home: Home = request.param
+    home: Backend = request.param
     with Place(home, tmp_path) as place:
         yield place
 

@@ -16,10 +16,10 @@ import apsw
 
 from brenner.config import Project
 from brenner.diagnostics.model import BrennerError
-from brenner.mail.model import Agent, MessageRecord, StoredMessage
+from brenner.mail.model import Agent, MessageRecord
 from brenner.mail.open import open_mailbox
 from brenner.mail.sqlite.mailbox import SqliteDatabase, SqliteMailbox, migrations
-from brenner.protocol.messages import content_hash
+from brenner.protocol.messages import StoredMessage, content_hash
 from mail.fault_mail import ANN, BEA, letter
 from mail.processes import in_child
 from mail.watched_disk import FailsAt, KilledAt, watch_disk, watch_system

@@ -19,19 +19,22 @@ import apsw.shell
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import (
     Agent,
-    Envelope,
-    Importance,
     InboxFilter,
     InboxPage,
     MessageRecord,
     Profile,
     ReservationRequest,
-    StoredMessage,
-    Trust,
 )
 from brenner.mail.search import Query, parse_query
 from brenner.mail.sqlite.mailbox import SqliteMailbox, migrations
-from brenner.protocol.messages import Message, content_hash
+from brenner.protocol.messages import (
+    Envelope,
+    Importance,
+    Message,
+    StoredMessage,
+    Trust,
+    content_hash,
+)
 from brenner.session.decisions import compose_void
 
 STORES = Path(__file__).parent / "stores"

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Envelope, Importance, MessageRecord, RestoreResult, Trust
+from brenner.mail.model import MessageRecord, RestoreResult
+from brenner.protocol.messages import Envelope, Importance, Trust
 from mail.backends import Clock
 from mail.sample_mail import ANN, BEA, CAT, ELSEWHERE, QUESTION, ack, introduce, letter, post
 

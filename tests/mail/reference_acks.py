@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import cmarkgfm
 
-from brenner.mail.model import StoredMessage
+from brenner.protocol.messages import StoredMessage
 
 # message_body_schema, ACK Semantics Summary
 _WANTED = ("KICKOFF:", "CRITIQUE:", "HANDOFF:", "BLOCKED:", "QUESTION:")

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Envelope, Importance, InboxFilter, Profile, ReservationRequest, Trust
+from brenner.mail.model import InboxFilter, Profile, ReservationRequest
 from brenner.mail.search import Query
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Envelope, Importance, Message, Trust
 from mail.backends import Clock
 from mail.sample_mail import ANN, BEA, BOSS, CAT, ELSEWHERE, THREAD
 from strategies import hostile_text

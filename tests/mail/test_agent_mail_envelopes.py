@@ -8,7 +8,7 @@ import pytest
 from brenner.diagnostics.model import AlteredError
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Envelope, Importance, Trust
+from brenner.protocol.messages import Envelope, Importance, Trust
 from mail import plain_agent_mail
 from mail.agent_mail_scene import Project
 from mail.odd_server import tools

@@ -122,6 +122,7 @@ def test_a_stream_that_never_comes_to_the_point_is_not_waited_for() -> None:
     assert (type(error), error.diagnostic.id) == (MaybeSentError, "SERVER_TIMEOUT")
 
 
+@pytest.mark.thorough
 def test_a_server_that_does_not_take_all_of_a_request_surely_did_nothing() -> None:
     with fixed(DONE) as server:
         client = server.client(seconds=1)

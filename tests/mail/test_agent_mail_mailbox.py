@@ -34,6 +34,8 @@ from mail.sample_mail import (
 )
 from servers import agent_mail
 
+pytestmark = pytest.mark.thorough
+
 ONE = (BEA,)
 
 
@@ -202,19 +204,19 @@ def test_a_name_that_comes_back_altered(mailbox: Mailbox) -> None:
 
 def test_who_says_nothing_of_herself(project: Project) -> None:
     """The server wants a program and a model, and gets one; here it stays unsaid."""
-    agent = project.mailbox.register(Profile("CalmRiver")).agent
+    agent = project.mailbox.register(Profile("CalmRiver"))[0]
     assert agent[:4] == ("CalmRiver", "", "", "")
     assert project.again().agent("CalmRiver") == agent
-    again = project.mailbox.register(Profile("CalmRiver", "codex-cli", "gpt", "tests"))
-    assert again.agent[1:4] == ("codex-cli", "gpt", "tests")
-    assert again.before == agent
+    again, before = project.mailbox.register(Profile("CalmRiver", "codex-cli", "gpt", "tests"))
+    assert again[1:4] == ("codex-cli", "gpt", "tests")
+    assert before == agent
 
 
 def test_who_was_only_written_to_has_said_nothing(project: Project) -> None:
     """The server makes agents of unknown recipients, with the sender's program and model."""
     project.sent_by_hand(to=["CalmRiver"])
     assert project.mailbox.agent("CalmRiver")[:4] == ("CalmRiver", "", "", "")
-    assert project.mailbox.register(Profile("CalmRiver", "codex-cli", "gpt")).agent.model == "gpt"
+    assert project.mailbox.register(Profile("CalmRiver", "codex-cli", "gpt"))[0].model == "gpt"
     assert len(project.mailbox.inbox("CalmRiver").messages) == 1
 
 

@@ -11,6 +11,8 @@ from mail.backends import give_names_back
 from mail.sample_mail import ANN, BEA, QUESTION, THREAD, letter, post
 from program import Run, brenner
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
@@ -118,6 +120,7 @@ def test_others_are_registered_though_the_operator_is_elsewhere(
     assert ANN in known(project)
 
 
+@pytest.mark.thorough
 def test_a_name_that_is_taken_over_knowingly(project: Project, second: _Second) -> None:
     """There it works; here nobody is told that there is no mail for her."""
     asked = post(project.mailbox, letter(sender=BEA, to=(ANN,), subject=QUESTION))

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import InboxFilter, StoredMessage
+from brenner.mail.model import InboxFilter
+from brenner.protocol.messages import StoredMessage
 from mail.backends import SECOND_VIEW, Place
 from mail.reference_acks import debts_of, named_ids
 from mail.sample_mail import (
@@ -300,6 +301,7 @@ def test_what_is_not_known_is_refused(mailbox: Mailbox) -> None:
         assert refusal(mailbox.debts, thread_id=thread_id) == "UNKNOWN_THREAD"
 
 
+@pytest.mark.every_store
 def test_owed_in_the_inbox(mailbox: Mailbox) -> None:
     """The inbox and the debts say the same."""
     first, second = ask(mailbox, "one"), ask(mailbox, "two")
@@ -329,6 +331,7 @@ def test_a_key_makes_an_ack_once(mailbox: Mailbox) -> None:
     assert first.stored.acknowledges == (asked.id,)
 
 
+@pytest.mark.every_store
 @in_homes_with(SECOND_VIEW)
 def test_settled_in_every_process(place: Place) -> None:
     """Asked in one, acknowledged in another, read in a third."""

@@ -6,11 +6,22 @@ from brenner.limits import MOST_PROFILE_BYTES
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import Agent, Profile
 from mail.backends import SECOND_VIEW, Place
-from mail.sample_mail import ANN, DIFFICULT, NAMES, in_homes_with, introduce, refusal
+from mail.sample_mail import (
+    ANN,
+    BEA,
+    DIFFICULT,
+    NAMES,
+    in_homes_with,
+    introduce,
+    letter,
+    post,
+    refusal,
+)
 
 TASK = Profile(ANN, "claude-code", "opus", "tests for cell fate")
 
 
+@pytest.mark.every_store
 def test_registered_as_asked_for(place: Place) -> None:
     """What an agent says of itself is kept, with the time of the store."""
     agent, before = place.mailbox.register(TASK)
@@ -116,7 +127,7 @@ def test_what_cannot_be_kept_is_refused(place: Place, field: str) -> None:
         assert refusal(place.mailbox.register, profile) == code
     assert place.mailbox.agents() == before
     longest = TASK._replace(**{field: "é" * (MOST_PROFILE_BYTES // 2)})
-    assert place.mailbox.register(longest).agent[:4] == longest
+    assert place.mailbox.register(longest)[0][:4] == longest
 
 
 @in_homes_with(SECOND_VIEW)
@@ -127,3 +138,23 @@ def test_others_know_them_at_once(place: Place) -> None:
     assert other.agent(ANN) == agent
     assert other.register(TASK) == (agent, agent)
     assert refusal(other.register, TASK._replace(model="gpt")) == "NAME_TAKEN"
+
+
+def test_some_names(mailbox: Mailbox) -> None:
+    """Those of the names that are registered; any text may be asked for."""
+    assert mailbox.agents([]) == ()
+    assert mailbox.agents([BEA, "Nobody", "\0", "\ud800", ANN]) == tuple(
+        agent for agent in mailbox.agents() if agent.name in (ANN, BEA)
+    )
+
+
+@in_homes_with(SECOND_VIEW)
+def test_reads_of_one_moment(place: Place, mailbox: Mailbox) -> None:
+    """What others send meanwhile is seen after the block."""
+    before = mailbox.position()
+    with mailbox.reading():
+        assert mailbox.position() == before
+        post(place.again(), letter())
+        assert mailbox.position() == before
+        assert mailbox.arrivals(before) == ()
+    assert mailbox.position() == before + 1

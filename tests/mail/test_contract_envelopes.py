@@ -6,9 +6,15 @@ And mail that names no thread: it begins one, which is called after its id.
 import pytest
 
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import DEFAULT_ENVELOPE, Envelope, Importance, StoredMessage, Trust
 from brenner.mail.search import Query
-from brenner.protocol.messages import content_hash
+from brenner.protocol.messages import (
+    DEFAULT_ENVELOPE,
+    Envelope,
+    Importance,
+    StoredMessage,
+    Trust,
+    content_hash,
+)
 from mail.backends import SECOND_VIEW, Place
 from mail.other_store import history, restore
 from mail.sample_mail import (
@@ -169,6 +175,7 @@ def test_taken_over_with_its_envelope(place: Place) -> None:
 # Mail without a thread
 
 
+@pytest.mark.every_store
 def test_it_begins_a_thread(mailbox: Mailbox) -> None:
     """Called after its id; answers go there."""
     first = post(mailbox, letter("Lunch?", thread="", subject="lunch"))

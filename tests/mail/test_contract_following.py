@@ -76,6 +76,7 @@ def send_later(place: Place, count: int) -> None:
             other.send(letter(str(number)))
 
 
+@pytest.mark.every_store
 def test_news_that_comes_while_waiting(place: Place, mailbox: Mailbox) -> None:
     """Ends the wait; following from position to position misses nothing and repeats nothing."""
     position = post(mailbox, letter("first")).arrival

@@ -200,6 +200,7 @@ def test_marking_takes_any_iterable(mailbox: Mailbox) -> None:
     assert read_by(mailbox, BEA) == sent
 
 
+@pytest.mark.every_store
 def test_marking_many(mailbox: Mailbox) -> None:
     """More than a statement can have places for."""
     stored = post(mailbox, letter())

@@ -2,11 +2,14 @@
 
 from datetime import timedelta
 
+import pytest
+
 from brenner.mail.mailbox import Capability, Mailbox
 from mail.backends import SECOND_VIEW, Place
 from mail.sample_mail import ELSEWHERE, THREAD, in_homes_with, letter, post
 
 
+@pytest.mark.every_store
 def test_a_thread_by_arrival(place: Place, mailbox: Mailbox) -> None:
     """Whatever the clock does, and whatever stands between them in other threads."""
     sent = []

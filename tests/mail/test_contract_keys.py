@@ -12,6 +12,7 @@ from mail.sample_mail import BEA, ELSEWHERE, in_homes_with, introduce, letter, p
 HOUR = timedelta(hours=1)
 
 
+@pytest.mark.every_store
 def test_a_second_send_with_a_key_is_the_first(place: Place, mailbox: Mailbox) -> None:
     """Later, after other mail, and as often as one likes."""
     first = mailbox.send(letter(), key="round-1")

@@ -1,5 +1,7 @@
 """Links of imported mail: only those that a store could have given them itself."""
 
+import pytest
+
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import MessageRecord, Profile
@@ -99,6 +101,7 @@ def test_a_look_alike_comes_with_its_mail(mailbox: Mailbox) -> None:
     assert [each.stored.message.sender for each in mailbox.inbox(BEA).messages] == ["B1ueLake"]
 
 
+@pytest.mark.every_store
 def test_no_message_has_a_link_to_itself(mailbox: Mailbox) -> None:
     """Nor to one that comes after it."""
     other = MemoryMailbox()

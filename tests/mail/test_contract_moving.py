@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Agent, MessageRecord, Profile, RestoreResult, StoredMessage
+from brenner.mail.model import Agent, MessageRecord, Profile, RestoreResult
 from brenner.session.decisions import VOID_FENCE, render_declaration
 from mail.backends import SECOND_VIEW, Clock, Place
 from mail.other_store import history, imported, restore
@@ -25,6 +26,9 @@ from mail.sample_mail import (
     post,
     whole,
 )
+
+if TYPE_CHECKING:
+    from brenner.protocol.messages import StoredMessage
 
 HOUR = timedelta(hours=1)
 _VOID = render_declaration({"content_hash": "5" * 64, "format": 2, "version": 1}, VOID_FENCE)
@@ -84,6 +88,7 @@ def test_into_an_empty_home(place: Place) -> None:
         assert order == [one.id for one in other.thread(thread_id).messages]
 
 
+@pytest.mark.every_store
 def test_there_and_back(place: Place) -> None:
     """What this home sends away and another sends back is known."""
     introduce(place.mailbox)
@@ -234,6 +239,7 @@ def test_records_are_of_one_moment(mailbox: Mailbox, taken: int) -> None:
     assert mailbox.arrivals(4) == (late,)
 
 
+@pytest.mark.thorough
 @in_homes_with(Capability.READ_MARKS, Capability.EXACT_RESTORE)
 def test_many_records_are_of_one_moment(mailbox: Mailbox) -> None:
     """Marks that are made while they are read are not among them either."""

@@ -6,7 +6,8 @@ from itertools import product
 import pytest
 
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import Delivery, StoredMessage, ThreadPage, ThreadSummary
+from brenner.mail.model import Delivery, ThreadPage, ThreadSummary
+from brenner.protocol.messages import StoredMessage
 from mail.backends import SECOND_VIEW, Place
 from mail.sample_mail import (
     ANN,
@@ -204,6 +205,7 @@ def test_reading_changes_nothing(place: Place, mailbox: Mailbox) -> None:
     assert not any(received.is_read for received in mailbox.inbox(BEA).messages)
 
 
+@pytest.mark.every_store
 def test_what_became_of_a_message(mailbox: Mailbox) -> None:
     """At each recipient: what she owes, and what she acknowledged it by first."""
     asked = post(mailbox, letter(subject=QUESTION, to=(CAT, ANN, BEA)))
@@ -239,6 +241,7 @@ def test_nothing_became_of_an_unknown_message(mailbox: Mailbox, number: int) -> 
     assert refusal(mailbox.deliveries, number) == "UNKNOWN_MESSAGE"
 
 
+@pytest.mark.every_store
 @in_homes_with(SECOND_VIEW)
 def test_every_view_reads_the_same(place: Place) -> None:
     """Opened before the mail came, or after."""

@@ -19,7 +19,7 @@ from brenner.limits import (
     MOST_WILDCARDS,
 )
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import ReleaseResult, Reservation, ReservationRequest, ReservationResult
+from brenner.mail.model import Reservation, ReservationRequest, ReservationResult
 from mail.backends import AGENT_MAILS, SECOND_VIEW, Place
 from mail.sample_mail import ANN, BEA, CAT, DIFFICULT, in_homes_with, letter, post, refusal
 
@@ -53,6 +53,7 @@ def held(mailbox: Mailbox) -> list[tuple[str, str]]:
     return [(each.agent, each.pattern) for each in mailbox.reservations()]
 
 
+@pytest.mark.every_store
 def test_files_are_reserved(mailbox: Mailbox) -> None:
     """As they were asked for, for as long as was asked for."""
     assert mailbox.reservations() == ()
@@ -78,6 +79,7 @@ def test_times_are_the_store_s(place: Place, mailbox: Mailbox) -> None:
     assert mailbox.reservations() == got.granted
 
 
+@pytest.mark.every_store
 def test_who_comes_second_gets_them_and_is_told(mailbox: Mailbox) -> None:
     mailbox.reserve(ANN, wish("src/*.py", "docs/a.md"))
     got = mailbox.reserve(BEA, wish("src/a.py", "lib/b.py"))
@@ -104,7 +106,9 @@ MEETINGS = (
     (".", "anything/at/all", True),
     ("*/x.py", "src/*.py", True),
     ("src/**/test_*.py", "src/a/b/*_x.py", True),
-    ("src/[a-m]*.py", "src/[n-z]*.py", False),
+    ("src/*.py", "src/*.md", True),  # approximate: only the start of names with wildcards counts
+    ("src/test_*.py", "src/lib_*.py", False),
+    ("src/*.py", "src/a.md", False),
     ("src/a?.py", "src/a.py", False),
     ("Src/a.py", "src/a.py", False),
     ("src/a.py", "src/a.pyx", False),
@@ -112,7 +116,7 @@ MEETINGS = (
 
 
 def test_patterns_that_meet(mailbox: Mailbox) -> None:
-    """Where some path could match both, whoever comes first."""
+    """Where some path may match both, whoever comes first."""
     for pattern, other, meets in MEETINGS:
         mailbox.reserve(ANN, wish(pattern))
         expected = [(other, [(ANN, pattern)])] if meets else []
@@ -164,18 +168,18 @@ def test_released(mailbox: Mailbox) -> None:
     a, b, c, d = mailbox.reserve(ANN, wish("a", "b", "c", "d")).granted
     (hers,) = mailbox.reserve(BEA, wish("a")).granted
     assert mailbox.release(ANN, patterns=["nothing", "/a", "*"]).total == 0
-    assert mailbox.release(ANN, patterns=[]).total == 0
-    assert mailbox.release(ANN, ids=[]).total == 0
-    assert mailbox.release(ANN, ids=[hers.id, 0, -1, 10**30]).total == 0
-    assert mailbox.release(ANN, patterns=["a"], ids=[b.id]).total == 0
+    assert mailbox.release(ANN, patterns=[])[0] == 0
+    assert mailbox.release(ANN, ids=[])[0] == 0
+    assert mailbox.release(ANN, ids=[hers.id, 0, -1, 10**30])[0] == 0
+    assert mailbox.release(ANN, patterns=["a"], ids=[b.id])[0] == 0
     assert len(held(mailbox)) == 5
-    assert mailbox.release(ANN, patterns=iter(["./a/"])).total == 1
-    assert mailbox.release(ANN, ids=iter([b.id, a.id])).total == 1
-    assert mailbox.release(ANN, patterns=["c", "d"], ids=[c.id]).total == 1
+    assert mailbox.release(ANN, patterns=iter(["./a/"]))[0] == 1
+    assert mailbox.release(ANN, ids=iter([b.id, a.id]))[0] == 1
+    assert mailbox.release(ANN, patterns=["c", "d"], ids=[c.id])[0] == 1
     assert held(mailbox) == [(ANN, "d"), (BEA, "a")]
     mailbox.reserve(ANN, wish("e"))
-    assert mailbox.release(ANN).total == 2
-    assert mailbox.release(ANN).total == 0
+    assert mailbox.release(ANN)[0] == 2
+    assert mailbox.release(ANN)[0] == 0
     assert told(mailbox.reservations()) == told([hers])
     assert d.id not in {each.id for each in mailbox.reservations()}
 
@@ -183,7 +187,7 @@ def test_released(mailbox: Mailbox) -> None:
 @in_homes_with(Capability.CLIENT_CLOCK)
 def test_a_release_says_when(place: Place, mailbox: Mailbox) -> None:
     now = place.clock.move(timedelta(minutes=9))
-    assert mailbox.release(ANN) == ReleaseResult(0, now)
+    assert mailbox.release(ANN) == (0, now)
 
 
 def test_what_was_released_meets_nobody(mailbox: Mailbox) -> None:
@@ -201,7 +205,7 @@ def test_expired(place: Place, mailbox: Mailbox) -> None:
     assert mailbox.reserve(BEA, wish("a.py", seconds=HOUR)).conflicts
     place.clock.move(timedelta(microseconds=1))
     assert held(mailbox) == [(BEA, "a.py")]
-    assert mailbox.release(ANN).total == 0
+    assert mailbox.release(ANN)[0] == 0
     assert mailbox.reserve(CAT, wish("a.py")).conflicts[0][1][0].agent == BEA
     place.clock.move(timedelta(hours=2))
     assert mailbox.reservations() == ()
@@ -235,7 +239,7 @@ def test_others_see_them(place: Place, mailbox: Mailbox) -> None:
     other = place.again()
     assert other.reservations() == mailbox.reservations()
     assert met(other.reserve(BEA, wish("src/a.py"))) == [("src/a.py", [(ANN, "src/**")])]
-    assert other.release(ANN).total == 1
+    assert other.release(ANN)[0] == 1
     assert held(mailbox) == [(BEA, "src/a.py")]
 
 
@@ -296,7 +300,7 @@ def test_any_text(mailbox: Mailbox) -> None:
         got = mailbox.reserve(ANN, wish(text, reason=text))
         assert mailbox.reservations() == got.granted
         assert (got.granted[0].pattern, got.granted[0].reason) == (text, text)
-        assert mailbox.release(ANN, patterns=[text]).total == 1
+        assert mailbox.release(ANN, patterns=[text])[0] == 1
 
 
 def test_mail_is_not_concerned(mailbox: Mailbox) -> None:

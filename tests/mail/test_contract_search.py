@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import StoredMessage
 from brenner.mail.search import Query, find_item_ids, matches, tokenize
-from brenner.protocol.messages import Message
-from mail.backends import Clock, Home, Place
+from brenner.protocol.messages import Message, StoredMessage
+from mail.backends import Backend, Clock, Place
 from mail.sample_mail import (
     ANN,
     BEA,
@@ -129,7 +128,7 @@ def expected(mailbox: Mailbox, query: Query, reader: str) -> list[StoredMessage]
 @pytest.mark.parametrize("home", homes_with(Capability.CLIENT_CLOCK, Capability.READ_MARKS))
 @FEWER
 @given(data=st.data())
-def test_what_matches_is_found(home: Home, data: st.DataObject) -> None:
+def test_what_matches_is_found(home: Backend, data: st.DataObject) -> None:
     """Generated mail, generated queries: all hits, whole and in pages, and no others."""
     sent = data.draw(mail())
     with TemporaryDirectory() as folder, Place(home, Path(folder)) as place:
@@ -181,6 +180,7 @@ def test_a_page_may_begin_before_any_message(mailbox: Mailbox) -> None:
     assert ids(mailbox.search(words, before=sent[2]).messages) == [sent[1], sent[0]]
 
 
+@pytest.mark.every_store
 def test_what_a_reader_has_to_do(mailbox: Mailbox) -> None:
     """`needs:ack` is about her, whoever else got the message."""
     asked = post(mailbox, letter(subject=QUESTION))

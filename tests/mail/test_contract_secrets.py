@@ -132,7 +132,7 @@ def test_a_secret_does_not_leave_with_the_mail(mailbox: Mailbox) -> None:
     post(mailbox, letter())
     mailbox.claim(ANN, FIRST)
     written = "".join(jsonl.encode(mailbox.agents(), mailbox.records())).encode()
-    written += b"".join(mbox.encode(mailbox.agents(), mailbox.records()))
+    written += b"".join(mbox.encode(mailbox.records()))
     assert ANN.encode() in written
     assert FIRST.encode() not in written
     copy = MemoryMailbox()

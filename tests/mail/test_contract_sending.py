@@ -6,8 +6,8 @@ from hashlib import sha256
 import pytest
 
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import DEFAULT_ENVELOPE, StoredMessage, UnchangedSince
-from brenner.protocol.messages import Message
+from brenner.mail.model import UnchangedSince
+from brenner.protocol.messages import DEFAULT_ENVELOPE, Message, StoredMessage
 from mail.backends import SECOND_VIEW, Place
 from mail.sample_mail import (
     ANN,
@@ -40,6 +40,7 @@ def canonical(texts: tuple[str, ...]) -> str:
     return "[" + ",".join(quoted) + "]"
 
 
+@pytest.mark.every_store
 def test_stored_as_sent(mailbox: Mailbox) -> None:
     """The first message of a store, with all that is kept about it."""
     message = letter()
@@ -76,6 +77,7 @@ def test_any_text_stays_as_it_was(mailbox: Mailbox, text: str) -> None:
     assert mailbox.thread(message.thread_id).messages == (stored,)
 
 
+@pytest.mark.every_store
 def test_the_hash_is_the_one_that_others_compute(mailbox: Mailbox) -> None:
     """The body is é and a newline; given as JSON to `sha256sum`."""
     stored = post(mailbox, letter("é\n", thread="t", subject="INFO: x"))
@@ -303,6 +305,7 @@ def test_a_version_is_refused_after_another_one_or_a_decision(
     assert mailbox.send(letter("mine"), position=since(mailbox)).is_new
 
 
+@pytest.mark.every_store
 @in_homes_with(SECOND_VIEW)
 def test_of_two_versions_one_wins(place: Place) -> None:
     """Both have read the same, in two processes."""

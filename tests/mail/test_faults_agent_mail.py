@@ -26,6 +26,8 @@ from servers.agent_mail import PATH, AgentMailServer
 from servers.lifetime import until
 from servers.proxy import Proxy
 
+pytestmark = pytest.mark.thorough
+
 PROJECT = "/faults"
 ANN, BEA = "AmberFox", "JadeOwl"
 TOKEN = "s3cret-t0ken"  # noqa: S105

@@ -9,10 +9,10 @@ import pytest
 
 from brenner.config import OPERATOR, Project
 from brenner.diagnostics.model import UnavailableError
-from brenner.mail.model import StoredMessage
 from brenner.mail.open import open_mailbox
 from brenner.mail.search import Query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.protocol.messages import StoredMessage
 from mail.fault_mail import THREAD, letter, make_store
 from mail.invariants import assert_sound, assert_usable
 from mail.processes import Child, ended, release, run, start
@@ -34,6 +34,7 @@ def follow(project: Project, until: int) -> Iterator[StoredMessage]:
                 yield stored
 
 
+@pytest.mark.thorough
 def test_eight_processes_send_and_read_in_a_project_without_a_store(tmp_path: Path) -> None:
     children = [
         start(send_and_read, tmp_path, name, COUNT, "keeps open" if number % 2 else "")
@@ -76,7 +77,7 @@ def test_eight_processes_create_the_same_store(tmp_path: Path) -> None:
     for number in range(rounds):
         (tmp_path / str(number)).mkdir()
         if number:
-            assert sorted(map(said_id, children)) == list(range(1, 9))
+            assert sorted(map(reported_id, children)) == list(range(1, 9))
         release(children)
     for child in children:
         ended(child)
@@ -88,7 +89,7 @@ def test_eight_processes_create_the_same_store(tmp_path: Path) -> None:
         assert nothing_half_made(tmp_path / str(number))
 
 
-def said_id(child: Child) -> int:
+def reported_id(child: Child) -> int:
     """The next line that a child says, where it is an id."""
     assert child.stdout
     return int(child.stdout.readline())

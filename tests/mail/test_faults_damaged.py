@@ -206,7 +206,7 @@ def test_a_store_in_which_another_program_has_written(store: Path, statement: st
         told: set[str] = set()
         for work in (
             lambda: everything(mailbox),
-            lambda: mailbox.send(letter("After that")),
+            lambda: mailbox.send(letter("After that"), key="one"),
             lambda: told.update(mailbox.integrity()),
         ):
             try:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from brenner.config import OPERATOR, Project
 from brenner.mail.model import Agent
 from brenner.mail.open import open_mailbox
@@ -63,6 +65,7 @@ def remains(folder: Path, template: Path, work: str) -> Iterator[Path]:
     yield from found
 
 
+@pytest.mark.thorough
 def test_killed_while_the_store_is_made(tmp_path: Path) -> None:
     template = tmp_path / "template"
     template.mkdir()
@@ -101,6 +104,7 @@ def version_of(path: Path) -> int:
     return version
 
 
+@pytest.mark.thorough
 def test_killed_while_an_archive_is_taken_in(tmp_path: Path) -> None:
     template = tmp_path / "template"
     (template / STORE).parent.mkdir(parents=True)

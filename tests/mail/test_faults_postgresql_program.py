@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from mail.postgresql_scene import COMMIT, Scene, assert_no_secret, impatient, prepared
-from mail_shell import THREAD, Done, Shell
+from mail_shell import THREAD, Shell
 from program import Run, brenner
 from servers.postgresql import Postgres
 from servers.postgresql_files import PASSWORD
 from servers.proxy import Proxy
+
+pytestmark = pytest.mark.thorough
 
 _SEND = [
     *("mail", "send", "--as", "BlueLake", "--to", "GreenDog", "--thread", THREAD),
@@ -44,7 +46,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     return Shell(tmp_path, monkeypatch)
 
 
-def assert_said(done: Run | Done, code: str, *words: str) -> None:
+def assert_said(done: Run, code: str, *words: str) -> None:
     """It ended with 3 and said why and what to do, to people."""
     assert done.code == 3, done
     assert done.out == ""

@@ -84,6 +84,7 @@ def broken(mailbox: PostgresMailbox) -> Iterator[MessageRecord]:
     raise ValueError(message)
 
 
+@pytest.mark.thorough
 def test_a_server_that_follows_another() -> None:
     """It can be read, and one can look for news there; it tells nobody, and takes nothing."""
     with Postgres() as server:
@@ -124,6 +125,7 @@ def test_threads_share_a_mailbox(mailbox: PostgresMailbox) -> None:
     assert mailbox.integrity() == ()
 
 
+@pytest.mark.thorough
 def test_of_conditional_sends_one_goes_through(
     address: PostgresAddress, mailbox: PostgresMailbox
 ) -> None:

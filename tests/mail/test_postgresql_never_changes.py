@@ -6,8 +6,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from brenner.mail.model import StoredMessage
 from brenner.mail.postgres.mailbox import PostgresMailbox
+from brenner.protocol.messages import StoredMessage
 from brenner.store_url import PostgresAddress
 from mail.backends import POSTGRESQL, Place, postgresql_address
 from mail.sample_mail import BEA, QUESTION, ack, introduce, letter, post

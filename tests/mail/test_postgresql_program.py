@@ -60,6 +60,7 @@ def scene() -> Iterator[Scene]:
         server.resume()
 
 
+@pytest.mark.thorough
 def test_who_reads_waits_for_no_turn(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a server that stands still the time for others to finish is no use to her."""
     impatient(monkeypatch, SILENCE=1, LOCK_SECONDS=2)

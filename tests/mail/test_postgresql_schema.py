@@ -123,19 +123,20 @@ def test_a_step_that_fails_leaves_nothing_behind(address: PostgresAddress) -> No
     database.close()
 
 
-def said_id(child: Child) -> int:
+def reported_id(child: Child) -> int:
     """The next line that a child says, where it is an id."""
     assert child.stdout
     return int(child.stdout.readline())
 
 
+@pytest.mark.thorough
 def test_several_processes_make_the_same_schema(address: PostgresAddress) -> None:
     """A race that is over in milliseconds is run again and again."""
     rounds, count = 4, 4
     children = [start(create_again_and_again, *address, rounds) for _ in range(count)]
     for number in range(rounds):
         if number:
-            assert sorted(map(said_id, children)) == list(range(1, count + 1))
+            assert sorted(map(reported_id, children)) == list(range(1, count + 1))
         release(children)
     for child in children:
         ended(child)

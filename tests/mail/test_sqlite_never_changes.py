@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from brenner.mail.model import StoredMessage
 from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.protocol.messages import StoredMessage
 from mail.backends import SQLITE, Place, sqlite_file
 from mail.sample_mail import BEA, QUESTION, ack, introduce, letter, post
 

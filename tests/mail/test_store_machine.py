@@ -21,17 +21,15 @@ from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import (
-    Envelope,
     InboxFilter,
     MessageRecord,
     Profile,
     ReservationRequest,
-    StoredMessage,
     UnchangedSince,
 )
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Envelope, Message, StoredMessage
 from mail import small_world as world
-from mail.backends import POSTGRESQL, SQLITE, Clock, Home
+from mail.backends import POSTGRESQL, SQLITE, Backend, Clock
 from mail.reference_acks import debts_of, open_copies
 from mail.sample_mail import ANN, BEA, CAT, ELSEWHERE, THREAD, ack, introduce, owed
 from mail.small_world import Question
@@ -52,7 +50,7 @@ def answer(request: Request, mailbox: Mailbox) -> object:
 class StoreMachine(RuleBasedStateMachine):
     """One kind of home beside the one in memory."""
 
-    home: Home
+    home: Backend
 
     def __init__(self) -> None:
         super().__init__()

@@ -21,6 +21,8 @@ from servers.postgresql_files import copy, programs
 from servers.process import Command, Server
 from servers.proxy import Proxy
 
+pytestmark = pytest.mark.thorough
+
 _LIMIT = 30  # seconds: generous, it takes a moment only
 _SOON = "2"  # seconds until somebody who stands still counts as silent
 _RIGHT, _WRONG = "sesame", "mustard"

@@ -9,8 +9,9 @@ from brenner.config import Project
 from brenner.mail.mailbox import NOTHING_MISSING, Capability, MissingCapabilities
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.mcp.server import OFFERS, call_tool, read_resource
-from brenner.mcp.tool import Bindings, Call, Caller, FetchedVersions, ToolResult
+from brenner.mcp.resources import RESOURCES
+from brenner.mcp.server import TOOLS, call_tool, read_resource
+from brenner.mcp.tool import Bindings, Call, Caller, ToolResult
 from brenner.services.identity import secret_digest
 from brenner.services.workspace import Workspace
 
@@ -24,7 +25,6 @@ class Place(NamedTuple):
 
     workspace: Workspace
     bindings: Bindings
-    fetched: FetchedVersions
 
     @property
     def mailbox(self) -> MemoryMailbox:
@@ -36,7 +36,7 @@ class Place(NamedTuple):
         self, connection: str | None = None, secret: str | None = None, *, is_strict: bool = False
     ) -> Caller:
         """Somebody at the other end."""
-        return Caller(self.bindings, self.fetched, connection, secret, is_strict)
+        return Caller(self.bindings, connection, secret, is_strict)
 
     def call(self, caller: Caller | None = None, /, **arguments: object) -> Call:
         """A call as a tool gets it."""
@@ -44,13 +44,11 @@ class Place(NamedTuple):
 
     def ask(self, tool: str, caller: Caller | None = None, /, **arguments: object) -> ToolResult:
         """What a tool answers to whoever calls over the wire."""
-        return call_tool(
-            {each.name: each for each in OFFERS.tools}, tool, self.call(caller, **arguments)
-        )
+        return call_tool({each.name: each for each in TOOLS}, tool, self.call(caller, **arguments))
 
     def read(self, address: str) -> object:
         """What stands at an address."""
-        return read_resource(OFFERS.resources, f"resource://{address}", self.call())
+        return read_resource(RESOURCES, f"resource://{address}", self.call())
 
     def knows(self, name: str, secret: str | None = None) -> None:
         """Somebody is registered, and has a secret or has not claimed the name."""
@@ -64,7 +62,7 @@ def place(lacks: MissingCapabilities = NOTHING_MISSING) -> Place:
     mailbox = MemoryMailbox(lacks=lacks)
     mailbox.register(Profile(OPERATOR, task="operator"))
     workspace = Workspace(mailbox, Project(FOLDER, operator=OPERATOR), OPERATOR)
-    return Place(workspace, Bindings(), FetchedVersions())
+    return Place(workspace, Bindings())
 
 
 def value_of(answer: ToolResult) -> Mapping[str, object]:

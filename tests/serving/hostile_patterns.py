@@ -9,8 +9,10 @@ import re
 import sys
 from collections.abc import Iterator
 from types import ModuleType
+from typing import cast
 
 import brenner.mcp
+from brenner.lazy_pattern import LazyPattern
 
 LENGTH = 100_000
 MODULES = (
@@ -43,8 +45,8 @@ def patterns(module: ModuleType) -> Iterator[tuple[str, re.Pattern[str]]]:
     for name, each in vars(module).items():
         found = each.values() if isinstance(each, dict) else [each]
         for pattern in found:
-            if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
-                yield f"{module.__name__}.{name}", pattern
+            if isinstance(pattern, re.Pattern | LazyPattern) and isinstance(pattern.pattern, str):
+                yield f"{module.__name__}.{name}", cast("re.Pattern[str]", pattern)
 
 
 def main() -> None:

@@ -9,19 +9,19 @@ program writes `ended` when it no longer serves.
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from brenner.config import Project
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.codes.stores import STORE_BUSY
 from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.mail.memory import MemoryMailbox
-from brenner.mcp.server import Offers
 from brenner.mcp.tool import (
     Argument,
     ArgumentKind,
     Bindings,
     Call,
-    FetchedVersions,
+    Caller,
     Resource,
     Tool,
     ToolResult,
@@ -32,10 +32,10 @@ from brenner.text import did_you_mean
 HIDDEN = "brs_a-secret-that-no-log-may-show"
 
 
-def brain_parts(folder: Path) -> tuple[Workspace, Bindings, FetchedVersions]:
-    """A desk in that folder, whose mail is in memory, and what a server remembers."""
+def brain_parts(folder: Path, **known: Any) -> tuple[Workspace, Caller]:
+    """A desk in that folder, whose mail is in memory, and what a server knows of its callers."""
     project = Project(folder)
-    return Workspace(MemoryMailbox(), project, project.operator), Bindings(), FetchedVersions()
+    return Workspace(MemoryMailbox(), project, project.operator), Caller(Bindings(), **known)
 
 
 def echo(call: Call) -> ToolResult:
@@ -102,7 +102,7 @@ def read_echo(call: Call) -> object:
 
 
 _BAD = {"refused": refused, "unavailable": unavailable, "broken": broken}
-OWN = Offers(
+OWN: tuple[tuple[Tool, ...], tuple[Resource, ...]] = (
     (
         Tool(
             "echo",
@@ -126,22 +126,22 @@ OWN = Offers(
     ),
     (
         Resource("resource://all", "all", "Everything.", lambda _call: [1, 2]),
-        Resource("resource://echo/{what}{?project}", "echo", "Again.", read_echo),
+        Resource("resource://echo/{what}{?folder}", "echo", "Again.", read_echo),
     ),
 )
 
 
 def main() -> None:
     """Serve them; the exit code is the one of `brenner mcp`."""
-    from brenner.mcp.server import ServerState, build
+    from brenner.mcp.server import build
     from brenner.mcp.stdio import serve
 
-    server = build(ServerState(*brain_parts(Path(sys.argv[1])), secret=HIDDEN), OWN)
-    ended = serve(server, float(sys.argv[2]))
+    server = build(*brain_parts(Path(sys.argv[1]), secret=HIDDEN), *OWN)
+    code, lost = serve(server, float(sys.argv[2]))
     (Path(sys.argv[1]) / "ended").touch()
-    if ended.lost:
-        sys.stderr.write(f"lost: {ended.lost.strerror}\n")
-    sys.exit(ended.code)
+    if lost:
+        sys.stderr.write(f"lost: {lost.strerror}\n")
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
-from brenner.mcp.server import ServerState, build
-from brenner.mcp.tool import Bindings, FetchedVersions
+from brenner.mcp.server import build
+from brenner.mcp.tool import Bindings, Caller
 from brenner.server.app import UvicornServer, application, site_of
 from brenner.server.settings import ServeSettings, find_address, listen
 from brenner.services.workspace import Workspace
@@ -196,12 +196,14 @@ def inside(
     if knows_operator and all(agent.name != project.operator for agent in mailbox.agents()):
         mailbox.register(Profile(project.operator, task="operator"))
     workspace = Workspace(mailbox, project, project.operator)
-    listening, place = listen(find_address(settings.host, settings.port))
-    settings = settings._replace(port=place.address[1])
-    brain = ServerState(workspace, Bindings(), FetchedVersions(), is_strict=settings.is_strict)
+    listening, port = listen(*find_address(settings.host, settings.port))
+    settings = settings._replace(port=port)
+    known = Caller(Bindings(), is_strict=settings.is_strict)
     is_ready = threading.Event()
-    app = application(build(brain), settings, site_of(workspace, settings), brain.bindings)
-    running = UvicornServer(app, settings, is_ready.set)
+    app = application(
+        build(workspace, known), settings, site_of(workspace, settings), known.bindings
+    )
+    running = UvicornServer(*app, settings, is_ready.set)
     thread = threading.Thread(target=running.run, args=([listening],), daemon=True)
     thread.start()
     try:

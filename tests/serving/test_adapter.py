@@ -9,8 +9,9 @@ from brenner.config import Project
 from brenner.diagnostics.model import RequestError
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import ReservationRequest, SearchPage, Trust
+from brenner.mail.model import ReservationRequest, SearchPage
 from brenner.mail.search import Query
+from brenner.protocol.messages import Trust
 from brenner.server.settings import ServeSettings
 from brenner.store_url import AgentMailAddress
 from mail.sample_mail import ANN, BEA, THREAD, ack, introduce, letter, post
@@ -61,7 +62,7 @@ def test_whoever_registered_is_verified(server: Inside, kept: Counting, tmp_path
         assert mailbox.mark(BEA, [sent.id], is_read=True) == 1
         post(mailbox, ack(str(sent.id)))
         assert mailbox.reserve(ANN, ReservationRequest(("a.py",), 60)).granted
-        assert mailbox.release(ANN).total == 1
+        assert mailbox.release(ANN)[0] == 1
         told = [each.envelope.trust for each in mailbox.arrivals(0)]
     assert told == [each.envelope.trust for each in kept.arrivals(0)] == [Trust.VERIFIED] * 2
     assert kept.unread(BEA) == 0

@@ -13,7 +13,8 @@ import pytest
 from brenner.cli.serve import DEFAULT_URL
 from brenner.server.settings import HOST, PORT
 from brenner.services.identity import CLIENTS
-from mail_shell import Done, Shell
+from mail_shell import Shell
+from program import Run
 
 SECRET = "brs_of-the-tests"  # noqa: S105
 TOKEN = "token-of-the-tests"  # noqa: S105
@@ -36,7 +37,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     return Shell(folder, monkeypatch)
 
 
-def config(shell: Shell, client: str, *arguments: str) -> Done:
+def config(shell: Shell, client: str, *arguments: str) -> Run:
     """What the command prints for a client."""
     return shell("agent", "config", "--client", client, *arguments)
 
@@ -220,6 +221,8 @@ def test_where_the_server_is(shell: Shell) -> None:
         ["--client", "codex", "--url", ""],
         ["--client", "codex", "--url", "127.0.0.1:8765"],
         ["--client", "codex", "--url", "http://ada:s3cret@host/mcp/"],
+        ["--client", "codex", "--url", "postgresql://ada:s3cret@host/lab"],
+        ["--client", "codex", "--url", "ada:s3cret@host"],
         ["--client", "codex", "--url", "http://host:port/mcp/"],
         ["--client", "codex", "--url", "http://host/mcp/?token=s3cret"],
         ["--client", "codex", "--url", "http://host/ mcp"],

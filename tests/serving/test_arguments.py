@@ -1,6 +1,7 @@
 """Arguments as models write them: what has one reading is taken, all else is told at once."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -8,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brenner.diagnostics.codes import serving as codes
+from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES
-from brenner.mcp.arguments import ParsedArguments, read_arguments, schema
+from brenner.mcp.arguments import read_arguments, schema
 from brenner.mcp.tool import Argument, ArgumentKind
 
 SEND = (
@@ -26,14 +28,14 @@ SEND = (
 LEAST: dict[str, Any] = {"sender_name": "BlueLake", "to": ["RedStone"], "body_md": "Hello"}
 
 
-def read(**more: Any) -> ParsedArguments:
+def read(**more: Any) -> tuple[Mapping[str, object], tuple[Diagnostic, ...]]:
     """What is read from the least that is needed, and more."""
     return read_arguments("send_message", SEND, LEAST | more)
 
 
-def ids(reading: ParsedArguments) -> list[str]:
+def ids(reading: tuple[object, tuple[Diagnostic, ...]]) -> list[str]:
     """The codes of what is wrong."""
-    return [each.id for each in reading.faults]
+    return [each.id for each in reading[1]]
 
 
 def test_the_schema_says_what_is_needed_and_no_more() -> None:
@@ -54,8 +56,8 @@ def test_the_schema_says_what_is_needed_and_no_more() -> None:
 def test_what_is_left_out_has_its_default_and_null_is_left_out() -> None:
     """Clients send null for what they do not use."""
     reading = read(importance=None, limit=None, ids=None)
-    assert reading.faults == ()
-    assert reading.arguments == {
+    assert reading[1] == ()
+    assert reading[0] == {
         **LEAST,
         "importance": "normal",
         "ack_required": False,
@@ -96,8 +98,8 @@ def test_what_is_left_out_has_its_default_and_null_is_left_out() -> None:
 def test_what_has_one_reading_is_taken(name: str, given: object, taken: object) -> None:
     """A number as text, one value for a list, JSON in a text; deltas are read by their tool."""
     reading = read(**{name: given})
-    assert reading.faults == ()
-    assert reading.arguments[name] == taken
+    assert reading[1] == ()
+    assert reading[0][name] == taken
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ def test_what_has_one_reading_is_taken(name: str, given: object, taken: object) 
 )
 def test_a_wrong_type_is_named(name: str, given: object, words: str) -> None:
     """What was expected, and what came."""
-    (fault,) = read(**{name: given}).faults
+    (fault,) = read(**{name: given})[1]
     assert (fault.code, fault.message) == (
         codes.WRONG_ARGUMENT_TYPE,
         f"`{name}` has to be {words}.",
@@ -136,14 +138,14 @@ def test_all_faults_are_told_at_once() -> None:
         "NOT_A_CHOICE",
         "WRONG_ARGUMENT_TYPE",
     ]
-    near, far = reading.faults[:2]
+    near, far = reading[1][:2]
     assert (near.suggestion, far.suggestion) == ("sender_name", None)
 
 
 def test_an_answer_to_many_faults_is_short() -> None:
     """The first ones, and how many more; what else is wrong is told all the same."""
     many = {f"x{number:04}" + "y" * 1000: 1 for number in range(1000)}
-    faults = read_arguments("send_message", SEND, many | {"limit": "x"}).faults
+    faults = read_arguments("send_message", SEND, many | {"limit": "x"})[1]
     assert [each.id for each in faults].count("UNKNOWN_ARGUMENT") == 20
     assert faults[19].message.endswith(" And 980 more are wrong.")
     assert {"MISSING_ARGUMENT", "WRONG_ARGUMENT_TYPE"} <= {each.id for each in faults}
@@ -153,9 +155,7 @@ def test_an_answer_to_many_faults_is_short() -> None:
 def test_a_misspelt_argument_is_one_fault() -> None:
     """It is not missing: it is there under another name."""
     reading = read_arguments("send_message", SEND, LEAST | {"body_md": None, "body": "Hello"})
-    assert [(each.id, each.suggestion) for each in reading.faults] == [
-        ("UNKNOWN_ARGUMENT", "body_md")
-    ]
+    assert [(each.id, each.suggestion) for each in reading[1]] == [("UNKNOWN_ARGUMENT", "body_md")]
 
 
 @pytest.mark.parametrize(
@@ -172,13 +172,13 @@ def test_a_misspelt_argument_is_one_fault() -> None:
 )
 def test_the_argument_that_was_meant(given: str, meant: str | None) -> None:
     """By its letters or by its words; where there are two, none."""
-    (fault, *_) = read_arguments("send_message", SEND, {given: 1}).faults
+    (fault, *_) = read_arguments("send_message", SEND, {given: 1})[1]
     assert (fault.id, fault.suggestion) == ("UNKNOWN_ARGUMENT", meant)
 
 
 def test_what_is_given_already_is_not_suggested() -> None:
     """`limits` beside `limit` means something else."""
-    (fault,) = read(limit=1, limits=2).faults
+    (fault,) = read(limit=1, limits=2)[1]
     assert (fault.id, fault.suggestion) == ("UNKNOWN_ARGUMENT", None)
 
 
@@ -195,7 +195,7 @@ def test_what_is_given_already_is_not_suggested() -> None:
 )
 def test_what_no_message_can_hold_is_refused(given: dict[str, object], place: str) -> None:
     """Wherever it stands."""
-    (fault,) = read(**given).faults
+    (fault,) = read(**given)[1]
     assert fault.code == codes.UNREADABLE_ARGUMENT
     assert fault.message.startswith(place)
 
@@ -210,13 +210,13 @@ def nested(depth: int) -> object:
 
 def test_depth_and_number_are_bounded() -> None:
     """The arguments are level 1; what is beyond is refused before it is read."""
-    assert read(deltas=nested(MOST_JSON_DEPTH)).faults == ()
+    assert read(deltas=nested(MOST_JSON_DEPTH))[1] == ()
     assert ids(read(deltas=nested(MOST_JSON_DEPTH + 1))) == ["ARGUMENTS_TOO_LARGE"]
     assert ids(read(deltas=nested(5_000))) == ["ARGUMENTS_TOO_LARGE"]
     assert ids(read(ids=[1] * (MOST_JSON_VALUES + 1))) == ["ARGUMENTS_TOO_LARGE"]
-    assert read(ids=[1] * (MOST_JSON_VALUES // 2)).faults == ()
+    assert read(ids=[1] * (MOST_JSON_VALUES // 2))[1] == ()
     long_name = {"x" * 1_000_000: [1] * (MOST_JSON_VALUES // 2)}
-    assert read(deltas=[long_name]).faults == ()
+    assert read(deltas=[long_name])[1] == ()
 
 
 JSON = st.recursive(
@@ -233,9 +233,9 @@ def test_nothing_is_lost_and_nothing_raises(given: dict[str, object]) -> None:
     reading = read_arguments("send_message", SEND, given)
     said = {name for name, value in given.items() if value is not None}
     known = {each.name for each in SEND}
-    if reading.faults:
-        assert all(each.message for each in reading.faults)
+    if reading[1]:
+        assert all(each.message for each in reading[1])
         return
     assert said <= known
-    assert all(reading.arguments[name] is not None for name in said)
-    json.dumps(reading.arguments, allow_nan=False).encode()
+    assert all(reading[0][name] is not None for name in said)
+    json.dumps(reading[0], allow_nan=False).encode()

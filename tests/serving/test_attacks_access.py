@@ -3,10 +3,7 @@
 import asyncio
 import http.client
 import json
-import platform
 import socket
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -19,11 +16,8 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.mcp.untrusted_text import split_frames
-from brenner.protocol.messages import Message
-from brenner.server.connections import WriteBacklog, limited_connections
 from brenner.server.middleware import LIVENESS
 from brenner.server.settings import ENDPOINTS, ServeSettings
-from parts import need
 from servers.lifetime import until
 from serving.attacking import PATIENCE, call_bytes, letter, raw, request, scene, written
 from serving.running import Inside, Served, inside
@@ -148,6 +142,7 @@ def test_hostile_json(server: Inside, arguments: str, found: object) -> None:
     assert server.rpc("ping") == {}
 
 
+@pytest.mark.thorough
 def test_two_hundred_senders(tmp_path: Path) -> None:
     """Each is told that its message is stored, and it is; no other one is."""
     with SqliteMailbox.create(tmp_path / "mail.sqlite3") as mailbox:
@@ -187,7 +182,11 @@ def test_some_are_turned_away() -> None:
             found = Counter(heard(each) for each in crowd)
         assert found[200] + found[429] + found[503] == 60
         assert len(played.sent()) - before == found[200]
-        assert min(found[429], found[503], found[200]) > 0
+        assert found[503] > 0
+        for _ in until(
+            lambda: played.server.ask("GET", LIVENESS)[0] == http.HTTPStatus.OK, PATIENCE
+        ):
+            pass  # the crowd has gone, and the next client is served
 
 
 def heard(connection: socket.socket) -> int:
@@ -209,34 +208,6 @@ def test_idle_and_slow_ones(server: Inside) -> None:
             assert server.tool("fetch_inbox", agent_name="BlueLake") == []
 
 
-def test_many_who_never_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where too much waits to be read, who has waited longest is hung up on, and others are not."""
-    mailbox = MemoryMailbox()
-    mailbox.register(Profile("BlueLake"))
-    for number in range(4):
-        body = f"{number} " + "x" * MEGABYTE
-        mailbox.send(Message("big", "BlueLake", ("BlueLake",), f"Big {number}", body))
-    monkeypatch.setattr(
-        "brenner.server.connections.WriteBacklog", lambda: WriteBacklog(10 * MEGABYTE)
-    )
-    asked = {"agent_name": "BlueLake", "include_bodies": True}
-    with inside(mailbox, settings=UNHURRIED) as server, ExitStack() as stack:
-        address = (server.host, server.port)
-        greedy = [
-            stack.enter_context(socket.create_connection(address, timeout=PATIENCE))
-            for _ in range(8)
-        ]
-        for each in greedy:
-            each.sendall(call_bytes("fetch_inbox", {}, **asked))
-        connections = server.running.server_state.connections
-        for _ in until(lambda: len(connections) == len(greedy), PATIENCE):
-            """They are being let in."""
-        for _ in until(lambda: len(connections) <= 2, PATIENCE):
-            assert server.rpc("ping") == {}
-        assert connections
-        assert len(server.tool("fetch_inbox", **asked)) == 4
-
-
 def test_answers_are_not_delayed(server: Inside) -> None:
     """Each connection sends at once: else every answer would wait for the client's system."""
     with socket.create_connection((server.host, server.port), timeout=PATIENCE) as connection:
@@ -247,14 +218,10 @@ def test_answers_are_not_delayed(server: Inside) -> None:
             assert made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-def test_each_server_has_its_own_backlog() -> None:
-    """What one server's clients do not read is none of another's business."""
-    assert limited_connections(UNHURRIED).backlog is not limited_connections(UNHURRIED).backlog
-
-
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\u202e\x9b31m"
 
 
+@pytest.mark.thorough
 def test_process() -> None:
     """A hundred megabytes are not kept, and the log says nothing of what was in a request."""
     with Served(token=TOKEN) as process:
@@ -274,36 +241,6 @@ def test_process() -> None:
         said = process.log.read_text("utf-8")
     assert [line for line in said.splitlines() if not line.startswith("{")] == []
     assert not any(word in said for word in (TOKEN, secret["registration_token"], "owned", "\x1b"))
-
-
-# Large blocks with small ones between them, as answers leave them behind; then what is left.
-_LARGE_BLOCKS = """
-import sys
-from pathlib import Path
-from brenner.server.app import return_large_blocks
-def resident():
-    return int(Path("/proc/self/status").read_text().partition("VmRSS:")[2].split()[0]) // 1024
-is_told = return_large_blocks()
-before = resident()
-kept = []
-first = b"x" * 9_000_000
-del first
-for _ in range(20):
-    kept.append([b"x" * 8_000_000, b"x" * 200_000])
-for each in kept:
-    del each[0]
-print(is_told, resident() - before)
-"""
-
-
-def test_memory_is_given_back() -> None:
-    """What large requests and answers took is not kept for the rest of the server's life."""
-    need(platform.libc_ver()[0] == "glibc", "another C library keeps its memory in other ways")
-    command = [sys.executable, "-c", _LARGE_BLOCKS]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    is_told, grown = done.stdout.split()
-    assert is_told == "True"
-    assert int(grown) < GROWN
 
 
 def resident(process: Served) -> int:

@@ -6,11 +6,12 @@ import pytest
 
 from brenner.limits import MOST_DIAGNOSTICS_OF_A_MESSAGE
 from brenner.mcp.tool import ToolResult
+from effort import effort
 from hostile_bodies import HOSTILE_BODIES, HostileBody
 from serving.sessions import ANN, in_session, value
 from session.round_play import THREAD
 
-_SIZE = 100_000
+_SIZE = effort(40_000, 100_000)
 
 
 def size(answer: ToolResult) -> int:

@@ -5,7 +5,7 @@ import re
 import sys
 
 from brenner.mcp.arguments import schema
-from brenner.mcp.server import INSTRUCTIONS, OFFERS
+from brenner.mcp.server import INSTRUCTIONS, TOOLS
 
 MOST_TOKENS = 3_000
 _CHARACTERS_OF_A_TOKEN = 3.5  # of English; in JSON it is rather more
@@ -31,7 +31,7 @@ def listed() -> list[dict[str, object]]:
             "inputSchema": schema(tool.arguments),
             **({"annotations": {"readOnlyHint": True}} if tool.is_read_only else {}),
         }
-        for tool in OFFERS.tools
+        for tool in TOOLS
     ]
 
 
@@ -39,7 +39,7 @@ def test_all_tools_together_are_short() -> None:
     """Descriptions and schemas of all tools stay below 3,000 tokens."""
     text = json.dumps(listed(), ensure_ascii=False, separators=(",", ":"))
     count = tokens(text)
-    sys.stdout.write(f"tools/list: {len(OFFERS.tools)} tools, {len(text)} characters, ")
+    sys.stdout.write(f"tools/list: {len(TOOLS)} tools, {len(text)} characters, ")
     sys.stdout.write(f"at most {count} tokens\n")
     for each in listed():
         sys.stdout.write(f"  {tokens(json.dumps(each)):4} {each['name']}\n")
@@ -53,7 +53,7 @@ def test_what_is_said_of_the_server_is_short() -> None:
 
 def test_our_own_tools_are_there() -> None:
     """Few, and all of them listed."""
-    own = [tool.name for tool in OFFERS.tools if tool.name.startswith("brenner_")]
+    own = [tool.name for tool in TOOLS if tool.name.startswith("brenner_")]
     assert own == [
         *("brenner_task", "brenner_artifact", "brenner_post", "brenner_check", "brenner_explain"),
     ]

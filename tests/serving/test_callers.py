@@ -10,7 +10,7 @@ import httpx2
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, PROTOCOL_VERSION_META_KEY
 from mcp_types.version import LATEST_MODERN_VERSION
 
-from brenner.mcp.server import Offers, ServerState, build
+from brenner.mcp.server import build
 from brenner.mcp.tool import Call, Tool, ToolResult
 from serving.own_offers import HIDDEN, brain_parts
 
@@ -29,7 +29,7 @@ def told(call: Call) -> ToolResult:
     return ToolResult([caller.connection, caller.secret, caller.is_strict, caller.is_checked])
 
 
-WHO = Offers((Tool("who", "Who calls.", (), told),), ())
+WHO = (Tool("who", "Who calls.", (), told),)
 Post = Callable[[str, Mapping[str, Any], Mapping[str, str]], Awaitable[httpx2.Response]]
 
 
@@ -39,7 +39,7 @@ def over_http(
     """A server inside the process, and requests to it."""
 
     async def run() -> None:
-        server = build(ServerState(*brain_parts(folder), is_strict=True), WHO)
+        server = build(*brain_parts(folder, is_strict=True), WHO, ())
         app = server.streamable_http_app(json_response=True, stateless_http=stateless)
         transport = httpx2.ASGITransport(app=app)
         client = httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000")

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -14,8 +15,8 @@ from brenner.config import Project
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.memory import MemoryMailbox
 from brenner.server.settings import ServeSettings
-from brenner.services.doctor.common import Check
-from brenner.services.doctor.server import ServerAddress, serve_checks
+from brenner.services.doctor.checks import serve_checks
+from brenner.services.doctor.stores import Check, DoctorContext
 from program import brenner
 from servers.agent_mail import running
 from serving.running import inside
@@ -25,7 +26,9 @@ TOKEN = "token-of-the-tests"  # noqa: S105
 
 def looked_at(folder: Path, url: str, *, token: str | None = None, is_asked: bool = False) -> Check:
     """What is said of the server there; the token is never."""
-    library, server = serve_checks(Project(folder), ServerAddress(url, token, is_asked))
+    now = datetime.now(UTC)
+    context = DoctorContext(Project(folder), None, now, url, token, is_url_requested=is_asked)
+    library, server = serve_checks(context)
     assert (library.name, library.status, server.name) == ("mcp", "ok", "serve")
     assert TOKEN not in f"{library} {server}"
     assert bool(server.fix) == (server.status != "ok")

@@ -1,11 +1,9 @@
 """What one client takes of the server, others still have: requests, rooms for bodies, sessions."""
 
-import asyncio
 import http.client
 import json
 import socket
 from collections import Counter
-from contextlib import ExitStack, closing
 
 import pytest
 from mcp_types import JSONRPCError
@@ -15,7 +13,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.arguments import check_raw_size
 from brenner.mcp.stdio import message_of
 from brenner.server.mcp_endpoint import SessionTable
-from brenner.server.middleware import BodyReader, RequestBody, RequestRates
+from brenner.server.middleware import RequestRates
 from brenner.server.settings import ServeSettings
 from serving.attacking import SESSION, opened, raw, request
 from serving.running import Inside, inside
@@ -90,63 +88,6 @@ def unfinished(server: Inside, size: int) -> socket.socket:
     connection.sendall(f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{head}".encode())
     connection.sendall(b" " * (size - 1))
     return connection
-
-
-def test_bodies_that_never_end() -> None:
-    """They make room for others when they take too much of it; a small one is never refused."""
-    with inside(MemoryMailbox(), settings=UNHURRIED) as server, ExitStack() as stack:
-        holders = [
-            stack.enter_context(closing(unfinished(server, 12 * MEGABYTE))) for _ in range(8)
-        ]
-        refused = http.client.HTTPResponse(holders[0])
-        refused.begin()
-        assert refused.status == 503
-        assert b"SERVER_BUSY" in refused.read()
-        assert server.rpc("ping") == {}
-        large = json.dumps(PING).encode().ljust(12 * MEGABYTE)
-        assert server.ask("POST", "/mcp", large).document["result"] == {}
-        assert server.rpc("ping") == {}
-
-
-def test_whose_body_makes_room() -> None:
-    """Of those on their way the one that began first; not one that is whole, nor a small one."""
-
-    async def play() -> list[int | None]:
-        bodies = BodyReader(UNHURRIED, 500_000)
-        for size, is_whole in ((60_000, False), (200_000, True), (200_000, False)):
-            await start(bodies, size, is_whole=is_whole)
-        waiting = list(bodies._here)  # noqa: SLF001
-        tasks = [asyncio.create_task(never_ends(bodies, each)) for each in waiting[::2]]
-        await asyncio.sleep(0)
-        sizes = (200_000, 400_000, 50_000)
-        found = [await start(bodies, size, is_whole=True) for size in sizes]
-        done, _ = await asyncio.wait(tasks, timeout=PATIENCE, return_when="FIRST_COMPLETED")
-        assert tasks[1] in done
-        found.append(status(tasks[1].result()))
-        tasks[0].cancel()
-        return found
-
-    assert asyncio.run(play()) == [None, 503, None, 503]
-
-
-async def start(bodies: BodyReader, size: int, *, is_whole: bool) -> int | None:
-    """A body of which so much has come; the status where it is refused."""
-    body = bodies.begin()
-    message = {"type": "http.request", "body": b" " * size, "more_body": not is_whole}
-    refusal = bodies._take(body, message)  # noqa: SLF001
-    return refusal.status if refusal else None
-
-
-async def never_ends(bodies: BodyReader, body: RequestBody) -> object:
-    """Read on, where nothing comes."""
-    nothing: asyncio.Future[dict[str, object]] = asyncio.get_running_loop().create_future()
-    return await bodies.read(body, lambda: nothing, PATIENCE)
-
-
-def status(refusal: object) -> int | None:
-    """The status of a refusal."""
-    found: int | None = getattr(refusal, "status", None)
-    return found
 
 
 # Requests

@@ -13,7 +13,8 @@ from brenner import mail, mcp, protocol
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.diagnostics.model import Code, Diagnostic
 from brenner.mcp.errors import IN_TOOLS, fix_for_tools, names_command, with_tool_fix
-from brenner.mcp.server import OFFERS
+from brenner.mcp.resources import RESOURCES
+from brenner.mcp.server import TOOLS
 from brenner.services import acknowledge, agent_task, contribute, receive, send
 from serving.calls import place
 
@@ -66,9 +67,9 @@ def test_no_agent_is_told_to_use_a_command(code: Code) -> None:
 
 def test_fixes_name_what_there_is() -> None:
     """Tools, resources and arguments that are offered; a mistyped one would be worse than none."""
-    tools = {tool.name for tool in OFFERS.tools}
-    arguments = {each.name for tool in OFFERS.tools for each in tool.arguments}
-    heads = {each.template.split("/")[2] for each in OFFERS.resources}
+    tools = {tool.name for tool in TOOLS}
+    arguments = {each.name for tool in TOOLS for each in tool.arguments}
+    heads = {each.template.split("/")[2] for each in RESOURCES}
     for code, fix in IN_TOOLS.items():
         for word in fix.split("`")[1::2]:
             if word.startswith("resource://"):

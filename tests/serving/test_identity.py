@@ -7,8 +7,8 @@ import pytest
 
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import NOTHING_MISSING, MissingCapabilities
-from brenner.mail.model import Trust
 from brenner.mcp.identity import authenticate
+from brenner.protocol.messages import Trust
 from brenner.services.identity import (
     claim_name,
     has_secret,

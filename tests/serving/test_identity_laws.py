@@ -7,9 +7,9 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.mail.model import Profile, Trust
-from brenner.mcp.server import OFFERS
-from brenner.protocol.messages import Message
+from brenner.mail.model import Profile
+from brenner.mcp.server import TOOLS
+from brenner.protocol.messages import Message, Trust
 from brenner.services.identity import has_secret, renew_secret, secret_digest
 from serving.calls import OPERATOR, Place, place
 
@@ -62,11 +62,11 @@ class Made(NamedTuple):
 @st.composite
 def calls(
     draw: st.DrawFn,
-    tools: tuple[str, ...] = tuple(each.name for each in OFFERS.tools),
+    tools: tuple[str, ...] = tuple(each.name for each in TOOLS),
     who: st.SearchStrategy[str] = names,
 ) -> Made:
     """A tool, what is said to it, on which connection, and with which secret."""
-    tool = draw(st.sampled_from([each for each in OFFERS.tools if each.name in tools]))
+    tool = draw(st.sampled_from([each for each in TOOLS if each.name in tools]))
     values = SAID | dict.fromkeys(NAMES, who)
     said = {each.name: draw(values[each.name]) for each in tool.arguments if each.name in values}
     connection = draw(st.sampled_from((None, "one", "two")))

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from brenner.mail.model import Trust
+from brenner.protocol.messages import Trust
 from brenner.services.identity import claim_name, renew_secret
 from serving.calls import Place
 from serving.sessions import ADD, ANN, BEA, EDIT, HYPOTHESIS, codes, fine, in_session, post

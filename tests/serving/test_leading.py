@@ -2,9 +2,8 @@
 
 import pytest
 
-from brenner.mail.model import Envelope, Trust
 from brenner.mcp.tool import Caller
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Envelope, Message, Trust
 from brenner.services.identity import secret_digest
 from serving.calls import NO_SECRETS, OPERATOR, Place, place, refusal_of, value_of
 from serving.sessions import ANN, BEA, in_session

@@ -15,7 +15,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import InboxFilter, InboxPage, Profile, SearchPage, ThreadPage
 from brenner.mail.search import Query
 from brenner.mcp.agent_mail_format import ResponseSize, read_heads, summarise
-from brenner.mcp.tool import Bindings, FetchedVersions
+from brenner.mcp.tool import Bindings
 from brenner.protocol.messages import Message
 from brenner.services.workspace import Workspace
 from brenner.store_url import AgentMailAddress
@@ -85,7 +85,7 @@ def here() -> Iterator[Place]:
     mailbox.register(Profile(OPERATOR, task="operator"))
     letters(mailbox, COUNT, LENGTH)
     workspace = Workspace(mailbox, Project(FOLDER, operator=OPERATOR), OPERATOR)
-    yield Place(workspace, Bindings(), FetchedVersions())
+    yield Place(workspace, Bindings())
     assert mailbox.most <= MOST_AT_ONCE
 
 
@@ -161,15 +161,15 @@ def test_no_room_for_the_list() -> None:
 def test_summary_of_beginnings(here: Place) -> None:
     """A summary reads no more than the beginning of each message, and says so."""
     stored = list(reversed(here.mailbox.thread(THREAD).messages))
-    read = read_heads(stored)
-    assert max(len(each.stored.message.body) for each in read) == 10_000
-    assert [each.stored.id for each in read] == [each.id for each in reversed(stored)]
-    summary = summarise(read)
+    read, is_whole = read_heads(stored)
+    assert max(len(each.message.body) for each in read) == 10_000
+    assert [each.id for each in read] == [each.id for each in reversed(stored)]
+    summary = summarise(read, is_whole=is_whole)
     assert summary["total_messages"] == COUNT
     assert "beginning" in str(summary["notice"])
-    assert sum(len(each.stored.message.body) for each in read_heads(stored * 30)) == 1_000_000
+    assert sum(len(each.message.body) for each in read_heads(stored * 30)[0]) == 1_000_000
     short = [each._replace(message=each.message._replace(body="- a")) for each in stored]
-    assert "notice" not in summarise(read_heads(short))
+    assert "notice" not in summarise(short, is_whole=read_heads(short)[1])
     here.mailbox.most = 0  # type: ignore[attr-defined]
     value: Any = here.ask("summarize_thread", thread_id=THREAD).value
     assert value["summary"] == summary

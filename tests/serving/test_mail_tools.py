@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from brenner.mail.model import Importance, Trust
 from brenner.mcp.server import result_of
 from brenner.mcp.tool import ToolResult
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Importance, Message, Trust
 from serving.calls import FOLDER, OPERATOR, Place, place
 
 THREAD = "RS-20251230-cell-fate-choice"

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from brenner.mail.model import Envelope, Importance, Trust
 from brenner.mcp.tool import ToolResult
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Envelope, Importance, Message, Trust
 from serving.calls import OPERATOR, Place, place
 
 ANN, BEA, CAT = "BlueLake", "RedSky", "GreenHill"

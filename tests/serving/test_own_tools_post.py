@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 
 from brenner.diagnostics.codes.deltas import JSON_SUSPICIOUS_ESCAPE
 from brenner.diagnostics.model import INFO
-from brenner.mail.model import Profile, Trust
+from brenner.mail.model import Profile
 from brenner.markdown.blocks import BlockKind, parse_blocks
 from brenner.markdown.escape import unescape
 from brenner.mcp.untrusted_text import split_frames
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.message_types import DELTA
+from brenner.protocol.messages import Trust
 from brenner.protocol.subjects import parse_subject
 from brenner.protocol.validate import check_composed
 from brenner.services.contribute import ContributionRequest, prepare_contribution

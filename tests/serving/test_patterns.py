@@ -10,6 +10,7 @@ _MOST_SECONDS = 240  # for all of them, on a slow machine; one that runs away ta
 _FEWEST = 30
 
 
+@pytest.mark.thorough
 def test_no_pattern_runs_away() -> None:
     """In a process of its own: nothing else can stop one."""
     program = Path(__file__).with_name("hostile_patterns.py")

@@ -11,7 +11,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 import brenner
-from brenner.mcp.server import INSTRUCTIONS, ServerState, build
+from brenner.mcp.server import INSTRUCTIONS, build
 from serving.own_offers import HIDDEN, OWN, brain_parts
 
 ERAS = ("legacy", "auto")
@@ -24,7 +24,7 @@ def talk(
     """Connect, and say that."""
 
     async def connected() -> None:
-        server = build(ServerState(*brain_parts(folder), **brain), OWN)
+        server = build(*brain_parts(folder, **brain), *OWN)
         with anyio.fail_after(_PATIENCE):
             async with Client(server, mode=era) as client:
                 await said(client)
@@ -50,7 +50,7 @@ def test_what_the_server_says_of_itself(tmp_path: Path, era: str) -> None:
         )
         assert client.instructions == INSTRUCTIONS
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert list(tools) == [tool.name for tool in OWN.tools]
+        assert list(tools) == [tool.name for tool in OWN[0]]
         assert tools["echo"].input_schema["additionalProperties"] is False
         assert tools["echo"].annotations is not None
         assert tools["echo"].annotations.read_only_hint is True
@@ -58,7 +58,7 @@ def test_what_the_server_says_of_itself(tmp_path: Path, era: str) -> None:
         (plain,) = (await client.list_resources()).resources
         (form,) = (await client.list_resource_templates()).resource_templates
         assert (plain.uri, plain.mime_type) == ("resource://all", "application/json")
-        assert form.uri_template == "resource://echo/{what}{?project}"
+        assert form.uri_template == "resource://echo/{what}{?folder}"
 
     talk(tmp_path, said, era)
 
@@ -131,8 +131,8 @@ def test_resources(tmp_path: Path, era: str) -> None:
     async def said(client: Client) -> None:
         (whole,) = (await client.read_resource("resource://all")).contents
         assert (whole.mime_type, getattr(whole, "text", None)) == ("application/json", "[1,2]")
-        (one,) = (await client.read_resource("resource://echo/a%20b?project=%2Flab")).contents
-        assert json.loads(getattr(one, "text", "")) == {"what": "a b", "project": "/lab"}
+        (one,) = (await client.read_resource("resource://echo/a%20b?folder=%2Flab")).contents
+        assert json.loads(getattr(one, "text", "")) == {"what": "a b", "folder": "/lab"}
 
     talk(tmp_path, said, era)
 
@@ -142,7 +142,7 @@ def test_resources(tmp_path: Path, era: str) -> None:
     ("uri", "number", "words"),
     [
         ("resource://nothing/1", -32602, "Unknown resource: 'resource://nothing/1'."),
-        ("resource://echo/a?projct=x", -32602, "Perhaps `project`."),
+        ("resource://echo/a?foldr=x", -32602, "Perhaps `folder`."),
         ("resource://echo/refused", -32602, "`register_agent`"),
         ("resource://echo/unavailable", -32603, "in use by another process"),
         ("resource://echo/broken", -32603, "Internal error in"),

@@ -8,9 +8,9 @@ import pytest
 
 from brenner.mail.mailbox import Capability
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Envelope, Importance, ReservationRequest, Trust
+from brenner.mail.model import ReservationRequest
 from brenner.mcp.server import ResourceError
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Envelope, Importance, Message, Trust
 from serving.calls import FOLDER, OPERATOR, Place, place
 
 START = datetime(2025, 12, 30, 12, tzinfo=UTC)

@@ -15,7 +15,7 @@ import pytest
 
 from brenner.diagnostics.model import RequestError
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.server.settings import Token, read_token
+from brenner.server.settings import read_token
 from commands import in_marks, unknown
 from parts import need
 from program import Run, brenner
@@ -291,7 +291,7 @@ def test_token_file(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(f"{TOKEN}\n", "utf-8")
     file.chmod(0o600)
-    assert read_token(str(file), {"BRENNER_TOKEN": "other"}) == Token(TOKEN)
+    assert read_token(str(file), {"BRENNER_TOKEN": "other"}) == (TOKEN, ())
     file.chmod(0o640)
     with Served("--token-file", str(file)) as server:
         assert server.ask("GET", "/").status == 401

@@ -8,7 +8,8 @@ import click
 import pytest
 
 from brenner.cli.options import common_options
-from brenner.mcp.server import OFFERS
+from brenner.mcp.resources import RESOURCES
+from brenner.mcp.server import TOOLS
 from brenner.server.settings import ServeSettings
 from brenner.services.identity import CLIENTS
 
@@ -27,12 +28,12 @@ def rows(page: str, heading: str) -> set[str]:
 
 def test_tools() -> None:
     """Each has its row."""
-    assert rows(AGENTS, "Tools") == {tool.name for tool in OFFERS.tools}
+    assert rows(AGENTS, "Tools") == {tool.name for tool in TOOLS}
 
 
 def test_resources() -> None:
     """Each is named, with the name of what stands in its path."""
-    for resource in OFFERS.resources:
+    for resource in RESOURCES:
         path = re.sub(r"\{\?.*?\}|\*", "", resource.template).removeprefix("resource://")
         assert path in AGENTS
 

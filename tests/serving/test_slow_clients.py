@@ -10,11 +10,8 @@ import pytest
 
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, SendResult
-from brenner.protocol.messages import Message
-from brenner.server.connections import TimedConnection
 from brenner.server.middleware import AccessMiddleware
 from brenner.server.settings import ServeSettings
-from servers.lifetime import until
 from serving.running import Inside, inside
 
 SOON = 0.3  # seconds until somebody is cut off here
@@ -26,8 +23,6 @@ HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Inside]:
     """A server that is in a hurry."""
-    monkeypatch.setattr(TimedConnection, "request_seconds", SOON)
-    monkeypatch.setattr(TimedConnection, "stalled_seconds", SOON)
     monkeypatch.setattr(AccessMiddleware, "body_seconds", SOON)
     with inside(MemoryMailbox()) as served:
         yield served
@@ -49,22 +44,6 @@ def heard(connection: socket.socket) -> bytes:
     return found
 
 
-@pytest.mark.parametrize("said", [b"", b"GET", HEAD[:-2]])
-def test_headers_never_end(server: Inside, said: bytes) -> None:
-    """Who does not come to the point is hung up on."""
-    with connected(server) as connection:
-        connection.sendall(said)
-        assert heard(connection) == b""
-    assert server.rpc("ping") == {}
-
-
-def test_next_request_never_ends(server: Inside) -> None:
-    """Also who has been answered before."""
-    with connected(server) as connection:
-        connection.sendall(HEAD + f"Content-Length: {len(PING)}\r\n\r\n".encode() + PING + b"GET ")
-        assert heard(connection).count(b"HTTP/1.1 200") == 1
-
-
 def test_body_never_ends(server: Inside) -> None:
     """Who sends only part of a body is told, and hung up on."""
     with connected(server) as connection:
@@ -75,47 +54,6 @@ def test_body_never_ends(server: Inside) -> None:
     with connected(server) as connection:
         connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n")
         assert heard(connection).startswith(b"HTTP/1.1 408 ")
-
-
-def test_unwanted_body_never_ends(server: Inside) -> None:
-    """What is too large is thrown away only for so long."""
-    with connected(server) as connection:
-        connection.sendall(HEAD + b"Content-Length: 100000000\r\n\r\n" + PING)
-        assert connection.recv(13) == b"HTTP/1.1 413 "
-        for _ in until(lambda: is_cut_off(connection), PATIENCE):
-            pass
-    assert server.rpc("ping") == {}
-
-
-def is_cut_off(connection: socket.socket) -> bool:
-    """Whether nobody takes another byte."""
-    try:
-        connection.sendall(b" ")
-    except ConnectionError:
-        return True
-    return False
-
-
-def test_never_reads(server: Inside) -> None:
-    """Large answers to somebody who does not read them are thrown away; others are served."""
-    mailbox = server.workspace.mailbox
-    mailbox.register(Profile("BlueLake"))
-    for number in range(12):
-        text = f"{number} " + "x" * 900_000
-        mailbox.send(Message("big", "BlueLake", ("BlueLake",), f"Big {number}", text))
-    arguments = {"agent_name": "BlueLake", "include_bodies": True, "limit": 12}
-    params = {"name": "fetch_inbox", "arguments": arguments}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    body = json.dumps(request).encode()
-    whole = HEAD + f"Content-Length: {len(body)}\r\n\r\n".encode() + body
-    greedy = [connected(server) for _ in range(3)]
-    for each in greedy:
-        each.sendall(whole * 5)
-    assert server.rpc("ping") == {}
-    for _ in until(lambda: not server.running.server_state.connections, PATIENCE):
-        assert server.rpc("ping") == {}
-    for each in greedy:
-        each.close()
 
 
 class Hanging(MemoryMailbox):

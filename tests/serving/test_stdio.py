@@ -166,6 +166,7 @@ def test_garbage_is_answered_and_survived(tmp_path: Path) -> None:
         assert client.end() == (0, [], "")
 
 
+@pytest.mark.thorough
 def test_a_huge_line_takes_no_room(tmp_path: Path) -> None:
     """It is refused; what follows is served. A text of four megabytes is none."""
     with own(tmp_path) as client:
@@ -262,6 +263,7 @@ def test_a_client_that_goes_away_is_listed_in(tmp_path: Path) -> None:
     assert (tmp_path / "done").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("more", [b"", b"garbage\n" * 10])
 def test_a_client_that_never_reads(tmp_path: Path, more: bytes) -> None:
     """A signal ends it all the same, and it is said that an answer was lost."""

@@ -1,12 +1,14 @@
 """Addresses of resources: which one is meant, and what they say."""
 
+from collections.abc import Mapping
 from urllib.parse import quote
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from brenner.mcp.arguments import ResourceMatch, find_resource, unknown_resource
+from brenner.diagnostics.model import Diagnostic
+from brenner.mcp.arguments import find_resource, unknown_resource
 from brenner.mcp.tool import Resource
 
 FORMS = (
@@ -19,7 +21,7 @@ FORMS = (
 RESOURCES = tuple(Resource(form, form, "", lambda call: call.arguments) for form in FORMS)
 
 
-def found(uri: str) -> ResourceMatch:
+def found(uri: str) -> tuple[Resource, Mapping[str, object], tuple[Diagnostic, ...]]:
     """What an address that is known means."""
     match = find_resource(RESOURCES, uri)
     assert match is not None
@@ -47,9 +49,9 @@ def found(uri: str) -> ResourceMatch:
 def test_an_address_is_taken_apart(uri: str, form: int, said: dict[str, str]) -> None:
     """What is left out is empty; a query may hide in the last segment, encoded once more."""
     match = found(uri)
-    assert match.resource.template == FORMS[form]
-    assert match.faults == ()
-    assert {name: value for name, value in match.arguments.items() if value} == said
+    assert match[0].template == FORMS[form]
+    assert match[2] == ()
+    assert {name: value for name, value in match[1].items() if value} == said
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,7 @@ def test_the_resource_that_was_meant_is_named() -> None:
 def test_an_unknown_key_is_refused(uri: str, names: list[tuple[str, str | None]]) -> None:
     """What is asked for under a wrong name would be lost without a word."""
     match = found(uri)
-    assert [(each.message.split("`")[3], each.suggestion) for each in match.faults] == names
+    assert [(each.message.split("`")[3], each.suggestion) for each in match[2]] == names
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
@@ -98,8 +100,8 @@ def test_what_is_put_into_an_address_comes_out(agent: str, project: str, limit: 
     path = f"resource://inbox/{quote(agent, safe='')}"
     for uri in (path + query, path + quote(query, safe="")):
         match = found(uri)
-        assert match.faults == ()
-        assert match.arguments == {
+        assert match[2] == ()
+        assert match[1] == {
             "agent": agent,
             "project": project,
             "limit": limit,

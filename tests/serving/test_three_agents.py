@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from program import brenner, git
 from serving.scripted.contributions import Delta
 from serving.scripted.delta_mistakes import DELTA_MISTAKES
@@ -26,6 +28,7 @@ _REPLACED: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.thorough
 def test_three_agents(tmp_path: Path) -> None:
     """All three end up in the artifact, whole; the counts add up; no secret is anywhere."""
     with play(tmp_path / "project", tmp_path / "agents") as played:

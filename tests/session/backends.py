@@ -18,7 +18,7 @@ from mail.backends import (
     MEMORY,
     POSTGRESQL,
     SQLITE,
-    Home,
+    Backend,
     agent_mail_address,
     postgresql_address,
 )
@@ -43,18 +43,18 @@ def agent_mail_store(folder: Path) -> str:
     return f"agent-mail+{address.url}?project={quote(address.project or '', safe='')}"
 
 
-class Housing(NamedTuple):
+class ProjectBackend(NamedTuple):
     """A home, and how its address is written in the settings of the project of a folder."""
 
-    home: Home
+    home: Backend
     store: Callable[[Path], str] = sqlite_store
 
 
 HOUSINGS = (
-    Housing(MEMORY),
-    Housing(SQLITE),
-    Housing(POSTGRESQL, postgresql_store),
-    Housing(AGENT_MAIL, agent_mail_store),
+    ProjectBackend(MEMORY),
+    ProjectBackend(SQLITE),
+    ProjectBackend(POSTGRESQL, postgresql_store),
+    ProjectBackend(AGENT_MAIL, agent_mail_store),
 )
 SERVERS = HOUSINGS[2:]
 
@@ -86,7 +86,7 @@ def keep(mailbox: Mailbox, patch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def housed(housing: Housing, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+def housed(housing: ProjectBackend, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the project of that folder have its mail there; what it leaves with a server goes."""
     folder.mkdir(exist_ok=True)
     settings = folder / "brenner.toml"

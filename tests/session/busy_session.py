@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from brenner.config import find_project
-from brenner.mail.model import Profile, StoredMessage
+from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.protocol.roster import Roster, RosterEntry, render_configuration
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace

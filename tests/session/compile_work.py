@@ -8,8 +8,8 @@ from typing import Any
 
 from brenner.mail.agent_mail import mailbox as sending
 from brenner.mail.agent_mail.mirror import ProjectView
-from brenner.mail.model import DEFAULT_ENVELOPE, Envelope, Profile, StoredMessage
-from brenner.protocol.messages import Message
+from brenner.mail.model import Profile
+from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, Message, StoredMessage
 from brenner.services import compile as compile_workflow
 from brenner.services.compile import CompileOptions, CompileStatus, compile_thread
 from brenner.services.workspace import workspace_in
@@ -114,13 +114,13 @@ def compile_and_persist(folder: str, name: str, options: str, compilers: str) ->
     gate, steps = Path(folder, "gate"), vars(compile_workflow)
     check = steps["check_persistable"]
 
-    def in_turn(*arguments: Any) -> None:
+    def in_turn(*arguments: Any, **options: Any) -> None:
         steps["check_persistable"] = check
         (gate / name).touch()
         _wait_for(lambda: len(list(gate.iterdir())) >= int(compilers))
         if not name.endswith("0"):
             _wait_for(Path(folder, "done").exists)
-        check(*arguments)
+        check(*arguments, **options)
 
     with workspace_in(project_in(folder), name, create=True) as workspace:
         workspace.mailbox.register(Profile(name))

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brenner.artifact.state import BlockOutcome
-from brenner.mail.model import StoredMessage
-from brenner.services.version_store import load_ledger, to_thread_message
+from brenner.protocol.messages import StoredMessage
+from brenner.services.version_store import load_ledger
 from brenner.services.versions import verify
 from brenner.services.workspace import Workspace
 from brenner.session.model import VersionRecord
@@ -45,7 +45,7 @@ def race(folder: Path, compilers: Sequence[str], authors: Sequence[str], each: i
 
 def record_of(message: StoredMessage) -> VersionRecord:
     """The record of a COMPILED message of ours."""
-    found = candidate_of(to_thread_message(message))
+    found = candidate_of(message)
     assert isinstance(found, CompiledCandidate)
     assert found.record
     return found.record

@@ -88,7 +88,7 @@ def texts(project: Project, thread_id: str) -> dict[int, str]:
     """The artifact in each version of a thread."""
     with mail_of(project) as mailbox:
         workspace = Workspace(mailbox, project, project.operator)
-        numbers = [version.number for version in load_version_list(workspace, thread_id).versions]
+        numbers = [version.number for version in load_version_list(workspace, thread_id)[1]]
         return {
             number: load_version(workspace, Target(thread_id, number)).text for number in numbers
         }

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.codes.merging import UNKNOWN_REFERENCED_ITEM, UNKNOWN_REFERENCED_SESSION
-from brenner.mail.model import StoredMessage
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.services.compile import CompileOptions, CompileResult, compile_thread
-from session.workspaces import ANN, KICKOFF, a_desk, add
+from session.workspaces import ANN, KICKOFF, add, new_workspace
 
 FIRST = "RS-20251228-initial-idea"
 SECOND = "RS-20251230-second-look"
@@ -21,7 +20,7 @@ class Referring:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.workspace = a_desk(folder)
+        self.workspace = new_workspace(folder)
 
     def start(self, *threads: str) -> None:
         """Begin these sessions and publish their first versions."""

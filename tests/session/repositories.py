@@ -12,10 +12,10 @@ import pytest
 from brenner.config import Project
 from brenner.diagnostics.model import BrennerError
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Profile, StoredMessage
+from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
 from brenner.persist.artifact_file import VersionText
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.services.persist import PersistOptions, PersistResult, check_persistable, persist
 from brenner.services.workspace import Workspace
 from parts import need

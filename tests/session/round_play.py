@@ -2,8 +2,8 @@
 
 import json
 
-from brenner.mail.model import Profile, StoredMessage
-from brenner.protocol.messages import Message
+from brenner.mail.model import Profile
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.services.acknowledge import acknowledge
 from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
 from brenner.services.next_round import RoundOptions, start_round

@@ -4,8 +4,8 @@ import json
 
 from brenner.config import OPERATOR
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Profile, StoredMessage
-from brenner.protocol.messages import Message
+from brenner.mail.model import Profile
+from brenner.protocol.messages import Message, StoredMessage
 from session.workspaces import ANN, BEA, KICKOFF
 
 BODIES = {

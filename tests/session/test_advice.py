@@ -11,7 +11,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.services.compile import CompileOptions, CompileResult, compile_thread
 from brenner.services.workspace import Workspace
 from program import brenner
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
+from session.workspaces import ANN, BEA, THREAD, add, contribute, edit, kickoff, new_workspace
 
 PUBLISH = CompileOptions()
 
@@ -19,7 +19,7 @@ PUBLISH = CompileOptions()
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """The operator in a project with two agents."""
-    with a_desk(tmp_path) as here:
+    with new_workspace(tmp_path) as here:
         yield here
 
 

@@ -22,9 +22,19 @@ from brenner.services.persist import PersistOptions
 from brenner.services.session_status import load_status
 from brenner.services.versions import Target, load_version, verify
 from brenner.services.workspace import Workspace
-from mail.backends import POSTGRESQL, SQLITE, Clock, Home, postgresql_address, sqlite_file
+from mail.backends import POSTGRESQL, SQLITE, Backend, Clock, postgresql_address, sqlite_file
 from mail_shell import Shell, store_of
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
+from session.workspaces import (
+    ANN,
+    BEA,
+    THREAD,
+    add,
+    contribute,
+    edit,
+    kickoff,
+    new_workspace,
+    write,
+)
 
 Alter = Callable[[str], None]
 FORGET = "DELETE FROM kept"  # what was computed before the change
@@ -35,7 +45,7 @@ UNREAD = 5
 @pytest.fixture(params=[SQLITE, POSTGRESQL], ids=lambda home: home.name)
 def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Workspace]:
     """One version, a note, and one contribution that no version has read."""
-    home: Home = request.param
+    home: Backend = request.param
     with home.create(tmp_path, Clock()) as mailbox:
         for name in ("Operator", ANN, BEA):
             mailbox.register(Profile(name))
@@ -115,6 +125,7 @@ def test_every_other_message(workspace: Workspace, alter: Alter, number: int) ->
     assert [each.ok for each in done.versions] == [number != 1]
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("number", [2, 4, UNREAD])
 @pytest.mark.parametrize("is_forgotten", [True, False])
 def test_nothing_is_built_on_an_altered_message(
@@ -202,7 +213,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     monkeypatch.delenv("AGENT_NAME", raising=False)
     monkeypatch.delenv("BRENNER_STORE", raising=False)
     folder = tmp_path / "project"
-    workspace = a_desk(folder)
+    workspace = new_workspace(folder)
     kickoff(workspace)
     contribute(workspace, ANN, add("Gradient"))
     compile_thread(workspace, THREAD, CompileOptions())

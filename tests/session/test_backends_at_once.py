@@ -13,9 +13,9 @@ import pytest
 from brenner.diagnostics.codes.publishing import VOID_VERSION
 from brenner.mail.agent_mail import mailbox as sending
 from brenner.mail.agent_mail.mirror import ProjectView
-from brenner.mail.model import Envelope, Profile, StoredMessage
+from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Envelope, Message, StoredMessage
 from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
 from brenner.services.versions import verify
 from brenner.services.workspace import Workspace, workspace_in
@@ -24,6 +24,8 @@ from session.backends import HOUSINGS, OPERATOR, housed, postgresql_store, sqlit
 from session.compile_work import THREAD, compile_together, contribution
 from session.concurrent_compiles import Race, check_versions, race
 from session.workspaces import project_in
+
+pytestmark = pytest.mark.thorough
 
 COMPILERS = ("Operator", "Ann", "Bea", "Cyd", "Dan", "Eve", "Fay", "Gus")
 AUTHORS = ("BlueLake", "RedSky", "GreenHill")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from brenner.artifact.parse import parse_artifact
-from brenner.mail.model import StoredMessage
+from brenner.protocol.messages import StoredMessage
 from brenner.services.versions import verify
 from brenner.services.workspace import workspace_in
 from mail.processes import Child, kill, start
@@ -21,7 +21,19 @@ from servers import postgresql
 from servers.proxy import Proxy
 from session.backends import postgresql_store
 from session.crash_work import compile_all
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, project_in
+from session.workspaces import (
+    ANN,
+    BEA,
+    THREAD,
+    add,
+    contribute,
+    edit,
+    kickoff,
+    new_workspace,
+    project_in,
+)
+
+pytestmark = pytest.mark.thorough
 
 END = b"INSERT INTO turns VALUES"  # with these words a transaction of ours ends
 VERSION, INFO, REPLY = "COMPILED: v1", "INFO: Artifact", "INFO: Validation"
@@ -52,7 +64,7 @@ def folder(tmp_path: Path, proxy: Proxy) -> Path:
     git("init", "-q", "-b", "main", cwd=tmp_path)
     git("config", "user.name", "Operator", cwd=tmp_path)
     git("config", "user.email", "operator@example.org", cwd=tmp_path)
-    with a_desk(tmp_path) as workspace:
+    with new_workspace(tmp_path) as workspace:
         kickoff(workspace)
         contribute(workspace, ANN, add("Gradient"), add("Lineage"))
         contribute(workspace, BEA, edit("H9", claim="Of nothing"), edit("H1", claim="Steep"))

@@ -8,8 +8,8 @@ import pytest
 from brenner.config import Project
 from brenner.diagnostics.model import BrennerError, UnknownOutcomeError
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, StoredMessage
-from brenner.protocol.messages import Message
+from brenner.mail.model import Profile
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.services.compile import CompileOptions, CompileStatus, compile_thread
 from brenner.services.decisions import adopt_thread, void_version
 from brenner.services.rosters import RosterRequest
@@ -36,9 +36,7 @@ def raised(call: Callable[[], object]) -> BrennerError:
 
 
 def versions(workspace: Workspace) -> list[tuple[int, int]]:
-    return [
-        (each.number, each.message.id) for each in load_version_list(workspace, THREAD).versions
-    ]
+    return [(each.number, each.message.id) for each in load_version_list(workspace, THREAD)[1]]
 
 
 # Adopting
@@ -56,9 +54,9 @@ def foreign(tmp_path: Path) -> Workspace:
 
 
 def test_adopting(foreign: Workspace) -> None:
-    done = adopt_thread(foreign, THREAD)
-    assert (done.version, done.taken_as_read, done.in_vain) == (3, 2, ())
-    assert versions(foreign) == [(3, done.message.id)]
+    adopted, message, in_vain = adopt_thread(foreign, THREAD)
+    assert (adopted.number, len(adopted.record.messages), in_vain) == (3, 2, ())
+    assert versions(foreign) == [(3, message.id)]
     assert verify(foreign, THREAD).ok
 
 
@@ -84,9 +82,10 @@ def test_adopted_while_another_program_compiles(foreign: Workspace) -> None:
         write(foreign, BEA, "COMPILED: v4 ours", body)
 
     loose(foreign).meanwhile = meanwhile
-    done = adopt_thread(foreign, THREAD)
-    assert (done.version, done.adopted_version) == (5, 4)
-    assert [each.id for each in done.in_vain] == ["POSTED_IN_VAIN"]
+    (adopted, _, in_vain) = adopt_thread(foreign, THREAD)
+    assert adopted.record.adopted
+    assert (adopted.number, adopted.record.adopted.version) == (5, 4)
+    assert [each.id for each in in_vain] == ["POSTED_IN_VAIN"]
     assert [number for number, _ in versions(foreign)] == [3, 5]
     assert verify(foreign, THREAD).ok
 

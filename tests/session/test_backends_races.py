@@ -15,8 +15,7 @@ import pytest
 from brenner.cli.compile import report
 from brenner.diagnostics.codes.stores import MESSAGE_ALTERED
 from brenner.diagnostics.model import BrennerError, RequestError, UnknownOutcomeError
-from brenner.mail.model import StoredMessage
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.protocol.validate import check_stored
 from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
 from brenner.services.persist import PersistOptions
@@ -95,7 +94,7 @@ def test_what_the_other_had_not_read_goes_into_the_next_version(workspace: Works
     first, second, third = messages(workspace, "COMPILED")
     assert (done.status, done.version, done.message) == (CompileStatus.PUBLISHED, 2, third)
     assert only_void(done) == second.id
-    assert [each.message.id for each in load_version_list(workspace, THREAD).versions] == [
+    assert [each.message.id for each in load_version_list(workspace, THREAD)[1]] == [
         first.id,
         third.id,
     ]

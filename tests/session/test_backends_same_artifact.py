@@ -10,7 +10,7 @@ import pytest
 
 from brenner.services.demo import THREAD
 from mail_shell import Shell
-from session.backends import HOUSINGS, Housing, housed
+from session.backends import HOUSINGS, ProjectBackend, housed
 from session.scripted import Outcome, asked, make_ready, outcome, play
 
 
@@ -21,7 +21,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
         return played_in(HOUSINGS[0], tmp_path_factory.mktemp("memory") / "project", patch)
 
 
-def played_in(housing: Housing, folder: Path, patch: pytest.MonkeyPatch) -> Outcome:
+def played_in(housing: ProjectBackend, folder: Path, patch: pytest.MonkeyPatch) -> Outcome:
     make_ready(folder)
     shell = Shell(folder, patch)
     with housed(housing, folder, patch):
@@ -54,7 +54,7 @@ def write_before(shell: Shell) -> None:
 
 @pytest.mark.parametrize("housing", HOUSINGS[1:], ids=lambda housing: housing.home.name)
 def test_the_same_artifact_in_every_home(
-    housing: Housing, played: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    housing: ProjectBackend, played: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Version for version; also the thread, the ledgers, what the linter says, who wrote what."""
     there = played_in(housing, tmp_path / "project", monkeypatch)

@@ -15,8 +15,10 @@ from mail.backends import AGENT_MAIL, agent_mail_address
 from mail_shell import Shell
 from servers import agent_mail, postgresql
 from servers.proxy import Proxy
-from session.backends import HOUSINGS, OPERATOR, SERVERS, Housing, housed
+from session.backends import HOUSINGS, OPERATOR, SERVERS, ProjectBackend, housed
 from session.workspaces import KICKOFF, THREAD, add, project_in
+
+pytestmark = pytest.mark.thorough
 
 THEIRS = (HERE / "conflict" / "v2.artifact.md").read_text("utf-8")
 AGENTS = ("BlueLake", "RedSky")
@@ -166,7 +168,7 @@ def line(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Line]:
     """A session that was started, with a contribution that nobody has compiled."""
-    housing: Housing = request.param
+    housing: ProjectBackend = request.param
     folder = tmp_path / "project"
     monkeypatch.setattr(database, "SETTLE_SECONDS", 1.0)  # who knows that it stays away
     monkeypatch.setattr(sending, "_FIND_SENT_SECONDS", 1.0)

@@ -13,33 +13,45 @@ from brenner.artifact.state import empty_state
 from brenner.config import PersistSettings, Project
 from brenner.diagnostics.model import BrennerError, RequestError
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, StoredMessage
+from brenner.mail.model import Profile
 from brenner.persist.artifact_file import same_version
 from brenner.protocol.compiled import read_compiled
-from brenner.protocol.messages import Message, iso
+from brenner.protocol.messages import Message, StoredMessage, iso
 from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
 from brenner.services.decisions import adopt_thread, void_version
 from brenner.services.persist import PersistOptions
-from brenner.services.version_store import (
-    load_history,
-    load_ledger,
-    replay_history,
-    to_thread_message,
+from brenner.services.version_store import load_history, load_ledger, replay_history
+from brenner.services.versions import (
+    Target,
+    load_version,
+    load_version_list,
+    not_versions,
+    parse_target,
+    verify,
 )
-from brenner.services.versions import Target, load_version, load_version_list, parse_target, verify
 from brenner.services.workspace import Workspace
 from brenner.session import compiler as proposing
 from brenner.session.model import CompiledMessageRef, VersionRecord, render_record
 from brenner.session.rebuild import CompiledCandidate, message_ref
 from brenner.session.versions import candidate_of, ignore_version
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
+from session.workspaces import (
+    ANN,
+    BEA,
+    THREAD,
+    add,
+    contribute,
+    edit,
+    kickoff,
+    new_workspace,
+    write,
+)
 
 PLAIN = CompileOptions()
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    with a_desk(tmp_path) as here:
+    with new_workspace(tmp_path) as here:
         yield here
 
 
@@ -84,6 +96,7 @@ def test_nothing_to_compile(workspace: Workspace) -> None:
     before = workspace.mailbox.position()
     assert compiled(workspace).status is CompileStatus.NOTHING
     contribute(workspace, ANN, edit("H7", claim="No such item"))
+    assert compiled(workspace, notify=True, dry_run=True).notified == ()
     done = compiled(workspace, notify=True)
     assert (done.status, done.version, len(done.ledger)) == (CompileStatus.NOTHING, None, 1)
     assert len(done.notified) == 1
@@ -140,7 +153,7 @@ def first_version(
         each for each in workspace.mailbox.thread(THREAD).messages if each.type == "COMPILED"
     ]
     first = message or compiled[0]
-    found = candidate_of(to_thread_message(first))
+    found = candidate_of(first)
     assert isinstance(found, CompiledCandidate)
     assert found.record
     return first, found.record
@@ -174,7 +187,8 @@ def test_a_version_that_does_not_rebuild_stops_everything_until_it_is_void(
     second = compiled(workspace)
     assert (second.version, names(second)) == (2, ["Gradient", "Lineage"])
     assert verify(workspace, THREAD).ok
-    assert [found.id for found in load_version_list(workspace, THREAD).others] == ["VOID_VERSION"]
+    history, _ = load_version_list(workspace, THREAD)
+    assert [found.id for found in not_versions(history)] == ["VOID_VERSION"]
 
 
 def test_only_the_latest_version_can_be_voided(workspace: Workspace) -> None:
@@ -211,9 +225,11 @@ def test_a_thread_of_another_program_is_adopted(workspace: Workspace) -> None:
     assert [found.id for found in compiled(workspace, dry_run=True).notes] == [
         "COMPILED_WITHOUT_RECORD"
     ]
-    done = adopt_thread(workspace, THREAD)
-    assert (done.version, done.adopted_version, done.taken_as_read) == (5, 4, 1)
-    assert done.adopted_message_id == other.id
+    version, *_ = adopt_thread(workspace, THREAD)
+    adopted = version.record.adopted
+    assert adopted
+    assert (version.number, len(version.record.messages)) == (5, 1)
+    assert (adopted.version, adopted.id) == (4, other.id)
     after = compiled(workspace)
     assert (after.version, names(after)) == (6, ["Gradient", "Lineage"])
     assert [entry.assigned_id for entry in after.ledger] == ["H2"]
@@ -225,8 +241,9 @@ def test_a_version_that_does_not_rebuild_can_be_adopted(workspace: Workspace) ->
     contribute(workspace, ANN, add("Gradient"))
     compiled(workspace)
     forged(workspace)
-    done = adopt_thread(workspace, THREAD)
-    assert (done.version, done.adopted_version) == (3, 2)
+    version, *_ = adopt_thread(workspace, THREAD)
+    assert version.record.adopted
+    assert (version.number, version.record.adopted.version) == (3, 2)
     assert verify(workspace, THREAD).ok
     contribute(workspace, BEA, add("Lineage"))
     assert compiled(workspace).version == 4
@@ -248,7 +265,7 @@ def test_damaged_memory_is_worked_out_again(workspace: Workspace) -> None:
     assert kept
     for damaged in ("", "x", kept[:-9], kept.replace("Gradient", "Gradjent"), "[]"):
         workspace.mailbox.keep({name: damaged})
-        assert load_history(workspace.mailbox, THREAD, operator).history.number == 1
+        assert load_history(workspace.mailbox, THREAD, operator).number == 1
     contribute(workspace, BEA, add("Lineage"))
     assert names(compiled(workspace)) == ["Gradient", "Lineage"]
     assert verify(workspace, THREAD).ok
@@ -263,7 +280,7 @@ def test_odd_text_in_a_refused_block(workspace: Workspace) -> None:
     assert names(compiled(workspace)) == ["Gradient"]
     operator = workspace.project.operator
     assert workspace.mailbox.kept(f"chain of {operator} for {THREAD}")
-    kept = load_history(workspace.mailbox, THREAD, operator).history
+    kept = load_history(workspace.mailbox, THREAD, operator)
     replayed = replay_history(workspace.mailbox, THREAD, operator, lambda *_: None)
     assert kept.refused == replayed.refused
     assert [each.name for each in kept.refused] == ["\ud800 x\0"]
@@ -333,7 +350,7 @@ def test_a_persisted_session_is_read_from_its_file(workspace: Workspace, tmp_pat
     """Where its mail is not at hand (dual-source rule); an archive verifies it all the same."""
     contribute(workspace, ANN, add("Gradient"))
     done = compiled(workspace, persist=PersistOptions(archive=True))
-    with a_desk(tmp_path / "elsewhere") as other:
+    with new_workspace(tmp_path / "elsewhere") as other:
         (tmp_path / "artifacts").rename(tmp_path / "elsewhere" / "artifacts")
         loaded = load_version(other, Target(THREAD))
         assert (loaded.source, loaded.number) == ("file", 1)
@@ -400,7 +417,7 @@ def test_nobody_but_the_operator_adopts(workspace: Workspace) -> None:
     compiled(workspace)
     contribute(workspace, ANN, add("Lineage"))
     empty = write(workspace, BEA, "COMPILED: v2 nothing", FOREIGN.format(artifact="# Artifact\n"))
-    unread = load_history(workspace.mailbox, THREAD, "Operator").history.unread
+    unread = load_history(workspace.mailbox, THREAD, "Operator").unread
     taken = CompiledMessageRef(2, empty.content_hash, empty.id, iso(empty.at))
     forged(workspace, version=3, adopted=taken, messages=tuple(map(message_ref, unread)))
     done = compiled(workspace)
@@ -413,13 +430,13 @@ def test_an_adoption_reads_nothing_that_came_after_what_it_adopts(
 ) -> None:
     """Not even where the operator posts it: a delta would count as read that nobody has read."""
     foreign = FOREIGN.format(artifact=ARTIFACT)
-    with a_desk(tmp_path / "twin") as twin:
+    with new_workspace(tmp_path / "twin") as twin:
         write(twin, BEA, "COMPILED: v4 all of it", foreign)
-        adoption = adopt_thread(twin, THREAD).message
+        adoption = adopt_thread(twin, THREAD)[1]
         _, record = first_version(twin, adoption)
     write(workspace, BEA, "COMPILED: v4 all of it", foreign)
     late = contribute(workspace, ANN, add("Lineage"))
-    greedy = record._replace(messages=(message_ref(to_thread_message(late)),))
+    greedy = record._replace(messages=(message_ref(late),))
     body = adoption.message.body.replace(render_record(record), render_record(greedy))
     write(workspace, "Operator", adoption.message.subject, body)
     assert refusal(lambda: compiled(workspace)) == "RECORD_MISMATCH"
@@ -438,7 +455,7 @@ def test_the_number_of_a_record_that_cannot_be_read_is_not_reused(
     """It may be a newer release's, or damaged on its way."""
     contribute(workspace, ANN, add("Gradient"))
     first = compiled(workspace, dry_run=True)
-    with a_desk(workspace.project.folder / "twin") as twin:
+    with new_workspace(workspace.project.folder / "twin") as twin:
         contribute(twin, ANN, add("Gradient"))
         posted = compiled(twin).message
     assert first.version == 1
@@ -538,7 +555,7 @@ def test_an_imported_thread_knows_its_own_operator(workspace: Workspace, tmp_pat
     )
     agent = workspace._replace(project=workspace.project._replace(operator=BEA), actor=BEA)
     void_version(agent, THREAD, 1, "I am the operator now")
-    assert load_version_list(workspace, THREAD).versions  # nobody else hears of it
+    assert load_version_list(workspace, THREAD)[1]  # nobody else hears of it
 
 
 def test_an_import_that_renumbers_shows_the_ids_of_this_store(
@@ -592,7 +609,7 @@ def test_contributions_after_the_end(workspace: Workspace) -> None:
         f"Thread: {THREAD}\nFrom: {ANN}\nTo: Operator\nSubject: DELTA[opus]: Late\n\n"
         f"# Delta Contribution\n\n```delta\n{block}\n```\n"
     )
-    late = a_desk(workspace.project.folder, ANN)
+    late = new_workspace(workspace.project.folder, ANN)
     assert [each.id for each in late.send(text).report.violations].count("AFTER_THE_END") == 1
     kickoff(workspace)
     assert "AFTER_THE_END" not in [each.id for each in late.send(text).report.violations]
@@ -604,6 +621,6 @@ def test_a_refused_block_with_many_problems_is_cached_as_it_was(workspace: Works
     problems = {f"field{number}": "x" for number in range(80)}
     contribute(workspace, ANN, add("Gradient"), {**add("Lineage", **problems), "rationale": 3})
     compiled(workspace)
-    kept = load_history(workspace.mailbox, THREAD, "Operator").history.refused
+    kept = load_history(workspace.mailbox, THREAD, "Operator").refused
     assert kept == replay_history(workspace.mailbox, THREAD, "Operator", ignore_version).refused
     assert any(found.left_out for refusal in kept for found in refusal.diagnostics)

@@ -24,6 +24,7 @@ from brenner.services.compile import CompileOptions, CompileResult, CompileStatu
 from brenner.services.persist import PersistOptions
 from brenner.services.versions import load_version, parse_target, verify
 from brenner.services.workspace import Workspace, workspace_in
+from effort import thorough
 from mail.processes import answered, release, start
 from session.compile_work import THREAD, compile_and_persist, contribution
 from session.repositories import git, settings, start_repository
@@ -66,10 +67,10 @@ def first(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], object])
     """Do something, once, just before a step of the next compile."""
     step = getattr(compile_workflow, name)
 
-    def stepping(*arguments: Any) -> object:
+    def stepping(*arguments: Any, **options: Any) -> object:
         monkeypatch.setattr(compile_workflow, name, step)
         act()
-        return step(*arguments)
+        return step(*arguments, **options)
 
     monkeypatch.setattr(compile_workflow, name, stepping)
 
@@ -250,8 +251,8 @@ def test_a_git_that_fails_is_still_reported(
 # Real processes
 
 
-@pytest.mark.parametrize("is_certain", [True, False])
-@pytest.mark.parametrize("options", ["commit", "commit archive"])
+@pytest.mark.parametrize("is_certain", [True, thorough(False)])
+@pytest.mark.parametrize("options", [thorough("commit"), "commit archive"])
 def test_compilers_at_once(workspace: Workspace, options: str, is_certain: bool) -> None:
     """All of them end well, round after round; one version, one commit and one INFO each."""
     folder = workspace.project.folder

@@ -6,14 +6,14 @@ import pytest
 
 from brenner.artifact.parse import parse_artifact
 from brenner.config import Project
-from brenner.mail.model import StoredMessage
 from brenner.protocol.compiled import read_compiled
+from brenner.protocol.messages import StoredMessage
 from brenner.services.versions import verify
 from brenner.services.workspace import workspace_in
 from mail.processes import ended, start
 from program import git
 from session.crash_work import compile_all, killed_at
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
+from session.workspaces import ANN, BEA, THREAD, add, contribute, edit, kickoff, new_workspace
 
 WORKERS = 4
 FILES = [f"artifacts/{THREAD}.mail.jsonl", f"artifacts/{THREAD}.md", "notes.txt", "staged.txt"]
@@ -33,13 +33,14 @@ def template(tmp_path: Path) -> Path:
     (folder / "notes.txt").write_text("changed\n", "utf-8")
     (folder / "staged.txt").write_text("staged\n", "utf-8")
     git("add", "staged.txt", cwd=folder)
-    with a_desk(folder) as workspace:
+    with new_workspace(folder) as workspace:
         kickoff(workspace)
         contribute(workspace, ANN, add("Gradient"), add("Lineage"))
         contribute(workspace, BEA, edit("H9", claim="Of nothing"), edit("H1", claim="Steep"))
     return folder
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("worker", range(WORKERS))
 def test_killed_at_every_step(tmp_path: Path, template: Path, worker: int) -> None:
     remains = tmp_path / "remains"

@@ -11,8 +11,8 @@ import pytest
 
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Profile, SendResult, StoredMessage
-from brenner.protocol.messages import Message
+from brenner.mail.model import Profile, SendResult
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
 from brenner.services.decisions import adopt_thread, void_version
 from brenner.services.publish import MOST_TRIES
@@ -22,7 +22,7 @@ from brenner.services.versions import verify
 from brenner.services.workspace import Workspace, workspace_in
 from brenner.session.decisions import compose_void
 from brenner.session.versions import ignore_version
-from session.backends import HOUSINGS, OPERATOR, Housing, housed
+from session.backends import HOUSINGS, OPERATOR, ProjectBackend, housed
 from session.workspaces import ANN, BEA, KICKOFF, THREAD, add, edit, fenced, project_in
 
 RIVAL = "SwiftHeron"
@@ -57,7 +57,7 @@ def workspace(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Workspace]:
     """A session with one contribution that no version has read, in each home."""
-    housing: Housing = request.param
+    housing: ProjectBackend = request.param
     with (
         housed(housing, tmp_path, monkeypatch),
         workspace_in(project_in(tmp_path), None, create=True) as real,
@@ -95,7 +95,7 @@ def predict(hypothesis: str) -> dict[str, object]:
 
 def void_of(workspace: Workspace, sender: str, number: int) -> Message:
     """A message that declares the latest version void, or says so."""
-    latest = load_history(workspace.mailbox, THREAD, OPERATOR).history.latest
+    latest = load_history(workspace.mailbox, THREAD, OPERATOR).latest
     content_hash = latest.content_hash if latest else "0" * 64
     blank = Message(THREAD, sender, (ANN,), "", "")
     return compose_void(blank, number, 1, [content_hash], "")
@@ -111,7 +111,7 @@ def titles(done: CompileResult) -> list[str]:
 
 def check_kept(workspace: Workspace) -> None:
     """What was kept of the thread is what its mail says."""
-    known = load_history(workspace.mailbox, THREAD, OPERATOR).history
+    known = load_history(workspace.mailbox, THREAD, OPERATOR)
     assert known == replay_history(workspace.mailbox, THREAD, OPERATOR, ignore_version)
     assert verify(workspace, THREAD).ok
 
@@ -129,7 +129,7 @@ def test_other_mail_is_no_reason_to_start_again(workspace: Workspace) -> None:
     done = compiled(workspace)
     assert (done.status, done.version, done.left) == (CompileStatus.PUBLISHED, 1, 0)
     assert meanwhile(workspace).attempts == 1
-    known = load_history(workspace.mailbox, THREAD, OPERATOR).history
+    known = load_history(workspace.mailbox, THREAD, OPERATOR)
     assert (known.position, RIVAL in known.writers) == (7, True)
     check_kept(workspace)
     assert compiled(workspace).status is CompileStatus.NOTHING
@@ -177,8 +177,8 @@ def test_a_copy_of_what_was_read(workspace: Workspace) -> None:
     meanwhile(workspace).act = lambda _: contribute(workspace, ANN, add("Gradient"))
     assert compiled(workspace).left == 1
     check_kept(workspace)
-    (copy,) = load_history(workspace.mailbox, THREAD, OPERATOR).history.unread
-    assert copy.posted.id == max(each.id for each in workspace.mailbox.thread(THREAD).messages[:-1])
+    (copy,) = load_history(workspace.mailbox, THREAD, OPERATOR).unread
+    assert copy.id == max(each.id for each in workspace.mailbox.thread(THREAD).messages[:-1])
 
 
 def test_a_delta_block_in_other_mail_is_listed_once(workspace: Workspace) -> None:
@@ -275,6 +275,7 @@ def test_what_was_previewed_is_what_is_published(workspace: Workspace) -> None:
 # The operator's decisions
 
 
+@pytest.mark.every_store
 def test_voiding_and_adopting_while_mail_comes_in(workspace: Workspace) -> None:
     first = compiled(workspace)
     before = meanwhile(workspace).attempts
@@ -283,13 +284,14 @@ def test_voiding_and_adopting_while_mail_comes_in(workspace: Workspace) -> None:
     assert (meanwhile(workspace).attempts, voided.latest, voided.unread) == (before + 1, 0, 3)
     body = f"## Full Artifact\n\n~~~~markdown\n{first.text}~~~~\n"
     write(workspace, RIVAL, "COMPILED: v1 By another program", body)
-    adoption = adopt_thread(workspace, THREAD)
-    assert (meanwhile(workspace).attempts, adoption.version) == (before + 2, 2)
-    assert adoption.taken_as_read == 3
+    adopted, *_ = adopt_thread(workspace, THREAD)
+    assert (meanwhile(workspace).attempts, adopted.number) == (before + 2, 2)
+    assert len(adopted.record.messages) == 3
     assert load_status(workspace, THREAD).status.unread == 1
     check_kept(workspace)
 
 
+@pytest.mark.thorough
 def test_compilers_that_never_stop(workspace: Workspace) -> None:
     """The attempts are bounded, and the refusal says why."""
 

@@ -15,11 +15,12 @@ from brenner.cli import output as progress
 from brenner.config import Project
 from brenner.mail.model import MessageRecord
 from brenner.mail.open import store_of
-from mail_shell import Done, Shell
+from mail_shell import Shell
+from program import Run
 from servers import postgresql
 from servers.postgresql_files import PASSWORD
 from session.copy_backends import AGENT_MAIL, contents, home, mail_of, records
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
+from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff, new_workspace
 from terminal import in_terminal
 
 OTHER = "sqlite:///other.sqlite3"
@@ -28,7 +29,7 @@ OTHER = "sqlite:///other.sqlite3"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a version, in which we are."""
-    with a_desk(tmp_path) as workspace:
+    with new_workspace(tmp_path) as workspace:
         kickoff(workspace)
         contribute(workspace, ANN, add("Gradient"), add("Lineage"))
         workspace.compile(THREAD)
@@ -49,7 +50,7 @@ def server(folder: Path) -> Iterator[Project]:
         yield stack.enter_context(home(AGENT_MAIL, folder, "server"))
 
 
-def refusal(done: Done) -> str:
+def refusal(done: Run) -> str:
     """The code that it was refused with, nothing said on the standard output."""
     assert (done.code, done.out) == (1, "")
     (found,) = re.findall(r"error ([A-Z_]+)", done.err)
@@ -252,12 +253,11 @@ def test_words_about_a_server(copy: Shell, server: Project) -> None:
     assert "  Ids, times and hashes are as they were.\n" in back.out
 
 
-@pytest.mark.parametrize("name", ["mail.jsonl", "mail.mbox"])
-def test_an_archive_into_a_server(copy: Shell, folder: Path, server: Project, name: str) -> None:
+def test_an_archive_into_a_server(copy: Shell, folder: Path, server: Project) -> None:
     """Sent anew, too, whoever is only named in it included; repeated, nothing is sent twice."""
-    assert copy("mail", "export", name).code == 0
+    assert copy("mail", "export", "mail.jsonl").code == 0
     (folder / "brenner.toml").write_text('operator = "GreenCastle"\n', "utf-8")
-    arguments = ("mail", "import", name, "--store", server.store or "", "--json")
+    arguments = ("mail", "import", "mail.jsonl", "--store", server.store or "", "--json")
     first, second = copy(*arguments).json, copy(*arguments).json
     assert (first["added"], first["skipped"]) == (3, 0)
     assert first["new_agents"] == [ANN, "Operator", BEA]

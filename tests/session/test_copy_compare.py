@@ -7,11 +7,10 @@ import pytest
 
 from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Importance, Profile
-from brenner.protocol.messages import Message
+from brenner.mail.model import Profile
+from brenner.protocol.messages import Importance, Message
 from brenner.services.copy_mail import (
     MessageFingerprint,
-    VersionCheck,
     check_thread_versions,
     compare_mail,
     describe_messages,
@@ -65,15 +64,11 @@ def test_what_is_missing_or_differs() -> None:
     later = message(3, "c")._replace(at=AT + timedelta(seconds=1))
     urgent = message(5, "e")._replace(around=(Importance.URGENT, frozenset()))
     target = [message(1, "a", 1, BEA), later, message(4, "d"), urgent]
-    found = compare_mail(source, target, exact=[1, 2, 3, 4, 5])
-    assert [each.id for each in found.missing] == [2]
-    assert [each.id for each in found.differing] == [1, 3, 5]
-    assert [each.id for each in compare_mail(source, target, exact=[]).differing] == [1]
-    assert compare_mail(source, source, exact=[1, 2, 3, 4, 5]) == (
-        {n.id: n for n in source},
-        (),
-        (),
-    )
+    missing, differing = compare_mail(source, target, exact=[1, 2, 3, 4, 5])
+    assert [each.id for each in missing] == [2]
+    assert [each.id for each in differing] == [1, 3, 5]
+    assert [each.id for each in compare_mail(source, target, exact=[])[1]] == [1]
+    assert compare_mail(source, source, exact=[1, 2, 3, 4, 5]) == ([], [])
 
 
 def test_names_of_many() -> None:
@@ -110,14 +105,14 @@ def test_lost_versions(workspace: Workspace) -> None:
     """One that is not there, one that is another; one that was wrong before is not expected."""
     (fact,) = check_thread_versions(workspace, THREAD)
     assert list(lost_versions(workspace, [fact])) == []
-    assert list(lost_versions(workspace, [fact._replace(sha256="0" * 64)])) == [
+    assert list(lost_versions(workspace, [fact._replace(artifact_sha256="0" * 64)])) == [
         f"v1 of {THREAD} does not follow from it (it is another text)"
     ]
-    assert list(lost_versions(workspace, [fact._replace(message="0" * 64)])) == [
+    assert list(lost_versions(workspace, [fact._replace(message_hash="0" * 64)])) == [
         f"v1 of {THREAD} does not follow from it (it is another message)"
     ]
-    elsewhere = VersionCheck("RS-20251230-elsewhere", 1, "0" * 64, "")
-    assert list(lost_versions(workspace, [fact._replace(version=2), elsewhere])) == [
+    elsewhere = fact._replace(thread_id="RS-20251230-elsewhere", artifact_sha256="0" * 64)
+    assert list(lost_versions(workspace, [fact._replace(number=2), elsewhere])) == [
         f"v2 of {THREAD} is not there",
         "v1 of RS-20251230-elsewhere is not there",
     ]

@@ -16,12 +16,12 @@ from brenner.services.copy_mail import CopyResult, copy_mail
 from brenner.services.workspace import Workspace
 from mail_shell import Shell
 from session.copy_backends import AGENT_MAIL, KINDS, SQLITE, copied, home, mail_of, records
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
+from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff, new_workspace, write
 
 
 def session(folder: Path, claim: str) -> Project:
     """A project with a session of its own, under the same ID; it has one version."""
-    with a_desk(folder) as workspace:
+    with new_workspace(folder) as workspace:
         kickoff(workspace)
         contribute(workspace, ANN, add(claim))
         workspace.compile(THREAD)

@@ -14,7 +14,17 @@ from mail.processes import start
 from servers.agent_mail import AgentMailServer
 from session.copy_backends import AGENT_MAIL, KINDS, contents, copied, home, records
 from session.copy_work import killed
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
+from session.workspaces import (
+    ANN,
+    BEA,
+    THREAD,
+    add,
+    contribute,
+    edit,
+    kickoff,
+    new_workspace,
+    write,
+)
 
 MESSAGES = 12
 
@@ -22,7 +32,7 @@ MESSAGES = 12
 @pytest.fixture
 def source(tmp_path: Path) -> Project:
     """A session with a version, and some of its messages sent twice."""
-    with a_desk(tmp_path) as workspace:
+    with new_workspace(tmp_path) as workspace:
         kickoff(workspace)
         contribute(workspace, ANN, add("Gradient"), add("Lineage"))
         contribute(workspace, BEA, edit("H1", claim="Steep"))
@@ -63,6 +73,7 @@ def test_order_is_kept(source: Project, target: Project) -> None:
     assert [record.stored.content_hash for record in records(target)] == order
 
 
+@pytest.mark.thorough
 def test_server_that_goes_away(source: Project, tmp_path: Path) -> None:
     """Said how far it came, exit code 3; when the server is back, the rest is sent."""
     with AgentMailServer() as server:

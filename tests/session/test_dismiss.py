@@ -7,16 +7,26 @@ import pytest
 
 from brenner.config import find_project
 from brenner.diagnostics.model import BrennerError, RequestError
-from brenner.mail.model import Profile, StoredMessage
-from brenner.protocol.messages import Message
+from brenner.mail.model import Profile
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import dismiss, void_version
 from brenner.services.session_status import load_status
 from brenner.services.workspace import Workspace, workspace_in
 from mail_shell import Shell
-from session.backends import HOUSINGS, OPERATOR, Housing, housed, keep
+from session.backends import HOUSINGS, OPERATOR, ProjectBackend, housed, keep
 from session.unsafe_backend import loose, loose_desk
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
+from session.workspaces import (
+    ANN,
+    BEA,
+    THREAD,
+    add,
+    contribute,
+    edit,
+    kickoff,
+    new_workspace,
+    write,
+)
 from status_sessions import add as add_block
 from status_sessions import edit as edit_block
 
@@ -47,7 +57,7 @@ def refusal(workspace: Workspace, message_id: int, block: int | None = None) -> 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """H1 is there; two blocks of message 2 were refused."""
-    workspace = a_desk(tmp_path / "project")
+    workspace = new_workspace(tmp_path / "project")
     kickoff(workspace)
     contribute(workspace, ANN, add("Place"), BAD, OTHER_BAD)
     compile_thread(workspace, THREAD, CompileOptions())
@@ -177,8 +187,11 @@ def test_posted_and_then_lost(loosely: Workspace) -> None:
 # In every home
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("housing", HOUSINGS, ids=lambda each: each.home.name)
-def test_in_every_home(housing: Housing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_every_home(
+    housing: ProjectBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same commands, the same words."""
     folder = tmp_path / "project"
     with housed(housing, folder, monkeypatch):

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.model import Diagnostic, UnavailableError
-from brenner.persist.git import GitError
 from brenner.services.persist import PersistOptions
 from session.repositories import (
     ARCHIVE,
@@ -255,7 +254,7 @@ def test_a_rejected_push(bench: Bench, tmp_path: Path) -> None:
     for name in ("README.md", "staged.md"):
         (bench.folder / name).write_text("mine\n", "utf-8")
     bench.git("add", "staged.md")
-    with pytest.raises(GitError) as error:
+    with pytest.raises(UnavailableError) as error:
         bench.persist(1, PUSH)
     found = error.value.diagnostic
     assert found.id == "PUSH_REJECTED"
@@ -273,12 +272,12 @@ def test_a_rejected_push(bench: Bench, tmp_path: Path) -> None:
 def test_the_words_of_a_hook_are_said_once(bench: Bench) -> None:
     """In the message, as long as they are short; else the message has how they begin."""
     bench.hook("pre-commit", "printf 'No\\tticket!\\n'; exit 1")
-    with pytest.raises(GitError) as error:
+    with pytest.raises(UnavailableError) as error:
         bench.persist(1)
     assert error.value.diagnostic.message.endswith("refused the commit: No ticket!")
     assert error.value.details == ()
     bench.hook("pre-commit", "echo 'No ticket!'; seq 1 200; exit 1")
-    with pytest.raises(GitError) as error:
+    with pytest.raises(UnavailableError) as error:
         bench.persist(1)
     assert error.value.diagnostic.message.endswith("refused the commit: No ticket! …")
     assert error.value.details[0].splitlines()[::200] == ["No ticket!", "200"]

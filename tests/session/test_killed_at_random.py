@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import pytest
 
-from brenner.mail.model import StoredMessage
 from brenner.persist.artifact_file import canonical_text
 from brenner.protocol.compiled import read_compiled
+from brenner.protocol.messages import StoredMessage
 from brenner.services.versions import verify
 from brenner.services.workspace import workspace_in
-from program import brenner, git
-from session.backends import HOUSINGS, OPERATOR, Housing, housed
+from program import brenner, brenner_process, git
+from session.backends import HOUSINGS, OPERATOR, ProjectBackend, housed
 from session.workspaces import ANN, THREAD, project_in
 
 KILLS = int(os.environ.get("BRENNER_KILLS", "4"))
@@ -88,9 +88,9 @@ class Lab:
         return ("mail", "send", str(path), "--as", ANN, "--key", f"key {number}")
 
     def finish(self, *command: str) -> None:
-        """Run a command to its end, and remember how long that took."""
+        """Run a command to its end as a process, and remember how long that took."""
         begun = time.monotonic()
-        done = brenner(*command, cwd=self.folder)
+        done = brenner_process(*command, cwd=self.folder)
         assert done.code == 0, done.err
         self.seconds[command[0]] = (self.seconds[command[0]] + time.monotonic() - begun) / 2
 
@@ -215,7 +215,7 @@ def tell(text: str) -> None:
 def lab(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Lab]:
-    housing: Housing = request.param
+    housing: ProjectBackend = request.param
     for name in ("AGENT_NAME", "BRENNER_STORE"):
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "project"
@@ -223,6 +223,7 @@ def lab(
         yield Lab(folder, SEED)
 
 
+@pytest.mark.thorough
 def test_killed_at_random(lab: Lab) -> None:
     """So many kills, half of them of each command, as it comes."""
     tell(f"\nBRENNER_KILLS_SEED={SEED}, {KILLS} kills")

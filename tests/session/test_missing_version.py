@@ -13,7 +13,7 @@ from brenner.mail.model import SendResult
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from mail_shell import Shell
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
+from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff, new_workspace
 
 NAMES = ("Gradient", "Lineage", "Clock")
 
@@ -37,7 +37,7 @@ class Late:
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The mail of a session with three versions."""
-    with a_desk(tmp_path / "source") as workspace:
+    with new_workspace(tmp_path / "source") as workspace:
         kickoff(workspace)
         for name in NAMES:
             contribute(workspace, ANN, add(name))
@@ -113,7 +113,7 @@ def test_a_contribution_that_the_kept_version_has_not_read_stays_unread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It came in while v3 was compiled, before its message and unread by it."""
-    with a_desk(tmp_path / "source") as workspace:
+    with new_workspace(tmp_path / "source") as workspace:
         kickoff(workspace)
         for name in NAMES:
             contribute(workspace, ANN, add(name))

@@ -121,7 +121,7 @@ def test_archive_is_one(bench: Bench, tmp_path: Path) -> None:
     bench.mailbox.send(Message("other-1", BOSS, ("GreenDog",), "INFO: Else", "x\n"))
     bench.persist(3, PersistOptions(archive=True))
     with SqliteMailbox.create(tmp_path / "other.sqlite3") as other:
-        import_archive(other, bench.archive.read_bytes().splitlines(keepends=True), "jsonl", "x")
+        import_archive(other, bench.archive.read_bytes().splitlines(keepends=True), "x")
         hashes = [each.content_hash for each in other.thread(THREAD).messages]
         mine = [each.content_hash for each in bench.mailbox.thread(THREAD).messages]
         assert hashes == mine[:6]
@@ -162,7 +162,7 @@ def test_the_repository_alone_can_verify(tmp_path: Path, settings: Path) -> None
     git(tmp_path, "clone", "--quiet", str(project), str(clone))
     lines = (clone / "artifacts" / f"{SESSION}.mail.jsonl").read_bytes().splitlines(keepends=True)
     with workspace_in(Project(clone), None, create=True) as workspace:
-        import_archive(workspace.mailbox, lines, "jsonl", "archive")
+        import_archive(workspace.mailbox, lines, "archive")
         found = verify(workspace, SESSION)
         assert found.ok
         assert [each.number for each in found.versions] == [1, 2]

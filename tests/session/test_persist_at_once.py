@@ -10,6 +10,7 @@ from brenner.persist import git as git_process
 from brenner.persist.artifact_file import canonical_text
 from brenner.persist.git import GitResult
 from brenner.services.persist import PersistOptions
+from effort import thorough
 from mail.processes import answered, release, start
 from session.persist_work import persist_at_once
 from session.repositories import Bench, bench, git, settings, text_of, untouched
@@ -18,6 +19,7 @@ __all__ = ["bench", "settings"]
 PROCESSES = 8
 
 
+@pytest.mark.thorough
 def test_different_threads(bench: Bench) -> None:
     """Eight of them in one repository, each with its own file; others' staged work stays."""
     threads = [f"work-{number}" for number in range(PROCESSES)]
@@ -37,7 +39,7 @@ def test_different_threads(bench: Bench) -> None:
     assert bench.git("status", "--porcelain").split() == ["A", "staged.md"]
 
 
-@pytest.mark.parametrize("options", ["commit archive", ""])
+@pytest.mark.parametrize("options", ["commit archive", thorough("")])
 def test_the_same_version(bench: Bench, options: str) -> None:
     """Eight of them with the same version: one commit, one message."""
     wish = (persist_at_once, bench.folder, bench.thread_id, 2, options)

@@ -209,15 +209,15 @@ def test_a_folder_that_may_not_be_looked_into(shared: Bench) -> None:
 def test_the_id_of_the_message() -> None:
     """R18: it is in the file, not in the message, and comparisons ignore it."""
     text = text_of(2)
-    filed = with_message_id(text, 17)
-    assert filed.count("\n") == text.count("\n") + 1
-    assert "\nagent_mail_message_id: 17\n---\n" in filed
-    assert canonical_text(filed) == text
-    assert with_message_id(filed, 18) == with_message_id(text, 18)
-    assert same_version(filed, text)
-    assert same_version(filed.replace("\n", "\r\n"), text)
-    assert not same_version(filed, text_of(1))
-    assert not same_version(filed.replace("kinesin-1", "dynein"), text)
+    stored = with_message_id(text, 17)
+    assert stored.count("\n") == text.count("\n") + 1
+    assert "\nagent_mail_message_id: 17\n---\n" in stored
+    assert canonical_text(stored) == text
+    assert with_message_id(stored, 18) == with_message_id(text, 18)
+    assert same_version(stored, text)
+    assert same_version(stored.replace("\n", "\r\n"), text)
+    assert not same_version(stored, text_of(1))
+    assert not same_version(stored.replace("kinesin-1", "dynein"), text)
 
 
 def test_only_the_front_matter_is_meant() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from brenner.persist.artifact_file import canonical_text
 from brenner.persist.git import persistence_of
+from effort import thorough
 from mail.processes import answers, start
 from session.persist_work import killed_as_soon_as, killed_at_every_step, options_of
 from session.repositories import (
@@ -59,7 +60,9 @@ def remains(folder: Path, options: str, first: int) -> Iterator[Path]:
         shutil.rmtree(place)
 
 
-@pytest.mark.parametrize(("options", "first"), [("", 0), ("commit", 1), ("commit archive push", 0)])
+@pytest.mark.parametrize(
+    ("options", "first"), [("", 0), thorough("commit", 1), thorough("commit archive push", 0)]
+)
 def test_killed_at_every_step(tmp_path: Path, settings: Path, options: str, first: int) -> None:
     """Never half a file, never two commits or messages; others' work stays as it was."""
     seen, others = set(), set()
@@ -79,6 +82,7 @@ def test_killed_at_every_step(tmp_path: Path, settings: Path, options: str, firs
     assert seen == {(is_new, log + first, info + first) for is_new, log, info in [*steps, last]}
 
 
+@pytest.mark.thorough
 def test_again_while_git_is_still_at_work(tmp_path: Path, settings: Path) -> None:
     """Only this program was killed: its commit goes on, and is not made a second time."""
     make_template(tmp_path, 0)

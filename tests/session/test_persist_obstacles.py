@@ -11,7 +11,7 @@ from brenner.persist.artifact_file import canonical_text, with_message_id
 from brenner.protocol.messages import parse_message_file
 from brenner.protocol.validate import check_message
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.persist import EditedByHand, PersistOptions
+from brenner.services.persist import PersistOptions
 from brenner.services.workspace import workspace_in
 from session.compile_work import THREAD as SESSION
 from session.compile_work import contribution
@@ -96,11 +96,11 @@ def test_edited_by_hand(bench: Bench, base: int) -> None:
     """The refusal shows the difference, and the DELTA[human] that would bring the edits in."""
     put(bench, with_message_id(text_of(base), 2).replace(CLAIM, EDITED))
     error = refusal(bench, 2)
-    assert isinstance(error, EditedByHand)
+    difference, *others = error.details
     assert error.diagnostic.id == "ARTIFACT_FILE_EDITED"
-    assert f"-**Claim**: {CLAIM}\n+**Claim**: {EDITED}\n" in error.difference
-    assert error.difference.startswith(f"--- v{base}\n+++ {PATH}\n")
-    assert error.others == ()
+    assert f"-**Claim**: {CLAIM}\n+**Claim**: {EDITED}\n" in difference
+    assert difference.startswith(f"--- v{base}\n+++ {PATH}\n")
+    assert not others
     delta = error.diagnostic.repaired
     assert delta
     assert check_message(delta).valid
@@ -130,17 +130,19 @@ def test_a_note_between_the_fields_is_an_edit(bench: Bench) -> None:
     """No delta can bring it in, but it is somebody's."""
     put(bench, text_of(1).replace("## 3. ", "Ask Sydney about this.\n\n## 3. ", 1))
     error = refusal(bench, 2)
-    assert isinstance(error, EditedByHand)
-    assert "+Ask Sydney about this." in error.difference
-    assert error.others
+    difference, *others = error.details
+    assert error.diagnostic.id == "ARTIFACT_FILE_EDITED"
+    assert "+Ask Sydney about this." in difference
+    assert others
     assert error.diagnostic.repaired is None
 
 
 def test_edited_front_matter(bench: Bench) -> None:
     put(bench, text_of(1).replace('status: "draft"', 'status: "closed"'))
     error = refusal(bench, 2)
-    assert isinstance(error, EditedByHand)
-    assert error.others
+    _, *others = error.details
+    assert error.diagnostic.id == "ARTIFACT_FILE_EDITED"
+    assert others
 
 
 def test_force_gives_edits_up(bench: Bench) -> None:
@@ -193,7 +195,7 @@ def test_edits_come_back_as_a_delta(tmp_path: Path, settings: Path) -> None:
         file.write_text(file.read_text("utf-8").replace("assumes 1", "is sure of 1"), "utf-8")
         workspace.mailbox.send(contribution(ANN, 2))
         before = workspace.mailbox.position()
-        with pytest.raises(EditedByHand) as error:
+        with pytest.raises(RequestError, match="ARTIFACT_FILE_EDITED") as error:
             compile_thread(workspace, SESSION, wish)
         assert workspace.mailbox.position() == before
         assert error.value.diagnostic.repaired

@@ -1,12 +1,19 @@
 """Draft, Pending, Persisted: read from the file and git, whatever has become of them (R19)."""
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from brenner.config import Project
 from brenner.persist.artifact_file import with_message_id
-from brenner.persist.git import Persistence, persistence_of, persistences
+from brenner.persist.git import (
+    Persistence,
+    persistence_of,
+    persistences_by_digest,
+    version_digest,
+)
 from session.repositories import (
     PATH,
     THREAD,
@@ -21,6 +28,14 @@ from session.repositories import (
 __all__ = ["bench", "settings"]
 TEXTS = {number: text_of(number) for number in (1, 2, 3)}
 DRAFT, PENDING = Persistence("Draft", PATH), Persistence("Pending", PATH)
+
+
+def persistences(
+    project: Project, thread_id: str, texts: Mapping[int, str]
+) -> dict[int, Persistence]:
+    """Return the persist status of versions by number."""
+    digests = {number: version_digest(text) for number, text in texts.items()}
+    return persistences_by_digest(project, thread_id, digests)
 
 
 def states(bench: Bench) -> list[str]:
@@ -191,6 +206,7 @@ def test_a_version_that_came_twice(bench: Bench) -> None:
     assert commits(bench)[0] == head(bench)
 
 
+@pytest.mark.thorough
 def test_many_versions(bench: Bench) -> None:
     """More than are read at once; each is found in its own commit."""
     texts = {}

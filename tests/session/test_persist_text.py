@@ -23,20 +23,20 @@ def test_the_id_stands_where_rendering_puts_it(artifact: Artifact, message_id: i
     version = without_id(artifact)
     text = render_artifact(version)
     metadata = version.metadata._replace(agent_mail_message_id=message_id)
-    filed = with_message_id(text, message_id)
-    assert filed == render_artifact(version._replace(metadata=metadata))
-    assert parse_artifact(filed).artifact.metadata.agent_mail_message_id == message_id
+    stored = with_message_id(text, message_id)
+    assert stored == render_artifact(version._replace(metadata=metadata))
+    assert parse_artifact(stored).artifact.metadata.agent_mail_message_id == message_id
 
 
 @given(artifacts(), IDS, IDS)
 def test_comparisons_ignore_it(artifact: Artifact, one: int, other: int) -> None:
     """Two files of one version are the same version, also with other line ends."""
     text = render_artifact(without_id(artifact))
-    filed = with_message_id(text, one)
-    assert canonical_text(text) == canonical_text(filed) == text
-    assert same_version(filed, with_message_id(text, other))
-    assert same_version(filed.replace("\n", "\r\n"), text)
-    assert with_message_id(filed, other) == with_message_id(text, other)
+    stored = with_message_id(text, one)
+    assert canonical_text(text) == canonical_text(stored) == text
+    assert same_version(stored, with_message_id(text, other))
+    assert same_version(stored.replace("\n", "\r\n"), text)
+    assert with_message_id(stored, other) == with_message_id(text, other)
 
 
 @given(artifacts(), artifacts())

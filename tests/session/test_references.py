@@ -117,9 +117,9 @@ def test_an_adopted_version_lists_what_leads_nowhere(place: Referring) -> None:
     done = compiling.compile_thread(place.workspace, FIRST, compiling.CompileOptions(dry_run=True))
     body = f"# Compiled Artifact v2\n\n## Full Artifact\n\n```markdown\n{done.text}```\n"
     place.workspace.mailbox.send(Message(FIRST, ANN, ("Operator",), "COMPILED: v2 of others", body))
-    adopted = adopt_thread(place.workspace, FIRST)
+    adopted, message, _ = adopt_thread(place.workspace, FIRST)
     assert [each.id for each in adopted.unresolved] == [SESSION]
-    assert f"## Unresolved References\n- {SESSION}" in adopted.message.message.body
+    assert f"## Unresolved References\n- {SESSION}" in message.message.body
 
 
 # Circles

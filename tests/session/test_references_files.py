@@ -55,8 +55,8 @@ def test_a_file_may_have_more_items_than_the_mail(place: Referring) -> None:
     assert nowhere(done) == []
     place.send(FIRST, edit("H2", references=[to(SECOND, "H7")]))
     assert nowhere(place.compile(FIRST)) == []
-    states = {str(each.leads) for each in check_references(place.workspace).references}
-    assert states == {"found"}
+    states = {str(status) for _, status in check_references(place.workspace).references}
+    assert states == {"active"}
 
 
 def spoil(path: Path, secret: Path, damage: str) -> None:
@@ -95,7 +95,7 @@ def test_a_damaged_file_is_said_and_stops_nothing(place: Referring, damage: str)
     ]
     checked = check_references(place.workspace)
     assert [each.id for each in checked.violations] == [UNREADABLE]
-    assert [str(each.leads) for each in checked.references] == ["unknown_session"] * 2
+    assert [str(status) for _, status in checked.references] == ["unknown_session"] * 2
 
 
 def told(done: CompileResult) -> list[str]:

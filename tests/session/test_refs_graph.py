@@ -13,7 +13,8 @@ from brenner.session.genealogy import (
     MOST_LEVELS,
     RELATION_PHRASES,
 )
-from mail_shell import Done, Shell
+from mail_shell import Shell
+from program import Run
 from session.programme import (
     ALONE,
     ANN,
@@ -48,7 +49,7 @@ def shell(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     return Shell(folder, monkeypatch)
 
 
-def graph(shell: Shell, *arguments: str) -> Done:
+def graph(shell: Shell, *arguments: str) -> Run:
     """The command, which must be fine."""
     done = shell("refs", "graph", *arguments)
     assert done.code == 0, done.err
@@ -110,8 +111,8 @@ def test_an_item_has_an_agent_and_a_fate(shell: Shell) -> None:
     assert (message["from"], message["thread_id"]) == (ANN, GRADIENT)
     active = node(document, FATE, "H1")
     assert (active["fate"], active["killed"], active["proposed"]["agent"]) == ("active", None, BEA)
-    filed = node(document, OLD, "H1")
-    assert (filed["fate"], filed["proposed"]) == ("active", None)
+    stored = node(document, OLD, "H1")
+    assert (stored["fate"], stored["proposed"]) == ("active", None)
 
 
 def test_the_first_proposer_is_named(shell: Shell) -> None:
@@ -291,6 +292,7 @@ def test_an_unknown_item_is_refused_with_the_nearest(shell: Shell) -> None:
         (GRADIENT, "--depth", "0"),
         (GRADIENT, "--depth", "x"),
         (f"{GRADIENT}@v1",),
+        (f"{GRADIENT}@v1", "--store", "postgresql://127.0.0.1:9/away"),  # not 3: no store is opened
         (),
     ],
 )
@@ -348,8 +350,8 @@ def test_the_page_names_every_key_and_word(shell: Shell) -> None:
     page = (Path(__file__).parents[2] / "docs" / "references.md").read_text("utf-8")
     for key in graph(shell, GRADIENT, "--json").json:
         assert f"`{key}`" in page
-    for relation, said in RELATION_PHRASES.items():
-        assert f"| `{relation}` | `← {said.up}` | `→ {said.down}` |" in page
+    for relation, (up, down) in RELATION_PHRASES.items():
+        assert f"| `{relation}` | `← {up}` | `→ {down}` |" in page
     assert f"deeper than {MOST_LEVELS} levels" in page
     assert f"more than {MOST_BRANCHES} branches" in page
     assert f"at most {MOST_EDGES} references and {MOST_CHARACTERS:,} characters" in page

@@ -10,7 +10,7 @@ import brenner
 from brenner.protocol.messages import Message, render_message_file
 from brenner.session.genealogy import MOST_BRANCHES
 from mail_shell import HOSTILE, Shell
-from session.backends import HOUSINGS, OPERATOR, Housing, housed
+from session.backends import HOUSINGS, OPERATOR, ProjectBackend, housed
 from session.programme import (
     ANN,
     BEA,
@@ -176,7 +176,9 @@ def test_a_depth_holds_where_branches_are_left_out(world: Programme, shell: Shel
 
 
 @pytest.mark.parametrize("housing", HOUSINGS, ids=lambda each: each.home.name)
-def test_in_every_home(housing: Housing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_every_home(
+    housing: ProjectBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same answer wherever the mail lives."""
     folder = tmp_path / "project"
     with housed(housing, folder, monkeypatch):

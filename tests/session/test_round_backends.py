@@ -15,7 +15,14 @@ from brenner.services.workspace import Workspace, workspace_in
 from brenner.session.model import Phase, Turn
 from kickoffs import section
 from mail.processes import answered, release, start
-from session.backends import HOUSINGS, OPERATOR, Housing, housed, postgresql_store, sqlite_store
+from session.backends import (
+    HOUSINGS,
+    OPERATOR,
+    ProjectBackend,
+    housed,
+    postgresql_store,
+    sqlite_store,
+)
 from session.round_play import (
     NAMES,
     PEOPLE,
@@ -53,8 +60,11 @@ def turns(workspace: Workspace) -> dict[str, Turn]:
     return {each.name: each.turn for each in load_status(workspace, THREAD).status.participants}
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("housing", KEPT, ids=lambda each: each.home.name)
-def test_three_rounds(housing: Housing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_three_rounds(
+    housing: ProjectBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Kickoff, ACKs, deltas, version; what was open is asked for, what was answered is not."""
     with (
         housed(housing, tmp_path, monkeypatch),
@@ -102,6 +112,7 @@ def test_strangers_on_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert asked(workspace, wish=wish, register=True).registered == ("AmberBeacon",)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("store", [sqlite_store, postgresql_store])
 def test_two_operators_at_once(tmp_path: Path, store: Callable[[Path], str]) -> None:
     """Each recipient gets one kickoff of the round, whoever sends it."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -19,9 +20,10 @@ from brenner.services.sessions import list_sessions, load_overview, overviews
 from brenner.services.workspace import Workspace, workspace_in
 from brenner.session.model import Phase
 from brenner.session.overview import Overview, decode_overview, encode_overview, overview_of
+from brenner.session.versions import replay
 from mail.backends import Clock
 from session import session_mail as mail
-from session.backends import HOUSINGS, Housing, housed
+from session.backends import HOUSINGS, ProjectBackend, housed
 from session.backends import OPERATOR as NAMED
 from session.workspaces import ANN, BEA, add, edit, project_in
 
@@ -77,7 +79,7 @@ def test_what_a_row_says(workspace: Workspace) -> None:
     first, talk = found[ONE], found[TALK]
     assert (first.phase, first.round, first.refusals) == (Phase.AWAITING_ACKS, 1, 1)
     assert (first.unread, first.applies, first.version, first.items) == (1, 1, None, ())
-    assert [each.name for each in first.awaited] == [BEA]
+    assert [name for name, _ in first.awaited] == [BEA]
     assert sorted(each.debtor for each in first.owed) == sorted((ANN, BEA))
     assert (talk.phase, talk.questions, talk.position) == (None, 1, 1)
 
@@ -214,8 +216,11 @@ def test_an_interruption_loses_little(
     assert [(done, total) for _, done, total in told] == [(1, 1)]
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("housing", HOUSINGS[1:], ids=lambda housing: housing.home.name)
-def test_in_every_home(housing: Housing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_every_home(
+    housing: ProjectBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where nothing is kept, and everything is worked out each time."""
     folder = tmp_path / "project"
     with (
@@ -235,3 +240,21 @@ def test_in_every_home(housing: Housing, tmp_path: Path, monkeypatch: pytest.Mon
         keeps = Capability.CACHE not in workspace.mailbox.lacks
         rows = workspace.mailbox.kept_under(f"session of {NAMED} for ")
         assert len(rows) == (2 if keeps else 0)
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_a_status_reads_its_thread_once(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, *, is_compiled: bool
+) -> None:
+    """With a cached history and without: the same status, from one read of the messages."""
+    if is_compiled:
+        compile_thread(workspace, ONE, CompileOptions())
+        mail.contribute(workspace.mailbox, ONE, BEA, add("Threshold"))
+    mailbox = workspace.mailbox
+    thread, one = Mock(wraps=mailbox.thread_arrivals), Mock(wraps=mailbox.message)
+    monkeypatch.setattr(mailbox, "thread_arrivals", thread)
+    monkeypatch.setattr(mailbox, "message", one)
+    found = load_status(workspace, ONE)
+    thread.assert_called_once_with(ONE, 0)
+    one.assert_not_called()
+    assert found.history == replay(ONE, found.messages, OPERATOR)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from brenner.cli.terminal import display_width
-from mail_shell import Done, Shell
+from mail_shell import Shell
 from parts import need
 from session.busy_session import ANN, ROLES, Stage, busy
 from session.repositories import git, settings
@@ -185,7 +185,7 @@ def test_unknown(shell: Shell, option: list[str]) -> None:
     session(shell)
     shell("compile", THREAD, "--persist")
     for is_mail in (True, False):
-        done: Done = shell("session", "show", *option, "--", f"{THREAD}s")
+        done = shell("session", "show", *option, "--", f"{THREAD}s")
         assert done.code == 1
         said = done.out if option else done.err
         assert "UNKNOWN_THREAD" in said

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mail_shell import Shell
-from session.backends import HOUSINGS, OPERATOR, Housing, housed
+from session.backends import HOUSINGS, OPERATOR, ProjectBackend, housed
 
 THREAD = "RS-20251230-cell-fate"
 ANN, BEA = "BlueLake", "RedCastle"
@@ -41,9 +41,10 @@ def played(shell: Shell) -> tuple[dict[str, Any], dict[str, Any], str]:
     return status.json, show.json, line.out
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("housing", HOUSINGS[1:], ids=lambda housing: housing.home.name)
 def test_the_same_everywhere(
-    housing: Housing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    housing: ProjectBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("AGENT_NAME", "BRENNER_STORE"):
         monkeypatch.delenv(name, raising=False)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mail_shell import Done, Shell
-from program import run
+from mail_shell import Shell
+from program import Run, run
 from session.busy_session import ANN, BEA, ROLES, Stage, busy
 from session.workspaces import THREAD, add, edit
 
@@ -26,7 +26,7 @@ class Typist:
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
 
-    def paste(self, command: str) -> Done:
+    def paste(self, command: str) -> Run:
         """What comes of a command that was printed."""
         program, *words = shlex.split(command)
         assert program == "brenner"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from brenner.cli.terminal import display_width
+from effort import thorough
 from mail_shell import Shell
 from session.busy_session import ANN, GIL, Stage, busy
 from session.workspaces import THREAD, add, edit
@@ -143,7 +144,7 @@ def test_bead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thread_id: str) -
     [
         ("echo 'no beads here' >&2; exit 1", "no beads here"),
         ("echo nonsense", "no JSON"),
-        ("exec sleep 60", ""),
+        thorough("exec sleep 60", ""),
         ("exec dd if=/dev/zero bs=1M count=64 2>/dev/null", ""),
     ],
     ids=["fails", "talks", "hangs", "floods"],

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from brenner.cli.session.watch import TextView
-from brenner.mail.model import Envelope, Importance, Profile, Trust
+from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.protocol.messages import Message
-from brenner.services.watch import MessageArrived, RoutedMessage, WatchOptions
+from brenner.protocol.messages import Envelope, Importance, Message, Trust
+from brenner.services.watch import WatchOptions
 from brenner.session.routing import Route, RouteStep
 from mail_shell import THREAD, Shell, store_of
 from status_sessions import add
@@ -189,9 +189,8 @@ def test_an_artifact_does_not_depend_on_it(shell: Shell, other: Shell) -> None:
 
 def test_an_import_is_unverified(shell: Shell, other: Shell) -> None:
     """Whatever the archive says; what else stood on it is as it was."""
-    for form in ("jsonl", "mbox"):
-        shell.mail("export", f"mail.{form}", "--format", form)
-        other.mail("import", f"mail.{form}")
+    shell.mail("export", "mail.jsonl")
+    other.mail("import", "mail.jsonl")
     here, there = (one.mail("thread", THREAD, "--json").json["messages"] for one in (shell, other))
     assert {each["trust"] for each in there} == {"unverified"}
     for key in ("importance", "cc", "to", "hash"):
@@ -203,10 +202,8 @@ def test_while_it_is_watched(shell: Shell, capsys: pytest.CaptureFixture[str]) -
     with SqliteMailbox.open(store_of(shell.folder)) as mailbox:
         messages = mailbox.thread(THREAD).messages
     for stored in messages[:3]:
-        seen = RoutedMessage(
-            stored, Route(stored.type, RouteStep.NOTHING, "nothing follows"), None, None
-        )
-        TextView(WatchOptions(THREAD)).show(MessageArrived(seen))
+        route = Route(stored.type, RouteStep.NOTHING, "nothing follows")
+        TextView(WatchOptions(THREAD)).message(stored, route, None)
     first, second, third = capsys.readouterr().out.splitlines()[::2]
     assert first.endswith("  1  Operator  KICKOFF: Fate")
     assert second.endswith("  2  BlueLake  unverified  urgent  DELTA[opus]: x")

@@ -13,7 +13,7 @@ from brenner.session.model import read_record
 from brenner.session.rebuild import text_hash
 from mail_shell import Shell
 from session.repositories import git, settings
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
+from session.workspaces import ANN, BEA, THREAD, add, contribute, edit, kickoff, new_workspace
 
 __all__ = ["settings"]
 
@@ -30,7 +30,7 @@ def shell(tmp_path: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> Sh
     folder = tmp_path / "project"
     folder.mkdir()
     git(folder, "init", "--quiet")
-    workspace = a_desk(folder)
+    workspace = new_workspace(folder)
     options = CompileOptions(persist=PersistOptions(commit=True))
     kickoff(workspace)
     contribute(workspace, ANN, add("Gradient"))
@@ -152,7 +152,7 @@ def test_line_ends_do_not_matter(shell: Shell) -> None:
 
 def test_a_version_that_was_voided_after_it_was_committed(shell: Shell) -> None:
     """The commit is the message that was v2, and nobody has changed it."""
-    workspace = a_desk(shell.folder)
+    workspace = new_workspace(shell.folder)
     void_version(workspace, THREAD, 2, "Too early")
     compile_thread(workspace, THREAD, CompileOptions(persist=PersistOptions(commit=True)))
     workspace.mailbox.close()
@@ -164,7 +164,7 @@ def test_a_rival_message_does_not_vouch_for_a_file(shell: Shell) -> None:
     """Any agent can post a COMPILED message with the hash of a file that somebody has changed."""
     change(shell, *FORGED)
     forged = canonical_text((shell.folder / PATH).read_text("utf-8"))
-    workspace = a_desk(shell.folder)
+    workspace = new_workspace(shell.folder)
     (compiled,) = (
         each.message
         for each in workspace.mailbox.thread(THREAD).messages

@@ -10,7 +10,7 @@ from brenner.mail.model import MessageRecord, Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
 from brenner.services import publish as publishing
-from brenner.services.archive import export_archive, import_archive
+from brenner.services.archive import ArchiveExport, import_archive
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
 from brenner.services.versions import load_version_list, verify
@@ -52,7 +52,7 @@ def workspace(tmp_path: Path, clock: Clock) -> Iterator[Workspace]:
 
 def numbers(workspace: Workspace) -> list[int]:
     """The versions that are listed; they must be those that follow from the mail alone."""
-    listed = [each.number for each in load_version_list(workspace, THREAD).versions]
+    listed = [each.number for each in load_version_list(workspace, THREAD)[1]]
     verified = verify(workspace, THREAD)
     assert (verified.ok, [each.number for each in verified.versions]) == (True, listed)
     return listed
@@ -80,14 +80,14 @@ def test_a_version_after_a_void_stays(
         mailbox=SqliteMailbox.create(workspace.project.folder / "other.sqlite3")
     )
     with other:
-        archive = b"".join(export_archive(workspace.mailbox, "jsonl")).splitlines(keepends=True)
-        import_archive(other.mailbox, archive, "jsonl", "mail.jsonl")
+        archive = b"".join(ArchiveExport(workspace.mailbox, "jsonl")).splitlines(keepends=True)
+        import_archive(other.mailbox, archive, "mail.jsonl")
         assert numbers(other) == [1, 2, 3]
 
 
 def test_a_void_names_every_message_of_its_number(workspace: Workspace) -> None:
     """One record each. A copy that comes in later is void with it, and a new version is not."""
-    second = load_version_list(workspace, THREAD).versions[1].message
+    second = load_version_list(workspace, THREAD)[1][1].message
     workspace.mailbox.send(second.message)
     void = void_version(workspace, THREAD, 2, "").message
     assert [each.content_hash for each in voids_in(void.message)] == [second.content_hash] * 2
@@ -97,7 +97,7 @@ def test_a_void_names_every_message_of_its_number(workspace: Workspace) -> None:
     again = compile_thread(workspace, THREAD, CompileOptions()).message
     assert again
     assert numbers(workspace) == [1, 2]
-    assert load_version_list(workspace, THREAD).versions[1].message == again
+    assert load_version_list(workspace, THREAD)[1][1].message == again
 
 
 def test_a_version_that_is_compiled_again_at_once_is_another_message(
@@ -122,13 +122,13 @@ def test_a_version_that_is_compiled_again_at_once_is_another_message(
 def test_a_copy_of_a_void_version_from_elsewhere_revives_nothing(workspace: Workspace) -> None:
     """Also under a lower id: of a number the lowest id counts."""
     workspace.mailbox.send(Message("COORD-other", "Operator", (ANN,), "INFO: x", "x"))
-    second = load_version_list(workspace, THREAD).versions[1].message
+    second = load_version_list(workspace, THREAD)[1][1].message
     void_version(workspace, THREAD, 2, "")
     published = compile_thread(workspace, THREAD, CompileOptions()).message
     copy = MessageRecord(second._replace(id=1_000_000, origin_id=77))
     workspace.mailbox.restore((), [copy])
     assert numbers(workspace) == [1, 2]
-    assert load_version_list(workspace, THREAD).versions[1].message == published
+    assert load_version_list(workspace, THREAD)[1][1].message == published
 
 
 def test_a_renamed_operator_revives_nothing(workspace: Workspace) -> None:
@@ -141,7 +141,7 @@ def test_a_renamed_operator_revives_nothing(workspace: Workspace) -> None:
 
 
 def test_an_agent_who_becomes_the_operator_has_voided_nothing_before(workspace: Workspace) -> None:
-    last = load_version_list(workspace, THREAD).versions[1].message
+    last = load_version_list(workspace, THREAD)[1][1].message
     body = f'```brenner-void\n{{"content_hash":"{last.content_hash}","version":2}}\n```\n'
     write(workspace, ANN, "INFO: v2 is void", body)
     promoted = workspace._replace(project=workspace.project._replace(operator=ANN))

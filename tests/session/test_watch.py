@@ -24,6 +24,7 @@ def kickoff(workspace: Workspace) -> int:
     return write(workspace, OPERATOR, (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
 
 
+@pytest.mark.every_store
 def test_mail_of_another_process_is_told(place: Place) -> None:
     first = kickoff(place.workspace)
     with watching(place.folder, THREAD) as watcher:

@@ -71,14 +71,14 @@ def test_two_watchers_and_authors_at_once(place: Place) -> None:
         for each in (*one.told, *two.told)
         if each["event"] == "compiled" and each["status"] == "published"
     ]
-    history = load_history(place.workspace.mailbox, THREAD, OPERATOR).history
+    history = load_history(place.workspace.mailbox, THREAD, OPERATOR)
     assert sorted(told) == [(each.number, each.message_id) for each in history.versions]
 
 
 def _wait_for_all(workspace: Workspace, sent: list[int], watcher: Watcher) -> None:
     """Until no contribution is unread; every version comes in at the watcher as a message."""
     while True:
-        history = load_history(workspace.mailbox, THREAD, OPERATOR).history
+        history = load_history(workspace.mailbox, THREAD, OPERATOR)
         if history.versions and not history.unread and history.position >= len(sent):
             return
         watcher.event("message")
@@ -89,7 +89,7 @@ def _check_versions(workspace: Workspace, sent: list[int]) -> None:
     assert found.ok
     numbers = [each.number for each in found.versions]
     assert numbers == list(range(1, len(numbers) + 1))
-    history = load_history(workspace.mailbox, THREAD, OPERATOR).history
+    history = load_history(workspace.mailbox, THREAD, OPERATOR)
     records = [record_of(workspace.mailbox.message(each.message_id)) for each in history.versions]
     read = Counter(entry.id for record in records for entry in record.messages)
     assert read == Counter(sent)  # each once, none left out
@@ -108,7 +108,7 @@ def test_somebody_else_compiles_first(place: Place) -> None:
         marker = write(place.workspace, ANN, (OPERATOR,), "INFO: Done", "# Info\n")
         watcher.messages([marker])
         assert watcher.stop() == 0
-    assert len(load_history(place.workspace.mailbox, THREAD, OPERATOR).history.versions) == 1
+    assert len(load_history(place.workspace.mailbox, THREAD, OPERATOR).versions) == 1
 
 
 # Refusals
@@ -158,7 +158,7 @@ def test_what_was_closed_is_not_gone_on_with_unasked(sqlite: Place) -> None:
         assert [each["id"] for each in refused["violations"]] == ["SESSION_CLOSED"]
         assert watcher.stop() == 0
     assert [each["event"] for each in watcher.told].count("compiled") == 1
-    assert len(load_history(sqlite.workspace.mailbox, THREAD, OPERATOR).history.versions) == 2
+    assert len(load_history(sqlite.workspace.mailbox, THREAD, OPERATOR).versions) == 2
 
 
 def test_a_session_that_waits_for_somebody_is_left_alone(sqlite: Place) -> None:

@@ -13,7 +13,7 @@ from brenner.services.workspace import Workspace
 from mail.backends import AGENT_MAIL
 from servers import agent_mail, postgresql
 from servers.proxy import Proxy
-from session.backends import OPERATOR, SERVERS, Housing, housed
+from session.backends import OPERATOR, SERVERS, ProjectBackend, housed
 from session.thread_writer import contribute, seat, write
 from session.watch_process import Watcher, watching
 from session.workspaces import ANN, BEA, KICKOFF, THREAD, add
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 def line(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Line]:
-    housing: Housing = request.param
+    housing: ProjectBackend = request.param
     folder, watched = tmp_path / "project", tmp_path / "watched"
     watched.mkdir()
     with housed(housing, folder, monkeypatch), seat(folder) as workspace:
@@ -176,6 +176,7 @@ def test_another_store_in_its_place_is_refused(file: tuple[Path, Workspace]) -> 
         assert watcher.told[-1]["violations"][0]["id"] == "STORE_REPLACED"
 
 
+@pytest.mark.thorough
 def test_a_store_that_is_made_later(tmp_path: Path) -> None:
     """One can watch before there is any mail."""
     with watching(tmp_path) as watcher, seat(tmp_path) as workspace:

@@ -167,6 +167,7 @@ def test_the_last_line_is_never_left_behind(tmp_path: Path, workspace: Workspace
     assert ["Note 0" in notes[0], "Note 1" in notes[1], "Note 2" in notes[2]] == [True] * 3
 
 
+@pytest.mark.thorough
 def test_the_line_is_redrawn_only_when_it_changes(tmp_path: Path, workspace: Workspace) -> None:
     """Nothing moves while nothing happens, though looks go on every two seconds."""
     assert workspace

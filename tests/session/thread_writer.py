@@ -11,7 +11,7 @@ import pytest
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
 from brenner.services.workspace import Workspace, workspace_in
-from session.backends import HOUSINGS, Housing, housed
+from session.backends import HOUSINGS, ProjectBackend, housed
 from session.workspaces import ANN, BEA, THREAD, project_in
 
 
@@ -36,7 +36,7 @@ def place(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Place]:
     """In every home that another process can open."""
-    housing: Housing = request.param
+    housing: ProjectBackend = request.param
     folder = tmp_path / "project"
     with housed(housing, folder, monkeypatch), seat(folder) as workspace:
         yield Place(folder, workspace)

@@ -14,15 +14,8 @@ from brenner.diagnostics.model import UnavailableError, UnknownOutcomeError
 from brenner.mail import rules
 from brenner.mail.mailbox import Capability, MissingCapabilities
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import (
-    DEFAULT_ENVELOPE,
-    Envelope,
-    Profile,
-    SendResult,
-    StoredMessage,
-    UnchangedSince,
-)
-from brenner.protocol.messages import Message
+from brenner.mail.model import Profile, SendResult, UnchangedSince
+from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, Message, StoredMessage
 from brenner.services.workspace import Workspace
 from session.workspaces import ANN, BEA
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from brenner.config import Project, find_project
-from brenner.mail.model import Profile, StoredMessage
-from brenner.protocol.messages import Message
+from brenner.mail.model import Profile
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.services.workspace import Workspace, workspace_in
 
 THREAD = "RS-20251230-cell-fate"
@@ -21,7 +21,7 @@ def project_in(folder: Path | str) -> Project:
     return find_project(str(folder), {})
 
 
-def a_desk(folder: Path, actor: str | None = None) -> Workspace:
+def new_workspace(folder: Path, actor: str | None = None) -> Workspace:
     """A desk in the project of that folder, with two agents."""
     folder.mkdir(exist_ok=True)
     workspace = workspace_in(project_in(folder), actor, create=True)

@@ -29,7 +29,7 @@ HOSTILE = (
 )
 
 
-def some_desk() -> Workspace:
+def workspace_in_memory() -> Workspace:
     """A project in memory, with an agent whose model is known."""
     mailbox = MemoryMailbox()
     for name in (ANN, OPERATOR):
@@ -49,7 +49,7 @@ def kick_off(workspace: Workspace) -> None:
 
 def receive_hostile(times: str) -> None:
     """Take all of them in, so many times."""
-    workspace = some_desk()
+    workspace = workspace_in_memory()
     kick_off(workspace)
     for _ in range(int(times)):
         for subject in HOSTILE:

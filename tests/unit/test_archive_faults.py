@@ -8,24 +8,22 @@ from archive_samples import (
     AGENT,
     BOTH,
     LINES,
-    MAILS,
     THREAD,
     filled,
     from_lines,
-    from_mails,
     record,
     told,
     words,
 )
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_BODY_BYTES
-from brenner.mail.archive import jsonl, mbox
-from brenner.mail.model import MessageRecord
+from brenner.mail.archive import jsonl
+from brenner.mail.archive.jsonl import MBOX_IS_NOT_READ
 
 NO_ARCHIVES = {
     b"": "it is empty",
     b" \n\n": "it is empty",
-    b"From a@b Tue Dec 30 14:22:05 2025\n": "it looks like an mbox, not like JSON lines",
+    b"From a@b Tue Dec 30 14:22:05 2025\n": MBOX_IS_NOT_READ,
     b"Thread: x\n": "its first line is not",
     b"[]\n": "its first line is not",
     b"\xff\n": "its first line is not",
@@ -48,26 +46,10 @@ def test_what_is_no_archive(content: bytes, reason: str) -> None:
     assert f"`mail.jsonl` is not an archive of mail: {reason}" in message
 
 
-def test_what_is_no_mbox() -> None:
-    """An mbox begins with a mail; an empty one may have been cut short at its beginning."""
-    cases = {
-        b"Thread: x\nFrom a\n": "does not begin with `From `",
-        b"\n{}": "like JSON lines",
-        b"": "it is empty",
-        b"\n\r\n": "it is empty",
-    }
-    for content, reason in cases.items():
-        ((code, _, message),) = told(from_mails(content))
-        assert code == "NOT_AN_ARCHIVE"
-        assert reason in message
-
-
 def test_newer_archives_are_refused_whole() -> None:
     """Keys may be new, a version may not."""
     newer = b'{"format":"brenner-mail","version":2,"parts":7}\n{"id":1}\n'
     assert [each[:2] for each in told(from_lines(newer))] == [("ARCHIVE_TOO_NEW", 1)]
-    newer = filled(MAILS).replace("X-Brenner-Format: 1\n", "X-Brenner-Format: 2\n").encode()
-    assert [each[:2] for each in told(from_mails(newer))] == [("ARCHIVE_TOO_NEW", 1)]
 
 
 def changed(**fields: object) -> bytes:
@@ -177,12 +159,10 @@ def test_bytes_that_are_not_utf_8() -> None:
     """Told as such, not as broken JSON."""
     content = filled(LINES).encode().replace("ß".encode(), b"\xdf")
     assert told(from_lines(content)) == [("INVALID_RECORD", 4, words("it is not UTF-8"))]
-    content = filled(MAILS).encode().replace(b"No end", b"Stra\xdfe")
-    assert told(from_mails(content)) == [("INVALID_RECORD", 22, words("its body is not UTF-8"))]
 
 
 def test_edited_messages_are_told() -> None:
-    """In either form, whichever part that the hash covers was changed."""
+    """Whichever part that the hash covers was changed."""
     for old, new in {
         "Hello.": "Hallo.",
         "INFO: Hello": "INFO: Hallo",
@@ -190,21 +170,15 @@ def test_edited_messages_are_told() -> None:
     }.items():
         lines = filled(LINES).replace(old, new, 1)
         assert [each[:2] for each in told(from_lines(lines.encode()))] == [("HASH_MISMATCH", 3)]
-        mails = filled(MAILS).replace(old, new, 1)
-        assert [each[:2] for each in told(from_mails(mails.encode()))] == [("HASH_MISMATCH", 1)]
 
 
 def test_an_id_means_one_message() -> None:
     """The same message twice, or two messages: a link to that id would have two ends."""
     reason = words("another message of this archive has the id 1, too")
     for other in (record(), record(subject="INFO: Another")):
-        for content, decode, line in (
-            ("".join(jsonl.encode([], [record(), other])).encode(), from_lines, 3),
-            (b"".join(mbox.encode([], [record(), other])), from_mails, 22),
-        ):
-            items = decode(content)
-            assert items[0] == record()
-            assert told(items) == [("INVALID_RECORD", line, reason)]
+        items = from_lines("".join(jsonl.encode([], [record(), other])).encode())
+        assert items[0] == record()
+        assert told(items) == [("INVALID_RECORD", 3, reason)]
 
 
 def test_an_agent_is_there_once() -> None:
@@ -212,62 +186,6 @@ def test_an_agent_is_there_once() -> None:
     content = "".join(jsonl.encode([AGENT, AGENT], [])).encode()
     reason = words("the agent `BlueLake` is there a second time")
     assert told(from_lines(content)) == [("INVALID_RECORD", 3, reason)]
-
-
-BROKEN_MAILS = {
-    ("X-Brenner-Format: 1\n", ""): "it has no header `X-Brenner-Format`: another program wrote it",
-    ("X-Brenner-Format: 1\n", "X-Brenner-Format: 0\n"): "`X-Brenner-Format` is 0",
-    ("X-Brenner-Place: 1\n", ""): "the header `X-Brenner-Place` is missing",
-    ("X-Brenner-Place: 1\n", "X-Brenner-Place: 0\n"): "`X-Brenner-Place` is not a number, with "
-    "`, last` in the last mail",
-    ("MIME", "X-Spam: no\n" * 1_000 + "MIME"): "it has more than 1,000 headers",
-    ("X-Brenner-Id: 1\n", ""): "the header `X-Brenner-Id` is missing",
-    ("X-Brenner-Id: 1\n", "X-Brenner-Id: 1\nx-brenner-id: 1\n"): "it has the header "
-    "`X-Brenner-Id` twice",
-    ("X-Brenner-Id: 1\n", "X-Brenner-Id: ١\n"): "the header `X-Brenner-Id` is not a number that "
-    "a message can have",
-    ("X-Brenner-Id: 1\n", "X-Brenner-Id: 9999999999999999\n"): "`id` is not a whole number from 1 "
-    "to 9007199254740991",
-    ("Date:", " \nDate"): "a line of its header is not `Name: value`",
-    ("From: BlueLake <", "From: Blue Lake <"): "`From` is not `Name <Name@brenner.invalid>`",
-    ("From: BlueLake <", "From: RedCreek <"): "`From` is not `Name <Name@brenner.invalid>`",
-    ("To: RedCreek <RedCreek@brenner.invalid>", "To: "): "`To` is not `Name "
-    "<Name@brenner.invalid>`",
-    (
-        "Subject: INFO: Hello",
-        "Subject: =?utf-8?b?w6k=!?=",
-    ): "an encoded word in its header cannot be read",
-    ("8bit\n\nHello", "quoted-printable\n\nHello"): "its `Content-Transfer-Encoding` is neither "
-    "`8bit` nor `base64`",
-    ("8bit\n\nHello", "base64\n\nHello"): "its body is not base64, or breaks off in the middle",
-    ("MIME", "X-Brenner-Ack-Required: perhaps\nMIME"): "`X-Brenner-Ack-Required` is neither `true` "
-    "nor `false`",
-    ("MIME", "X-Brenner-Read: RedCreek\nMIME"): "`X-Brenner-Read` is not a list of names with the "
-    "time of each",
-    ("MIME", "X-Brenner-Read: Operator 2025-12-30T14:22:05Z, Operator 2025-12-30T15:00Z\nMIME"): (
-        "`X-Brenner-Read` is not a list of names with the time of each"
-    ),
-    ("MIME", "X-Brenner-Acknowledges: 1 2\nMIME"): "the header `X-Brenner-Acknowledges` is not a "
-    "number that a message can have",
-}
-
-
-@pytest.mark.parametrize(("change", "reason"), BROKEN_MAILS.items())
-def test_mails_that_are_not_records(change: tuple[str, str], reason: str) -> None:
-    """Each is told at the line that begins it, and the others are read."""
-    content = filled(MAILS).replace(*change, 1)
-    items = from_mails(content.encode())
-    assert told(items) == [("INVALID_RECORD", 1, words(reason))]
-    assert [each.stored.id for each in items if isinstance(each, MessageRecord)] == [2]
-
-
-def test_mail_of_other_programs_is_told() -> None:
-    """Not guessed at: nobody knows its thread, and it has no hash."""
-    foreign = "From a@b Tue Dec 30 14:22:05 2025\nFrom: a@b\nSubject: Hello\n\nHello.\n\n"
-    items = from_mails((foreign + filled(MAILS)).encode())
-    reason = "it has no header `X-Brenner-Format`: another program wrote it"
-    assert told(items) == [("INVALID_RECORD", 1, words(reason))]
-    assert items[1:] == list(BOTH)
 
 
 def test_a_hostile_reason_is_shown_not_obeyed() -> None:

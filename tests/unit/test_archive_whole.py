@@ -1,8 +1,6 @@
 """Archives that are not whole: cut short, joined, with records missing or in another order."""
 
 import json
-import tracemalloc
-from itertools import chain, repeat
 
 import pytest
 
@@ -10,34 +8,23 @@ from archive_samples import (
     AGENT,
     BOTH,
     LINES,
-    MAILS,
     filled,
     from_lines,
-    from_mails,
     record,
     told,
     words,
 )
 from brenner.limits import MOST_BODY_BYTES, MOST_RECORD_BYTES
-from brenner.mail.archive import jsonl, mbox
+from brenner.mail.archive import jsonl
 from brenner.mail.model import Agent, MessageRecord
 from brenner.protocol.messages import content_hash
 
 HEADER, AGENT_LINE, FIRST, SECOND, END = filled(LINES).splitlines(keepends=True)
-MAIL_1, MAIL_2 = (
-    "From " + mail for mail in filled(MAILS).removeprefix("From ").split("\n\nFrom ", 1)
-)
-MAIL_1 += "\n\n"
 
 
 def lines(*parts: str) -> list[tuple[str, int | None, str]]:
     """What is told of JSON lines."""
     return told(from_lines("".join(parts).encode()))
-
-
-def mails(*parts: str) -> list[tuple[str, int | None, str]]:
-    """What is told of an mbox."""
-    return told(from_mails("".join(parts).encode()))
 
 
 def test_lines_cut_short() -> None:
@@ -56,18 +43,6 @@ def test_lines_cut_short() -> None:
         assert lines(*kept)[0] == lines("".join(kept)[:-1])[0]
 
 
-def test_mails_cut_short() -> None:
-    """Within a mail, and between two; without the blank line at the end nothing is missing."""
-    content = filled(MAILS).encode()
-    header = content[: content.rindex(b"MIME-Version")]
-    broken = "it breaks off in its header; the file was probably cut short"
-    assert told(from_mails(header)) == [("INVALID_RECORD", 22, words(broken))]
-    assert [each[:2] for each in told(from_mails(content[:-4]))] == [("HASH_MISMATCH", 22)]
-    assert from_mails(content[:-2]) == list(BOTH)
-    missing = "it is not the last mail, but none follows it; the file was probably cut short"
-    assert mails(MAIL_1) == [("INVALID_RECORD", 1, words(missing))]
-
-
 @pytest.mark.parametrize("end", ["1", "3", "0", "-1", "true", "null", '"2"', "2.0", "[]"])
 def test_the_closing_line_counts(end: str) -> None:
     """A line of a message was taken out or put in; or it is no number at all."""
@@ -83,9 +58,6 @@ def test_one_fault_is_told_once() -> None:
     assert lines(HEADER, AGENT_LINE, "x\n", SECOND, END)[0][1] == 3
     assert len(lines(HEADER, AGENT_LINE, "x\n", SECOND, END)) == 1
     assert len(lines(HEADER, "x\n")) == 1
-    assert len(mails(MAIL_1.replace("X-Brenner-Place: 1\n", ""))) == 1
-    assert len(mails(MAIL_1.replace("X-Brenner-Place: 1\n", ""), MAIL_2)) == 1
-    assert len(mails(MAIL_1.replace("Hello.", "Hallo."), MAIL_2)) == 1
 
 
 @pytest.mark.parametrize(
@@ -116,28 +88,6 @@ def test_agents_come_first() -> None:
     assert [each[:2] for each in late] == [("INVALID_RECORD", 2), ("INVALID_RECORD", 3)]
 
 
-def test_mails_missing_or_moved() -> None:
-    """Told at the mail that stands where another belongs."""
-    assert mails(MAIL_2) == [
-        ("INVALID_RECORD", 1, words("it is mail 2 of its archive, but mail 1 belongs here"))
-    ]
-    three = [each.decode() for each in mbox.encode([], [record(1), record(2), record(3)])]
-    gap = ("INVALID_RECORD", 22, words("it is mail 3 of its archive, but mail 2 belongs here"))
-    assert mails(three[0], three[2]) == [gap]
-    after = "it stands after the last mail; import one archive after the other"
-    assert mails(three[0], three[2], three[1]) == [gap, ("INVALID_RECORD", 43, words(after))]
-    assert len(mails(three[1], three[0], three[2])) == 3
-
-
-def test_joined_mailboxes_are_told() -> None:
-    """`cat a.mbox b.mbox`: what follows the last mail of the first is told once, and not read."""
-    other = "".join(each.decode() for each in mbox.encode([], [record(5), record(6)]))
-    items = from_mails((filled(MAILS) + other).encode())
-    reason = "it stands after the last mail; import one archive after the other"
-    assert told(items) == [("INVALID_RECORD", 54, words(reason))]
-    assert items[:2] == list(BOTH)
-
-
 def test_a_record_has_a_longest_length() -> None:
     """Longer ones are told before anything in them is parsed, and what follows is read."""
     reason = words("it is longer than 83,886,080 bytes")
@@ -145,24 +95,6 @@ def test_a_record_has_a_longest_length() -> None:
     items = from_lines((HEADER + AGENT_LINE + longer + SECOND + END).encode())
     assert told(items) == [("INVALID_RECORD", 3, reason)]
     assert [type(each) for each in items if each is not items[1]] == [Agent, MessageRecord]
-    longer = MAIL_1.replace("Hello.\n", ("x" * 999_999 + "\n") * (MOST_RECORD_BYTES // 10**6 + 1))
-    items = from_mails((longer + MAIL_2).encode())
-    assert [each[:1] + each[2:] for each in told(items)] == [("INVALID_RECORD", reason)]
-    assert [type(each) for each in items[1:]] == [MessageRecord]
-
-
-def test_of_a_mail_without_end_little_is_kept() -> None:
-    """Five times the limit goes by; what is held meanwhile depends on the limit alone."""
-    line = b"x" * 999_999 + b"\n"
-    tracemalloc.start()
-    try:
-        endless = repeat(line, 5 * MOST_RECORD_BYTES // len(line))
-        items = list(mbox.decode(chain([b"From a@b\n", b"\n"], endless), "mail.mbox"))
-        _, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert told(items) == [("INVALID_RECORD", 1, words("it is longer than 83,886,080 bytes"))]
-    assert most < 3 * MOST_RECORD_BYTES
 
 
 @pytest.mark.parametrize("filling", ["[],", "{},"])
@@ -188,5 +120,3 @@ def test_the_largest_message_comes_back() -> None:
     content = "".join(jsonl.encode([], [largest])).encode()
     assert len(content) > 18 * MOST_BODY_BYTES
     assert from_lines(content) == [largest]
-    largest = record(body=text)
-    assert from_mails(b"".join(mbox.encode([], [largest]))) == [largest]

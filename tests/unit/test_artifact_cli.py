@@ -1,7 +1,6 @@
 """`brenner artifact show` and `diff` from the outside: files, pipes, terminals, exit codes."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from brenner.artifact.render import render_artifact
 from brenner.artifact.serialize import artifact_json, diff_json
 from brenner.artifact.text_diff import unified_diff
 from brenner.cli.terminal import display_width
+from program import call, inside
 from terminal import in_terminal
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -76,17 +76,9 @@ def files(tmp_path: Path) -> tuple[str, str]:
 
 def brenner(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
     """Run the program."""
-    clean = {k: v for k, v in os.environ.items() if k not in ("AGENT_NAME", "NO_COLOR")}
-    done = subprocess.run(
-        [sys.executable, "-m", "brenner", *arguments],
-        input=stdin,
-        capture_output=True,
-        check=False,
-        env=clean,
-    )
-    out, err = done.stdout.decode(), done.stderr.decode()
-    assert "Traceback" not in out + err
-    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+    with inside(Path.cwd(), {}):
+        done = call(*arguments, stdin=stdin)
+    return subprocess.CompletedProcess(arguments, done.code, done.out, done.err)
 
 
 def test_show_in_a_pipe(files: tuple[str, str]) -> None:

@@ -1,9 +1,7 @@
 """`brenner artifact lint` from the outside: a real process, its output, its exit code."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 from brenner.limits import MOST_BODY_BYTES
 from brenner.lint.rules_cross import QUESTIONS
 from brenner.protocol.delta.parse import read_deltas
+from program import call, inside
 from terminal import in_terminal
 
 TEXT = (Path(__file__).parents[1] / "conformance" / "artifacts" / "valid.md").read_text("utf-8")
@@ -22,17 +21,9 @@ BROKEN = TEXT.replace("**Claim**: Cells read their position in a gradient.\n\n",
 def lint(*arguments: str, stdin: str | bytes = "") -> subprocess.CompletedProcess[str]:
     """Run the command."""
     raw = stdin.encode() if isinstance(stdin, str) else stdin
-    clean = {k: v for k, v in os.environ.items() if k not in ("AGENT_NAME", "NO_COLOR")}
-    done = subprocess.run(
-        [sys.executable, "-m", "brenner", "artifact", "lint", *arguments],
-        input=raw,
-        capture_output=True,
-        check=False,
-        env=clean,
-    )
-    out, err = done.stdout.decode(), done.stderr.decode()
-    assert "Traceback" not in out + err
-    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+    with inside(Path.cwd(), {}):
+        done = call("artifact", "lint", *arguments, stdin=raw)
+    return subprocess.CompletedProcess(arguments, done.code, done.out, done.err)
 
 
 def test_valid_file(tmp_path: Path) -> None:
@@ -86,7 +77,7 @@ def test_questions() -> None:
     """All of them, each with its section."""
     done = lint("--questions", "-", stdin=TEXT)
     lines = done.stdout.splitlines()[1:]
-    assert lines == [f"  {each.section.id}: {each.question}" for each in QUESTIONS]
+    assert lines == [f"  {section}: {question}" for section, _, question in QUESTIONS]
 
 
 def test_fix_prints_deltas() -> None:

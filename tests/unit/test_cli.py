@@ -1,13 +1,13 @@
-"""The command line from the outside: a real process, its output, its exit code."""
+"""The command line from the outside: its output, its exit code."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from program import call, inside
 
 GOOD = """\
 Thread: RS-20251230-cell-fate-dichotomy
@@ -31,17 +31,9 @@ def brenner(
 ) -> subprocess.CompletedProcess[str]:
     """Run the program."""
     raw = stdin.encode() if isinstance(stdin, str) else stdin
-    clean = {k: v for k, v in os.environ.items() if k not in ("AGENT_NAME", "NO_COLOR")}
-    done = subprocess.run(
-        [sys.executable, "-m", "brenner", *arguments],
-        input=raw,
-        capture_output=True,
-        check=False,
-        env=clean | (env or {}),
-    )
-    out, err = done.stdout.decode(), done.stderr.decode()
-    assert "Traceback" not in out + err
-    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+    with inside(Path.cwd(), env or {}):
+        done = call(*arguments, stdin=raw)
+    return subprocess.CompletedProcess(arguments, done.code, done.out, done.err)
 
 
 def check_json(*arguments: str, stdin: str | bytes = "") -> tuple[int, Any]:

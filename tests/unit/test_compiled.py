@@ -19,36 +19,36 @@ from brenner.protocol.body import parse_sections
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.validate import check_stored
 from brenner.session.compiled_message import (
-    CompiledContent,
+    CompiledVersion,
     Contributor,
     compose_compiled,
     contributors_of,
     describe_changes,
-    size_note,
 )
-from compiled_samples import golden
+from brenner.session.model import MessageRef, render_record
+from compiled_samples import compose, golden
 
 FIRST, SECOND = golden("three_agents")
 REFUSED = golden("two_agents_at_once")[1]
 DISPUTED = golden("conflict")[1]
 
 
-def section(of: CompiledContent, name: str) -> str:
+def section(of: CompiledVersion, name: str) -> str:
     """The text of one section of the message."""
-    body = compose_compiled(of).body
+    body = compose(of).body
     match = re.search(rf"^## {re.escape(name)}\n(.*?)(?=\n## |\Z)", body, re.DOTALL | re.MULTILINE)
     assert match, name
     return match[1].rstrip("\n")
 
 
-def names(of: CompiledContent) -> list[str]:
+def names(of: CompiledVersion) -> list[str]:
     """The sections of the message."""
-    return [each.name for each in parse_sections(parse_blocks(compose_compiled(of).body))]
+    return [each.name for each in parse_sections(parse_blocks(compose(of).body))]
 
 
 def test_the_body_is_the_documents() -> None:
     """All sections of the extended schema, in its order; then our record."""
-    message = compose_compiled(SECOND)
+    message = compose(SECOND)
     assert message.body.startswith("# Compiled Artifact v2\n\n## Metadata\n")
     assert names(SECOND) == [
         *("Metadata", "Summary", "Contributors", "Changes from v1", "Statistics"),
@@ -79,7 +79,7 @@ def test_contributors() -> None:
 
 def test_contributors_whom_nobody_vouches_for() -> None:
     """Which messages, by whom; of many the first, and the command that shows all. Else nothing."""
-    plain = compose_compiled(SECOND)
+    plain = compose(SECOND)
     assert "nverified" not in plain.body
     first, second = dict.fromkeys(each.message_id for each in SECOND.ledger[:4])
     of = SECOND._replace(unverified=(first, second))
@@ -88,21 +88,21 @@ def test_contributors_whom_nobody_vouches_for() -> None:
         f"{second} (RedSky)."
     )
     assert section(of, "Contributors").endswith(f"|\n\n{line}")
-    assert compose_compiled(of).body.replace(f"\n{line}\n", "") == plain.body
-    assert [found.id for found in check_stored(compose_compiled(of)).violations] == []
+    assert compose(of).body.replace(f"\n{line}\n", "") == plain.body
+    assert [found.id for found in check_stored(compose(of)).violations] == []
     name = "A `b` | c](d) <i> *e* [[fill in: x]] \n## Record\n```delta\n"
     ledger = tuple(
         Entry(number, 1, 1, name, "ADD", "x", None, BlockOutcome.APPLIED)
         for number in range(1, 200)
     )
     many = SECOND._replace(ledger=ledger, unverified=tuple(range(1, 200)))
-    message = compose_compiled(many)
+    message = compose(many)
     command = f"`brenner artifact ledger {many.thread_id}@v2`"
     assert section(many, "Contributors").endswith(f" and 149 more: {command}.")
     assert [found.id for found in check_stored(message).violations] == []
     assert names(many) == names(SECOND)
     assert (read_compiled(message).inline, read_compiled(message).record) == (
-        *(SECOND.text, SECOND.record),
+        *(SECOND.text, render_record(SECOND.record)),
     )
 
 
@@ -118,7 +118,7 @@ def test_contributors_of_a_version_that_applies_nothing() -> None:
     assert contributors_of(entries, nobody) == (Contributor("BlueLake", 0, ()),)
     assert contributors_of((), Artifact(Metadata())) == (Contributor("Operator", 0, ()),)
     of = SECOND._replace(contributors=contributors_of((), nobody))
-    assert [found.id for found in check_stored(compose_compiled(of)).violations] == []
+    assert [found.id for found in check_stored(compose(of)).violations] == []
 
 
 def test_changes_of_the_first_version() -> None:
@@ -161,7 +161,7 @@ def test_no_change() -> None:
     closed = FieldChange(("status",), "active", "closed")
     of = SECOND._replace(diff=Diff((), (closed,), 12), ledger=())
     assert section(of, "Changes from v1") == "No item changed. Metadata: status."
-    assert compose_compiled(of).subject == "COMPILED: v2 session closed"
+    assert compose(of).subject == "COMPILED: v2 session closed"
 
 
 def test_statistics_count_active_items() -> None:
@@ -259,9 +259,9 @@ def test_what_the_linter_says_is_said_once() -> None:
         (DISPUTED, "COMPILED: v2 changed H1 (anchors), P1 (H1, H2) and T1 (feasibility, score)"),
     ],
 )
-def test_subjects(of: CompiledContent, subject: str) -> None:
+def test_subjects(of: CompiledVersion, subject: str) -> None:
     """In a few words what is new; where that is too long, only the items."""
-    assert compose_compiled(of).subject == subject
+    assert compose(of).subject == subject
 
 
 def test_descriptions() -> None:
@@ -286,7 +286,7 @@ def test_descriptions() -> None:
 def test_any_thread_id(thread_id: str) -> None:
     """Engineering threads have odd names; each comes back as it is."""
     of = SECOND._replace(thread_id=thread_id)
-    message = compose_compiled(of)
+    message = compose(of)
     body = read_compiled(message)
     assert (body.thread_id, body.path) == (thread_id, f"artifacts/{thread_id}.md")
     assert [found.id for found in check_stored(message).violations] == []
@@ -295,7 +295,7 @@ def test_any_thread_id(thread_id: str) -> None:
 # The limits
 
 
-def large(size: int) -> CompiledContent:
+def large(size: int) -> CompiledVersion:
     """A version whose artifact has so many bytes."""
     rest = size - len(SECOND.text.encode())
     return SECOND._replace(text=SECOND.text + "x" * (rest - 1) + "\n")
@@ -304,22 +304,23 @@ def large(size: int) -> CompiledContent:
 def test_the_largest_artifact_is_inline() -> None:
     """Up to the limit it stands in the message."""
     of = large(MOST_INLINE_ARTIFACT_BYTES)
-    assert size_note(of) is None
-    assert read_compiled(compose_compiled(of)).inline == of.text
+    assert compose_compiled(of, ("BlueLake",))[1] is None
+    assert read_compiled(compose(of)).inline == of.text
 
 
 def test_a_larger_artifact_is_a_link() -> None:
     """With the hash (R22); the record stays."""
     of = large(MOST_INLINE_ARTIFACT_BYTES + 1)
-    message = compose_compiled(of)
+    message = compose(of)
     body = read_compiled(message)
-    assert (body.inline, body.has_link, body.record) == (None, True, of.record)
+    assert (body.inline, body.has_link, body.record) == (None, True, render_record(of.record))
     path = f"artifacts/{of.thread_id}.md"
     assert section(of, "Full Artifact").startswith(
-        f"[{path}]({path}), SHA-256 `{of.artifact_sha256}`\n\nThe artifact has 1048577 bytes;"
+        f"[{path}]({path}), SHA-256 `{of.record.artifact_sha256}`\n\nThe artifact has 1048577 "
+        "bytes;"
     )
     assert [found.id for found in check_stored(message).violations] == []
-    note = size_note(of)
+    note = compose_compiled(of, ("BlueLake",))[1]
     assert note is not None
     assert note.id == "ARTIFACT_TOO_LARGE_TO_INLINE"
 
@@ -339,7 +340,7 @@ def test_any_version_fits_into_a_message() -> None:
     clash = Conflict(
         "H1", ("claim",), 1, "`" * 999, source, (DisplacedValue("~" * 999, source),) * 20
     )
-    message = "x" * 127
+    read = MessageRef("0" * 64, 10**6, "2026-01-05T10:00:00.000000Z")
     of = large(MOST_INLINE_ARTIFACT_BYTES)._replace(
         ledger=entries,
         contributors=tuple(Contributor("&;" * 99, 1, ("*" * 99,) * 99) for _ in range(1000)),
@@ -347,9 +348,9 @@ def test_any_version_fits_into_a_message() -> None:
         conflicts=(clash,) * 1000,
         not_contributed=(fault,) * 1000,
         warnings=(fault,) * 1000,
-        record=f'["{message * MOST_MESSAGES_OF_A_VERSION}"]',
+        record=SECOND.record._replace(messages=(read,) * MOST_MESSAGES_OF_A_VERSION),
     )
-    composed = compose_compiled(of)
+    composed = compose(of)
     assert len(composed.body.encode()) <= MOST_BODY_BYTES
     assert read_compiled(composed).inline == of.text
     assert [found.id for found in check_stored(composed).violations] == []
@@ -361,8 +362,10 @@ def test_any_version_fits_into_a_message() -> None:
 
 def test_a_large_record_displaces_the_artifact() -> None:
     """What the version depends on comes first: the artifact can be rebuilt from it."""
-    of = large(MOST_INLINE_ARTIFACT_BYTES)._replace(record='"' + "x" * (3 << 20) + '"')
-    composed = compose_compiled(of)
+    of = large(MOST_INLINE_ARTIFACT_BYTES)._replace(
+        record=SECOND.record._replace(operator="x" * (3 << 20))
+    )
+    composed = compose(of)
     assert len(composed.body.encode()) <= MOST_BODY_BYTES
     body = read_compiled(composed)
-    assert (body.inline, body.has_link, body.record) == (None, True, of.record)
+    assert (body.inline, body.has_link, body.record) == (None, True, render_record(of.record))

@@ -2,12 +2,13 @@
 
 import pytest
 
-from brenner.diagnostics.codes.examples import COMPILED_MESSAGE
+from brenner.diagnostics.codes.messages import MISSING_VERSION
 from brenner.diagnostics.model import ERROR, WARNING
 from brenner.protocol.compiled import read_compiled, subject_version
 from brenner.protocol.messages import Message, parse_message_file
 from brenner.protocol.validate import check_message, check_stored
 
+COMPILED_MESSAGE = MISSING_VERSION.example.right
 HEADERS = "Thread: RS-20251230-cell-fate-dichotomy\nFrom: BlueLake\nTo: Operator\n"
 THREAD_ID = "RS-20251230-cell-fate-dichotomy"
 BODY = f"""\

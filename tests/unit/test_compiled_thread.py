@@ -13,7 +13,7 @@ from brenner.mail.model import Profile
 from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.compiled import check_version_sequence
 from brenner.protocol.delta.parse import is_delta_fence, read_blocks
-from brenner.protocol.messages import Message, PostedMessage
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.protocol.validate import check_stored
 from brenner.services.blame import check_thread
 from brenner.session.decisions import compose_void
@@ -24,13 +24,13 @@ THREAD_ID = "RS-20251230-cell-fate-dichotomy"
 START = datetime(2025, 12, 30, 10, 0, tzinfo=UTC)
 
 
-def posted(number: int, subject: str, body: str = "") -> PostedMessage:
+def posted(number: int, subject: str, body: str = "") -> StoredMessage:
     """A message of the thread, a minute after the one before."""
     message = Message(THREAD_ID, "Ann", ("Bob",), subject, body)
-    return PostedMessage(number, START + timedelta(minutes=number), message)
+    return StoredMessage(number, START + timedelta(minutes=number), message)
 
 
-def compiled(*numbers: int) -> list[PostedMessage]:
+def compiled(*numbers: int) -> list[StoredMessage]:
     """COMPILED messages that say these versions."""
     return [
         posted(place, f"COMPILED: v{number} x") for place, number in enumerate(numbers, start=1)
@@ -150,8 +150,8 @@ def test_check_thread() -> None:
 def _sequence_codes(mailbox: MemoryMailbox) -> list[tuple[int | None, str]]:
     return [
         (each.message_id, each.id)
-        for checked in check_thread(mailbox, THREAD_ID)
-        for each in checked.report.violations
+        for _, report in check_thread(mailbox, THREAD_ID)
+        for each in report.violations
         if each.id in ("AP-002", "AP-009")
     ]
 

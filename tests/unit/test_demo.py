@@ -14,9 +14,8 @@ from brenner.services.demo import (
     STEPS,
     THREAD,
     TRY_NEXT,
-    DemoProgress,
-    DemoState,
     Step,
+    is_new_folder,
     prepare_folder,
     read_progress,
     save_progress,
@@ -90,21 +89,19 @@ def test_the_source_text_has_what_is_cited() -> None:
 
 def test_new_folders(tmp_path: Path) -> None:
     """One that is not there, and one that is empty."""
-    assert (
-        read_progress(tmp_path / "there" / "not")
-        == read_progress(tmp_path)
-        == DemoProgress(DemoState.NEW)
-    )
+    assert is_new_folder(tmp_path / "there" / "not")
+    assert is_new_folder(tmp_path)
 
 
 def test_how_far_it_came(tmp_path: Path) -> None:
     """Is kept after each step."""
     prepare_folder(tmp_path)
-    assert read_progress(tmp_path) == DemoProgress(DemoState.INTERRUPTED, 0)
+    assert not is_new_folder(tmp_path)
+    assert read_progress(tmp_path) == 0
     save_progress(tmp_path, 7)
-    assert read_progress(tmp_path) == DemoProgress(DemoState.INTERRUPTED, 7)
+    assert read_progress(tmp_path) == 7
     save_progress(tmp_path, len(STEPS))
-    assert read_progress(tmp_path) == DemoProgress(DemoState.FINISHED, len(STEPS))
+    assert read_progress(tmp_path) == len(STEPS)
 
 
 def test_what_is_there_stays(tmp_path: Path) -> None:
@@ -116,7 +113,7 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
     prepare_folder(tmp_path)
     assert (tmp_path / "source.md").read_text("utf-8") == "mine"
     assert (tmp_path / "background.md").exists()
-    assert read_progress(tmp_path).done == 7
+    assert read_progress(tmp_path) == 7
 
 
 @pytest.mark.parametrize(
@@ -126,7 +123,7 @@ def test_others_are_left_alone(tmp_path: Path, noted: str) -> None:
     """A folder with anything else, also a demo of another script."""
     (tmp_path / ".brenner").mkdir()
     (tmp_path / ".brenner" / "demo.json").write_text(noted, "latin-1")
-    assert read_progress(tmp_path) == DemoProgress(DemoState.OTHER)
+    assert read_progress(tmp_path) is None
 
 
 @pytest.mark.parametrize("done", [-1, len(STEPS) + 1, True, 1.0, "3", None])
@@ -135,14 +132,14 @@ def test_progress_that_cannot_be(tmp_path: Path, done: object) -> None:
     prepare_folder(tmp_path)
     path = tmp_path / ".brenner" / "demo.json"
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"done": done}), "utf-8")
-    assert read_progress(tmp_path) == DemoProgress(DemoState.OTHER)
+    assert read_progress(tmp_path) is None
 
 
 def test_a_demo_of_another_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cannot be gone on with: its steps have other numbers."""
     prepare_folder(tmp_path)
     monkeypatch.setattr(demo, "STEPS", (*demo.STEPS, Step("One more.")))
-    assert read_progress(tmp_path) == DemoProgress(DemoState.OTHER)
+    assert read_progress(tmp_path) is None
 
 
 # Wrong usage

@@ -15,6 +15,8 @@ from program import brenner
 from servers.agent_mail import AgentMailServer, running
 from session.copy_backends import AGENT_MAIL, home
 
+pytestmark = pytest.mark.thorough
+
 OUTSIDE = ["server", "tools", "store"]
 INSIDE = ["write", "lacks", "mail", "operator", "identity", "clock", "acks"]
 TOKEN = "a-token-of-the-tests"  # noqa: S105

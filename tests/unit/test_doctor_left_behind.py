@@ -9,7 +9,7 @@ import pytest
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.services.doctor.checks import without_doctor_advice
 from program import brenner
-from session.workspaces import a_desk, kickoff, write
+from session.workspaces import kickoff, new_workspace, write
 
 OTHER = "sqlite:///other.sqlite3"
 
@@ -17,7 +17,7 @@ OTHER = "sqlite:///other.sqlite3"
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project with two messages, in the store inside it."""
-    with a_desk(tmp_path) as workspace:
+    with new_workspace(tmp_path) as workspace:
         kickoff(workspace)
         write(workspace, "BlueLake", "INFO: Here", "I am here.\n")
     return tmp_path

@@ -13,8 +13,7 @@ from brenner.mail.model import Profile
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.protocol.messages import Message
 from brenner.services.doctor.checks import run_checks
-from brenner.services.doctor.common import encryption_check
-from brenner.services.doctor.stores import DoctorContext
+from brenner.services.doctor.stores import DoctorContext, encryption_check, named_check
 from brenner.store_url import PostgresAddress
 from program import brenner
 from servers.postgresql import Postgres, running
@@ -208,6 +207,7 @@ def test_with_password_and_tls(tmp_path: Path) -> None:
 )
 def test_who_can_listen(host: str, is_encrypted: bool, status: str) -> None:
     """Mail and passwords in the clear get a warning, unless they stay on this machine."""
-    found = encryption_check("It answers", host, is_encrypted=is_encrypted, fix="Use TLS.")
+    encryption = encryption_check("It answers", host, is_encrypted=is_encrypted, fix="Use TLS.")
+    found = named_check("server", encryption)
     assert found.status == status
     assert (found.fix == "Use TLS.") is (status == "warning")

@@ -7,7 +7,8 @@ import pytest
 
 from brenner.config import Project
 from brenner.services.doctor.checks import secrets_check
-from brenner.services.identity import CLIENTS, HttpConnection, StdioConnection, snippet_for
+from brenner.services.doctor.stores import Check, named_check
+from brenner.services.identity import CLIENTS, ClientConnection, snippet_for
 from brenner.store_url import AgentMailSettings
 from program import git
 
@@ -16,8 +17,8 @@ SECRET = "brs_" + "x" * 43
 OWN_TOKEN = "s3cret-of-the-server"  # noqa: S105
 # What `brenner agent config` prints names variables, and is meant to be committed.
 WAYS = (
-    HttpConnection("http://127.0.0.1:8765/mcp/", wants_token=True),
-    StdioConnection(("brenner",), ("PGPASSWORD",)),
+    ClientConnection("http://127.0.0.1:8765/mcp/", wants_token=True),
+    ClientConnection(command=("brenner",), variables=("PGPASSWORD",)),
 )
 SNIPPETS = [
     (snippet.file, snippet.text)
@@ -25,6 +26,11 @@ SNIPPETS = [
     for way in WAYS
     for snippet in (snippet_for(client, way, Path("/")),)
 ]
+
+
+def looked_at(project: Project, token: str | None = None) -> Check:
+    """The check of the secrets in a project."""
+    return named_check("secrets", secrets_check(project, token))
 
 
 @pytest.fixture
@@ -57,15 +63,15 @@ def test_a_secret_that_git_would_take(project: Project, name: str, text: str) ->
     """Told with the file; not any more when git ignores it, unless it was committed before."""
     file = project.folder / name
     file.write_text(text, "utf-8")
-    found = secrets_check(project, OWN_TOKEN)
+    found = looked_at(project, OWN_TOKEN)
     assert found.status == "warning"
     assert f"`{name}`" in found.detail
     assert TOKEN not in found.detail
     assert "brs_" not in found.detail
     (project.folder / ".gitignore").write_text(f"{name}\n", "utf-8")
-    assert secrets_check(project, OWN_TOKEN).status == "ok"
+    assert looked_at(project, OWN_TOKEN).status == "ok"
     git("add", "--force", name, cwd=project.folder)
-    assert secrets_check(project, OWN_TOKEN).status == "warning"
+    assert looked_at(project, OWN_TOKEN).status == "warning"
 
 
 @pytest.mark.parametrize(
@@ -84,7 +90,7 @@ def test_nothing_secret(project: Project, name: str, text: str) -> None:
     """Names of variables are none; and only what people keep such things in is looked at."""
     (project.folder / name).parent.mkdir(exist_ok=True)
     (project.folder / name).write_text(text, "utf-8")
-    assert secrets_check(project).status == "ok"
+    assert looked_at(project).status == "ok"
 
 
 def test_files_that_are_none(project: Project) -> None:
@@ -92,13 +98,13 @@ def test_files_that_are_none(project: Project) -> None:
     (project.folder / ".env").mkdir()
     (project.folder / ".envrc").symlink_to("nowhere")
     (project.folder / ".mcp.json").write_bytes(b"\xff\x00" * 10)
-    assert secrets_check(project).status == "ok"
+    assert looked_at(project).status == "ok"
 
 
 def test_without_a_repository(tmp_path: Path) -> None:
     """Nobody commits it there."""
     (tmp_path / "brenner.toml").write_text('store = "postgresql://ada:x@db/lab"\n', "utf-8")
-    assert secrets_check(Project(tmp_path)).status == "ok"
+    assert looked_at(Project(tmp_path)).status == "ok"
 
 
 @pytest.mark.parametrize("name", ["AGENTS.md", ".claude/settings.json", "a/b/c d.txt", "é.md"])
@@ -107,12 +113,12 @@ def test_the_secret_of_a_name_anywhere(project: Project, name: str) -> None:
     file = project.folder / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"registration_token: {SECRET}\n", "utf-8")
-    found = secrets_check(project)
+    found = looked_at(project)
     assert found.status == "warning"
     assert f"`{name}`" in found.detail
     assert "brs_" not in found.detail
     (project.folder / ".gitignore").write_text(f"{file.name}\n", "utf-8")
-    assert secrets_check(project).status == "ok"
+    assert looked_at(project).status == "ok"
 
 
 def test_what_was_put_aside_for_the_next_commit(project: Project) -> None:
@@ -121,17 +127,17 @@ def test_what_was_put_aside_for_the_next_commit(project: Project) -> None:
     file.write_text(SECRET, "utf-8")
     git("add", "notes.md", cwd=project.folder)
     file.write_text("nothing", "utf-8")
-    assert "`notes.md`" in secrets_check(project).detail
+    assert "`notes.md`" in looked_at(project).detail
 
 
 def test_many_files_with_secrets(project: Project) -> None:
     """Some are named."""
     for number in range(9):
         (project.folder / f"{number}.md").write_text(SECRET, "utf-8")
-    assert "`4.md` and 4 more" in secrets_check(project).detail
+    assert "`4.md` and 4 more" in looked_at(project).detail
 
 
 def test_texts_that_only_look_so(project: Project) -> None:
     """What is too short for a secret is none, and how to write one is no secret."""
     (project.folder / "docs.md").write_text("brs_… and brs_xyz and `brs_" + "x" * 42, "utf-8")
-    assert secrets_check(project).status == "ok"
+    assert looked_at(project).status == "ok"

@@ -17,7 +17,7 @@ from brenner.web.request import Page
 from mail_shell import THREAD, Shell, posted
 from serving.sessions import ADD, ANN, codes, fine, in_session, post
 from session.round_play import THREAD as SESSION
-from unit.receiving import letter, some_desk
+from unit.receiving import letter, workspace_in_memory
 from web.lab_visits import Operator
 
 _MOST = MOST_SENT_KIB * 1024
@@ -100,7 +100,7 @@ def test_settings_that_are_followed(tmp_path: Path) -> None:
 
 def test_mail_of_agents() -> None:
     """Whatever its subject; what a program of ours sends may be a version, and longer."""
-    workspace = some_desk()
+    workspace = workspace_in_memory()
     for subject in ("Hello", "INFO: x", "DELTA[gpt]: x"):
         long = letter(subject, "x" * (_MOST + 1))
         receipt = receive(workspace, long)
@@ -132,7 +132,7 @@ def test_tools() -> None:
 def test_a_program_of_ours() -> None:
     """It shows that it is one with each call."""
     here = in_session()
-    caller = Caller(here.bindings, here.fetched, is_checked=True)
+    caller = Caller(here.bindings, is_checked=True)
     arguments = {
         "project_key": str(here.workspace.project.folder),
         "sender_name": ANN,

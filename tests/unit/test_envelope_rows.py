@@ -2,8 +2,8 @@
 
 import pytest
 
-from brenner.mail.model import Envelope, Importance, Trust
 from brenner.mail.sql.rows import COLUMN_COUNT, DamagedRowError, message_from_row
+from brenner.protocol.messages import Envelope, Importance, Trust
 
 _ROW = (1, 0, "T-1", "BlueLake", "RedCreek,Operator", "INFO: x", "y", None, b"h", 1, 1, None, "")
 

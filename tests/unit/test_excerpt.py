@@ -5,8 +5,6 @@ import pytest
 from brenner.diagnostics.model import Diagnostic
 from brenner.session.excerpts import (
     MOST_EXCERPT_CHARACTERS,
-    Passage,
-    SectionRange,
     excerpt_of,
     parse_section_ranges,
     passages_of,
@@ -76,7 +74,7 @@ def code(found: object) -> tuple[str, str]:
 )
 def test_wishes(wish: str, ranges: list[tuple[int, int]]) -> None:
     """Numbers and ranges, with or without the sign, as people write them."""
-    assert parse_section_ranges(wish) == tuple(SectionRange(*each) for each in ranges)
+    assert parse_section_ranges(wish) == tuple(ranges)
 
 
 @pytest.mark.parametrize(
@@ -106,17 +104,17 @@ def test_passages() -> None:
     aside = "### An aside\n\nIt belongs to the section above."
     worm = '> "We chose the worm."\n\n```\n# §99 is code\n```'
     assert list(passages_of(SOURCE)) == [
-        Passage(41, "On counting", f"Cells count.\n\n{aside}"),
-        Passage(42, "Choosing — the worm", worm),
-        Passage(44, "", ""),
-        Passage(45, "Last", "The end."),
+        (41, "On counting", f"Cells count.\n\n{aside}"),
+        (42, "Choosing — the worm", worm),
+        (44, "", ""),
+        (45, "Last", "The end."),
     ]
 
 
 def test_plain_numbers_and_line_ends() -> None:
     """Without any sign plain numbers count; lines may end in any way."""
     source = "# 1. One\r\ntext\r\n# Section 2\rmore\r# Appendix\r\nno number\r\n"
-    assert list(passages_of(source)) == [Passage(1, "One", "text"), Passage(2, "", "more")]
+    assert list(passages_of(source)) == [(1, "One", "text"), (2, "", "more")]
     assert excerpt_of(source, "s.md", "2") == "**§2**\n\nmore"
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from brenner.artifact.merge.draft import SessionItem
+from brenner.artifact.state import Source
 from brenner.protocol.delta.schema import RELATIONS, SECTIONS
 from brenner.session.genealogy import (
     LINEAGE,
@@ -15,10 +16,6 @@ from brenner.session.genealogy import (
     Describe,
     Direction,
     ItemInfo,
-    ItemStatus,
-    Proposal,
-    RowKind,
-    SessionLink,
     Tree,
     TreeRow,
     describe_first_proposal,
@@ -30,7 +27,7 @@ from brenner.session.genealogy import (
     relation_text,
     session_links,
 )
-from brenner.session.references import ReferenceGraph
+from brenner.session.references import ItemStatus, ReferenceGraph
 from genealogies import chain_of, graph_of, name_only
 
 UP, DOWN = Direction.ANCESTORS, Direction.DESCENDANTS
@@ -48,7 +45,9 @@ def told(**days: int | None) -> Describe:
         if day is None:
             return ItemInfo(node, ItemStatus.UNKNOWN_SESSION)
         at = datetime(2026, 1, day, 9, tzinfo=UTC)
-        return name_only(node)._replace(proposal=Proposal(f"Agent{day}", day, 1, 1, at))
+        return name_only(node)._replace(
+            proposal=Source(day, f"Agent{day}", 1, 1, "ADD"), proposed_at=at
+        )
 
     return describe
 
@@ -100,7 +99,9 @@ def test_of_one_message_the_first_block_was_first() -> None:
     blocks = {NEW: 1, again: 2}
 
     def describe(node: SessionItem) -> ItemInfo:
-        return name_only(node)._replace(proposal=Proposal("BlueLake", 7, blocks[node], 1, at))
+        return name_only(node)._replace(
+            proposal=Source(7, "BlueLake", blocks[node], 1, "ADD"), proposed_at=at
+        )
 
     [first] = find_first_proposal(graph, again, describe).earliest
     assert first.node == NEW
@@ -172,11 +173,11 @@ def test_references_between_sessions_are_summed_up() -> None:
             (NEW, "refutes", OLD),
         ]
     )
-    assert session_links(graph.edges) == (
-        SessionLink(MID.session, OLD.session, (("refines", 2),)),
-        SessionLink(NEW.session, OLD.session, (("refutes", 1),)),
-    )
-    assert relation_counts_text([("refines", 2), ("informed_by", 1)]) == "refines ×2, informed by"
+    assert session_links(graph.edges) == {
+        (MID.session, OLD.session): {"refines": 2},
+        (NEW.session, OLD.session): {"refutes": 1},
+    }
+    assert relation_counts_text({"refines": 2, "informed_by": 1}) == "refines ×2, informed by"
 
 
 # Trees
@@ -195,10 +196,10 @@ def test_a_very_long_line_stays_within_the_page() -> None:
     assert len(found.ancestors.found) == len(nodes) - 1
     drawn = rows(graph, nodes[0])
     assert max(len(row.trunk) for row in drawn) == MOST_LEVELS - 1
-    full = [row.node for row in drawn if row.shown in (RowKind.ROOT, RowKind.IN_FULL)]
+    full = [row.node for row in drawn if row.shown in ("root", "in_full")]
     assert full == nodes
-    parts = [row.part for row in drawn if row.shown is RowKind.PART]
-    assert parts == [row.part for row in drawn if row.shown is RowKind.IN_FULL and row.part]
+    parts = [row.part for row in drawn if row.shown == "part"]
+    assert parts == [row.part for row in drawn if row.shown == "in_full" and row.part]
     assert mermaid(found, name_only).count("-->") == len(nodes) - 1
     first = find_first_proposal(graph, nodes[0], name_only)
     assert first.not_known == tuple(nodes)
@@ -210,10 +211,10 @@ def test_very_many_branches_are_counted_and_not_drawn() -> None:
     ]
     graph = graph_of([(child, "refines", OLD) for child in children], [OLD])
     drawn = list(Tree(graph, [OLD], DOWN).rows())
-    assert [row.node for row in drawn if row.shown is RowKind.IN_FULL] == children[:MOST_BRANCHES]
+    assert [row.node for row in drawn if row.shown == "in_full"] == children[:MOST_BRANCHES]
     last = drawn[-1]
-    assert (last.shown, last.left_out, last.is_last) == (RowKind.MORE, 7, True)
-    assert sum(row.is_last for row in drawn if row.shown is not RowKind.ROOT) == 1
+    assert (last.shown, last.left_out, last.is_last) == ("more", 7, True)
+    assert sum(row.is_last for row in drawn if row.shown != "root") == 1
 
 
 def test_an_item_is_shown_where_it_is_nearest() -> None:
@@ -223,17 +224,17 @@ def test_an_item_is_shown_where_it_is_nearest() -> None:
     )
     drawn = [(row.node, row.relations, row.shown, len(row.trunk)) for row in rows(graph, NEW)]
     assert drawn == [
-        (NEW, (), RowKind.ROOT, 0),
-        (OLD, ("informed_by",), RowKind.IN_FULL, 0),
-        (MID, ("refines",), RowKind.IN_FULL, 0),
-        (OLD, ("extends",), RowKind.ABOVE, 1),
+        (NEW, (), "root", 0),
+        (OLD, ("informed_by",), "in_full", 0),
+        (MID, ("refines",), "in_full", 0),
+        (OLD, ("extends",), "above", 1),
     ]
 
 
 def test_a_circle_is_drawn_once_round() -> None:
     graph = graph_of([(NEW, "refines", OLD), (OLD, "refines", NEW)])
     drawn = [(row.node, row.shown) for row in rows(graph, NEW)]
-    assert drawn == [(NEW, RowKind.ROOT), (OLD, RowKind.IN_FULL), (NEW, RowKind.ABOVE)]
+    assert drawn == [(NEW, "root"), (OLD, "in_full"), (NEW, "above")]
     found = genealogy(graph, *NEW)
     assert [len(circle) for circle in found.circles] == [2]
 

@@ -9,7 +9,7 @@ from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import State, empty_state
 from brenner.protocol.delta.schema import Delta, Operation
-from brenner.protocol.messages import PostedMessage, parse_message_file
+from brenner.protocol.messages import StoredMessage, parse_message_file
 from brenner.protocol.validate import check_message
 from histories import moment
 from sample_messages import SIX, THREAD_ID, TWO, Draft, edit, hypothesis, kill, opening
@@ -55,10 +55,10 @@ def only(edits: HandEdits) -> Delta:
     return delta
 
 
-def sent(edits: HandEdits, number: int = 20) -> PostedMessage:
+def sent(edits: HandEdits, number: int = 20) -> StoredMessage:
     """The message of the edits, as a store has it."""
     text = render_edit_message(edits, THREAD_ID, 1, "Operator", ("BlueLake", "RedSky"))
-    return PostedMessage(number, moment(number), parse_message_file(text).message)
+    return StoredMessage(number, moment(number), parse_message_file(text).message)
 
 
 _RT = "research_thread"
@@ -259,6 +259,11 @@ _MISSING = "`statement` is missing. `test` is missing. `status` is missing."
             "**Current status**: x\n",
             "**Current status**: x\n\n### C1: y\n",
             "C1 stands there 2 times: an ID is given once.",
+        ),
+        (
+            "**Current status**: x\n",
+            "**Current status**: x\n\n### C1: y\n\n### C1: z\n",
+            "C1 stands there 3 times: an ID is given once.",
         ),
         (
             'status: "draft"',

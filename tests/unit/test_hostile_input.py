@@ -11,6 +11,7 @@ import pytest
 from brenner.limits import MOST_BLOCKS, MOST_BODY_BYTES, MOST_JSON_DEPTH
 from brenner.protocol.validate import check_message
 from parts import need
+from program import call
 
 HEADERS = b"Thread: RS-20251230-cell-fate-dichotomy\nFrom: A\nTo: B\nSubject: DELTA[opus]: x\n\n"
 KILL = '"operation":"KILL","section":"anomaly_register","target_id":"X1","rationale":"r"'
@@ -24,14 +25,9 @@ def block(text: str) -> bytes:
 
 def check(raw: bytes, *arguments: str) -> tuple[int, list[str]]:
     """Run `check --json` on these bytes; the exit code and the codes."""
-    done = subprocess.run(
-        [sys.executable, "-m", "brenner", "check", "--json", *arguments],
-        input=raw,
-        capture_output=True,
-        check=False,
-    )
-    assert b"Traceback" not in done.stderr
-    return done.returncode, [found["id"] for found in json.loads(done.stdout)["violations"]]
+    done = call("check", "--json", *arguments, stdin=raw)
+    assert "Traceback" not in done.err
+    return done.code, done.codes
 
 
 CASES = {

@@ -14,18 +14,15 @@ from typing import NamedTuple
 import pytest
 
 import brenner
-from session.workspaces import ANN, THREAD, a_desk, add, contribute, kickoff
+from session.workspaces import ANN, THREAD, add, contribute, kickoff, new_workspace
 
 SOURCE = Path(brenner.__file__).parent
 BUDGET = tomllib.loads((Path(__file__).parent / "import_budget.toml").read_text("utf-8"))
 _RUN = """
 import sys
-sys.argv = ["brenner", *{arguments!r}]
-from brenner.__main__ import main
-try:
-    code = main()
-except SystemExit as error:
-    code = error.code
+import brenner.__main__
+from brenner.cli.main import run
+code = run({arguments!r})
 ours = [module for name, module in list(sys.modules.items()) if name.startswith("brenner")]
 print("\\n".join(module.__file__ for module in ours if module.__file__), file=sys.stderr)
 sys.exit(code)
@@ -44,7 +41,7 @@ class Loaded(NamedTuple):
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with a session that has something to compile, and a message file."""
     folder = tmp_path_factory.mktemp("budget")
-    with a_desk(folder) as workspace:
+    with new_workspace(folder) as workspace:
         kickoff(workspace)
         contribute(workspace, ANN, add("Gradient"))
     (folder / "message.md").write_text(
@@ -79,3 +76,44 @@ def test_a_command_stays_within_its_budget(project: Path, name: str) -> None:
         kind: (count, budget[kind]) for kind, count in now._asdict().items() if count > budget[kind]
     }
     assert not over, "loaded more than import_budget.toml allows (now, budget)"
+
+
+# Modules of the standard library that cost more than a millisecond
+SLOW = {
+    *("asyncio", "bz2", "email", "http.client", "inspect", "lzma", "random"),
+    *("shutil", "socket", "ssl", "subprocess", "tempfile"),
+}
+
+
+@pytest.mark.parametrize("name", BUDGET)
+def test_a_command_does_without_slow_modules(project: Path, name: str) -> None:
+    """They are imported where they are used: to run a program, to reach a server, for help."""
+    arguments = [part.format(thread=THREAD) for part in BUDGET[name]["arguments"]]
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "brenner", *arguments],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "brenner.cli.main" in imported
+    assert not imported & SLOW
+
+
+_INSPECT_TWICE = """
+import sys
+from brenner.__main__ import _import_inspect_on_use
+_import_inspect_on_use()
+import inspect as as_click_sees_it
+as_click_sees_it.isclass
+loaded = sys.modules["inspect"]
+assert as_click_sees_it.cleandoc("a\\n  b") == "a\\nb"
+assert sys.modules["inspect"] is loaded
+assert as_click_sees_it.Parameter.empty is loaded.Parameter.empty
+"""
+
+
+def test_inspect_is_loaded_once() -> None:
+    """A second copy would have sentinels of its own, and signatures would not compare."""
+    subprocess.run([sys.executable, "-c", _INSPECT_TWICE], check=True)

@@ -11,9 +11,14 @@ from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.roster import Roster, RosterEntry
 from brenner.protocol.subjects import check_subject, parse_subject
 from brenner.protocol.validate import check_message
-from brenner.session import prompts as unified
-from brenner.session.kickoff import PROMPTS, compose_kickoffs, shorthand_of
-from brenner.session.prompts import SCORES, Prompt, PromptRecipient, how_to_contribute
+from brenner.session.kickoff import compose_kickoffs, shorthand_of
+from brenner.session.prompts import (
+    PROMPTS,
+    SCORES,
+    UNIFIED_PROMPT,
+    Prompt,
+    how_to_contribute,
+)
 from kickoffs import CONTEXT, PLAN, QUESTION, ROSTER, SECTIONS, THREAD, headings, section, shown
 
 UNIFIED = PLAN._replace(roster=ROSTER._replace(mode="unified"))
@@ -33,7 +38,7 @@ WORDS = {
 def prompt_of(message: Message) -> Prompt:
     """The prompt that a kickoff was made from."""
     role = section(message, "Your Role")
-    return next(each for each in (*PROMPTS.values(), unified.UNIFIED_PROMPT) if each.role == role)
+    return next(each for each in (*PROMPTS.values(), UNIFIED_PROMPT) if each.role == role)
 
 
 def test_one_for_each_recipient() -> None:
@@ -95,7 +100,7 @@ def test_unified() -> None:
         "task."
     ) in message.body
     role = section(message, "Your Role")
-    assert role == unified.UNIFIED_PROMPT.role
+    assert role == UNIFIED_PROMPT.role
     for word in ("**Generate.**", "paradox", "**Test.**", "potency", "**Attack.**", "framing"):
         assert word in role
     assert compose_kickoffs(UNIFIED._replace(recipients=())) == ()
@@ -185,9 +190,9 @@ def test_examples_are_what_they_teach(message: Message) -> None:
     assert {delta.operation for delta in read if delta} == set(Operation)
     assert any(delta and delta.local_id for delta in read)
     prompt = prompt_of(message)
-    assert [example.delta for example in prompt.examples] == read[: len(prompt.examples)]
+    assert [delta for _, delta in prompt.examples] == read[: len(prompt.examples)]
     writes = {each.id for each in prompt.sections}
-    assert {example.delta.section for example in prompt.examples} <= writes
+    assert {delta.section for _, delta in prompt.examples} <= writes
 
 
 @KICKOFFS
@@ -248,8 +253,8 @@ def test_how_to_speaks_to_its_reader() -> None:
 
 def test_thread_that_looks_like_an_option() -> None:
     """A command that is copied from the kickoff must not take the ID for an option."""
-    reader = PromptRecipient("-x", "BlueLake", True, ("Operator",), None)
-    assert "`brenner artifact show -- -x`" in how_to_contribute(unified.UNIFIED_PROMPT, reader)
+    message = Message("-x", "BlueLake", ("Operator",), "", "")
+    assert "`brenner artifact show -- -x`" in how_to_contribute(UNIFIED_PROMPT, message)
 
 
 def test_commands_that_are_told_exist() -> None:

@@ -7,9 +7,9 @@ import pytest
 
 import brenner
 from brenner.diagnostics.model import RequestError, UnavailableError
-from brenner.mail.model import Profile, StoredMessage
+from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.protocol.validate import check_stored
 from brenner.services.rosters import RosterRequest
 from brenner.services.start_session import (

@@ -95,14 +95,14 @@ def test_ranges_are_not_expanded() -> None:
 def test_misplaced_is_as_few_as_can_be(ranks: list[int]) -> None:
     """Without them the rest ascends, and no smaller choice would do; each says where it belongs."""
     found = find_misplaced(ranks)
-    wrong = {each.at for each in found}
+    wrong = {at for at, _, _ in found}
     rest = [rank for at, rank in enumerate(ranks) if at not in wrong]
     assert rest == sorted(rest)
     smaller = combinations(range(len(ranks)), len(wrong) - 1) if wrong else ()
     for choice in smaller:
         left = [rank for at, rank in enumerate(ranks) if at not in choice]
         assert left != sorted(left)
-    for each in found:
-        assert (each.other < each.at) is each.is_late
-        assert (ranks[each.at] < ranks[each.other]) is each.is_late
-        assert ranks[each.at] != ranks[each.other]
+    for at, near, is_late in found:
+        assert (near < at) is is_late
+        assert (ranks[at] < ranks[near]) is is_late
+        assert ranks[at] != ranks[near]

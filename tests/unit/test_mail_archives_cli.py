@@ -1,38 +1,33 @@
 """`brenner mail export` and `import`, and files that are written whole or not at all."""
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from archive_samples import record
-from brenner.cli.io import write_atomically
-from brenner.diagnostics.model import UnavailableError
 from brenner.mail.archive import jsonl
 from mail_shell import HOSTILE, QUESTION, THREAD, Shell
 
 
-@pytest.mark.parametrize("form", ["jsonl", "mbox"])
-def test_export_and_import(office: Shell, tmp_path: Path, form: str) -> None:
+def test_export_and_import(office: Shell, tmp_path: Path) -> None:
     """Everything comes back, with ids, times and hashes; a second time nothing is added."""
     office.send("QUESTION: x?", QUESTION + HOSTILE, "--as", "BlueLake", to="Operator,RedCreek")
     office.mail("ack", "1", "--as", "RedCreek")
-    file = tmp_path / f"mail.{form}"
+    file = tmp_path / "mail.jsonl"
     done = office.mail("export", str(file))
     size = file.stat().st_size
-    assert done.out.startswith(f"Wrote {file}: 2 messages, {size:,} bytes of {form}.\n")
+    assert done.out.startswith(f"Wrote {file}: 2 messages, {size:,} bytes of jsonl.\n")
     assert office.mail("export", str(file), "--force", "--json").json == {
         "file": str(file),
-        "format": form,
+        "format": "jsonl",
         "messages": 2,
         "bytes": size,
         "empty": False,
     }
-    assert office.mail("export", "--format", form).raw == file.read_bytes()
+    assert office.mail("export", "--format", "jsonl").raw == file.read_bytes()
     other = Shell(tmp_path / "other", office.patch)
     other.folder.mkdir()
     taken = other.mail("import", str(file))
@@ -50,6 +45,19 @@ def test_export_and_import(office: Shell, tmp_path: Path, form: str) -> None:
     piped = other.mail("import", "-", "--json", stdin=file.read_bytes()).json
     nothing = {"added": 0, "renumbered": [], "new_agents": [], "accepted": 0}
     assert piped == nothing | {"skipped": 2}
+
+
+@pytest.mark.parametrize("name", ["", "link/"])
+def test_an_export_replaces_plain_files_only(office: Shell, tmp_path: Path, name: str) -> None:
+    """An empty name is the folder here; a slash does not hide that a link is replaced."""
+    office.patch.chdir(tmp_path)
+    Path("link").symlink_to("file.jsonl")
+    Path("file.jsonl").write_text("mine")
+    for options, reason in (["--force"], "is not a plain file"), ([], "is there already"):
+        refused = office("mail", "export", name, *options)
+        assert (refused.code, reason in refused.err) == (2, True)
+    assert Path("link").is_symlink()
+    assert Path("file.jsonl").read_text() == "mine"
 
 
 def test_import_says_new_numbers(office: Shell, tmp_path: Path) -> None:
@@ -105,85 +113,32 @@ def test_a_pipe_that_brings_no_archive(office: Shell) -> None:
 
 def test_an_archive_cut_short_is_not_imported(office: Shell, tmp_path: Path) -> None:
     """Also between two messages; what was wrong and where is told."""
-    for form in ("jsonl", "mbox"):
-        office.send(f"INFO: {form}", "x", to="BlueLake")
-    for form, borders in {"jsonl": b"\n", "mbox": b"\nFrom "}.items():
-        whole = office.mail("export", "--format", form).raw
-        file = tmp_path / f"cut.{form}"
-        other = Shell(tmp_path / f"other-{form}", office.patch)
-        other.folder.mkdir()
-        file.write_bytes(whole[: whole.rindex(borders, 0, -1) + 1])
-        done = other("mail", "import", str(file))
-        assert (done.code, done.out) == (1, "")
-        assert "INVALID_RECORD" in done.err
-        assert "the file was probably cut short" in done.err
-        assert "Nothing was imported: 1 error." in done.err
-        assert other.mail("thread", "--json").json == {"threads": []}
+    for subject in ("INFO: one", "INFO: two"):
+        office.send(subject, "x", to="BlueLake")
+    whole = office.mail("export").raw
+    file = tmp_path / "cut.jsonl"
+    other = Shell(tmp_path / "other", office.patch)
+    other.folder.mkdir()
+    file.write_bytes(whole[: whole.rindex(b"\n", 0, -1) + 1])
+    done = other("mail", "import", str(file))
+    assert (done.code, done.out) == (1, "")
+    assert "INVALID_RECORD" in done.err
+    assert "the file was probably cut short" in done.err
+    assert "Nothing was imported: 1 error." in done.err
+    assert other.mail("thread", "--json").json == {"threads": []}
 
 
-def test_export_never_over_a_file(office: Shell, tmp_path: Path) -> None:
-    """Not without --force; never over what is no file; a failure leaves nothing behind."""
-    file = tmp_path / "out" / "mail.jsonl"
-    missing = office("mail", "export", str(file))
-    assert (missing.code, missing.out) == (3, "")
-    assert "OUTPUT_CLOSED" in missing.err
-    file.parent.mkdir()
-    file.write_text("mine", "utf-8")
-    refused = office("mail", "export", str(file))
-    assert (refused.code, file.read_text("utf-8")) == (2, "mine")
-    assert "--force" in refused.err
-    assert office.mail("export", str(file), "--force", "--json").json["format"] == "jsonl"
-    assert file.read_text("utf-8").startswith('{"format"')
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    for other in (file.parent, pipe):
-        assert office("mail", "export", str(other), "--force").code == 2
-    assert pipe.is_fifo()
-    assert list(file.parent.iterdir()) == [file]
-    assert office("mail", "export", "--json").code == 2
-
-
-def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    """A file that cannot be finished is not there; the one that was there before still is."""
-
-    def broken() -> Iterator[bytes]:
-        yield b"half"
-        raise OSError(28, "No space left on device")
-
-    file = tmp_path / "mail.jsonl"
-    with pytest.raises(UnavailableError, match="no space left"):
-        write_atomically(str(file), broken(), replace=False)
-    assert list(tmp_path.iterdir()) == []
-    file.write_bytes(b"old")
-    with pytest.raises(UnavailableError):
-        write_atomically(str(file), broken(), replace=True)
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
-
-
-def test_export_of_nothing_is_told(shell: Shell, tmp_path: Path) -> None:
-    """An empty archive from the wrong folder must not look like a copy of the mail."""
-    done = shell.mail("export", str(tmp_path / "mail.jsonl"))
-    assert "There is no mail in this project" in done.err
-
-
-@pytest.mark.parametrize(
-    ("text", "code", "exit_code"),
-    [
-        (b"root:x:0:0\n", "NOT_AN_ARCHIVE", 2),
-        (b"", "NOT_AN_ARCHIVE", 2),
-        (b'{"format":"brenner-mail","version":99}\n', "ARCHIVE_TOO_NEW", 2),
-        (b'{"format":"brenner-mail","version":1}\n{"id": 1}\n', "INVALID_RECORD", 1),
-    ],
-)
-def test_import_faults(
-    office: Shell, tmp_path: Path, text: bytes, code: str, exit_code: int
-) -> None:
-    """What is wrong, and that nothing came in."""
-    file = tmp_path / "mail.jsonl"
-    file.write_bytes(text)
-    done = office("mail", "import", str(file))
-    assert (done.code, done.out) == (exit_code, "")
-    assert code in done.err
-    assert "othing was imported" in done.err
-    assert office("mail", "import", str(file), "--json").codes == [code]
-    assert office("mail", "import", str(tmp_path / "none"), "--json").codes == ["UNREADABLE_INPUT"]
+def test_an_mbox_is_written_and_not_read(office: Shell, tmp_path: Path) -> None:
+    """The refusal names JSON lines, whether the file or the option says that it is an mbox."""
+    office.send("INFO: one", "x", to="BlueLake")
+    file = tmp_path / "mail.mbox"
+    done = office.mail("export", str(file))
+    assert f"{file.stat().st_size:,} bytes of mbox.\n" in done.out
+    assert "mail import" not in done.out
+    for options in ((), ("--format", "mbox")):
+        refused = office("mail", "import", str(file), *options)
+        assert (refused.code, refused.out) == (2, "")
+        assert "NOT_AN_ARCHIVE" in refused.err
+        assert "JSON lines" in refused.err
+    piped = office("mail", "import", "-", "--json", stdin=file.read_bytes())
+    assert (piped.code, piped.codes) == (2, ["NOT_AN_ARCHIVE"])

@@ -6,8 +6,8 @@ import pytest
 
 from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Envelope, Importance, Profile, Trust
-from brenner.protocol.messages import Message
+from brenner.mail.model import Profile
+from brenner.protocol.messages import Envelope, Importance, Message, Trust
 from brenner.services.receive import IncomingMessage, Receipt, is_session, receive
 from brenner.services.workspace import Workspace
 

@@ -3,17 +3,17 @@
 import pytest
 
 from brenner.diagnostics.model import RequestError
-from brenner.mail.model import Envelope, Trust
+from brenner.protocol.messages import Envelope, Trust
 from brenner.services.receive import Receipt, receive
 from brenner.services.workspace import Workspace
 from mail.processes import ended, start
-from unit.receiving import GOOD, letter, receive_hostile, some_desk
+from unit.receiving import GOOD, letter, receive_hostile, workspace_in_memory
 
 
 @pytest.fixture
 def workspace() -> Workspace:
     """A project in memory."""
-    return some_desk()
+    return workspace_in_memory()
 
 
 def ids(receipt: Receipt) -> list[str]:

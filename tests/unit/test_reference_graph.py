@@ -6,15 +6,14 @@ from brenner.artifact.merge.draft import SessionItem
 from brenner.artifact.model import KillRecord, Reference
 from brenner.session.references import (
     Edge,
+    ItemStatus,
     ReferenceGraph,
-    SessionNames,
     SessionReferences,
-    TargetStatus,
     cycle_diagnostic,
     dangling_diagnostic,
     killed_target_diagnostic,
     merge_session_references,
-    unknown_item_diagnostic,
+    session_finder,
 )
 
 A, B = "RS-20260101-one-idea", "RS-20260102-next-idea"
@@ -22,14 +21,15 @@ A, B = "RS-20260101-one-idea", "RS-20260102-next-idea"
 
 def known(session: str, items: str, *references: str, **killed: str) -> SessionReferences:
     """A session: `known(A, "H1 H2", "H1 extends B H1", H2="why it was killed")`."""
-    found = []
+    found: dict[str, list[Reference]] = {}
     for each in references:
         item, relation, target, name = each.split()
-        found.append((item, Reference({"A": A, "B": B}.get(target, target), name, relation)))
+        place = {"A": A, "B": B}.get(target, target)
+        found.setdefault(item, []).append(Reference(place, name, relation))
     kills = {
         item: KillRecord("BlueLake", "2026-01-01T00:00:00Z", why) for item, why in killed.items()
     }
-    return SessionReferences(session, frozenset(items.split()), tuple(found), kills)
+    return SessionReferences(session, frozenset(items.split()), found, kills)
 
 
 def test_edges_both_ways() -> None:
@@ -51,13 +51,12 @@ def test_where_references_lead() -> None:
     """To an item, to a killed one, to none, to no session."""
     references = ("H1 extends A H1", "H1 extends A H2", "H1 extends A H3", "H1 extends C H1")
     graph = ReferenceGraph([known(A, "H1 H2", H2="No"), known(B, "H1", *references)])
-    assert [graph.leads(edge) for edge in graph.edges] == [
-        TargetStatus.FOUND,
-        TargetStatus.KILLED,
-        TargetStatus.UNKNOWN_ITEM,
-        TargetStatus.UNKNOWN_SESSION,
+    assert [graph.status(edge.target) for edge in graph.edges] == [
+        ItemStatus.ACTIVE,
+        ItemStatus.KILLED,
+        ItemStatus.UNKNOWN_ITEM,
+        ItemStatus.UNKNOWN_SESSION,
     ]
-    assert graph.dangling() == graph.edges[2:]
 
 
 def test_mail_and_file_together() -> None:
@@ -66,7 +65,7 @@ def test_mail_and_file_together() -> None:
     file = known(A, "H1 H2", "H1 extends B H9", "H2 refines B H2", H1="File", H2="File")
     both = merge_session_references(mail, file)
     assert both.items == {"H1", "H2"}
-    assert [reference.item for _, reference in both.references] == ["H1", "H2"]
+    assert [some[0].item for some in both.references.values()] == ["H1", "H2"]
     assert {item: kill.reason for item, kill in both.killed.items()} == {"H1": "Mail", "H2": "File"}
 
 
@@ -83,7 +82,7 @@ def test_mail_and_file_together() -> None:
 def test_an_item_that_is_not_there(held: str, item: str, said: str) -> None:
     """What there is instead is told."""
     edge = Edge(SessionItem(B, "H4"), SessionItem(A, item), "informed_by")
-    found = unknown_item_diagnostic(edge, known(A, held))
+    found = dangling_diagnostic(edge, known(A, held), session_finder(tuple))
     assert said in found.message
     assert found.message.startswith(f"`H4` is informed by `{A} {item}`, and ")
     assert (found.item, found.field) == ("H4", "references")
@@ -95,8 +94,8 @@ def test_a_session_that_is_not_there() -> None:
     others = [known(f"RS-20260101-idea-number-{each}", "") for each in range(500)]
     misspelt = known(B, "H1", "H1 extends RS-20260101-one-idae H1", "H1 extends RS-2026-x H1")
     graph = ReferenceGraph([*others, known(A, "H1"), misspelt])
-    names = SessionNames(graph.sessions)
-    first, second = (dangling_diagnostic(edge, graph, names) for edge in graph.edges)
+    find = session_finder(lambda: graph.sessions)
+    first, second = (dangling_diagnostic(edge, None, find) for edge in graph.edges)
     assert (first.suggestion, first.also) == (A, ())
     assert second.also == ("UNKNOWN_REFERENCE",)
 

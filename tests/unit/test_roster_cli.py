@@ -1,14 +1,12 @@
 """`brenner roster` from the outside: a real process, its output, its exit code."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from program import Run, brenner
+from program import Run, brenner, call, inside
 from terminal import in_terminal
 
 TRIO = ("--to", "BlueLake", "--to", "RedSky", "--to", "GreenValley")
@@ -23,14 +21,8 @@ def roster(folder: Path, *arguments: str, **environment: str) -> Run:
 
 def piped(folder: Path, text: str) -> Run:
     """`roster validate -` with the text on the standard input."""
-    done = subprocess.run(
-        [sys.executable, "-m", "brenner", "roster", "validate", "-"],
-        input=text.encode(),
-        capture_output=True,
-        check=False,
-        cwd=folder,
-    )
-    return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+    with inside(folder, {}):
+        return call("roster", "validate", "-", stdin=text.encode())
 
 
 def codes(document: dict[str, list[dict[str, str]]]) -> list[str]:

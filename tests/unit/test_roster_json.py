@@ -125,7 +125,7 @@ def test_the_documents_preset() -> None:
         "Default 3-Agent Setup",
         "Standard Brenner Protocol with Codex/Opus/Gemini",
     )
-    assert DEFAULT_3_AGENT.entries == (
+    assert tuple(entry[1:] for entry in DEFAULT_3_AGENT.entries) == (
         (GENERATOR, "codex-cli", "GPT-5.2", None),
         (DESIGNER, "claude-code", "Opus 4.5", None),
         (CRITIC, "gemini-cli", "Gemini 3", None),

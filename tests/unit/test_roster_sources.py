@@ -352,8 +352,8 @@ def test_unknown_preset(place: Place) -> None:
 def test_a_project_may_replace_the_built_in_preset(place: Place) -> None:
     """As the document's own example does."""
     place.write("brenner.toml", DEFAULT + PAIR.replace('"pair"', '"default-3-agent"'))
-    ((listed,), found) = list_presets(Project(place.folder))
-    assert (listed.label, listed.is_default, found) == ("`brenner.toml`", True, ())
+    (((_, label, is_default),), found) = list_presets(Project(place.folder))
+    assert (label, is_default, found) == ("`brenner.toml`", True, ())
     assert place.resolve().roster.name == "Pair"
 
 

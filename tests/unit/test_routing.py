@@ -9,14 +9,12 @@ import pytest
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.grammar import MESSAGE_TYPES
-from brenner.protocol.messages import Message
-from brenner.services.version_store import to_thread_message
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.session.compiled_message import compose_compiled
-from brenner.session.compiler import Compiler, compile_next_version, compiled_content_of
+from brenner.session.compiler import Compiler, compile_next_version
 from brenner.session.decisions import compose_void
-from brenner.session.rebuild import ThreadMessage
-from brenner.session.routing import ROUTES, Route, RouteStep, evidence_of, route
-from brenner.session.status import compose_dismissal, compute_status
+from brenner.session.routing import ROUTES, Route, RouteStep, RoutingContext, route
+from brenner.session.status import compose_dismissal, compute_status, merge_unread
 from brenner.session.versions import VersionHistory, replay
 from mail.backends import Clock
 from session.workspaces import ANN, BEA, KICKOFF, THREAD, add, edit
@@ -38,18 +36,20 @@ class Thread:
         self.mailbox = MemoryMailbox(clock=Clock())
         for name in (OPERATOR, ANN, BEA):
             self.mailbox.register(Profile(name))
-        self.messages: list[ThreadMessage] = []
+        self.messages: list[StoredMessage] = []
         self.history: VersionHistory | None = None
         self.status: SessionStatus | None = None
 
     def take(self, message: Message) -> Route:
         """Store a message; where it goes."""
-        new = to_thread_message(self.mailbox.send(message).stored)
+        new = self.mailbox.send(message).stored
         before, history = self.status, self.history
         self.messages.append(new)
         self.history = replay(THREAD, self.messages, OPERATOR)
-        self.status, ledger = compute_status(self.history, self.messages, OPERATOR, before)
-        return route(new, before, self.status, evidence_of(new, history, self.history, ledger))
+        merged = merge_unread(self.history, OPERATOR)
+        self.status = compute_status(self.history, self.messages, OPERATOR, before, merged)
+        context = RoutingContext(new, before, self.status)
+        return route(context.with_evidence(history, self.history, merged.ledger))
 
     def say(self, sender: str, subject: str, body: str, to: Iterable[str] = ()) -> Route:
         """A message to the operator; hers go to both agents."""
@@ -75,10 +75,10 @@ class Thread:
         assert self.history
         compiler = Compiler(OPERATOR, "2025-12-30T10:00:00Z", OPERATOR)
         proposal = compile_next_version(self.history, compiler, close=close)
-        return compose_compiled(compiled_content_of(self.history, proposal, compiler, (ANN, BEA)))
+        return compose_compiled(proposal, (ANN, BEA))[0]
 
     @property
-    def last(self) -> ThreadMessage:
+    def last(self) -> StoredMessage:
         """The newest message."""
         return self.messages[-1]
 
@@ -121,16 +121,16 @@ def test_the_kickoff_of_the_next_round(thread: Thread) -> None:
 def test_a_copy_of_an_old_kickoff_asks_nothing_new(thread: Thread) -> None:
     """Neither before the round has a kickoff of its own, nor after that."""
     thread.kickoff(ANN)
-    first = thread.last.posted.message
+    first = thread.last.message
     thread.delta(ANN, add("One"))
     thread.take(thread.compiled())
     copy = "a copy of the kickoff of an earlier round: nothing new is asked"
     assert thread.take(first).words == copy
     thread.say(OPERATOR, "KICKOFF: Round 2", f"{KICKOFF}\nOnce more.\n")
-    second = thread.last.posted.message
+    second = thread.last.message
     assert thread.take(first).words == copy
     assert thread.take(second).words == "round 2: BlueLake and RedSky are asked again"
-    thread.ack(ANN, thread.messages[0].posted.id)
+    thread.ack(ANN, thread.messages[0].id)
     assert thread.take(first).words == copy
 
 
@@ -138,7 +138,7 @@ def test_a_kickoff_of_a_closed_session(thread: Thread) -> None:
     thread.kickoff()
     thread.delta(ANN, add("One"))
     assert "closes the session" in thread.take(thread.compiled(close=True)).words
-    first = thread.messages[0].posted.message
+    first = thread.messages[0].message
     assert "the session is complete, with v1" in thread.take(first).words
     late = thread.delta(ANN, add("Two")).words
     assert late.endswith("; the session is complete, with v1: only `--reopen` compiles it")
@@ -185,7 +185,7 @@ def test_the_figures_come_from_the_statuses_where_there_is_no_more(thread: Threa
     before = thread.status
     thread.delta(ANN, add("Two"), edit("H9", claim="No"))
     assert thread.status
-    found = route(thread.last, before, thread.status)
+    found = route(RoutingContext(thread.last, before, thread.status))
     assert found.words == (
         "merged into the working artifact: 1 block applies, 1 is refused (INVALID_TARGET)"
     )
@@ -197,7 +197,7 @@ def test_a_delta_resent_corrects_what_was_refused(thread: Thread) -> None:
     assert thread.status
     assert len(thread.status.refusals) == 1
     found = thread.delta(ANN, add("One"))
-    assert found.words.endswith(f"it corrects block 1 of message {thread.last.posted.id - 1}")
+    assert found.words.endswith(f"it corrects block 1 of message {thread.last.id - 1}")
 
 
 def test_a_delta_without_blocks_and_one_again(thread: Thread) -> None:
@@ -284,7 +284,7 @@ def test_what_wants_no_ack_waits_for_anybody(thread: Thread) -> None:
 
 def test_what_an_ack_settles(thread: Thread) -> None:
     thread.kickoff()
-    number = thread.last.posted.id
+    number = thread.last.id
     found = thread.ack(ANN, number)
     assert (found.step, found.waiting_for) == (RouteStep.SETTLE, (BEA,))
     assert found.words == f"settles KICKOFF {number}; RedSky still owes one for it"
@@ -309,7 +309,7 @@ def test_a_void_is_said_as_such_and_heard_only_from_the_operator(thread: Thread)
     thread.take(thread.compiled())
     version = thread.last
     blank = Message(THREAD, BEA, (ANN,), "", "")
-    void = (1, version.posted.id, [version.content_hash], "")
+    void = (1, version.id, [version.content_hash], "")
     vain = thread.take(compose_void(blank, *void))
     assert vain.words.startswith("says that v1 is void, which changes nothing")
     heard = thread.take(compose_void(blank._replace(sender=OPERATOR), *void))
@@ -321,11 +321,11 @@ def test_a_dismissal_is_said_as_such_and_heard_only_from_the_operator(thread: Th
     thread.delta(ANN, edit("H9", claim="No"))
     refused = thread.last
     blank = Message(THREAD, BEA, (ANN,), "", "")
-    said = (refused.content_hash, refused.posted.id, [1], "")
+    said = (refused.content_hash, refused.id, [1], "")
     assert thread.take(compose_dismissal(blank, *said)).words.startswith("dismisses nothing")
     heard = thread.take(compose_dismissal(blank._replace(sender=OPERATOR), *said))
     assert heard.words == (
-        f"dismissed: block 1 of message {refused.posted.id} needs no correction any more"
+        f"dismissed: block 1 of message {refused.id} needs no correction any more"
     )
 
 

@@ -15,14 +15,14 @@ from brenner.artifact.model import Reference
 from brenner.artifact.render import render_artifact
 from brenner.artifact.serialize import decode_state, encode_state
 from brenner.artifact.state import LazyMapping, Overlay, State, adopted_state, empty_state
-from brenner.protocol.messages import PostedMessage
+from brenner.protocol.messages import StoredMessage
 from histories import moment
 from sample_messages import FIVE, THREAD_ID, TWO, Draft, edit, hypothesis, opening, to
 
 RUBBISH = "rubbish"
 
 
-def claim(text: str, number: int, base: str = "") -> PostedMessage:
+def claim(text: str, number: int, base: str = "") -> StoredMessage:
     """An edit of the first hypothesis."""
     block = edit("hypothesis_slate", "H1", claim=text)
     return Draft("RedSky", base, (block,)).posted(number, moment(number))

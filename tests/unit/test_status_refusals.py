@@ -4,10 +4,10 @@ import pytest
 
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta
+from brenner.protocol.messages import StoredMessage
 from brenner.session.decisions import DISMISSAL_FENCE
-from brenner.session.rebuild import ThreadMessage
-from brenner.session.status import status_of
-from brenner.session.versions import CachedHistory, VersionHistory, decode_history, encode_history
+from brenner.session.status import compute_status
+from brenner.session.versions import VersionHistory, decode_history, encode_history
 from sample_messages import ADD, EDIT, THREAD_ID, kill, row
 from status_sessions import ANN, BEA, Sitting, add, edit
 from version_threads import OPERATOR
@@ -222,16 +222,14 @@ def test_refusals_survive_being_kept(sitting: Sitting) -> None:
     sitting.compile()
     history, messages = sitting.history(), sitting.messages()
     assert len(history.refused) == 3
-    known = {each.posted.id: each for each in messages}
-    kept = decode_history(
-        encode_history(CachedHistory(history, 9)), THREAD_ID, known.__getitem__
-    ).history
+    known = {each.id: each for each in messages}
+    kept = decode_history(encode_history(history), THREAD_ID, known.__getitem__)
     assert kept == history
     assert _status(kept, messages) == _status(history, messages)
 
 
-def _status(history: VersionHistory, messages: list[ThreadMessage]) -> object:
-    return status_of(history, messages, OPERATOR)
+def _status(history: VersionHistory, messages: list[StoredMessage]) -> object:
+    return compute_status(history, messages, OPERATOR)
 
 
 def test_the_ledger_says_what_an_add_calls_its_item(sitting: Sitting) -> None:

@@ -10,15 +10,15 @@ from brenner.cli.session.watch import next_step_text
 from brenner.config import Project
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta
-from brenner.protocol.messages import Message, PostedMessage
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.services.decisions import adopt_thread
 from brenner.services.watch import WatchedThreads
 from brenner.services.workspace import Workspace
 from brenner.session.decisions import compose_void
 from brenner.session.model import Phase, Turn
 from brenner.session.overview import Need, needs_of, overview_of
-from brenner.session.status import compute_status, status_of
-from brenner.session.status_text import attention
+from brenner.session.status import compute_status, merge_unread
+from brenner.session.status_text import StatusReader, attention
 from brenner.session.versions import replay
 from golden.history import HERE
 from sample_messages import EDIT, THREAD_ID
@@ -106,8 +106,10 @@ def test_a_kickoff_after_the_end_goes_on_with_the_session(closed: Sitting) -> No
     (said,) = attention(seen[-1], seen[-1].last_at, DAY)
     words = "v3 is ready to compile with `--reopen`, 1 block would be applied"
     assert said[:2] == ("ready", words)
+    reader = StatusReader(OPERATOR, OPERATOR, seen[-1].last_at, DAY)
     for auto_compile in (True, False):
-        assert "`brenner compile --reopen" in next_step_text(seen[-1], auto_compile=auto_compile)
+        words = next_step_text(seen[-1], reader, auto_compile=auto_compile)
+        assert "`brenner compile --reopen" in words
     closed.compile()
     status = closed.status()
     assert (status.phase, status.round, status.is_closed) == (Phase.IN_CRITIQUE, 4, False)
@@ -118,7 +120,8 @@ def test_whoever_passes_after_the_end_leaves_nothing_to_compile(closed: Sitting)
     closed.ack(ANN, closed.kickoff(ANN, words="Once more.").id, "Completed")
     status = closed.status()
     assert (status.phase, status.round, status.awaited) == (Phase.IN_CRITIQUE, 3, ())
-    assert "`brenner session round --reopen" in next_step_text(status, auto_compile=False)
+    reader = StatusReader(OPERATOR, OPERATOR, status.last_at, DAY)
+    assert "`brenner session round --reopen" in next_step_text(status, reader, auto_compile=False)
 
 
 def test_what_comes_in_after_the_end_without_a_kickoff_is_late(closed: Sitting) -> None:
@@ -134,19 +137,19 @@ def test_what_comes_in_after_the_end_without_a_kickoff_is_late(closed: Sitting) 
 def test_a_watched_thread_is_not_looked_at_twice(closed: Sitting) -> None:
     """The version is linted when it comes out; what becomes of blocks is told with the status."""
     threads = WatchedThreads(Workspace(closed.mailbox, Project(Path("/nowhere")), OPERATOR))
-    first = threads.take(closed.delta(ANN, add("Time")))
-    second = threads.take(closed.delta(BEA, add("Luck"), REFUSED))
-    assert first.after
-    assert second.after
-    assert second.after.version is first.after.version
-    assert (second.route.items, second.route.codes) == (("H3",), ("INVALID_TARGET",))
+    _, _, first = threads.take(closed.delta(ANN, add("Time")))
+    route, _, second = threads.take(closed.delta(BEA, add("Luck"), REFUSED))
+    assert first
+    assert second
+    assert second.version is first.version
+    assert (route.items, route.codes) == (("H3",), ("INVALID_TARGET",))
     history, messages = closed.history(), closed.messages()
-    found = compute_status(history, messages, OPERATOR, first.after)
-    assert found.status == status_of(history, messages, OPERATOR) == second.after
-    assert [each.block for each in found.ledger] == [1, 1, 2]
+    found = compute_status(history, messages, OPERATOR, first)
+    assert found == compute_status(history, messages, OPERATOR) == second
+    assert [each.block for each in merge_unread(history, OPERATOR).ledger] == [1, 1, 2]
     compiled = closed.compile()
     assert compiled
-    third = threads.take(compiled).after
+    third = threads.take(compiled)[2]
     assert third
     assert third.version
     assert third.version.number == 3
@@ -218,9 +221,9 @@ def test_a_message_that_comes_in_late_is_of_the_round_in_which_nobody_has_read_i
     sitting.compile()
     first, *others = sitting.messages()
     message = Message(THREAD_ID, BEA, (OPERATOR,), "DELTA[gpt]: x", add("Time"))
-    late = file(PostedMessage(99, first.posted.at, message))
+    late = file(StoredMessage(99, first.at, message))
     messages = [first, *others, late]
-    status = status_of(replay(THREAD_ID, messages, OPERATOR), messages, OPERATOR)
+    status = compute_status(replay(THREAD_ID, messages, OPERATOR), messages, OPERATOR)
     assert (status.round, status.phase, status.applies) == (2, Phase.READY_TO_COMPILE, 1)
     assert [each.name for each in status.participants if each.deltas] == [BEA]
 

@@ -15,17 +15,17 @@ from brenner.diagnostics.codes.deltas import INVALID_SECTION
 from brenner.integrations.programs import Bead
 from brenner.protocol.thread_ids import ThreadKind
 from brenner.session.model import (
-    LatestVersion,
     OpenAck,
     OpenCritique,
     OpenMessage,
     Participant,
     Phase,
+    PublishedVersion,
     RefusedBlock,
     SessionStatus,
     Turn,
 )
-from brenner.session.overview import AwaitedAgent, Overview, OwedAck
+from brenner.session.overview import Overview, OwedAck
 from brenner.session.status_text import StatusReader
 from mail_shell import HOSTILE
 
@@ -84,10 +84,14 @@ refusals = st.builds(
     st.lists(faults, max_size=2).map(tuple),
 )
 versions = st.builds(
-    LatestVersion,
+    PublishedVersion,
     st.integers(1, 999),
     ids,
+    times,
+    st.just(""),
+    st.just(""),
     texts,
+    names,
     names,
     texts,
     counts,
@@ -188,7 +192,7 @@ def test_nothing_is_left_out_in_a_pipe(status: SessionStatus) -> None:
         st.sampled_from(Phase) | st.none(),
         st.integers(1, 9999) | st.none(),
         counts | st.none(),
-        st.lists(st.builds(AwaitedAgent, names, st.sampled_from(Turn)), max_size=5).map(tuple),
+        st.lists(st.tuples(names, st.sampled_from(Turn)), max_size=5).map(tuple),
         st.lists(st.builds(OwedAck, names, ids, times), max_size=5).map(tuple),
         *[st.integers(0, 9999)] * 7,
         st.booleans(),

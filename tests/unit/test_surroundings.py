@@ -2,28 +2,32 @@
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 import brenner
-from brenner.services.doctor import common as surroundings
-from brenner.services.doctor.common import OK, PROBLEM, WARNING
-from brenner.services.workspace import in_use_problem
+from brenner.config import Project
+from brenner.services.doctor import stores
+from brenner.services.doctor.checks import run_checks, sqlite_check
+from brenner.services.doctor.stores import OK, PROBLEM, WARNING, DoctorContext, named_check
 
 
 @pytest.mark.parametrize(
     ("version", "status"),
     [("3.40.1", PROBLEM), ("3.51.2", PROBLEM), ("3.51.3", OK), ("3.54.1", OK), ("4.0.0", OK)],
 )
-def test_sqlite_version(version: str, status: surroundings.CheckStatus) -> None:
+def test_sqlite_version(version: str, status: stores.CheckStatus) -> None:
     """Before 3.51.3 a store that several write to can be damaged."""
-    assert surroundings.sqlite_check(version).status is status
+    assert named_check("sqlite", sqlite_check(version)).status is status
 
 
-def test_the_program_names_its_folder() -> None:
+def test_the_program_names_its_folder(tmp_path: Path) -> None:
     """A second installation is found by it."""
-    assert surroundings.brenner_check().detail.endswith(str(Path(brenner.__file__).parent))
+    context = DoctorContext(Project(tmp_path), None, datetime.now(UTC))
+    found = next(check for check in run_checks(context) if check.name == "brenner")
+    assert found.detail.endswith(str(Path(brenner.__file__).parent))
 
 
 MOUNTS = """\
@@ -56,8 +60,8 @@ broken line
 )
 def test_network_file_system(path: str, kind: str) -> None:
     """The mount that holds the path decides, the last one where there are several."""
-    assert surroundings.file_system(path, MOUNTS) == kind
-    check = surroundings.file_system_check(Path(path), MOUNTS)
+    assert stores.file_system(path, MOUNTS) == kind
+    check = named_check("file_system", stores.file_system_check(Path(path), MOUNTS))
     assert check.status is (OK if kind == "ext4" else WARNING)
     assert kind in check.detail
     assert bool(check.fix) is (kind != "ext4")
@@ -65,23 +69,23 @@ def test_network_file_system(path: str, kind: str) -> None:
 
 def test_file_system_that_cannot_be_told() -> None:
     """Not every system has /proc/mounts."""
-    check = surroundings.file_system_check(Path("/"), "")
+    check = named_check("file_system", stores.file_system_check(Path("/"), ""))
     assert (check.status, check.fix) == (OK, None)
 
 
 def test_mounts_of_this_system() -> None:
     """What the system says is understood."""
     if Path("/proc/mounts").exists():
-        assert surroundings.file_system("/", surroundings.read_mounts())
+        assert stores.file_system("/", stores.read_mounts())
 
 
 @pytest.mark.parametrize(
     ("free", "status", "words"),
     [(0, WARNING, "0.0 MB"), (99_999_999, WARNING, "100.0 MB"), (2_500_000_000, OK, "2.5 GB")],
 )
-def test_space(free: int, status: surroundings.CheckStatus, words: str) -> None:
+def test_space(free: int, status: stores.CheckStatus, words: str) -> None:
     """Little room is a warning before a full disk is an error."""
-    check = surroundings.space_check(Path("/"), free)
+    check = named_check("space", stores.space_check(Path("/"), free))
     assert check.status is status
     assert words in check.detail
 
@@ -93,15 +97,15 @@ def test_who_has_the_store_open(tmp_path: Path) -> None:
     log = tmp_path / "mail.sqlite3-wal"
     log.write_bytes(b"")
     with store.open("wb"):
-        assert in_use_problem(store) is None
+        assert stores.in_use_problem(store) is None
     script = "import sys; file = open(sys.argv[1]); print(flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", script, str(log)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdout
         process.stdout.readline()
-        found = in_use_problem(store)
+        found = stores.in_use_problem(store)
         assert found
-        assert found.reason.startswith(f"process {process.pid} (`")
+        assert found[0].startswith(f"process {process.pid} (`")
         process.communicate(b"")
-    assert in_use_problem(store) is None
+    assert stores.in_use_problem(store) is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brenner.artifact.text_diff import MAX_COMPARISONS, Mark, common_runs, unified_diff, word_spans
+from brenner.artifact.text_diff import MAX_COMPARISONS, Mark, TextMatcher, unified_diff, word_spans
 
 
 def marked(old: str, new: str) -> str:
@@ -39,17 +39,26 @@ def test_a_long_text_is_compared_around_what_is_unique() -> None:
 
 
 def test_what_could_take_for_ever_is_replaced_whole() -> None:
-    """Few different elements, no common ends, nothing unique: beyond the limit it is one change."""
+    """Few different elements and no common ends: beyond the limit it is one change."""
     side = int(MAX_COMPARISONS**0.5)
-    short = common_runs(["a", "b"] * (side // 2), ["b", "a"] * (side // 2))
-    assert [run.length for run in short] == [side - 1]
-    assert common_runs(["a", "b"] * side, ["b", "a"] * side) == []
+    short = TextMatcher(["a", "b"] * (side // 2), ["b", "a"] * (side // 2))
+    assert [run.size for run in short.get_matching_blocks()] == [side - 1, 0]
+    long = TextMatcher(["a", "b"] * side, ["b", "a"] * side)
+    assert [run.size for run in long.get_matching_blocks()] == [0]
+
+
+def test_the_steps_are_limited() -> None:
+    """Thousands of lines in reverse order would take a comparison for each pair of them."""
+    lines = [str(number) for number in range(20_000)]
+    runs = TextMatcher(lines, lines[::-1]).get_matching_blocks()
+    assert len(runs) <= 2
 
 
 def test_what_changed_places_is_matched_once() -> None:
-    """Unique elements that stand in another order: the longest series of them in both orders."""
+    """A longer and a shorter part changed places: the longer one is the same."""
     first, second = [f"a{n}" for n in range(150)], [f"b{n}" for n in range(200)]
-    assert common_runs([*first, *second], [*second, *first]) == [(150, 0, 200)]
+    runs = TextMatcher([*first, *second], [*second, *first]).get_matching_blocks()
+    assert runs[:-1] == [(150, 0, 200)]
 
 
 def test_texts_without_a_unique_word_are_compared_by_series() -> None:

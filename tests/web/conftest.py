@@ -6,10 +6,19 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from brenner.web import events
 from web.browsing import LAB, Show, Window, launch, show, window
 
 # What is true at last is true: a machine with much to do is slow, and nothing else.
 expect.set_options(timeout=20_000)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _servers_end_soon() -> Iterator[None]:
+    """Let servers notice in a moment that no viewer is left: hundreds are ended here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(events, "_POLL_SECONDS", 0.05)
+        yield
 
 
 @pytest.fixture(scope="module")

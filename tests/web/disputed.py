@@ -11,7 +11,7 @@ from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace
 from brenner.web.rendering import render_html
 from brenner.web.request import Page, PageFunction, RequestContext
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
+from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff, new_workspace, write
 
 SOURCE = "# A text\n\n## §1 The first\n\nCells *differ*.\n\n## §2 The second\n\nBy place.\n"
 OLD, NEW, LOST = "Gradient decides", "It is read for hours", "It is read once"
@@ -40,7 +40,7 @@ def opened(folder: Path) -> Workspace:
     folder.mkdir(exist_ok=True)
     (folder / "source.md").write_text(SOURCE)
     (folder / "brenner.toml").write_text('source_text = "source.md"\n')
-    workspace = a_desk(folder)
+    workspace = new_workspace(folder)
     kickoff(workspace)
     third = add("Neither", third_alternative=True, mechanism="Neither H1 nor H4, nor H2O: §1, §9")
     critique = block(

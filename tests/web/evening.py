@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from playwright.sync_api import Locator, Page, expect
 
-from brenner.mail.model import StoredMessage, Trust
-from brenner.protocol.messages import Message
-from brenner.services.acknowledge import AckRequest, send_ack
+from brenner.protocol.messages import Message, StoredMessage, Trust
+from brenner.services.acknowledge import send_ack
 from brenner.services.identity import renew_secret
 from brenner.web import links
 from session.repositories import git
@@ -136,7 +135,7 @@ def asks(served: Show, thread_id: str, sender: str, words: str) -> StoredMessage
 def first_answers(served: Show, thread_id: str, kickoffs: list[StoredMessage]) -> StoredMessage:
     """All acknowledge; two contribute, one of them also a block that is refused; one asks."""
     for each in kickoffs:
-        send_ack(served.mailbox, AckRequest(each.message.recipients[0], each.id))
+        send_ack(served.mailbox, each.message.recipients[0], each.id)
     refused = {**add("Nothing"), "operation": "EDIT", "target_id": "H99"}
     contributes(served, thread_id, "BlueLake", add("Memory"), add("Chance"), refused)
     contributes(served, thread_id, "RedSky", add("Neither", third_alternative=True))

@@ -11,7 +11,7 @@ from typing import Any
 
 from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import MessageRecord, Profile, StoredMessage
+from brenner.mail.model import MessageRecord, Profile
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
@@ -24,7 +24,7 @@ from brenner.protocol.delta.schema import (
     Operation,
     Section,
 )
-from brenner.protocol.messages import Message, content_hash
+from brenner.protocol.messages import Message, StoredMessage, content_hash
 from brenner.services.workspace import Workspace
 from web.hostile import HOSTILE
 

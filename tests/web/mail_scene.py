@@ -7,8 +7,8 @@ from typing import Any
 
 from brenner.config import OPERATOR, Project
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import DEFAULT_ENVELOPE, Envelope, Profile
-from brenner.protocol.messages import Message
+from brenner.mail.model import Profile
+from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, Message
 from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.workspace import Workspace

@@ -9,7 +9,8 @@ import pytest
 
 from brenner.config import OPERATOR
 from brenner.limits import MOST_PROFILE_BYTES
-from brenner.mail.model import Envelope, Profile, Trust
+from brenner.mail.model import Profile
+from brenner.protocol.messages import Envelope, Trust
 from brenner.web.views import project as agents
 from brenner.web.views import versions as ledger
 from web.hostile import BIDI, HOSTILE

@@ -10,7 +10,7 @@ from brenner.services.demo import THREAD as DEMO
 from brenner.services.workspace import Workspace
 from brenner.web.views import artifact
 from brenner.web.views import project as source
-from session.workspaces import ANN, THREAD, a_desk, add, contribute, kickoff
+from session.workspaces import ANN, THREAD, add, contribute, kickoff, new_workspace
 from web.browsing import PHONE, Show, Window, window
 from web.disputed import LOST, NEW, OLD, block, compiled, disputed, looked, opened, visit_to
 
@@ -117,7 +117,7 @@ def test_provenance_shows_all_notes(workspace: Workspace) -> None:
 
 
 def test_before_the_first_version_it_says_what_will_appear(tmp_path: Path) -> None:
-    workspace = a_desk(tmp_path / "lab")
+    workspace = new_workspace(tmp_path / "lab")
     kickoff(workspace)
     contribute(workspace, ANN, add("Gradient"))
     document, page = shown(workspace)
@@ -130,7 +130,7 @@ def test_a_session_without_mail_is_shown_from_its_file(tmp_path: Path) -> None:
     written = opened(tmp_path / "one")
     loaded = artifact.shown_version(visit_to(written, "/", {"thread": THREAD}))
     assert loaded is not None
-    other = a_desk(tmp_path / "other")
+    other = new_workspace(tmp_path / "other")
     (tmp_path / "other" / "artifacts").mkdir()
     (tmp_path / "other" / "artifacts" / f"{THREAD}.md").write_text(loaded.loaded.text)
     document, page = shown(other)
@@ -178,7 +178,7 @@ def test_the_source_text_is_shown_at_its_section(workspace: Workspace) -> None:
 
 
 def test_a_project_without_a_source_text_says_how_to_name_one(tmp_path: Path) -> None:
-    workspace = a_desk(tmp_path / "lab")
+    workspace = new_workspace(tmp_path / "lab")
     document, page = looked(
         source.source_page, visit_to(workspace, "/source", {}, {"section": "2"})
     )

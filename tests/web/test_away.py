@@ -1,4 +1,4 @@
-"""The store is away: reading goes on with what was seen last, it is said, and it comes back."""
+"""The store is away: pages show the artifact's file and nothing else, say so, and come back."""
 
 import os
 import shutil
@@ -75,25 +75,17 @@ def away(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Away]:
         yield found
 
 
-def test_the_last_good_page(away: Away) -> None:
-    """It is shown with what is away, since when, and as of when; then it comes back by itself."""
+def test_a_server_that_is_away(away: Away) -> None:
+    """Nothing is shown of what was seen before; then it comes back by itself."""
     status, good, since = away.page()
     assert (status, since, "stale" in good) == (200, "", False)
     away.store.stop()
-    status, stale, since = away.page()
-    assert status == 200
-    told = stale.pop("stale")
-    assert isinstance(told, dict)
-    assert told["since"] == since
-    assert told["as_of"] <= since
-    assert told["code"]
-    assert stale == good
-    words = str(away.at.ask("GET", SESSION).document)
-    assert "The mail cannot be read since" in words
-    assert "it comes up to date by itself" in words
-    assert told["code"] in words
-    again, _, same = away.page()
-    assert (again, same) == (200, since)
+    for path in (SESSION, links.session(THREAD, "ledger"), links.HOME):
+        status, document, since = away.page(path)
+        assert (status, since) == (503, "")
+        assert document["error"]["severity"] == "error"  # type: ignore[index]
+    assert away.page(links.CONNECT)[0] == 200
+    assert away.page(links.HELP)[0] == 200
     away.store.start()
     _until_back(away)
     contribute(away.at.workspace, BEA, add("Lineage"))
@@ -103,27 +95,18 @@ def test_the_last_good_page(away: Away) -> None:
 
 def _until_back(away: Away) -> None:
     for _ in range(100):
-        if not away.page()[2]:
+        if away.page()[0] == 200:
             return
         threading.Event().wait(0.2)
     pytest.fail("it did not come back")
 
 
-def test_what_was_never_seen(away: Away) -> None:
-    """There is nothing to show; the pages that need no mail are there."""
-    away.store.stop()
-    status, document, _ = away.page(links.session(THREAD, "ledger"))
-    assert status == 503
-    assert document["error"]["severity"] == "error"  # type: ignore[index]
-    assert away.page(links.CONNECT)[0] == 200
-    assert away.page(links.HELP)[0] == 200
-
-
+@pytest.mark.thorough
 @pytest.mark.parametrize("dies", [False, True], ids=["and goes on", "and dies"])
 def test_nobody_piles_up_on_a_server_that_stands_still(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool
 ) -> None:
-    """It takes connections and says nothing: one waits for it, all get what there is.
+    """It takes connections and says nothing: one waits for it, the others are told at once.
 
     Whatever becomes of those who waited, somebody looks for it again.
     """
@@ -131,28 +114,26 @@ def test_nobody_piles_up_on_a_server_that_stands_still(
     with served("postgresql", tmp_path) as away:
         away.page()
         away.store.pause()
-        found: list[tuple[int, str]] = []
+        found: list[int] = []
 
         def look() -> None:
-            status, _, since = away.page()
-            found.append((status, since))
+            found.append(away.page()[0])
 
         looking = [threading.Thread(target=look) for _ in range(40)]
         for each in looking:
             each.start()
         for each in looking:
             each.join(20)
-        assert len(found) == 40
-        assert {status for status, _ in found} == {200}
-        assert len({since for _, since in found}) == 1
-        assert found[0][1]
+        assert found == [503] * 40
         away.store.restart() if dies else away.store.resume()
         _until_back(away)
 
 
-def test_a_session_that_was_never_seen_comes_from_its_file(tmp_path: Path) -> None:
-    """The dual-source rule: what was persisted is there without any mail."""
+def test_a_session_comes_from_its_file(tmp_path: Path) -> None:
+    """The dual-source rule: what was persisted is there without any mail, whoever has seen what."""
     with show(tmp_path) as stage:
+        for path in (links.session(DEMO), links.session(DEMO, "thread")):
+            assert stage.server.ask("GET", path).status == 200
         assert (tmp_path / "artifacts" / f"{DEMO}.md").exists()
         aside = tmp_path / "aside"
         aside.mkdir()
@@ -162,8 +143,14 @@ def test_a_session_that_was_never_seen_comes_from_its_file(tmp_path: Path) -> No
         assert found.status == 200
         assert found.document["stale"]["as_of"] is None
         assert found.document["stale"]["code"] == "STORE_UNUSABLE"
+        assert found.document["stale"]["since"] == found.headers[STALE_HEADER.lower()]
+        assert found.document["session"]["source"] == "file"
+        assert found.document["notes"] == []
         words = str(stage.server.ask("GET", links.session(DEMO)).document)
-        assert "This page comes from the session&#39;s file alone" in words.replace("'", "&#39;")
+        assert "The mail cannot be read since" in words
+        assert "SHOWN_FROM_FILE" not in words
+        assert "has no version of" not in words
+        assert "This page comes from the session's file alone; it comes up to date" in words
         assert stage.server.ask("GET", links.session(DEMO, "thread")).status == 503
 
 
@@ -182,26 +169,29 @@ def file(tmp_path: Path) -> Iterator[tuple[Inside, Path]]:
 def test_a_file_that_is_gone(file: tuple[Inside, Path]) -> None:
     """It is open, and could still be read: but what is there now is something else."""
     at, path = file
-    good = at.ask("GET", f"{SESSION}?format=json").document
+    assert at.ask("GET", SESSION).status == 200
     aside = path.with_name("aside")
     aside.mkdir()
     for each in path.parent.glob("mail.sqlite3*"):
         each.rename(aside / each.name)
-    found = at.ask("GET", f"{SESSION}?format=json").document
-    assert found.pop("stale")["message"].endswith("the file was taken away.")
-    assert found == good
+    assert _message(at).endswith("the file was taken away.")
     for each in aside.iterdir():
         each.rename(path.parent / each.name)
     assert _comes_back(at)
     shutil.copy(path, aside / "copy")
     (aside / "copy").rename(path)
-    found = at.ask("GET", f"{SESSION}?format=json").document
-    assert found["stale"]["message"].endswith("another file has got its name.")
+    assert _message(at).endswith("another file has got its name.")
+
+
+def _message(at: Inside) -> str:
+    found = at.ask("GET", f"{SESSION}?format=json")
+    assert found.status == 503
+    return str(found.document["error"]["message"])
 
 
 def _comes_back(at: Inside) -> bool:
     for _ in range(100):
-        if STALE_HEADER.lower() not in at.ask("GET", SESSION).headers:
+        if at.ask("GET", SESSION).status == 200:
             return True
         threading.Event().wait(0.1)
     return False
@@ -225,47 +215,40 @@ def test_nobody_writes_to_a_file_that_is_gone(file: tuple[Inside, Path]) -> None
     assert at.workspace.mailbox.position() == 1
 
 
+@pytest.mark.thorough
 def test_the_page_in_a_browser(browser: Browser, tmp_path: Path) -> None:
-    """The notice appears and goes, in place."""
+    """An open page stays as it is and says so; that of the artifact shows the file."""
     with show(tmp_path) as stage, window(browser, stage.base) as opened:
-        page = opened.open(links.session(DEMO, "agents"))
-        expect(page.locator("#connection")).to_have_text("Live")
-        page.evaluate("() => { window.was = document.getElementById('main'); }")
+        agents, artifact = (opened.open(links.session(DEMO, tab)) for tab in ("agents", ""))
+        for page in (agents, artifact):
+            expect(page.locator("#connection")).to_have_text("Live")
+        agents.evaluate("() => { window.was = document.getElementById('main'); }")
         store = tmp_path / ".brenner"
         os.rename(store, tmp_path / "aside")  # noqa: PTH104
-        notice = page.locator("#notice .away")
+        notice = artifact.locator("#notice .away")
+        artifact.bring_to_front()
         expect(notice).to_contain_text("The mail cannot be read since", timeout=15_000)
-        expect(page.locator("#connection")).to_contain_text("The mail is away since")
+        agents.bring_to_front()
+        expect(agents.locator("#connection")).to_contain_text("The mail is away since")
+        expect(agents.locator("h1")).to_be_visible()
         os.rename(tmp_path / "aside", store)  # noqa: PTH104
+        expect(agents.locator("#connection")).to_have_text("Live", timeout=15_000)
+        assert agents.evaluate("() => window.was === document.getElementById('main')")
+        artifact.bring_to_front()
         expect(notice).to_have_count(0, timeout=15_000)
-        expect(page.locator("#connection")).to_have_text("Live", timeout=15_000)
-        assert page.evaluate("() => window.was === document.getElementById('main')")
+        opened.forgive("503")
 
 
-def test_what_a_browser_keeps_does_not_keep_a_page_from_being_shown(tmp_path: Path) -> None:
-    """The history tells since when one has looked: that is left out, and the rest is shown."""
-    with show(tmp_path) as stage:
-        client, path = Client(stage.server), links.session(DEMO, "versions")
-        for _ in range(2):  # the second time with what the first has left in the browser
-            assert client.get(path).status == 200
-        folder = tmp_path / ".brenner"
-        folder.rename(folder.with_name("aside"))
-        for someone in (client, Client(stage.server)):
-            away = someone.get(path)
-            assert (away.status, STALE_HEADER.lower() in away.headers) == (200, True)
-            assert "Since you looked" not in away.text
-        folder.with_name("aside").rename(folder)
-
-
-def test_the_operator_goes_on_reading(lab: Show) -> None:
-    """Who is logged in keeps the pages that she has seen; nobody else is shown them."""
+def test_the_operator_reads_the_file_too(lab: Show) -> None:
+    """Who is logged in stays so, and is shown what everybody is shown."""
     secret = renew_secret(lab.mailbox, lab.project.operator)
-    client, path = Client(lab.server), links.session(DEMO, "agents")
+    client, path = Client(lab.server), links.session(DEMO)
     assert client.post("/lab/login", {"secret": secret}).status == 303
     assert client.get(path).status == 200
     folder = lab.project.folder / ".brenner"
     folder.rename(folder.with_name("aside"))
-    away = client.get(path)
-    assert (away.status, STALE_HEADER.lower() in away.headers) == (200, True)
-    assert Client(lab.server).get(path).status == 503
+    for someone in (client, Client(lab.server)):
+        away = someone.get(path)
+        assert (away.status, STALE_HEADER.lower() in away.headers) == (200, True)
+    assert client.get(links.session(DEMO, "agents")).status == 503
     folder.with_name("aside").rename(folder)

@@ -19,6 +19,7 @@ def opened(browser: Browser, lab: Show) -> Iterator[Window]:
         yield found
 
 
+@pytest.mark.thorough
 def test_reading(lab: Show, opened: Window) -> None:
     """From the list to a session, through its pages, to who set a field, to the help and back."""
     page = opened.open(links.HOME)
@@ -68,6 +69,7 @@ def reads_a_note(page: Page) -> None:
     expect(note.locator("summary")).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_replying(lab: Show, opened: Window) -> None:
     """Somebody asks; the operator logs in, replies, and the reply is sent, once, with its ACK."""
     question = asks(lab, THREAD, "BlueLake", "Which strain?")

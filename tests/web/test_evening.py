@@ -10,10 +10,11 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser, expect
 
-from brenner.mail.model import StoredMessage
 from brenner.persist.artifact_file import with_message_id
+from brenner.protocol.messages import StoredMessage
 from brenner.services.versions import load_latest
 from brenner.web import links
+from effort import thorough
 from session.repositories import settings
 from session.workspaces import edit
 from web.browsing import DESKTOP, LAB, PHONE, show, window
@@ -35,15 +36,15 @@ class Way(NamedTuple):
     hand: Mouse
 
 
-WAYS = {
-    "mouse": Way("sqlite", DESKTOP, Mouse()),
-    "phone": Way("postgresql", PHONE, Finger()),
-    "keys": Way("sqlite", DESKTOP, Keys()),
-}
+WAYS = [
+    Way("sqlite", DESKTOP, Mouse()),
+    thorough(Way("postgresql", PHONE, Finger())),
+    thorough(Way("sqlite", DESKTOP, Keys())),
+]
 
 
 @pytest.mark.usefixtures("settings")
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+@pytest.mark.parametrize("way", WAYS, ids=["mouse", "phone", "keys"])
 def test_an_evening(browser: Browser, tmp_path: Path, way: Way) -> None:
     """Every action, on either home, at both widths, in the light and in the dark, and by keys."""
     with (
@@ -139,7 +140,7 @@ def compiles(evening: Evening, thread_id: str) -> None:
 
 def latest_text(evening: Evening, thread_id: str) -> str:
     """What the file of the latest version has to say, worked out from the mail."""
-    version = load_latest(evening.served.server.workspace, thread_id).version
+    version = load_latest(evening.served.server.workspace, thread_id)[1]
     return with_message_id(version.text, version.message_id)
 
 
@@ -256,7 +257,7 @@ def completes(evening: Evening, thread_id: str) -> None:
     )
     says = evening.does("Complete the session")
     assert re.match(rf"Published v2 of {thread_id}, as message \d+, and closed the session\.", says)
-    history = load_latest(evening.served.server.workspace, thread_id).history
+    history = load_latest(evening.served.server.workspace, thread_id)[0]
     assert (history.number, history.state.artifact.metadata.status) == (2, "closed")
     assert len(evening.of(thread_id, "COMPILED")) == 2
     text = latest_text(evening, thread_id)

@@ -21,7 +21,7 @@ from mail.backends import (
     POSTGRESQL,
     SECOND_VIEW,
     SQLITE,
-    Home,
+    Backend,
     Place,
     postgresql_address,
     sqlite_file,
@@ -48,7 +48,7 @@ class Desk:
 @pytest.fixture(params=HOMES, ids=lambda home: home.name)
 def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
     """In memory, SQLite and PostgreSQL."""
-    home: Home = request.param
+    home: Backend = request.param
     with served(home, tmp_path) as found:
         yield found
 
@@ -56,7 +56,7 @@ def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
 class served:  # noqa: N801
     """Such a desk in one home, for a while."""
 
-    def __init__(self, home: Home, folder: Path) -> None:
+    def __init__(self, home: Backend, folder: Path) -> None:
         self.place = Place(home, folder)
         introduce(self.place.mailbox)
         self.inside = inside(self.place.mailbox, Project(folder, operator=BOSS))
@@ -71,6 +71,7 @@ class served:  # noqa: N801
         self.place.__exit__()
 
 
+@pytest.mark.every_store
 def test_what_comes_in_is_told(workspace: Desk) -> None:
     """To who looks at that thread, and to who looks at all."""
     workspace.send()

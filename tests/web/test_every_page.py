@@ -9,6 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
+from effort import thorough
 from web.addresses import addresses, shown
 from web.browsing import DESKTOP, PHONE, THREAD, Show, show, window
 
@@ -52,8 +53,8 @@ def sticks_out(page: Page) -> str:
     return found
 
 
-@pytest.mark.parametrize("path", SHOWN)
-@pytest.mark.parametrize(("size", "is_dark"), [(DESKTOP, False), (PHONE, True)], ids=str)
+@pytest.mark.parametrize("path", [thorough(path) if "?" in path else path for path in SHOWN])
+@pytest.mark.parametrize(("size", "is_dark"), [thorough(DESKTOP, False), (PHONE, True)], ids=str)
 def test_seen(
     browser: Browser, site: Show, path: str, size: tuple[int, int], is_dark: bool
 ) -> None:
@@ -81,6 +82,7 @@ def without_ages(document: object) -> str:
     return _AGE.sub("some time", json.dumps(document, sort_keys=True))
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("path", PATHS)
 def test_in_every_home(home: Show, path: str) -> None:
     """Every address answers, whatever home the mail has."""

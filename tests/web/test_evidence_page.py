@@ -13,7 +13,7 @@ from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, Operation
 from brenner.services.decisions import adopt_thread
 from brenner.services.versions import Target, load_version
-from brenner.web.rendering import AgentActivity, Bar, Scale, activity_chart, bar_chart, score_chart
+from brenner.web.rendering import environment
 from brenner.web.views import artifact as evidence
 from brenner.web.views import versions as ledger
 from integrations.terminals import eventually
@@ -187,55 +187,52 @@ def test_tests_are_charted_by_score() -> None:
 # Charts
 
 
+CHARTS: Any = environment().get_template("macros/charts.html").module
+
+
+def score_chart(*tests: tuple[str, str, int | None, int | None]) -> str:
+    """Tests with an ID, a name and two parts of a score."""
+    documents = [
+        {"id": name, "name": text, "killed": False, "score": {"likelihood_ratio": one, "cost": two}}
+        for name, text, one, two in tests
+    ]
+    return str(CHARTS.scores(documents, "RS-1", 6))
+
+
 def test_whatever_is_in_a_name_a_chart_is_well_formed() -> None:
     """It is XML, in which the name is only text; nothing in it is a style or a script."""
-    scale = Scale((("likelihood ratio", "L"), ("cost", "C")), 3)
-    drawn = [
-        chart
-        for text in HOSTILE
-        for chart in (
-            bar_chart("Tests", [Bar(text, text, (3, None)), Bar("T2", "x" * 500, (0, 0))], scale),
-            activity_chart("Blocks", ["1", "2"], [AgentActivity(text, (0, 4), (1, 0))]),
-        )
-    ]
-    for svg in map(str, drawn):
-        assert not set(BIDI) & set(svg)
-        named = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
-        root = ET.fromstring(named)  # noqa: S314  we have written it
-        assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {
-            *("svg", "title", "desc", "g", "text", "tspan", "rect", "path"),
-        }
-        names = {name for each in root.iter() for name in each.attrib}
-        assert not {name for name in names if name.startswith("on") or name in ("style", "href")}
-        assert root.attrib["role"] == "img"
+    rounds = [{"round": 1, "applied": 0, "refused": 1}, {"round": 2, "applied": 4, "refused": 0}]
+    for text in HOSTILE:
+        bars = score_chart((text, text, 3, None), ("T2", "x" * 500, 0, 0))
+        courses = str(CHARTS.courses([{"name": text, "rounds": rounds}], [1, 2]))
+        for svg, role in ((bars, "group"), (courses, "img")):
+            assert not set(BIDI) & set(svg)
+            named = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
+            root = ET.fromstring(named)  # noqa: S314  we have written it
+            assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {
+                *("svg", "title", "desc", "g", "text", "tspan", "rect", "path", "a"),
+            }
+            names = {name for each in root.iter() for name in each.attrib}
+            assert not {name for name in names if name.startswith("on") or name == "style"}
+            for link in root.iter(f"{SVG}a"):  # whatever is in a name, it is one address
+                assert link.attrib.keys() == {"href"}
+                assert link.attrib["href"].startswith("/sessions/RS-1/items/")
+            assert root.attrib["role"] == role  # who does not see it can follow its links
 
 
 def test_bars_are_as_long_as_their_parts() -> None:
-    scale = Scale((("likelihood ratio", "L"), ("cost", "C")), 3)
-    svg = bar_chart("Tests", [Bar("T1", "x", (3, 1)), Bar("T2", "y", (None, 2))], scale)
+    svg = score_chart(("T1", "x", 3, 1), ("T2", "y", None, 2), ("T3", "z", None, None))
     widths = [float(each) for each in re.findall(r'class="part part-\d" .*?width="([\d.]+)"', svg)]
     assert widths == [150, 50, 100]
     assert [*re.findall(r'class="figure on-\d".*?>(\w+)<', svg)] == ["L3", "C1", "C2"]
-    assert "4/6" in svg
-    assert "T2, 2 of 6: likelihood ratio not given, cost 2" in svg
+    assert re.findall(r'class="total".*?>([\w/]+)<', svg) == ["4/6", "2/6", "none"]
+    assert "T2, 2 of 6: likelihood ratio not given, cost 2; T3: none given" in svg
 
 
 def test_only_the_best_are_drawn() -> None:
-    score = dict.fromkeys(("likelihood_ratio", "cost", "speed", "ambiguity"), 1)
-    tests = [{"id": f"T{n}", "name": "x", "score": score, "killed": False} for n in range(30)]
-    assert score_chart(tests, "RS-1").count('class="total"') == 12
-
-
-def test_a_link_of_a_chart_is_one_address_whatever_is_in_it() -> None:
-    """A chart with links is no image: who does not see it can follow them."""
-    score = dict.fromkeys(("likelihood_ratio", "cost", "speed", "ambiguity"), 1)
-    for text in HOSTILE:
-        svg = score_chart([{"id": text, "name": text, "score": score, "killed": False}], "RS-1")
-        root = ET.fromstring(str(svg).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" '))  # noqa: S314
-        [link] = root.iter(f"{SVG}a")
-        assert link.attrib.keys() == {"href"}
-        assert link.attrib["href"].startswith("/sessions/RS-1/items/")
-        assert root.attrib["role"] == "group"
+    outcomes = {"H1": "1", "H2": "2"}
+    blocks = [test_block(f"Test {n}", outcomes, score={"cost": 1}) for n in range(14)]
+    assert look(scene_of(*blocks))[1].count('class="total"') == 12
 
 
 # In a browser

@@ -18,7 +18,7 @@ from brenner.services.workspace import Workspace
 from brenner.web.request import Download
 from brenner.web.views import artifact, exports
 from brenner.web.views import project as agents
-from session.workspaces import THREAD, a_desk, kickoff
+from session.workspaces import THREAD, kickoff, new_workspace
 from web.browsing import THREAD as SHOWN
 from web.browsing import Show, window
 from web.versions_workspace import HOSTILE, a_session, a_visit
@@ -158,7 +158,7 @@ def test_a_file_has_a_name_that_is_one(workspace: Workspace, thread: str) -> Non
 
 def test_before_the_first_version(tmp_path: Path) -> None:
     """The report has the thread; there is no artifact to give away yet."""
-    workspace = a_desk(tmp_path)
+    workspace = new_workspace(tmp_path)
     kickoff(workspace)
     text = exported(workspace, "html").text
     assert 'id="message-1"' in text

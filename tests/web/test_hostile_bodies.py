@@ -11,10 +11,11 @@ from brenner.limits import MOST_BLOCKS, MOST_DIAGNOSTICS_OF_A_MESSAGE
 from brenner.services.compile import CompileOptions, CompileResult, compile_result_json
 from brenner.web.views import thread
 from brenner.web.views import versions as ledger
+from effort import effort
 from hostile_bodies import HOSTILE_BODIES, HostileBody, fence
 from web.mail_scene import ANN, THREAD, Scene, added
 
-_SIZE = 200_000
+_SIZE = effort(40_000, 200_000)
 _MOST = MOST_DIAGNOSTICS_OF_A_MESSAGE + 1
 
 

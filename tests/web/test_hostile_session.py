@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from brenner.mail.memory import MemoryMailbox
+from effort import thorough
 from serving.running import Inside, inside
 from web.addresses import addresses, shown
 from web.browsing import DESKTOP, PHONE, SETTINGS, window
@@ -49,8 +50,8 @@ def what_got_in(page: Page) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", shown(PATHS))
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=str)
+@pytest.mark.parametrize("path", [thorough(path) if "?" in path else path for path in shown(PATHS)])
+@pytest.mark.parametrize("size", [DESKTOP, thorough(PHONE)], ids=str)
 def test_page(browser: Browser, server: Inside, path: str, size: tuple[int, int]) -> None:
     """It is whole, and it is ours."""
     with window(browser, server.base_url, size) as opened:

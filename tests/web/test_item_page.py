@@ -9,7 +9,7 @@ from brenner.diagnostics.model import RequestError
 from brenner.services.workspace import Workspace
 from brenner.web.responses import error_page
 from brenner.web.views import artifact as item
-from session.workspaces import ANN, BEA, THREAD, a_desk, contribute, kickoff
+from session.workspaces import ANN, BEA, THREAD, contribute, kickoff, new_workspace
 from web.disputed import LOST, NEW, OLD, block, compiled, disputed, looked, visit_to
 
 
@@ -87,7 +87,7 @@ def test_an_unknown_one_is_not_found_and_the_nearest_is_named(workspace: Workspa
 
 
 def test_before_the_first_version_there_is_none(tmp_path: Path) -> None:
-    workspace = a_desk(tmp_path / "lab")
+    workspace = new_workspace(tmp_path / "lab")
     kickoff(workspace)
     with pytest.raises(RequestError) as refused:
         shown(workspace, "H1")

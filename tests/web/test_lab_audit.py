@@ -19,6 +19,7 @@ _NOT_FOR_GUESTS = "a[href^='/lab'], a[href='/'], form[method=post], form[role=se
 LOOKS = [("sqlite", DESKTOP, True), ("postgresql", PHONE, False)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("home", "size", "is_dark"), LOOKS, ids=["dark desktop", "light phone"])
 def test_pages(
     browser: Browser, tmp_path: Path, home: str, size: tuple[int, int], is_dark: bool

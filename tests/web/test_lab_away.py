@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from brenner.services.identity import renew_secret
@@ -28,6 +29,7 @@ def write(page: Page) -> None:
     page.get_by_label("Text").fill(LETTER)
 
 
+@pytest.mark.thorough
 def test_a_letter_outlives_a_server_that_is_away(browser: Browser, tmp_path: Path) -> None:
     """It is held back, with the words beside the button; then it is shown whole, or sent."""
     with show(tmp_path, settings=LAB) as lab, window(browser, lab.base) as opened:
@@ -64,6 +66,7 @@ def test_a_letter_outlives_a_server_that_is_away(browser: Browser, tmp_path: Pat
         opened.forgive("ERR_", "htmx:error", "console error: Failed to load resource")
 
 
+@pytest.mark.thorough
 def test_a_form_is_watched_and_never_changed(browser: Browser, lab: Show) -> None:
     with window(browser, lab.base) as opened:
         log_in(opened, lab)

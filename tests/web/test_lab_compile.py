@@ -13,7 +13,17 @@ from brenner.services.workspace import Workspace
 from brenner.web.lab.compile import COMPILE_ACTION as ACTION
 from brenner.web.lab.compile import COMPLETE_ACTION, MAX_BLOCKS, MAX_ITEMS
 from brenner.web.request import Page
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
+from session.workspaces import (
+    ANN,
+    BEA,
+    THREAD,
+    add,
+    contribute,
+    edit,
+    kickoff,
+    new_workspace,
+    write,
+)
 from web.lab_visits import Meddling, Operator
 
 if TYPE_CHECKING:
@@ -25,7 +35,7 @@ Json = dict[str, Any]
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """A session with one delta that applies, and one that does not."""
-    with a_desk(tmp_path) as here:
+    with new_workspace(tmp_path) as here:
         kickoff(here)
         contribute(here, ANN, add("Gradient"))
         contribute(here, BEA, edit("H9", claim="none"))

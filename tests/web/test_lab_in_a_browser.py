@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import StoredMessage
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.services.identity import renew_secret
+from effort import thorough
 from web.browsing import DESKTOP, PHONE, THREAD, Show, Window, window
 
 QUESTION = "Do ribosomes remember the phage?"
@@ -51,6 +51,7 @@ def contribute(mailbox: Mailbox, sender: str = "RedSky") -> StoredMessage:
     return mailbox.send(Message(THREAD, sender, to, "DELTA[opus]: A bound", DELTA)).stored
 
 
+@pytest.mark.thorough
 def test_a_session_is_started_by_keys_alone_and_once(tabs: Window, lab: Show) -> None:
     page = tabs.open("/lab/start")
     page.get_by_label("Question").fill(QUESTION)
@@ -88,6 +89,7 @@ def test_a_session_is_started_by_keys_alone_and_once(tabs: Window, lab: Show) ->
     ]
 
 
+@pytest.mark.thorough
 def test_two_tabs_publish_one_version_and_what_came_is_shown(tabs: Window, lab: Show) -> None:
     before = len([each for each in mail_of(lab.mailbox, THREAD) if each.type == "COMPILED"])
     contribute(lab.mailbox)
@@ -119,6 +121,7 @@ def test_boxes_change_the_preview_and_what_is_sent_is_the_preview(tabs: Window, 
     assert (lab.project.folder / "artifacts" / f"{THREAD}.md").exists()
 
 
+@pytest.mark.thorough
 def test_a_preview_that_comes_after_the_button_changes_nothing(tabs: Window, lab: Show) -> None:
     """She has ticked a box and pressed at once; the server is slow to answer."""
     contribute(lab.mailbox)
@@ -139,7 +142,7 @@ def test_a_preview_that_comes_after_the_button_changes_nothing(tabs: Window, lab
     tabs.forgive("status of 409")
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("size", [thorough(DESKTOP), PHONE], ids=["desktop", "phone"])
 def test_no_form_scrolls_sideways(
     browser: Browser, lab: Show, size: tuple[int, int], tmp_path: Path
 ) -> None:

@@ -3,18 +3,20 @@
 import json
 from collections.abc import Iterator
 from http import HTTPStatus
+from pathlib import Path
 
 import pytest
 
-from brenner.config import OPERATOR
+from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Capability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
 from brenner.services.identity import new_secret, renew_secret
+from brenner.services.workspace import Workspace
 from brenner.web.auth import LoginThrottle, client_network
-from brenner.web.lab.login import Login, Logins
+from brenner.web.lab.login import LabAuth
 from brenner.web.lab.routes import ACTIONS
 from brenner.web.links import own_path
 from program import brenner
@@ -133,19 +135,28 @@ def test_what_ends_a_login(served: Inside) -> None:
     assert other.get("/lab").status == HTTPStatus.SEE_OTHER
 
 
-def test_logins_end_when_idle_and_are_bounded() -> None:
+def test_logins_end_when_idle_and_are_bounded(tmp_path: Path) -> None:
     """Twelve hours without a visit; and who logs in again and again ends the oldest."""
     now = [0.0]
-    logins = Logins(lambda: now[0])
-    cookie = logins.begin(Login(OPERATOR))
+    mailbox = MemoryMailbox()
+    mailbox.register(Profile(OPERATOR))
+    project = Project(tmp_path)
+    auth = LabAuth(Workspace(mailbox, project, OPERATOR), clock=lambda: now[0])
+    secret = renew_secret(mailbox, OPERATOR)
+
+    def log_in() -> dict[str, str]:
+        return {auth.cookie: auth.enter(secret, "127.0.0.1")}
+
+    cookies = log_in()
     now[0] = 11 * 3600.0
-    assert logins.find(cookie)
+    assert auth.login(cookies)
     now[0] += 12 * 3600.0 + 1
-    assert logins.find(cookie) is None
-    first = logins.begin(Login(OPERATOR))
+    assert auth.login(cookies) is None
+    first = log_in()
+    assert auth.login(first)
     for _ in range(50):
-        logins.begin(Login(OPERATOR))
-    assert logins.find(first) is None
+        log_in()
+    assert auth.login(first) is None
 
 
 @pytest.mark.parametrize(

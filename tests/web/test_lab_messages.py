@@ -8,8 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from brenner.config import OPERATOR
-from brenner.mail.model import StoredMessage, Trust
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Message, StoredMessage, Trust
 from brenner.services.identity import renew_secret
 from web.browsing import LAB, PHONE, THREAD, Show, show, window
 from web.lab_client import Client
@@ -311,6 +310,7 @@ def test_a_critique_of_something_else(served: Show, client: Client) -> None:
     assert last(served).message.subject == "CRITIQUE: the whole slate"
 
 
+@pytest.mark.thorough
 def test_what_is_wrong_with_a_critique_stands_beside_its_field(
     browser: Browser, served: Show
 ) -> None:
@@ -355,6 +355,7 @@ def test_in_a_browser(browser: Browser, served: Show) -> None:
         expect(page.get_by_role("button", name="Log out")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_on_a_phone(browser: Browser, served: Show) -> None:
     """No form is wider than the screen."""
     secret = renew_secret(served.mailbox, OPERATOR)

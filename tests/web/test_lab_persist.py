@@ -12,7 +12,7 @@ from brenner.services.workspace import Workspace
 from brenner.web.lab.compile import COMPILE_ACTION, PERSIST_ACTION
 from brenner.web.request import Page
 from session.repositories import git, settings, start_repository
-from session.workspaces import ANN, THREAD, a_desk, add, contribute, kickoff
+from session.workspaces import ANN, THREAD, add, contribute, kickoff, new_workspace
 from web.lab_visits import Operator
 
 __all__ = ["settings"]
@@ -25,7 +25,7 @@ MESSAGE = f"artifact({THREAD}): v1 - "
 @pytest.fixture
 def workspace(tmp_path: Path, settings: Path) -> Iterator[Workspace]:
     """A session with a version, in a repository with one commit."""
-    with a_desk(tmp_path / "project") as here:
+    with new_workspace(tmp_path / "project") as here:
         start_repository(here.project.folder)
         publish(here, "Gradient")
         yield here
@@ -98,6 +98,8 @@ def test_edits_by_hand_are_in_the_way_and_shown(operator: Operator) -> None:
     file = file_of(operator.workspace)
     edited = file.read_text("utf-8").replace("Gradient decides", "Gradients decide")
     file.write_text(edited, "utf-8")
+    assert seen(operator.form(PERSIST_ACTION))["fault"]["id"] == "ARTIFACT_FILE_EDITED"
+    assert not list((operator.workspace.project.folder / ".brenner").glob("*.human.md"))
     page = operator.again(PERSIST_ACTION, {"version": "1", "commit": "yes"})
     preview = seen(page)
     assert page.status == 422
@@ -114,7 +116,7 @@ def test_edits_by_hand_are_in_the_way_and_shown(operator: Operator) -> None:
 def test_without_a_repository_nothing_is_committed_and_nothing_written(
     tmp_path: Path, settings: Path
 ) -> None:
-    with a_desk(tmp_path / "bare") as workspace:
+    with new_workspace(tmp_path / "bare") as workspace:
         publish(workspace, "Gradient")
         operator = Operator(workspace, THREAD)
         page = operator.again(PERSIST_ACTION, {"version": "1", "commit": "yes"})
@@ -199,7 +201,7 @@ def test_a_compile_writes_over_only_what_was_seen(operator: Operator) -> None:
 
 def test_a_folder_with_a_line_feed_in_its_name(tmp_path: Path, settings: Path) -> None:
     """The answers of git are parted by line feeds, too."""
-    with a_desk(tmp_path / "new\nline") as here:
+    with new_workspace(tmp_path / "new\nline") as here:
         start_repository(here.project.folder)
         publish(here, "Gradient")
         assert (
@@ -219,6 +221,7 @@ def test_a_hook_that_changes_the_file_is_told_rightly(operator: Operator) -> Non
     assert f"{PATH} does not hold v1 as it is" in done.says
 
 
+@pytest.mark.thorough
 def test_it_is_pushed_and_the_mail_goes_along(operator: Operator, tmp_path: Path) -> None:
     folder = operator.workspace.project.folder
     git(tmp_path, "init", "--quiet", "--bare", "remote.git")

@@ -20,7 +20,7 @@ from brenner.web.lab.compile import COMPILE_ACTION, COMPLETE_ACTION
 from brenner.web.lab.routes import ACTIONS
 from brenner.web.request import Page, parse_form, parse_json
 from operator_workspace import SETTINGS
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
+from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff, new_workspace
 from web.lab_visits import Meddling, Operator
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def test_the_documentation_has_every_key() -> None:
     rows["complete"] = rows["compile"]
     rows["persist"].remove("message_id")  # as the answer calls it
     taken = {each.name: each.schema for each in ACTIONS if each.schema}
-    assert rows == {name: set(takes.known) - {"once", "dry_run"} for name, takes in taken.items()}
+    assert rows == {name: set(takes) - {"dry_run"} for name, takes in taken.items()}
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Works
     """A session with one version, something new to compile, and a question to the operator."""
     for name in SETTINGS:
         monkeypatch.delenv(name, raising=False)
-    with a_desk(tmp_path) as here:
+    with new_workspace(tmp_path) as here:
         kickoff(here)
         contribute(here, ANN, add("Gradient"))
         compile_thread(here, THREAD, CompileOptions())

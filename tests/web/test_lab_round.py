@@ -12,7 +12,7 @@ from brenner.services.workspace import Workspace
 from brenner.web.lab.start import NEXT_ROUND_ACTION as ACTION
 from brenner.web.request import Page
 from operator_workspace import SETTINGS
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
+from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff, new_workspace, write
 from web.lab_visits import Operator, fields_of, violations
 
 Json = dict[str, Any]
@@ -55,7 +55,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Works
     """A session of two with one version."""
     for name in SETTINGS:
         monkeypatch.delenv(name, raising=False)
-    with a_desk(tmp_path) as here:
+    with new_workspace(tmp_path) as here:
         kickoff(here, KICKOFF)
         contribute(here, ANN, add("Gradient"))
         compile_thread(here, THREAD, CompileOptions())

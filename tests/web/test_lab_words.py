@@ -16,7 +16,7 @@ from brenner.web.lab.actions import Action
 from brenner.web.rendering import form_fix, form_words
 from brenner.web.request import Page
 from session.repositories import git, settings, start_repository
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
+from session.workspaces import ANN, BEA, THREAD, add, contribute, edit, kickoff, new_workspace
 from web.lab_visits import Operator
 
 __all__ = ["settings"]
@@ -29,7 +29,7 @@ DISABLED = 'aria-disabled="true"'
 @pytest.fixture
 def workspace(tmp_path: Path, settings: Path) -> Iterator[Workspace]:
     """A session with v1 and a delta of which one block applies, in a repository."""
-    with a_desk(tmp_path / "project") as here:
+    with new_workspace(tmp_path / "project") as here:
         start_repository(here.project.folder)
         kickoff(here)
         contribute(here, ANN, add("Gradient"))

@@ -8,8 +8,6 @@ import pytest
 from brenner.services.workspace import Workspace
 from brenner.web.compare import (
     VISIT_GAP,
-    LastVisit,
-    VisitPoint,
     is_navigation,
     last_visit,
     visit_cookie,
@@ -33,12 +31,12 @@ class Browser:
         self.cookies: dict[str, str] = {}
         self.now = START
 
-    def goes(self, after: timedelta, position: int) -> LastVisit | None:
+    def goes(self, after: timedelta, position: int) -> tuple[int, datetime] | None:
         """Look at the session some time later; what it had seen before that."""
         self.now += after
         visit = a_visit(self.workspace)._replace(now=self.now, cookies=self.cookies)
         before = last_visit(visit)
-        cookie = visit_cookie(THREAD, self.cookies, VisitPoint(position, self.now))
+        cookie = visit_cookie(THREAD, self.cookies, position, self.now)
         self.cookies = {cookie.name: cookie.value}
         return before
 
@@ -51,7 +49,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 def positions(workspace: Workspace) -> Mapping[int, int]:
     """How many messages the store had when each version came in."""
     session = a_visit(workspace).session
-    arrivals = {filed.posted.id: filed.arrival for filed in session.messages}
+    arrivals = {stored.id: stored.arrival for stored in session.messages}
     return {each.number: arrivals[each.message_id] for each in session.history.versions}
 
 
@@ -59,22 +57,20 @@ def test_sittings(workspace: Workspace) -> None:
     """Reading on does not make what is new old; coming back later does."""
     at, browser = positions(workspace), Browser(workspace)
     assert browser.goes(MINUTE, at[1]) is None
-    assert browser.goes(SOON, at[1]) == LastVisit(1, START + MINUTE)
-    assert browser.goes(SOON, at[2]) == LastVisit(1, START + MINUTE)
+    assert browser.goes(SOON, at[1]) == (1, START + MINUTE)
+    assert browser.goes(SOON, at[2]) == (1, START + MINUTE)
     end = browser.now
-    assert browser.goes(VISIT_GAP + MINUTE, at[3]) == LastVisit(2, end)
-    assert browser.goes(SOON, at[3]) == LastVisit(2, end)
-    assert browser.goes(SOON, at[3]) == LastVisit(2, end)
-    assert browser.goes(VISIT_GAP + MINUTE, at[3]) == LastVisit(
-        3, end + VISIT_GAP + MINUTE + 2 * SOON
-    )
+    assert browser.goes(VISIT_GAP + MINUTE, at[3]) == (2, end)
+    assert browser.goes(SOON, at[3]) == (2, end)
+    assert browser.goes(SOON, at[3]) == (2, end)
+    assert browser.goes(VISIT_GAP + MINUTE, at[3]) == (3, end + VISIT_GAP + MINUTE + 2 * SOON)
 
 
 def test_a_look_before_the_first_version(workspace: Workspace) -> None:
     """It counts as one at nothing."""
     browser = Browser(workspace)
     browser.goes(MINUTE, positions(workspace)[1] - 1)
-    assert browser.goes(VISIT_GAP + MINUTE, 99) == LastVisit(0, START + MINUTE)
+    assert browser.goes(VISIT_GAP + MINUTE, 99) == (0, START + MINUTE)
 
 
 @pytest.mark.parametrize(
@@ -87,12 +83,12 @@ def test_a_look_before_the_first_version(workspace: Workspace) -> None:
 def test_what_we_did_not_write_is_nothing(workspace: Workspace, value: str) -> None:
     """Nobody can bring a page down with a cookie, nor be told of a look in the future."""
     assert last_visit(a_visit(workspace, cookie=value)) is None
-    assert visit_cookie(THREAD, {"look": value}, VisitPoint(1, START)).value.startswith("1.")
+    assert visit_cookie(THREAD, {"look": value}, 1, START).value.startswith("1.")
 
 
 def test_the_cookie_is_the_session_s(workspace: Workspace) -> None:
     """Another session has its own, and none grows."""
-    cookie = visit_cookie(THREAD, {}, VisitPoint(7, START))
+    cookie = visit_cookie(THREAD, {}, 7, START)
     assert cookie.path == f"/sessions/{THREAD}"
     seconds = int(START.timestamp())
     assert cookie.value == f"7.{seconds}.7.{seconds}"

@@ -9,12 +9,13 @@ import pytest
 from brenner.persist.git import persistence_of
 from brenner.services.workspace import Workspace
 from brenner.session.status_text import PHASE_LABELS
+from brenner.web.cache import TTLCache
 from brenner.web.layout import session_document
-from brenner.web.sessions import Session, TTLCache
+from brenner.web.sessions import Session
 from brenner.web.views import artifact
 from brenner.web.views import project as agents
 from brenner.web.views import thread as message
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
+from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff, new_workspace, write
 from web.disputed import block, compiled, disputed, looked, opened, visit_to
 
 
@@ -135,7 +136,7 @@ def test_a_long_round_is_counted_by_type_and_many_rounds_are_cut(workspace: Work
 
 
 def test_turns_and_the_next_step_are_those_of_the_terminal(tmp_path: Path) -> None:
-    workspace = a_desk(tmp_path / "lab")
+    workspace = new_workspace(tmp_path / "lab")
     kickoff(workspace)
     contribute(workspace, ANN, add("Gradient"))
     document = frame(workspace)

@@ -16,7 +16,7 @@ from brenner.web.rendering import render_html
 from brenner.web.request import RequestContext
 from brenner.web.responses import error_page
 from brenner.web.views import artifact, project, versions
-from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
+from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff, new_workspace, write
 from web.browsing import PHONE, Show, window
 from web.browsing import THREAD as SHOWN
 from web.disputed import block, compiled, disputed, looked, visit_to
@@ -33,7 +33,7 @@ def workspace(tmp_path: Path) -> Workspace:
 @pytest.fixture
 def begun(tmp_path: Path) -> Workspace:
     """Before the first version."""
-    made = a_desk(tmp_path / "lab")
+    made = new_workspace(tmp_path / "lab")
     kickoff(made)
     return made
 
@@ -152,6 +152,7 @@ def test_a_phone_has_the_card_in_a_line_but_at_the_artifact(workspace: Workspace
     assert '<p class="glance">' in page
 
 
+@pytest.mark.thorough
 def test_on_a_phone_the_page_comes_before_long(browser: Browser, site: Show) -> None:
     """One line of the card, and the open tab in sight."""
     with window(browser, site.base, PHONE) as opened:

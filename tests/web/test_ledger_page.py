@@ -7,7 +7,7 @@ import pytest
 
 from brenner.artifact.state import BlockOutcome
 from brenner.config import OPERATOR
-from brenner.mail.model import Envelope, Trust
+from brenner.protocol.messages import Envelope, Trust
 from brenner.services.decisions import dismiss
 from brenner.services.version_store import load_ledgers
 from brenner.web.views import versions as ledger

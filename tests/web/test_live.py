@@ -75,6 +75,7 @@ def test_news_appears_in_place(stage: Show, opened: Window) -> None:
     assert page.evaluate("() => [...document.querySelectorAll('details')].every(each => each.open)")
 
 
+@pytest.mark.thorough
 def test_pages_that_are_not_of_that_thread(stage: Show, opened: Window) -> None:
     """The list of sessions hears of all; a page that is not live of nothing."""
     home = opened.open("/")
@@ -86,6 +87,7 @@ def test_pages_that_are_not_of_that_thread(stage: Show, opened: Window) -> None:
     expect(home.locator("#news")).to_contain_text("INFO from BlueLake")
 
 
+@pytest.mark.thorough
 def test_nothing_beside_the_connection_moves(opened: Window) -> None:
     """The search stands at the same place, whether a page is live or not."""
     live, still = opened.open(AGENTS), opened.open("/connect")
@@ -95,6 +97,7 @@ def test_nothing_beside_the_connection_moves(opened: Window) -> None:
     assert places[0] == places[1]
 
 
+@pytest.mark.thorough
 def test_a_lost_connection(browser: Browser, tmp_path: Path) -> None:
     """It is said since when, and that it is back; what came in meanwhile is there then."""
     with show(tmp_path) as stage:
@@ -117,6 +120,7 @@ def test_a_lost_connection(browser: Browser, tmp_path: Path) -> None:
             opened.forgive("ERR_", "console error: Failed to load resource")
 
 
+@pytest.mark.thorough
 def test_a_hidden_page_catches_up(stage: Show, opened: Window) -> None:
     """It has no connection while nobody sees it, and all the news when somebody does."""
     page = opened.open(AGENTS)
@@ -166,6 +170,7 @@ def test_times_stay_true(stage: Show, opened: Window) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", said[4])
 
 
+@pytest.mark.thorough
 def test_times_have_the_words_of_the_server(opened: Window) -> None:
     """On both sides of each of its bounds; the seconds in between are for slow machines."""
     page = opened.open(AGENTS)
@@ -190,6 +195,7 @@ def test_times_have_the_words_of_the_server(opened: Window) -> None:
     assert [shown for shown, *words in told_now if shown not in words] == []
 
 
+@pytest.mark.thorough
 def test_two_windows(browser: Browser, stage: Show) -> None:
     with window(browser, stage.base) as one, window(browser, stage.base, DESKTOP) as two:
         pages = [one.open(AGENTS), two.open(links.session(THREAD))]

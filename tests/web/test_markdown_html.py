@@ -18,7 +18,6 @@ from brenner.web.markdown import (
     SCHEMES,
     TAGS,
     VALUES,
-    HtmlPart,
     html_parts,
     markdown,
 )
@@ -176,7 +175,7 @@ def test_typeset() -> None:
         assert part in html
 
 
-DEEP = ("> " * 150 + "deep", "- " * 99 + "deep", "> - " * 60 + "deep")
+DEEP = ("> " * 150 + "deep", "> " * 20 + "deep", "- " * 99 + "deep", "> - " * 60 + "deep")
 
 
 @pytest.mark.parametrize("text", DEEP)
@@ -187,7 +186,7 @@ def test_too_deep(text: str) -> None:
     assert "deep</code>" in html
 
 
-@pytest.mark.parametrize("text", ["> " * 60 + "deep", "- " * 40 + "deep", "*a **b " * 600 + "deep"])
+@pytest.mark.parametrize("text", ["> " * 18 + "deep", "- " * 9 + "deep", "*a **b " * 600 + "deep"])
 def test_not_too_deep(text: str) -> None:
     """What is shown as it was meant, or as a paragraph of text, is whole."""
     assert "deep" in Read(markdown(text)).words
@@ -227,10 +226,8 @@ def read_blocks(body: str) -> list[dict[str, object]]:
 def test_every_block_has_its_place(body: str) -> None:
     """Each of them once, in order; what stands between them is HTML that closes."""
     found = html_parts(body, THREAD, (), read_blocks(body))
-    assert [each.block for each in found if each.block] == list(
-        range(1, len(read_blocks(body)) + 1)
-    )
-    assert Read("".join(each.html for each in found)).wrong == []
+    assert [block for _, block in found if block] == list(range(1, len(read_blocks(body)) + 1))
+    assert Read("".join(html for html, _ in found)).wrong == []
 
 
 @given(st.lists(_PIECE | st.just(f"\n{BLOCK}"), max_size=5).map("".join))
@@ -238,20 +235,20 @@ def test_places_law(body: str) -> None:
     """No block is left out or shown twice, whatever stands around it."""
     numbers = [each["block"] for each in read_blocks(body)]
     found = html_parts(body, THREAD, ["H1"], read_blocks(body))
-    assert sorted(each.block for each in found if each.block is not None) == numbers
-    assert Read("".join(each.html for each in found)).wrong == []
+    assert sorted(block for _, block in found if block is not None) == numbers
+    assert Read("".join(html for html, _ in found)).wrong == []
 
 
 def test_places_are_not_forged() -> None:
     """Only our own scanner says where a block stands."""
     forged = '<hr data-block="1">\n\n```delta\n{}\n```'
-    assert [each.block for each in html_parts(forged)] == [None]
+    assert [block for _, block in html_parts(forged)] == [None]
 
 
 def test_blocks_out_of_sight() -> None:
     """Those of a text that is cut or plain stand after it."""
     assert html_parts("a", THREAD, (), [{"line": 9, "block": 1}])[1:] == (
-        HtmlPart(html_parts("")[0].html, 1),
+        (html_parts("")[0][0], 1),
     )
 
 

@@ -9,8 +9,8 @@ from brenner.config import OPERATOR
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Capability
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Envelope, message_with_deliveries_json
-from brenner.protocol.messages import parse_message_file
+from brenner.mail.model import message_with_deliveries_json
+from brenner.protocol.messages import Envelope, parse_message_file
 from brenner.web.request import Download
 from brenner.web.views import thread
 from web.browsing import THREAD as DEMO

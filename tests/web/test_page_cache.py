@@ -3,32 +3,34 @@
 import gzip
 import http.client
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
 import pytest
 
-from brenner.diagnostics.codes.stores import STORE_UNUSABLE
 from brenner.web import cache, links
 from brenner.web.cache import (
     MAX_PATH,
     PAGE_TTL,
-    LastGoodCache,
-    LastGoodKey,
     PageCache,
     PageKey,
     ResponseBody,
     accepts_gzip,
 )
-from brenner.web.request import Page
-from brenner.web.sessions import MailCursor, StoreOutage
+from brenner.web.sessions import MailCursor
 from mail.sample_mail import letter
 from serving.running import At
 from web.browsing import THREAD, Show, show
 
 HERE = MailCursor(12, "aa")
-ROOT = PageKey("/")
+
+
+def key(path: str) -> PageKey:
+    """The key of an HTML page for everybody."""
+    return path, False, None
+
+
+ROOT = key("/")
 
 
 class Clock:
@@ -56,7 +58,7 @@ def test_it_has_all_mail_that_there_was(asked: MailCursor, is_there: bool) -> No
     text = ResponseBody.of("A page.", "text/html")
     kept.keep(ROOT, HERE, text)
     assert (kept.find(ROOT, asked) is text) is is_there
-    assert kept.find(PageKey("/other"), asked) is None
+    assert kept.find(key("/other"), asked) is None
 
 
 def test_it_does_not_last() -> None:
@@ -86,14 +88,14 @@ def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = PageCache(clock)
     names = ("one", "two", "three")
     for name in names:
-        kept.keep(PageKey(name), HERE, ResponseBody.of("x" * 10_000, "text/html"))
-    assert [bool(kept.find(PageKey(name), HERE)) for name in names] == [False, True, True]
+        kept.keep(key(name), HERE, ResponseBody.of("x" * 10_000, "text/html"))
+    assert [bool(kept.find(key(name), HERE)) for name in names] == [False, True, True]
     clock.now += PAGE_TTL
-    kept.keep(PageKey("four"), HERE, ResponseBody.of("x" * 24_000, "text/html"))
+    kept.keep(key("four"), HERE, ResponseBody.of("x" * 24_000, "text/html"))
     kept.keep(
-        PageKey("four"), HERE, ResponseBody.of("x" * 90_000, "text/html")
+        key("four"), HERE, ResponseBody.of("x" * 90_000, "text/html")
     )  # larger than all: that one
-    assert (bool(kept.find(PageKey("four"), HERE)), len(kept)) == (True, 1)
+    assert (bool(kept.find(key("four"), HERE)), len(kept)) == (True, 1)
 
 
 def test_addresses_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,58 +103,31 @@ def test_addresses_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "_MAX_PAGE_BYTES", 100_000)
     kept, text = PageCache(Clock()), ResponseBody.of("x", "text/html")
     for number in range(100):
-        kept.keep(PageKey(f"/search?x={number}" + "y" * 1_900), HERE, text)
+        kept.keep(key(f"/search?x={number}" + "y" * 1_900), HERE, text)
     assert 5 < len(kept) < 25
-    long = PageKey("/?" + "y" * MAX_PATH)
+    long = key("/?" + "y" * MAX_PATH)
     kept.keep(long, HERE, text)
     assert kept.find(long, HERE) is None
     monkeypatch.setattr(cache, "_MAX_PAGES", 3)
     for number in range(9):
-        kept.keep(PageKey(f"/?{number}"), HERE, text)
+        kept.keep(key(f"/?{number}"), HERE, text)
     assert len(kept) == 3
-
-
-GONE = StoreOutage(datetime(2026, 1, 5, tzinfo=UTC), STORE_UNUSABLE.at(path="mail", reason="away"))
-
-
-def test_the_last_good_pages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By their addresses and titles as well, and by their number."""
-    now, page = GONE.since, Page("x.html", "y" * 1_000, {"a": 1})
-    kept = LastGoodCache(most_bytes=100_000)
-    for number in range(100):
-        kept.keep(LastGoodKey(f"/search?x={number}" + "y" * 1_900), page, now, HERE)
-    assert 2 < len(kept) < 15
-    assert kept.find(LastGoodKey("/search?x=99" + "y" * 1_900), GONE)
-    long = LastGoodKey("/?" + "y" * cache.MAX_ADDRESS)
-    kept.keep(long, page, now, HERE)
-    assert kept.find(long, GONE) is None
-    monkeypatch.setattr(cache, "MAX_LAST_GOOD_PAGES", 3)
-    for number in range(9):
-        kept.keep(LastGoodKey(f"/?{number}"), page, now, HERE)
-    assert len(kept) == 3
-
-
-def test_the_last_good_page_of_others_is_not_a_guests() -> None:
-    kept, page = LastGoodCache(), Page("x.html", "A page", {"a": 1})
-    kept.keep(LastGoodKey("/"), page, GONE.since, HERE)
-    assert kept.find(LastGoodKey("/"), GONE)
-    assert kept.find(LastGoodKey("/", frozenset({THREAD})), GONE) is None
 
 
 def test_one_writes_at_a_time() -> None:
     """Those who want something else do not wait, and nothing is left behind."""
     kept, told = PageCache(), list[str]()
 
-    async def write(key: str, name: str) -> None:
-        async with kept.turn(PageKey(key)):
+    async def write(path: str, name: str) -> None:
+        async with kept.turn(key(path)):
             told.append(f"{name} begins")
             await anyio.sleep(0.01)
             told.append(f"{name} ends")
 
     async def play() -> None:
         async with anyio.create_task_group() as group:
-            for key, name in (("/", "one"), ("/", "two"), ("/other", "three")):
-                group.start_soon(write, key, name)
+            for path, name in (("/", "one"), ("/", "two"), ("/other", "three")):
+                group.start_soon(write, path, name)
 
     with ThreadPoolExecutor(1) as apart:  # the browser of other tests has a loop in this thread
         apart.submit(anyio.run, play).result()

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page
 
+from effort import thorough
 from web.addresses import addresses, shown
 from web.browsing import THREAD, Show, window
 
@@ -29,7 +30,7 @@ def on_paper(page: Page) -> None:
     page.emulate_media(media="print", color_scheme="light")
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", [*PAGES[:2], *map(thorough, PAGES[2:])])
 def test_a_clean_paper(browser: Browser, site: Show, path: str) -> None:
     """No controls, nothing cut off at the side, and where it is from."""
     with window(browser, site.base) as opened:
@@ -68,6 +69,7 @@ def test_what_is_folded_is_open(browser: Browser, site: Show) -> None:
         assert page.locator("#unchanged li").first.evaluate(_HEIGHT) == 0
 
 
+@pytest.mark.thorough
 def test_marks_without_colour(browser: Browser, site: Show) -> None:
     """What came is underlined and what went struck through, on white."""
     with window(browser, site.base) as opened:

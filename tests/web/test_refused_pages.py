@@ -117,7 +117,7 @@ def test_only_the_place_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
     handler = LocationHandler(logging.ERROR)
     root.addHandler(handler)
     try:
-        STORE_UNUSABLE.at(path=SECRET)  # lacks a word: fails inside of our program
+        _ = STORE_UNUSABLE.at(path=SECRET).message  # lacks a word: fails inside of our program
     except KeyError as error:
         log_location(error)
     finally:

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from brenner.web import links
+from effort import thorough
 from web.browsing import DESKTOP, PHONE, Show, Window, window
 from web.crowded import CROWDED, PREDICTIONS, TESTS, crowded
 from web.evening import Evening, new_secret
@@ -51,7 +52,7 @@ def box(place: Locator) -> dict[str, float]:
 # Nothing sticks out
 
 
-@pytest.mark.parametrize("width", [320, 390, 768])
+@pytest.mark.parametrize("width", [320, thorough(390), thorough(768)])
 def test_nothing_sticks_out(browser: Browser, full: Show, width: int) -> None:
     """Whatever the session is called: its pages, the forms of the lab, the report."""
     with window(browser, full.base, (width, 800)) as opened:
@@ -70,6 +71,7 @@ def test_nothing_sticks_out(browser: Browser, full: Show, width: int) -> None:
         assert sticks_out(alone) == ""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tab", TABS)
 def test_three_sizes_of_text(browser: Browser, full: Show, tab: str) -> None:
     with window(browser, full.base) as opened:

@@ -27,7 +27,7 @@ ANN, THREAD = "BlueLake", "RS-20251230-cell-fate"
 NOW = datetime.now(UTC)
 
 
-def a_desk(*subjects_and_bodies: tuple[str, str]) -> Workspace:
+def new_workspace(*subjects_and_bodies: tuple[str, str]) -> Workspace:
     """A project with these messages, from an agent to the operator."""
     mailbox = MemoryMailbox()
     for name in (OPERATOR, ANN):
@@ -47,7 +47,7 @@ def look(workspace: Workspace, **asked: str) -> tuple[dict[str, Any], str, int]:
 
 def test_found() -> None:
     """The latest first, with type, thread, sender, and the words marked where they stand."""
-    workspace = a_desk(
+    workspace = new_workspace(
         ("INFO: Nothing", "No word of it.\n"),
         ("DELTA[opus]: A Gradient", "The état of it.\n"),
         ("Hello", "Far away:\nthe steep gradient <script>\n"),
@@ -66,7 +66,7 @@ def test_found() -> None:
 
 def test_pages() -> None:
     """`next` leads through all of them, each once, to an end."""
-    workspace = a_desk(*((f"INFO: {number}", "gradient\n") for number in range(120)))
+    workspace = new_workspace(*((f"INFO: {number}", "gradient\n") for number in range(120)))
     seen: list[int] = []
     asked = {"q": "gradient type:INFO"}
     for _ in range(3):
@@ -86,7 +86,7 @@ def _query(link: str) -> dict[str, list[str]]:
 
 def test_faults_beside_the_field() -> None:
     """All of them, with code and fix; the query stays in the field."""
-    document, page, status = look(a_desk(), q='frm:BlueLake "a')
+    document, page, status = look(new_workspace(), q='frm:BlueLake "a')
     assert status == 400
     assert not document["valid"]
     assert [each["id"] for each in document["violations"]] == ["UNKNOWN_FILTER", "UNCLOSED_QUOTE"]
@@ -100,14 +100,16 @@ def test_faults_beside_the_field() -> None:
 
 def test_before_a_message_that_is_not_there() -> None:
     """What the mailbox refuses is told there, too."""
-    document, _, status = look(a_desk(("INFO: One", "gradient\n")), q="gradient", before="77")
+    document, _, status = look(
+        new_workspace(("INFO: One", "gradient\n")), q="gradient", before="77"
+    )
     assert status == 400
     assert [each["id"] for each in document["violations"]] == ["UNKNOWN_MESSAGE"]
 
 
 def test_the_inbox_is_the_operators() -> None:
     """What asks about an inbox asks about hers, and the page says so."""
-    workspace = a_desk(("QUESTION: Which?", "gradient\n"), ("INFO: One", "gradient\n"))
+    workspace = new_workspace(("QUESTION: Which?", "gradient\n"), ("INFO: One", "gradient\n"))
     workspace.mailbox.mark(OPERATOR, [2], is_read=True)
     document, page, _ = look(workspace, q="is:unread")
     assert [each["id"] for each in document["messages"]] == [1]
@@ -133,14 +135,14 @@ def test_an_operator_whom_nobody_knows_yet() -> None:
 @pytest.mark.parametrize("asked", [{}, {"q": ""}, {"q": "  "}])
 def test_nothing_is_asked(asked: dict[str, str]) -> None:
     """That is no fault: the grammar is explained."""
-    document, page, status = look(a_desk(), **asked)
+    document, page, status = look(new_workspace(), **asked)
     assert (status, document["violations"], document["messages"]) == (200, [], [])
     assert "What one can ask for" in page
 
 
 def test_examples_are_right() -> None:
     """Whoever copies one gets an answer."""
-    _, page, _ = look(a_desk())
+    _, page, _ = look(new_workspace())
     table = page.partition('class="grammar"')[2]
     examples = [unescape(each) for each in re.findall(r"<td><code>(.*?)</code>", table)]
     assert len(examples) > 8
@@ -149,7 +151,9 @@ def test_examples_are_right() -> None:
 
 def test_a_type_that_is_not_written_first() -> None:
     """Then type and subject stand apart; the subject is whole."""
-    document, page, _ = look(a_desk(("Hello", "gradient\n"), ("", "gradient\n")), q="gradient")
+    document, page, _ = look(
+        new_workspace(("Hello", "gradient\n"), ("", "gradient\n")), q="gradient"
+    )
     assert [each["type"] for each in document["messages"]] == [None, None]
     assert "(no subject)" in page
     assert ">Hello</a>" in page
@@ -160,13 +164,13 @@ def test_marks_change_nothing(line: str, words: str) -> None:
     """A marked line says what it said; what is marked was looked for."""
     phrase = tuple(tokenize(words))
     parts = highlight(line, (phrase,))
-    assert "".join(part.text for part in parts) == line
-    for part in parts:
-        assert not part.is_match or tokenize(part.text)[: len(phrase)] or phrase
+    assert "".join(text for text, _ in parts) == line
+    for text, is_match in parts:
+        assert not is_match or tokenize(text)[: len(phrase)] or phrase
 
 
 def test_an_excerpt_is_bounded() -> None:
     """However long the body is."""
     body = "word " * 30_000
     parts = excerpt(body, (("word",),))
-    assert len("".join(part.text for part in parts)) < 200
+    assert len("".join(text for text, _ in parts)) < 200

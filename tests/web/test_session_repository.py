@@ -17,16 +17,8 @@ from brenner.services.session_status import load_status
 from brenner.services.version_store import load_ledgers
 from brenner.services.workspace import Workspace
 from brenner.web import sessions
-from brenner.web.sessions import (
-    LRUCache,
-    MailCursor,
-    SessionRepository,
-    TTLCache,
-    cached_property,
-    cursor_at,
-    get_or_compute,
-    parse_cursor,
-)
+from brenner.web.cache import LRUCache, TTLCache
+from brenner.web.sessions import MailCursor, SessionRepository, cursor_at, parse_cursor
 from mail.sample_mail import letter
 from session.thread_writer import acknowledge, contribute, write
 from session.workspaces import ANN, BEA, KICKOFF, THREAD, add, edit, project_in
@@ -114,7 +106,7 @@ def test_a_long_session_is_ready_before_anybody_looks(
     monkeypatch.setattr(sessions, "_LONG_SESSION", 2)
     reading.begin().join(30)
     session = reading.session(THREAD)
-    assert session.version_cache.has_ledgers
+    assert session.has_ledgers
     assert tuple(session.ledgers.values()) == load_ledgers(workspace, THREAD)
 
 
@@ -216,53 +208,42 @@ def test_another_store_in_its_place(workspace: Workspace) -> None:
         assert reading.session(THREAD).stored[0].message.subject == "INFO: one"
 
 
-# What is worked out once
+# Values that are computed once
 
 
-def test_worked_out_by_one() -> None:
-    """Eight want it at once: it is worked out once, and nobody waits for something else."""
+def test_one_thread_computes_a_value() -> None:
+    """Seven want it at once: it is computed once, and nobody waits for something else."""
     calls: list[str] = []
     hold = threading.Event()
+    cache: LRUCache[str] = LRUCache()
 
-    class Things:
-        @cached_property
-        def slow(self) -> str:
-            calls.append("slow")
-            hold.wait(30)
-            return "slow"
+    def slow() -> str:
+        calls.append("slow")
+        hold.wait(30)
+        return "slow"
 
-        @cached_property
-        def quick(self) -> str:
-            calls.append("quick")
-            return "quick"
-
-    things = Things()
     with ThreadPoolExecutor(8) as pool:
-        waiting = [pool.submit(lambda: things.slow) for _ in range(7)]
-        assert pool.submit(lambda: things.quick).result(30) == "quick"
+        waiting = [pool.submit(cache.get, "slow", slow) for _ in range(7)]
+        assert pool.submit(cache.get, "quick", lambda: "quick").result(30) == "quick"
         hold.set()
         assert {each.result(30) for each in waiting} == {"slow"}
-    assert sorted(calls) == ["quick", "slow"]
+    assert calls == ["slow"]
 
 
 def test_what_fails_is_tried_again() -> None:
-    made: dict[object, object] = {}
+    cache: LRUCache[int] = LRUCache()
     with pytest.raises(ZeroDivisionError):
-        get_or_compute(made, "it", lambda: 1 // 0)
-    assert made == {}
-    assert get_or_compute(made, "it", lambda: 1) == 1
-    assert made == {"it": 1}
+        cache.get("it", lambda: 1 // 0)
+    assert len(cache) == 0
+    assert [cache.get("it", lambda: 1), cache.get("it", lambda: 2)] == [1, 1]
 
 
-def test_what_is_thrown_away_meanwhile_is_had_all_the_same() -> None:
-    """Somebody else empties the place in the very moment."""
-
-    class Emptied(dict[object, object]):
-        def __setitem__(self, name: object, value: object) -> None:
-            super().__setitem__(name, value)
-            self.clear()
-
-    assert get_or_compute(Emptied(), "it", lambda: 1) == 1
+def test_a_value_larger_than_the_cache() -> None:
+    """It is returned and kept, alone; a value that was evicted is computed again."""
+    cache = LRUCache[str](10, len)
+    assert [cache.get(size, lambda size=size: "x" * size) for size in (4, 5, 20)]  # type: ignore[misc]
+    assert len(cache) == 1
+    assert cache.get(4, lambda: "again") == "again"
 
 
 # Places

@@ -2,18 +2,16 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from brenner.services.versions import verify
 from brenner.web import links
-from brenner.web.app import MAX_SLOW_REQUESTS, MAX_SLOW_WAITING
 from brenner.web.views import exports, versions
 from brenner.web.views.exports import report
 from mail.sample_mail import letter
-from serving.running import Reply
 from web.browsing import LAB, THREAD, Show, show
 from web.lab_client import Client
 
@@ -55,35 +53,21 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 
 
 def test_readers_do_not_wait_for_it(stage: Show, held: Held) -> None:
-    """As many as there may be are under way or wait; one more is told to come again."""
+    """Two are under way, the others wait; all pages are there meanwhile."""
     session = links.session(THREAD)
-    most = MAX_SLOW_REQUESTS + MAX_SLOW_WAITING
-    asked = [
-        *(f"{REPORT}?version={number}" for number in range(1, most)),  # each a file of its own
-        *(f"{session}/versions?verify=1&x={number}" for number in range(most)),
-    ]
+    asked = [f"{session}/versions?verify=1&x={number}" for number in range(10)]
     with ThreadPoolExecutor(len(asked)) as pool:
         asking = [pool.submit(stage.server.ask, "GET", path) for path in asked]
-        for _ in range(MAX_SLOW_REQUESTS):
+        for _ in range(2):
             assert held.begun.acquire(timeout=60)
-        for path in (links.HOME, session, links.session(THREAD, "thread"), links.session(THREAD)):
+        for path in (links.HOME, session, links.session(THREAD, "thread")):
             assert stage.server.ask("GET", path).status == 200
-        busy = _answered(asking, len(asked) - most)
-        assert {reply.status for reply in busy} == {503}
-        assert all("SERVER_BUSY" in str(reply.document) for reply in busy)
-        assert all(int(reply.headers["retry-after"]) > 0 for reply in busy)
-        assert held.calls == MAX_SLOW_REQUESTS
+        assert held.calls == 2
         held.goes_on.set()
-        statuses = sorted(each.result().status for each in asking)
-    assert statuses == [200] * most + [503] * (len(asked) - most)
+        assert {each.result().status for each in asking} == {200}
 
 
-def _answered(asking: list[Future[Reply]], number: int) -> list[Reply]:
-    """The first so many answers, while the others wait."""
-    found = as_completed(asking, timeout=60)
-    return [next(found).result() for _ in range(number)]
-
-
+@pytest.mark.thorough
 def test_a_file_is_made_once(stage: Show, held: Held) -> None:
     """For all who ask, whatever else stands in the address; with new mail another one."""
     held.goes_on.set()

@@ -9,7 +9,7 @@ import pytest
 from brenner.config import OPERATOR
 from brenner.mail.mailbox import Capability
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Envelope, Importance, Trust
+from brenner.protocol.messages import Envelope, Importance, Trust
 from brenner.services.compile import CompileOptions
 from brenner.services.decisions import adopt_thread
 from brenner.services.versions import Target, load_version

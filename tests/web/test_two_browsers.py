@@ -52,6 +52,7 @@ def is_live(page: Page) -> None:
     expect(page.locator("#connection")).to_have_text("Live")
 
 
+@pytest.mark.thorough
 def test_one_reads_while_the_other_compiles(
     served: Show, windows: tuple[Window, Window], browser: Browser
 ) -> None:
@@ -119,6 +120,7 @@ def test_both_publish_the_same_preview(served: Show, windows: tuple[Window, Wind
         opened.forgive("status of 409")
 
 
+@pytest.mark.thorough
 def test_both_acknowledge_the_same_message(served: Show, windows: tuple[Window, Window]) -> None:
     """One ACK; both are told how it is."""
     people = operators(served, windows)

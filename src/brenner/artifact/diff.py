@@ -5,11 +5,12 @@ A field is identified by its path, as in blame: ("claim",), ("predictions", "H2"
 absent too. `agent_mail_message_id` is not compared, because only the file has it (R18).
 """
 
+from __future__ import annotations
+
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import NamedTuple
 
 from brenner.artifact.model import (
     KILLED_BY,
@@ -29,6 +30,7 @@ from brenner.artifact.model import (
 )
 from brenner.artifact.state import BlockOutcome, Entry, Path
 from brenner.artifact.text_diff import Mark, TextSpan, word_spans
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     RESEARCH_THREAD,
@@ -90,9 +92,7 @@ class ItemChange(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """The changed items in artifact order, the metadata changes, and the number of unchanged
-    items.
-    """
+    """The changed items in artifact order, the changes of metadata, the count of other items."""
 
     items: tuple[ItemChange, ...] = ()
     metadata: tuple[FieldChange, ...] = ()
@@ -158,14 +158,10 @@ def _section_changes(
     changed = [key for key in after if before.get(key) != after[key]]
     changed += [key for key in before if key not in after]
     moved = _moved_tests(before, after) if section is DISCRIMINATIVE_TESTS and changed else {}
-    for key in sorted(changed, key=_item_order):
+    for key in sorted(changed, key=lambda each: (item_sort_key(each[0]), *each)):
         change = _item_change(section, key, before.get(key), after.get(key), moved.get(key))
         if change.kinds:
             yield change
-
-
-def _item_order(key: _Key) -> tuple[tuple[int, str], str, int]:
-    return (item_sort_key(key[0]), *key)
 
 
 def _moved_tests(
@@ -260,9 +256,7 @@ def _key_order(key: str) -> tuple[int, tuple[int, str], str]:
 
 
 def _is_same(old: object, new: object) -> bool:
-    """Return whether two values are equal as JSON. Unlike in Python, 1 equals neither true nor
-    1.0.
-    """
+    """Return whether two values are equal as JSON, where 1 equals neither true nor 1.0."""
     if isinstance(old, list) and isinstance(new, list):
         return json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True)
     if type(old) is float and type(new) is float:
@@ -379,16 +373,12 @@ _CLAUSES: tuple[tuple[ChangeKind, str, Callable[[ItemChange], str]], ...] = (
 
 def _field_names(fields: Iterable[FieldChange]) -> str:
     """Return the names of the fields, each once. For predictions, return the hypotheses."""
-    names = dict.fromkeys(_field_name(change) for change in fields)
+    paths = [change.path for change in fields]
+    names = dict.fromkeys(path[-1 if path[0] == "predictions" else 0] for path in paths)
     return _join_words([escape_control(name, MAX_CHARACTERS) for name in names], MAX_FIELDS, ", ")
 
 
-def _field_name(change: FieldChange) -> str:
-    return change.path[-1] if change.path[0] == "predictions" else change.path[0]
-
-
 def _join_words(words: list[str], most: int, last: str = " and ") -> str:
-    """Join words as in `H1, H2 and 12 others`."""
     if len(words) > most:
         words, last = [*words[: most - 1], f"{len(words) - most + 1} others"], " and "
     *others, final = words
@@ -415,10 +405,7 @@ def field_label(section: str, path: Path) -> str:
 
 
 def value_text(value: object) -> str:
-    """Return a value as text."""
-    if isinstance(value, Reference):
-        return f"{value.relation} {value.session} {value.item}"
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple) and not isinstance(value, Reference):
         return ", ".join(value_text(each) for each in value)
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={value_text(each)}" for key, each in value.items())

@@ -12,14 +12,16 @@ A cell without a word or a number, `N/A` and `indeterminate` predict nothing. No
 contradicts them, so they have no letter and separate nothing.
 """
 
-import re
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from brenner.artifact.model import NOT_APPLICABLE, Artifact, Item, in_display_order
+from brenner.lazy_pattern import lazy_pattern
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
@@ -27,6 +29,9 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.grammar import HYPOTHESIS_REFERENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
 
 # The field of each section that maps hypotheses to outcomes
 OUTCOME_FIELDS: Mapping[Section, str] = {
@@ -38,8 +43,8 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _AROUND = r"[\"'“”„‘’‚«»‹›`*_()\[\]]+"
 # Marks around a word and stops after it are ignored; between two letters or digits they count.
-_MARKS = re.compile(rf"(?<![^\W_]){_AROUND}|{_AROUND}(?![^\W_])")
-_STOPS = re.compile(r"[.,;:!]+(?!\w)")
+_MARKS = lazy_pattern(rf"(?<![^\W_]){_AROUND}|{_AROUND}(?![^\W_])")
+_STOPS = lazy_pattern(r"[.,;:!]+(?!\w)")
 
 
 class Cell(NamedTuple):
@@ -69,7 +74,6 @@ class EvidenceMatrix(NamedTuple):
 
 
 def evidence_matrix(artifact: Artifact) -> EvidenceMatrix:
-    """Build the matrix of an artifact."""
     hypotheses = artifact.sections[HYPOTHESIS_SLATE.id]
     columns = (
         _column(section, item, field, hypotheses)
@@ -97,9 +101,7 @@ def _column(
 
 
 def normalise_outcome(outcome: str) -> str:
-    """Return an outcome in the form in which it is compared, or an empty text if it predicts
-    nothing.
-    """
+    """Return an outcome as it is compared, or an empty text if it predicts nothing."""
     text = normalize("NFC", outcome.casefold()).translate(_DASHES)
     text = _STOPS.sub(" ", _MARKS.sub(" ", text))
     words = " ".join(text.split())

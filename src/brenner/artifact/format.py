@@ -5,11 +5,12 @@ Each form is written and read here. The file also contains the front matter as `
 that parsing collects, and the result types of parsing.
 """
 
+from __future__ import annotations
+
 import json
 import re
-from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from brenner.artifact.model import (
     JSON,
@@ -25,7 +26,7 @@ from brenner.artifact.model import (
     item_sort_key,
 )
 from brenner.diagnostics.codes import artifacts as codes
-from brenner.diagnostics.model import Code, Diagnostic
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.escape import (
     character_reference,
     escape,
@@ -37,6 +38,7 @@ from brenner.markdown.escape import (
     unescape,
 )
 from brenner.markdown.front_matter import FrontMatter, render_front_matter
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
@@ -47,6 +49,11 @@ from brenner.protocol.delta.schema import (
 )
 from brenner.protocol.grammar import ANCHOR, ISO_TIME, ITEM_ID
 from brenner.text import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from brenner.diagnostics.model import Code, Diagnostic
 
 # Kill marks
 #
@@ -66,21 +73,23 @@ _KILLED_PATTERN = r"""killed
                           | (?:(?:on|at)[ \t]++|\()?[0-9]{4}-?[0-9]{2} ) ) )
       | (?<= (?-i:KILLED) ) (?= [ \t]++by\b ) )"""
 _NESTED_BRACKETS = r"((?: [^()\[\]] | \([^()]*\) | \[[^\[\]]*\] )*+)"
-_IN_BRACKETS = re.compile(rf"(?axi) (?<!\\)\[[ \t]*+{_KILLED_PATTERN}{_NESTED_BRACKETS}\]\Z")
-_IN_PARENTHESES = re.compile(rf"(?axi) (?<=[ \t])\([ \t]*+{_KILLED_PATTERN}{_NESTED_BRACKETS}\)\Z")
-_AFTER_DASH = re.compile(rf"(?axi) (?<=[ \t])(?:[–—]|-{{1,3}})[ \t]*+{_KILLED_PATTERN}(.*)\Z")
+_IN_BRACKETS = lazy_pattern(rf"(?axi) (?<!\\)\[[ \t]*+{_KILLED_PATTERN}{_NESTED_BRACKETS}\]\Z")
+_IN_PARENTHESES = lazy_pattern(
+    rf"(?axi) (?<=[ \t])\([ \t]*+{_KILLED_PATTERN}{_NESTED_BRACKETS}\)\Z"
+)
+_AFTER_DASH = lazy_pattern(rf"(?axi) (?<=[ \t])(?:[–—]|-{{1,3}})[ \t]*+{_KILLED_PATTERN}(.*)\Z")
 _KILL_ENDINGS = (_IN_BRACKETS, _IN_PARENTHESES, _AFTER_DASH)
 # Our IDs end in a colon and contain no unescaped space.
-_LEADING_MARK = re.compile(
+_LEADING_MARK = lazy_pattern(
     r"(?ai)(?:\[killed\b([^\[\]]*)\][ \t]*+:?"
     r"|\(killed\b([^()]*)\)(?=[ \t]+[*~`]*[A-Z]+[0-9]))[ \t]*"
 )
-_STRIKE_TAG = re.compile(r"(?ai)(?<!\\)</?(?:del|s|strike)>")
+_STRIKE_TAG = lazy_pattern(r"(?ai)(?<!\\)</?(?:del|s|strike)>")
 _STRUCK = r"~~((?:\\.|[^\\~]|~(?!~))++)~~"
-_STRUCK_FIRST = re.compile(rf"{_STRUCK}[ \t]*+(.*)\Z", re.DOTALL)
-_STRUCK_NAME = re.compile(rf"([^\s~]++(?:[ \t]++[:.–—-])?)[ \t]*+{_STRUCK}\Z", re.DOTALL)
-_ID_FIRST = re.compile(r"[*`]{0,3}(?:[HPTAXC][1-9][0-9]{0,8}|RT)\b")
-_SUFFIX = re.compile(r"(?ai)(?<![ \t\\])[ \t]*+\((?:score|third)[^()]*\)\Z")
+_STRUCK_FIRST = lazy_pattern(rf"{_STRUCK}[ \t]*+(.*)\Z", re.DOTALL)
+_STRUCK_NAME = lazy_pattern(rf"([^\s~]++(?:[ \t]++[:.–—-])?)[ \t]*+{_STRUCK}\Z", re.DOTALL)
+_ID_FIRST = lazy_pattern(r"[*`]{0,3}(?:[HPTAXC][1-9][0-9]{0,8}|RT)\b")
+_SUFFIX = lazy_pattern(r"(?ai)(?<![ \t\\])[ \t]*+\((?:score|third)[^()]*\)\Z")
 
 
 class KillMarks(NamedTuple):
@@ -161,12 +170,12 @@ def _without_strike(text: str) -> KillMarks:
 
 # Agent, time and reason of a kill
 
-_LEAD_IN = re.compile(r"(?ai)(?:(?:yes|true|killed)\b)?[\s,;:.()*_–—-]*")
-_BY = re.compile(
+_LEAD_IN = lazy_pattern(r"(?ai)(?:(?:yes|true|killed)\b)?[\s,;:.()*_–—-]*")
+_BY = lazy_pattern(
     r"(?ai)by:?\s+(.{1,80}?)(?=\s*(?:[,;:(–—\n]|\s-\s|\Z)|\.\s*\Z|\s+(?:on|at|because|[0-9]{4}-))"
 )
-_WHEN = re.compile(rf"(?ai)(?:(?:on|at)\s+|\()?({ISO_TIME.pattern})(?![0-9])\)?")
-_SEPARATOR = re.compile(r"(?ai)[\s,;:.)–—-]*(?:(?:because|since)\b[\s,:]*)?")
+_WHEN = lazy_pattern(rf"(?ai)(?:(?:on|at)\s+|\()?({ISO_TIME.pattern})(?![0-9])\)?")
+_SEPARATOR = lazy_pattern(r"(?ai)[\s,;:.)–—-]*(?:(?:because|since)\b[\s,:]*)?")
 
 
 def read_kill_words(raw: str) -> KillRecord:
@@ -193,30 +202,26 @@ def _match_end(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 # Lines and statuses that mark an item as killed
 
-_KILLED_LINE = re.compile(rf"(?axi) [*_~\[(]{{0,6}}{_KILLED_PATTERN}(.*)", re.DOTALL)
-_KILLED_STATUS = re.compile(rf"(?axi) [*_`~]{{0,6}}{_KILLED_PATTERN}(.*)", re.DOTALL)
+_KILLED_LINE = lazy_pattern(rf"(?axi) [*_~\[(]{{0,6}}{_KILLED_PATTERN}(.*)", re.DOTALL)
+_KILLED_STATUS = lazy_pattern(rf"(?axi) [*_`~]{{0,6}}{_KILLED_PATTERN}(.*)", re.DOTALL)
 
 
 def read_killed_line(line: str) -> str | None:
-    """Return the content of a line such as `*Killed by RedCreek: too vague*`, or None for other
-    lines.
-    """
+    """Return the content of a line such as `*Killed by RedCreek: too vague*`, else None."""
     match = _KILLED_LINE.match(line)
     return match[1].rstrip("*_~)] \t") if match else None
 
 
 def read_killed_status(raw: str) -> str | None:
-    """Return what a status such as `KILLED` contains beyond the word, or None for other
-    statuses.
-    """
+    """Return what a status such as `KILLED` contains beyond the word, else None."""
     match = _KILLED_STATUS.match(raw)
     return match[1].strip("*_`~ \t") if match else None
 
 
 # Escaping kill marks in our own texts
 
-_KILL_MARK_IN_NAME = re.compile(rf"(?axis) \\. | [\[(](?=[ \t]*+{_KILLED_PATTERN})")
-_DASH_IN_NAME = re.compile(
+_KILL_MARK_IN_NAME = lazy_pattern(rf"(?axis) \\. | [\[(](?=[ \t]*+{_KILLED_PATTERN})")
+_DASH_IN_NAME = lazy_pattern(
     rf"(?axi) ((?<![^ \t])(?:[–—]|-{{1,3}})[ \t]*+)(k)(?={_KILLED_PATTERN[1:]})"
 )
 
@@ -239,8 +244,8 @@ def escape_killed_status(escaped: str) -> str:
 # Field values
 
 TRUE = "true"
-_COMMA = re.compile(r"\\.|,", re.DOTALL)
-_COMMA_OR_BRACKET = re.compile(r"\\.|[,\[]", re.DOTALL)
+_COMMA = lazy_pattern(r"\\.|,", re.DOTALL)
+_COMMA_OR_BRACKET = lazy_pattern(r"\\.|[,\[]", re.DOTALL)
 
 
 # Texts
@@ -278,7 +283,7 @@ def read_list(raw: str) -> tuple[str, ...]:
     return tuple(unescape(part) for part in split_list(raw) if part)
 
 
-_OUTCOME = re.compile(rf"(?:\*\*)?{ITEM_ID.pattern}(?:\*\*)?[ \t]*:")
+_OUTCOME = lazy_pattern(rf"(?:\*\*)?{ITEM_ID.pattern}(?:\*\*)?[ \t]*:")
 
 # Lists with one entry per line: H1: text; refines RS-20251228-initial H2
 
@@ -303,9 +308,7 @@ def read_outcome(raw: str) -> tuple[str, str] | None:
 
 
 def split_outcomes(raw: str) -> list[str]:
-    """Split `H1: stays; H2: changes` in two, if each part begins with an ID. Otherwise do not
-    split.
-    """
+    """Split `H1: stays; H2: changes` in two, but only if each part begins with an ID."""
     parts = [part.strip() for part in re.split(r"[;\n]", raw)]
     entries = [part for part in parts if part]
     return entries if all(map(_OUTCOME.match, entries)) else [raw]
@@ -328,7 +331,7 @@ def read_reference(raw: str) -> Reference | None:
 
 # Scores: LR=3, Cost=2, Speed=2, Ambiguity=3
 
-_SCORE_PART = re.compile(r"([A-Za-z_* -]{1,40})[=:][ \t*]*(-?[0-9]{1,9})(?:[ \t]*/[ \t]*3)?")
+_SCORE_PART = lazy_pattern(r"([A-Za-z_* -]{1,40})[=:][ \t*]*(-?[0-9]{1,9})(?:[ \t]*/[ \t]*3)?")
 _SCORE_PART_BY_LABEL = {label.casefold(): part for part, label in SCORE_LABELS.items()} | {
     part.replace("_", " "): part for part in SCORE_LABELS
 }
@@ -357,7 +360,7 @@ def read_score(raw: str) -> tuple[dict[str, int], list[str]]:
 
 # The agent and time of a kill: BlueLake, 2025-12-30T10:00:00Z
 
-_FOREIGN_TIME = re.compile(r"(?:\bat\b|\bon\b|\()[ \t]*+([0-9]{4}-[0-9]{2}-[0-9]{2}[^()]*)\)?\Z")
+_FOREIGN_TIME = lazy_pattern(r"(?:\bat\b|\bon\b|\()[ \t]*+([0-9]{4}-[0-9]{2}-[0-9]{2}[^()]*)\)?\Z")
 
 
 def format_killed_by(killed: KillRecord) -> str:
@@ -386,13 +389,13 @@ THIRD_ALTERNATIVE = "Third Alternative"
 MAX_POINTS = MOST_SCORE * len(SCORE_PARTS)
 
 _POINTS = r"score:?[ \t]*([0-9]{1,3})[ \t]*/[ \t]*12\)"
-_ENDING_IN_NAME = re.compile(
+_ENDING_IN_NAME = lazy_pattern(
     rf"\\.|\((?=score:|{_POINTS}|third alternative\))", re.IGNORECASE | re.DOTALL
 )
 # All spaces before the ending, or no space and no escape. The lookbehind prevents backtracking.
 _GAP = r"(?:(?<![ \t])[ \t]++|(?<![ \t\\]))"
-_SCORE = re.compile(rf"{_GAP}\({_POINTS}\Z", re.IGNORECASE)
-_THIRD = re.compile(rf"{_GAP}\(Third Alternative\)\Z", re.IGNORECASE)
+_SCORE = lazy_pattern(rf"{_GAP}\({_POINTS}\Z", re.IGNORECASE)
+_THIRD = lazy_pattern(rf"{_GAP}\(Third Alternative\)\Z", re.IGNORECASE)
 
 
 # Writing
@@ -404,7 +407,6 @@ def title_heading(session_id: str | None) -> str:
 
 
 def item_heading(section: Section, item: Item) -> str:
-    """Return the heading of an item."""
     name = item.text("name")
     text = f"{escape_word(item.id)}:"
     if name:
@@ -436,7 +438,7 @@ def names_third_alternative(name: str) -> bool:
 
 
 class ItemHeading(NamedTuple):
-    """The parts of an item's heading. The ID is empty if there is none.
+    """An item's heading as written (`text`), and its parts. The ID is empty if there is none.
 
     `name` is still escaped. `is_canonical` and `is_kill_canonical` mean that the ID and the kill
     marks have our form. `kill_words` are the marks' words about agent, time and reason.
@@ -448,41 +450,38 @@ class ItemHeading(NamedTuple):
     is_killed: bool
     is_kill_canonical: bool
     kill_words: str
+    text: str
+    level: int
 
 
-def read_item_heading(raw: str) -> ItemHeading:
-    """Parse the heading of an item."""
+def read_item_heading(raw: str, level: int = 0) -> ItemHeading:
+    """Parse the heading of an item. A bold paragraph is one of level 0."""
     marks = read_kill_marks(raw)
     is_ours = marks.is_struck and not marks.is_nonstandard and marks.mark == KILLED_MARK
-    return ItemHeading(
-        *_split_heading(marks.rest), marks.is_killed, is_ours or not marks.is_killed, marks.words
-    )
+    is_canonical = is_ours or not marks.is_killed
+    parts = _split_heading(marks.rest)
+    return ItemHeading(*parts, marks.is_killed, is_canonical, marks.words, raw, level)
 
 
-class HeadingName(NamedTuple):
-    """The name in a heading and its ending. `is_canonical` means that the ending has our form."""
+def read_name(section: Section, raw: str) -> tuple[str, int | None, bool, bool]:
+    """Parse the name in a heading of this section, and its ending.
 
-    text: str
-    score: int | None = None
-    is_third: bool = False
-    is_canonical: bool = True
-
-
-def read_name(section: Section, raw: str) -> HeadingName:
-    """Parse the name in a heading of this section, and the ending such as the score."""
+    Return the name, the score in the ending, whether the ending marks a third alternative, and
+    whether it has our form.
+    """
     score = _SCORE.search(raw) if section is DISCRIMINATIVE_TESTS else None
     third = _THIRD.search(raw) if section is HYPOTHESIS_SLATE else None
     ending = score or third
     text = unescape(raw[: ending.start()] if ending else raw)
     points = int(score[1]) if score else None
     is_canonical = points is None or raw.endswith(_score_ending(points))
-    return HeadingName(text, points, third is not None, is_canonical)
+    return text, points, third is not None, is_canonical
 
 
 # A number or a sign before the ID; the ID in bold or as code. Our IDs contain no space, and their
 # asterisks and backticks are escaped.
-_ODD_START = re.compile(r"(?:[0-9]{1,3}[.)]|[^\w\s:*`~\\]{1,3})[ \t]+(?=[HPTAXC][1-9])")
-_ODD_ID = re.compile(r"(\*\*|__|`)([^*_`]+)\1")
+_ODD_START = lazy_pattern(r"(?:[0-9]{1,3}[.)]|[^\w\s:*`~\\]{1,3})[ \t]+(?=[HPTAXC][1-9])")
+_ODD_ID = lazy_pattern(r"(\*\*|__|`)([^*_`]+)\1")
 
 
 def _split_heading(text: str) -> tuple[str, str, bool]:
@@ -503,7 +502,9 @@ def _split_heading(text: str) -> tuple[str, str, bool]:
     return "", text, True
 
 
-_NUMBERED = re.compile(r"(?:section[ \t]+)?[0-9]*[ \t]*[.):–—-]*[ \t]*(.*?)[ \t]*:?", re.IGNORECASE)
+_NUMBERED = lazy_pattern(
+    r"(?:section[ \t]+)?[0-9]*[ \t]*[.):–—-]*[ \t]*(.*?)[ \t]*:?", re.IGNORECASE
+)
 _LAYOUT_BY_WORDS = {layout.heading.partition(". ")[2].casefold(): layout for layout in LAYOUT}
 _LAYOUT_BY_WORDS |= {layout.section.id.replace("_", " "): layout for layout in LAYOUT}
 _LAYOUT_BY_WORDS |= {
@@ -527,9 +528,7 @@ MAX_LINES = 10
 
 
 class ParseNote:
-    """A diagnostic under construction. It counts further text that is unread for the same
-    reason.
-    """
+    """A diagnostic that counts further text which is unread for the same reason."""
 
     def __init__(self, code: Code, line: int, item: str | None, words: dict[str, str]) -> None:
         self.code = code
@@ -545,13 +544,11 @@ class ParseNote:
 
 
 def _count_below(note: ParseNote) -> str:
-    """Count the unread blocks after the quoted text."""
     count = note.headings + note.blocks
     return f" (and {plural(count, 'more block')} below it)" if count else ""
 
 
 def _count_under_heading(note: ParseNote) -> str:
-    """Count the unread headings and blocks under the quoted heading."""
     both = [("heading", note.headings), ("block", note.blocks)]
     parts = [plural(count, word) for word, count in both if count]
     return f" Not read: {' and '.join(parts)}." if parts else ""
@@ -598,7 +595,6 @@ class ParseNotes:
 
 
 def _other_lines(lines: list[int]) -> str:
-    """Return a sentence with the other lines where a form occurs."""
     if len(lines) == 1:
         return ""
     numbers = sorted(set(lines))
@@ -616,26 +612,20 @@ _MAP_KEYS = ("roster", "research_program")
 _CHECKED_BY_LINT = frozenset({"session_id", "version", "created_at", "status"})
 # The keys under which other programs name a contributor, the best first
 _CONTRIBUTOR_KEYS = ("shorthand", "model", "agent", "name")
-_NUMBER = re.compile(r"v?([0-9]{1,9})")
+_NUMBER = lazy_pattern(r"v?([0-9]{1,9})")
 
 
 def render_metadata(metadata: Metadata) -> str:
     """Return the front matter: known keys in their order, then all others by name."""
     known = metadata._asdict()
     extra = known.pop("extra")
-    entries = {key: value for key, value in known.items() if _is_present(value)}
+    entries = {key: value for key, value in known.items() if value not in (None, "", (), {})}
     entries |= {key: extra[key] for key in sorted(extra) if key not in entries}
     return render_front_matter(entries.items())
 
 
-def _is_present(value: object) -> bool:
-    return value is not None and value not in ("", (), {})
-
-
 def read_metadata(matter: FrontMatter, notes: ParseNotes) -> Metadata:
-    """Convert front matter to metadata. Values of the wrong type are converted if possible, and
-    otherwise stored under `extra`.
-    """
+    """Convert front matter to metadata. Store values that cannot be converted under `extra`."""
     known: dict[str, Any] = {}
     extra: dict[str, JSON] = {}
     for key, value in (matter.values or {}).items():

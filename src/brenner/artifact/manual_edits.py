@@ -4,15 +4,16 @@ The edits become deltas, which are tried on the published version. Changes that 
 contain cannot be made by a delta, and are described in sentences.
 """
 
+from __future__ import annotations
+
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from brenner.artifact.diff import KILLED, ChangeKind, Diff, FieldChange, ItemChange, diff
-from brenner.artifact.merge.draft import LIST_KINDS, MAP_KINDS
 from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.merge.resolve import id_mentions, rewrite_ids
 from brenner.artifact.model import (
@@ -29,12 +30,13 @@ from brenner.artifact.serialize import plain_json
 from brenner.artifact.state import BlockOutcome, Entry, adopted_state
 from brenner.diagnostics.codes.deltas import DEPENDS_ON_REFUSED
 from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.parse import render_delta
-from brenner.protocol.delta.problems import Problem
 from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
+    LIST_KINDS,
+    MAP_KINDS,
     PREDICTIONS_TABLE,
-    RESEARCH_THREAD,
     SECTIONS,
     Delta,
     Field,
@@ -43,11 +45,13 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.delta.validate import validate_delta
-from brenner.protocol.grammar import ITEM_ID
 from brenner.protocol.message_types import DELTA
-from brenner.protocol.messages import Message, PostedMessage, render_message_file
+from brenner.protocol.messages import Message, StoredMessage, render_message_file
 from brenner.protocol.subjects import compose_subject
 from brenner.text import escape_control
+
+if TYPE_CHECKING:
+    from brenner.protocol.delta.problems import Problem
 
 # Comparing an artifact with the edited file
 #
@@ -55,23 +59,9 @@ from brenner.text import escape_control
 # ID differs from the file's, the changes that refer to it are compared with the new ID.
 
 
-class UnappliedChange(NamedTuple):
-    """A change that an artifact does not contain: of an item, of a field, or of the metadata.
-
-    IDs are those of the edited file.
-    """
-
-    item: ItemChange | None
-    field: FieldChange | None
-
-
+# A change that an artifact does not contain: of an item, of one of its fields, or of the metadata
+UnappliedChange = tuple[ItemChange | None, FieldChange | None]
 NewIds = Mapping[tuple[str, str], str]  # by section and ID
-
-
-def is_valid_id(section: Section, item_id: str) -> bool:
-    """Return whether an item of the section can have this ID."""
-    match = ITEM_ID.fullmatch(item_id)
-    return match is not None and (match[1] or RESEARCH_THREAD.prefix) == section.prefix
 
 
 def referable_ids(numbers: NewIds) -> dict[str, str]:
@@ -79,7 +69,7 @@ def referable_ids(numbers: NewIds) -> dict[str, str]:
     return {
         item_id: number
         for (section, item_id), number in numbers.items()
-        if is_valid_id(SECTIONS[section], item_id)
+        if SECTIONS[section].is_valid_id(item_id)
     }
 
 
@@ -87,7 +77,7 @@ def unapplied_changes(
     new: Artifact, version: Artifact, edited: Artifact
 ) -> Iterator[UnappliedChange]:
     """Yield the changes from the version to the edited file that the new artifact does not
-    contain.
+    contain. IDs are those of the edited file.
     """
     numbers = new_item_ids(new, version, edited)
     written = {(section, number): item_id for (section, item_id), number in numbers.items()}
@@ -98,18 +88,15 @@ def unapplied_changes(
         item = items.get((change.section, change.id, change.occurrence))
         if ChangeKind.REMOVED in change.kinds:
             if item is not None:
-                yield UnappliedChange(as_edited, None)
+                yield as_edited, None
         elif item is None:
-            yield UnappliedChange(as_edited, None)
+            yield as_edited, None
         else:
-            yield from (
-                UnappliedChange(as_edited, field)
-                for field in change.fields
-                if not _has_change(item, field)
-            )
+            missing = (field for field in change.fields if not _has_change(item, field))
+            yield from ((as_edited, field) for field in missing)
     for field in found.metadata:
         if _canonical_json(_metadata_value(new.metadata, field)) != _canonical_json(field.new):
-            yield UnappliedChange(None, field)
+            yield None, field
 
 
 def _by_occurrence(artifact: Artifact) -> dict[tuple[str, str, int], Item]:
@@ -153,7 +140,6 @@ def _identifying_texts(section: Section, item: Item) -> tuple[str, ...]:
 
 
 def _renumber(artifact: Artifact, numbers: NewIds) -> Artifact:
-    """Return the artifact with other item IDs, in all places where IDs occur (R11)."""
     if all(item_id == number for (_, item_id), number in numbers.items()):
         return artifact
     named = referable_ids(numbers)
@@ -293,7 +279,6 @@ def _edits(section: Section, old: Item, new: Item, fixed: set[str]) -> Iterator[
 def _payload(
     field: Field, before: Value | None, after: Value | None, fixed: Iterable[str]
 ) -> dict[str, object]:
-    """Return the EDIT payload that gives the field the value in the file."""
     name = field.name
     if field.kind in LIST_KINDS:
         old, new = (cast("tuple[str, ...]", each or ()) for each in (before, after))
@@ -315,8 +300,10 @@ def _payload(
 
 def known_ids(version: Artifact, edits: Iterable[EditOperation]) -> set[str]:
     """Return the IDs that an edit may name: existing items, and those that are to be added."""
-    there = {item.id for section, item in version.all_items() if is_valid_id(section, item.id)}
-    return there | {w.item_id for w in edits if w.operation is ADD and is_valid_id(*w[1:3])}
+    there = {item.id for section, item in version.all_items() if section.is_valid_id(item.id)}
+    return there | {
+        w.item_id for w in edits if w.operation is ADD and w.section.is_valid_id(w.item_id)
+    }
 
 
 def why_impossible(edit: EditOperation, known: set[str], thread_id: str) -> str:
@@ -339,7 +326,7 @@ def why_impossible(edit: EditOperation, known: set[str], thread_id: str) -> str:
 
 def _validation_reason(edit: EditOperation, problems: list[Problem]) -> str:
     """Return the validation errors, worded for a person who edited a file."""
-    if edit.operation is KILL and is_valid_id(edit.section, edit.item_id):
+    if edit.operation is KILL and edit.section.is_valid_id(edit.item_id):
         return "it gives no reason."
     fatal = [problem for problem in problems if problem.code.severity is ERROR]
     messages = [problem.code.at(None, **problem.words).message for problem in fatal]
@@ -349,21 +336,19 @@ def _validation_reason(edit: EditOperation, problems: list[Problem]) -> str:
 # Edits as deltas
 
 
-class EditDelta(NamedTuple):
-    """A delta, and the edits that it makes."""
+def to_deltas(
+    edits: Iterable[EditOperation], version: Artifact
+) -> list[tuple[Delta, list[EditOperation]]]:
+    """Return the deltas of a message, in order, each with the edits that it makes.
 
-    delta: Delta
-    edits: tuple[EditOperation, ...]
-
-
-def to_deltas(edits: Iterable[EditOperation], version: Artifact) -> list[EditDelta]:
-    """Return the deltas of a message, in order. All fields of an item go into one EDIT."""
+    All fields of an item go into one EDIT.
+    """
     numbers = _expected_ids(edits, version)
     by_item: dict[tuple[object, ...], list[EditOperation]] = {}
     for edit in edits:
         by_item.setdefault((edit.operation, edit.section.id, edit.item_id), []).append(edit)
     thread_id = version.metadata.session_id or ""
-    return [EditDelta(_delta(each, numbers, thread_id), tuple(each)) for each in by_item.values()]
+    return [(_delta(each, numbers, thread_id), each) for each in by_item.values()]
 
 
 def _expected_ids(edits: Iterable[EditOperation], version: Artifact) -> NewIds:
@@ -379,7 +364,7 @@ def _expected_ids(edits: Iterable[EditOperation], version: Artifact) -> NewIds:
 
 
 def _highest_number(version: Artifact, section: Section) -> int:
-    ids = [item.id for item in version.sections[section.id] if is_valid_id(section, item.id)]
+    ids = [item.id for item in version.sections[section.id] if section.is_valid_id(item.id)]
     return max((item_sort_key(each)[0] for each in ids), default=0)
 
 
@@ -397,7 +382,6 @@ def _delta(parts: list[EditOperation], numbers: NewIds, thread_id: str) -> Delta
 
 
 def _local_name(number: str) -> str:
-    """Return the `@name` of a new item in the message."""
     return f"@new_{number}"
 
 
@@ -447,17 +431,16 @@ def hand_edits(version: Artifact, edited: Artifact) -> HandEdits:
         for edit in edit_operations(before, after, found)
         if (edit.section.id, edit.item_id) not in moved
     ]
-    trial = _trial_merge(edits, before)
-    other = _describe_unapplied(
-        unapplied_changes(trial.artifact, before, after), moved, trial.objections
-    )
-    numbers = new_item_ids(trial.artifact, before, after).items()
+    deltas, artifact, objections = _trial_merge(edits, before)
+    missing = list(unapplied_changes(artifact, before, after))
+    other = _describe_unapplied(missing, moved, objections)
+    numbers = new_item_ids(artifact, before, after).items()
     other += [
         _describe_renumbering(item_id, number)
         for (_, item_id), number in numbers
         if item_id != number
     ]
-    return HandEdits(trial.deltas, tuple(dict.fromkeys(other)), before, after)
+    return HandEdits(deltas, tuple(dict.fromkeys(other)), before, after)
 
 
 def contains_edits(edits: HandEdits, new: Artifact) -> bool:
@@ -537,23 +520,23 @@ def _renamed_items(found: Diff) -> dict[_ItemKey, str]:
 # The trial merge
 
 
-class _Trial(NamedTuple):
-    """The applied deltas, the resulting artifact, and the reasons why the other edits failed."""
-
-    deltas: tuple[Delta, ...]
-    artifact: Artifact
-    objections: Mapping[tuple[str, str, str], str]
+_Objections = dict[tuple[str, str, str], str]  # why an edit failed, by section, item and field
 
 
-def _trial_merge(edits: list[EditOperation], version: Artifact) -> _Trial:
-    """Apply as many edits as possible. Repeat after each refusal, since others may depend on it."""
-    objections: dict[tuple[str, str, str], str] = {}
+def _trial_merge(
+    edits: list[EditOperation], version: Artifact
+) -> tuple[tuple[Delta, ...], Artifact, _Objections]:
+    """Apply as many edits as possible. Repeat after each refusal, since others may depend on it.
+
+    Return the applied deltas, the resulting artifact, and why the other edits failed.
+    """
+    objections: _Objections = {}
     sound, others = _split_addressable(version)
     while True:
         _find_impossible(edits, version, objections)
         edits = [edit for edit in edits if _edit_key(edit) not in objections]
         ready = to_deltas(edits, version)
-        result = _merge_deltas([each.delta for each in ready], sound)
+        result = _merge_deltas([delta for delta, _ in ready], sound)
         refused = [entry for entry in result.ledger if entry.state is BlockOutcome.REFUSED]
         if not refused:
             made = result.artifact.sections
@@ -561,11 +544,11 @@ def _trial_merge(edits: list[EditOperation], version: Artifact) -> _Trial:
             sections = MappingProxyType({**made, **rest})
             # The front matter is written by the compiler and is not part of the edits.
             artifact = result.artifact._replace(metadata=version.metadata, sections=sections)
-            return _Trial(tuple(each.delta for each in ready), artifact, objections)
+            return tuple(delta for delta, _ in ready), artifact, objections
         # Keep blocks that only depend on others: without the field that names them they may work.
         for entry in [each for each in refused if not _is_dependent(each)] or refused:
             reason = " ".join(found.message for found in _errors(entry))
-            objections |= {_edit_key(edit): reason for edit in ready[entry.block - 1].edits}
+            objections |= {_edit_key(edit): reason for edit in ready[entry.block - 1][1]}
 
 
 def _errors(entry: Entry) -> list[Diagnostic]:
@@ -585,7 +568,7 @@ _ITEM_NOT_ADDED = "it cannot be added."
 
 
 def _find_impossible(
-    edits: list[EditOperation], version: Artifact, objections: dict[tuple[str, str, str], str]
+    edits: list[EditOperation], version: Artifact, objections: _Objections
 ) -> None:
     """Add a reason for each edit that no delta can make, and for the edits that depend on it."""
     thread_id = version.metadata.session_id or ""
@@ -611,7 +594,7 @@ def _split_addressable(version: Artifact) -> tuple[Artifact, dict[str, list[Item
     for name, items in version.sections.items():
         first: dict[str, Item] = {}
         for item in items:
-            if is_valid_id(SECTIONS[name], item.id) and item.id not in first:
+            if SECTIONS[name].is_valid_id(item.id) and item.id not in first:
                 first[item.id] = item
             else:
                 others.setdefault(name, []).append(item)
@@ -624,18 +607,19 @@ def _merge_deltas(deltas: list[Delta], version: Artifact) -> Merge:
     number, thread_id = metadata.version or 0, metadata.session_id or ""
     state = adopted_state(thread_id, version, _PUBLISHED, 1)
     message = Message(thread_id, _ROLE, (_ROLE,), _subject(number), _body(deltas, number))
-    return merge(state, [PostedMessage(2, _PUBLISHED + timedelta(days=1), message)])
+    return merge(state, [StoredMessage(2, _PUBLISHED + timedelta(days=1), message)])
 
 
 # Descriptions of changes that no delta can make
 
 
 def _describe_unapplied(
-    missing: Iterable[UnappliedChange],
+    missing: Collection[UnappliedChange],
     moved: Mapping[_ItemKey, str],
-    objections: Mapping[tuple[str, str, str], str],
+    objections: _Objections,
 ) -> list[str]:
     words = []
+    last = {(item.section, item.id): item.occurrence for item, _ in missing if item}
     for item, field in missing:
         if item is None:
             name = escape_control(field.field if field else "")
@@ -646,11 +630,13 @@ def _describe_unapplied(
                 f"{old} is called {escape_control(item.id)}: the ID of an item never changes."
             )
         elif ChangeKind.REMOVED not in item.kinds or item.id not in moved.values():
+            if item.occurrence > 1:  # say once how many there are
+                item = item._replace(occurrence=last[item.section, item.id])  # noqa: PLW2901
             name = field.path[0] if field else ""
             words.append(
                 _describe_item(item, name, objections.get((item.section, item.id, name), ""))
             )
-    return words
+    return list(dict.fromkeys(words))
 
 
 _DEFAULT_REASON = "no delta can make this change."

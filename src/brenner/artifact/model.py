@@ -5,10 +5,13 @@ the same content are equal. `make_fields` builds such a mapping from any values.
 the order of their numbers; `in_display_order` ranks tests by score.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import cast
 
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import (
     ADVERSARIAL_CRITIQUE,
     ANOMALY_REGISTER,
@@ -33,6 +36,9 @@ class Reference(NamedTuple):
     session: str
     item: str
     relation: str
+
+    def __str__(self) -> str:
+        return f"{self.relation} {self.session} {self.item}"
 
 
 class KillRecord(NamedTuple):
@@ -78,9 +84,7 @@ class Item(NamedTuple):
         return cast("tuple[str, ...]", self.fields.get(name, ()))
 
     def mapped(self, name: str) -> Mapping[str, str]:
-        """Return a field that maps hypotheses to outcomes, or an empty map if the field is
-        absent.
-        """
+        """Return a field that maps hypotheses to outcomes, or an empty map if it is absent."""
         return cast("Mapping[str, str]", self.fields.get(name) or NO_FIELDS)
 
     @property
@@ -150,9 +154,7 @@ class Artifact(NamedTuple):
 
 
 def make_fields(values: Mapping[str, object]) -> Fields:
-    """Build the fields of an item. The values may be lists or plain maps; empty ones are left
-    out.
-    """
+    """Build the fields of an item from lists, plain maps and other values. Leave out empty ones."""
     return MappingProxyType({name: freeze(v) for name, v in values.items() if has_content(v)})
 
 
@@ -176,9 +178,7 @@ _AFTER_ALL_NUMBERS = 1 << 40
 
 
 def item_sort_key(item_id: str) -> tuple[int, str]:
-    """Return the sort key of an item ID: by number. IDs without a number come last, by their
-    text.
-    """
+    """Return the sort key of an item ID: by number. IDs without a number come last, by text."""
     match = ITEM_ID.fullmatch(item_id)
     return (int(match[2] or 0), "") if match else (_AFTER_ALL_NUMBERS, item_id)
 
@@ -193,9 +193,7 @@ KILLED_BY, REASON, REFERENCES = "Killed by", "Reason", "References"
 
 
 class SectionLayout(NamedTuple):
-    """The heading of a section, the label of each field in order, and the minimum number of
-    items.
-    """
+    """The heading of a section, the label of each field in order, and the fewest items."""
 
     section: Section
     heading: str
@@ -290,6 +288,14 @@ SCORE_LABELS = dict(zip(SCORE_PARTS, ("LR", "Cost", "Speed", "Ambiguity"), stric
 ID_COLUMN, CONDITION_COLUMN = "ID", "Observation/Condition"
 
 
+def prediction_columns(artifact: Artifact) -> list[str]:
+    """Return all hypotheses, killed ones included, and all other keys of the rows, by number."""
+    names = {item.id for item in artifact.sections[HYPOTHESIS_SLATE.id]}
+    rows = artifact.sections[PREDICTIONS_TABLE.id]
+    names.update(*(row.mapped("predictions") for row in rows))
+    return sorted(names - {""}, key=item_sort_key)
+
+
 # Display order: tests by score, all others by number (R14)
 
 
@@ -299,9 +305,7 @@ def total_score(test: Item) -> int:
 
 
 def _score_sort_key(test: Item) -> tuple[int, tuple[int, str]]:
-    """Sort by descending score, tests without a score last, then by number. Killed tests are
-    included.
-    """
+    """Sort by descending score, tests without a score last, then by number."""
     return (-total_score(test), item_sort_key(test.id))
 
 

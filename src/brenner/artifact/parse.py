@@ -5,12 +5,14 @@ clear. Diagnostics report such text, and all text that was not read. This file f
 the text and assigns blocks to sections and items; `parse_text` and `parse_fields` do the rest.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterable, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.artifact.format import (
+    ItemHeading,
     Outline,
     ParsedArtifact,
     ParseNote,
@@ -26,6 +28,7 @@ from brenner.artifact.model import (
     NO_RESEARCH_THREAD,
     TITLE,
     Artifact,
+    Item,
     SectionLayout,
     item_sort_key,
 )
@@ -33,12 +36,11 @@ from brenner.artifact.parse_fields import (
     ITEM_LEVEL,
     OpenField,
     OpenItem,
-    ParsedHeading,
-    ParsedItem,
     close_item,
 )
 from brenner.artifact.parse_text import TextPart, TextReader, make_part
 from brenner.diagnostics.codes import artifacts as codes
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import Block, BlockKind, is_closing_fence, parse_blocks
 from brenner.markdown.escape import unescape
 from brenner.markdown.front_matter import read_front_matter
@@ -55,6 +57,8 @@ from brenner.protocol.grammar import ITEM_ID
 from brenner.text import closest, did_you_mean, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from brenner.artifact.format import Location
 
 
@@ -65,12 +69,12 @@ _SECTION_OF = {layout.section.prefix: layout.section for layout in LAYOUT}
 # In these sections a heading without an ID is not an item.
 _SECTIONS_WITHOUT_HEADINGS = (RESEARCH_THREAD, PREDICTIONS_TABLE)
 # Some programs write the heading of a killed item so. In Markdown it is not a heading.
-_STRUCK_HEADING = re.compile(r"~~(#{2,4})[ \t]++([^\n]*)~~[ \t]*(?:\[KILLED\])?", re.IGNORECASE)
+_STRUCK_HEADING = lazy_pattern(r"~~(#{2,4})[ \t]++([^\n]*)~~[ \t]*(?:\[KILLED\])?", re.IGNORECASE)
 
-_THEMATIC_BREAK = re.compile(r"([*_-])[ \t]*(?:\1[ \t]*){2,}")
-_LIST_MARKER = re.compile(r"[*+-]|[0-9]{1,9}[.)]")
-_COMMENT = re.compile(r"<!--(?:.*?-->|(.*))", re.DOTALL)
-_BOLD_PARAGRAPH = re.compile(r"(\*\*|__)([^*\n]+)\1")
+_THEMATIC_BREAK = lazy_pattern(r"([*_-])[ \t]*(?:\1[ \t]*){2,}")
+_LIST_MARKER = lazy_pattern(r"[*+-]|[0-9]{1,9}[.)]")
+_COMMENT = lazy_pattern(r"<!--(?:.*?-->|(.*))", re.DOTALL)
+_BOLD_PARAGRAPH = lazy_pattern(r"(\*\*|__)([^*\n]+)\1")
 
 
 def _is_known_heading(text: str) -> bool:
@@ -146,23 +150,20 @@ class ArtifactParser:
         match = None if part.is_entry or not self._section else _BOLD_PARAGRAPH.fullmatch(part.text)
         if match is None or self._section is None or self.text.other_label(part.text):
             return False
-        found = ParsedHeading(
-            part.text, 0, read_item_heading(match[2])._replace(is_canonical=False)
-        )
-        is_item = ITEM_ID.fullmatch(found.parts.id)
+        found = read_item_heading(match[2])._replace(is_canonical=False, text=part.text)
+        is_item = ITEM_ID.fullmatch(found.id)
         if not is_item or is_item[1] != self._section.prefix:
             self.text.end_field()
             self.text.report_unread(part.text, part.line)
-        elif found.parts.id in self._ids:
+        elif found.id in self._ids:
             self.text.leave_item(part.text, part.line)
         else:
             self._open_item(found, part.line)
         return True
 
     def _struck_heading(self, part: TextPart, match: re.Match[str]) -> TextPart:
-        """Open the item. Return the rest of the paragraph."""
-        parts = read_item_heading(f"~~{match[2]}~~")._replace(is_kill_canonical=False)
-        self._open_item(ParsedHeading(match[2], len(match[1]), parts), part.line)
+        found = read_item_heading(f"~~{match[2]}~~", len(match[1]))
+        self._open_item(found._replace(is_kill_canonical=False, text=match[2]), part.line)
         rest = part.text[match.end() :].lstrip(" \t\n")
         return part._replace(text=rest, written=rest, line=part.line + 1)
 
@@ -170,10 +171,10 @@ class ArtifactParser:
 
     def _heading(self, text: str, level: int, line: int) -> None:
         layout = read_section_heading(unescape(text)) if level <= _SECTION_LEVEL else None
-        found = ParsedHeading(text, level, read_item_heading(text))
+        found = read_item_heading(text, level)
         if layout:
             self._open_section(layout, text, level, line)
-        elif level > _SECTION_LEVEL or ITEM_ID.fullmatch(found.parts.id):
+        elif level > _SECTION_LEVEL or ITEM_ID.fullmatch(found.id):
             self._open_item(found, line)
         elif level == 1 and not self._has_title and not self.headings:
             self._has_title = True
@@ -219,12 +220,11 @@ class ArtifactParser:
         self.opened.append(OpenItem(RESEARCH_THREAD.prefix, RESEARCH_THREAD, line))
         return self.opened[-1]
 
-    def _open_item(self, found: ParsedHeading, line: int) -> None:
-        parts = found.parts
-        match = ITEM_ID.fullmatch(parts.id)
+    def _open_item(self, found: ItemHeading, line: int) -> None:
+        match = ITEM_ID.fullmatch(found.id)
         section = _SECTION_OF[match[1] or RESEARCH_THREAD.prefix] if match else self._section
         # `#### Notes: more` is not an item; `#### H-01: Name` is one with a malformed ID.
-        is_deep = found.level > ITEM_LEVEL and not re.search(r"[0-9]", parts.id)
+        is_deep = found.level > ITEM_LEVEL and not re.search(r"[0-9]", found.id)
         if not match and (is_deep or section in _SECTIONS_WITHOUT_HEADINGS or section is None):
             written = f"{'#' * found.level} {found.text}"
             if not self.text.take_heading(found.text, line):
@@ -238,19 +238,19 @@ class ArtifactParser:
                 "where": self._heading_above(),
                 "heading": f"## {LAYOUT_BY_SECTION[section.id].heading}",
             }
-            self._notes.add(codes.MISPLACED_ITEM, line, parts.id, id=parts.id, **words)
+            self._notes.add(codes.MISPLACED_ITEM, line, found.id, id=found.id, **words)
         if section is RESEARCH_THREAD:
             opened = self._research_thread(line)
         else:
-            opened = OpenItem(parts.id, section, line)
+            opened = OpenItem(found.id, section, line)
             self.opened.append(opened)
             opened.heading = found
-            self._ids.add(parts.id)
-            if parts.is_killed:
-                opened.mark_killed(parts.kill_words, is_canonical=parts.is_kill_canonical)
-        if parts.name and section is not RESEARCH_THREAD:
+            self._ids.add(found.id)
+            if found.is_killed:
+                opened.mark_killed(found.kill_words, is_canonical=found.is_kill_canonical)
+        if found.name and section is not RESEARCH_THREAD:
             name = "condition" if section is PREDICTIONS_TABLE else "name"
-            opened.fields[name] = OpenField(name, name, FieldKind.TEXT, line, parts.name)
+            opened.fields[name] = OpenField(name, name, FieldKind.TEXT, line, found.name)
         self.text.enter(self._section, opened)
 
     def _heading_above(self) -> str:
@@ -261,24 +261,17 @@ class ArtifactParser:
 
 # Finding the document in the text; line numbers stay those of the text.
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*(?:markdown|md|text|yaml)?[ \t]*", re.IGNORECASE)
-_QUOTED = re.compile(r" {0,3}>[ ]?")
-_KEY = re.compile(r"[\"']?[A-Za-z_][\w -]{0,60}[\"']?[ \t]*:(?:[ \t]|\Z)")
-_HEADING = re.compile(r" {0,3}#{1,2}[ \t]+(.*?)[ \t#]*")
+_FENCE = lazy_pattern(r" {0,3}(`{3,}|~{3,})[ \t]*(?:markdown|md|text|yaml)?[ \t]*", re.IGNORECASE)
+_QUOTED = lazy_pattern(r" {0,3}>[ ]?")
+_KEY = lazy_pattern(r"[\"']?[A-Za-z_][\w -]{0,60}[\"']?[ \t]*:(?:[ \t]|\Z)")
+_HEADING = lazy_pattern(r" {0,3}#{1,2}[ \t]+(.*?)[ \t#]*")
 _DOCUMENT_SECTION_LEVEL = 2
 _MAX_LAYERS = 3
 _MAX_FRONT_MATTER_LINES = 500
 
 
-class Document(NamedTuple):
-    """The lines of the text. Those from `first` up to `last` are the artifact."""
-
-    lines: list[str]
-    first: int
-    last: int
-    layers: tuple[str, ...] = ()
-
-
+# The lines of a text, the first and last of the artifact (exclusive), and the wrappings around it
+Document = tuple[list[str], int, int, tuple[str, ...]]
 # Each wrapping, and what the author should remove
 _WRAPPINGS = {
     "in a code fence": "the fence",
@@ -290,9 +283,9 @@ _WRAPPINGS = {
 def find_document(text: str) -> Document:
     """Find the artifact in a text. Language models put prose before it and fences around it."""
     lines = text.split("\n")
-    document = Document(lines, 0, len(lines))
+    document: Document = lines, 0, len(lines), ()
     for _ in range(_MAX_LAYERS):
-        is_found = document.lines[document.first].rstrip() == "---"
+        is_found = document[0][document[1]].rstrip() == "---"
         inner = None if is_found else _unwrap(document)
         if inner is None:
             break
@@ -307,14 +300,15 @@ def _unwrap(document: Document) -> Document | None:
 
 def report_wrapping(document: Document, notes: ParseNotes) -> None:
     """Add one warning if anything surrounds the artifact."""
-    if not document.layers:
+    lines, first, last, layers = document
+    if not layers:
         return
-    outside = [*document.lines[: document.first], *document.lines[document.last :]]
+    outside = [*lines[:first], *lines[last:]]
     count = sum(1 for line in outside if line.strip() and not _FENCE.fullmatch(line))
     words = {
-        "where": " and ".join(document.layers),
-        "what": " and ".join(_WRAPPINGS[layer] for layer in document.layers),
-        "first": str(document.first + 1),
+        "where": " and ".join(layers),
+        "what": " and ".join(_WRAPPINGS[layer] for layer in layers),
+        "first": str(first + 1),
         "outside": f" Not read: {plural(count, 'line')} of other text around it." if count else "",
     }
     notes.add(codes.WRAPPED_ARTIFACT, 1, **words)
@@ -327,7 +321,6 @@ def _begins_front_matter(lines: Sequence[str], index: int) -> bool:
 
 
 def _begins_artifact(lines: Sequence[str], index: int) -> bool:
-    """Return whether an artifact may begin on this line."""
     match = _HEADING.fullmatch(lines[index])
     if match:
         return match[1].startswith(TITLE) or read_section_heading(match[1]) is not None
@@ -360,7 +353,7 @@ def _unwrap_fence(document: Document) -> Document | None:
         # If sections follow, the fence belongs to a code block inside the artifact.
         if any(_is_heading(line) and _begins_artifact([line], 0) for line in lines[end + 1 : last]):
             end = ends[-1]
-        return Document(lines, inside, end, (*layers, "in a code fence"))
+        return lines, inside, end, (*layers, "in a code fence")
     return None
 
 
@@ -378,7 +371,7 @@ def _unwrap_quotation(document: Document) -> Document | None:
     if inside is None or not _begins_artifact(inner, inside):
         return None
     all_lines = [*lines[:start], *inner, *lines[end:]]
-    return Document(all_lines, start + inside, end, (*layers, "in a quotation"))
+    return all_lines, start + inside, end, (*layers, "in a quotation")
 
 
 def _skip_leading_lines(document: Document) -> Document | None:
@@ -387,7 +380,7 @@ def _skip_leading_lines(document: Document) -> Document | None:
         if _is_heading(lines[index]):
             return None
         if _begins_front_matter(lines, index):
-            return Document(lines, index, last, (*layers, "after other lines"))
+            return lines, index, last, (*layers, "after other lines")
     return None
 
 
@@ -449,23 +442,23 @@ def parse_artifact(text: str) -> ParsedArtifact:
         notes.add(codes.SECOND_ARTIFACT, end, start=str(end))
     parser.parse(found, (end - 1 if end else last) - before)
     places = {("metadata", key): line for key, line in matter.lines.items()} | parser.lines
-    closed: dict[str, list[ParsedItem]] = {section_id: [] for section_id in SECTIONS}
+    closed: dict[str, list[tuple[Item, Mapping[Location, int]]]] = {each: [] for each in SECTIONS}
     for opened in parser.opened:
-        item = close_item(opened, notes)
-        closed[opened.section.id].append(item)
-        for place, line in item.lines.items():
+        item, item_places = close_item(opened, notes)
+        closed[opened.section.id].append((item, item_places))
+        for place, line in item_places.items():
             places.setdefault((opened.id, *place), line)
     if not closed[ANOMALY_REGISTER.id]:
         for note in parser.text.empty_register_notes:
             notes.remove(note)
-    tests = tuple(test.item.id for test in closed[DISCRIMINATIVE_TESTS.id])
+    tests = tuple(test.id for test, _ in closed[DISCRIMINATIVE_TESTS.id])
     threads = closed.pop(RESEARCH_THREAD.id)
     for items in closed.values():
-        items.sort(key=lambda each: item_sort_key(each.item.id))
-    sections = {key: tuple(each.item for each in items) for key, items in closed.items()}
-    item_lines = {key: tuple(each.lines for each in items) for key, items in closed.items()}
+        items.sort(key=lambda each: item_sort_key(each[0].id))
+    sections = {key: tuple(item for item, _ in items) for key, items in closed.items()}
+    item_lines = {key: tuple(lines for _, lines in items) for key, items in closed.items()}
     artifact = Artifact(
-        metadata, threads[0].item if threads else NO_RESEARCH_THREAD, MappingProxyType(sections)
+        metadata, threads[0][0] if threads else NO_RESEARCH_THREAD, MappingProxyType(sections)
     )
     outline = Outline(
         matter.values,

@@ -2,13 +2,13 @@
 end.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.artifact.format import (
     TRUE,
-    HeadingName,
     ItemHeading,
     Location,
     ParseNote,
@@ -36,7 +36,7 @@ from brenner.artifact.model import (
     total_score,
 )
 from brenner.diagnostics.codes import artifacts as codes
-from brenner.markdown.escape import Table, TableRow, strip_strikethrough, unescape
+from brenner.markdown.escape import TableRow, strip_strikethrough, unescape
 from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
@@ -49,15 +49,14 @@ from brenner.protocol.delta.schema import (
 from brenner.protocol.grammar import ITEM_ID
 from brenner.text import closest, did_you_mean
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
 # Fields
 
 
-class ListEntry(NamedTuple):
-    """An entry of a list, still escaped. `key` is set if a table column gives it."""
-
-    raw: str
-    line: int
-    key: str | None = None
+# An entry of a list, still escaped, its line, and its key if a column of a table gives it
+ListEntry = tuple[str, int, str | None]
 
 
 class OpenField:
@@ -83,22 +82,12 @@ class OpenField:
     @property
     def is_struck(self) -> bool:
         """Return whether the whole field is struck through."""
-        raws = [*filter(None, (self.raw,)), *(entry.raw for entry in self.entries)]
+        raws = [*filter(None, (self.raw,)), *(raw for raw, _, _ in self.entries)]
         return bool(raws) and all(strip_strikethrough(raw) is not None for raw in raws)
 
     def append_text(self, gap: str, raw: str) -> None:
         """Append text, after a gap if there is text before it."""
         self._parts += [gap, raw] if self._parts != [""] else [raw]
-
-
-class FieldContent(NamedTuple):
-    """The decoded value of a field, whether all of it was struck through, and the lines of its
-    parts.
-    """
-
-    value: object
-    is_struck: bool
-    lines: Mapping[str, int]
 
 
 class FieldReader:
@@ -109,27 +98,25 @@ class FieldReader:
         self.item_id = item_id
         self.is_killed = is_killed
         self.has_unread_score = False  # a part of the score could not be read
-        self._are_struck = True
+        self.are_struck = True  # all fields so far
+        self.lines: dict[Location, int] = {}  # of the fields and their parts
 
-    def read(self, field: OpenField) -> FieldContent:
+    def read(self, field: OpenField) -> object:
         """Decode a field. Parts that are unreadable are reported and left out of the value."""
-        self._are_struck = True
-        lines: dict[str, int] = {}
-        value = _READERS[field.kind](self, field, lines)
-        return FieldContent(value, self._are_struck, lines)
+        self.lines[field.name,] = field.line
+        return _READERS[field.kind](self, field)
 
     def _plain(self, raw: str) -> str:
-        """Remove the strike-through of a killed item."""
         inner = strip_strikethrough(raw) if self.is_killed else None
         if inner is not None:
             return inner
-        self._are_struck = False
+        self.are_struck = False
         return raw
 
-    def text(self, field: OpenField, _lines: dict[str, int]) -> object:
+    def text(self, field: OpenField) -> object:
         return unescape(self._plain(field.raw))
 
-    def flag(self, field: OpenField, _lines: dict[str, int]) -> object:
+    def flag(self, field: OpenField) -> object:
         """Decode a flag. Other programs write `yes`."""
         written = unescape(self._plain(field.raw))
         word = written.strip().casefold()
@@ -140,19 +127,19 @@ class FieldReader:
             self._report_unreadable(field, written, f"`{TRUE}`", TRUE)
         return word in _YES
 
-    def listed(self, field: OpenField, _lines: dict[str, int]) -> object:
+    def listed(self, field: OpenField) -> object:
         """Decode anchors or item IDs."""
         found = read_list(self._plain(field.raw)) if field.raw else ()
         if field.entries:
             what = f"`**{field.label}**` is a list with an entry to a line"
             self._report_form("list", field, what, f"`**{field.label}**: one, two`")
-        for entry in field.entries:
-            found += (unescape(self._plain(entry.raw)),)
+        for raw, _, _ in field.entries:
+            found += (unescape(self._plain(raw)),)
         return found
 
-    def score(self, field: OpenField, _lines: dict[str, int]) -> object:
+    def score(self, field: OpenField) -> object:
         """Decode the parts of a score."""
-        raws = [self._plain(raw) for raw in (field.raw, *(e.raw for e in field.entries)) if raw]
+        raws = [self._plain(raw) for raw in (field.raw, *(e[0] for e in field.entries)) if raw]
         if field.entries:
             what = f"`**{field.label}**` is a list with a part to a line"
             self._report_form("score list", field, what, f"`**{field.label}**: LR=3, Cost=2`")
@@ -163,32 +150,30 @@ class FieldReader:
             self._report_unreadable(field, ", ".join(unread), expected, "LR=3, Cost=2")
         return score
 
-    def outcomes(self, field: OpenField, lines: dict[str, int]) -> object:
+    def outcomes(self, field: OpenField) -> object:
         """Decode outcomes by hypothesis: a list, or the cells of a row."""
         found: dict[str, str] = {}
-        for entry in self._entries(field):
-            raw = self._plain(entry.raw)
-            pair = read_outcome(raw) if entry.key is None else (entry.key, unescape(raw))
+        for written, line, key in self._entries(field):
+            raw = self._plain(written)
+            pair = read_outcome(raw) if key is None else (key, unescape(raw))
             if pair is None or pair[0] in found:
                 expected = "a hypothesis and its outcome, each once"
-                self._report_unreadable(
-                    field, entry.raw, expected, "H1: Marks follow lineage", entry
-                )
+                self._report_unreadable(field, written, expected, "H1: Marks follow lineage", line)
             else:
                 found[pair[0]] = pair[1]
-                lines[pair[0]] = entry.line
+                self.lines[field.name, pair[0]] = line
         self._check_inline(field, found)
         return found
 
-    def references(self, field: OpenField, _lines: dict[str, int]) -> object:
+    def references(self, field: OpenField) -> object:
         """Decode references to items."""
         found = []
-        for entry in self._entries(field):
-            reference = read_reference(self._plain(entry.raw))
+        for written, line, _ in self._entries(field):
+            reference = read_reference(self._plain(written))
             if reference is None:
                 expected = "a relation, a session and an item"
                 example = "refines RS-20251228-initial H2"
-                self._report_unreadable(field, entry.raw, expected, example, entry)
+                self._report_unreadable(field, written, expected, example, line)
             else:
                 found.append(reference)
         self._check_inline(field, found)
@@ -208,7 +193,7 @@ class FieldReader:
             return field.entries
         is_list = field.kind is FieldKind.OUTCOMES and strip_strikethrough(field.raw) is None
         raws = split_outcomes(field.raw) if is_list else [field.raw]
-        return [*(ListEntry(raw, field.line) for raw in raws), *field.entries]
+        return [*((raw, field.line, None) for raw in raws), *field.entries]
 
     def _report_form(self, kind: str, field: OpenField, what: str, right: str) -> None:
         words = {"what": what, "right": right}
@@ -220,16 +205,15 @@ class FieldReader:
         value: str,
         expected: str,
         example: str,
-        entry: ListEntry | None = None,
+        line: int | None = None,
     ) -> None:
         words = {"value": value, "label": field.label, "expected": expected, "example": example}
-        line = entry.line if entry else field.line
-        self.notes.add(codes.UNREADABLE_VALUE, line, self.item_id, **words)
+        self.notes.add(codes.UNREADABLE_VALUE, line or field.line, self.item_id, **words)
 
 
 _YES = frozenset({TRUE, "yes", "y", "✓", "✔", "✅", "[x]"})
 _NO = frozenset({"false", "no", "n", "✗", "✘", "❌", "[ ]", "-", "–", "—", ""})
-_READERS: dict[FieldKind, Callable[[FieldReader, OpenField, dict[str, int]], object]] = {
+_READERS: dict[FieldKind, Callable[[FieldReader, OpenField], object]] = {
     FieldKind.TEXT: FieldReader.text,
     FieldKind.CHOICE: FieldReader.text,
     FieldKind.FLAG: FieldReader.flag,
@@ -248,15 +232,6 @@ _READERS: dict[FieldKind, Callable[[FieldReader, OpenField, dict[str, int]], obj
 
 KILLED_BY_FIELD, REASON_FIELD = "killed_by", "reason"
 ITEM_LEVEL = 3
-_NO_NAME = HeadingName("")
-
-
-class ParsedHeading(NamedTuple):
-    """A heading as written, and its parts."""
-
-    text: str
-    level: int
-    parts: ItemHeading
 
 
 class OpenItem:
@@ -267,7 +242,7 @@ class OpenItem:
         self.section = section
         self.line = line
         self.fields: dict[str, OpenField] = {}
-        self.heading: ParsedHeading | None = None
+        self.heading: ItemHeading | None = None
         self.is_killed = False
         self.is_kill_canonical = True  # the kill marks have our form
         self.kill_words: list[str] = []  # their words about agent, time and reason
@@ -280,16 +255,8 @@ class OpenItem:
             self.kill_words.append(words)
 
 
-class ParsedItem(NamedTuple):
-    """A parsed item and the lines of its parts."""
-
-    item: Item
-    lines: Mapping[Location, int]
-
-
-def close_item(opened: OpenItem, notes: ParseNotes) -> ParsedItem:
-    """Decode the fields of an item that has ended."""
-    lines: dict[Location, int] = {(): opened.line}
+def close_item(opened: OpenItem, notes: ParseNotes) -> tuple[Item, Mapping[Location, int]]:
+    """Decode the fields of an item that has ended. Return the item and the lines of its parts."""
     by = opened.fields.pop(KILLED_BY_FIELD, None)
     reason = opened.fields.pop(REASON_FIELD, None)
     named = opened.fields.pop("name", None)
@@ -299,31 +266,30 @@ def close_item(opened: OpenItem, notes: ParseNotes) -> ParsedItem:
         elif reason:
             report_unknown_label(notes, opened.section, opened.id, REASON, reason.line)
     is_killed = opened.is_killed or by is not None
-    name = read_name(opened.section, named.raw) if named else _NO_NAME
-    values: dict[str, object] = {"name": name.text}
+    name, points, is_third, is_canonical = read_name(opened.section, named.raw if named else "")
+    values: dict[str, object] = {"name": name}
+    reader = FieldReader(notes, opened.id, is_killed)
+    lines = reader.lines
+    lines[()] = opened.line
     if named:
         lines["name",] = named.line
-    reader = FieldReader(notes, opened.id, is_killed)
-    are_struck = True
-    for field in opened.fields.values():
-        content = reader.read(field)
-        values[field.name] = content.value
-        are_struck = are_struck and content.is_struck
-        lines[field.name,] = field.line
-        lines |= {(field.name, part): line for part, line in content.lines.items()}
-    if name.is_third and not values.get("third_alternative"):
+    values |= {field.name: reader.read(field) for field in opened.fields.values()}
+    if is_third and not values.get("third_alternative"):
         values["third_alternative"] = True
         lines.setdefault(("third_alternative",), opened.line)
         other = "no field says so"
         _report_contradiction(notes, opened, "`(Third Alternative)`", other, "It was read as one.")
-    killed = _read_kill(opened, by, reason, are_struck, notes) if is_killed else None
+    killed = _read_kill(opened, by, reason, reader.are_struck, notes) if is_killed else None
     item = Item(opened.id, make_fields(values), killed)
     if killed:
         lines["killed",] = by.line if by else opened.line
     if opened.heading and opened.id:
-        _check_score(opened, item, name, notes, reader.has_unread_score)
-        _check_heading(opened, opened.heading, item, name, notes)
-    return ParsedItem(item, lines)
+        if points is not None and not reader.has_unread_score:
+            _check_score(opened, item, points, notes)
+        is_scored = opened.section is DISCRIMINATIVE_TESTS and bool(item.score)
+        has_form = is_canonical and not (is_scored and points is None)
+        _check_heading(opened, opened.heading, item, has_form, notes)
+    return item, lines
 
 
 def _is_all_struck(opened: OpenItem) -> bool:
@@ -373,15 +339,11 @@ def _read_kill(
     return killed
 
 
-def _check_score(
-    opened: OpenItem, item: Item, name: HeadingName, notes: ParseNotes, lacks_points: bool
-) -> None:
-    """Check that the score in the heading is the sum of the parts. Unread parts are reported
-    elsewhere.
-    """
-    if name.score is None or name.score == total_score(item) or lacks_points:
+def _check_score(opened: OpenItem, item: Item, points: int, notes: ParseNotes) -> None:
+    """Check that the score in the heading is the sum of the parts."""
+    if points == total_score(item):
         return
-    says = f"a score of {name.score}"
+    says = f"a score of {points}"
     if item.score:
         _report_contradiction(
             notes, opened, says, f"the parts make {total_score(item)}", "The parts were read."
@@ -393,21 +355,16 @@ def _check_score(
 
 
 def _check_heading(
-    opened: OpenItem, heading: ParsedHeading, item: Item, name: HeadingName, notes: ParseNotes
+    opened: OpenItem, heading: ItemHeading, item: Item, has_form: bool, notes: ParseNotes
 ) -> None:
-    """Check that the heading agrees with the fields and has the form of the layout."""
+    """Check that the heading has the form of the layout; `has_form` is whether its ending has."""
     section = opened.section
-    lacks_score = section is DISCRIMINATIVE_TESTS and name.score is None and bool(item.score)
     is_third = section is HYPOTHESIS_SLATE and "third_alternative" in item.fields
     if section is PREDICTIONS_TABLE:
         kind, meant = "row", f"a row of the table under ## {LAYOUT_BY_SECTION[section.id].heading}"
-    elif not heading.parts.is_canonical or heading.level != ITEM_LEVEL:
+    elif not heading.is_canonical or heading.level != ITEM_LEVEL:
         kind, meant = "item", item_heading(section, item)
-    elif (
-        lacks_score
-        or not name.is_canonical
-        or (is_third and not names_third_alternative(heading.text))
-    ):
+    elif not has_form or (is_third and not names_third_alternative(heading.text)):
         kind, meant = f"ending of {section.prefix}", item_heading(section, item)
     else:
         return
@@ -443,24 +400,30 @@ _CONDITION_HEADERS = frozenset(
 )
 
 
-class TableColumns:
-    """The roles of the table's columns. `names` are the headers as the layout has them."""
+def read_table_rows(
+    table: list[TableRow], notes: ParseNotes
+) -> tuple[list[OpenItem], tuple[str, ...]]:
+    """Return the rows as open items, and the headers of the columns as the layout has them.
 
-    def __init__(self, header: TableRow, notes: ParseNotes) -> None:
-        written = [re.sub(r"^(\*\*|~~)(.*)\1$", r"\2", cell) for cell in header.cells]
-        folded = [unescape(cell).strip().casefold() for cell in written]
-        self.id = folded.index(ID_COLUMN.casefold()) if ID_COLUMN.casefold() in folded else None
-        others = [index for index in range(len(folded)) if index != self.id]
-        named = [index for index in others if folded[index] in _CONDITION_HEADERS]
-        self.condition = named[0] if named else next(iter(others), None)
-        self.names = tuple(map(_column_key, written))
-        for index, name in ((self.id, ID_COLUMN), (self.condition, CONDITION_COLUMN)):
-            if index is not None:
-                self.names = (*self.names[:index], name, *self.names[index + 1 :])
-        for cell, name in zip(header.cells, self.names, strict=True):
-            if unescape(cell) != name:
-                words = {"what": f"A column is headed `{cell}`", "right": f"`{name}`"}
-                notes.add_form(codes.FIELD_FORM, "column", header.line, **words)
+    Lines under the table can add to the items.
+    """
+    header, header_line = table[0]
+    written = [re.sub(r"^(\*\*|~~)(.*)\1$", r"\2", cell) for cell in header]
+    folded = [unescape(cell).strip().casefold() for cell in written]
+    id_column = folded.index(ID_COLUMN.casefold()) if ID_COLUMN.casefold() in folded else None
+    others = [index for index in range(len(folded)) if index != id_column]
+    named = [index for index in others if folded[index] in _CONDITION_HEADERS]
+    condition = named[0] if named else next(iter(others), None)
+    names = list(map(_column_key, written))
+    for index, name in ((id_column, ID_COLUMN), (condition, CONDITION_COLUMN)):
+        if index is not None:
+            names[index] = name
+    for cell, name in zip(header, names, strict=True):
+        if unescape(cell) != name:
+            words = {"what": f"A column is headed `{cell}`", "right": f"`{name}`"}
+            notes.add_form(codes.FIELD_FORM, "column", header_line, **words)
+    rows = [_read_row(row, names, id_column, condition, notes) for row in table[1:] if any(row[0])]
+    return rows, tuple(names)
 
 
 def _column_key(written: str) -> str:
@@ -469,27 +432,25 @@ def _column_key(written: str) -> str:
     return word[1] if word and ITEM_ID.fullmatch(word[1]) else unescape(written)
 
 
-def read_rows(table: Table, columns: TableColumns, notes: ParseNotes) -> list[OpenItem]:
-    """Return the rows as open items. Lines under the table can add to them."""
-    return [_read_row(row, columns, notes) for row in table.rows if any(row.cells)]
-
-
-def _read_row(row: TableRow, columns: TableColumns, notes: ParseNotes) -> OpenItem:
-    cells = row.cells[: len(columns.names)]
-    for cell in filter(None, row.cells[len(columns.names) :]):
-        notes.add(codes.TEXT_NOT_READ, row.line, text=cell)
-    written = cells[columns.id] if columns.id is not None and columns.id < len(cells) else ""
+def _read_row(
+    row: TableRow, names: list[str], id_column: int | None, condition: int | None, notes: ParseNotes
+) -> OpenItem:
+    all_cells, line = row
+    cells = all_cells[: len(names)]
+    for cell in filter(None, all_cells[len(names) :]):
+        notes.add(codes.TEXT_NOT_READ, line, text=cell)
+    written = cells[id_column] if id_column is not None and id_column < len(cells) else ""
     marks = read_kill_marks(written)
-    opened = OpenItem(unescape(marks.rest), PREDICTIONS_TABLE, row.line)
+    opened = OpenItem(unescape(marks.rest), PREDICTIONS_TABLE, line)
     if marks.is_killed:
         opened.mark_killed(marks.words, is_canonical=not marks.is_nonstandard and not marks.mark)
-    outcomes = OpenField("predictions", "Predictions", FieldKind.OUTCOMES, row.line)
+    outcomes = OpenField("predictions", "Predictions", FieldKind.OUTCOMES, line)
     for index, cell in enumerate(cells):
-        if index == columns.condition and cell:
-            field = OpenField("condition", CONDITION_COLUMN, FieldKind.TEXT, row.line, cell)
+        if index == condition and cell:
+            field = OpenField("condition", CONDITION_COLUMN, FieldKind.TEXT, line, cell)
             opened.fields[field.name] = field
-        elif index not in (columns.id, columns.condition) and cell:
-            outcomes.entries.append(ListEntry(cell, row.line, columns.names[index]))
+        elif index not in (id_column, condition) and cell:
+            outcomes.entries.append((cell, line, names[index]))
     if outcomes.entries:
         opened.fields[outcomes.name] = outcomes
     return opened

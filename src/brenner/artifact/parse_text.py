@@ -3,10 +3,9 @@
 A field stays open until the next label or heading. The text in between belongs to it.
 """
 
-import re
-from collections.abc import Mapping
-from enum import Enum
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from brenner.artifact.format import (
     ParseNote,
@@ -27,18 +26,19 @@ from brenner.artifact.model import (
 from brenner.artifact.parse_fields import (
     KILLED_BY_FIELD,
     REASON_FIELD,
-    ListEntry,
     OpenField,
     OpenItem,
-    TableColumns,
-    read_rows,
+    read_table_rows,
     report_unknown_label,
 )
 from brenner.diagnostics.codes import artifacts as codes
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import Block, BlockKind
 from brenner.markdown.escape import read_table, split_key, unescape
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import (
     ANOMALY_REGISTER,
+    COLLECTION_KINDS,
     PREDICTIONS_TABLE,
     RESEARCH_THREAD,
     FieldKind,
@@ -46,16 +46,19 @@ from brenner.protocol.delta.schema import (
 )
 from brenner.protocol.grammar import ITEM_ID
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 # Labels, in our form and in those of other programs
 
 
 # `**Claim**: text`. Others put the colon inside, or strike the whole line through.
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"(~~)?(\*\*|__)((?:[^*\\\n]|\\.)+?)(:\2|\2[ \t]*+:)[ \t]*+(.*)",
 )
 # `Claim: text`, `*Claim*: text`, `**Claim** – text`, `**Claim**` alone: where the words are known.
 _WORDS = r"([A-Za-z][\w /-]{0,60}?)"
-_OTHER_LABEL = re.compile(
+_OTHER_LABEL = lazy_pattern(
     rf"(?:[*_]{{0,3}}{_WORDS}[*_]{{0,3}}[ \t]*+:[*_]{{0,3}}(?:[ \t]++|\Z)"
     rf"|([*_]{{2,3}}){_WORDS}\2(?:[ \t]++[–—-][ \t]++|[ \t]*+\Z))(.*)"
 )
@@ -115,9 +118,7 @@ _NOT_KILLED_WORDS = frozenset({"", "no", "false", "n", "n/a", "-", "–", "—"}
 
 
 def read_kill_field(section: Section, label: str, raw: str) -> str | None:
-    """Return a field's words about a kill, or None if the field does not say that the item is
-    killed.
-    """
+    """Return a field's words about a kill, or None if it does not mark the item as killed."""
     if section is RESEARCH_THREAD:
         return None
     word = fold_label(label)
@@ -148,65 +149,52 @@ _LABEL_BY_FIELD = {
 _ROW_LABELS = {REFERENCES: "references", KILLED_BY: KILLED_BY_FIELD, REASON: REASON_FIELD}
 
 
-class NamedField(NamedTuple):
-    """The field of an item that a label names. `layout_label` is the label of the layout."""
-
-    item: OpenItem
-    name: str
-    layout_label: str | None
-
-    @property
-    def kind(self) -> FieldKind:
-        field = self.item.section.fields.get(self.name)
-        return field.kind if field else FieldKind.TEXT
-
-
 def find_field(
     label: str, item: OpenItem | None, rows: Mapping[str, OpenItem]
-) -> NamedField | None:
-    """Return the field that a label names, in the open item or in a row of the table above."""
+) -> tuple[OpenItem, str, str | None] | None:
+    """Return the field that a label names, in the open item or in a row of the table above.
+
+    It is the item, the name of its field, and the label of the layout.
+    """
     if item:
         section_id = item.section.id
         names = _FIELD_BY_LABEL[section_id]
         field = names.get(label) or names.get(fold_label(label))
-        return NamedField(item, field, _LABEL_BY_FIELD[section_id].get(field)) if field else None
+        return (item, field, _LABEL_BY_FIELD[section_id].get(field)) if field else None
     for ending, name in _ROW_LABELS.items() if rows else ():
         if label.casefold().endswith(f" {ending.casefold()}"):
             row = rows.get(label[: -len(ending) - 1])
             if row:
-                return NamedField(row, name, f"{row.id} {ending}")
+                return row, name, f"{row.id} {ending}"
     return None
 
 
-class LabelPosition(Enum):
-    """The position of a label: in a paragraph, in a list entry, or directly below a list."""
-
-    PARAGRAPH = ""
-    ENTRY = "is the entry of a list"
-    BELOW_LIST = "follows a list without a blank line between, so that viewers show it there"
+# The position of a label: in a paragraph, in a list entry, or directly below a list
+_IN_PARAGRAPH = ""
+_IN_ENTRY = "is the entry of a list"
+_BELOW_LIST = "follows a list without a blank line between, so that viewers show it there"
 
 
 def nonstandard_form(
-    label: Label, field: NamedField, place: LabelPosition
+    label: Label, name: str, layout_label: str | None, place: str
 ) -> tuple[str, str, str] | None:
     """Return the kind of a nonstandard form, its description, and the right form."""
-    if field.layout_label is None:
-        right = "it into the heading" if field.name == "name" else "it into the table"
+    if layout_label is None:
+        right = "it into the heading" if name == "name" else "it into the table"
         return "own line", f"`**{label.text}**` has a line of its own", right
-    right = f"`**{field.layout_label}**: …` as a paragraph of its own"
-    if place.value:
-        return place.name, f"`**{label.text}**` {place.value}", right
+    right = f"`**{layout_label}**: …` as a paragraph of its own"
+    if place:
+        return place, f"`**{label.text}**` {place}", right
     if fold_label(label.text) in KILL_REASON_LABELS:
         return None  # the kill's nonstandard form is reported already
-    if not label.is_canonical or label.text != field.layout_label:
-        return "label", f"The label `**{field.layout_label}**:` is written `{label.written}`", right
+    if not label.is_canonical or label.text != layout_label:
+        return "label", f"The label `**{layout_label}**:` is written `{label.written}`", right
     return None
 
 
 # Reading the text under a heading
 
 _TEXT_KINDS = frozenset({FieldKind.TEXT, FieldKind.CHOICE})
-_LIST_KINDS = frozenset(FieldKind) - _TEXT_KINDS - {FieldKind.FLAG}
 # Words of other programs for an empty register. The linter requires "None registered" (EX-002).
 _EMPTY_REGISTER_WORDS = frozenset(
     {"none", "none yet", "none so far", "nothing", "no anomalies", "no anomalies yet", "n/a", "-"}
@@ -260,9 +248,7 @@ class TextReader:
         self._unread = unread
 
     def end_field(self) -> None:
-        """End the field, because a thematic break, a heading or a block that is not text
-        follows.
-        """
+        """End the field: a thematic break, a heading or a block that is not text follows."""
         self._field = None
 
     def leave_item(
@@ -283,7 +269,6 @@ class TextReader:
             self.report_unread(text, line)
 
     def take(self, part: TextPart) -> None:
-        """Process a part of a block."""
         if not part.is_prose:
             self._continue(part)
         elif not (self._section is PREDICTIONS_TABLE and "|" in part.text and self._table(part)):
@@ -298,11 +283,10 @@ class TextReader:
 
     def _table(self, part: TextPart) -> bool:
         table = read_table(part.text, part.line)
-        if table is None:
+        if not table:
             return False
-        columns = TableColumns(table.header, self._notes)
-        rows = read_rows(table, columns, self._notes)
-        self.columns = self.columns or columns.names
+        rows, columns = read_table_rows(table, self._notes)
+        self.columns = self.columns or columns
         self._opened += rows
         self._item = self._owner = self._field = self._unread = None
         self._rows = {row.id: row for row in reversed(rows)} | self._rows
@@ -313,7 +297,7 @@ class TextReader:
     def _paragraph(self, part: TextPart) -> None:
         """Process a paragraph, which may contain labels with the lines that follow them."""
         if "\n" not in part.text and not part.is_entry and (only := read_label(part.text)):
-            self._open_field(only, only.rest.strip(" \t"), part.line, LabelPosition.PARAGRAPH)
+            self._open_field(only, only.rest.strip(" \t"), part.line, _IN_PARAGRAPH)
             return
         lines = part.text.split("\n")
         found = self._labels(lines, part)
@@ -328,9 +312,9 @@ class TextReader:
         for (index, label), end in zip(found, ends, strict=True):
             raw = "\n".join([label.rest, *lines[index + 1 : end]]).strip(" \t\n")
             raw = _without_break(raw) if end < len(lines) else raw
-            place = LabelPosition.PARAGRAPH
+            place = _IN_PARAGRAPH
             if part.is_entry:
-                place = LabelPosition.BELOW_LIST if index else LabelPosition.ENTRY
+                place = _BELOW_LIST if index else _IN_ENTRY
             self._open_field(label, raw, part.line + index, place)
 
     def _labels(self, lines: list[str], part: TextPart) -> list[tuple[int, Label]]:
@@ -340,7 +324,7 @@ class TextReader:
         """
         field = self._field
         in_list = part.is_entry and field is not None and not field.is_list_entry
-        is_entry_of_field = in_list and field is not None and field.kind in _LIST_KINDS
+        is_entry_of_field = in_list and field is not None and field.kind in COLLECTION_KINDS
         found = []
         for index, line in enumerate(lines):
             label = read_label(line)
@@ -354,16 +338,13 @@ class TextReader:
         return found
 
     def _ends_list(self, label: Label) -> bool:
-        """Return whether bold words in a list end it. They do if they are a label of the item,
-        or the ID of another item.
-        """
+        """Return whether bold words end a list: a label of the item, or another item's ID."""
         if find_field(label.text, self._item, self._rows):
             return True
         is_listed = self._field is not None and self._field.kind is FieldKind.OUTCOMES
         return self._is_item(label.text) and not is_listed
 
     def _is_item(self, label: str) -> bool:
-        """Return whether a label is the ID of an item of this section."""
         match = ITEM_ID.fullmatch(label) if self._section else None
         return match is not None and self._section is not None and match[1] == self._section.prefix
 
@@ -376,32 +357,30 @@ class TextReader:
         if item and read_kill_field(item.section, label.text, label.rest) is not None:
             return label
         field = find_field(label.text, item, self._rows)
-        if field and field.name == REASON_FIELD and fold_label(label.text) == REASON.casefold():
-            is_killed = field.item.is_killed or KILLED_BY_FIELD in field.item.fields
+        if field and field[1] == REASON_FIELD and fold_label(label.text) == REASON.casefold():
+            is_killed = field[0].is_killed or KILLED_BY_FIELD in field[0].fields
             return label if is_killed else None
         return label if field else None
 
     def take_heading(self, text: str, line: int) -> bool:
-        """Open the field that a heading such as `#### Mechanism` names. Return whether it names
-        one.
-        """
+        """Open the field that a heading such as `#### Mechanism` names, if it names one."""
         words, rest = split_key(text) or (text, "")
         words = words.strip("*_ \t")
         if not self._owner or not find_field(words, self._owner, {}):
             return False
         self._item = self._owner
         label = Label(words, rest, f"#### {text}", is_canonical=False)
-        self._open_field(label, rest, line, LabelPosition.PARAGRAPH)
+        self._open_field(label, rest, line, _IN_PARAGRAPH)
         if self._field:
             self._field.has_heading = True
         return True
 
-    def _open_field(self, label: Label, raw: str, line: int, place: LabelPosition) -> None:
-        field = find_field(label.text, self._item, self._rows)
-        item = field.item if field else self._item
+    def _open_field(self, label: Label, raw: str, line: int, place: str) -> None:
+        found = find_field(label.text, self._item, self._rows)
+        item, name, layout_label = found or (self._item, None, None)
         section = item.section if item else self._section
         self._field = opened = OpenField("", label.text, FieldKind.TEXT, line, raw)
-        opened.is_list_entry = place is LabelPosition.ENTRY
+        opened.is_list_entry = place is _IN_ENTRY
         opened.is_line_struck = label.is_struck
         opened.is_read = False
         kill_words = read_kill_field(item.section, label.text, raw) if item else None
@@ -410,31 +389,29 @@ class TextReader:
             self._unread = None
         elif section is None or (item is None and not self._rows):
             self.report_unread(f"{label.written} {raw}", line)
-        elif field is None and self._is_item(label.text):
+        elif name is None and self._is_item(label.text):
             self.leave_item(f"{label.written} {raw}", line)
-        elif field is None:
+        elif item is None or name is None:
             item_id = item.id if item else None
             self._unread = report_unknown_label(self._notes, section, item_id, label.text, line)
-        elif first := field.item.fields.get(field.name):
-            words = {"label": label.text, "id": field.item.id, "first": str(first.line)}
-            self._unread = self._notes.add(codes.REPEATED_LABEL, line, field.item.id, **words)
+        elif first := item.fields.get(name):
+            words = {"label": label.text, "id": item.id, "first": str(first.line)}
+            self._unread = self._notes.add(codes.REPEATED_LABEL, line, item.id, **words)
         else:
-            self._add_field(field, opened, label, place)
+            self._add_field(item, name, opened, label)
+            odd = nonstandard_form(label, name, layout_label, place)
+            if odd:
+                kind, what, right = odd
+                words = {"what": what, "right": right}
+                self._notes.add_form(codes.FIELD_FORM, kind, line, item.id, **words)
 
-    def _add_field(
-        self, field: NamedField, opened: OpenField, label: Label, place: LabelPosition
-    ) -> None:
-        """Add the field to its item."""
-        opened.name, opened.kind, opened.is_read = field.name, field.kind, True
-        field.item.fields[field.name] = opened
+    def _add_field(self, item: OpenItem, name: str, opened: OpenField, label: Label) -> None:
+        field = item.section.fields.get(name)
+        opened.name, opened.kind, opened.is_read = name, field.kind if field else opened.kind, True
+        item.fields[name] = opened
         self._unread = None
-        if field.name == REASON_FIELD and fold_label(label.text) in KILL_REASON_LABELS:
-            field.item.mark_killed("")
-        odd = nonstandard_form(label, field, place)
-        if odd:
-            kind, what, right = odd
-            words = {"what": what, "right": right}
-            self._notes.add_form(codes.FIELD_FORM, kind, opened.line, field.item.id, **words)
+        if name == REASON_FIELD and fold_label(label.text) in KILL_REASON_LABELS:
+            item.mark_killed("")
 
     # Text without a label
 
@@ -445,8 +422,8 @@ class TextReader:
             self._take_unlabelled(part)
         elif not field.is_read:
             self.report_unread(part.written, part.line)
-        elif field.kind in _LIST_KINDS and part.is_entry:
-            field.entries.append(ListEntry(part.text, part.line))
+        elif field.kind in COLLECTION_KINDS and part.is_entry:
+            field.entries.append((part.text, part.line, None))
         elif field.kind in _TEXT_KINDS:
             is_first = field.has_heading and not field.raw
             field.append_text(part.gap, part.written)

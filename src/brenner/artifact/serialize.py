@@ -8,6 +8,8 @@ stay text until first access (`LazyMapping`). They are not JSON strings inside o
 escaping them again would cost as much as it saves.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -40,13 +42,19 @@ from brenner.artifact.state import (
     Path,
     Source,
     State,
-    StatedValue,
     StatedValues,
     Version,
     decode_checked,
 )
 from brenner.artifact.text_diff import word_spans
-from brenner.protocol.delta.schema import DISCRIMINATIVE_TESTS, RESEARCH_THREAD, FieldKind, Section
+from brenner.protocol.delta.schema import (
+    DISCRIMINATIVE_TESTS,
+    LIST_KINDS,
+    MAP_KINDS,
+    RESEARCH_THREAD,
+    FieldKind,
+    Section,
+)
 
 # Blame and author histories as text
 #
@@ -123,9 +131,7 @@ def _encode_history(latest: Change) -> tuple[list[Any], str]:
 
 
 def _encode_change(change: Change, before: Change | None) -> list[Any]:
-    """Encode source and value. Add the replaced value only if it is not the previous change's
-    value.
-    """
+    """Encode source and value. Add the replaced value only if the previous change has another."""
     expected = before.value if before else None
     replaced = () if change.replaced == expected else (change.replaced,)
     return [*change.source, change.value, *replaced]
@@ -206,7 +212,7 @@ def _encode_stated(stated: StatedValues) -> str:
 def _decode_stated(text: str) -> StatedValues:
     return {
         field: {
-            key: StatedValue(tuple(value) if type(value) is list else value, AppliedBlock(*since))
+            key: (tuple(value) if type(value) is list else value, AppliedBlock(*since))
             for key, (value, *since) in keys.items()
         }
         for field, keys in json.loads(text).items()
@@ -274,7 +280,9 @@ def _decode_lines(lines: list[str]) -> State:
         MappingProxyType(head["counts"]),
         LazyMapping(dict(zip(names, memories, strict=True)), decode_author),
         MappingProxyType(
-            dict(zip(ids, zip(_decode_times(times), numbers, strict=True), strict=True))
+            dict(
+                zip(ids, zip(map(datetime.fromisoformat, times), numbers, strict=True), strict=True)
+            )
         ),
         head["has_question"],
         datetime.fromisoformat(head["updated"]) if head["updated"] else None,
@@ -283,10 +291,6 @@ def _decode_lines(lines: list[str]) -> State:
 
 def _encode_time(at: datetime | None) -> str | None:
     return at.isoformat() if at else None
-
-
-def _decode_times(encoded: Iterable[str]) -> Iterable[datetime]:
-    return map(datetime.fromisoformat, encoded)
 
 
 # The artifact
@@ -377,9 +381,6 @@ def _decode_versions(
 
 # Artifacts and their differences as JSON; keys are only ever added
 
-_LIST_KINDS = (FieldKind.ANCHORS, FieldKind.ITEMS, FieldKind.REFERENCES)
-_MAP_KINDS = (FieldKind.OUTCOMES, FieldKind.SCORE)
-
 
 def artifact_json(artifact: Artifact) -> dict[str, object]:
     """Return `metadata`, `research_thread`, and the items of the other sections by section ID.
@@ -417,9 +418,9 @@ def _item_json(section: Section, item: Item) -> dict[str, object]:
 
 
 def _empty_value(kind: FieldKind) -> object:
-    if kind in _LIST_KINDS:
+    if kind in LIST_KINDS:
         return []
-    if kind in _MAP_KINDS:
+    if kind in MAP_KINDS:
         return {}
     return False if kind is FieldKind.FLAG else None
 
@@ -475,9 +476,7 @@ def item_change_json(change: ItemChange) -> dict[str, object]:
 
 
 def _field_change_json(change: FieldChange) -> dict[str, object]:
-    """Return a field change, with added and removed elements of a list, or the word diff of a
-    text.
-    """
+    """Return a field change, with the changed elements of a list, or the word diff of a text."""
     document: dict[str, object] = {
         "field": change.field,
         "path": list(change.path),

@@ -5,19 +5,24 @@ detection (R12) depend on which author sent what, and on which base version. All
 from the mail. The file contains blame, conflicts, author histories, versions and the ledger.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Metadata, Reference, has_content
-from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_BLOCKS
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import SECTIONS, Delta, Operation
 from brenner.protocol.grammar import ITEM_ID
+
+if TYPE_CHECKING:
+    from brenner.diagnostics.model import Diagnostic
 
 # Blame: the latest change of every field of every item
 
@@ -50,7 +55,7 @@ class Change(NamedTuple):
     source: Source
     value: object
     replaced: object = None
-    before: "Change | None" = None
+    before: Change | None = None
 
     def __repr__(self) -> str:
         """Leave out the history, which can be long."""
@@ -63,7 +68,7 @@ class Change(NamedTuple):
     def __hash__(self) -> int:
         return hash(self.source)
 
-    def history(self) -> "Iterator[Change]":
+    def history(self) -> Iterator[Change]:
         """Yield all changes up to this one, newest first."""
         change: Change | None = self
         while change is not None:
@@ -145,9 +150,7 @@ _DECODE_ERRORS = (AttributeError, LookupError, RecursionError, TypeError, ValueE
 
 
 def decode_checked(read: Callable[[T], V], text: T) -> V:
-    """Decode a stored text, or a list of texts. Raise ValueError, and nothing else, if it is
-    damaged.
-    """
+    """Decode stored text. Raise ValueError, and nothing else, if it is damaged."""
     try:
         return read(text)
     except _DECODE_ERRORS as fault:
@@ -192,7 +195,7 @@ class LazyMapping(Mapping[K, V]):
         """Return the representation of an equal frozen mapping. This decodes all values."""
         return repr(MappingProxyType(dict(self)))
 
-    def with_changes(self, changes: Mapping[K, V]) -> "LazyMapping[K, V]":
+    def with_changes(self, changes: Mapping[K, V]) -> LazyMapping[K, V]:
         """Return a copy with other values under some keys."""
         texts = {**self.texts, **dict.fromkeys(changes)}
         return LazyMapping(texts, self._read, {**self._values, **changes})
@@ -206,16 +209,13 @@ class Overlay(Generic[K, V]):
         self._own: dict[K, V] = {}
 
     def get(self, key: K, default: V) -> V:
-        """Return the current value."""
         return self._own[key] if key in self._own else self._below.get(key, default)
 
     def __setitem__(self, key: K, value: V) -> None:
         self._own[key] = value
 
     def own(self, key: K, copied: Callable[[V], V], default: V) -> V:
-        """Return a value that may be modified in place. On first access, copy the one from
-        below.
-        """
+        """Return a value that may be modified: on first access, a copy of the one below."""
         if key not in self._own:
             self._own[key] = copied(self._below.get(key, default))
         return self._own[key]
@@ -235,27 +235,17 @@ def updated_mapping(before: Mapping[K, V], changes: Mapping[K, V]) -> Mapping[K,
 # Author histories, for detecting duplicates (R8) and for resolving IDs (R11)
 
 
-class BlockKey(NamedTuple):
-    """The key for finding equal blocks: a digest of operation, section, target, payload and
-    base.
-
-    An ADD has no target, and its base is ignored. `page` groups blocks with nearby bases. One merge
-    uses few bases, so it loads few pages.
-    """
-
-    page: int
-    digest: str
-
-
+# The key for finding equal blocks: a page, and a digest of operation, section, target, payload and
+# base. An ADD has no target, and its base is ignored. A page groups blocks with nearby bases. One
+# merge uses few bases, so it loads few pages.
+BlockKey = tuple[int, str]
 _BASES_PER_PAGE = 16
 ADDS_PAGE, ADDS_AS_WRITTEN_PAGE = -1, -2  # ADDs with final IDs, with IDs as written
 _DIGEST_LENGTH = 32
 
 
 class AppliedBlock(NamedTuple):
-    """An applied block, the item that it added or changed, and its position among its author's
-    blocks.
-    """
+    """An applied block, its item, and its position among the blocks of its author."""
 
     message_id: int
     block: int
@@ -278,7 +268,7 @@ class EditedField(NamedTuple):
         """Return a text that is equal for equal edits."""
         return _canonical_json((self.name, dict(self.values), self.is_replaced))
 
-    def disagrees(self, other: "EditedField") -> bool:
+    def disagrees(self, other: EditedField) -> bool:
         """Return whether the two edits give the same field different values."""
         if self.name != other.name:
             return False
@@ -292,15 +282,9 @@ class EditedField(NamedTuple):
 WHOLE_FIELD = ""  # the key of a field that is not a map
 
 
-class StatedValue(NamedTuple):
-    """The latest value that an author gave a key, and the block that first gave it."""
-
-    value: object
-    since: AppliedBlock
-
-
 BlockPage = dict[str, tuple[AppliedBlock, ...]]  # by digest
-StatedValues = dict[str, dict[str, StatedValue]]  # by field, and by the key of a map
+# The latest value that an author gave, and the block that first gave it, by field and key of a map
+StatedValues = dict[str, dict[str, tuple[object, AppliedBlock]]]
 
 
 class AuthorHistory(NamedTuple):
@@ -317,14 +301,11 @@ class AuthorHistory(NamedTuple):
     said: Mapping[str, StatedValues] = MappingProxyType({})
 
 
-EMPTY_AUTHOR_HISTORY = AuthorHistory()
-
-
 class AuthorHistoryBuilder:
     """The history of one author during a merge."""
 
     def __init__(self, before: AuthorHistory | None = None) -> None:
-        history = before or EMPTY_AUTHOR_HISTORY
+        history = before or AuthorHistory()
         self.count = history.applied
         self._blocks = Overlay(history.blocks)
         self._adds = Overlay(history.adds)
@@ -337,8 +318,8 @@ class AuthorHistoryBuilder:
 
     def equal_blocks(self, key: BlockKey, *, as_written: bool = False) -> tuple[AppliedBlock, ...]:
         """Return the author's applied blocks that are equal to this one."""
-        page = ADDS_AS_WRITTEN_PAGE if as_written else key.page
-        return self._blocks.get(page, {}).get(key.digest, ())
+        page, digest = key
+        return self._blocks.get(ADDS_AS_WRITTEN_PAGE if as_written else page, {}).get(digest, ())
 
     def items_added_on(self, base: int, prefix: str) -> Sequence[str]:
         """Return the author's items on that base, in the order in which they were added."""
@@ -351,7 +332,7 @@ class AuthorHistoryBuilder:
             stated = of_item.get(name, {})
             keys = stated if is_replaced_whole else values
             found = [stated.get(key) or stated.get(WHOLE_FIELD) for key in keys]
-            if any(each is not None and each.since.order > first.order for each in found):
+            if any(each is not None and each[1].order > first.order for each in found):
                 return True
         return False
 
@@ -362,13 +343,13 @@ class AuthorHistoryBuilder:
 
     def remember(self, key: BlockKey, applied: AppliedBlock) -> None:
         """Store an applied block. Equal ADDs can occur several times and are stored in order."""
-        known = self._blocks.own(key.page, dict, {})
-        is_add = key.page < 0
-        known[key.digest] = (*known.get(key.digest, ()), applied) if is_add else (applied,)
+        page, digest = key
+        known = self._blocks.own(page, dict, {})
+        known[digest] = (*known.get(digest, ()), applied) if page < 0 else (applied,)
 
     def remember_as_written(self, key: BlockKey, applied: AppliedBlock) -> None:
         """Store an ADD that refers to other items of its message, keyed by its IDs as written."""
-        self.remember(key._replace(page=ADDS_AS_WRITTEN_PAGE), applied)
+        self.remember((ADDS_AS_WRITTEN_PAGE, key[1]), applied)
 
     def remember_add(self, base: int, prefix: str, applied: AppliedBlock) -> None:
         """Store the new item of an applied ADD."""
@@ -383,8 +364,8 @@ class AuthorHistoryBuilder:
             if is_replaced_whole:
                 now |= {key: None for key in (WHOLE_FIELD, *stated) if key not in values}
             for key, value in now.items():
-                if key not in stated or stated[key].value != value:
-                    stated[key] = StatedValue(value, applied)
+                if key not in stated or stated[key][0] != value:
+                    stated[key] = value, applied
 
 
 def _copy_stated(stated: StatedValues) -> StatedValues:
@@ -402,7 +383,7 @@ def block_key(
     where = (None, None) if is_add else (item_id, base)
     content = _canonical_json((delta.operation, delta.section, *where, dict(payload)))
     digest = sha256(content.encode()).hexdigest()[:_DIGEST_LENGTH]
-    return BlockKey(ADDS_PAGE if is_add else base // _BASES_PER_PAGE, digest)
+    return ADDS_PAGE if is_add else base // _BASES_PER_PAGE, digest
 
 
 def edited_fields(delta: Delta, payload: Mapping[str, object]) -> list[EditedField]:
@@ -436,9 +417,7 @@ NO_COUNTS: Counts = MappingProxyType({section.prefix: 0 for section in ITEM_SECT
 
 
 class Version(NamedTuple):
-    """A published version: the position of its COMPILED message in the thread, and its
-    numbering.
-    """
+    """A published version: its numbering, and the position of its COMPILED message."""
 
     number: int
     at: datetime | None
@@ -464,9 +443,7 @@ def latest_version_before(position: ThreadPosition, versions: tuple[Version, ...
 
 
 class State(NamedTuple):
-    """The latest version of a thread with its history. `added` is the position of every item's
-    ADD.
-    """
+    """The latest version of a thread with its history. `added` has the position of each ADD."""
 
     artifact: Artifact
     blame: Blame = NO_BLAME

@@ -1,15 +1,18 @@
 """`brenner agent`: print settings that connect a client (`config`), create secrets (`secret`)."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
 
 from brenner.cli.options import (
-    LazyCommand,
+    EXIT_OK,
     LazyGroup,
     Settings,
     common_options,
@@ -26,7 +29,6 @@ from brenner.diagnostics.codes.stores import HOME_CANNOT
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Capability
 from brenner.mail.rules import name_problem
-from brenner.services.doctor.common import is_local_host
 from brenner.services.identity import (
     CLIENTS,
     SECRET,
@@ -34,20 +36,21 @@ from brenner.services.identity import (
     TOKEN,
     ClientConnection,
     ConfigSnippet,
-    HttpConnection,
-    StdioConnection,
     agent_instructions,
     claim_name,
+    is_local_host,
     renew_secret,
     snippet_for,
 )
 from brenner.services.init_project import is_set_up
 from brenner.services.spawn_agents import pane_environment
-from brenner.services.workspace import Workspace
+
+if TYPE_CHECKING:
+    from brenner.services.workspace import Workspace
 
 COMMANDS = {
-    "config": LazyCommand("brenner.cli.agent", "config", "Print what a client's settings need."),
-    "secret": LazyCommand("brenner.cli.agent", "secret", "Give a name a new secret."),
+    "config": ("brenner.cli.agent", "config", "Print what a client's settings need."),
+    "secret": ("brenner.cli.agent", "secret", "Give a name a new secret."),
 }
 
 
@@ -60,7 +63,6 @@ def command() -> None:
 # `brenner agent config`
 
 
-EXIT_OK = 0
 _NO_PROJECT = (
     "{} is no project: nobody has set it up, and the agent would get a new, empty mailbox. Name "
     "the folder of your project with `--project DIR`, or set this one up with `brenner init`."
@@ -99,7 +101,9 @@ def config(
     printed; the snippet names variables of the environment.
     """
     if client not in CLIENTS:
-        _refuse_client(client)
+        reason = f"There is no client `{client}`" if client is not None else "Name the --client"
+        message = f"{reason}; those known are {', '.join(CLIENTS)}."
+        raise click.UsageError(message)
     if stdio and (url is not None or token):
         message = "--stdio needs neither --url nor --token: the client starts the program itself."
         raise click.UsageError(message)
@@ -117,12 +121,6 @@ def config(
     return EXIT_OK
 
 
-def _refuse_client(client: str | None) -> None:
-    reason = f"There is no client `{client}`" if client is not None else "Name the --client"
-    message = f"{reason}; those known are {', '.join(CLIENTS)}."
-    raise click.UsageError(message)
-
-
 def _check_name(name: str | None, project: Project) -> None:
     """Refuse a name under which no agent can register, such as the operator's."""
     found = name_problem(name, ()) if name else None
@@ -137,10 +135,10 @@ def _check_name(name: str | None, project: Project) -> None:
         raise click.UsageError(message)
 
 
-def _endpoint(url: str | None, *, wants_token: bool) -> HttpConnection:
+def _endpoint(url: str | None, *, wants_token: bool) -> ClientConnection:
     """Return the server's address. A token in the environment means that the server requires it."""
     address = serve_url(url)
-    return HttpConnection(
+    return ClientConnection(
         address, wants_token or not _is_loopback(address) or bool(os.environ.get(TOKEN))
     )
 
@@ -153,14 +151,13 @@ def _is_loopback(url: str) -> bool:
     return is_local_host(urlsplit(url).hostname or "")
 
 
-def _stdio_program(project: Project) -> StdioConnection:
+def _stdio_program(project: Project) -> ClientConnection:
     """Return the command that starts `brenner mcp`, with absolute paths."""
     store = pane_environment(project).get("BRENNER_STORE")
     store_option = ("--store", store) if store else ()
     command = (*_brenner_command(), "mcp", "--project", str(project.folder), *store_option)
-    return StdioConnection(
-        command, tuple(name for name in _STORE_VARIABLES if os.environ.get(name))
-    )
+    variables = tuple(name for name in _STORE_VARIABLES if os.environ.get(name))
+    return ClientConnection(command=command, variables=variables)
 
 
 def _brenner_command() -> tuple[str, ...]:
@@ -195,19 +192,15 @@ def _write_snippet(snippet: ConfigSnippet, connection: ClientConnection, actor: 
 
 def _variables(connection: ClientConnection) -> dict[str, str]:
     """Return the environment variables that the client needs, each with the reason."""
-    via = (
-        f"the header {SECRET_HEADER}"
-        if isinstance(connection, HttpConnection)
-        else "the environment"
-    )
-    is_near = not isinstance(connection, HttpConnection) or _is_loopback(connection.url)
+    via = f"the header {SECRET_HEADER}" if connection.url else "the environment"
+    is_near = not connection.url or _is_loopback(connection.url)
     otherwise = _UNVERIFIED_NOTE if is_near else _REFUSED_NOTE
     variables = {
         SECRET: f"{SECRET}, set where the client is started, is the agent's secret (its "
         f"registration_token, or `brenner agent secret NAME`), and goes along in {via}. Without it "
         f"the agent gives it to the tools itself, or {otherwise}."
     }
-    if isinstance(connection, HttpConnection) and connection.wants_token:
+    if connection.wants_token:
         variables[TOKEN] = f"{TOKEN} must be set there: the server lets nobody in without it."
     return variables
 
@@ -215,10 +208,9 @@ def _variables(connection: ClientConnection) -> dict[str, str]:
 def _snippet_json(
     snippet: ConfigSnippet, connection: ClientConnection, actor: str | None
 ) -> dict[str, object]:
-    is_http = isinstance(connection, HttpConnection)
     return {
         "client": snippet.client,
-        "transport": "http" if is_http else "stdio",
+        "transport": "http" if connection.url else "stdio",
         "file": snippet.file,
         "format": snippet.form,
         "snippet": snippet.text,

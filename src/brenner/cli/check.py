@@ -1,20 +1,28 @@
 """`brenner check`: check message files, print a corrected one, or the reply to its sender."""
 
+from __future__ import annotations
+
 import sys
-from typing import NamedTuple
 
 import click
 
 from brenner.cli.io import STANDARD_INPUT, read_message
-from brenner.cli.options import Settings, common_options, operator_of
+from brenner.cli.options import (
+    EXIT_INVALID,
+    EXIT_OK,
+    EXIT_USAGE,
+    Settings,
+    common_options,
+    operator_of,
+)
 from brenner.cli.output import count_by_severity, styled, write_diagnostics, write_json
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.validate import Report, check_message
 from brenner.text import escape_control
 
 _UNREADABLE_CODES = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
-EXIT_OK, EXIT_INVALID, EXIT_UNREADABLE = 0, 1, 2
 
 
 @click.command()
@@ -93,7 +101,7 @@ class _CheckedInput(NamedTuple):
     @property
     def exit_code(self) -> int:
         if any(found.id in _UNREADABLE_CODES for found in self.report.violations):
-            return EXIT_UNREADABLE
+            return EXIT_USAGE
         return EXIT_OK if self.report.valid else EXIT_INVALID
 
 

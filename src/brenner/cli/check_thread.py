@@ -1,22 +1,30 @@
 """`brenner check --thread`: check every stored message of a thread as received mail."""
 
-import sys
-from collections.abc import Sequence
+from __future__ import annotations
 
-from brenner.cli.options import Settings
+import sys
+from typing import TYPE_CHECKING
+
+from brenner.cli.options import EXIT_INVALID, EXIT_OK
 from brenner.cli.output import count_by_severity, styled, write_diagnostics, write_json
-from brenner.cli.workspace import EXIT_INVALID, EXIT_OK, workspace_of
+from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.model import Summary, worst_first
-from brenner.protocol.validate import Report
-from brenner.services.blame import CheckedMessage, check_thread
+from brenner.services.blame import check_thread
 from brenner.text import escape_control
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brenner.cli.options import Settings
+    from brenner.protocol.messages import StoredMessage
+    from brenner.protocol.validate import Report
 
 
 def check(settings: Settings, thread_id: str) -> int:
     """Check the thread, write the report, and return the exit code."""
     with workspace_of(settings) as here:
         checked = check_thread(here.mailbox, thread_id, here.project.operator)
-    summary = _total_summary([each.report for each in checked])
+    summary = _total_summary([report for _, report in checked])
     if settings.as_json:
         write_json(_document(thread_id, checked, summary))
     else:
@@ -29,26 +37,28 @@ def _total_summary(reports: Sequence[Report]) -> Summary:
 
 
 def _document(
-    thread_id: str, checked: Sequence[CheckedMessage], summary: Summary
+    thread_id: str, checked: Sequence[tuple[StoredMessage, Report]], summary: Summary
 ) -> dict[str, object]:
     return {
         "thread_id": thread_id,
         "valid": not summary.errors,
         "summary": summary._asdict(),
-        "results": [_message_json(each) for each in checked],
+        "results": [_message_json(*each) for each in checked],
     }
 
 
-def _message_json(checked: CheckedMessage) -> dict[str, object]:
-    message = checked.stored.message
-    about = {"message_id": checked.stored.id, "from": message.sender, "subject": message.subject}
-    return about | checked.report.to_json()
+def _message_json(stored: StoredMessage, report: Report) -> dict[str, object]:
+    message = stored.message
+    about = {"message_id": stored.id, "from": message.sender, "subject": message.subject}
+    return about | report.to_json()
 
 
-def _write(thread_id: str, checked: Sequence[CheckedMessage], summary: Summary) -> None:
+def _write(
+    thread_id: str, checked: Sequence[tuple[StoredMessage, Report]], summary: Summary
+) -> None:
     """Write the diagnostics of all messages, worst first, then the verdict on the thread."""
     out = sys.stdout
-    found = [(each.stored.id, one) for each in checked for one in each.report.violations]
+    found = [(stored.id, one) for stored, report in checked for one in report.violations]
     for message_id, diagnostic in sorted(found, key=lambda each: worst_first(each[1])[0]):
         write_diagnostics([diagnostic], f"message {message_id}", out)
     if summary.errors:

@@ -3,17 +3,18 @@
 `session complete` uses the same options and the same report.
 """
 
+from __future__ import annotations
+
 import functools
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from brenner.artifact.diff import summary
-from brenner.artifact.state import BlockOutcome, Entry, count_outcomes
-from brenner.cli.options import Settings, common_options, examples
+from brenner.artifact.state import BlockOutcome, count_outcomes
+from brenner.cli.options import EXIT_INVALID, EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import (
     JsonCommand,
     count_by_severity,
@@ -49,6 +50,9 @@ from brenner.services.compile import (
 from brenner.services.persist import PersistOptions
 from brenner.session.compiled_message import third_alternative
 from brenner.text import escape_control, joined, thread_argument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
 
 # Options of `compile` and `session complete`
 
@@ -97,7 +101,6 @@ def compile_options(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def _make_persist_options(flags: dict[str, bool]) -> PersistOptions | None:
-    """Return how to persist the version, or None if it is not to be persisted."""
     if not any(flags[name] for name in _PERSIST_FLAGS):
         if flags["force"]:
             message = "--force says how to persist; add --persist."
@@ -114,7 +117,6 @@ def _make_persist_options(flags: dict[str, bool]) -> PersistOptions | None:
 # Report
 
 
-EXIT_OK, EXIT_INVALID = 0, 1
 _MAX_CONFLICTS, _MAX_ITEMS, _MAX_UNRESOLVED = 20, 8, 5
 _MAX_REFUSED = 50  # blocks that are shown with their diagnostics
 _MAX_BLOCK_CHARACTERS = 100_000  # of all corrected blocks together
@@ -159,11 +161,11 @@ def _write(done: CompileResult) -> None:
 
 
 def _fact_lines(done: CompileResult, out: TextIO) -> Iterator[str]:
-    """Yield the changes, the contributors, the block counts and the linter's summary."""
+    found = count_outcomes(done.ledger)
     for label, spans in (
         ("Changes", [Span(summary(done.diff))]),
         ("Contributors", _contributor_spans(done)),
-        ("Blocks", [Span(_block_counts(done.ledger))]),
+        ("Blocks", [Span(", ".join(f"{found[each.value]} {each.value}" for each in BlockOutcome))]),
         ("Linter", [Span(_lint_text(done))]),
         ("Conflicts", [Span(_conflict_text(done))] if done.conflicts else []),
         ("Unverified", [Span(_unverified_text(done), ATTENTION)] if done.unverified else []),
@@ -186,11 +188,6 @@ def _contributor_spans(done: CompileResult) -> list[Span]:
     return spans
 
 
-def _block_counts(ledger: tuple[Entry, ...]) -> str:
-    found = count_outcomes(ledger)
-    return ", ".join(f"{found[state.value]} {state.value}" for state in BlockOutcome)
-
-
 def _lint_text(done: CompileResult) -> str:
     status = done.artifact.metadata.status
     alternative = third_alternative(done.artifact)
@@ -206,7 +203,6 @@ def _conflict_text(done: CompileResult) -> str:
 
 
 def _unverified_text(done: CompileResult) -> str:
-    """Name the messages of the version whose senders are unverified."""
     whose = "its sender is" if len(done.unverified) == 1 else "their senders are"
     return f"{ids_text(done.unverified)}: {whose} not known for certain"
 
@@ -243,7 +239,12 @@ def _write_problems(done: CompileResult, out: TextIO) -> None:
         for found in entry.diagnostics
         if found.severity is not ERROR or entry.state is BlockOutcome.APPLIED
     ]
-    shown = [each for each in (*done.warnings, *others) if not _is_quiet(each)]
+    # The linter, the ledger and the list at the end show the others.
+    shown = [
+        each
+        for each in (*done.warnings, *others)
+        if each.id not in _QUIET_CODES and each.code not in _UNRESOLVED_CODES
+    ]
     for found in truncate_for_message(sorted(shown, key=worst_first)):
         write_diagnostics([found], _location(found), sys.stderr)
     _write_unresolved(done)
@@ -271,11 +272,6 @@ def _write_unresolved(done: CompileResult) -> None:
         print_message(
             f"{more} more references lead nowhere yet: {shows_all} lists them all.", sys.stderr
         )
-
-
-def _is_quiet(found: Diagnostic) -> bool:
-    """Return whether a diagnostic is shown elsewhere: by the linter, in the ledger, at the end."""
-    return found.id in _QUIET_CODES or found.code in _UNRESOLVED_CODES
 
 
 def _write_with_blocks(

@@ -1,35 +1,34 @@
 """`brenner demo`: run a whole example session in a folder of its own."""
 
+from __future__ import annotations
+
 import io
 import os
-import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from shlex import quote, split
 from shutil import which
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING
 
 import click
 
 from brenner.cli.main import run
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_INVALID, EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, write_json
 from brenner.cli.terminal import QUIET, STRONG, Span, fold, print_message
 from brenner.cli.workspace import write_failure
 from brenner.diagnostics.codes.stores import NO_SUCH_PROJECT
 from brenner.diagnostics.model import BrennerError, RequestError
-from brenner.persist import git as git_process
-from brenner.services.demo import STEPS, Step, When, save_progress
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
-    from brenner.services.demo import DemoProgress
+    from collections.abc import Iterator
+
+    from brenner.services.demo import Step
 
 
-EXIT_OK, EXIT_FAILED = 0, 1
 _PRESERVED_EXIT_CODES = (3, 130)  # unavailable, interrupted
 _JSON_DEFAULTS: dict[str, object] = {"project": None, "thread_id": None, "git": None}
 _JSON_DEFAULTS |= {"resumed_after": None, "steps": [], "ok": False}
@@ -53,18 +52,30 @@ def command(settings: Settings, folder: str | None) -> int:
     Exit code 0: every step ended as it should; 1: one did not; 2: DIR is not empty; 3: the store
     or git failed.
     """
+    from brenner.services.demo import STEPS, THREAD
+
     _check_usage(settings)
-    folder_path, found = _prepare_folder(folder)
-    runner = DemoRunner(folder_path, found.done, is_silent=settings.as_json)
+    folder_path, resumed_after = _prepare_folder(folder)
+    demo = DemoRunner(folder_path, resumed_after or 0, is_silent=settings.as_json)
     if not settings.as_json:
-        sys.stdout.writelines(_intro_lines(runner, found))
-    results = runner.play()
+        demo.write_intro(is_resumed=resumed_after is not None)
+    steps, code = demo.play()
     if settings.as_json:
-        write_json(_document(runner, results))
+        document = {"project": str(demo.folder), "thread_id": THREAD, "git": demo.has_git}
+        resumed = {"resumed_after": resumed_after or None}
+        write_json({**document, **resumed, "steps": steps, "ok": all(each["ok"] for each in steps)})
+    elif steps[-1]["ok"]:
+        demo.write_next_commands()
     else:
-        _write_end(runner, results)
-    code = results[-1].code if results and not results[-1].is_as_expected else EXIT_OK
-    return code if code in (EXIT_OK, *_PRESERVED_EXIT_CODES) else EXIT_FAILED
+        print_message(
+            f"Step {steps[-1]['step']} of {len(STEPS)} did not end as it should: exit code {code} "
+            f"instead of {steps[-1]['expected']}. `brenner demo {_quoted(demo.folder)}` tries it "
+            "again, and goes on.",
+            sys.stderr,
+        )
+    if not steps or steps[-1]["ok"]:
+        return EXIT_OK
+    return code if code in (EXIT_OK, *_PRESERVED_EXIT_CODES) else EXIT_INVALID
 
 
 def _check_usage(settings: Settings) -> None:
@@ -74,108 +85,29 @@ def _check_usage(settings: Settings) -> None:
         raise click.UsageError(message)
 
 
-def _prepare_folder(name: str | None) -> "tuple[Path, DemoProgress]":
-    """Prepare the folder for the demo, and return it with the state of an earlier run."""
-    from brenner.services.demo import DemoState, prepare_folder, read_progress
+def _prepare_folder(name: str | None) -> tuple[Path, int | None]:
+    """Prepare the folder for the demo; return it with the number of steps of an interrupted one."""
+    from brenner.services.demo import STEPS, is_new_folder, prepare_folder, read_progress
 
+    shown = escape_control(name or "")
     try:
         folder = Path(mkdtemp(prefix="brenner-demo-") if name is None else name).resolve()
         if folder.exists() and not folder.is_dir():
-            message = f"`{escape_control(name or '')}` is not a folder."
+            message = f"`{shown}` is not a folder."
             raise click.UsageError(message)
-        found = read_progress(folder)
-        if found.state in (DemoState.FINISHED, DemoState.OTHER):
-            _refuse_folder(name or "", is_finished=found.state is DemoState.FINISHED)
+        is_new = is_new_folder(folder)
+        done = None if is_new else read_progress(folder)
+        if done == len(STEPS) or (done is None and not is_new):
+            about = "holds a demo that was played to its end; look at it there"
+            about = about if done else "is not empty"
+            message = f"`{shown}` {about}. Give the demo a new folder, or none at all."
+            raise click.UsageError(message)
         prepare_folder(folder)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or "that is not a folder's name").lower()
         path = name or "a temporary folder"
         raise RequestError(NO_SUCH_PROJECT.at(path=path, reason=reason)) from None
-    return folder, found
-
-
-def _refuse_folder(name: str, *, is_finished: bool) -> None:
-    about = (
-        "holds a demo that was played to its end; look at it there"
-        if is_finished
-        else "is not empty"
-    )
-    message = f"`{escape_control(name)}` {about}. Give the demo a new folder, or none at all."
-    raise click.UsageError(message)
-
-
-# JSON output
-
-
-def _document(runner: "DemoRunner", results: "list[StepResult]") -> dict[str, object]:
-    """Return the stable JSON form. Keys are only ever added."""
-    from brenner.services.demo import THREAD
-
-    return {
-        "project": str(runner.folder),
-        "thread_id": THREAD,
-        "git": runner.has_git,
-        "resumed_after": runner.done or None,
-        "steps": [each.to_json() for each in results],
-        "ok": all(each.is_as_expected for each in results),
-    }
-
-
-# Text output
-
-
-def _intro_lines(runner: "DemoRunner", found: "DemoProgress") -> Iterator[str]:
-    from brenner.services.demo import STEPS, DemoState
-
-    out = sys.stdout
-    if found.state is DemoState.INTERRUPTED:
-        text = (
-            f"A demo was interrupted here, after step {found.done} of {len(STEPS)}. It goes on "
-            "from there."
-        )
-    else:
-        text = (
-            "A project: a folder with a source text, and in outbox/ the messages that three agents "
-            "are going to send. Each command that you see is run, and you see what it says."
-        )
-    yield fold([Span("-- ", STRONG)], [Span(text, STRONG)], "   ", out)
-    if runner.unset_variables:
-        about = f"{', '.join(runner.unset_variables)}: set in your environment, and not used here."
-        yield fold([Span("-- ", STRONG)], [Span(about, STRONG)], "   ", out)
-    yield f"$ cd {_quoted(runner.folder)}\n"
-
-
-def _write_end(runner: "DemoRunner", results: "list[StepResult]") -> None:
-    from brenner.services.demo import STEPS
-
-    last = results[-1]
-    if not last.is_as_expected:
-        print_message(
-            f"Step {last.number} of {len(STEPS)} did not end as it should: exit code {last.code} "
-            f"instead of {last.step.code}. `brenner demo {_quoted(runner.folder)}` tries it again, "
-            "and goes on.",
-            sys.stderr,
-        )
-        return
-    sys.stdout.writelines(_try_next_lines(runner))
-
-
-def _try_next_lines(runner: "DemoRunner") -> Iterator[str]:
-    from brenner.services.demo import TRY_NEXT
-
-    out = sys.stdout
-    yield "\n"
-    if not runner.has_git:
-        yield fold([], [Span("GIT IS NOT INSTALLED: nothing was committed.", STRONG)], "", out)
-    yield fold([], [Span("Every step ended as it should. The folder stays. Try next:")], "", out)
-    yield f"  cd {_quoted(runner.folder)}\n"
-    if which("brenner") is None:
-        yield f"  {_path_command()}\n"
-    if runner.unset_variables:
-        yield f"  unset {' '.join(runner.unset_variables)}\n"
-    for command, about in TRY_NEXT:
-        yield f"  {command}\n"
-        yield fold([Span("      ")], [Span(about, QUIET)], "      ", out)
+    return folder, done
 
 
 def _path_command() -> str:
@@ -187,40 +119,18 @@ def _path_command() -> str:
 
 
 def _quoted(path: Path) -> str:
-    """Return a path quoted for the shell."""
     return quote(escape_control(str(path), len(str(path)) + 1))
 
 
 # Running the steps
 
 
-_AGENT_VARIABLE = "AGENT_NAME"
-_VARIABLE_PREFIX = "BRENNER_"
-
-
-class StepResult(NamedTuple):
-    """A step that was run: its number in the script, its exit code and its output."""
-
-    number: int
-    step: Step
-    code: int
-    output: str
-
-    @property
-    def is_as_expected(self) -> bool:
-        return self.code == self.step.code
-
-    def to_json(self) -> dict[str, object]:
-        """Return the stable JSON form. Keys are only ever added."""
-        return {
-            "step": self.number,
-            "says": self.step.says,
-            "command": self.step.typed or None,
-            "expected": self.step.code,
-            "exit_code": self.code,
-            "ok": self.is_as_expected,
-            "output": self.output,
-        }
+# Queries to git that decide whether a step runs
+_GIT_QUERIES = {
+    "no identity": ("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"),
+    "signing": ("config", "--type=bool", "commit.gpgsign"),
+    "hooks": ("config", "core.hooksPath"),
+}
 
 
 class DemoRunner:
@@ -233,44 +143,98 @@ class DemoRunner:
         self.folder = folder
         self.done = done
         self.is_silent = is_silent
-        self.has_git = shutil.which("git") is not None
+        self.has_git = which("git") is not None
         self.unset_variables = sorted(name for name in os.environ if _is_brenner_variable(name))
 
-    def play(self) -> list[StepResult]:
-        """Run the remaining steps, up to the first that does not end as expected."""
-        results: list[StepResult] = []
+    def write_intro(self, *, is_resumed: bool) -> None:
+        """Write what is going to happen, and where."""
+        from brenner.services.demo import STEPS
+
+        if is_resumed:
+            _write_comment(
+                f"A demo was interrupted here, after step {self.done} of {len(STEPS)}. It goes on "
+                "from there."
+            )
+        else:
+            _write_comment(
+                "A project: a folder with a source text, and in outbox/ the messages that three "
+                "agents are going to send. Each command that you see is run, and you see what it "
+                "says."
+            )
+        if self.unset_variables:
+            names = ", ".join(self.unset_variables)
+            _write_comment(f"{names}: set in your environment, and not used here.")
+        sys.stdout.write(f"$ cd {_quoted(self.folder)}\n")
+
+    def write_next_commands(self) -> None:
+        from brenner.services.demo import TRY_NEXT
+
+        out = sys.stdout
+        out.write("\n")
+        if not self.has_git:
+            out.write(
+                fold([], [Span("GIT IS NOT INSTALLED: nothing was committed.", STRONG)], "", out)
+            )
+        out.write(
+            fold([], [Span("Every step ended as it should. The folder stays. Try next:")], "", out)
+        )
+        out.write(f"  cd {_quoted(self.folder)}\n")
+        if which("brenner") is None:
+            out.write(f"  {_path_command()}\n")
+        if self.unset_variables:
+            out.write(f"  unset {' '.join(self.unset_variables)}\n")
+        for command, about in TRY_NEXT:
+            out.write(f"  {command}\n")
+            out.write(fold([Span("      ")], [Span(about, QUIET)], "      ", out))
+
+    def play(self) -> tuple[list[dict[str, object]], int]:
+        """Run the remaining steps, up to the first that does not end as expected.
+
+        Return them in their stable JSON form, whose keys are only ever added, and the last exit
+        code.
+        """
+        from brenner.services.demo import STEPS, save_progress
+
+        steps: list[dict[str, object]] = []
+        code = 0
         with _clean_environment(self.folder):
             for number, step in enumerate(STEPS[self.done :], self.done + 1):
                 if self._is_due(step.when):
-                    results.append(self._run_step(number, step))
-                    if not results[-1].is_as_expected:
+                    code, output = self._run_step(step)
+                    is_ok = code == step.code
+                    shown = {"step": number, "says": step.says, "command": step.typed or None}
+                    codes = {"expected": step.code, "exit_code": code, "ok": is_ok}
+                    steps.append({**shown, **codes, "output": output})
+                    if not is_ok:
                         break
                 save_progress(self.folder, number)
-        return results
+        return steps, code
 
-    def _is_due(self, when: When) -> bool:
-        if not self.has_git:
-            return when in (When.ALWAYS, When.NO_GIT)
-        if when in (When.ALWAYS, When.GIT, When.NO_GIT):
-            return when is not When.NO_GIT
-        done = git_process.query(self.folder, *_GIT_QUERIES[when])
-        return done.code != 0 if when is When.NO_IDENTITY else done.text not in ("", "false")
+    def _is_due(self, when: str) -> bool:
+        from brenner.persist import git
 
-    def _run_step(self, number: int, step: Step) -> StepResult:
+        if when in _GIT_QUERIES and self.has_git:
+            done = git.query(self.folder, *_GIT_QUERIES[when])
+            return done.code != 0 if when == "no identity" else done.text not in ("", "false")
+        return when in ("", "git" if self.has_git else "no git")
+
+    def _run_step(self, step: Step) -> tuple[int, str]:
+        """Run a step; return its exit code and, from a silent runner, its output."""
         buffer = io.StringIO()
         stream = buffer if self.is_silent else sys.stdout
-        with ExitStack() as streams:
-            streams.enter_context(redirect_stdout(stream))
-            # A terminal shows both streams, and so does the demo.
-            streams.enter_context(redirect_stderr(stream))
-            if not self.is_silent:
-                stream.writelines(_step_intro(step, stream))
-                stream.flush()
+        # A terminal shows both streams, and so does the demo.
+        with redirect_stdout(stream), redirect_stderr(stream):
+            if step.says and not self.is_silent:
+                stream.write("\n")
+                _write_comment(step.says)
+            if step.command and not self.is_silent:
+                stream.write(f"$ {step.typed}\n")
+            stream.flush()
             code = self._run(step) if step.command else 0
             if code and not self.is_silent:
                 stream.write(fold([], [Span(f"(exit code {code})", QUIET)], "", stream))
             stream.flush()
-        return StepResult(number, step, code, buffer.getvalue())
+        return code, buffer.getvalue()
 
     def _run(self, step: Step) -> int:
         program, *arguments = split(step.command.replace("\\\n", ""))
@@ -285,24 +249,22 @@ class DemoRunner:
         return code
 
     def _git(self, arguments: list[str]) -> int:
+        from brenner.persist import git
+
         try:
-            done = git_process.run(self.folder, *arguments)
+            done = git.run(self.folder, *arguments)
         except BrennerError as error:
             return write_failure(error, as_json=False)
         sys.stdout.write(done.out.decode("utf-8", "replace") + done.err)
         return done.code
 
 
-# Queries to git that decide whether a step runs
-_GIT_QUERIES = {
-    When.NO_IDENTITY: ("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"),
-    When.SIGNING: ("config", "--type=bool", "commit.gpgsign"),
-    When.HOOKS: ("config", "core.hooksPath"),
-}
+def _write_comment(text: str) -> None:
+    sys.stdout.write(fold([Span("-- ", STRONG)], [Span(text, STRONG)], "   ", sys.stdout))
 
 
 def _is_brenner_variable(name: str) -> bool:
-    return name == _AGENT_VARIABLE or name.startswith(_VARIABLE_PREFIX)
+    return name == "AGENT_NAME" or name.startswith("BRENNER_")
 
 
 @contextmanager
@@ -322,11 +284,3 @@ def _clean_environment(folder: Path) -> Iterator[None]:
             os.environ.update(variables)
             os.fchdir(old_folder)
             os.close(old_folder)
-
-
-def _step_intro(step: Step, out: TextIO) -> Iterator[str]:
-    """Yield the explanation of a step and the command as typed."""
-    if step.says:
-        yield "\n" + fold([Span("-- ", STRONG)], [Span(step.says, STRONG)], "   ", out)
-    if step.typed:
-        yield f"$ {step.typed}\n"

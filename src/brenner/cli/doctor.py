@@ -1,33 +1,40 @@
 """`brenner doctor`: check programs, settings, store and server, and say how to fix problems."""
 
+from __future__ import annotations
+
 import os
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from threading import Timer
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import click
 
-from brenner.cli.options import Settings, common_options
-from brenner.cli.output import write_json
+from brenner.cli.options import EXIT_INVALID, EXIT_OK, EXIT_UNAVAILABLE, Settings, common_options
+from brenner.cli.output import slow_notice, write_json
 from brenner.cli.serve import serve_url
 from brenner.cli.terminal import Span, Style, fold
 from brenner.config import inspect_project
-from brenner.services.doctor.checks import is_fine, run_checks
-from brenner.services.doctor.common import OK, PROBLEM, WARNING, Check, CheckStatus
-from brenner.services.doctor.server import ServerAddress
-from brenner.services.doctor.stores import DoctorContext
+from brenner.services.doctor.checks import run_checks
+from brenner.services.doctor.stores import (
+    OK,
+    PROBLEM,
+    WARNING,
+    Check,
+    CheckStatus,
+    DoctorContext,
+)
 from brenner.services.identity import TOKEN
 from brenner.text import grouped
 
-EXIT_OK, EXIT_INVALID, EXIT_UNAVAILABLE = 0, 1, 3
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _STYLES: dict[CheckStatus, Style] = {
     OK: MappingProxyType({"fg": "green"}),
     WARNING: MappingProxyType({"fg": "yellow", "bold": True}),
     PROBLEM: MappingProxyType({"fg": "magenta", "bold": True}),
 }
-_SLOW_SECONDS = 1
 _STATUS_COLUMNS, _NAME_COLUMNS = 9, 13
 _REST = " " * (_STATUS_COLUMNS + _NAME_COLUMNS)
 
@@ -44,46 +51,37 @@ def command(settings: Settings, *, url: str | None) -> int:
     something cannot be used.
     """
     project = inspect_project(settings.project, os.environ, settings.store)
-    endpoint = ServerAddress(
-        serve_url(url), os.environ.get(TOKEN) or None, is_requested=url is not None
+    context = DoctorContext(
+        project,
+        settings.actor,
+        datetime.now(UTC),
+        serve_url(url),
+        os.environ.get(TOKEN) or None,
+        is_url_requested=url is not None,
     )
-    visit = DoctorContext(project, settings.actor, datetime.now(UTC), endpoint)
     checks = []
-    for check in _with_slow_notice(run_checks(visit)):
+    for check in _with_slow_notice(run_checks(context)):
         checks.append(check)
         if not settings.as_json:
             _write(check)
+    problems = [check for check in checks if check.status is PROBLEM]
     if settings.as_json:
-        write_json({"ok": is_fine(tuple(checks)), "checks": [_to_json(each) for each in checks]})
+        write_json({"ok": not problems, "checks": [_to_json(each) for each in checks]})
     else:
         _write_verdict(checks)
-    problems = [check for check in checks if check.status is PROBLEM]
     if all(check.is_content for check in problems):
         return EXIT_INVALID if problems else EXIT_OK
     return EXIT_UNAVAILABLE
 
 
 def _with_slow_notice(checks: Iterator[Check]) -> Iterator[Check]:
-    """Yield each check as it comes.
-
-    On a terminal print a notice if one takes longer than a second.
-    """
+    """Yield each check as it comes, and tell on a terminal if one is slow."""
     while True:
-        timer = Timer(_SLOW_SECONDS, _write_slow_notice)
-        timer.daemon = True
-        timer.start()
-        try:
+        with slow_notice("The next check takes its time: the store is large, in use, or far"):
             check = next(checks, None)
-        finally:
-            timer.cancel()
         if check is None:
             return
         yield check
-
-
-def _write_slow_notice() -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write("The next check takes its time: the store is large, in use, or far …\n")
 
 
 def _write(check: Check) -> None:

@@ -1,10 +1,13 @@
 """`brenner explain`: show what a code means, why it exists and how to fix it, or list all codes."""
 
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from brenner.cli.options import Settings, common_options
+from brenner.cli.options import EXIT_USAGE, Settings, common_options
 from brenner.cli.output import (
     failure_json,
     styled,
@@ -13,13 +16,14 @@ from brenner.cli.output import (
     write_diagnostics,
     write_json,
 )
-from brenner.diagnostics.catalogue import CHAPTERS, closest_code, find_code
+from brenner.diagnostics.catalogue import chapters, closest_code, find_code
 from brenner.diagnostics.codes import messages as codes
-from brenner.diagnostics.model import Code
 from brenner.text import escape_control_lines, template_text
 
+if TYPE_CHECKING:
+    from brenner.diagnostics.model import Code
+
 _PLAIN_WIDTH = 80
-_EXIT_UNKNOWN_CODE = 2
 
 
 @click.command()
@@ -39,7 +43,7 @@ def command(settings: Settings, code: str | None) -> int:
             write_json(failure_json(unknown))
         else:
             write_diagnostics([unknown], "brenner", sys.stderr)
-        return _EXIT_UNKNOWN_CODE
+        return EXIT_USAGE
     if settings.as_json:
         write_json(_to_json(found))
     else:
@@ -49,9 +53,11 @@ def command(settings: Settings, code: str | None) -> int:
 
 def _list(settings: Settings) -> None:
     if settings.as_json:
-        write_json({"codes": [_to_json(code) for chapter in CHAPTERS.values() for code in chapter]})
+        write_json(
+            {"codes": [_to_json(code) for chapter in chapters().values() for code in chapter]}
+        )
         return
-    for title, chapter in CHAPTERS.items():
+    for title, chapter in chapters().items():
         sys.stdout.write(styled(title, sys.stdout, bold=True) + "\n")
         for code in chapter:
             start = f"  {code.id:<28} {code.severity:<8} "

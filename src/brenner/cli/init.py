@@ -1,5 +1,7 @@
 """`brenner init`: set up a project, its mailbox and its operator."""
 
+from __future__ import annotations
+
 import os
 import sys
 from pathlib import Path
@@ -7,7 +9,7 @@ from shlex import quote
 
 import click
 
-from brenner.cli.options import Settings, common_options
+from brenner.cli.options import EXIT_OK, Settings, common_options
 from brenner.cli.output import note_changes_made, write_diagnostics, write_json
 from brenner.cli.terminal import Span, fold
 from brenner.cli.workspace import location_label
@@ -15,10 +17,8 @@ from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.model import RequestError, Summary
 from brenner.mail.open import SqliteStore, store_of
 from brenner.mail.rules import name_problem
-from brenner.services.init_project import STORE_ENV, InitResult, StoreSetting, init_project
+from brenner.services.init_project import STORE_ENV, InitResult, init_project
 from brenner.text import grouped
-
-EXIT_OK = 0
 
 
 @click.command()
@@ -66,17 +66,18 @@ def _check_operator(project: Project, operator: str | None) -> None:
 
 
 def _result_text(done: InitResult) -> str:
-    """Return one sentence about what was created or found."""
     folder = done.project.folder
     if not done.created:
         beginning = "Already there" if done.is_operator_new else "Everything is there already"
         return f"{beginning}: {_mail_counts(done)} in {done.store}; {_operator_text(done)}."
-    files = [name for name in done.created if name != done.store or _is_file_store(done)]
+    is_file = isinstance(store_of(done.project), SqliteStore)
+    files = [name for name in done.created if name != done.store or is_file]
     parts = []
     if len(files) < len(done.created):
         parts.append(f"the mailbox in {done.store}")
     if files:
-        parts.append(f"{' and '.join(_relative_name(folder, name) for name in files)} in {folder}")
+        names = " and ".join(name.removeprefix(f"{folder}/") for name in files)
+        parts.append(f"{names} in {folder}")
     if done.store not in done.created:
         parts.append(f"found {_mail_counts(done)} in {done.store}")
     return f"Created {', and '.join(parts)}; {_operator_text(done)}."
@@ -98,16 +99,10 @@ def _operator_text(done: InitResult) -> str:
     return f"the operator is {name}"
 
 
-def _is_file_store(done: InitResult) -> bool:
-    """Return whether the store is a file, not a server."""
-    return isinstance(store_of(done.project), SqliteStore)
-
-
 def _next_step(done: InitResult) -> str:
-    """Return one sentence about what to do next."""
     project = done.project
     if done.setting and project.store_from != STORE_ENV:
-        return _store_hint(done.setting)
+        return _store_hint(*done.setting)
     if not done.created and project.folder_from != "--project" and _is_other_folder(project):
         return "Next: go on there, or make a project of its own here: `brenner init --project .`."
     where = f" --project {quote(str(project.folder))}" if _is_other_folder(project) else ""
@@ -123,15 +118,15 @@ def _variable_note(done: InitResult) -> str:
     """Warn that only the environment variable points to this store, if that is so."""
     if done.setting is None or done.project.store_from != STORE_ENV:
         return ""
-    words = f"Only {STORE_ENV} remembers this store; `{done.setting.line}` in {SETTINGS_FILE} would"
-    secret = ", with the password in PGPASSWORD or PGPASSFILE" * done.setting.lacks_password
+    line, lacks_password = done.setting
+    words = f"Only {STORE_ENV} remembers this store; `{line}` in {SETTINGS_FILE} would"
+    secret = ", with the password in PGPASSWORD or PGPASSFILE" * lacks_password
     return f"{words} keep it for every command{secret}."
 
 
-def _store_hint(setting: StoreSetting) -> str:
-    """Say how to save a store that was given on the command line."""
-    words = f"Next: write `{setting.line}` into {SETTINGS_FILE}"
-    if setting.lacks_password:
+def _store_hint(line: str, lacks_password: bool) -> str:
+    words = f"Next: write `{line}` into {SETTINGS_FILE}"
+    if lacks_password:
         return f"{words}; the password belongs into PGPASSWORD or PGPASSFILE, not there."
     return f"{words}, or set {STORE_ENV}, so that every command uses this store."
 
@@ -142,10 +137,6 @@ def _is_other_folder(project: Project) -> bool:
         return Path.cwd() != project.folder
     except OSError:
         return True
-
-
-def _relative_name(folder: Path, name: str) -> str:
-    return name.removeprefix(f"{folder}/")
 
 
 def _to_json(done: InitResult) -> dict[str, object]:

@@ -1,11 +1,10 @@
 """Files: write one atomically, and read a file or the standard input up to the size limit."""
 
-import os
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterable
-from pathlib import Path
-from secrets import token_hex
 from stat import S_ISREG
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,9 +13,14 @@ from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, UnavailableError
 from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB_AT_LEAST
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 def check_overwrite(name: str, *, replace: bool) -> None:
     """Refuse a name that exists, unless `replace` is set. Only regular files can be replaced."""
+    from pathlib import Path  # reads an empty name and a slash at the end as the writer does
+
     try:
         mode = Path(name).lstat().st_mode
     except (OSError, ValueError):
@@ -30,13 +34,14 @@ def check_overwrite(name: str, *, replace: bool) -> None:
 
 
 def write_atomically(name: str, portions: Iterable[bytes], *, replace: bool) -> int:
-    """Write and fsync a temporary file, then give it its name. Return the size in bytes."""
+    """Write a file whole or not at all. Return the size in bytes."""
+    from pathlib import Path  # imports much else
+
+    from brenner.persist.files import replace_file
+
     check_overwrite(name, replace=replace)
-    path = Path(name)
-    temporary = path.parent / f".brenner-{token_hex(8)}.part"
     try:
-        size = _write_synced(temporary, portions)
-        _move_into_place(temporary, path, replace=replace)
+        return replace_file(Path(name), portions, overwrite=replace)
     except FileExistsError:
         check_overwrite(name, replace=replace)
         raise
@@ -44,43 +49,6 @@ def write_atomically(name: str, portions: Iterable[bytes], *, replace: bool) -> 
         reason = getattr(error, "strerror", None) or "that is not a file's name"
         found = codes.OUTPUT_CLOSED.at(reason=f"{name}: {reason.lower()}")
         raise UnavailableError(found) from None
-    finally:
-        _remove_temporary(temporary)
-    return size
-
-
-def _write_synced(path: Path, portions: Iterable[bytes]) -> int:
-    size = 0
-    with path.open("xb") as file:
-        for portion in portions:
-            size += file.write(portion)
-        file.flush()
-        os.fsync(file.fileno())
-    return size
-
-
-def _move_into_place(temporary: Path, path: Path, *, replace: bool) -> None:
-    """Give the temporary file its name.
-
-    Unlike a rename, a hard link never overwrites another file.
-    """
-    if replace:
-        temporary.replace(path)
-        return
-    try:
-        path.hardlink_to(temporary)
-    except FileExistsError:
-        raise
-    except OSError:  # the file system has no hard links
-        check_overwrite(str(path), replace=False)
-        temporary.replace(path)
-
-
-def _remove_temporary(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except (OSError, ValueError):
-        return
 
 
 # Reading input: a file or the standard input, up to the size limit
@@ -93,11 +61,8 @@ def read_text(path: str) -> str | Diagnostic:
     """Return the text of a file, or a diagnostic that says why it cannot be read."""
     try:
         raw = _read_bytes(path)
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        return codes.UNREADABLE_INPUT.at(path=path, reason=reason)
-    except ValueError:
-        return codes.UNREADABLE_INPUT.at(path=path, reason="that is not a file's name")
+    except (OSError, ValueError) as error:
+        return unreadable_input(path, error)
     if len(raw) > MOST_BODY_BYTES:
         return codes.MESSAGE_TOO_LARGE.at(most=MOST_BODY_BYTES, setting="")
     try:
@@ -105,6 +70,14 @@ def read_text(path: str) -> str | Diagnostic:
     except UnicodeDecodeError as error:
         reason = f"the byte 0x{raw[error.start]:02x} at offset {error.start}"
         return codes.NOT_UTF8.at(raw.count(b"\n", 0, error.start) + 1, reason=reason)
+
+
+def unreadable_input(path: str, error: OSError | ValueError) -> Diagnostic:
+    """Return the diagnostic of a file that cannot be opened or read."""
+    reason = "that is not a file's name"
+    if isinstance(error, OSError):
+        reason = (error.strerror or type(error).__name__).lower()
+    return codes.UNREADABLE_INPUT.at(path=path, reason=reason)
 
 
 def read_message(path: str, settings: Settings) -> str | Diagnostic:

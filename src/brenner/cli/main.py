@@ -4,45 +4,37 @@ Each command module is imported only when its command runs. Exit codes: 0 succes
 errors, 2 wrong usage or unreadable input, 3 an external resource is unavailable.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 
 import click
 
 from brenner import __version__
-from brenner.cli.options import LazyCommand, LazyGroup, group_options
+from brenner.cli.options import EXIT_UNAVAILABLE, LazyGroup, group_options
 from brenner.cli.output import failure_json, were_changes_made, write_diagnostics, write_json
 from brenner.diagnostics.codes import messages as codes
 
 COMMANDS = {
-    "agent": LazyCommand("brenner.cli.agent", "command", "Connect agents to this project."),
-    "artifact": LazyCommand(
-        "brenner.cli.artifact", "command", "Show, compare, verify and lint artifacts."
-    ),
-    "check": LazyCommand("brenner.cli.check", "command", "Check a message before sending it."),
-    "compile": LazyCommand(
-        "brenner.cli.compile", "command", "Publish the next version of a thread."
-    ),
-    "demo": LazyCommand("brenner.cli.demo", "command", "Run a whole example session, offline."),
-    "doctor": LazyCommand("brenner.cli.doctor", "command", "Say what is wrong and how to mend it."),
-    "explain": LazyCommand(
-        "brenner.cli.explain", "command", "Say what a code means and how to mend it."
-    ),
-    "init": LazyCommand("brenner.cli.init", "command", "Set a project up."),
-    "mail": LazyCommand("brenner.cli.mail", "command", "Send, read and acknowledge mail."),
-    "mcp": LazyCommand(
-        "brenner.cli.mcp", "command", "Serve one agent over standard input and output."
-    ),
-    "new": LazyCommand("brenner.cli.new", "command", "Print a message of a type to fill in."),
-    "orchestrate": LazyCommand(
-        "brenner.cli.session", "orchestrate", "The same as `session start`."
-    ),
-    "refs": LazyCommand("brenner.cli.refs", "command", "Say which item comes from which."),
-    "roster": LazyCommand("brenner.cli.roster", "command", "Say who has which role, and why."),
-    "serve": LazyCommand("brenner.cli.serve", "command", "Serve agents and browsers over HTTP."),
-    "session": LazyCommand("brenner.cli.session", "command", "Start, follow and end a session."),
+    "agent": ("brenner.cli.agent", "command", "Connect agents to this project."),
+    "artifact": ("brenner.cli.artifact", "command", "Show, compare, verify and lint artifacts."),
+    "check": ("brenner.cli.check", "command", "Check a message before sending it."),
+    "compile": ("brenner.cli.compile", "command", "Publish the next version of a thread."),
+    "demo": ("brenner.cli.demo", "command", "Run a whole example session, offline."),
+    "doctor": ("brenner.cli.doctor", "command", "Say what is wrong and how to mend it."),
+    "explain": ("brenner.cli.explain", "command", "Say what a code means and how to mend it."),
+    "init": ("brenner.cli.init", "command", "Set a project up."),
+    "mail": ("brenner.cli.mail", "command", "Send, read and acknowledge mail."),
+    "mcp": ("brenner.cli.mcp", "command", "Serve one agent over standard input and output."),
+    "new": ("brenner.cli.new", "command", "Print a message of a type to fill in."),
+    "orchestrate": ("brenner.cli.session", "orchestrate", "The same as `session start`."),
+    "refs": ("brenner.cli.refs", "command", "Say which item comes from which."),
+    "roster": ("brenner.cli.roster", "command", "Say who has which role, and why."),
+    "serve": ("brenner.cli.serve", "command", "Serve agents and browsers over HTTP."),
+    "session": ("brenner.cli.session", "command", "Start, follow and end a session."),
 }
-_EXIT_INTERRUPTED, _EXIT_UNAVAILABLE = 130, 3
+_EXIT_INTERRUPTED = 130
 _STDOUT_FD, _STDERR_FD = 1, 2
 _OUTPUT_CLOSED_WARNING = (
     "brenner: the standard output is closed; what was to be written there is lost\n"
@@ -132,7 +124,7 @@ def _report_usage_error(error: click.ClickException, arguments: list[str]) -> in
     reason = error.format_message() + _thread_id_hint(error, arguments)
     found = codes.WRONG_USAGE.at(reason=reason, command=command)
     if as_json:
-        write_json(failure_json(found, context))
+        write_json(failure_json(found, context=context))
     else:
         write_diagnostics([found], "brenner", sys.stderr)
     return error.exit_code if error.exit_code > 1 else 2
@@ -166,4 +158,4 @@ def _report_output_failure(error: OSError, *, is_done: bool = False) -> int:
         sys.stderr.flush()
     except OSError:
         _redirect_to_null(_STDERR_FD)
-    return _EXIT_UNAVAILABLE
+    return EXIT_UNAVAILABLE

@@ -1,5 +1,7 @@
 """`brenner mcp`: the MCP server for one agent, on the standard input and output."""
 
+from __future__ import annotations
+
 import os
 import sys
 
@@ -38,18 +40,16 @@ def command(settings: Settings, *, strict_identity: bool) -> int:
     found = new_mailbox_notes(find_project(settings.project, os.environ, settings.store))
     with workspace_of(settings._replace(actor=None), create=True) as here:
         write_diagnostics(found, "brenner", sys.stderr)
-        from brenner.mcp.server import ServerState, build  # takes most of a second
+        from brenner.mcp.server import build  # takes most of a second
         from brenner.mcp.stdio import serve
-        from brenner.mcp.tool import Bindings, FetchedVersions
+        from brenner.mcp.tool import Bindings, Caller
 
         secret = os.environ.get(SECRET) or None
-        state = ServerState(
-            here, Bindings(), FetchedVersions(), is_strict=strict_identity, secret=secret
-        )
+        known = Caller(Bindings(), secret=secret, is_strict=strict_identity)
         if sys.stdin is not None and sys.stdin.isatty():
             print_message(_TERMINAL_NOTICE, sys.stderr)
         note_changes_made()
-        ended = serve(build(state))
-    if ended.lost is not None:
-        raise ended.lost
-    return ended.code
+        code, lost = serve(build(here, known))
+    if lost is not None:
+        raise lost
+    return code

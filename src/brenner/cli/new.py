@@ -1,5 +1,7 @@
 """`brenner new`: print a message of a type as a template to fill in."""
 
+from __future__ import annotations
+
 import sys
 from datetime import UTC, datetime
 
@@ -10,10 +12,10 @@ from brenner.cli.output import write_json
 from brenner.diagnostics.codes import messages as codes
 from brenner.protocol.delta.schema import SECTIONS, Operation
 from brenner.protocol.grammar import AGENT_NAME
-from brenner.protocol.message_types import DELTA, KICKOFF, TYPES, MessageType
+from brenner.protocol.message_types import DELTA, KICKOFF, TYPES
 from brenner.protocol.messages import render_message_file
 from brenner.protocol.subjects import ROLE_SHORTHANDS
-from brenner.protocol.templates import TemplateValues, allowed_operations, new_message
+from brenner.protocol.templates import allowed_operations, delta_template, new_message
 from brenner.protocol.thread_ids import check_thread_id, is_valid_thread_id
 
 
@@ -72,26 +74,21 @@ def command(  # noqa: PLR0913  (one parameter per option)
         wrong = check_thread_id(thread_id)[0]
         message = f"{wrong.message} {wrong.fix}"
         raise click.UsageError(message)
-    known = TemplateValues(
+    template = new_message(
+        message_type,
+        datetime.now(UTC).date(),
         thread_id=thread_id,
         sender=settings.actor,
         recipients=recipients,
         role=role,
         question=question,
-        operation=Operation(operation) if operation else possible[0],
-        section=where,
+        delta=delta_template(Operation(operation) if operation else possible[0], where),
     )
-    message_file = _message_file(message_type, known, settings)
+    if not recipients:
+        template = template._replace(recipients=(operator_of(settings),))
+    message_file = render_message_file(template)
     if settings.as_json:
         write_json({"message": message_file})
     else:
         sys.stdout.write(message_file)
     return 0
-
-
-def _message_file(message_type: MessageType, known: TemplateValues, settings: Settings) -> str:
-    """Return the message as a file. Without recipients it goes to the project's operator."""
-    message = new_message(message_type, known, datetime.now(UTC).date())
-    if not known.recipients:
-        message = message._replace(recipients=(operator_of(settings),))
-    return render_message_file(message)

@@ -1,17 +1,25 @@
 """Options that all commands accept, and groups that import their commands lazily."""
 
+from __future__ import annotations
+
 import functools
 import os
-from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from brenner.diagnostics.model import BrennerError
-from brenner.limits import MOST_NUMBER_DIGITS
+from brenner.limits import MOST_NUMBER_DIGITS, MOST_SENT_KIB
+from brenner.named_tuple import NamedTuple
 from brenner.text import closest, escape_control
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from brenner.config import Project
+
+EXIT_OK, EXIT_INVALID, EXIT_USAGE, EXIT_UNAVAILABLE = 0, 1, 2, 3
 _COMMON_OPTIONS = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."),
     click.option("--as", "actor", metavar="NAME", help="Who you are (or AGENT_NAME)."),
@@ -27,7 +35,6 @@ class Number(click.types.IntParamType):
         self.minimum = minimum
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number, or fail with a usage error."""
         text = str(value)
         is_plain = text.isascii() and text.isdigit() and len(text) <= MOST_NUMBER_DIGITS
         if not is_plain or int(text) < self.minimum:
@@ -85,35 +92,33 @@ def group_options(function: Callable[[], None]) -> Callable[..., None]:
 
 
 def operator_of(settings: Settings) -> str:
-    """Return the operator's name, for commands that work without a project.
+    """Return the operator's name, or the default name without a project."""
+    from brenner.config import OPERATOR  # slow to import
 
-    Return the default name if the settings are invalid or the folder does not exist, unless
-    `--project` was given.
-    """
-    from brenner.config import OPERATOR, inspect_project  # slow to import
-
-    try:
-        return inspect_project(settings.project, os.environ, settings.store).operator
-    except BrennerError:
-        if settings.project is not None:
-            raise
-        return OPERATOR
+    project = _inspect_if_usable(settings)
+    return project.operator if project else OPERATOR
 
 
 def most_message_bytes(settings: Settings) -> int:
-    """Return the size limit of a message that is sent or checked.
+    """Return the size limit of a message that is sent or checked, or the default."""
+    project = _inspect_if_usable(settings)
+    return project.most_message_bytes if project else MOST_SENT_KIB * 1024
 
-    Without a project it is the default.
+
+def _inspect_if_usable(settings: Settings) -> Project | None:
+    """Return the project, for commands that work without one.
+
+    Return None if the settings are invalid or the folder does not exist, unless `--project` was
+    given.
     """
     from brenner.config import inspect_project  # slow to import
-    from brenner.limits import MOST_SENT_KIB
 
     try:
-        return inspect_project(settings.project, os.environ, settings.store).most_message_bytes
+        return inspect_project(settings.project, os.environ, settings.store)
     except BrennerError:
         if settings.project is not None:
             raise
-        return MOST_SENT_KIB * 1024
+        return None
 
 
 def _check_actor(actor: str | None) -> None:
@@ -150,18 +155,13 @@ def _is_given(value: object) -> bool:
 # Groups
 
 
-class LazyCommand(NamedTuple):
-    """The module and name of a command, and its line in the help of its group."""
-
-    module: str
-    name: str
-    about: str
-
-
 class LazyGroup(click.Group):
-    """A click group that imports a command only to run it, not to list it."""
+    """A click group that imports a command only to run it, not to list it.
 
-    def __init__(self, *, table: Mapping[str, LazyCommand], **options: object) -> None:
+    Its table has the module of each command, the command's name there, and its line in the help.
+    """
+
+    def __init__(self, *, table: Mapping[str, tuple[str, str, str]], **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
         self.table = table
 
@@ -171,8 +171,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self.table:
             return None
-        entry = self.table[cmd_name]
-        command: click.Command = getattr(import_module(entry.module), entry.name)
+        module, name, _ = self.table[cmd_name]
+        command: click.Command = getattr(import_module(module), name)
         return command
 
     def resolve_command(
@@ -186,7 +186,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.about) for name, entry in self.table.items()])
+            formatter.write_dl([(name, about) for name, (_, _, about) in self.table.items()])
 
 
 # Examples in the help

@@ -1,16 +1,21 @@
 """Output of commands: JSON documents, diagnostics, styles, and progress on the standard error."""
 
+from __future__ import annotations
+
 import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self, TextIO
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import click
 
 from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
 from brenner.text import escape_control
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
 
 _COLOURS = {Severity.ERROR: "magenta", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _MAX_WIDTH = 140
@@ -36,12 +41,17 @@ def _escape_unprintable(line: str) -> str:
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in line)
 
 
-def failure_json(found: Diagnostic, context: click.Context | None = None) -> dict[str, object]:
-    """Return the JSON document of a failed command, with the keys that it always has."""
+def failure_json(*found: Diagnostic, context: click.Context | None = None) -> dict[str, object]:
+    """Return the JSON document of a failed command, with the keys that it always has.
+
+    The context is by default that of the command which runs.
+    """
+    context = context or click.get_current_context(silent=True)
     command = context.command if context else None
     defaults = command.json_defaults if isinstance(command, JsonCommand) else {}
-    summary = Summary.of([found])._asdict()
-    return {**defaults, "valid": False, "summary": summary, "violations": [found.to_json()]}
+    violations = [each.to_json() for each in found]
+    summary = Summary.of(found)._asdict()
+    return {**defaults, "valid": False, "summary": summary, "violations": violations}
 
 
 class JsonCommand(click.Command):
@@ -91,22 +101,23 @@ def write_diagnostics(found: Iterable[Diagnostic], name: str, stream: TextIO) ->
 
     Wrap the text in a terminal.
     """
+    stream.writelines(diagnostic_lines(found, name, stream))
+
+
+def diagnostic_lines(found: Iterable[Diagnostic], name: str, stream: TextIO) -> Iterator[str]:
+    """Yield what `write_diagnostics` writes to the stream."""
     shown_name = escape_control(name)
-    for diagnostic in sorted(found, key=worst_first):
-        location = f"{shown_name}:{diagnostic.line}" if diagnostic.line else shown_name
-        severity = styled(
-            f"{diagnostic.severity} {diagnostic.id}",
-            stream,
-            fg=_COLOURS[diagnostic.severity],
-            bold=True,
-        )
-        width = terminal_width(stream)
+    width = terminal_width(stream)
+    for each in sorted(found, key=worst_first):
+        location = f"{shown_name}:{each.line}" if each.line else shown_name
+        style: dict[str, object] = {"fg": _COLOURS[each.severity], "bold": True}
+        severity = styled(f"{each.severity} {each.id}", stream, **style)
         if width:
-            stream.write(f"{location}  {severity}\n")
-            stream.write(wrap_text(diagnostic.message, "    ", "    ", width))
-            stream.write(wrap_text(diagnostic.fix, "    → ", "      ", width))
+            yield f"{location}  {severity}\n"
+            yield wrap_text(each.message, "    ", "    ", width)
+            yield wrap_text(each.fix, "    → ", "      ", width)
         else:
-            stream.write(f"{location}  {severity}  {diagnostic.message}  → {diagnostic.fix}\n")
+            yield f"{location}  {severity}  {each.message}  → {each.fix}\n"
 
 
 def wrap_text(text: str, first: str, rest: str, width: int) -> str:
@@ -154,6 +165,23 @@ def with_progress(portions: Iterable[bytes], doing: str) -> Iterator[bytes]:
         yield portion
     if is_shown:
         sys.stderr.write(f"\r{doing} {size / _MEGABYTE:.1f} MB\n")
+
+
+@contextmanager
+def slow_notice(text: str) -> Iterator[None]:
+    """Print a notice on a terminal if the block takes longer than a second."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from threading import Timer  # not needed in a pipe
+
+    timer = Timer(_PROGRESS_DELAY, lambda: sys.stderr.write(f"{text} …\n"))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class Progress:

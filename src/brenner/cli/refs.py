@@ -1,15 +1,16 @@
 """`brenner refs`: check references between sessions, and show the genealogy of an item."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from brenner.artifact.merge.draft import SessionItem
 from brenner.cli.artifact.common import BOLD, DIM, STRUCK
 from brenner.cli.options import (
-    LazyCommand,
+    EXIT_INVALID,
+    EXIT_OK,
     LazyGroup,
     Number,
     Settings,
@@ -37,40 +38,47 @@ from brenner.cli.terminal import (
     wrap_spans,
     write_lines,
 )
-from brenner.cli.workspace import EXIT_INVALID, EXIT_OK, workspace_of
+from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.model import Summary, worst_first
 from brenner.protocol.delta.schema import RELATIONS
-from brenner.services.genealogy import GenealogyResult
-from brenner.services.references import CheckedReference, CheckedReferences, check_references
+from brenner.services.references import CheckedReferences, check_references
 from brenner.session.genealogy import (
     ARROWS,
+    MOST_CHARACTERS,
+    MOST_EDGES,
     SECTION_LABELS,
-    Describe,
     Direction,
+    FirstProposal,
     Genealogy,
     ItemInfo,
-    ItemStatus,
-    Kill,
-    Proposal,
-    RowKind,
+    Reach,
     SessionInfo,
-    SessionLink,
     Tree,
     TreeRow,
     describe_first_proposal,
     first_proposal_line,
+    genealogy_json,
+    mermaid,
     relation_counts_text,
     relation_text,
     session_links,
 )
 from brenner.session.model import Phase
-from brenner.session.references import Edge, ReferenceGraph, TargetStatus
+from brenner.session.references import Edge, ItemStatus
 from brenner.session.status_text import PHASE_LABELS
 from brenner.text import escape_control, grouped
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from brenner.artifact.merge.draft import SessionItem
+    from brenner.artifact.model import KillRecord
+    from brenner.artifact.state import Source
+    from brenner.services.genealogy import SessionLookup
+
 COMMANDS = {
-    "check": LazyCommand("brenner.cli.refs", "check", "List what leads nowhere or in a circle."),
-    "graph": LazyCommand("brenner.cli.refs", "graph", "Show what an item comes from and led to."),
+    "check": ("brenner.cli.refs", "check", "List what leads nowhere or in a circle."),
+    "graph": ("brenner.cli.refs", "graph", "Show what an item comes from and led to."),
 }
 
 
@@ -111,28 +119,24 @@ def check(settings: Settings, threads: tuple[str, ...]) -> int:
     return EXIT_INVALID if checked.summary.errors else EXIT_OK
 
 
-# JSON output
-
-
 def _check_document(checked: CheckedReferences) -> dict[str, object]:
     """Return the stable JSON form. Keys are only ever added."""
     violations = [
-        {"session": found.session} | each.to_json()
-        for found in checked.found
-        for each in found.violations
+        {"session": session} | each.to_json()
+        for session, found in checked.found.items()
+        for each in found
     ]
     violations += [each.to_json() for each in checked.problems]
     return {
-        "references": [_reference_json(each) for each in checked.references],
+        "references": [
+            _edge_json(edge) | {"state": "found" if status is ItemStatus.ACTIVE else str(status)}
+            for edge, status in checked.references
+        ],
         "circles": [[_edge_json(edge) for edge in cycle] for cycle in checked.circles],
         "violations": violations,
         "summary": checked.summary._asdict(),
         "valid": not checked.summary.errors,
     }
-
-
-def _reference_json(checked: CheckedReference) -> dict[str, str]:
-    return _edge_json(checked.edge) | {"state": str(checked.leads)}
 
 
 def _edge_json(edge: Edge) -> dict[str, str]:
@@ -145,15 +149,12 @@ def _edge_json(edge: Edge) -> dict[str, str]:
     }
 
 
-# Text output
-
-
 def _write_check(checked: CheckedReferences) -> None:
     """Write the problems by session, then those of files, then the totals."""
     out = sys.stdout
-    for found in checked.found:
-        for each in found.violations:
-            write_diagnostics([each], f"{found.session} {each.item or ''}".rstrip(), out)
+    for session, found in checked.found.items():
+        for each in found:
+            write_diagnostics([each], f"{session} {each.item or ''}".rstrip(), out)
     write_diagnostics(checked.problems, "brenner", out)
     print_message(_check_verdict(checked))
     if not checked.references:
@@ -167,10 +168,10 @@ def _check_verdict(checked: CheckedReferences) -> str:
     count = len(checked.references)
     if not count:
         return "No item refers to another one yet."
-    sessions = len({each.edge.origin.session for each in checked.references})
-    leads = [each.leads for each in checked.references]
-    killed = leads.count(TargetStatus.KILLED)
-    broken = leads.count(TargetStatus.UNKNOWN_SESSION) + leads.count(TargetStatus.UNKNOWN_ITEM)
+    sessions = len({edge.origin.session for edge, _ in checked.references})
+    targets = [status for _, status in checked.references]
+    killed = targets.count(ItemStatus.KILLED)
+    broken = targets.count(ItemStatus.UNKNOWN_SESSION) + targets.count(ItemStatus.UNKNOWN_ITEM)
     parts = [f"{broken} {'leads' if broken == 1 else 'lead'} nowhere yet"] if broken else []
     if not broken:
         parts.append("all lead somewhere" if count > 1 else "it leads somewhere")
@@ -186,7 +187,7 @@ def _check_verdict(checked: CheckedReferences) -> str:
 
 
 _BRANCH, _LAST_BRANCH, _TRUNK, _NO_TRUNK = "├── ", "└── ", "│   ", "    "
-_GAP = "  "
+_GAP = _INDENT = "  "
 _NOTICE = STYLE_OF_TYPE["QUESTION"]
 _MIN_TITLE_WIDTH = 50  # columns; a long title begins beside the name if so many are left
 _DATE_CHARACTERS = 10  # the date in a time of ISO 8601
@@ -200,72 +201,61 @@ _UNKNOWN_FATES = {
 }
 
 
-class Margin(NamedTuple):
-    """The text before the first line of an item, and before its other lines."""
-
-    first: str = ""
-    under: str = "  "
-
-
-def row_lines(row: TreeRow, direction: Direction, describe: Describe, out: TextIO) -> Iterator[str]:
+def _row_lines(
+    row: TreeRow, direction: Direction, lookup: SessionLookup, out: TextIO
+) -> Iterator[str]:
     """Yield a row of a tree: an item in full, or its name and where it is shown."""
-    margin = _margin(row)
-    words = escape_control(relation_text(row.relations, direction))
-    relation = [Span(f"{ARROWS[direction]} ", DIM), Span(f"{words} ")]
-    if row.shown is RowKind.MORE:
-        words = f"… and {row.left_out} more; `--json` lists them all"
-        yield from _fold_with_margin(margin, [Span(words, DIM)], out)
-    elif row.shown is RowKind.PART:
-        yield "\n"
-        spans = [Span(f"[{row.part}] ", BOLD), *item_name_spans(row.node, BOLD)]
-        yield from _fold_with_margin(Margin(), [*spans, Span(", from above", DIM)], out)
-    elif row.shown is RowKind.IN_FULL:
-        yield from item_lines(describe(row.node), relation, margin, out)
-        if row.part:
-            words = f"goes on below, at [{row.part}]"
-            yield from _fold_with_margin(
-                Margin(margin.under, margin.under), [Span(words, BOLD)], out
-            )
-    else:
-        where = "see above" if row.shown is RowKind.ABOVE else "see below"
-        spans = [*relation, *item_name_spans(row.node, PLAIN), Span(f"  ({where})", DIM)]
-        yield from _fold_with_margin(margin, spans, out)
-
-
-def _margin(row: TreeRow) -> Margin:
-    if row.shown is RowKind.PART:
-        return Margin()
     trunk = "".join(_TRUNK if goes_on else _NO_TRUNK for goes_on in row.trunk)
     first, under = (_LAST_BRANCH, _NO_TRUNK) if row.is_last else (_BRANCH, _TRUNK)
-    return Margin(trunk + first, trunk + under)
+    first, under = trunk + first, trunk + under
+    words = escape_control(relation_text(row.relations, direction))
+    relation = [Span(f"{ARROWS[direction]} ", DIM), Span(f"{words} ")]
+    if row.shown == "more":
+        words = f"… and {row.left_out} more; `--json` lists them all"
+        yield from _fold_with_margin(first, under, [Span(words, DIM)], out)
+    elif row.shown == "part":
+        yield "\n"
+        spans = [Span(f"[{row.part}] ", BOLD), *_item_name_spans(row.node, BOLD)]
+        yield from _fold_with_margin("", _INDENT, [*spans, Span(", from above", DIM)], out)
+    elif row.shown == "in_full":
+        yield from _item_lines(lookup.item(row.node), relation, first, under, out)
+        if row.part:
+            words = f"goes on below, at [{row.part}]"
+            yield from _fold_with_margin(under, under, [Span(words, BOLD)], out)
+    else:
+        where = "see above" if row.shown == "above" else "see below"
+        spans = [*relation, *_item_name_spans(row.node, PLAIN), Span(f"  ({where})", DIM)]
+        yield from _fold_with_margin(first, under, spans, out)
 
 
-def item_lines(
-    item: ItemInfo, before: Sequence[Span], margin: Margin, out: TextIO
+def _item_lines(
+    item: ItemInfo, before: Sequence[Span], first: str, under: str, out: TextIO
 ) -> Iterator[str]:
-    """Yield an item in full. Its title is beside its name if there is room."""
-    is_killed = item.status is ItemStatus.KILLED
-    name = [*before, *item_name_spans(item.node, BOLD)]
-    title = Span(one_line(item.title), STRUCK if is_killed else PLAIN)
-    under = Margin(margin.under, margin.under)
-    used = display_width(margin.first + _GAP) + sum(display_width(each.text) for each in name)
+    """Yield an item in full. Its title is beside its name if there is room.
+
+    `first` is the margin of the first line, and `under` that of the others.
+    """
+    name = [*before, *_item_name_spans(item.node, BOLD)]
+    title = _title_span(item)
+    used = display_width(first + _GAP) + sum(display_width(each.text) for each in name)
     room = (terminal_width(out) or UNLIMITED_WIDTH) - used
     if item.title and room >= min(display_width(title.text), _MIN_TITLE_WIDTH):
-        yield from _fold_with_margin(margin, [*name, Span(_GAP), title], out)
+        yield from _fold_with_margin(first, under, [*name, Span(_GAP), title], out)
     else:
-        yield from _fold_with_margin(margin, name, out)
+        yield from _fold_with_margin(first, under, name, out)
         if item.title:
-            yield from _fold_with_margin(under, [title], out)
+            yield from _fold_with_margin(under, under, [title], out)
     if item.status in _UNKNOWN_FATES:
         word, why = _UNKNOWN_FATES[item.status]
-        yield from _fold_with_margin(under, [Span(word, _NOTICE), Span(f" {why}", DIM)], out)
-        return
-    yield from _fold_with_margin(under, _proposal_spans(item), out)
-    if item.kill:
-        yield from _fold_with_margin(under, _kill_spans(item.kill), out)
+        spans = [Span(word, _NOTICE), Span(f" {why}", DIM)]
+    else:
+        spans = _proposal_spans(item)
+    yield from _fold_with_margin(under, under, spans, out)
+    if item.killed:
+        yield from _fold_with_margin(under, under, _kill_spans(item.killed, item.killed_by), out)
 
 
-def root_lines(item: ItemInfo, out: TextIO, *, is_seen: bool) -> Iterator[str]:
+def _root_lines(item: ItemInfo, out: TextIO, *, is_seen: bool) -> Iterator[str]:
     """Yield an item of the session, as the root of a tree.
 
     One that is shown above is only named.
@@ -273,34 +263,39 @@ def root_lines(item: ItemInfo, out: TextIO, *, is_seen: bool) -> Iterator[str]:
     short = item._replace(node=item.node._replace(session=""))
     yield "\n"
     if is_seen:
-        title = Span(one_line(item.title), STRUCK if item.kill else PLAIN)
-        mark = [Span(f"{_GAP}{_KILLED}", ATTENTION)] if item.kill else []
-        name = item_name_spans(short.node, BOLD)
-        spans = [*name, Span(_GAP), title, *mark, Span("  (see above)", DIM)]
-        yield from _fold_with_margin(Margin(under=_TRUNK), spans, out)
+        mark = [Span(f"{_GAP}{_KILLED}", ATTENTION)] if item.killed else []
+        name = [*_item_name_spans(short.node, BOLD), Span(_GAP), _title_span(item)]
+        spans = [*name, *mark, Span("  (see above)", DIM)]
+        yield from _fold_with_margin("", _TRUNK, spans, out)
     else:
-        yield from item_lines(short, [], Margin(under=_TRUNK), out)
+        yield from _item_lines(short, [], "", _TRUNK, out)
 
 
-def item_name_spans(node: SessionItem, style: Style) -> list[Span]:
+def _title_span(item: ItemInfo) -> Span:
+    return Span(_one_line(item.title), STRUCK if item.status is ItemStatus.KILLED else PLAIN)
+
+
+def _item_name_spans(node: SessionItem, style: Style) -> list[Span]:
     """Return the name of an item. Its ID is never wrapped apart from its session."""
-    name = f"{node.session} {node.item}".lstrip()
-    return [Span(escape_control(name, len(name) + 1), style, is_unbreakable=True)]
+    return [Span(_escape_whole(str(node).lstrip()), style, is_unbreakable=True)]
 
 
-def one_line(text: str) -> str:
-    """Join the lines of a text, and escape it."""
-    joined = " ".join(text.split())
-    return escape_control(joined, len(joined) + 1)
+def _one_line(text: str) -> str:
+    return _escape_whole(" ".join(text.split()))
+
+
+def _escape_whole(text: str) -> str:
+    """Escape a text on one line, without cutting it."""
+    return escape_control(text, len(text) + 1)
 
 
 def _proposal_spans(item: ItemInfo) -> list[Span]:
     """Return spans such as `hypothesis by BlueLake, 2026-01-05, message 4, in v1`."""
     what = SECTION_LABELS.get(item.section or "", "item")
-    proposal: Proposal | None = item.proposal
+    proposal = item.proposal
     if proposal is None:
         return [Span(f"{what}; who proposed it is not known here", DIM)]
-    when = f", {proposal.at:%Y-%m-%d}" if proposal.at else ""
+    when = f", {item.proposed_at:%Y-%m-%d}" if item.proposed_at else ""
     return [
         Span(f"{what} by ", DIM),
         agent_span(proposal.agent),
@@ -308,9 +303,9 @@ def _proposal_spans(item: ItemInfo) -> list[Span]:
     ]
 
 
-def _kill_spans(kill: Kill) -> list[Span]:
+def _kill_spans(kill: KillRecord, source: Source | None) -> list[Span]:
     """Return the mark, the agent and the date dimmed, and the reason in normal style."""
-    where = f" in v{kill.version}" if kill.version else ""
+    where = f" in v{source.version}" if source and source.version else ""
     when = f", {escape_control(kill.at[:_DATE_CHARACTERS])}" if kill.at else ""
     by = [Span(" by ", DIM), agent_span(kill.agent)] if kill.agent else []
     return [
@@ -318,16 +313,14 @@ def _kill_spans(kill: Kill) -> list[Span]:
         Span(where, DIM),
         *by,
         Span(f"{when}: ", DIM),
-        Span(one_line(kill.reason) if kill.reason.strip() else "no reason is given"),
+        Span(_one_line(kill.reason) if kill.reason.strip() else "no reason is given"),
     ]
 
 
-def _fold_with_margin(margin: Margin, spans: Sequence[Span], out: TextIO) -> Iterator[str]:
+def _fold_with_margin(first: str, under: str, spans: Iterable[Span], out: TextIO) -> Iterator[str]:
     """Wrap the spans, with the tree in the margin dimmed."""
-    laid_out = wrap_spans(
-        [Span(margin.first)], spans, margin.under, terminal_width(out) or UNLIMITED_WIDTH
-    )
-    for line in laid_out:
+    width = terminal_width(out) or UNLIMITED_WIDTH
+    for line in wrap_spans([Span(first)], spans, under, width):
         quiet = [line[0]._replace(style=DIM), *line[1:]] if line else []
         yield f"{styled_line(quiet, out)}\n"
 
@@ -335,7 +328,6 @@ def _fold_with_margin(margin: Margin, spans: Sequence[Span], out: TextIO) -> Ite
 # A genealogy as text: first proposals, ancestors, descendants
 
 
-_INDENT = "  "
 _TITLES = {Direction.ANCESTORS: "Comes from", Direction.DESCENDANTS: "What came of it"}
 _ITEM_WITHOUT_REFERENCES = {
     Direction.ANCESTORS: "refers to nothing",
@@ -346,55 +338,54 @@ _SESSION_WITHOUT_REFERENCES = {
     Direction.DESCENDANTS: "is referred to",
 }
 _SOURCES = {"file": "only its file is here", "archive": "from its file and archive"}
-_ANCESTOR_ARROW = ARROWS[Direction.ANCESTORS]
 _MAX_NAME_WIDTH = 40  # columns; the states after longer names are not aligned
 _EMPTY_TREE = {Direction.ANCESTORS: "nothing", Direction.DESCENDANTS: "nothing yet"}
 _EXAMPLE = '"references": [{"session": "RS-…", "item": "H2", "relation": "refines"}]'
 
 
-def genealogy_lines(followed: GenealogyResult, out: TextIO) -> Iterator[str]:
+def _genealogy_lines(found: Genealogy, lookup: SessionLookup, out: TextIO) -> Iterator[str]:
     """Yield the whole genealogy. Items are looked up as their lines are written."""
-    found = followed.genealogy
-    yield from _head_lines(followed, out)
+    firsts = found.first_proposals(lookup.item)
+    if found.item is None:
+        yield from _session_head_lines(lookup.facts(found.session), out)
+    else:
+        yield from _item_lines(lookup.item(found.starts[0]), [], "", _INDENT, out)
+        for first in firsts:
+            yield _indented(1, [Span(_escape_whole(describe_first_proposal(first)))], out)
     if not found.edges:
         yield "\n"
         yield from _no_reference_lines(found, out)
         return
     if found.item is None:
-        yield from _session_lines(followed, out)
-        yield from _first_proposal_lines(followed, out)
+        yield from _session_lines(found, lookup, out)
+        yield from _first_proposal_lines(firsts, out)
     for reach in found.reaches:
-        yield "\n"
-        yield fold([], [Span(_TITLES[reach.direction], BOLD)], "", out)
-        yield from _tree_lines(followed, reach.direction, out)
+        yield from _title_lines(_TITLES[reach.direction], out)
+        yield from _tree_lines(found, reach, lookup, out)
         if reach.left_out:
-            yield _left_out_hint(reach.left_out, out)
+            count = reach.left_out
+            words = "1 more item is" if count == 1 else f"{count} more items are"
+            hint = f"{words} further away; without `--depth` everything is shown."
+            yield format_hint(hint, out)
     for cycle in found.circles:
         yield "\n"
         yield from _cycle_lines(cycle, out)
 
 
-# Head
+def _title_lines(title: str, out: TextIO) -> Iterator[str]:
+    yield "\n"
+    yield fold([], [Span(title, BOLD)], "", out)
 
 
-def _head_lines(followed: GenealogyResult, out: TextIO) -> Iterator[str]:
-    found = followed.genealogy
-    if found.item is None:
-        yield from _session_head_lines(followed.sessions.facts(found.session), found, out)
-        return
-    [target] = found.starts
-    yield from item_lines(followed.sessions.item(target), [], Margin(under=_INDENT), out)
-    for first in followed.firsts():
-        yield fold(
-            [Span(_INDENT)], [Span(_escape_whole(describe_first_proposal(first)))], _INDENT, out
-        )
+def _indented(level: int, spans: Sequence[Span], out: TextIO) -> str:
+    return fold([Span(_INDENT * level)], spans, _INDENT * (2 * level - 1), out)
 
 
-def _session_head_lines(facts: SessionInfo, found: Genealogy, out: TextIO) -> Iterator[str]:
-    name = Span(_escape_whole(found.session), BOLD, is_unbreakable=True)
+def _session_head_lines(facts: SessionInfo, out: TextIO) -> Iterator[str]:
+    name = Span(_escape_whole(facts.session), BOLD, is_unbreakable=True)
     yield fold([], [name, Span(f"  {_session_state(facts)}", DIM)], _INDENT, out)
     if facts.question:
-        yield fold([Span(_INDENT)], [Span(one_line(facts.question))], _INDENT, out)
+        yield _indented(1, [Span(_one_line(facts.question))], out)
 
 
 def _session_state(facts: SessionInfo) -> str:
@@ -423,89 +414,55 @@ def _no_reference_lines(found: Genealogy, out: TextIO) -> Iterator[str]:
     )
 
 
-def _escape_whole(text: str) -> str:
-    """Escape a text on one line, without cutting it."""
-    return escape_control(text, len(text) + 1)
-
-
-# References between sessions
-
-
-def _session_lines(followed: GenealogyResult, out: TextIO) -> Iterator[str]:
+def _session_lines(found: Genealogy, lookup: SessionLookup, out: TextIO) -> Iterator[str]:
     """Yield every session of the result with its references, sorted by ID."""
-    found = followed.genealogy
-    sums: dict[str, list[SessionLink]] = {}
-    for each in session_links(found.edges):
-        sums.setdefault(each.origin, []).append(each)
-    yield "\n"
-    yield fold([], [Span("Sessions", BOLD)], "", out)
+    sums: dict[str, list[tuple[str, Mapping[str, int]]]] = {}
+    for (origin, target), relations in session_links(found.edges).items():
+        sums.setdefault(origin, []).append((target, relations))
+    yield from _title_lines("Sessions", out)
     widest = min(_MAX_NAME_WIDTH, max(len(each) for each in found.sessions))
     for session in found.sessions:
-        state = _session_state(followed.sessions.facts(session))
-        name = f"{_escape_whole(session):<{widest}}  "
-        yield fold(
-            [Span(_INDENT)], [Span(name, is_unbreakable=True), Span(state, DIM)], _INDENT, out
-        )
-        for each in sums.get(session, ()):
-            words = [
-                Span(f"{_ANCESTOR_ARROW} ", DIM),
-                Span(f"{_escape_whole(relation_counts_text(each.relations))} "),
-            ]
-            target = Span(_escape_whole(each.target), is_unbreakable=True)
-            yield fold([Span(_INDENT * 2)], [*words, target], _INDENT * 3, out)
+        name = Span(f"{_escape_whole(session):<{widest}}  ", is_unbreakable=True)
+        yield _indented(1, [name, Span(_session_state(lookup.facts(session)), DIM)], out)
+        for target, counts in sums.get(session, ()):
+            arrow = Span(f"{ARROWS[Direction.ANCESTORS]} ", DIM)
+            words = Span(f"{_escape_whole(relation_counts_text(counts))} ")
+            to = Span(_escape_whole(target), is_unbreakable=True)
+            yield _indented(2, [arrow, words, to], out)
 
 
-def _first_proposal_lines(followed: GenealogyResult, out: TextIO) -> Iterator[str]:
-    firsts = followed.firsts()
-    if not firsts:
-        return
-    yield "\n"
-    yield fold([], [Span("First proposed by", BOLD)], "", out)
+def _first_proposal_lines(firsts: Sequence[FirstProposal], out: TextIO) -> Iterator[str]:
+    if firsts:
+        yield from _title_lines("First proposed by", out)
     for first in firsts:
         start = [Span(_INDENT), Span(f"{first.item.item:<3} ", BOLD)]
         yield fold(start, [Span(_escape_whole(first_proposal_line(first)))], _INDENT * 3, out)
 
 
-# Trees
-
-
-def _tree_lines(followed: GenealogyResult, direction: Direction, out: TextIO) -> Iterator[str]:
-    found, graph = followed.genealogy, followed.graph
-    reach = found.ancestors if direction is Direction.ANCESTORS else found.descendants
-    if reach is None or not reach.edges:
-        yield fold([Span(_INDENT)], [Span(_EMPTY_TREE[direction], DIM)], _INDENT, out)
+def _tree_lines(
+    found: Genealogy, reach: Reach, lookup: SessionLookup, out: TextIO
+) -> Iterator[str]:
+    direction, graph = reach.direction, found.graph
+    if not reach.edges:
+        yield _indented(1, [Span(_EMPTY_TREE[direction], DIM)], out)
         return
     edges_of = graph.out_of if direction is Direction.ANCESTORS else graph.into
     roots = [node for node in found.starts if edges_of(node)]
-    for row in Tree(graph, roots, direction, reach.depth).rows():
-        if row.shown is not RowKind.ROOT:
-            yield from row_lines(row, direction, followed.sessions.item, out)
-        elif found.item is None:
-            item = followed.sessions.item(row.node)
-            yield from root_lines(
-                item, out, is_seen=_is_shown_above(found, graph, row.node, direction)
-            )
-
-
-def _is_shown_above(
-    found: Genealogy, graph: ReferenceGraph, node: SessionItem, direction: Direction
-) -> bool:
-    """Return whether an item of the session was shown in the tree before."""
     is_second = direction is Direction.DESCENDANTS and found.ancestors is not None
-    return is_second and bool(graph.out_of(node))
-
-
-def _left_out_hint(count: int, out: TextIO) -> str:
-    words = "1 more item is" if count == 1 else f"{count} more items are"
-    return format_hint(f"{words} further away; without `--depth` everything is shown.", out)
+    for row in Tree(graph, roots, direction, reach.depth).rows():
+        if row.shown != "root":
+            yield from _row_lines(row, direction, lookup, out)
+        elif found.item is None:
+            is_seen = is_second and bool(graph.out_of(row.node))
+            yield from _root_lines(lookup.item(row.node), out, is_seen=is_seen)
 
 
 def _cycle_lines(cycle: Sequence[Edge], out: TextIO) -> Iterator[str]:
     """Yield a reference cycle as a highlighted sentence, and how to fix it."""
-    spans = [Span("A circle: ", ATTENTION), *item_name_spans(cycle[0].origin, PLAIN)]
+    spans = [Span("A circle: ", ATTENTION), *_item_name_spans(cycle[0].origin, PLAIN)]
     for edge in cycle:
-        words = relation_text([edge.relation], Direction.ANCESTORS)
-        spans += [Span(f" {words} ", DIM), *item_name_spans(edge.target, PLAIN)]
+        words = relation_text([edge.relation])
+        spans += [Span(f" {words} ", DIM), *_item_name_spans(edge.target, PLAIN)]
     yield fold([], spans, _INDENT, out)
     yield format_hint("`brenner explain CIRCLE_OF_REFERENCES` says how one is taken apart.", out)
 
@@ -543,7 +500,7 @@ def _cycle_lines(cycle: Sequence[Edge], out: TextIO) -> Iterator[str]:
 @click.option("--mermaid", "as_mermaid", is_flag=True, help="Print a flowchart for Mermaid.")
 @pager_option
 @common_options
-def graph(settings: Settings, thread: str, item: str | None, **options: "bool | int | None") -> int:
+def graph(settings: Settings, thread: str, item: str | None, **options: bool | int | None) -> int:
     """Show what an ITEM of a THREAD comes from, what came of it, and who proposed it first.
 
     Without ITEM it is about all items of the session that refer to others or are referred to.
@@ -554,32 +511,31 @@ def graph(settings: Settings, thread: str, item: str | None, **options: "bool | 
         message = "Give either --mermaid or --json."
         raise click.UsageError(message)
     from brenner.cli.artifact.common import require_thread
-    from brenner.cli.output import Progress
-    from brenner.cli.workspace import workspace_of
-    from brenner.services.genealogy import GenealogyQuery, trace_genealogy
+    from brenner.services.genealogy import trace_genealogy
 
     directions = _directions(ancestors=options["ancestors"], descendants=options["descendants"])
-    request = GenealogyQuery(require_thread(thread), item, directions, options["depth"])
+    target = (require_thread(thread), item)
     with workspace_of(settings) as here:
         with Progress() as progress:
-            followed = trace_genealogy(here, request, progress)
-            if (
-                settings.as_json or options["as_mermaid"]
-            ):  # the tree looks items up while it is written
-                followed.look_up(progress)
+            found, lookup = trace_genealogy(here, target, directions, options["depth"], progress)
+            # The tree looks items up while it is written
+            if settings.as_json or options["as_mermaid"]:
+                lookup.load(found.sessions, progress)
         if settings.as_json:
-            write_json(_graph_document(followed))
-        elif options["as_mermaid"]:
-            _write_mermaid(followed)
+            _write_graph_json(found, lookup)
+            return EXIT_OK
+        if options["as_mermaid"]:
+            _write_mermaid(found, lookup)
         else:
-            _write_tree(followed, pager=bool(options["pager"]))
+            lines = _genealogy_lines(found, lookup, sys.stdout)
+            write_lines(lines, pager=bool(options["pager"]))
+        # Items of files that could not be read are missing in the result
+        write_diagnostics(lookup.index.problems, "artifacts", sys.stderr)
     return EXIT_OK
 
 
-def _directions(*, ancestors: object, descendants: object) -> "tuple[Direction, ...]":
+def _directions(*, ancestors: object, descendants: object) -> tuple[Direction, ...]:
     """Return the requested direction, or both."""
-    from brenner.session.genealogy import Direction
-
     if ancestors and descendants:
         message = "Give --ancestors or --descendants; without them both are shown."
         raise click.UsageError(message)
@@ -588,40 +544,26 @@ def _directions(*, ancestors: object, descendants: object) -> "tuple[Direction, 
     return (Direction.DESCENDANTS,) if descendants else tuple(Direction)
 
 
-def _graph_document(followed: "GenealogyResult") -> dict[str, object]:
-    from brenner.session.genealogy import genealogy_json
+def _write_graph_json(found: Genealogy, lookup: SessionLookup) -> None:
+    from brenner.services.genealogy import genealogy_diagnostics
 
-    sessions = followed.sessions
-    document = genealogy_json(followed.genealogy, sessions.item, sessions.facts, followed.firsts())
-    found = sorted(followed.diagnostics(), key=worst_first)
-    return {
-        **document,
-        "violations": [each.to_json() for each in found],
-        "summary": Summary.of(found)._asdict(),
-    }
+    violations = sorted(genealogy_diagnostics(found, lookup.index), key=worst_first)
+    write_json(
+        {
+            **genealogy_json(found, lookup.item, lookup.facts),
+            "violations": [each.to_json() for each in violations],
+            "summary": Summary.of(violations)._asdict(),
+        }
+    )
 
 
-def _write_mermaid(followed: "GenealogyResult") -> None:
+def _write_mermaid(found: Genealogy, lookup: SessionLookup) -> None:
     """Write the whole flowchart. Warn if it exceeds the default limits of Mermaid."""
-    from brenner.session.genealogy import MOST_CHARACTERS, MOST_EDGES, mermaid
-
-    text = mermaid(followed.genealogy, followed.sessions.item)
+    text = mermaid(found, lookup.item)
     sys.stdout.write(text)
-    if len(followed.genealogy.edges) > MOST_EDGES or len(text) > MOST_CHARACTERS:
+    if len(found.edges) > MOST_EDGES or len(text) > MOST_CHARACTERS:
         print_message(
             f"Mermaid draws at most {MOST_EDGES} references and {MOST_CHARACTERS:,} characters "
             "unless its maxEdges and maxTextSize say otherwise; `--depth` makes the chart smaller.",
             sys.stderr,
         )
-    _write_problems(followed)
-
-
-def _write_tree(followed: "GenealogyResult", *, pager: bool) -> None:
-
-    write_lines(genealogy_lines(followed, sys.stdout), pager=pager)
-    _write_problems(followed)
-
-
-def _write_problems(followed: "GenealogyResult") -> None:
-    """Write which files could not be read: their items are missing in the result."""
-    write_diagnostics(followed.problems, "artifacts", sys.stderr)

@@ -3,18 +3,21 @@
 Commands that start a session or a round use its options (`roster_options`).
 """
 
+from __future__ import annotations
+
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
 from brenner.cli.io import STANDARD_INPUT, read_text
 from brenner.cli.mail.show import labelled_lines
 from brenner.cli.options import (
-    LazyCommand,
+    EXIT_INVALID,
+    EXIT_OK,
+    EXIT_USAGE,
     LazyGroup,
     Settings,
     common_options,
@@ -24,15 +27,13 @@ from brenner.cli.options import (
 from brenner.cli.output import JsonCommand, count_by_severity, styled, write_diagnostics, write_json
 from brenner.cli.table import DisplayRow, TableColumn, table
 from brenner.cli.terminal import QUIET, STRONG, Span, agent_span, fold, format_hint, format_message
-from brenner.cli.workspace import EXIT_REFUSED, EXIT_USAGE, location_label
+from brenner.cli.workspace import location_label
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
-from brenner.protocol.roster import PresetEntry, RosterEntry, ValidationResult
+from brenner.protocol.roster import RosterEntry, ValidationResult
 from brenner.protocol.roster_config import entry_json, preset_json, roster_json
-from brenner.protocol.roster_resolve import ResolvedRoster, RosterOrigin
 from brenner.services.rosters import (
-    ListedPreset,
     RosterRequest,
     check_roster_text,
     list_presets,
@@ -40,10 +41,17 @@ from brenner.services.rosters import (
 )
 from brenner.text import escape_control, joined
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from brenner.protocol.roster import RosterPreset
+    from brenner.protocol.roster_resolve import ResolvedRoster, RosterOrigin
+    from brenner.services.rosters import ListedPreset
+
 COMMANDS = {
-    "show": LazyCommand("brenner.cli.roster", "show", "Say who has which role, and where from."),
-    "validate": LazyCommand("brenner.cli.roster", "validate", "Check a roster, send nothing."),
-    "presets": LazyCommand("brenner.cli.roster", "presets", "List the presets."),
+    "show": ("brenner.cli.roster", "show", "Say who has which role, and where from."),
+    "validate": ("brenner.cli.roster", "validate", "Check a roster, send nothing."),
+    "presets": ("brenner.cli.roster", "presets", "List the presets."),
 }
 
 
@@ -69,24 +77,16 @@ def command() -> None:
 # Shared by the roster commands
 
 
-EXIT_OK = 0
 ROSTER_LABEL = "roster"
-
-
-def project_of(settings: Settings) -> Project:
-    """Return the project. No mailbox is opened."""
-    return find_project(settings.project, os.environ, settings.store)
 
 
 def resolve_for_command(settings: Settings, wish: RosterRequest) -> tuple[Project, ResolvedRoster]:
     """Resolve the roster from the options. A preset without recipients is shown, not refused."""
-    project = project_of(settings)
+    project = find_project(settings.project, os.environ, settings.store)
     resolved = resolve_roster(project, os.environ, wish)
     if has_unassigned_places(resolved):
-        relevant = (
-            each for each in resolved.diagnostics if each.code != codes.PRESET_RECIPIENT_COUNT
-        )
-        resolved = resolved._replace(diagnostics=tuple(relevant))
+        found = [e for e in resolved.diagnostics if e.code != codes.PRESET_RECIPIENT_COUNT]
+        resolved = resolved._replace(diagnostics=tuple(found))
     return project, resolved
 
 
@@ -101,7 +101,7 @@ def roster_exit_code(found: Iterable[Diagnostic]) -> int:
     errors = [each for each in found if each.severity is ERROR]
     if any(each.code == codes.MALFORMED_ROSTER for each in errors):
         return EXIT_USAGE
-    return EXIT_REFUSED if errors else EXIT_OK
+    return EXIT_INVALID if errors else EXIT_OK
 
 
 def verdict_json(found: Sequence[Diagnostic]) -> dict[str, object]:
@@ -115,7 +115,6 @@ def verdict_json(found: Sequence[Diagnostic]) -> dict[str, object]:
 
 
 def write_problems(project: Project, found: Iterable[Diagnostic], stream: TextIO) -> None:
-    """Write the problems of the project's settings and of the roster."""
     for each in project.diagnostics:
         write_diagnostics([each], location_label(each.id), stream)
     write_diagnostics(found, ROSTER_LABEL, stream)
@@ -155,48 +154,41 @@ def presets(settings: Settings) -> int:
     The places go to those named by --to, in order. Exit code 1 or 2: the project's file has a
     preset that is wrong, or cannot be read.
     """
-    project = project_of(settings)
+    project = find_project(settings.project, os.environ, settings.store)
     listed, problems = list_presets(project)
     found = (*project.diagnostics, *problems)
     if settings.as_json:
-        write_json({"presets": [_preset_document(each) for each in listed]} | verdict_json(found))
+        documents = [
+            preset_json(preset) | {"source": without_backticks(label), "default": is_default}
+            for preset, label, is_default in listed
+        ]
+        write_json({"presets": documents} | verdict_json(found))
     else:
         write_problems(project, problems, sys.stderr)
         sys.stdout.writelines(_preset_lines(listed))
     return roster_exit_code(found)
 
 
-def _preset_document(listed: ListedPreset) -> dict[str, object]:
-    about = {"source": without_backticks(listed.label), "default": listed.is_default}
-    return {**preset_json(listed.preset), **about}
-
-
 def _preset_lines(listed: tuple[ListedPreset, ...]) -> Iterator[str]:
     out = sys.stdout
-    for each in listed:
-        preset = each.preset
-        about = without_backticks(each.label) + "; the default" * each.is_default
-        named = [Span(_escape_preset_text(preset.name)), Span(f"  ({about})", QUIET)]
+    for preset, label, is_default in listed:
+        about = without_backticks(label) + "; the default" * is_default
+        named = [Span(_escape_text(preset.name)), Span(f"  ({about})", QUIET)]
         yield fold([Span(preset.id, STRONG), Span("  ")], named, _INDENT, out)
         if preset.description:
-            yield fold(
-                [Span(_INDENT)], [Span(_escape_preset_text(preset.description))], _INDENT, out
-            )
+            yield fold([Span(_INDENT)], [Span(_escape_text(preset.description))], _INDENT, out)
     yield "\n"
-    yield from table(_PRESET_COLUMNS, [row for each in listed for row in _preset_rows(each)], out)
+    yield from table(
+        _PRESET_COLUMNS, [row for preset, *_ in listed for row in _preset_rows(preset)], out
+    )
 
 
-def _preset_rows(listed: ListedPreset) -> Iterator[DisplayRow]:
+def _preset_rows(preset: RosterPreset) -> Iterator[DisplayRow]:
     """Yield the places of a preset, with the names that it suggests, if any."""
-    preset = listed.preset
     for number, place in enumerate(preset.entries):
         named = preset.placeholder_names[number : number + 1] or ("--to NAME",)
         others = [[Span(text or "")] for text in (*named, place.role, place.program, place.model)]
         yield DisplayRow(([Span(preset.id if number == 0 else "")], *others))
-
-
-def _escape_preset_text(text: str) -> str:
-    return escape_control(text, len(text) + 1)
 
 
 # The options that define a roster
@@ -247,8 +239,6 @@ def roster_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def command(*args: object, **options: Any) -> Any:
-        from brenner.services.rosters import RosterRequest  # `--help` does not need it
-
         recipients = _pair_roles(options.pop(_TO), options.pop(_ROLE))
         wish = RosterRequest(
             roster=options.pop("roster"),
@@ -354,9 +344,14 @@ def _origin_document(origin: RosterOrigin) -> dict[str, str]:
 
 def _show_lines(resolved: ResolvedRoster) -> Iterator[str]:
     out, entries = sys.stdout, resolved.roster.entries
-    rows = [_entry_row(entry, resolved.origins[entry.agent_name]) for entry in entries]
+    rows = [
+        _entry_row(agent_span(name), entry, without_backticks(resolved.origins[name].label))
+        for entry in entries
+        for name in (entry.agent_name,)
+    ]
     if has_unassigned_places(resolved) and resolved.preset:
-        rows = [_unassigned_row(place, resolved.preset.id) for place in resolved.preset.entries]
+        nobody, source = Span("--to NAME", QUIET), f"preset {resolved.preset.id}"
+        rows = [_entry_row(nobody, place, source) for place in resolved.preset.entries]
     if not rows:
         if not resolved.errors:
             yield format_message(
@@ -370,7 +365,7 @@ def _show_lines(resolved: ResolvedRoster) -> Iterator[str]:
     for entry in entries:
         if entry.notes is not None:
             start = [Span("  "), agent_span(entry.agent_name), Span(": ")]
-            yield fold(start, [Span(_escape_roster_text(entry.notes))], "    ", out)
+            yield fold(start, [Span(_escape_text(entry.notes))], "    ", out)
 
 
 def _header_fields(resolved: ResolvedRoster) -> list[tuple[str, list[Span]]]:
@@ -382,7 +377,7 @@ def _header_fields(resolved: ResolvedRoster) -> list[tuple[str, list[Span]]]:
         ("Created", "created_at", roster.created_at),
     )
     fields = [
-        (label, [Span(_escape_roster_text(text)), _origin_span(resolved.header.get(field))])
+        (label, [Span(_escape_text(text)), _origin_span(resolved.header.get(field))])
         for label, field, text in headers
         if text is not None
     ]
@@ -395,18 +390,12 @@ def _origin_span(origin: RosterOrigin | None) -> Span:
     return Span(f"  ({without_backticks(origin.label) if origin else 'the default'})", QUIET)
 
 
-def _entry_row(entry: RosterEntry, origin: RosterOrigin) -> DisplayRow:
+def _entry_row(name: Span, entry: RosterEntry, source: str) -> DisplayRow:
     others = [[Span(text or "")] for text in (entry.role, entry.program, entry.model)]
-    source = [Span(without_backticks(origin.label), QUIET)]
-    return DisplayRow(([agent_span(entry.agent_name)], *others, source))
+    return DisplayRow(([name], *others, [Span(source, QUIET)]))
 
 
-def _unassigned_row(place: PresetEntry, preset: str) -> DisplayRow:
-    others = [[Span(text or "")] for text in (place.role, place.program, place.model)]
-    return DisplayRow(([Span("--to NAME", QUIET)], *others, [Span(f"preset {preset}", QUIET)]))
-
-
-def _escape_roster_text(text: str) -> str:
+def _escape_text(text: str) -> str:
     """Escape a text of the roster on one line, without cutting it."""
     return escape_control(text, len(text) + 1)
 
@@ -454,7 +443,7 @@ def _validate_file(settings: Settings, wish: RosterRequest, file: str) -> int:
     if isinstance(text, Diagnostic):
         result, refusal = ValidationResult.of([text]), EXIT_USAGE
     else:
-        result, refusal = check_roster_text(text, f"`{shown}`"), EXIT_REFUSED
+        result, refusal = check_roster_text(text, f"`{shown}`"), EXIT_INVALID
     if settings.as_json:
         write_json({"file": file} | verdict_json(result.violations))
     else:

@@ -1,14 +1,15 @@
 """`brenner serve`: the HTTP server for agents and browsers, and its address for other commands."""
 
+from __future__ import annotations
+
 import gc
 import json
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from shlex import quote
-from socket import socket
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
@@ -22,12 +23,12 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.mail.mailbox import Capability
 from brenner.mail.open import store_of
+from brenner.server.hosts import authority, is_loopback
 from brenner.server.settings import (
     CLIENTS,
     ENDPOINTS,
     HOST,
     PORT,
-    ListenAddress,
     ServeSettings,
     address_for_agents,
     find_address,
@@ -37,9 +38,13 @@ from brenner.server.settings import (
 from brenner.server.signals import exit_on_signal
 from brenner.services.identity import TOKEN, new_secret, operator_digest
 from brenner.services.init_project import new_mailbox_notes
-from brenner.services.workspace import Workspace
 from brenner.text import escape_control
 from brenner.web.links import LAB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from socket import socket
+
 
 _OPEN_IDENTITY = "Agents without a secret are let in, and what they send is marked unverified."
 _STRICT_IDENTITY = "Identity is strict: nobody sends anything without the secret of the name."
@@ -97,40 +102,44 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if not host.strip():
         message = "--host needs an address; leave it out for this machine only."
         raise click.UsageError(message)
-    token = read_token(token_file, os.environ)
-    place = find_address(host, port)
-    if token.value is None and not place.is_loopback:
-        raise RequestError(codes.TOKEN_NEEDED.at(host=place.shown))
-    is_strict = strict_identity or not place.is_loopback
+    token, warnings = read_token(token_file, os.environ)
+    address, port = find_address(host, port)
+    shown, is_near = authority(address, port), is_loopback(address)
+    if token is None and not is_near:
+        raise RequestError(codes.TOKEN_NEEDED.at(host=shown))
+    is_strict = strict_identity or not is_near
     project = find_project(settings.project, os.environ, settings.store)
     if is_strict:
-        _check_store_has_secrets(project, "--strict-identity" if strict_identity else place.shown)
-    listening, place = listen(place)
-    served = ServeSettings(*place.address, token.value, is_strict, hosts, is_lab=is_lab)
+        _check_store_has_secrets(project, "--strict-identity" if strict_identity else shown)
+    listening, port = listen(address, port)
+    served = ServeSettings(address, port, token, is_strict, hosts, is_lab=is_lab)
     if is_lab and Capability.SECRETS in store_of(project).lacks:
         served = served._replace(lab_secret=new_secret())
     with listening, exit_on_signal():
-        ready = _StartupReport(
-            project, served, place, (*token.warnings, *new_mailbox_notes(project))
-        )
-        return _serve(settings, ready, listening)
+        return _serve(settings, served, listening, (*warnings, *new_mailbox_notes(project)))
 
 
-def _serve(settings: Settings, ready: "_StartupReport", listening: socket) -> int:
+def _serve(
+    settings: Settings,
+    served: ServeSettings,
+    listening: socket,
+    warnings: tuple[Diagnostic, ...],
+) -> int:
     with workspace_of(settings._replace(actor=None), create=True) as here:
         with _gc_disabled():
             from brenner.server.app import serve  # takes about a second
 
         if not settings.as_json:
-            write_diagnostics(ready.warnings, "brenner", sys.stderr)
+            write_diagnostics(warnings, "brenner", sys.stderr)
         note_changes_made()
-        ready = ready._replace(has_secret=ready.served.is_lab and _has_secret(here))
-        announce = ready.write_json_line if settings.as_json else ready.write_text
-        return serve(here, ready.served, listening, announce)
-
-
-def _has_secret(here: Workspace) -> bool:
-    return operator_digest(here.mailbox, here.project.operator) is not None
+        project = here.project
+        has_secret = served.is_lab and operator_digest(here.mailbox, project.operator) is not None
+        announce = (
+            partial(_write_json_line, project, served, warnings, has_secret=has_secret)
+            if settings.as_json
+            else partial(_write_text, project, served, has_secret=has_secret)
+        )
+        return serve(here, served, listening, announce)
 
 
 @contextmanager
@@ -156,87 +165,69 @@ def _check_store_has_secrets(project: Project, because: str) -> None:
         raise RequestError(found)
 
 
-class _StartupReport(NamedTuple):
-    """What the server reports once it answers requests."""
+# The report once the server answers requests
 
-    project: Project
-    served: ServeSettings
-    place: ListenAddress
-    warnings: tuple[Diagnostic, ...]
-    has_secret: bool = False
 
-    @property
-    def address(self) -> str:
-        return f"http://{self.place.shown}"
+def _write_json_line(
+    project: Project,
+    served: ServeSettings,
+    warnings: tuple[Diagnostic, ...],
+    *,
+    has_secret: bool,
+) -> None:
+    """Write the stable JSON form on one line. Keys are only ever added.
 
-    def write_json_line(self) -> None:
-        """Write the stable JSON form on one line. Keys are only ever added."""
-        document = {
-            "address": self.address,
-            "endpoint": f"{self.address}/mcp",
-            "port": self.place.address[1],
-            "project": str(self.project.folder),
-            "store": store_of(self.project).shown,
-            "identity": "strict" if self.served.is_strict else "open",
-            "token": self.served.token is not None,
-            "lab": self._lab_json,
-            "pid": os.getpid(),
-            "violations": [found.to_json() for found in self.warnings],
-        }
-        sys.stdout.write(json.dumps(document) + "\n")
-        sys.stdout.flush()
+    A secret of this run is printed only here.
+    """
+    address = f"http://{authority(served.host, served.port)}"
+    own = {"secret": served.lab_secret} if served.lab_secret else {}
+    lab = {
+        "address": f"{address}{LAB}",
+        "operator": project.operator,
+        "open": has_secret or bool(own),
+        **own,
+    }
+    document = {
+        "address": address,
+        "endpoint": f"{address}/mcp",
+        "port": served.port,
+        "project": str(project.folder),
+        "store": store_of(project).shown,
+        "identity": "strict" if served.is_strict else "open",
+        "token": served.token is not None,
+        "lab": lab if served.is_lab else None,
+        "pid": os.getpid(),
+        "violations": [found.to_json() for found in warnings],
+    }
+    sys.stdout.write(json.dumps(document) + "\n")
+    sys.stdout.flush()
 
-    def write_text(self) -> None:
-        folder, store = (
-            escape_control(str(self.project.folder)),
-            escape_control(store_of(self.project).shown),
-        )
-        print_message(
-            f"Serving {folder} at {self.address} for browsers, at {self.address}/mcp for agents."
-        )
-        print_hint(f"Mail: {store}.")
-        identity = _STRICT_IDENTITY if self.served.is_strict else _OPEN_IDENTITY
-        token = "" if self.served.token is None else " Every request needs the token."
-        print_hint(f"{identity}{token}")
-        connection = address_for_agents(self.served)
-        print_hint(
-            f"`{connection.command()}` connects an agent ({', '.join(CLIENTS)}). Ctrl-C ends it."
-        )
-        if connection.remark:
-            print_hint(connection.remark)
-        for sentence in self._about_lab():
-            print_hint(sentence)
-        sys.stdout.flush()
 
-    @property
-    def _lab_json(self) -> dict[str, object] | None:
-        """Return how to log in to the lab, or None without a lab.
-
-        A secret of this run is printed only here.
-        """
-        if not self.served.is_lab:
-            return None
-        own = {"secret": self.served.lab_secret} if self.served.lab_secret else {}
-        has_secret = self.has_secret or bool(own)
-        return {"address": self._lab, "operator": self.project.operator, "open": has_secret, **own}
-
-    @property
-    def _lab(self) -> str:
-        return f"{self.address}{LAB}"
-
-    def _about_lab(self) -> Iterator[str]:
-        """Explain how the operator logs in to the lab."""
-        if not self.served.is_lab:
-            return
-        operator = escape_control(self.project.operator)
-        if self.served.lab_secret:
-            yield f"Lab: {self._lab}. This home keeps no secrets. For this run, shown this once:"
-            yield self.served.lab_secret
-        elif self.has_secret:
-            yield f"Lab: {self._lab}. Log in with the secret of {operator}."
-        else:
-            command = f"brenner agent secret {quote(operator)}"
-            yield f"Lab: {self._lab}. {operator} has no secret yet: `{command}` makes it."
+def _write_text(project: Project, served: ServeSettings, *, has_secret: bool) -> None:
+    folder, store = escape_control(str(project.folder)), escape_control(store_of(project).shown)
+    address = f"http://{authority(served.host, served.port)}"
+    print_message(f"Serving {folder} at {address} for browsers, at {address}/mcp for agents.")
+    print_hint(f"Mail: {store}.")
+    identity = _STRICT_IDENTITY if served.is_strict else _OPEN_IDENTITY
+    token = "" if served.token is None else " Every request needs the token."
+    print_hint(f"{identity}{token}")
+    connection = address_for_agents(served)
+    print_hint(
+        f"`{connection.command()}` connects an agent ({', '.join(CLIENTS)}). Ctrl-C ends it."
+    )
+    if connection.remark:
+        print_hint(connection.remark)
+    operator = escape_control(project.operator)
+    lab = f"Lab: {address}{LAB}."
+    if served.is_lab and served.lab_secret:
+        print_hint(f"{lab} This home keeps no secrets. For this run, shown this once:")
+        print_hint(served.lab_secret)
+    elif served.is_lab and has_secret:
+        print_hint(f"{lab} Log in with the secret of {operator}.")
+    elif served.is_lab:
+        command = f"brenner agent secret {quote(operator)}"
+        print_hint(f"{lab} {operator} has no secret yet: `{command}` makes it.")
+    sys.stdout.flush()
 
 
 # The address of the server: `--url`, the environment variable, or the default
@@ -287,10 +278,10 @@ def _url_problem(url: str) -> str | None:
         parts.port  # noqa: B018  (raises if it is not a port)
     except ValueError:
         return "its host or port cannot be read"
+    if "@" in (parts.netloc or url):
+        return f"a name or token does not belong into it but into {TOKEN}"
     if parts.scheme not in _SCHEMES or not parts.hostname:
         return f"`{escape_control(url)}` does not begin with `http://` or `https://` and a host"
-    if "@" in parts.netloc:
-        return f"a name or token does not belong into it but into {TOKEN}"
     if parts.query or parts.fragment:
         return "nothing follows its path"
     return None

@@ -4,10 +4,12 @@ Columns are aligned by display width. A terminal cuts rows that are too long, ne
 pipe gets whole rows without styles.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 import click
 
@@ -20,12 +22,13 @@ from brenner.cli.terminal import (
     Span,
     agent_span,
     display_width,
+    fitting_end,
     format_message,
     styled_line,
     subject_spans,
 )
-from brenner.mail.model import Importance, StoredMessage, Trust
-from brenner.protocol.messages import exact_time, relative_time
+from brenner.named_tuple import NamedTuple
+from brenner.protocol.messages import Importance, StoredMessage, Trust, exact_time, relative_time
 from brenner.text import escape_control
 
 GAP = "  "
@@ -85,21 +88,12 @@ def cut(cell: Cell, width: int) -> list[Span]:
     result: list[Span] = []
     room = width - display_width(_ELLIPSIS)
     for span in cell:
-        end = _fitting_length(span.text, room)
+        end = fitting_end(span.text, 0, room)
         result.append(span._replace(text=span.text[:end] + _ELLIPSIS * (end < len(span.text))))
         room -= display_width(span.text)
         if end < len(span.text):
             break
     return result
-
-
-def _fitting_length(text: str, room: int) -> int:
-    """Return how many characters of the text fit into `room` columns."""
-    for position, character in enumerate(text):
-        room -= display_width(character)
-        if room < 0:
-            return position
-    return len(text)
 
 
 def _escape_cell(cell: Cell, width: int) -> list[Span]:
@@ -140,14 +134,9 @@ def _row_line(
         spans += [blank, *fitting] if head.is_right else [*fitting, blank]
         spans.append(Span(GAP))
     width = terminal_width(stream)
-    whole = _strip_trailing_spaces(spans)
-    return styled_line(cut(whole, width) if width else whole, stream) + "\n"
-
-
-def _strip_trailing_spaces(spans: list[Span]) -> list[Span]:
     while spans and not spans[-1].text.strip(" "):
         spans.pop()
-    return spans
+    return styled_line(cut(spans, width) if width else spans, stream) + "\n"
 
 
 # Trust and importance of a message in words. The usual values are not shown.
@@ -174,7 +163,6 @@ def importance_spans(stored: StoredMessage) -> list[Span]:
 
 
 def is_unverified(stored: StoredMessage) -> bool:
-    """Return whether the sender of the message is unverified."""
     return stored.envelope.trust is Trust.UNVERIFIED
 
 
@@ -227,7 +215,7 @@ def message_row(stored: StoredMessage, marks: str = "", below: Iterable[Cell] = 
     message = stored.message
     importance = [span for each in importance_spans(stored) for span in (each, Span(" "))]
     cells = (
-        mark_cell(marks),
+        [Span(mark, STRONG if mark == UNREAD_MARK else ATTENTION) for mark in marks],
         [Span(str(stored.id))],
         [agent_span(message.sender)],
         [*importance, *subject_spans(message.subject)],
@@ -240,11 +228,6 @@ def message_row(stored: StoredMessage, marks: str = "", below: Iterable[Cell] = 
 def trust_mark(stored: StoredMessage) -> str:
     """Return the mark of an unverified message, the same for all readers."""
     return UNVERIFIED_MARK * is_unverified(stored)
-
-
-def mark_cell(marks: str) -> Cell:
-    """Return the marks, each in its style. `legend` explains them."""
-    return [Span(mark, STRONG if mark == UNREAD_MARK else ATTENTION) for mark in marks]
 
 
 def format_time(at: datetime, out: TextIO) -> str:

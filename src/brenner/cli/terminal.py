@@ -3,17 +3,20 @@
 All text from outside is escaped, so that a terminal interprets nothing in it.
 """
 
-import re
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterable, Mapping
 from itertools import chain, cycle, groupby
 from types import MappingProxyType
-from typing import NamedTuple, TextIO
+from typing import TextIO
 from zlib import crc32
 
 import click
 
 from brenner.cli.output import styled, terminal_width
+from brenner.lazy_pattern import lazy_pattern
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import TYPES, ColourRole
 from brenner.protocol.subjects import parse_subject
 from brenner.text import escape_control, escape_control_lines
@@ -22,7 +25,7 @@ Style = Mapping[str, object]
 PLAIN: Style = MappingProxyType({})
 UNLIMITED_WIDTH = sys.maxsize  # the width of a pipe
 _MAX_START_CHARACTERS = 60
-_WORDS_AND_SPACES = re.compile(r" +|[^ ]+")
+_WORDS_AND_SPACES = lazy_pattern(r" +|[^ ]+")
 
 
 class Span(NamedTuple):
@@ -70,10 +73,7 @@ def display_width(text: str) -> int:
     """Return how many columns a terminal uses to show the text."""
     if text.isascii():
         return len(text)
-    from unicodedata import (
-        category,
-        east_asian_width,
-    )  # slow to import, and most texts need neither
+    from unicodedata import category, east_asian_width  # most texts need neither
 
     return sum(
         0 if category(character) in ("Mn", "Me") else 1 + (east_asian_width(character) in "WF")
@@ -135,7 +135,7 @@ class _LineWrapper:
             return
         while start < len(text):
             is_empty = self.column == display_width(self.rest)
-            end = max(_fitting_end(text, start, self.width - self.column), start + is_empty)
+            end = max(fitting_end(text, start, self.width - self.column), start + is_empty)
             self.line.append(span._replace(text=text[start:end]))
             self.column += display_width(text[start:end])
             start = end
@@ -143,7 +143,7 @@ class _LineWrapper:
                 self._break()
 
 
-def _fitting_end(text: str, start: int, room: int) -> int:
+def fitting_end(text: str, start: int, room: int) -> int:
     """Return the index up to which the text fits into `room` columns."""
     if text.isascii():
         return min(len(text), start + max(0, room))
@@ -217,7 +217,8 @@ def agent_span(name: str) -> Span:
 def write_lines(lines: Iterable[str], *, pager: bool = True) -> None:
     """Write lines to the standard output, through the pager if they do not fit on the screen."""
     out = sys.stdout
-    if not pager or not _is_interactive(out):
+    is_interactive = out.isatty() and sys.stdin is not None and sys.stdin.isatty()
+    if not pager or not is_interactive:
         out.writelines(lines)
         return
     from shutil import get_terminal_size  # not needed in a pipe
@@ -237,11 +238,6 @@ def write_lines(lines: Iterable[str], *, pager: bool = True) -> None:
 def write_exact(text: str, out: TextIO) -> None:
     """Write the text byte for byte to a pipe or a file. In a terminal escape control characters."""
     out.write(escape_control_lines(text) if out.isatty() else text)
-
-
-def _is_interactive(out: TextIO) -> bool:
-    """Return whether input and output are a terminal, so that a pager can be used."""
-    return out.isatty() and sys.stdin is not None and sys.stdin.isatty()
 
 
 pager_option = click.option(

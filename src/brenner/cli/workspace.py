@@ -1,13 +1,13 @@
 """The workspace of a command (project, mailbox, actor), and how failures are reported."""
 
+from __future__ import annotations
+
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-import click
-
-from brenner.cli.options import Settings
+from brenner.cli.options import EXIT_INVALID, EXIT_UNAVAILABLE, EXIT_USAGE
 from brenner.cli.output import failure_json, write_diagnostics, write_json
 from brenner.cli.terminal import print_message
 from brenner.config import Project, find_project
@@ -19,12 +19,16 @@ from brenner.mail.model import Profile
 from brenner.mail.open import AgentMailStore, PostgresStore, store_of
 from brenner.services.init_project import check_folder, explain_operator_name
 from brenner.services.workspace import Workspace, workspace_in
-from brenner.text import escape_control
+from brenner.text import escape_control, escape_control_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brenner.cli.options import Settings
 
 # Reporting failures
 
 
-EXIT_REFUSED, EXIT_USAGE, EXIT_UNAVAILABLE = 1, 2, 3
 # Errors in the call or the setup of the program, not in the request to the mail
 _USAGE_CODES = {
     codes.NO_SUCH_PROJECT.id,
@@ -42,7 +46,7 @@ def write_failure(error: BrennerError, *, as_json: bool) -> int:
     """Report an error, as text or JSON, and return the exit code."""
     found = error.diagnostic
     if as_json:
-        write_json(failure_json(found, click.get_current_context(silent=True)))
+        write_json(failure_json(found))
     else:
         write_error(error)
     return exit_code(error)
@@ -65,19 +69,15 @@ def indented(text: str) -> str:
 
 def _escape_lines(text: str, margin: str = "") -> str:
     """Escape control characters, except line feeds and tabs."""
-    lines = text.rstrip("\n").split("\n")
-    return "".join(f"{margin}{_escape_line(line)}\n" for line in lines)
-
-
-def _escape_line(line: str) -> str:
-    return "\t".join(escape_control(part, len(part) + 1) for part in line.split("\t"))
+    escaped = (escape_control_lines(part) for part in text.rstrip("\n").split("\t"))
+    return "".join(f"{margin}{line}\n" for line in "\t".join(escaped).split("\n"))
 
 
 def exit_code(error: BrennerError) -> int:
     """Return 1 for a refusal, 2 for wrong usage, 3 for an unavailable resource."""
     if isinstance(error, UnavailableError):
         return EXIT_UNAVAILABLE
-    return EXIT_USAGE if error.diagnostic.id in _USAGE_CODES else EXIT_REFUSED
+    return EXIT_USAGE if error.diagnostic.id in _USAGE_CODES else EXIT_INVALID
 
 
 def location_label(code_id: str) -> str:
@@ -85,16 +85,14 @@ def location_label(code_id: str) -> str:
     return "brenner.toml" if code_id in _SETTINGS_CODES else "brenner"
 
 
-EXIT_OK, EXIT_INVALID, EXIT_UNREADABLE = 0, 1, 2
-
-
 def workspace_of(settings: Settings, *, create: bool = False) -> Workspace:
     """Open the workspace of a command, and print warnings about the project's settings."""
     here = _open_workspace(_find_project(settings), settings.actor, create=create)
     store = store_of(here.project)
-    if isinstance(store, PostgresStore | AgentMailStore) and is_in_memory(here):
+    is_remote = isinstance(store, PostgresStore | AgentMailStore)
+    if is_remote and is_in_memory(here) and not settings.as_json:
         # A missing file is easy to notice, a typo in an address is not.
-        _print_note(f"There is no mail in {escape_control(store.shown)} yet.", settings)
+        print_message(f"There is no mail in {escape_control(store.shown)} yet.", sys.stderr)
     return here
 
 
@@ -131,11 +129,6 @@ def is_in_memory(here: Workspace) -> bool:
 def workspace_with_store(here: Workspace, *, needs_operator: bool = True) -> Workspace:
     """Open the same workspace with its store. Create the store if it does not exist."""
     return _open_workspace(here.project, here.actor, create=True, needs_operator=needs_operator)
-
-
-def _print_note(words: str, settings: Settings) -> None:
-    if not settings.as_json:
-        print_message(words, sys.stderr)
 
 
 def _find_project(settings: Settings) -> Project:

@@ -1,14 +1,21 @@
 """Diagnostics and exceptions.
 
-A `Code` is written once, in the catalogue, with everything that a person needs to understand it. A
-`Diagnostic` is one occurrence of it, with its parameters filled in and its location.
+A `Code` is defined once, in `codes/`. A `Diagnostic` is one occurrence of it: the code, its
+parameters and the location. Its words are made when it is shown.
 """
 
-from collections.abc import Iterable
-from enum import StrEnum
-from typing import Literal, NamedTuple, Self
+from __future__ import annotations
 
+from enum import StrEnum
+from typing import TYPE_CHECKING, Self
+
+from brenner.named_tuple import NamedTuple
 from brenner.text import escape_control
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from brenner.diagnostics.explanations import Example
 
 
 class Severity(StrEnum):
@@ -21,50 +28,77 @@ class Severity(StrEnum):
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
-ExampleKind = Literal["thread_id", "subject", "message", "block", "text"]
-
-
-class Example(NamedTuple):
-    """A wrong text and its correction, side by side.
-
-    A `message` omits irrelevant headers. A `block` is the content of a delta block. A `text` is
-    only for reading; tests check all other kinds.
-    """
-
-    kind: ExampleKind
-    wrong: str
-    right: str
-
 
 class Code(NamedTuple):
-    """One entry of the catalogue. A published ID never changes its meaning."""
+    """One entry of the catalogue. A published ID never changes its meaning.
+
+    `message` and `fix` are templates. The rest, which people read, is in `catalogue.toml`.
+    """
 
     id: str
     severity: Severity
-    title: str
     message: str
     fix: str
-    why: str
     spec: str
-    example: Example
     also: tuple[str, ...] = ()
-    since: str = "0.1.0"
     retired: str | None = None
 
-    def at(self, line: int | None = None, **words: str | int) -> "Diagnostic":
-        """Return an occurrence of this code; `words` are the parameters of its message and fix."""
-        shown = {name: escape_control(str(word)) for name, word in words.items()}
-        message, fix = self.message.format_map(shown), self.fix.format_map(shown)
-        meant = getattr(words.get("suggestion"), "meant", None)
-        return Diagnostic(self, message, fix, line, self.also, suggestion=meant)
+    @property
+    def title(self) -> str:
+        """What is wrong, in a few words."""
+        return self._explanation["title"]
+
+    @property
+    def why(self) -> str:
+        """The reason for the code."""
+        return self._explanation["why"]
+
+    @property
+    def since(self) -> str:
+        """The first release that has the code."""
+        return self._explanation.get("since", "0.1.0")
+
+    @property
+    def example(self) -> Example:
+        """A text that gets the code, and one that does not."""
+        from brenner.diagnostics.explanations import example
+
+        return example(self.id)
+
+    @property
+    def _explanation(self) -> dict[str, str]:
+        from brenner.diagnostics.explanations import explanation  # reads a file; rarely needed
+
+        return explanation(self.id)
+
+    def at(self, line: int | None = None, **parameters: str | int | Diagnostic) -> Diagnostic:
+        """Return an occurrence of this code, with the parameters of its message and fix."""
+        meant = getattr(parameters.get("suggestion"), "meant", None)
+        given = tuple(parameters.items())
+        return Diagnostic(self, None, None, line, self.also, suggestion=meant, parameters=given)
 
 
-class Diagnostic(NamedTuple):
-    """What is wrong, where, and how to fix it."""
+def error(code_id: str, message: str, fix: str, spec: str, also: tuple[str, ...] = ()) -> Code:
+    """Define the code of an error."""
+    return Code(code_id, ERROR, message, fix, spec, also)
+
+
+def warning(code_id: str, message: str, fix: str, spec: str, also: tuple[str, ...] = ()) -> Code:
+    """Define the code of a warning."""
+    return Code(code_id, WARNING, message, fix, spec, also)
+
+
+def info(code_id: str, message: str, fix: str, spec: str, also: tuple[str, ...] = ()) -> Code:
+    """Define the code of an info."""
+    return Code(code_id, INFO, message, fix, spec, also)
+
+
+class _DiagnosticFields(NamedTuple):
+    """The fields of a diagnostic as stored."""
 
     code: Code
-    message: str
-    fix: str
+    message: str | None  # None: made from the code's template and the parameters
+    fix: str | None
     line: int | None = None
     also: tuple[str, ...] = ()
     block: int | None = None
@@ -74,7 +108,33 @@ class Diagnostic(NamedTuple):
     suggestion: str | None = None
     message_id: int | None = None
     readings: tuple[str, ...] = ()  # complete blocks; the author has to choose one
-    left_out: "Summary | None" = None  # for MORE_DIAGNOSTICS: how many were omitted
+    left_out: Summary | None = None  # for MORE_DIAGNOSTICS: how many were omitted
+    parameters: tuple[tuple[str, str | int | Diagnostic], ...] = ()
+
+
+class Diagnostic(_DiagnosticFields):
+    """What is wrong, where, and how to fix it."""
+
+    __slots__ = ()
+
+    @property
+    def message(self) -> str:
+        """What is wrong, safe to show."""
+        return self._words(self[1], self.code.message)
+
+    @property
+    def fix(self) -> str:
+        """What to do, safe to show."""
+        return self._words(self[2], self.code.fix)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def _words(self, given: str | None, template: str) -> str:
+        if given is not None:
+            return given
+        shown = {name: escape_control(str(value)) for name, value in self.parameters}
+        return template.format_map(shown)
 
     @property
     def id(self) -> str:
@@ -137,7 +197,7 @@ class Summary(NamedTuple):
             counted = counted.plus(each.left_out) if each.left_out else counted
         return counted
 
-    def plus(self, other: "Summary") -> Self:
+    def plus(self, other: Summary) -> Self:
         """Return the sums."""
         sums = (self.errors + other.errors, self.warnings + other.warnings, self.info + other.info)
         return type(self)(*sums)
@@ -165,16 +225,15 @@ def worst_first(diagnostic: Diagnostic) -> tuple[int, int]:
 
 
 class BrennerError(Exception):
-    """An error that a command, page or tool shows as a diagnostic, never as a traceback."""
+    """An error that a command, page or tool shows as a diagnostic, never as a traceback.
 
-    def __init__(self, diagnostic: Diagnostic) -> None:
+    `details` are texts of several lines that belong to it, for people to read.
+    """
+
+    def __init__(self, diagnostic: Diagnostic, details: tuple[str, ...] = ()) -> None:
         super().__init__(f"{diagnostic.id}: {diagnostic.message}")
         self.diagnostic = diagnostic
-
-    @property
-    def details(self) -> tuple[str, ...]:
-        """Texts of several lines that belong to the error, for people to read."""
-        return ()
+        self.details = details
 
 
 class RequestError(BrennerError):

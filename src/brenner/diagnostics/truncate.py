@@ -5,11 +5,16 @@ The first diagnostic of each code is kept before a second one of any code, so th
 problem disappears. After that, errors are kept before warnings, and warnings before infos.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes.messages import MORE_DIAGNOSTICS
 from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
 from brenner.limits import MOST_DIAGNOSTICS_OF_A_BLOCK, MOST_DIAGNOSTICS_OF_A_MESSAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 _NO_DIAGNOSTICS = Summary(0, 0, 0)
 _SEVERITY_NOUNS = (("error", "errors"), ("warning", "warnings"), ("info", "infos"))

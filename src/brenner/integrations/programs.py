@@ -4,20 +4,23 @@ The programs are optional. Any failure of one (a timeout, too much output, a fil
 run) becomes `RunResult.problem`, never an exception.
 """
 
+from __future__ import annotations
+
 import json
 import os
-import selectors
-import shutil
-import signal
-import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from time import monotonic
-from typing import IO, NamedTuple
+from typing import TYPE_CHECKING
 
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.thread_ids import cross_reference, is_valid_thread_id
 
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
+
+NTM, TMUX, BD = "ntm", "tmux", "bd"
 MOST_OUTPUT_BYTES = 256 * 1024
 _CHUNK_BYTES = 64 * 1024
 _POLL_SECONDS = 0.05  # wait for output before checking whether the program has ended
@@ -44,18 +47,20 @@ class RunResult(NamedTuple):
             return self.problem
         lines = f"{self.err}\n{self.out}".split("\n")
         first = next(filter(None, (line.strip() for line in lines)), "")
-        cut = (
-            first
-            if len(first) <= _MOST_REASON_CHARACTERS
-            else f"{first[: _MOST_REASON_CHARACTERS - 1]}…"
-        )
-        return cut or f"it said nothing, exit code {self.code}"
+        if len(first) > _MOST_REASON_CHARACTERS:
+            return f"{first[: _MOST_REASON_CHARACTERS - 1]}…"
+        return first or f"it said nothing, exit code {self.code}"
 
 
 def find_program(name: str) -> str | None:
     """Return the absolute path of a program on PATH, or None."""
-    found = shutil.which(name)
-    return os.path.abspath(found) if found else None  # noqa: PTH100  (a folder may be gone)
+    # Not `shutil.which`: `shutil` takes long to import. Not `pathlib`: a folder may be gone.
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep) if os.sep not in name else [""]
+    for folder in folders:
+        path = os.path.join(folder, name)  # noqa: PTH118
+        if os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113
+            return os.path.abspath(path)  # noqa: PTH100
+    return None
 
 
 def run_program(
@@ -68,6 +73,8 @@ def run_program(
 
     Processes that it leaves in the background, such as servers, go on and block nothing.
     """
+    import subprocess
+
     try:
         process = subprocess.Popen(  # noqa: S603
             command,
@@ -89,78 +96,46 @@ def run_program(
             raise
 
 
-class _Output:
-    """The output of a process on stdout and stderr, up to a limit."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self._selector = selectors.DefaultSelector()
-        self._outputs: dict[IO[bytes], bytearray] = {}
-        for pipe in (process.stdout, process.stderr):
-            if pipe is not None:
-                os.set_blocking(pipe.fileno(), False)
-                self._selector.register(pipe, selectors.EVENT_READ, pipe)
-                self._outputs[pipe] = bytearray()
-
-    @property
-    def is_too_long(self) -> bool:
-        return any(len(output) > MOST_OUTPUT_BYTES for output in self._outputs.values())
-
-    @property
-    def texts(self) -> tuple[str, str]:
-        out, err = (output.decode("utf-8", "replace") for output in self._outputs.values())
-        return out, err
-
-    def take(self, seconds: float) -> bool:
-        """Read available output within that time, and return whether there was any."""
-        if not self._selector.get_map():
-            return False
-        ready = self._selector.select(seconds)
-        for key, _ in ready:
-            piece = os.read(key.fd, _CHUNK_BYTES)
-            if piece:
-                self._outputs[key.data].extend(piece)
-            else:
-                self._selector.unregister(key.data)
-        return bool(ready)
-
-    @property
-    def is_closed(self) -> bool:
-        return not self._selector.get_map()
-
-    def close(self) -> None:
-        self._selector.close()
-
-
 def _collect_output(process: subprocess.Popen[bytes], seconds: float) -> RunResult:
-    output = _Output(process)
-    end = monotonic() + seconds
-    problem = ""
-    try:
-        while process.poll() is None and not problem:
-            if output.is_closed:
-                with suppress(subprocess.TimeoutExpired):
+    import selectors
+    from subprocess import TimeoutExpired
+
+    pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe]
+    outputs = {pipe.fileno(): bytearray() for pipe in pipes}
+    end, problem = monotonic() + seconds, ""
+    with selectors.DefaultSelector() as selector:
+        for fd in outputs:
+            os.set_blocking(fd, False)
+            selector.register(fd, selectors.EVENT_READ)
+        while not problem:
+            has_ended = process.poll() is not None  # before reading, so that no output is lost
+            if not has_ended and not selector.get_map():
+                with suppress(TimeoutExpired):
                     process.wait(_POLL_SECONDS)
-            else:
-                output.take(_POLL_SECONDS)
-            problem = _limit_problem(output, end, seconds)
-        while not problem and output.take(0):
-            problem = _limit_problem(output, end, seconds)
-    finally:
-        output.close()
+            # Without pipes to wait for, `select` would sleep.
+            ready = selector.select(0 if has_ended else _POLL_SECONDS) if selector.get_map() else []
+            for key, _ in ready:
+                piece = os.read(key.fd, _CHUNK_BYTES)
+                outputs[key.fd] += piece
+                if not piece:
+                    selector.unregister(key.fd)
+            if has_ended and not ready:
+                break
+            if any(len(output) > MOST_OUTPUT_BYTES for output in outputs.values()):
+                problem = f"it said more than {MOST_OUTPUT_BYTES:,} bytes"
+            elif monotonic() > end:
+                problem = f"it had not ended after {seconds:g} seconds"
     if problem:
         _kill(process)
-    return RunResult(process.wait(), *output.texts, problem)
-
-
-def _limit_problem(output: _Output, end: float, seconds: float) -> str:
-    if output.is_too_long:
-        return f"it said more than {MOST_OUTPUT_BYTES:,} bytes"
-    return f"it had not ended after {seconds:g} seconds" if monotonic() > end else ""
+    out, err = (output.decode("utf-8", "replace") for output in outputs.values())
+    return RunResult(process.wait(), out, err, problem)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
+    from signal import SIGKILL
+
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, SIGKILL)
     process.wait()
 
 
@@ -222,29 +197,13 @@ class Bead(NamedTuple):
     problem: str = ""
 
 
-def show_bead(program: str, bead: str, folder: Path | None = None) -> Bead:
-    """Ask bd for a bead. An ID that begins with a hyphen is not taken for an option."""
-    arguments = ["--json", "--", bead] if bead.startswith("-") else [bead, "--json"]
-    result = run_program([program, "show", *arguments], BD_SECONDS, folder)
-    if not result.succeeded:
-        return Bead(bead, problem=_bd_problem(result))
-    try:
-        return _parse_bead(json.loads(result.out), bead)
-    except (ValueError, RecursionError):
-        return Bead(bead, problem="its answer is no JSON")
-
-
 def _bd_problem(result: RunResult) -> str:
     """Return why bd failed, from its output, which may be JSON."""
-    if not result.problem:
-        try:
-            answer = json.loads(result.out)
-        except (ValueError, RecursionError):
-            return result.reason
+    with suppress(ValueError, RecursionError):
+        answer = None if result.problem else json.loads(result.out)
         error = answer.get("error") if isinstance(answer, Mapping) else None
-        return (
-            result._replace(out="", err=error).reason if isinstance(error, str) else result.reason
-        )
+        if isinstance(error, str):
+            return result._replace(out="", err=error).reason
     return result.reason
 
 
@@ -273,19 +232,20 @@ def _nonempty_text(value: object) -> str | None:
     return value.strip()[:_MOST_FIELD_CHARACTERS] or None if isinstance(value, str) else None
 
 
-NTM, TMUX, BD = "ntm", "tmux", "bd"
-
-
 def find_bead(thread_id: str, folder: Path | None = None) -> Bead | None:
     """Return the bead of an engineering thread, or None without a bead or without bd.
 
     bd searches for its data from `folder` upwards, by default from the current folder.
     """
     program = find_program(BD)
-    if (
-        program is None
-        or not is_valid_thread_id(thread_id)
-        or cross_reference(thread_id).bead is None
-    ):
+    if not program or not is_valid_thread_id(thread_id) or not cross_reference(thread_id).bead:
         return None
-    return show_bead(program, thread_id, folder)
+    is_like_option = thread_id.startswith("-")
+    arguments = ["--json", "--", thread_id] if is_like_option else [thread_id, "--json"]
+    result = run_program([program, "show", *arguments], BD_SECONDS, folder)
+    if not result.succeeded:
+        return Bead(thread_id, problem=_bd_problem(result))
+    try:
+        return _parse_bead(json.loads(result.out), thread_id)
+    except (ValueError, RecursionError):
+        return Bead(thread_id, problem="its answer is no JSON")

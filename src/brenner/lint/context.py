@@ -5,27 +5,33 @@ and it does not count toward any minimum. Its ID stays in use: the rules check i
 number, and other items may refer to it.
 """
 
-import re
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from brenner.artifact.format import NO_LINES, Location, Outline, ParsedArtifact
-from brenner.artifact.model import ITEM_SECTIONS, LAYOUT_BY_SECTION, Artifact, Item
+from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item
 from brenner.diagnostics.codes import artifacts as codes
-from brenner.diagnostics.model import Code, Diagnostic
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import BlockKind, parse_blocks
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS, Section
 from brenner.protocol.grammar import ITEM_ID
 from brenner.text import escape_control
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from brenner.diagnostics.model import Code, Diagnostic
 
 # The section numbers of a project's source text (companion, Anchors)
 
 
 # `## §42 Title`, `## 42. Title`, `## 42 Title`, `## Section 42`; not the `4.2` of a chapter
-_SIGN = re.compile(r"§ ?([0-9]{1,9})(?![0-9])")
-_NUMBER = re.compile(r"(?:[Ss]ection )?([0-9]{1,9})(?![0-9])(?!\.[0-9])")
+_SIGN = lazy_pattern(r"§ ?([0-9]{1,9})(?![0-9])")
+_NUMBER = lazy_pattern(r"(?:[Ss]ection )?([0-9]{1,9})(?![0-9])(?!\.[0-9])")
 
 
 class SourceText(NamedTuple):
@@ -160,24 +166,12 @@ class LintContext(NamedTuple):
     def _line(self, place: Location) -> int | None:
         return _innermost_line(self.lines, place)
 
-    def too_few_items(self, code: Code, section: Section) -> Iterator[Diagnostic]:
-        """Yield a diagnostic if an existing section has too few active items."""
-        count, least = len(self.active[section.id]), LAYOUT_BY_SECTION[section.id].least
-        if count < least and self.has_section(section):
-            yield self.section_diagnostic(code, section, count=count, least=least)
-
-    def without_field(self, code: Code, section: Section, field: str) -> Iterator[Diagnostic]:
-        """Yield a diagnostic for each active item of a section that lacks a field."""
-        for item in self.active[section.id]:
-            if field not in item.fields:
-                yield self.item_diagnostic(code, item, field)
-
     def can_edit(self, section: Section, item: Item) -> bool:
         """Return whether a delta can address the item and repeat all of its content.
 
         The ID must be well formed and unique, and the file must have no unread text.
         """
-        is_own = is_well_formed(section, item.id) and item.id not in self.repeated
+        is_own = section.is_valid_id(item.id) and item.id not in self.repeated
         return is_own and not self.has_unread_text
 
     def is_in_missing_section(self, item_id: str) -> bool:
@@ -252,11 +246,3 @@ def _innermost_line(lines: Mapping[Location, int], place: Location) -> int | Non
 def item_name(item: Item) -> str:
     """Return the ID of an item, or its title if it has no ID."""
     return item.id or escape_control(item.title, _MAX_TITLE_LENGTH) or "an item without an ID"
-
-
-def is_well_formed(section: Section, item_id: str) -> bool:
-    """Return whether an ID is the section's prefix and a number, or `RT` for the research
-    thread.
-    """
-    match = ITEM_ID.fullmatch(item_id)
-    return match is not None and (match[1] or RESEARCH_THREAD.prefix) == section.prefix

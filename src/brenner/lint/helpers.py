@@ -3,20 +3,25 @@
 A fix never invents content. It only uses what the item itself contains.
 """
 
-import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from __future__ import annotations
 
-from brenner.artifact.model import Item, item_sort_key
-from brenner.diagnostics.model import Code, Diagnostic
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
+
+from brenner.artifact.model import LAYOUT_BY_SECTION, Item, item_sort_key
+from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_BLOCK_BYTES
-from brenner.lint.context import LintContext
 from brenner.protocol.delta.parse import render_delta
-from brenner.protocol.delta.schema import Delta, Operation, Section
+from brenner.protocol.delta.schema import RESEARCH_THREAD, Delta, Operation, Section
 from brenner.protocol.delta.validate import is_ascending, is_blank, validate_delta
 from brenner.protocol.grammar import ANCHOR, CITED_SECTIONS, MOJIBAKE_SECTION_SIGN
 from brenner.text import closest_certain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from brenner.diagnostics.model import Code, Diagnostic
+    from brenner.lint.context import LintContext
 
 # Anchors
 
@@ -25,14 +30,14 @@ INFERENCE_ANCHORS = frozenset({"inference", INFERENCE_LABEL})
 
 _ABOVE_ALL_SECTIONS = 10**9  # no section has a number of ten digits
 _MAX_FIXABLE_LENGTH = 1_000  # a longer text is not a typing error
-_DASHES = re.compile("[‐‑‒–—−]")
-_SPACE_AFTER_SIGN = re.compile(r"§{1,2}[ \xa0\u202f]*(?=[0-9])")
-_BARE_NUMBERS = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9})?")
-_SPELLED_SIGN = re.compile(
+_DASHES = lazy_pattern("[‐‑‒–—−]")
+_SPACE_AFTER_SIGN = lazy_pattern(r"§{1,2}[ \xa0\u202f]*(?=[0-9])")
+_BARE_NUMBERS = lazy_pattern(r"[0-9]{1,9}(?:-[0-9]{1,9})?")
+_SPELLED_SIGN = lazy_pattern(
     r"(?:[Ss]ec(?:t(?:ion|\.)?|s?\.|tions)? ?|[S$] ?)([0-9]{1,9}(?:[-–][0-9]{1,9})?)"
 )
-_LONG_RANGE = re.compile(r"(§[0-9]+-)§")
-_SHORT_RANGE = re.compile(r"§[0-9]+-[0-9]")
+_LONG_RANGE = lazy_pattern(r"(§[0-9]+-)§")
+_SHORT_RANGE = lazy_pattern(r"§[0-9]+-[0-9]")
 _INFERENCE_LABELS = ("inference", INFERENCE_LABEL, "[axiomatic]")
 
 
@@ -187,20 +192,13 @@ def known_outcomes(outcomes: Mapping[str, str], known: frozenset[str]) -> dict[s
 # Order
 
 
-class MisplacedElement(NamedTuple):
-    """An element that has to move, and the nearest element on whose wrong side it is."""
-
-    at: int
-    other: int
-    is_late: bool  # it is after `other` and belongs before it
-
-
-def find_misplaced(ranks: Sequence[int]) -> list[MisplacedElement]:
+def find_misplaced(ranks: Sequence[int]) -> list[tuple[int, int, bool]]:
     """Return the elements that have to move so that the ranks ascend; equal ranks may be in any
     order.
 
-    The longest ascending run stays in place. So one element that was moved far is one violation,
-    not one for each element that it passed.
+    Each has its index, that of the nearest element on whose wrong side it is, and whether it is
+    late: after that element, and belongs before it. The longest ascending run stays in place. So
+    one element that was moved far is one violation, not one for each element that it passed.
     """
     stay = _longest_ascending(ranks)
     kept = set(stay)
@@ -212,10 +210,10 @@ def find_misplaced(ranks: Sequence[int]) -> list[MisplacedElement]:
         # late. Otherwise one with a lower rank comes after, or this one could stay itself.
         above = bisect_right(stay, rank, key=ranks.__getitem__)
         if above < len(stay) and stay[above] < index:
-            found.append(MisplacedElement(index, stay[above], is_late=True))
+            found.append((index, stay[above], True))
         else:
             below = bisect_left(stay, rank, key=ranks.__getitem__) - 1
-            found.append(MisplacedElement(index, stay[below], is_late=False))
+            found.append((index, stay[below], False))
     return found
 
 
@@ -240,10 +238,33 @@ def _longest_ascending(ranks: Sequence[int]) -> list[int]:
     return run[::-1]
 
 
-# Status fields with a list of choices
+# Rules that several sections have
 
 
-def invalid_status(context: LintContext, code: Code, section: Section) -> Iterator[Diagnostic]:
+def enough_items(code: Code, section: Section, context: LintContext) -> Iterator[Diagnostic]:
+    """Yield a diagnostic if an existing section has too few active items."""
+    count, least = len(context.active[section.id]), LAYOUT_BY_SECTION[section.id].least
+    if count < least and context.has_section(section):
+        yield context.section_diagnostic(code, section, count=count, least=least)
+
+
+def field_present(
+    code: Code, section: Section, field: str, context: LintContext
+) -> Iterator[Diagnostic]:
+    """Yield a diagnostic for each active item of a section that lacks a field."""
+    for item in context.active[section.id]:
+        if field not in item.fields:
+            yield context.item_diagnostic(code, item, field)
+
+
+def thread_field_present(code: Code, field: str, context: LintContext) -> Iterator[Diagnostic]:
+    """Yield a diagnostic if the research thread exists and lacks a field."""
+    item = context.artifact.research_thread
+    if field not in item.fields and context.has_section(RESEARCH_THREAD):
+        yield context.item_diagnostic(code, item, field)
+
+
+def status_valid(code: Code, section: Section, context: LintContext) -> Iterator[Diagnostic]:
     """Yield a diagnostic for each active item whose status is missing or not one of the choices."""
     choices = section.fields["status"].choices
     for item in context.active[section.id]:

@@ -1,17 +1,34 @@
 """Run the lint rules on an artifact or on a Markdown file. Both give the same report."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Self
+from __future__ import annotations
 
-from brenner.artifact.format import ParsedArtifact
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
 from brenner.artifact.model import Artifact, item_sort_key
 from brenner.artifact.parse import parse_artifact
+from brenner.diagnostics.codes import lint_sections as sections
+from brenner.diagnostics.codes import lint_structure as structure
 from brenner.diagnostics.model import Diagnostic, Summary, worst_first
 from brenner.lint import rules_cross, rules_sections, rules_structure
 from brenner.lint.context import LintContext, SourceText, make_context, make_file_context
+from brenner.lint.helpers import enough_items, field_present, status_valid, thread_field_present
 from brenner.lint.rules_cross import QUESTIONS
-from brenner.protocol.delta.schema import SECTIONS
+from brenner.named_tuple import NamedTuple
+from brenner.protocol.delta.schema import (
+    ADVERSARIAL_CRITIQUE,
+    ANOMALY_REGISTER,
+    ASSUMPTION_LEDGER,
+    DISCRIMINATIVE_TESTS,
+    HYPOTHESIS_SLATE,
+    PREDICTIONS_TABLE,
+    SECTIONS,
+)
 from brenner.protocol.grammar import ITEM_ID
+
+if TYPE_CHECKING:
+    from brenner.artifact.format import ParsedArtifact
 
 # The rule for each code. Each code has exactly one rule.
 
@@ -31,49 +48,49 @@ RULES: dict[str, Rule] = {
     "ES-003": rules_structure.item_ids_well_formed,
     "ES-004": rules_structure.item_ids_unique,
     "WS-001": rules_structure.item_numbers_contiguous,
-    "ER-001": rules_structure.research_question_present,
-    "ER-002": rules_structure.research_context_present,
-    "WR-001": rules_structure.research_anchors_present,
-    "IR-001": rules_structure.why_it_matters_present,
-    "EH-001": rules_sections.enough_hypotheses,
+    "ER-001": partial(thread_field_present, structure.ER_001, "statement"),
+    "ER-002": partial(thread_field_present, structure.ER_002, "context"),
+    "WR-001": partial(thread_field_present, structure.WR_001, "anchors"),
+    "IR-001": partial(thread_field_present, structure.IR_001, "why_it_matters"),
+    "EH-001": partial(enough_items, sections.EH_001, HYPOTHESIS_SLATE),
     "EH-002": rules_sections.not_too_many_hypotheses,
     "EH-003": rules_sections.third_alternative_present,
-    "EH-004": rules_sections.claims_present,
-    "WH-001": rules_sections.hypothesis_anchors_present,
+    "EH-004": partial(field_present, sections.EH_004, HYPOTHESIS_SLATE, "claim"),
+    "WH-001": partial(field_present, sections.WH_001, HYPOTHESIS_SLATE, "anchors"),
     "WH-002": rules_sections.anchors_well_formed,
     "WH-003": rules_sections.inference_labelled,
-    "IH-001": rules_sections.mechanisms_present,
-    "EP-001": rules_sections.enough_predictions,
+    "IH-001": partial(field_present, sections.IH_001, HYPOTHESIS_SLATE, "mechanism"),
+    "EP-001": partial(enough_items, sections.EP_001, PREDICTIONS_TABLE),
     "EP-002": rules_sections.id_column_present,
     "EP-003": rules_sections.hypothesis_columns_present,
     "WP-001": rules_sections.prediction_cells_differ,
     "WP-002": rules_sections.prediction_ids_well_formed,
     "IP-001": rules_sections.third_alternative_predicted,
-    "ET-001": rules_sections.enough_tests,
-    "ET-002": rules_sections.procedures_present,
-    "ET-003": rules_sections.expected_outcomes_present,
-    "WT-001": rules_sections.potency_checks_present,
+    "ET-001": partial(enough_items, sections.ET_001, DISCRIMINATIVE_TESTS),
+    "ET-002": partial(field_present, sections.ET_002, DISCRIMINATIVE_TESTS, "procedure"),
+    "ET-003": partial(field_present, sections.ET_003, DISCRIMINATIVE_TESTS, "expected_outcomes"),
+    "WT-001": partial(field_present, sections.WT_001, DISCRIMINATIVE_TESTS, "potency_check"),
     "WT-002": rules_sections.ranked_by_score,
     "WT-003": rules_sections.scores_complete,
     "IT-001": rules_sections.discriminated_hypotheses_named,
-    "IT-002": rules_sections.feasibility_present,
-    "EA-001": rules_sections.enough_assumptions,
+    "IT-002": partial(field_present, sections.IT_002, DISCRIMINATIVE_TESTS, "feasibility"),
+    "EA-001": partial(enough_items, sections.EA_001, ASSUMPTION_LEDGER),
     "EA-002": rules_sections.scale_check_present,
-    "EA-003": rules_sections.statements_present,
-    "WA-001": rules_sections.loads_present,
-    "WA-002": rules_sections.assumption_tests_present,
+    "EA-003": partial(field_present, sections.EA_003, ASSUMPTION_LEDGER, "statement"),
+    "WA-001": partial(field_present, sections.WA_001, ASSUMPTION_LEDGER, "load"),
+    "WA-002": partial(field_present, sections.WA_002, ASSUMPTION_LEDGER, "test"),
     "WA-003": rules_sections.calculations_present,
-    "IA-001": rules_sections.assumption_status_valid,
+    "IA-001": partial(status_valid, sections.IA_001, ASSUMPTION_LEDGER),
     "EX-001": rules_sections.anomaly_section_present,
     "EX-002": rules_sections.empty_register_stated,
-    "WX-001": rules_sections.observations_present,
-    "WX-002": rules_sections.conflicts_with_present,
-    "IX-001": rules_sections.anomaly_status_valid,
-    "EC-001": rules_sections.enough_critiques,
-    "EC-002": rules_sections.attacks_present,
+    "WX-001": partial(field_present, sections.WX_001, ANOMALY_REGISTER, "observation"),
+    "WX-002": partial(field_present, sections.WX_002, ANOMALY_REGISTER, "conflicts_with"),
+    "IX-001": partial(status_valid, sections.IX_001, ANOMALY_REGISTER),
+    "EC-001": partial(enough_items, sections.EC_001, ADVERSARIAL_CRITIQUE),
+    "EC-002": partial(field_present, sections.EC_002, ADVERSARIAL_CRITIQUE, "attack"),
     "WC-001": rules_sections.real_third_alternative_present,
-    "WC-002": rules_sections.critique_evidence_present,
-    "IC-001": rules_sections.critique_status_present,
+    "WC-002": partial(field_present, sections.WC_002, ADVERSARIAL_CRITIQUE, "evidence"),
+    "IC-001": partial(field_present, sections.IC_001, ADVERSARIAL_CRITIQUE, "current_status"),
     "EP-P01": rules_cross.cited_sections_exist,
     "WP-P01": rules_cross.claims_sourced,
     "WP-P02": rules_cross.inferences_sourced,
@@ -128,7 +145,10 @@ class LintReport(NamedTuple):
             "valid": self.valid,
             "summary": self.summary._asdict(),
             "violations": [found.to_json() for found in self.violations],
-            "judgement": [question.to_json() for question in QUESTIONS],
+            "judgement": [
+                {"section": section, "rules": list(rules), "question": question}
+                for section, rules, question in QUESTIONS
+            ],
         }
 
 

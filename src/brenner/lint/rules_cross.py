@@ -2,12 +2,12 @@
 questions that only people can judge.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from brenner.artifact.model import NOT_APPLICABLE, Item
 from brenner.diagnostics.codes import lint_structure as codes
-from brenner.diagnostics.model import Diagnostic
 from brenner.lint.context import LintContext, item_name
 from brenner.lint.helpers import (
     INFERENCE_ANCHORS,
@@ -29,9 +29,13 @@ from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,
     RESEARCH_THREAD,
-    Section,
 )
 from brenner.protocol.grammar import SOURCE_IN_TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from brenner.diagnostics.model import Diagnostic
 
 # Rules that compare sections (101 and up)
 
@@ -239,110 +243,75 @@ def _texts(item: Item, names: Iterable[str] | None = None) -> Iterator[tuple[str
 # Questions that only people can judge. No rule checks them; every report lists all of them.
 
 
-class Question(NamedTuple):
-    """A question for a person. `rules` check the part of it that a program can check."""
-
-    section: Section
-    rules: tuple[str, ...]
-    question: str
-
-    def to_json(self) -> dict[str, object]:
-        """Return the stable JSON form; keys are only ever added."""
-        return {
-            "section": self.section.id,
-            "rules": list(self.rules),
-            "question": self.question,
-        }
-
-
-QUESTIONS = (
-    Question(
-        RESEARCH_THREAD,
-        ("ER-001",),
-        "Could an observation answer the question with no?",
-    ),
-    Question(
-        RESEARCH_THREAD,
+# Each has its section, the rules that check the part of it that a program can check, and the text.
+QUESTIONS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    (RESEARCH_THREAD.id, ("ER-001",), "Could an observation answer the question with no?"),
+    (
+        RESEARCH_THREAD.id,
         ("ER-002",),
         "Does the context say what is in dispute, and fairly to each side?",
     ),
-    Question(
-        RESEARCH_THREAD,
+    (
+        RESEARCH_THREAD.id,
         ("WR-001", "WH-001", "EP-P01"),
         "Does each anchor bear out what it is cited for?",
     ),
-    Question(
-        HYPOTHESIS_SLATE,
+    (
+        HYPOTHESIS_SLATE.id,
         ("EH-004",),
         "Does each claim forbid something, so that it could turn out wrong?",
     ),
-    Question(
-        HYPOTHESIS_SLATE,
+    (
+        HYPOTHESIS_SLATE.id,
         ("EH-003",),
         "Is the third alternative another explanation, and not a restatement of the first two?",
     ),
-    Question(
-        HYPOTHESIS_SLATE,
-        ("WS-103",),
-        "Do any two hypotheses say the same in other words?",
-    ),
-    Question(
-        HYPOTHESIS_SLATE,
-        ("WH-003", "WP-P02"),
-        "Does each inference follow from what it names?",
-    ),
-    Question(
-        PREDICTIONS_TABLE,
+    (HYPOTHESIS_SLATE.id, ("WS-103",), "Do any two hypotheses say the same in other words?"),
+    (HYPOTHESIS_SLATE.id, ("WH-003", "WP-P02"), "Does each inference follow from what it names?"),
+    (
+        PREDICTIONS_TABLE.id,
         ("WP-001",),
         "Do the cells of each row differ in what one would see, and not only in their words?",
     ),
-    Question(
-        PREDICTIONS_TABLE,
+    (
+        PREDICTIONS_TABLE.id,
         ("IP-001", "IH-001"),
         "Does each prediction follow from the mechanism of its hypothesis?",
     ),
-    Question(
-        DISCRIMINATIVE_TESTS,
-        ("WT-001",),
-        "Could each potency check have failed?",
-    ),
-    Question(
-        DISCRIMINATIVE_TESTS,
+    (DISCRIMINATIVE_TESTS.id, ("WT-001",), "Could each potency check have failed?"),
+    (
+        DISCRIMINATIVE_TESTS.id,
         ("ET-003", "IT-001"),
         "Would the outcomes of each test tell its hypotheses apart?",
     ),
-    Question(
-        DISCRIMINATIVE_TESTS,
-        ("WT-002", "WT-003"),
-        "Are the four numbers of each score deserved?",
-    ),
-    Question(
-        ASSUMPTION_LEDGER,
+    (DISCRIMINATIVE_TESTS.id, ("WT-002", "WT-003"), "Are the four numbers of each score deserved?"),
+    (
+        ASSUMPTION_LEDGER.id,
         ("EA-001", "WA-001"),
         "Is an assumption missing on which much of this rests?",
     ),
-    Question(
-        ASSUMPTION_LEDGER,
+    (
+        ASSUMPTION_LEDGER.id,
         ("WA-003", "WA-101"),
         "Are the numbers of the scale check right, with their units?",
     ),
-    Question(
-        ANOMALY_REGISTER,
+    (
+        ANOMALY_REGISTER.id,
         ("EX-002",),
         "Is something known that fits none of the hypotheses and is not registered?",
     ),
-    Question(
-        ANOMALY_REGISTER,
+    (
+        ANOMALY_REGISTER.id,
         ("IX-001",),
         "Is each resolved anomaly explained, and not explained away?",
     ),
-    Question(
-        ADVERSARIAL_CRITIQUE,
+    (
+        ADVERSARIAL_CRITIQUE.id,
         ("WC-001",),
         "Is the real third alternative real: would its author bet on it?",
     ),
-    Question(
-        ADVERSARIAL_CRITIQUE,
+    (
+        ADVERSARIAL_CRITIQUE.id,
         ("EC-002", "WC-002"),
         "Does each attack strike the framing, and would its evidence confirm it?",
     ),

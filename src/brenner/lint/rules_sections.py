@@ -2,7 +2,9 @@
 anomalies (X) and critiques (C).
 """
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from brenner.artifact.model import (
     ID_COLUMN,
@@ -12,15 +14,13 @@ from brenner.artifact.model import (
     total_score,
 )
 from brenner.diagnostics.codes import lint_sections as codes
-from brenner.diagnostics.model import Diagnostic
-from brenner.lint.context import LintContext, is_well_formed, item_name
+from brenner.lint.context import LintContext, item_name
 from brenner.lint.helpers import (
     INFERENCE_ANCHORS,
     INFERENCE_LABEL,
     anchor_problem,
     find_misplaced,
     fixed_anchors,
-    invalid_status,
     suggest_anchor,
     with_edit_fix,
     with_flag_fix,
@@ -41,14 +41,14 @@ from brenner.protocol.delta.schema import (
 from brenner.protocol.grammar import HYPOTHESIS_REFERENCE
 from brenner.text import did_you_mean
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brenner.diagnostics.model import Diagnostic
+
 # Rules about the hypothesis slate (H)
 
 _LABELLED_TEXTS = ("claim", "mechanism", "how_this_could_be_true")
-
-
-def enough_hypotheses(context: LintContext) -> Iterator[Diagnostic]:
-    """EH-001: at least three active hypotheses."""
-    return context.too_few_items(codes.EH_001, HYPOTHESIS_SLATE)
 
 
 def not_too_many_hypotheses(context: LintContext) -> Iterator[Diagnostic]:
@@ -79,16 +79,6 @@ def _is_called_third(name: str) -> bool:
     return folded.startswith("third alternative") or folded.endswith("(third alternative)")
 
 
-def claims_present(context: LintContext) -> Iterator[Diagnostic]:
-    """EH-004."""
-    return context.without_field(codes.EH_004, HYPOTHESIS_SLATE, "claim")
-
-
-def hypothesis_anchors_present(context: LintContext) -> Iterator[Diagnostic]:
-    """WH-001."""
-    return context.without_field(codes.WH_001, HYPOTHESIS_SLATE, "anchors")
-
-
 def anchors_well_formed(context: LintContext) -> Iterator[Diagnostic]:
     """WH-002, one per anchor. It includes the research thread, which has no rule of its own."""
     for section, item in items_with_anchors(context):
@@ -117,11 +107,6 @@ def inference_labelled(context: LintContext) -> Iterator[Diagnostic]:
             yield from with_edit_fix([found], context, HYPOTHESIS_SLATE, item, payload)
 
 
-def mechanisms_present(context: LintContext) -> Iterator[Diagnostic]:
-    """IH-001."""
-    return context.without_field(codes.IH_001, HYPOTHESIS_SLATE, "mechanism")
-
-
 def items_with_anchors(context: LintContext) -> Iterator[tuple[Section, Item]]:
     """Yield the active items that can have anchors."""
     yield RESEARCH_THREAD, context.artifact.research_thread
@@ -132,11 +117,6 @@ def items_with_anchors(context: LintContext) -> Iterator[tuple[Section, Item]]:
 # Rules about the predictions table (P)
 
 INDETERMINATE = "indeterminate"
-
-
-def enough_predictions(context: LintContext) -> Iterator[Diagnostic]:
-    """EP-001: at least three active rows."""
-    return context.too_few_items(codes.EP_001, PREDICTIONS_TABLE)
 
 
 def id_column_present(context: LintContext) -> Iterator[Diagnostic]:
@@ -203,7 +183,7 @@ def third_alternative_predicted(context: LintContext) -> Iterator[Diagnostic]:
 def _active_hypotheses(context: LintContext) -> dict[str, Item]:
     """Return the active hypotheses by ID. Malformed IDs are reported by another rule."""
     active = context.active[HYPOTHESIS_SLATE.id]
-    return {item.id: item for item in active if is_well_formed(HYPOTHESIS_SLATE, item.id)}
+    return {item.id: item for item in active if HYPOTHESIS_SLATE.is_valid_id(item.id)}
 
 
 def _hypotheses_with_column(context: LintContext) -> dict[str, Item]:
@@ -232,26 +212,6 @@ def _fold(cell: str) -> str:
 # Rules about the discriminative tests (T)
 
 
-def enough_tests(context: LintContext) -> Iterator[Diagnostic]:
-    """ET-001: at least two active tests."""
-    return context.too_few_items(codes.ET_001, DISCRIMINATIVE_TESTS)
-
-
-def procedures_present(context: LintContext) -> Iterator[Diagnostic]:
-    """ET-002."""
-    return context.without_field(codes.ET_002, DISCRIMINATIVE_TESTS, "procedure")
-
-
-def expected_outcomes_present(context: LintContext) -> Iterator[Diagnostic]:
-    """ET-003."""
-    return context.without_field(codes.ET_003, DISCRIMINATIVE_TESTS, "expected_outcomes")
-
-
-def potency_checks_present(context: LintContext) -> Iterator[Diagnostic]:
-    """WT-001."""
-    return context.without_field(codes.WT_001, DISCRIMINATIVE_TESTS, "potency_check")
-
-
 def ranked_by_score(context: LintContext) -> Iterator[Diagnostic]:
     """WT-002, files only: killed tests are ranked among the others (R14).
 
@@ -260,14 +220,14 @@ def ranked_by_score(context: LintContext) -> Iterator[Diagnostic]:
     tests = {test.id: test for test in context.artifact.sections[DISCRIMINATIVE_TESTS.id]}
     written = context.outline.tests if context.outline else ()
     shown = [tests[name] for name in written if name in tests and name not in context.repeated]
-    for wrong in find_misplaced([-total_score(test) for test in shown]):
+    for at, near, is_late in find_misplaced([-total_score(test) for test in shown]):
         words = {
-            "score": "higher" if wrong.is_late else "lower",
-            "other": item_name(shown[wrong.other]),
-            "where": "after" if wrong.is_late else "before",
-            "way": "up" if wrong.is_late else "down",
+            "score": "higher" if is_late else "lower",
+            "other": item_name(shown[near]),
+            "where": "after" if is_late else "before",
+            "way": "up" if is_late else "down",
         }
-        yield context.item_diagnostic(codes.WT_002, shown[wrong.at], **words)
+        yield context.item_diagnostic(codes.WT_002, shown[at], **words)
 
 
 def scores_complete(context: LintContext) -> Iterator[Diagnostic]:
@@ -287,22 +247,12 @@ def discriminated_hypotheses_named(context: LintContext) -> Iterator[Diagnostic]
             yield context.item_diagnostic(codes.IT_001, test, "discriminates")
 
 
-def feasibility_present(context: LintContext) -> Iterator[Diagnostic]:
-    """IT-002."""
-    return context.without_field(codes.IT_002, DISCRIMINATIVE_TESTS, "feasibility")
-
-
 def named_hypotheses(text: str) -> list[str]:
     """Return the hypotheses that a text such as `H1 vs H2` names."""
     return [name for name in HYPOTHESIS_REFERENCE.findall(text) if not name.startswith("@")]
 
 
 # Rules about the assumption ledger (A)
-
-
-def enough_assumptions(context: LintContext) -> Iterator[Diagnostic]:
-    """EA-001: at least three active assumptions."""
-    return context.too_few_items(codes.EA_001, ASSUMPTION_LEDGER)
 
 
 def scale_check_present(context: LintContext) -> Iterator[Diagnostic]:
@@ -317,31 +267,11 @@ def scale_check_present(context: LintContext) -> Iterator[Diagnostic]:
     yield with_flag_fix(found, context, ASSUMPTION_LEDGER, calculated, "scale_check")
 
 
-def statements_present(context: LintContext) -> Iterator[Diagnostic]:
-    """EA-003."""
-    return context.without_field(codes.EA_003, ASSUMPTION_LEDGER, "statement")
-
-
-def loads_present(context: LintContext) -> Iterator[Diagnostic]:
-    """WA-001."""
-    return context.without_field(codes.WA_001, ASSUMPTION_LEDGER, "load")
-
-
-def assumption_tests_present(context: LintContext) -> Iterator[Diagnostic]:
-    """WA-002."""
-    return context.without_field(codes.WA_002, ASSUMPTION_LEDGER, "test")
-
-
 def calculations_present(context: LintContext) -> Iterator[Diagnostic]:
     """WA-003. A calculation without numbers is WA-101."""
     for item in context.active[ASSUMPTION_LEDGER.id]:
         if "scale_check" in item.fields and "calculation" not in item.fields:
             yield context.item_diagnostic(codes.WA_003, item, "calculation")
-
-
-def assumption_status_valid(context: LintContext) -> Iterator[Diagnostic]:
-    """IA-001."""
-    return invalid_status(context, codes.IA_001, ASSUMPTION_LEDGER)
 
 
 def has_digits(text: str) -> bool:
@@ -367,32 +297,7 @@ def empty_register_stated(context: LintContext) -> Iterator[Diagnostic]:
         yield context.section_diagnostic(codes.EX_002, ANOMALY_REGISTER)
 
 
-def observations_present(context: LintContext) -> Iterator[Diagnostic]:
-    """WX-001."""
-    return context.without_field(codes.WX_001, ANOMALY_REGISTER, "observation")
-
-
-def conflicts_with_present(context: LintContext) -> Iterator[Diagnostic]:
-    """WX-002."""
-    return context.without_field(codes.WX_002, ANOMALY_REGISTER, "conflicts_with")
-
-
-def anomaly_status_valid(context: LintContext) -> Iterator[Diagnostic]:
-    """IX-001."""
-    return invalid_status(context, codes.IX_001, ANOMALY_REGISTER)
-
-
 # Rules about the adversarial critique (C)
-
-
-def enough_critiques(context: LintContext) -> Iterator[Diagnostic]:
-    """EC-001: at least two active critiques."""
-    return context.too_few_items(codes.EC_001, ADVERSARIAL_CRITIQUE)
-
-
-def attacks_present(context: LintContext) -> Iterator[Diagnostic]:
-    """EC-002."""
-    return context.without_field(codes.EC_002, ADVERSARIAL_CRITIQUE, "attack")
 
 
 def real_third_alternative_present(context: LintContext) -> Iterator[Diagnostic]:
@@ -402,13 +307,3 @@ def real_third_alternative_present(context: LintContext) -> Iterator[Diagnostic]
         "real_third_alternative" in item.fields for item in active
     ):
         yield context.section_diagnostic(codes.WC_001, ADVERSARIAL_CRITIQUE)
-
-
-def critique_evidence_present(context: LintContext) -> Iterator[Diagnostic]:
-    """WC-002."""
-    return context.without_field(codes.WC_002, ADVERSARIAL_CRITIQUE, "evidence")
-
-
-def critique_status_present(context: LintContext) -> Iterator[Diagnostic]:
-    """IC-001: any text is allowed."""
-    return context.without_field(codes.IC_001, ADVERSARIAL_CRITIQUE, "current_status")

@@ -2,21 +2,21 @@
 (R).
 """
 
-import re
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from brenner.artifact.model import ITEM_SECTIONS, LAYOUT, LAYOUT_BY_SECTION, Item
 from brenner.diagnostics.codes import lint_structure as codes
-from brenner.diagnostics.model import ERROR, Code, Diagnostic
-from brenner.lint.context import LintContext, is_well_formed
+from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.lazy_pattern import lazy_pattern
 from brenner.lint.helpers import find_misplaced
 from brenner.markdown.front_matter import read_front_matter
 from brenner.protocol.delta.schema import (
     ANOMALY_REGISTER,
     PREDICTIONS_TABLE,
-    RESEARCH_THREAD,
     SECTIONS,
     Section,
 )
@@ -24,6 +24,11 @@ from brenner.protocol.delta.validate import is_blank
 from brenner.protocol.grammar import ISO_TIME, ITEM_ID
 from brenner.protocol.thread_ids import check_thread_id
 from brenner.text import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brenner.lint.context import LintContext
 
 # Rules about the front matter (M)
 
@@ -34,7 +39,7 @@ _COMPACT_DATE_LENGTH = 8
 
 # The reader's reason for a text without front matter
 _NO_FRONT_MATTER = read_front_matter("").reason
-_AT_LINE = re.compile(r" at line ([0-9]{1,9})")
+_AT_LINE = lazy_pattern(r" at line ([0-9]{1,9})")
 
 
 def front_matter_readable(context: LintContext) -> Iterator[Diagnostic]:
@@ -189,14 +194,14 @@ def sections_in_order(context: LintContext) -> Iterator[Diagnostic]:
     found = sorted(
         (section for section in places if section in _SECTION_ORDER), key=places.__getitem__
     )
-    for wrong in find_misplaced([_SECTION_ORDER[section] for section in found]):
-        section, other = found[wrong.at], found[wrong.other]
+    for at, near, is_late in find_misplaced([_SECTION_ORDER[section] for section in found]):
+        section, other = found[at], found[near]
         yield codes.ES_002.at(
             places[section],
             heading=f"## {LAYOUT_BY_SECTION[section].heading}",
-            where="after" if wrong.is_late else "before",
+            where="after" if is_late else "before",
             other=f"## {LAYOUT_BY_SECTION[other].heading}",
-            place="before" if wrong.is_late else "after",
+            place="before" if is_late else "after",
         )
 
 
@@ -215,7 +220,7 @@ def item_ids_unique(context: LintContext) -> Iterator[Diagnostic]:
         met: Counter[str] = Counter()
         for item in context.artifact.sections[section.id]:
             met[item.id] += 1
-            if met[item.id] == _SECOND and is_well_formed(section, item.id):
+            if met[item.id] == _SECOND and section.is_valid_id(item.id):
                 yield context.item_diagnostic(codes.ES_004, item)
 
 
@@ -226,9 +231,7 @@ def item_numbers_contiguous(context: LintContext) -> Iterator[Diagnostic]:
     """
     for section in ITEM_SECTIONS:
         items = context.artifact.sections[section.id]
-        if any(
-            item.id in context.repeated or not is_well_formed(section, item.id) for item in items
-        ):
+        if any(item.id in context.repeated or not section.is_valid_id(item.id) for item in items):
             continue
         expected = 1
         for number, item in sorted((int(item.id[len(section.prefix) :]), item) for item in items):
@@ -242,7 +245,7 @@ def item_numbers_contiguous(context: LintContext) -> Iterator[Diagnostic]:
 def items_with_malformed_id(context: LintContext, section: Section) -> Iterator[Item]:
     """Yield the items of a section whose ID is not its prefix and a number."""
     for item in context.artifact.sections[section.id]:
-        if not is_well_formed(section, item.id):
+        if not section.is_valid_id(item.id):
             yield item
 
 
@@ -254,39 +257,10 @@ def id_problem(section: Section, item_id: str) -> str:
         return f"the prefix of this section is `{section.prefix}`"
     tidy = item_id.strip().upper().removeprefix(section.prefix).strip(" -_.:#").lstrip("0")
     meant = f"{section.prefix}{tidy}"
-    hint = f", such as `{meant}`" if is_well_formed(section, meant) else ""
+    hint = f", such as `{meant}`" if section.is_valid_id(meant) else ""
     return f"it is not `{section.prefix}` and a number{hint}"
 
 
 def _id_range(section: Section, first: int, last: int) -> str:
     one, other = f"`{section.prefix}{first}`", f"`{section.prefix}{last}`"
     return one if first == last else f"{one} to {other}"
-
-
-# Rules about the research thread (R)
-
-
-def research_question_present(context: LintContext) -> Iterator[Diagnostic]:
-    """ER-001."""
-    return _field_present(context, "statement", codes.ER_001)
-
-
-def research_context_present(context: LintContext) -> Iterator[Diagnostic]:
-    """ER-002."""
-    return _field_present(context, "context", codes.ER_002)
-
-
-def research_anchors_present(context: LintContext) -> Iterator[Diagnostic]:
-    """WR-001. Malformed anchors are WH-002, as for hypotheses."""
-    return _field_present(context, "anchors", codes.WR_001)
-
-
-def why_it_matters_present(context: LintContext) -> Iterator[Diagnostic]:
-    """IR-001."""
-    return _field_present(context, "why_it_matters", codes.IR_001)
-
-
-def _field_present(context: LintContext, field: str, code: Code) -> Iterator[Diagnostic]:
-    item = context.artifact.research_thread
-    if field not in item.fields and context.has_section(RESEARCH_THREAD):
-        yield context.item_diagnostic(code, item, field)

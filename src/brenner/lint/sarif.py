@@ -1,20 +1,30 @@
 """Lint reports as SARIF 2.1.0, the format that code hosts and editors read."""
 
-from collections.abc import Iterable
+from __future__ import annotations
 
-from brenner.diagnostics.catalogue import LINT_CODES
+from typing import TYPE_CHECKING
+
+from brenner.diagnostics.catalogue import chapters
 from brenner.diagnostics.model import Code, Diagnostic, Severity
-from brenner.lint.linter import LintReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from brenner.lint.linter import LintReport
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
+_CHAPTER = "Linting the artifact"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
 def to_sarif(report: LintReport, uri: str, program_version: str) -> dict[str, object]:
     """Return the SARIF log of one file. `uri` is its path, encoded as a URI."""
-    codes = {code.id: code for code in (*LINT_CODES, *(found.code for found in report.violations))}
+    codes = {
+        code.id: code
+        for code in (*chapters()[_CHAPTER], *(found.code for found in report.violations))
+    }
     places = {code_id: index for index, code_id in enumerate(codes)}
     return _log(
         codes.values(),

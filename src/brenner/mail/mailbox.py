@@ -9,16 +9,16 @@ A backend may miss capabilities. It lists them in `lacks`, with the reason. It t
 `HOME_CANNOT`, or behaves as described at the capability.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from brenner.mail.model import (
-    DEFAULT_ENVELOPE,
     Agent,
     Delivery,
-    Envelope,
     InboxFilter,
     InboxPage,
     MessageRecord,
@@ -32,13 +32,17 @@ from brenner.mail.model import (
     RestoreResult,
     SearchPage,
     SendResult,
-    StoredMessage,
     ThreadPage,
     ThreadSummary,
     UnchangedSince,
 )
-from brenner.mail.search import Query
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, StoredMessage
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from brenner.mail.search import Query
+    from brenner.protocol.messages import Message
 
 
 class Capability(StrEnum):
@@ -97,15 +101,15 @@ class Mailbox(Protocol):
     # Agents
 
     def register(self, profile: Profile, *, update: bool = False) -> RegistrationResult:
-        """Register an agent under exactly the given name.
+        """Register an agent under exactly the given name; return it as it is now and as it was.
 
         Registering again with the same program and model is allowed. Another program or model
         raises an error, unless `update` confirms that it is the same agent.
         """
         ...
 
-    def agents(self) -> tuple[Agent, ...]:
-        """Return all registered agents, sorted by name."""
+    def agents(self, names: Iterable[str] | None = None) -> tuple[Agent, ...]:
+        """Return the registered agents, sorted by name: all, or those of these names."""
         ...
 
     def agent(self, name: str) -> Agent:
@@ -149,6 +153,10 @@ class Mailbox(Protocol):
         ...
 
     # Reading; this sets no read marks
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Begin a block in which all reads see the mail of one moment; nothing is written in it."""
+        ...
 
     def message(self, message_id: int) -> StoredMessage:
         """Return the message with this id."""
@@ -220,9 +228,7 @@ class Mailbox(Protocol):
     # Read marks
 
     def mark(self, name: str, message_ids: Iterable[int], *, is_read: bool) -> int:
-        """Mark all given messages of an inbox as read or unread, or none; return how many
-        changed.
-        """
+        """Mark all given messages as read or unread, or none; return how many changed."""
         ...
 
     # File reservations
@@ -234,7 +240,7 @@ class Mailbox(Protocol):
     def release(
         self, name: str, *, patterns: Iterable[str] | None = None, ids: Iterable[int] | None = None
     ) -> ReleaseResult:
-        """End reservations of an agent; all of them if neither `patterns` nor `ids` is given."""
+        """End reservations of an agent: all, or by pattern or id. Return how many, and when."""
         ...
 
     def reservations(self) -> tuple[Reservation, ...]:
@@ -252,9 +258,7 @@ class Mailbox(Protocol):
         ...
 
     def wait(self, position: int, seconds: float) -> int:
-        """Wait until the position exceeds the given one or the timeout expires; return the
-        position.
-        """
+        """Wait for a position greater than the given one, or a timeout; return the position."""
         ...
 
     # Cache of values computed from the mail

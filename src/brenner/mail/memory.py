@@ -4,12 +4,13 @@ It is written for clarity, not for speed. The contract tests run over it as over
 the other backends are compared with it.
 """
 
+from __future__ import annotations
+
 import threading
-from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from datetime import datetime, timedelta
 from itertools import count
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import RequestError
@@ -17,11 +18,9 @@ from brenner.mail import reservations as reservation_rules
 from brenner.mail import rules
 from brenner.mail.mailbox import NO_FILTER, NOTHING_MISSING, MissingCapabilities
 from brenner.mail.model import (
-    DEFAULT_ENVELOPE,
     Agent,
     Clock,
     Delivery,
-    Envelope,
     InboxFilter,
     InboxMessage,
     InboxPage,
@@ -36,12 +35,10 @@ from brenner.mail.model import (
     RestoreResult,
     SearchPage,
     SendResult,
-    StoredMessage,
     ThreadPage,
     ThreadSummary,
     UnchangedSince,
     system_clock,
-    type_of,
 )
 from brenner.mail.rules import (
     ImportIdMap,
@@ -52,24 +49,53 @@ from brenner.mail.rules import (
 )
 from brenner.mail.search import Query, matches
 from brenner.protocol.acknowledgements import (
-    UnacknowledgedMessage,
     acknowledged_ids,
     settled_message_ids,
 )
 from brenner.protocol.message_types import wants_ack
-from brenner.protocol.messages import Message, content_hash
+from brenner.protocol.messages import (
+    DEFAULT_ENVELOPE,
+    Envelope,
+    Message,
+    StoredMessage,
+    content_hash,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
 
-class MemoryAgents:
-    """The agents of a mailbox in memory, with their secrets and reservations."""
+# The state that a failed import restores
+_RESTORED_FIELDS = ("_agents", "_messages", "_read_at", "_owed", "_acknowledged_by")
 
-    def __init__(self, clock: Clock) -> None:
+
+class MemoryMailbox:
+    """A mailbox that ends with the process.
+
+    It misses no capability. As a stand-in for a store that does not exist yet, it reports `lacks`
+    of that store.
+    """
+
+    def __init__(
+        self, clock: Clock = system_clock, lacks: MissingCapabilities = NOTHING_MISSING
+    ) -> None:
+        self.lacks = lacks
         self._clock = clock
         self._lock = threading.RLock()
         self._agents: dict[str, Agent] = {}
         self._secrets: dict[str, str] = {}
         self._reservations: dict[int, Reservation] = {}
         self._reservation_ids = count(1)
+        self.operator: str | None = None
+        self._messages: dict[int, StoredMessage] = {}  # by id, in order of arrival
+        self._cache: dict[str, str] = {}
+        self._last_time: datetime | None = None
+        self._keys: dict[tuple[str, str], int] = {}
+        self._read_at: dict[tuple[int, str], datetime] = {}
+        self._owed: set[tuple[int, str]] = set()
+        self._acknowledged_by: dict[tuple[int, str], int] = {}
+        self._arrived = threading.Condition(self._lock)
 
     def register(self, profile: Profile, *, update: bool = False) -> RegistrationResult:
         known = self._agents.get(profile.name)
@@ -80,8 +106,9 @@ class MemoryAgents:
         self._agents[agent.name] = agent
         return RegistrationResult(agent, known)
 
-    def agents(self) -> tuple[Agent, ...]:
-        return tuple(sorted(self._agents.values()))
+    def agents(self, names: Iterable[str] | None = None) -> tuple[Agent, ...]:
+        wanted = self._agents if names is None else {*names}
+        return tuple(sorted(each for each in self._agents.values() if each.name in wanted))
 
     def agent(self, name: str) -> Agent:
         if name not in self._agents:
@@ -148,33 +175,6 @@ class MemoryAgents:
         with self._lock:
             return reservation_rules.active(self._reservations.values(), self._clock())
 
-
-# The state that a failed import restores
-_RESTORED_FIELDS = ("_agents", "_messages", "_read_at", "_owed", "_acknowledged_by")
-
-
-class MemoryMailbox(MemoryAgents):
-    """A mailbox that ends with the process.
-
-    It misses no capability. As a stand-in for a store that does not exist yet, it reports `lacks`
-    of that store.
-    """
-
-    def __init__(
-        self, clock: Clock = system_clock, lacks: MissingCapabilities = NOTHING_MISSING
-    ) -> None:
-        super().__init__(clock)
-        self.lacks = lacks
-        self.operator: str | None = None
-        self._messages: dict[int, StoredMessage] = {}  # by id, in order of arrival
-        self._cache: dict[str, str] = {}
-        self._last_time: datetime | None = None
-        self._keys: dict[tuple[str, str], int] = {}
-        self._read_at: dict[tuple[int, str], datetime] = {}
-        self._owed: set[tuple[int, str]] = set()
-        self._acknowledged_by: dict[tuple[int, str], int] = {}
-        self._arrived = threading.Condition(self._lock)
-
     def send(
         self,
         message: Message,
@@ -223,9 +223,7 @@ class MemoryMailbox(MemoryAgents):
             arrival=len(self._messages) + 1,
             origin_id=message_id,
             reply_to=reply_to,
-            acknowledges=self._acknowledged_ids(message, reply_to)
-            if type_of(message) == "ACK"
-            else (),
+            acknowledges=self._acknowledged_ids(message, reply_to) if message.type == "ACK" else (),
         )
 
     def _acknowledged_ids(self, ack: Message, reply_to: int | None) -> tuple[int, ...]:
@@ -233,7 +231,7 @@ class MemoryMailbox(MemoryAgents):
         named = acknowledged_ids(ack.body, reply_to)
         contents = [stored.content_hash for stored in thread if stored.id in named]
         owed = [
-            UnacknowledgedMessage(stored.id, stored.content_hash)
+            (stored.id, stored.content_hash)
             for stored in thread
             if (stored.id, ack.sender) in self._owed
         ]
@@ -248,6 +246,9 @@ class MemoryMailbox(MemoryAgents):
         for target in stored.acknowledges:
             self._owed.discard((target, message.sender))
             self._acknowledged_by.setdefault((target, message.sender), stored.id)
+
+    def reading(self) -> AbstractContextManager[object]:
+        return self._lock
 
     def message(self, message_id: int) -> StoredMessage:
         if message_id not in self._messages:
@@ -292,9 +293,7 @@ class MemoryMailbox(MemoryAgents):
         )
 
     def _index_in(self, thread: list[StoredMessage], thread_id: str, message_id: int) -> int:
-        """Return the index of a message in its thread; raise RequestError if it is in another
-        one.
-        """
+        """Return the index of a message in its thread; raise RequestError if it is elsewhere."""
         stored = self.message(message_id)
         if stored not in thread:
             raise RequestError(codes.NOT_IN_THREAD.at(id=message_id, thread=thread_id))

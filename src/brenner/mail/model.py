@@ -1,13 +1,20 @@
 """The types of the mailbox interface, their stable JSON forms, and the clock."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from enum import StrEnum
-from typing import NamedTuple
+from typing import Generic, TypeVar
 
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import wants_ack
-from brenner.protocol.messages import Message, PostedMessage, iso
-from brenner.protocol.subjects import parse_subject
+from brenner.protocol.messages import StoredMessage, Trust, iso
+
+_M = TypeVar("_M")
+
+
+class InvalidRecordError(Exception):
+    """A record of an archive, or a part of a server's answer, is invalid; the text says why."""
 
 
 class Profile(NamedTuple):
@@ -34,78 +41,6 @@ class RegistrationResult(NamedTuple):
 
     agent: Agent
     before: Agent | None
-
-
-class Trust(StrEnum):
-    """How the sender of a message was authenticated. The values are stable JSON values."""
-
-    LOCAL = "local"  # written by a process with access to the store
-    VERIFIED = "verified"  # the sender has presented the secret of the name
-    UNVERIFIED = "unverified"  # the name is only claimed; imported mail, too
-
-
-class Importance(StrEnum):
-    """The urgency that the sender states."""
-
-    LOW = "low"
-    NORMAL = "normal"
-    HIGH = "high"
-    URGENT = "urgent"
-
-
-class Envelope(NamedTuple):
-    """Delivery data of a message that the protocol does not define.
-
-    `cc` is the subset of the recipients who get a copy. `trust` is None if the backend does not
-    report it.
-    """
-
-    importance: Importance = Importance.NORMAL
-    cc: tuple[str, ...] = ()
-    trust: Trust | None = Trust.LOCAL
-
-
-DEFAULT_ENVELOPE = Envelope()
-
-
-class StoredMessage(NamedTuple):
-    """An immutable message in a mailbox.
-
-    `arrival` is its sequence number in the store. `origin_id` is its id in the store where it was
-    first stored; it differs from `id` only after an import. `acknowledges` are the messages whose
-    pending acknowledgements it settled on arrival. An imported message is not local: its ids come
-    from another store. `decides` records, when the message is stored, whether a decision counts as
-    the operator's. It is None for a message that is no decision, and if the store did not know the
-    operator. In the latter case the sender's name decides.
-    """
-
-    id: int
-    at: datetime
-    message: Message
-    content_hash: str
-    arrival: int
-    origin_id: int
-    reply_to: int | None = None
-    acknowledges: tuple[int, ...] = ()
-    is_local: bool = True
-    envelope: Envelope = DEFAULT_ENVELOPE
-    decides: bool | None = None
-
-    @property
-    def posted(self) -> PostedMessage:
-        """The part of the message that merging needs."""
-        return PostedMessage(self.id, self.at, self.message)
-
-    @property
-    def type(self) -> str | None:
-        """The message type, or None for mail outside the protocol."""
-        return type_of(self.message)
-
-
-def type_of(message: Message) -> str | None:
-    """Return the message type named by the subject's prefix, or None."""
-    subject = parse_subject(message.subject)
-    return subject.type if subject else None
 
 
 class UnchangedSince(NamedTuple):
@@ -156,11 +91,18 @@ class InboxFilter(NamedTuple):
     thread_id: str | None = None
 
 
-class InboxPage(NamedTuple):
-    """Part of an inbox, newest first. `has_more` says that older messages follow."""
+class MessagePage(NamedTuple, Generic[_M]):
+    """Part of an inbox or of the hits of a search, newest first.
 
-    messages: tuple[InboxMessage, ...]
+    `has_more` says that older ones follow.
+    """
+
+    messages: tuple[_M, ...]
     has_more: bool
+
+
+InboxPage = MessagePage[InboxMessage]
+SearchPage = MessagePage[StoredMessage]
 
 
 class ThreadPage(NamedTuple):
@@ -182,13 +124,6 @@ class ThreadSummary(NamedTuple):
     position: int
     first_at: datetime
     last_at: datetime
-
-
-class SearchPage(NamedTuple):
-    """Hits of a search, latest arrivals first."""
-
-    messages: tuple[StoredMessage, ...]
-    has_more: bool
 
 
 class PendingAck(NamedTuple):

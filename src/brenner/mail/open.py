@@ -3,10 +3,11 @@
 Each backend is imported on first use, so that a project with one backend does not load the others.
 """
 
+from __future__ import annotations
+
 import os
-from pathlib import Path
 from shlex import quote
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from brenner.config import OPERATOR, OWN_FOLDER, SETTINGS_FILE, Project, store_address, store_file
 from brenner.diagnostics.codes.stores import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
@@ -15,34 +16,11 @@ from brenner.mail.mailbox import NOTHING_MISSING, Capability, Mailbox, MissingCa
 from brenner.mail.model import Profile
 from brenner.store_url import AgentMailAddress, PostgresAddress, parse_store, redact_address
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _IGNORE_EVERYTHING = "*\n"
 _OPERATOR_TASK = "operator"
-
-
-class Store(Protocol):
-    """The location of a project's mail, which may not exist yet."""
-
-    @property
-    def shown(self) -> str:
-        """The store's name for people, without secrets."""
-        ...
-
-    @property
-    def lacks(self) -> MissingCapabilities:
-        """The missing capabilities with their reasons, known before the store exists."""
-        ...
-
-    def is_there(self) -> bool:
-        """Return whether the store exists; raise UnavailableError if that cannot be determined."""
-        ...
-
-    def open(self) -> Mailbox:
-        """Open the mailbox of an existing store."""
-        ...
-
-    def create(self) -> Mailbox:
-        """Open the mailbox; create the store if it does not exist."""
-        ...
 
 
 class SqliteStore:
@@ -159,12 +137,15 @@ class AgentMailStore:
         return AgentMailMailbox.create(self.address, self.token, own=self._own_folder)
 
     def check_new_name(self, name: str) -> None:
-        """Raise RequestError if a project that does not exist yet cannot have an agent of that
-        name.
-        """
+        """Raise RequestError if the first agent of a new project cannot have that name."""
         from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 
         AgentMailMailbox.check_new_name(self.address, self.token, name)
+
+
+# The location of a project's mail, which may not exist yet; `lacks` is known before. `is_there`
+# raises UnavailableError if that cannot be determined.
+Store = SqliteStore | PostgresStore | AgentMailStore
 
 
 def store_of(project: Project) -> Store:
@@ -213,7 +194,6 @@ def _check_operator(store: Store, project: Project, needs_operator: bool) -> Non
 
 
 def _operator_needs_name(store: Store, project: Project) -> RequestError:
-
     name, option = project.operator, store_option(project)
     return RequestError(OPERATOR_NEEDS_NAME.at(where=store.shown, name=name, option=option))
 
@@ -224,19 +204,16 @@ def _register_operator(
     """Register the operator, without taking the name from another project."""
     name, has_project_names = project.operator, Capability.PROJECT_NAMES not in mailbox.lacks
     try:
-        if all(agent.name != name for agent in mailbox.agents()):
+        if not mailbox.agents([name]):
             if name == OPERATOR and not has_project_names:
                 raise _operator_needs_name(store, project)
             mailbox.register(Profile(name, task=_OPERATOR_TASK), update=has_project_names)
     except BaseException as error:
-        if needs_operator or not _is_name_elsewhere(error):
+        is_elsewhere = isinstance(error, RequestError) and error.diagnostic.code == NAME_ELSEWHERE
+        if needs_operator or not is_elsewhere:
             mailbox.close()
             raise
     return mailbox
-
-
-def _is_name_elsewhere(error: BaseException) -> bool:
-    return isinstance(error, RequestError) and error.diagnostic.code == NAME_ELSEWHERE
 
 
 # Sources of the store's address that every command reads by itself

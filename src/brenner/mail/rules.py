@@ -4,11 +4,13 @@ messages.
 All functions are pure; the current time is an argument.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from itertools import count
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from brenner.diagnostics.codes import mail as codes
@@ -16,22 +18,23 @@ from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES, MOST_PROFILE_BYTES
 from brenner.mail.model import (
     Agent,
-    Envelope,
     InboxFilter,
     InboxMessage,
     PendingAck,
     Profile,
     RestoreResult,
-    StoredMessage,
-    Trust,
     UnchangedSince,
 )
-from brenner.mail.search import Query
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import COMPILED, DELTA, INFO, KICKOFF, UNFILLED_NAME
-from brenner.protocol.messages import Message, thread_order_key
+from brenner.protocol.messages import Envelope, Message, StoredMessage, Trust, thread_order_key
 from brenner.session.decisions import is_decision
 from brenner.text import closest, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from brenner.mail.search import Query
 
 # If the clock is set back by less, new messages get the last time, so that a reply never precedes
 # its question. If it is set back by more, it was wrong before.
@@ -44,7 +47,6 @@ def next_time(now: datetime, last: datetime | None) -> datetime:
 
 
 def normalize_message(message: Message) -> Message:
-    """Return the message with each recipient once."""
     return message._replace(recipients=tuple(dict.fromkeys(message.recipients)))
 
 
@@ -109,7 +111,6 @@ def _key_problem(key: str | None) -> Diagnostic | None:
 
 
 def unknown_sender(name: str, known: Collection[str]) -> Diagnostic | None:
-    """Return a diagnostic if the sender is not registered."""
     if name in known:
         return None
     return codes.UNKNOWN_SENDER.at(name=name, suggestion=did_you_mean(closest(name, known)))
@@ -125,14 +126,12 @@ def unknown_recipients(message: Message, known: Collection[str]) -> list[Diagnos
 
 
 def unknown_agent_error(name: str, known: Collection[str]) -> RequestError:
-    """Return the error for a name that is not registered."""
     return RequestError(
         codes.NO_SUCH_AGENT.at(name=name, suggestion=did_you_mean(closest(name, known)))
     )
 
 
 def unknown_thread_error(thread_id: str, known: Iterable[str]) -> RequestError:
-    """Return the error for a thread without messages."""
     suggestion = did_you_mean(closest(thread_id, known))
     return RequestError(codes.UNKNOWN_THREAD.at(thread=thread_id, suggestion=suggestion))
 
@@ -255,7 +254,7 @@ def group_pending_acks(pending: Iterable[tuple[str, StoredMessage]]) -> tuple[Pe
 
 def message_order(stored: StoredMessage) -> tuple[datetime, int]:
     """Return the sort key of a thread and, reversed, of an inbox (R9)."""
-    return thread_order_key(stored.posted)
+    return thread_order_key(stored)
 
 
 # Agent names: validation and suggestions
@@ -364,7 +363,6 @@ def _append_number(name: str, taken: set[str]) -> str:
 
 
 def _invalid_name_reason(name: str) -> str:
-    """Return the first reason why a name is invalid."""
     if name == UNFILLED_NAME:
         return "it is what a template leaves to be filled in"
     if not name.strip():
@@ -508,7 +506,6 @@ class ImportIdMap:
         return imported
 
     def result(self, new_agents: list[str]) -> RestoreResult:
-        """Return the result of the whole import."""
         return RestoreResult(
             self._added, self._skipped, tuple(self._renumbered), tuple(sorted(new_agents))
         )

@@ -4,20 +4,25 @@ excerpts.
 Parsing a query never raises: it returns the query or all its errors.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from __future__ import annotations
+
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 from unicodedata import category, normalize
 
 from brenner.diagnostics.codes import mail as codes
-from brenner.diagnostics.model import Diagnostic
+from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_QUERY_BYTES, MOST_QUERY_TERMS
-from brenner.mail.model import type_of
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import AGENT_NAME, ISO_TIME, ITEM_ID, ITEM_ID_IN_MAIL, MESSAGE_TYPES
 from brenner.protocol.messages import Message, iso
 from brenner.text import closest, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from brenner.diagnostics.model import Diagnostic
 
 # Tokenizing. All backends index these words, and searches are compared with them.
 #
@@ -27,21 +32,16 @@ from brenner.text import closest, did_you_mean
 
 
 _ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
-_BEYOND_ASCII = re.compile(r"([^\x00-\x7f]+)")
-_SECTION_SIGN = re.compile(r"§([0-9]*)")
+_BEYOND_ASCII = lazy_pattern(r"([^\x00-\x7f]+)")
+_SECTION_SIGN = lazy_pattern(r"§([0-9]*)")
 # Scripts without spaces between words: each letter is a word, so that any part of a text is found
 # as a phrase. Thai, Lao, Burmese, Khmer, ideographs, kana.
-_UNSPACED_SCRIPTS = re.compile(
+_UNSPACED_SCRIPTS = lazy_pattern(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f\u3005-\u3007\u3021-\u303c"
     "\u3041-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
     "\U000116d0-\U000116ff\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
 )
-_IGNORED_CATEGORIES = (
-    "Mn",
-    "Mc",
-    "Me",
-    "Cf",
-)  # marks and format characters
+_IGNORED_CATEGORIES = ("Mn", "Mc", "Me", "Cf")  # marks and format characters
 _ZERO_WIDTH_SPACE = "\u200b"  # the only hidden character that separates words
 _IOTA_BELOW = "\u0345"  # a mark that case folding would turn into a letter
 _INVISIBLE_LETTERS = "\u115f\u1160"  # letters by category, but not visible
@@ -122,38 +122,28 @@ class Query(NamedTuple):
 
 
 # A quotation mark inside quotation marks is doubled. Curly quotation marks count, too.
-_PIECE = re.compile(
+_PIECE = lazy_pattern(
     r'"(?P<quoted>(?:[^"]++|"")*+)(?P<end>"?)'
     r"|[“”„](?P<curly>[^“”]*+)(?P<curly_end>[“”]?)"
     r'|(?P<bare>[^\s"“”„]++)'
     r"|\s++"
 )
-_FILTER_PATTERN = re.compile(r"(-?[A-Za-z][A-Za-z_-]*):(.*)")
-_BARE_VALUE = re.compile(r'[^\s",“”„]+')
+_FILTER_PATTERN = lazy_pattern(r"(-?[A-Za-z][A-Za-z_-]*):(.*)")
+_BARE_VALUE = lazy_pattern(r'[^\s",“”„]+')
 _MOST_ERRORS = 50  # a text with more is not a query
-_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+_UNSTORABLE = lazy_pattern(r"[\x00\ud800-\udfff]")
 
 
-class _Piece(NamedTuple):
-    """A part of a query term, quoted or bare."""
-
-    text: str
-    is_quoted: bool = False
-    is_closed: bool = True
-
-
-class _Filter(NamedTuple):
-    """A filter whose values are alternatives; `read` returns None for an invalid value."""
-
-    read: Callable[[str], str | None]
-    expected: str
-    known: tuple[str, ...] = ()
+_Piece = tuple[str, bool, bool]  # part of a term: its text, whether it is quoted, and closed
+# A filter whose values are alternatives: a function that returns None for an invalid value, what is
+# expected, and the known values, if there are only some
+_Filter = tuple["Callable[[str], str | None]", str, tuple[str, ...]]
 
 
 def _enum_filter(*known: str) -> _Filter:
     values = {value.lower(): value for value in known}
     expected = ("one of " if len(known) > 1 else "") + ", ".join(f"`{value}`" for value in known)
-    return _Filter(lambda written: values.get(written.lower()), expected, known)
+    return lambda written: values.get(written.lower()), expected, known
 
 
 def _parse_sender(written: str) -> str | None:
@@ -169,11 +159,11 @@ def _parse_item(written: str) -> str | None:
     return written.upper() if ITEM_ID.fullmatch(written.upper()) else None
 
 
-_FILTERS = {
+_FILTERS: dict[str, _Filter] = {
     "type": _enum_filter(*MESSAGE_TYPES),
-    "from": _Filter(_parse_sender, "the name of an agent, such as `BlueLake`"),
-    "thread": _Filter(_parse_thread, "a thread ID, such as `RS-20251230-cell-fate`"),
-    "item": _Filter(_parse_item, "an item ID, such as `H2` or `RT`"),
+    "from": (_parse_sender, "the name of an agent, such as `BlueLake`", ()),
+    "thread": (_parse_thread, "a thread ID, such as `RS-20251230-cell-fate`", ()),
+    "item": (_parse_item, "an item ID, such as `H2` or `RT`", ()),
     "is": _enum_filter("unread"),
     "needs": _enum_filter("ack"),
 }
@@ -211,14 +201,12 @@ def parse_query(text: str) -> Query | tuple[Diagnostic, ...]:
 
 
 def query_too_long(text: str) -> Diagnostic | None:
-    """Return a diagnostic if a query is too long to be parsed."""
     if len(text) <= MOST_QUERY_BYTES and len(text.encode(errors="replace")) <= MOST_QUERY_BYTES:
         return None
     return codes.QUERY_TOO_LONG.at(most=f"{MOST_QUERY_BYTES} bytes")
 
 
 def _count_terms(query: Query) -> int:
-    """Return the number of words and filter values to look up."""
     chosen = (query.types, query.senders, query.threads, query.items)
     return sum(map(len, chosen)) + sum(map(len, query.phrases))
 
@@ -228,11 +216,11 @@ def _split_terms(text: str) -> Iterator[list[_Piece]]:
     term: list[_Piece] = []
     for match in _PIECE.finditer(text):
         if match["quoted"] is not None:
-            term.append(_Piece(match["quoted"].replace('""', '"'), True, bool(match["end"])))
+            term.append((match["quoted"].replace('""', '"'), True, bool(match["end"])))
         elif match["curly"] is not None:
-            term.append(_Piece(match["curly"], True, bool(match["curly_end"])))
+            term.append((match["curly"], True, bool(match["curly_end"])))
         elif match["bare"] is not None:
-            term.append(_Piece(match["bare"]))
+            term.append((match["bare"], False, True))
         elif term:
             yield term
             term = []
@@ -250,37 +238,36 @@ class _QueryParser:
         self.errors: list[Diagnostic] = []
 
     def add_term(self, term: list[_Piece]) -> None:
-        if not term[-1].is_closed:
+        (text, is_quoted, _), *others = term
+        if not term[-1][2]:
             self.errors.append(codes.UNCLOSED_QUOTE.at())
-        first, *others = term
-        match = None if first.is_quoted else _FILTER_PATTERN.fullmatch(first.text)
+        match = None if is_quoted else _FILTER_PATTERN.fullmatch(text)
         if match is None:
-            self.phrases |= {tuple(words): None for each in term if (words := tokenize(each.text))}
+            self.phrases |= {tuple(words): None for each in term if (words := tokenize(each[0]))}
             return
-        name, value = match[1].lower(), [_Piece(match[2]), *others]
+        name, value = match[1].lower(), [(match[2], False, True), *others]
         if name in _FILTERS:
             self._add_values(name, value)
         elif name in _TIME_FILTERS:
-            self._set_time(name, "".join(each.text for each in value))
+            self._set_time(name, "".join(each[0] for each in value))
         else:
             suggestion = did_you_mean(_suggest_filter(name))
             self.errors.append(codes.UNKNOWN_FILTER.at(name=match[1], suggestion=suggestion))
 
     def _add_values(self, name: str, value: list[_Piece]) -> None:
         for written in _split_alternatives(value):
-            read = _FILTERS[name].read(written) if written.strip() else None
+            read = _FILTERS[name][0](written) if written.strip() else None
             if read is not None:
                 self.values[name][read] = None
             elif len(self.errors) < _MOST_ERRORS:
                 self._add_value_error(name, written)
 
     def _add_value_error(self, name: str, written: str) -> None:
-        choice = _FILTERS[name]
-        near = closest(written, choice.known)
-        expected = choice.expected
+        _, expected, known = _FILTERS[name]
+        near = closest(written, known)
         if not written.strip():
             expected += ", with no blank before it"
-        elif near and len(choice.known) > 1:
+        elif near and len(known) > 1:
             expected += f", perhaps `{near}`"
         self.errors.append(
             codes.INVALID_FILTER_VALUE.at(
@@ -298,7 +285,6 @@ class _QueryParser:
         )
 
     def query(self) -> Query:
-        """Return the query of all terms together."""
         return Query(
             phrases=tuple(self.phrases),
             types=tuple(self.values["type"]),
@@ -315,8 +301,8 @@ class _QueryParser:
 def _split_alternatives(value: list[_Piece]) -> list[str]:
     """Split a filter value at its unquoted commas."""
     values: list[list[str]] = [[]]
-    for piece in value:
-        first, *others = [piece.text] if piece.is_quoted else piece.text.split(",")
+    for text, is_quoted, _ in value:
+        first, *others = [text] if is_quoted else text.split(",")
         values[-1].append(first)
         values += [[other] for other in others]
     return ["".join(parts) for parts in values]
@@ -376,16 +362,14 @@ def matches(query: Query, message: Message, at: datetime) -> bool:
 
 def _matches_filters(query: Query, message: Message) -> bool:
     return (
-        (not query.types or type_of(message) in query.types)
+        (not query.types or message.type in query.types)
         and (not query.senders or message.sender in query.senders)
         and (not query.threads or message.thread_id in query.threads)
     )
 
 
 def _matches_text(query: Query, message: Message) -> bool:
-    """Return whether subject or body has one of the items, and each phrase is whole in one of
-    them.
-    """
+    """Return whether the text has one of the items, and each phrase whole in one part."""
     parts = (message.subject, message.body)
     if query.items and not any(
         item in query.items for part in parts for item in find_item_ids(part)
@@ -405,29 +389,16 @@ _MOST_PHRASE_WORDS = 20
 _CONTEXT_BEFORE, _MOST_EXCERPT = 30, 160
 _ELLIPSIS_BEFORE, _ELLIPSIS_AFTER = "… ", " …"
 _WHITESPACE_TO_SPACE = str.maketrans("\t\r", "  ")
-_THREAD_ID = re.compile(r"(?:RS|COORD)-[A-Za-z0-9-]+")
-_TOKEN_PATTERN = re.compile(r"(?:[^\W_]|[\u0300-\u036f]|§(?=[0-9]))+")
+_THREAD_ID = lazy_pattern(r"(?:RS|COORD)-[A-Za-z0-9-]+")
+_TOKEN_PATTERN = lazy_pattern(r"(?:[^\W_]|[\u0300-\u036f]|§(?=[0-9]))+")
 
 
-class ExcerptPart(NamedTuple):
-    """A part of an excerpt, and whether it matches the search."""
-
-    text: str
-    is_match: bool = False
-
-
-class _Token(NamedTuple):
-    """A folded word and its span in the text."""
-
-    word: str
-    start: int
-    end: int
+# A part of an excerpt, and whether it matches the search
+ExcerptPart = tuple[str, bool]
 
 
 def excerpt(body: str, phrases: Sequence[tuple[str, ...]]) -> list[ExcerptPart]:
-    """Return one line of the body around the first match; empty if there is no match near the
-    start.
-    """
+    """Return one line around the first match; empty if there is none near the start."""
     text = body[:_MOST_SEARCHED].translate(_WHITESPACE_TO_SPACE)
     found = _find_phrases(text, phrases)
     if not found:
@@ -443,13 +414,10 @@ def excerpt(body: str, phrases: Sequence[tuple[str, ...]]) -> list[ExcerptPart]:
     following = text.find("\n", last)
     end = min(len(text) if following < 0 else following, max(last, start + _MOST_EXCERPT))
     is_cut = end < len(text) and text[end] != "\n"
-    *parts, rest = _excerpt_parts(text, found, start, end)
-    parts = [
-        ExcerptPart(_ELLIPSIS_BEFORE * (start > line)),
-        *parts,
-        ExcerptPart(rest.text + _ELLIPSIS_AFTER * is_cut),
-    ]
-    return [part._replace(text=part.text.replace("\n", " ")) for part in parts]
+    *parts, (rest, _) = _excerpt_parts(text, found, start, end)
+    before, after = _ELLIPSIS_BEFORE * (start > line), rest + _ELLIPSIS_AFTER * is_cut
+    parts = [(before, False), *parts, (after, False)]
+    return [(part.replace("\n", " "), is_match) for part, is_match in parts]
 
 
 def _is_in_id(text: str, span: tuple[int, int]) -> bool:
@@ -462,23 +430,22 @@ def _is_in_id(text: str, span: tuple[int, int]) -> bool:
 def highlight(line: str, phrases: Sequence[tuple[str, ...]]) -> list[ExcerptPart]:
     """Return a whole line, such as a subject, split into matching and other parts."""
     text = line[:_MOST_SEARCHED]
-    *parts, rest = _excerpt_parts(text, _find_phrases(text, phrases), 0, len(text))
-    parts.append(ExcerptPart(rest.text + line[_MOST_SEARCHED:]))
-    return [part for part in parts if part.text]
+    *parts, (rest, _) = _excerpt_parts(text, _find_phrases(text, phrases), 0, len(text))
+    return [part for part in (*parts, (rest + line[_MOST_SEARCHED:], False)) if part[0]]
 
 
 def _excerpt_parts(
     text: str, found: Iterable[tuple[int, int]], start: int, end: int
 ) -> list[ExcerptPart]:
     """Split the text from `start` to `end` into matching and other parts."""
-    parts = []
+    parts: list[ExcerptPart] = []
     position = start
     for one, other in found:
         if one < position or other > end:
             continue
-        parts += [ExcerptPart(text[position:one]), ExcerptPart(text[one:other], is_match=True)]
+        parts += [(text[position:one], False), (text[one:other], True)]
         position = other
-    return [*parts, ExcerptPart(text[position:end])]
+    return [*parts, (text[position:end], False)]
 
 
 def _find_phrases(text: str, phrases: Sequence[tuple[str, ...]]) -> list[tuple[int, int]]:
@@ -489,19 +456,19 @@ def _find_phrases(text: str, phrases: Sequence[tuple[str, ...]]) -> list[tuple[i
     words = list(_tokens(text))
     spans = set()
     for number, word in enumerate(words):
-        for phrase in wanted.get(word.word, ()):
+        for phrase in wanted.get(word[0], ()):
             run = words[number : number + len(phrase)]
-            if tuple(each.word for each in run) == phrase:
-                spans.add((word.start, run[-1].end))
+            if tuple(each[0] for each in run) == phrase:
+                spans.add((word[1], run[-1][2]))
     return sorted(spans)
 
 
-def _tokens(text: str) -> Iterable[_Token]:
-    """Yield the words with their spans. The words of one token share its span."""
+def _tokens(text: str) -> Iterable[tuple[str, int, int]]:
+    """Yield the folded words with start and end. The words of one token share its span."""
     for token in _TOKEN_PATTERN.finditer(text):
         words = tokenize(token[0])
         if len(words) == len(token[0]):
             spans = [(token.start() + n, token.start() + n + 1) for n in range(len(words))]
         else:
             spans = [token.span()] * len(words)
-        yield from (_Token(word, *span) for word, span in zip(words, spans, strict=True))
+        yield from ((word, *span) for word, span in zip(words, spans, strict=True))

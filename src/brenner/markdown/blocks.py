@@ -19,9 +19,13 @@ length of the text, since containers are at most `MOST_NESTING` deep: markers be
 text of the innermost paragraph.
 """
 
+from __future__ import annotations
+
 import re
 from enum import Enum
-from typing import NamedTuple
+
+from brenner.lazy_pattern import lazy_pattern
+from brenner.named_tuple import NamedTuple
 
 # Lines
 #
@@ -36,7 +40,7 @@ from typing import NamedTuple
 TAB_STOP = 4
 CODE_INDENT = 4  # columns of indentation that make a line code
 
-_NON_SPACE = re.compile(r"[^ \t]")
+_NON_SPACE = lazy_pattern(r"[^ \t]")
 
 
 def _column_width(blanks: str, column: int) -> int:
@@ -125,25 +129,18 @@ class SourceLine:
 QUOTATION = 0  # used as the indent of a quotation; that of a list item is never 0
 
 
-class _Container:
-    __slots__ = ("children", "indent")
-
-    def __init__(self, indent: int) -> None:
-        self.indent = indent  # columns that continue a list item, or QUOTATION
-        self.children = 0
-
-
 class OpenContainers:
     """The open containers, from the outermost to the innermost."""
 
-    __slots__ = ("_chain", "_quotations")
+    __slots__ = ("_children", "_indents", "_quotations")
 
     def __init__(self) -> None:
-        self._chain: list[_Container] = []
-        self._quotations: list[int] = []  # indexes into the chain
+        self._indents: list[int] = []  # columns that continue a list item, or QUOTATION
+        self._children: list[int] = []  # the number of blocks in each
+        self._quotations: list[int] = []  # indexes of the quotations
 
     def __len__(self) -> int:
-        return len(self._chain)
+        return len(self._indents)
 
     @property
     def quoted(self) -> bool:
@@ -152,18 +149,18 @@ class OpenContainers:
 
     def match(self, line: SourceLine) -> int:
         """Consume the containers' prefixes. Return how many containers the line continues."""
-        for index, container in enumerate(self._chain):
-            if container.indent == QUOTATION:
+        for index, indent in enumerate(self._indents):
+            if indent == QUOTATION:
                 if not at_quotation_marker(line):
                     return index
                 skip_quotation_marker(line)
-            elif line.indent >= container.indent:
-                line.skip(container.indent)
+            elif line.indent >= indent:
+                line.skip(indent)
             elif line.blank:
                 return self._match_blank(line, index)
             else:
                 return index
-        return len(self._chain)
+        return len(self._indents)
 
     def _match_blank(self, line: SourceLine, index: int) -> int:
         """Match a blank rest: it continues list items, but neither quotations nor an empty item.
@@ -175,25 +172,26 @@ class OpenContainers:
         for quotation in self._quotations:
             if quotation > index:
                 return quotation
-        return len(self._chain) - (self._chain[-1].children == 0)
+        return len(self._indents) - (self._children[-1] == 0)
 
     def enter(self, indent: int) -> None:
         """Open a list item of that indentation, or a QUOTATION."""
         self.count_child(1)
         if indent == QUOTATION:
-            self._quotations.append(len(self._chain))
-        self._chain.append(_Container(indent))
+            self._quotations.append(len(self._indents))
+        self._indents.append(indent)
+        self._children.append(0)
 
     def leave(self, depth: int) -> None:
         """Close all but the first `depth`."""
-        del self._chain[depth:]
+        del self._indents[depth:], self._children[depth:]
         while self._quotations and self._quotations[-1] >= depth:
             self._quotations.pop()
 
     def count_child(self, more: int) -> None:
         """Add `more` to the number of blocks in the innermost container."""
-        if self._chain:
-            self._chain[-1].children += more
+        if self._children:
+            self._children[-1] += more
 
 
 def at_quotation_marker(line: SourceLine) -> bool:
@@ -478,7 +476,6 @@ class OpenLeaf:
         return True
 
     def add(self, content: str) -> None:
-        """Append a line of content."""
         self.lines.append(content)
         if self.kind is HTML:
             self.complete = is_html_end(self.condition, content)
@@ -517,17 +514,17 @@ _FENCE_INDENT = "   "
 
 # An opening fence and its info string: three or more backticks with no other backtick on the line,
 # or three or more tildes.
-_FENCE = re.compile(r"(`{3,}+(?![^`\n]*+`)|~{3,}+)([^\n]*+)")
+_FENCE = lazy_pattern(r"(`{3,}+(?![^`\n]*+`)|~{3,}+)([^\n]*+)")
 
 # A run of equal thematic break characters, with or without spaces between them
-_BREAK = re.compile(r"([*_-])(?:[ \t]*+\1)*+[ \t]*+")
+_BREAK = lazy_pattern(r"([*_-])(?:[ \t]*+\1)*+[ \t]*+")
 
 # A list marker: a bullet, or up to nine digits and a delimiter, then a space or the end of the line
-_MARKER = re.compile(r"(?:[*+-]|([0-9]{1,9})[.)])(?=[ \t]|\Z)")
+_MARKER = lazy_pattern(r"(?:[*+-]|([0-9]{1,9})[.)])(?=[ \t]|\Z)")
 
 # Whole lines that are certainly text of a paragraph, whatever comes before them. Other lines may be
 # text too.
-_PROSE = re.compile(
+_PROSE = lazy_pattern(
     r"(?:(?:[^ \t\n#<=>`~0-9*_+-]|`(?!``)|[0-9]++(?![.)])|[*_+-]{1,2}+[^*_+\s-])[^\n]*+\n)++"
 )
 
@@ -589,7 +586,6 @@ class _BlockScanner:
         return position
 
     def _read_whole_fence(self, fence: re.Match[str]) -> int:
-        """Report a fenced code block. Return the offset after it."""
         marker, info = fence.groups()
         start = fence.end() + 1
         stop, after = self._closing_fence(marker[:LONGEST_MARKER], start)
@@ -680,7 +676,6 @@ class _BlockScanner:
         return True
 
     def _open_leaf(self, line: SourceLine, depth: int) -> bool:
-        """Open or report a leaf that begins with a marker."""
         mark = line.text[line.start]
         if mark == "#":
             return self._atx_heading(line, depth)

@@ -1,11 +1,17 @@
 """Edits of a text by offset. Everything that no edit replaces stays byte for byte."""
 
-import re
-from bisect import bisect_right
-from collections.abc import Iterable
-from typing import NamedTuple
+from __future__ import annotations
 
-from brenner.markdown.blocks import Block
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from brenner.lazy_pattern import lazy_pattern
+from brenner.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from brenner.markdown.blocks import Block
 
 
 class TextEdit(NamedTuple):
@@ -15,7 +21,7 @@ class TextEdit(NamedTuple):
     end: int
     replacement: str
 
-    def moved(self, by: int) -> "TextEdit":
+    def moved(self, by: int) -> TextEdit:
         """Return the same edit for a text with `by` more characters before it."""
         return TextEdit(self.start + by, self.end + by, self.replacement)
 
@@ -39,7 +45,7 @@ def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
 # Line numbers and offsets, and moving edits of a fence's content to the whole text
 
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE_END = lazy_pattern(r"\r\n|\n|\r")
 
 
 class LineIndex:
@@ -51,7 +57,6 @@ class LineIndex:
 
     @property
     def count(self) -> int:
-        """The number of lines."""
         return len(self._starts)
 
     def start(self, number: int) -> int:

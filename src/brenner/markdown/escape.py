@@ -7,21 +7,27 @@ and parses fences, `**Name**: value` lines and tables. `docs/artifact-format.md`
 to users.
 """
 
-import re
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import Block, BlockKind
+from brenner.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 # Invisible characters, or ones that change the writing direction: controls but tab and line feed,
 # line and paragraph separators, the byte order mark, direction marks and embeddings.
 _HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff"
 )
-_MAYBE_MARKUP = re.compile(rf"[\\`*_<~|$&\]\n{_HIDDEN}]")
+_MAYBE_MARKUP = lazy_pattern(rf"[\\`*_<~|$&\]\n{_HIDDEN}]")
 _ALWAYS_ESCAPED = {mark: f"\\{mark}" for mark in "\\`*~|$"}
 # The other marks are markup only in these contexts.
-_CONTEXTUAL_MARKUP = re.compile(
+_CONTEXTUAL_MARKUP = lazy_pattern(
     r"""(?x)
     <(?![ 0-9=])                    # `p < 0.05` begins no tag
   | (?<![^\W_])_ | _(?![^\W_])      # `snake_case` is no emphasis
@@ -30,12 +36,12 @@ _CONTEXTUAL_MARKUP = re.compile(
     """
 )
 # Starts of lines that would begin a block or a definition, or be a table's delimiter row
-_LINE_START = re.compile(
+_LINE_START = lazy_pattern(
     r"(?<=\n)(?:(\s)|([0-9]+)(?=[.)](?:[\s\\]|\Z))|(?=[#>=:\[]|[-+](?![0-9A-Za-z])))"
 )
-_PLAIN_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*+(?:[-_][A-Za-z0-9]++)*+")
-_WORD = re.compile(r"[^ \t\n]+")
-_SLASHES = re.compile(r"(?<!\\)://")
+_PLAIN_WORD = lazy_pattern(r"[A-Za-z][A-Za-z0-9]*+(?:[-_][A-Za-z0-9]++)*+")
+_WORD = lazy_pattern(r"[^ \t\n]+")
+_SLASHES = lazy_pattern(r"(?<!\\)://")
 
 
 def escape(text: str, indent: str = "") -> str:
@@ -140,7 +146,7 @@ def _escape_line_start(match: re.Match[str]) -> str:
 # Reading
 
 _PUNCTUATION = r"[!-/:-@\[-`{-~]"
-_ESCAPES = re.compile(
+_ESCAPES = lazy_pattern(
     rf"""(?x)
     \\(?P<plain> {_PUNCTUATION} )
   | \\(?P<hard> \n )
@@ -150,9 +156,9 @@ _ESCAPES = re.compile(
        | (?P<name> [A-Za-z][A-Za-z0-9]{{1,31}} ) ) ;
     """
 )
-_TRAILING_SPACES = re.compile(r"(?<![ \t])[ \t]++(?=\n)")
-_CODE = re.compile(r"\\[\s\S]|`+")
-_RUN = re.compile("`+")
+_TRAILING_SPACES = lazy_pattern(r"(?<![ \t])[ \t]++(?=\n)")
+_CODE = lazy_pattern(r"\\[\s\S]|`+")
+_RUN = lazy_pattern("`+")
 _SURROGATES = range(0xD800, 0xE000)
 _LAST_CODE_POINT = 0x10FFFF
 
@@ -222,7 +228,7 @@ def strip_strikethrough(raw: str) -> str | None:
     return None if backslashes % 2 else inner
 
 
-_UP_TO_COLON = re.compile(r"((?:[^:\\]|\\.)*+):[ \t]*(.*)", re.DOTALL)
+_UP_TO_COLON = lazy_pattern(r"((?:[^:\\]|\\.)*+):[ \t]*(.*)", re.DOTALL)
 
 
 def split_key(raw: str) -> tuple[str, str] | None:
@@ -251,9 +257,9 @@ def split_list(raw: str, brackets: str = "[]") -> list[str]:
 # Fences, and text without block markup
 
 
-_RUNS_BY_MARK = {"`": re.compile("`+"), "~": re.compile("~+")}
+_RUNS_BY_MARK = {"`": lazy_pattern("`+"), "~": lazy_pattern("~+")}
 _SHORTEST_FENCE = 3
-_BLOCK_START = re.compile(r"(?:[#>+*=<|`~_\[-]|[0-9]{1,9}[.)])")
+_BLOCK_START = lazy_pattern(r"(?:[#>+*=<|`~_\[-]|[0-9]{1,9}[.)])")
 
 
 def render_fence(text: str, info: str, mark: str = "`") -> str:
@@ -281,7 +287,7 @@ def one_paragraph(text: str) -> str:
 
 
 # Authors put the colon inside or outside the bold.
-_LABELLED_FIELD = re.compile(r"\*\*([^*:\n]+)(?::\*\*|\*\*:)[ \t]*(.*)")
+_LABELLED_FIELD = lazy_pattern(r"\*\*([^*:\n]+)(?::\*\*|\*\*:)[ \t]*(.*)")
 
 
 class LabelledField(NamedTuple):
@@ -308,22 +314,11 @@ def read_fields(blocks: list[Block]) -> list[LabelledField]:
 # Tables of GitHub's Markdown, with escaped text in their cells
 
 
-_CELL = re.compile(r"((?:[^|\\]|\\.?)*+)(\||\Z)")
-_DASHES = re.compile(r":?-+:?")
+_CELL = lazy_pattern(r"((?:[^|\\]|\\.?)*+)(\||\Z)")
+_DASHES = lazy_pattern(r":?-+:?")
 
 
-class TableRow(NamedTuple):
-    """The cells of a line, and its number."""
-
-    cells: tuple[str, ...]
-    line: int
-
-
-class Table(NamedTuple):
-    """The row of headings and the rows below it."""
-
-    header: TableRow
-    rows: tuple[TableRow, ...]
+TableRow = tuple[tuple[str, ...], int]  # the cells of a line, and its number
 
 
 def render_row(cells: Iterable[str]) -> str:
@@ -338,23 +333,20 @@ def render_table(header: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(lines)
 
 
-def read_table(text: str, line: int) -> Table | None:
-    """Parse a paragraph as a table; None if it is not one.
+def read_table(text: str, line: int) -> list[TableRow]:
+    """Return the rows of a paragraph that is a table, the headings first; else an empty list.
 
     `line` is the number of its first line.
     """
     lines = text.split("\n", 2)
     if len(lines) == 1 or "|" not in lines[0] or lines[1].strip("|:- \t"):
-        return None
+        return []
     header = split_row(lines[0])
     dashes = split_row(lines[1])
     if len(dashes) != len(header) or not all(map(_DASHES.fullmatch, dashes)):
-        return None
+        return []
     rows = lines[2].split("\n") if len(lines) > 2 else []  # noqa: PLR2004  (header, dashes, rest)
-    return Table(
-        TableRow(header, line),
-        tuple(TableRow(split_row(row), number) for number, row in enumerate(rows, line + 2)),
-    )
+    return [(header, line), *((split_row(row), at) for at, row in enumerate(rows, line + 2))]
 
 
 def split_row(row: str) -> tuple[str, ...]:

@@ -6,12 +6,19 @@ front matter of other programs goes to a YAML library, which is used nowhere els
 young, so its input is limited to a few pages, and all its exceptions are caught here.
 """
 
+from __future__ import annotations
+
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+from brenner.lazy_pattern import lazy_pattern
+from brenner.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 JSON = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
 
@@ -21,13 +28,13 @@ MOST_YAML_COLLECTIONS = 2_000
 MOST_YAML_ALIASES = 100
 MOST_DEPTH = 100
 
-_FENCE = re.compile(r"^---[ \t]*$", re.MULTILINE)
+_FENCE = lazy_pattern(r"^---[ \t]*$", re.MULTILINE)
 _BARE_KEY = r"[A-Za-z][A-Za-z0-9_-]*"
 _QUOTED_KEY = r'"(?:[^"\\\n]|\\.)*+"'
 # Bare words that some YAML parsers do not read as strings
 _YAML_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 # Controls, separators and direction marks, which some parsers reject, fold or hide
-_UNSAFE_CHARACTERS = re.compile(
+_UNSAFE_CHARACTERS = lazy_pattern(
     "[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
 )
 
@@ -42,10 +49,6 @@ class FrontMatter(NamedTuple):
     reason: str = ""
     lines: Mapping[str, int] = MappingProxyType({})
     height: int = 0
-
-
-class _UnreadableError(ValueError):
-    """Front matter that cannot be read; the message continues a sentence after "because"."""
 
 
 # Writing
@@ -94,12 +97,12 @@ def read_front_matter(text: str, before: int = 0) -> FrontMatter:
         values = _read_own_form(inner)
         if values is None:
             values = _read_yaml(inner, before + 1)
-    except _UnreadableError as error:
+    except ValueError as error:
         return FrontMatter(None, str(error), lines, count)
     return FrontMatter(values, "", lines, count)
 
 
-_KEY_LINE = re.compile(
+_KEY_LINE = lazy_pattern(
     rf"^(?:({_QUOTED_KEY})|'([^'\n]*)'|([^\s\"'#?\[{{-][^:\n]*+))[ \t]*:", re.MULTILINE
 )
 
@@ -120,7 +123,7 @@ def _key_lines(inner: str, number: int) -> dict[str, int]:
 
 # Our own form
 
-_OWN_LINE = re.compile(rf"(?:({_BARE_KEY}|{_QUOTED_KEY}):(?: (.+))?|  - (.+))")
+_OWN_LINE = lazy_pattern(rf"(?:({_BARE_KEY}|{_QUOTED_KEY}):(?: (.+))?|  - (.+))")
 _NOT_JSON = object()
 
 
@@ -186,18 +189,18 @@ def _reject_constant(_constant: str) -> NoReturn:
 
 def _read_yaml(inner: str, before: int) -> dict[str, JSON]:
     if len(inner.encode(errors="replace")) > MOST_YAML_BYTES:
-        raise _UnreadableError(f"it is larger than {MOST_YAML_BYTES:,} bytes")  # noqa: EM102
+        raise ValueError(f"it is larger than {MOST_YAML_BYTES:,} bytes")  # noqa: EM102
     if inner.count("[") + inner.count("{") > MOST_YAML_COLLECTIONS:
-        raise _UnreadableError(f"it has more than {MOST_YAML_COLLECTIONS:,} brackets")  # noqa: EM102
+        raise ValueError(f"it has more than {MOST_YAML_COLLECTIONS:,} brackets")  # noqa: EM102
     if len(re.findall(r"(?<![^\s\[{,:-])\*[^\s*]", inner)) > MOST_YAML_ALIASES:
-        raise _UnreadableError(f"it has more than {MOST_YAML_ALIASES} aliases")  # noqa: EM102
+        raise ValueError(f"it has more than {MOST_YAML_ALIASES} aliases")  # noqa: EM102
     loaded = _load_yaml(inner, before)
     if loaded is None:
         return {}
     values = _to_json_value(loaded)
     if not isinstance(values, dict):
         reason = "it is no list of `key: value`"
-        raise _UnreadableError(reason)
+        raise ValueError(reason)
     return values
 
 
@@ -212,21 +215,21 @@ def _load_yaml(inner: str, before: int) -> object:
         why = " ".join(str(error).split()) or type(error).__name__
         why = re.sub(r"(?<= at line )[0-9]{1,9}", lambda line: str(int(line[0]) + before), why)
         reason = f"it is not YAML: {why}"
-        raise _UnreadableError(reason) from None
+        raise ValueError(reason) from None
 
 
 def _to_json_value(value: object, depth: int = 0) -> JSON:
     """Convert a value to JSON types; keys of other types become strings."""
     if depth > MOST_DEPTH:
         reason = f"it is nested deeper than {MOST_DEPTH}"
-        raise _UnreadableError(reason)
+        raise ValueError(reason)
     if isinstance(value, dict):
         found: dict[str, JSON] = {}
         for key, each in value.items():
             name = key if isinstance(key, str) else json.dumps(key, default=str)
             if name in found:
                 reason = f"the key `{name}` is there twice"
-                raise _UnreadableError(reason)
+                raise ValueError(reason)
             found[name] = _to_json_value(each, depth + 1)
         return found
     if isinstance(value, list):

@@ -2,35 +2,34 @@
 nothing.
 """
 
+from __future__ import annotations
+
 import os
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice, takewhile
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from brenner.config import Project
 from brenner.diagnostics.codes.serving import (
     ANSWER_TOO_LARGE,
     INVALID_ARGUMENT,
     OTHER_PROJECT,
 )
 from brenner.diagnostics.model import RequestError
+from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_ANSWERED_BYTES
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import (
-    DEFAULT_ENVELOPE,
-    Agent,
-    Envelope,
-    Importance,
-    InboxMessage,
-    StoredMessage,
-)
 from brenner.mail.search import Query, parse_time
-from brenner.mcp.tool import Call
 from brenner.protocol.message_types import wants_ack
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, Importance, StoredMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from brenner.config import Project
+    from brenner.mail.model import Agent, InboxMessage
+    from brenner.mcp.tool import Call
+    from brenner.protocol.messages import Message
 
 # The project: a server has one, and mail for another is refused
 
@@ -40,19 +39,21 @@ from brenner.protocol.messages import Message
 
 
 PROJECT_ID = 1
-_MARKS = re.compile(r"[^a-z0-9]+")
+_MARKS = lazy_pattern(r"[^a-z0-9]+")
 _UNNAMED = "project"
+_KEYS = ("project_key", "human_key", "project", "slug")  # of tools and of resources
 
 
-def check_project_key(call: Call, key: str) -> None:
-    """Raise RequestError if the key is that of another project.
+def check_project_key(call: Call) -> None:
+    """Raise RequestError if an argument is the key of another project.
 
     Valid keys are the project's folder, any folder inside it (an agent starts where it works) and
     the slug. An empty key means the served project.
     """
     project = call.workspace.project
-    if key and key != project_slug(project) and not _is_in(str(project.folder), key):
-        raise RequestError(OTHER_PROJECT.at(key=key, folder=key_of(project)))
+    for key in filter(None, map(call.text, _KEYS)):
+        if key != project_slug(project) and not _is_in(str(project.folder), key):
+            raise RequestError(OTHER_PROJECT.at(key=key, folder=key_of(project)))
 
 
 def key_of(project: Project) -> str:
@@ -334,16 +335,6 @@ _URGENT = (Importance.HIGH, Importance.URGENT)
 _TIME = "a time in ISO 8601, such as `2025-12-30T12:00:00+00:00`"
 
 
-class InboxRequest(NamedTuple):
-    """Whose inbox, and which part of it; with `since` only messages after that time."""
-
-    name: str
-    limit: int
-    urgent_only: bool = False
-    include_bodies: bool = False
-    since: datetime | None = None
-
-
 def since_time(written: str, argument: str = "since_ts") -> datetime | None:
     """Parse the time in an argument; None if it is missing.
 
@@ -357,23 +348,27 @@ def since_time(written: str, argument: str = "since_ts") -> datetime | None:
     return at
 
 
-def inbox(mailbox: Mailbox, wish: InboxRequest) -> list[JsonObject]:
-    """Return the messages, newest first."""
-    mailbox.agent(wish.name)  # an unknown name has no inbox, however little of it is asked for
+def inbox(  # noqa: PLR0913  (one parameter per argument of the tools)
+    mailbox: Mailbox,
+    name: str,
+    limit: int,
+    *,
+    urgent_only: bool = False,
+    include_bodies: bool = False,
+    since: datetime | None = None,
+) -> list[JsonObject]:
+    """Return the messages, newest first; with `since` only those after that time."""
+    mailbox.agent(name)  # an unknown name has no inbox, however little of it is asked for
     known, room = agent_numbers(mailbox.agents()), ResponseSize()
-    return [
-        room.fitted(inbox_json(each, wish.name, known, with_body=wish.include_bodies))
-        for each in islice(_matching(mailbox, wish), max(0, wish.limit))
-    ]
-
-
-def _matching(mailbox: Mailbox, wish: InboxRequest) -> Iterator[InboxMessage]:
-    since = wish.since
-    newest = iterate_inbox(mailbox, wish.name)
+    newest = iterate_inbox(mailbox, name)
     newer = takewhile(lambda each: since is None or each.stored.at > since, newest)
-    for each in newer:
-        if not wish.urgent_only or each.stored.envelope.importance in _URGENT:
-            yield each
+    wanted = (
+        each for each in newer if not urgent_only or each.stored.envelope.importance in _URGENT
+    )
+    return [
+        room.fitted(inbox_json(each, name, known, with_body=include_bodies))
+        for each in islice(wanted, max(0, limit))
+    ]
 
 
 # Summaries, extracted from the lines of a thread without a language model
@@ -384,38 +379,31 @@ _MOST_EXAMPLES = 3
 _MOST_OF_A_BODY = 10_000
 _MOST_OF_ALL = 1_000_000
 _IN_PART = "Of long messages only the beginning was read."
-_POINT = re.compile(r"\s{0,8}(?:[-*+]|[0-9]{1,3}[.)])\s+(?:\[([ xX])\]\s+)?(\S.*)")
-_ACTION = re.compile(r"\b(?:TODO|ACTION|FIXME|NEXT|BLOCKED)\b")
-_MENTION = re.compile(r"(?<![\w@.])@([A-Za-z][A-Za-z0-9_-]{0,63})")
+_POINT = lazy_pattern(r"\s{0,8}(?:[-*+]|[0-9]{1,3}[.)])\s+(?:\[([ xX])\]\s+)?(\S.*)")
+_ACTION = lazy_pattern(r"\b(?:TODO|ACTION|FIXME|NEXT|BLOCKED)\b")
+_MENTION = lazy_pattern(r"(?<![\w@.])@([A-Za-z][A-Za-z0-9_-]{0,63})")
 _DONE = ("x", "X")
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+_FENCE = lazy_pattern(r"\s*(`{3,}|~{3,})")
 
 
-class MessageHead(NamedTuple):
-    """The beginning of a message, and whether it is complete."""
+def read_heads(newest_first: Iterable[StoredMessage]) -> tuple[list[StoredMessage], bool]:
+    """Return what a summary reads, oldest first, and whether that is all of every message.
 
-    stored: StoredMessage
-    is_whole: bool
-
-
-def read_heads(newest_first: Iterable[StoredMessage]) -> tuple[MessageHead, ...]:
-    """Return what a summary reads, oldest first. Beyond the limit, older messages give only
-    their sender.
+    Beyond the limit, older messages give only their sender.
     """
-    left = _MOST_OF_ALL
+    left, is_whole = _MOST_OF_ALL, True
     found = []
     for each in newest_first:
         body = each.message.body
         text = body[: min(_MOST_OF_A_BODY, left)]
         left -= len(text)
-        cut = each._replace(message=each.message._replace(body=text))
-        found.append(MessageHead(cut, is_whole=len(text) == len(body)))
-    return tuple(reversed(found))
+        is_whole = is_whole and len(text) == len(body)
+        found.append(each._replace(message=each.message._replace(body=text)))
+    return found[::-1], is_whole
 
 
-def summarise(read: Sequence[MessageHead]) -> dict[str, object]:
+def summarise(messages: Sequence[StoredMessage], *, is_whole: bool) -> dict[str, object]:
     """Return participants, list items, action items and mentioned names."""
-    messages = [each.stored for each in read]
     lines = [line for each in messages for line in _lines(each.message.body)]
     points = [point for line in lines if (point := _POINT.fullmatch(line))]
     boxes = [point[1] for point in points if point[1]]
@@ -431,11 +419,11 @@ def summarise(read: Sequence[MessageHead]) -> dict[str, object]:
             {"name": name, "count": count}
             for name, count in sorted(mentions.items(), key=lambda each: (-each[1], each[0]))
         ][:_MOST_LISTED],
-        **({} if all(each.is_whole for each in read) else {"notice": _IN_PART}),
+        **({} if is_whole else {"notice": _IN_PART}),
     }
 
 
-def first_messages(read: Sequence[MessageHead]) -> list[dict[str, object]]:
+def first_messages(messages: Sequence[StoredMessage]) -> list[dict[str, object]]:
     """Return the first messages, one line each."""
     return [
         {
@@ -444,7 +432,7 @@ def first_messages(read: Sequence[MessageHead]) -> list[dict[str, object]]:
             "from": each.message.sender,
             "created_ts": format_time(each.at),
         }
-        for each in (head.stored for head in read[:_MOST_EXAMPLES])
+        for each in messages[:_MOST_EXAMPLES]
     ]
 
 

@@ -4,20 +4,25 @@ Models write arguments by hand. Whatever has one reading is accepted: `"12"` for
 for a list, JSON inside a text, null for nothing. All faults are reported at once.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from brenner.diagnostics.codes import serving as codes
-from brenner.diagnostics.model import Diagnostic
+from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES
 from brenner.mcp.tool import Argument, ArgumentKind, Resource
 from brenner.protocol.delta.lenient_json import NotJSON, decode_strict
 from brenner.text import closest, did_you_mean
+
+if TYPE_CHECKING:
+    from brenner.diagnostics.model import Diagnostic
 
 # Limits on arguments (ruling R5)
 #
@@ -33,7 +38,7 @@ Place = tuple[str, int, object]  # its path, its depth, what stands there
 # Each value has at most a comma before it, a bracket of its own, and a key.
 _MOST_MARKS = 4 * MOST_JSON_VALUES
 _MARKS = (b",", b"[", b"{", b'"')
-_MARK = re.compile(rb'[\[\]{},]|"(?:[^"\\]++|(?:\\.)++)*+"?', re.DOTALL)
+_MARK = lazy_pattern(rb'[\[\]{},]|"(?:[^"\\]++|(?:\\.)++)*+"?', re.DOTALL)
 _STEPS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
 _ENVELOPE_LEVELS = 8  # what is around the arguments
 
@@ -110,9 +115,9 @@ def _is_whole(text: str) -> bool:
     return True
 
 
-_NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+_NUMBER = lazy_pattern(r"-?[0-9]{1,18}", re.ASCII)
 _LARGEST = 2**63 - 1  # what a store can keep
-_VERSION = re.compile(r"\s*+[vV](?=[0-9])", re.ASCII)
+_VERSION = lazy_pattern(r"\s*+[vV](?=[0-9])", re.ASCII)
 _MOST_SHOWN = 40
 _ARGUMENTS_MOST_TOLD = 20  # faults of one call
 
@@ -144,13 +149,6 @@ class WrongTypeError(Exception):
         self.given = given
 
 
-class ParsedArguments(NamedTuple):
-    """The arguments as a tool gets them, with all faults."""
-
-    arguments: Mapping[str, object]
-    faults: tuple[Diagnostic, ...] = ()
-
-
 def schema(arguments: Sequence[Argument]) -> dict[str, object]:
     """Return the JSON schema of these arguments. Every session pays for each word of it."""
     required = [each.name for each in arguments if each.required]
@@ -174,11 +172,11 @@ def _property(argument: Argument) -> dict[str, object]:
 
 def read_arguments(
     where: str, arguments: Sequence[Argument], given: Mapping[str, object]
-) -> ParsedArguments:
-    """Parse the arguments given to the tool or resource of that name."""
+) -> tuple[Mapping[str, object], tuple[Diagnostic, ...]]:
+    """Parse the arguments of the tool or resource of that name. Return them and all faults."""
     beyond = check_bounds(given)
     if beyond:
-        return ParsedArguments({}, beyond)
+        return {}, beyond
     said = {name: value for name, value in given.items() if value is not None}
     unknown = _unknown(where, [each.name for each in arguments], said)
     meant = {each.suggestion for each in unknown}
@@ -190,8 +188,9 @@ def read_arguments(
         elif not each.required:
             read[each.name] = each.default
         elif each.name not in meant:  # one fault, one violation: it is there under another name
-            faults.append(_missing(where, each))
-    return ParsedArguments(read, (*_first(unknown), *_first(faults)))
+            words = {"argument": each.name, "expected": _EXPECTED[each.kind]}
+            faults.append(codes.MISSING_ARGUMENT.at(None, where=where, **words))
+    return read, (*_first(unknown), *_first(faults))
 
 
 def _first(faults: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
@@ -228,11 +227,6 @@ def _meant_argument(name: str, free: Sequence[str]) -> str | None:
 
 def _is_part(short: str, long: str) -> bool:
     return long.startswith(f"{short}_") or long.endswith(f"_{short}")
-
-
-def _missing(where: str, argument: Argument) -> Diagnostic:
-    expected = _EXPECTED[argument.kind]
-    return codes.MISSING_ARGUMENT.at(where=where, argument=argument.name, expected=expected)
 
 
 def _value(argument: Argument, given: object, faults: list[Diagnostic]) -> object:
@@ -365,41 +359,25 @@ _READERS: dict[ArgumentKind, Callable[[object], object]] = {
 # stays a plus sign, since times contain it.
 
 
-_PLACE = re.compile(r"\{(\w+)(\*?)\}")
-_QUERY = re.compile(r"\{\?([\w,]*)\}$")
-_HIDDEN = re.compile(r"(.*)\?(\w+=[^?]*)", re.DOTALL)
+_PLACE = lazy_pattern(r"\{(\w+)(\*?)\}")
+_QUERY = lazy_pattern(r"\{\?([\w,]*)\}$")
+_HIDDEN = lazy_pattern(r"(.*)\?(\w+=[^?]*)", re.DOTALL)
 _SCHEME = "resource://"
 
 
-class UriTemplate(NamedTuple):
-    """A parsed template of resource addresses."""
-
-    pattern: re.Pattern[str]
-    places: tuple[str, ...]
-    query: tuple[str, ...]
-
-
-class ResourceMatch(NamedTuple):
-    """The resource of an address, its parameters, and their faults."""
-
-    resource: Resource
-    arguments: Mapping[str, object]
-    faults: tuple[Diagnostic, ...] = ()
-
-
-def find_resource(resources: Iterable[Resource], uri: str) -> ResourceMatch | None:
-    """Return the first resource that the address matches."""
+def find_resource(
+    resources: Iterable[Resource], uri: str
+) -> tuple[Resource, Mapping[str, object], tuple[Diagnostic, ...]] | None:
+    """Return the first resource that the address matches, its arguments and their faults."""
     for resource in resources:
-        form = parse_template(resource.template)
-        said = _match_uri(form, uri)
+        said = _match_uri(resource.template, uri)
         if said is not None:
             where = without_query(resource.template)
-            path, query = (
+            (path, path_faults), (query, query_faults) = (
                 read_arguments(where, [Argument(name, default="") for name in names], given)
-                for names, given in zip((form.places, form.query), said, strict=True)
+                for names, given in zip(parse_template(resource.template)[1:], said, strict=True)
             )
-            arguments = {**query.arguments, **path.arguments}
-            return ResourceMatch(resource, arguments, path.faults + query.faults)
+            return resource, {**query, **path}, path_faults + query_faults
     return None
 
 
@@ -418,8 +396,8 @@ def without_query(template: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def parse_template(template: str) -> UriTemplate:
-    """Parse a template."""
+def parse_template(template: str) -> tuple[re.Pattern[str], tuple[str, ...], tuple[str, ...]]:
+    """Return the pattern of the path, and the names of the parameters of path and query."""
     query = _QUERY.search(template)
     pieces = _PLACE.split(without_query(template))
     # The parts come in threes: the text before a parameter, its name, its asterisk.
@@ -427,31 +405,32 @@ def parse_template(template: str) -> UriTemplate:
     places = ["(.+)" if asterisk else "([^/]+)" for asterisk in pieces[2::3]]
     pattern = "".join(a + b for a, b in zip(between, [*places, ""], strict=True))
     named = tuple(filter(None, query[1].split(","))) if query else ()
-    return UriTemplate(re.compile(pattern, re.DOTALL), tuple(pieces[1::3]), named)
+    return re.compile(pattern, re.DOTALL), tuple(pieces[1::3]), named
 
 
-def _match_uri(form: UriTemplate, uri: str) -> tuple[dict[str, str], dict[str, str]] | None:
+def _match_uri(template: str, uri: str) -> tuple[dict[str, str], dict[str, str]] | None:
     """Return the parameters of path and query by name; None if the address does not match."""
+    pattern, places, queried = parse_template(template)
     path, _, query = uri.partition("?")
-    fits = form.pattern.fullmatch(path)
+    fits = pattern.fullmatch(path)
     if not fits:
         return None
     try:
         values = [unquote(each, errors="strict") for each in fits.groups()]
-        hidden = _take_hidden(form, values)
-        return dict(zip(form.places, values, strict=True)), _pairs(hidden) | _pairs(query)
+        hidden = _take_hidden(queried, values)
+        return dict(zip(places, values, strict=True)), _pairs(hidden) | _pairs(query)
     except UnicodeDecodeError:
         return None
 
 
-def _take_hidden(form: UriTemplate, values: list[str]) -> str:
+def _take_hidden(queried: Sequence[str], values: list[str]) -> str:
     """Remove the query from the last path value and return it.
 
     Clients put it there if a server's template declares no query. It counts as a query only if it
     has a key that the template names; else it is part of the value.
     """
     fits = _HIDDEN.fullmatch(values[-1]) if values else None
-    if not fits or not fits[1] or _pairs(fits[2]).keys().isdisjoint(form.query):
+    if not fits or not fits[1] or _pairs(fits[2]).keys().isdisjoint(queried):
         return ""
     values[-1] = fits[1]
     return fits[2]

@@ -1,12 +1,11 @@
 """Errors for agents: what is wrong, where, and how to fix it with tools instead of commands."""
 
+from __future__ import annotations
+
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from string import Formatter
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import merging as merging_codes
@@ -29,12 +28,16 @@ from brenner.diagnostics.codes.messages import (
     THREAD_ID_TOO_LONG,
 )
 from brenner.diagnostics.model import BrennerError, Code, Diagnostic, Summary, worst_first
+from brenner.lazy_pattern import lazy_pattern
 from brenner.mcp.tool import ToolResult
 from brenner.mcp.untrusted_text import ForeignText
 from brenner.protocol.delta.schema import SECTIONS, Operation
 from brenner.protocol.grammar import AGENT_NAME, ITEM_ID, VERSION
 from brenner.protocol.thread_ids import is_valid_thread_id
-from brenner.text import did_you_mean
+from brenner.text import did_you_mean, escape_control
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 # Fixes for callers of tools, which have no command line
 #
@@ -42,8 +45,10 @@ from brenner.text import did_you_mean
 # tools. What only a command can fix is for the operator.
 
 
-_COMMAND = re.compile(r"`brenner |(?<![\w-])--[a-z]|\b(?:[Rr]un|[Rr]epeat) the (?:same )?command\b")
-_TOLD = re.compile(r"\bthe operator\b", re.IGNORECASE)
+_COMMAND = lazy_pattern(
+    r"`brenner |(?<![\w-])--[a-z]|\b(?:[Rr]un|[Rr]epeat) the (?:same )?command\b"
+)
+_TOLD = lazy_pattern(r"\bthe operator\b", re.IGNORECASE)
 _WHO = "`resource://agents` lists who is known."
 _IDS = "`fetch_inbox` and `resource://thread/{id}` give the ids."
 _ACK = "Acknowledge with `acknowledge_message`, which names the message. `brenner_task` lists what "
@@ -215,8 +220,7 @@ def line_of(found: Diagnostic) -> str:
 #
 # The parameters of a message are IDs and numbers, but also titles and claims of other agents.
 # Inside a frame the whole message would look like an opinion. So it is shown outside the frame,
-# without foreign words. A parameter is located by our own words around it. If another agent
-# imitates those, the location is wrong, but only a number, an ID or our own word is ever shown.
+# without foreign words: only a number, an ID or our own word is ever shown.
 
 
 _LEFT_OUT = "…"
@@ -230,7 +234,7 @@ _KNOWN = frozenset(
     )
 )
 # Our own words about numbers, for messages with a whole sentence as a parameter
-_SAID = re.compile(
+_SAID = lazy_pattern(
     r"""(?x)
     [0-9]{1,18}
   | the\ operator\ declared\ v[0-9]+\ void
@@ -241,57 +245,37 @@ _SAID = re.compile(
     """,
     re.ASCII,
 )
-_PERHAPS = re.compile(r" Perhaps `([^`]*+)`\.")
-_WHERE = re.compile(r"Delta [0-9]+(?: \(`[a-z_]+`\))?: ")
 
 
 def own_message(found: Diagnostic) -> str:
     """Return the message without any text of other agents."""
-    where = _WHERE.match(found.message)
-    start = where[0] if where else ""
-    return start + _own_words(
-        found.code.message, found.message[len(start) :], _cause(found, "message")
-    )
+    prefix = _delta_prefix(found)
+    said = found._replace(message=None)
+    if found.message == prefix + said.message:
+        return prefix + _own_words(said, found.code.message)
+    return _own_words(said, found.code.message) if found.message == said.message else ""
 
 
 def own_fix(found: Diagnostic) -> str:
     """Return the fix without any text of other agents."""
-    return _own_words(found.code.fix, found.fix, _cause(found, "fix"))
+    said = found._replace(fix=None)
+    return _own_words(said, found.code.fix) if found.fix == said.fix else ""
 
 
-def _cause(found: Diagnostic, part: str) -> str | None:
-    """Return the template of the sentence that is embedded in another one, if there is one."""
-    cause: Code | None = CATALOGUE.get(found.also[0]) if len(found.also) == 1 else None
-    return None if cause is None else cause.message if part == "message" else cause.fix
+def _own_words(found: Diagnostic, template: str) -> str:
+    """Fill the template with those parameters that can only be our own words."""
+    parameters = dict(found.parameters)
+    cause = parameters.get("reason")
+    shown = {name: _own_word(name, value) for name, value in parameters.items()}
+    if isinstance(cause, Diagnostic):
+        shown |= {"reason": own_message(cause) or _LEFT_OUT, "fix": own_fix(cause) or _LEFT_OUT}
+    suggestion = found.suggestion if _is_plain(found.suggestion or "") else None
+    shown["suggestion"] = did_you_mean(suggestion)
+    return template.format_map(shown)
 
 
-def _own_words(template: str, text: str, cause: str | None = None) -> str:
-    """Return the text by its template, keeping only parameters that are our own words."""
-    parts = list(Formatter().parse(template))
-    shown, rest = [parts[0][0]] if parts else [], text
-    if parts and not rest.startswith(parts[0][0]):
-        return ""
-    rest = rest[len(shown[0]) :] if shown else rest
-    for number, (_, name, _, _) in enumerate(parts):
-        if name is None:
-            break
-        following = parts[number + 1][0] if number + 1 < len(parts) else ""
-        is_last = number + 1 == len(parts) or parts[number + 1][1] is None
-        at = len(rest) - len(following) if is_last else rest.find(following)
-        if at < 0 or not rest.startswith(following, at):
-            return ""
-        shown += [_word(name, rest[:at], cause), following]
-        rest = rest[at + len(following) :]
-    return "".join(shown)
-
-
-def _word(name: str, word: str, cause: str | None) -> str:
-    """Return a parameter if it can only be our own word, number or ID."""
-    if cause and name in ("reason", "fix"):
-        return _own_words(cause, word) or _LEFT_OUT
-    if name == "suggestion":
-        meant = _PERHAPS.fullmatch(word)
-        return word if not word or (meant and _is_plain(meant[1])) else ""
+def _own_word(name: str, value: object) -> str:
+    word = escape_control(str(value))
     is_name = name == "name" and AGENT_NAME.fullmatch(word)
     return word if is_name or _is_plain(word) else _LEFT_OUT
 
@@ -310,8 +294,13 @@ def _is_plain(word: str) -> bool:
 # Codes that quote only the caller, numbers and the suggested word
 _OWN = frozenset(
     {
-        *serving_codes.CONTRIBUTION_CODES,
-        *serving_codes.IDENTITY_CODES,
+        *(serving_codes.TAKEN_AS, serving_codes.NOT_SURELY_MEANT, serving_codes.NO_DELTAS),
+        *(serving_codes.WHO_ARE_YOU, serving_codes.WRONG_SECRET),
+        *(serving_codes.OPERATOR_NEEDS_SECRET, serving_codes.SECRET_NEEDED),
+        *(serving_codes.OTHER_PROJECT, serving_codes.PROFILE_NOT_KEPT),
+        *(serving_codes.TOO_MANY_AGENTS, serving_codes.LEADING_NEEDS_SECRET),
+        *(serving_codes.NOT_YOURS_TO_LEAD, serving_codes.OTHER_NAMES_SECRET),
+        serving_codes.STORED_UNVERIFIED,
         *(
             mail_codes.UNKNOWN_SENDER,
             mail_codes.UNKNOWN_RECIPIENT,
@@ -326,7 +315,7 @@ _OWN = frozenset(
     }
 )
 # A name, an ID or a section, not a sentence: another agent may have chosen the suggested word
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,79}", re.ASCII)
+_WORD = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,79}", re.ASCII)
 _QUOTING = frozenset({"repaired", "readings", "suggestion", "item", "field"})
 
 
@@ -343,12 +332,12 @@ def violation_json(found: Diagnostic, known: Collection[Diagnostic] = ()) -> dic
 def thread_violation_json(found: Diagnostic) -> dict[str, object]:
     """Return a violation that results from the mail."""
     document = with_tool_fix(found).to_json()
-    message, fix = _message(found), _fix(found)
-    quoted = {"message_in_full": message.in_full, "fix_in_full": fix.in_full}
+    (message, message_in_full), (fix, fix_in_full) = _message(found), _fix(found)
+    quoted = {"message_in_full": message_in_full, "fix_in_full": fix_in_full}
     return {
         **document,
-        "message": message.ours,
-        "fix": fix.ours,
+        "message": message,
+        "fix": fix,
         **{name: text for name, text in quoted.items() if text},
         **{name: _foreign(document[name]) for name in _QUOTING & document.keys()},
     }
@@ -375,45 +364,40 @@ def violation_lines(
     for found in violations:
         if is_own(found, known):
             yield f"- {found.severity.value} {line_of(with_tool_fix(found))}"
-        else:
-            yield from thread_violation_lines(found)
-
-
-def thread_violation_lines(found: Diagnostic) -> Iterator[str | ForeignText]:
-    """Yield the lines of a violation that results from the mail."""
-    message, fix = _message(found), _fix(found)
-    yield f"- {found.severity.value} {found.id}: {message.ours} Fix: {fix.ours}"
-    yield from (each.in_full for each in (message, fix) if each.in_full)
+            continue
+        (message, message_in_full), (fix, fix_in_full) = _message(found), _fix(found)
+        yield f"- {found.severity.value} {found.id}: {message} Fix: {fix}"
+        yield from filter(None, (message_in_full, fix_in_full))
 
 
 def with_delta_number(found: Diagnostic) -> Diagnostic:
     """Return a violation of a composed message with the number of its delta instead of a line."""
     if found.block is None:
         return found._replace(line=None)
-    where = f" (`{found.field}`)" if found.field else ""
-    said = f"Delta {found.block}{where}: {found.message}"
+    said = f"{_delta_prefix(found)}{found.message}"
     return found._replace(line=None, message=said, repaired=None)
 
 
-class _Sentence(NamedTuple):
-    """A sentence in our own words, and in full if it contains text of other agents."""
-
-    ours: str
-    in_full: ForeignText | None = None
+def _delta_prefix(found: Diagnostic) -> str:
+    where = f" (`{found.field}`)" if found.field else ""
+    return f"Delta {found.block}{where}: "
 
 
-def _message(found: Diagnostic) -> _Sentence:
-    """Return the message; the title of the code if no word of the message is certainly our own."""
+def _message(found: Diagnostic) -> tuple[str, ForeignText | None]:
+    """Return the message in our own words, and in full if it contains text of other agents.
+
+    If no word of the message is certainly our own, the title of the code stands for it.
+    """
     ours = own_message(found) or f"{found.code.title}."
-    return _Sentence(ours, None if ours == found.message else ForeignText(found.message))
+    return ours, None if ours == found.message else ForeignText(found.message)
 
 
-def _fix(found: Diagnostic) -> _Sentence:
+def _fix(found: Diagnostic) -> tuple[str, ForeignText | None]:
     fix = with_tool_fix(found).fix
     if found.code in IN_TOOLS and _is_plain_suggestion(found.suggestion):
-        return _Sentence(fix)
+        return fix, None
     ours = fix_for_tools(found.code, own_fix(found))
-    return _Sentence(ours or "see below.", None if ours == fix else ForeignText(fix))
+    return ours or "see below.", None if ours == fix else ForeignText(fix)
 
 
 def _is_plain_suggestion(suggestion: str | None) -> bool:

@@ -1,14 +1,14 @@
 """Authentication of callers: which agent calls, and how far that is trusted."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.codes.serving import WHO_ARE_YOU, WRONG_SECRET
 from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.mail.mailbox import Capability
-from brenner.mail.model import Trust
 from brenner.mcp.tool import Argument, Call
+from brenner.protocol.messages import Trust
 from brenner.services.identity import (
     SECRET,
     SECRET_HEADER,
@@ -63,13 +63,12 @@ def identity_warnings(call: Call, name: str, trust: Trust) -> list[Diagnostic]:
 
     Call it before a message is stored: afterwards nothing may fail.
     """
-    mailbox, secret = call.workspace.mailbox, call.caller.secret
     if trust is Trust.VERIFIED:
         return []
-    owner = name_of_secret(mailbox, secret) if secret else None
+    owner = name_of_connection(call)
     if owner is not None:
         return [codes.OTHER_NAMES_SECRET.at(owner=owner, name=name)]
-    is_claimed = stored_digest(mailbox, name) is not None
+    is_claimed = stored_digest(call.workspace.mailbox, name) is not None
     return [codes.STORED_UNVERIFIED.at(name=name)] if is_claimed else []
 
 
@@ -96,28 +95,18 @@ def agent_of(call: Call) -> str:
     given = call.text(AGENT.name).strip()
     if given:
         return given
-    names = sorted(
-        call.caller.bindings.names(call.caller.connection) or _names_of_connection_secret(call)
-    )
-    if len(names) == 1:
-        return names[0]
+    names = call.caller.bindings.names(call.caller.connection)
+    own = None if names else name_of_connection(call)
+    if own or len(names) == 1:
+        return own or next(iter(names))
     raise RequestError(WHO_ARE_YOU.at(names=f"{len(names)} names" if names else "nobody"))
 
 
-class ReadingAgent(NamedTuple):
-    """The agent that reads, and whether it is authenticated.
+def reader_of(call: Call) -> tuple[str, Trust, bool] | None:
+    """Return the agent that reads, the trust in it, and whether it has proven its name.
 
-    `is_proven` is also true if the name has no secret: then none can be shown.
-    """
-
-    agent: str
-    trust: Trust
-    is_proven: bool
-
-
-def reader_of(call: Call) -> ReadingAgent | None:
-    """Return the agent that reads; None if no name is known, or the name is refused without its
-    secret. Raise RequestError for a wrong secret.
+    Nothing has to be proven if the name has no secret. Return None if no name is known, or the name
+    is refused without its secret. Raise RequestError for a wrong secret.
     """
     try:
         agent = agent_of(call)
@@ -127,19 +116,17 @@ def reader_of(call: Call) -> ReadingAgent | None:
             raise
         return None
     is_claimed = stored_digest(call.workspace.mailbox, agent) is not None
-    return ReadingAgent(agent, trust, trust is Trust.VERIFIED or not is_claimed)
+    return agent, trust, trust is Trust.VERIFIED or not is_claimed
 
 
-def note_fetched(call: Call, reader: ReadingAgent, thread_id: str, version: int) -> None:
+def note_fetched(call: Call, agent: str, trust: Trust, thread_id: str, version: int) -> None:
     """Record that the reader has fetched this version.
 
     An unauthenticated reader's version becomes a base for the authenticated agent only on the same
     connection. So no other client can choose what its contributions build on.
     """
-    fetched, connection = call.caller.fetched, call.caller.connection
-    fetched.note(_by_trust(reader.agent, reader.trust), thread_id, version)
-    if connection is not None:
-        fetched.note(_by_connection(reader.agent, connection), thread_id, version)
+    for name in _fetching_names(call, agent, trust):
+        call.caller.bindings.note_version(name, thread_id, version)
 
 
 def last_fetched(call: Call, agent: str, trust: Trust, thread_id: str) -> int | None:
@@ -148,26 +135,21 @@ def last_fetched(call: Call, agent: str, trust: Trust, thread_id: str) -> int | 
     Versions fetched over the same connection count, too. Only the latest version is ever fetched,
     so the higher number is the later one.
     """
-    names = [_by_trust(agent, trust)]
-    if call.caller.connection is not None:
-        names.append(_by_connection(agent, call.caller.connection))
-    found = (call.caller.fetched.last(name, thread_id) for name in names)
+    names = _fetching_names(call, agent, trust)
+    found = (call.caller.bindings.last_version(name, thread_id) for name in names)
     return max((each for each in found if each is not None), default=None)
 
 
-def _by_trust(agent: str, trust: Trust) -> str:
-    return agent if trust is Trust.VERIFIED else f"{agent} ({trust.value})"
+def _fetching_names(call: Call, agent: str, trust: Trust) -> list[str]:
+    by_trust = agent if trust is Trust.VERIFIED else f"{agent} ({trust.value})"
+    connection = call.caller.connection
+    return [by_trust, *([] if connection is None else [f"{agent} over {connection}"])]
 
 
-def _by_connection(agent: str, connection: str) -> str:
-    return f"{agent} over {connection}"
-
-
-def _names_of_connection_secret(call: Call) -> list[str]:
+def name_of_connection(call: Call) -> str | None:
     """Return the name whose secret the connection carries."""
     secret = call.caller.secret
-    name = name_of_secret(call.workspace.mailbox, secret) if secret else None
-    return [name] if name else []
+    return name_of_secret(call.workspace.mailbox, secret) if secret else None
 
 
 _SHOW = (

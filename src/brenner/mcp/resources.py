@@ -1,17 +1,16 @@
 """MCP resources, in the form of Agent Mail. Reading needs no identity."""
 
-from collections.abc import Iterator
-from datetime import datetime
+from __future__ import annotations
+
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes.serving import INVALID_ARGUMENT
 from brenner.diagnostics.model import RequestError
-from brenner.mail.model import Reservation, StoredMessage
 from brenner.mail.rules import message_order
 from brenner.mail.search import Query
 from brenner.mcp import agent_mail_format
 from brenner.mcp.agent_mail_format import (
-    InboxRequest,
     JsonObject,
     ResponseSize,
     format_time,
@@ -22,13 +21,19 @@ from brenner.mcp.agent_mail_format import (
 )
 from brenner.mcp.tool import Call, Resource
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from brenner.mail.model import Reservation
+    from brenner.protocol.messages import StoredMessage
+
 _MOST, _LONGEST_NUMBER = 20, 18
 _FLAGS = {"": False, "true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _NOTICE = "This server has one project: these are all its agents."
 
 
 def _project(call: Call) -> object:
-    agent_mail_format.check_project_key(call, call.text("slug"))
     return agent_mail_format.project_json(call) | {
         "agents": agent_mail_format.all_agents(call.workspace.mailbox)
     }
@@ -42,7 +47,6 @@ def _agents(call: Call) -> object:
     """Return the agents of a project with the number of messages, so that a poller sees what is
     new.
     """
-    agent_mail_format.check_project_key(call, call.text("project_key"))
     project = agent_mail_format.project_json(call)
     return {
         "_notice": _NOTICE,
@@ -60,21 +64,20 @@ def _all_agents(call: Call) -> object:
 
 
 def _inbox(call: Call) -> object:
-    agent_mail_format.check_project_key(call, call.text("project"))
     name = call.text("agent")
-    wish = InboxRequest(
+    found = inbox(
+        call.workspace.mailbox,
         name,
         _limit(call),
         urgent_only=_flag(call, "urgent_only"),
         include_bodies=_flag(call, "include_bodies"),
         since=since_time(call.text("since_ts")),
     )
-    return _listed(call, name, inbox(call.workspace.mailbox, wish))
+    return _listed(call, name, found)
 
 
 def _outbox(call: Call) -> object:
     """Return what an agent sent. If not all bodies fit, say before which message to continue."""
-    agent_mail_format.check_project_key(call, call.text("project"))
     name, bodies = call.text("agent"), _flag(call, "include_bodies")
     known, room = agent_mail_format.agent_numbers(call.workspace.mailbox.agents()), ResponseSize()
     shapes = [
@@ -111,7 +114,6 @@ def _listed(call: Call, name: str, messages: list[JsonObject]) -> JsonObject:
 
 def _thread(call: Call) -> object:
     """Return a thread by its ID only: a number is not a message ID here."""
-    agent_mail_format.check_project_key(call, call.text("project"))
     thread_id, bodies = call.text("thread_id"), _flag(call, "include_bodies")
     mailbox = call.workspace.mailbox
     known = agent_mail_format.agent_numbers(mailbox.agents())
@@ -128,7 +130,6 @@ def _thread(call: Call) -> object:
 
 
 def _message(call: Call) -> object:
-    agent_mail_format.check_project_key(call, call.text("project"))
     mailbox = call.workspace.mailbox
     stored = mailbox.message(_number(call, "message_id"))
     return sent_json(stored, agent_mail_format.agent_numbers(mailbox.agents()))
@@ -136,7 +137,6 @@ def _message(call: Call) -> object:
 
 def _reservations(call: Call) -> object:
     """Return the active reservations. Ended ones are not stored, so `active_only` has no effect."""
-    agent_mail_format.check_project_key(call, call.text("slug"))
     _flag(call, "active_only")
     mailbox = call.workspace.mailbox
     held = mailbox.reservations()

@@ -4,15 +4,17 @@ It is independent of the transport. Tools are plain functions that may block: ea
 thread. A call that has begun is finished even if its client disconnects.
 """
 
+from __future__ import annotations
+
 import json
 import logging
 import secrets
 import sys
 import traceback
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -27,15 +29,21 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.serving import UNKNOWN_RESOURCE
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnavailableError
 from brenner.mcp import errors as told
-from brenner.mcp import resources, tools_agents
+from brenner.mcp import tools_agents
 from brenner.mcp import tools_mail as mail_tools
 from brenner.mcp import tools_session as own_tools
+from brenner.mcp.agent_mail_format import check_project_key
 from brenner.mcp.arguments import find_resource, read_arguments, schema, unknown_resource
-from brenner.mcp.tool import Bindings, Call, Caller, FetchedVersions, Resource, Tool, ToolResult
+from brenner.mcp.resources import RESOURCES
+from brenner.mcp.tool import Call, Caller, Resource, Tool, ToolResult
 from brenner.mcp.untrusted_text import HOW_FRAMES_LOOK
 from brenner.services.identity import SECRET_HEADER
-from brenner.services.workspace import Workspace
 from brenner.text import closest, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+
+    from brenner.services.workspace import Workspace
 
 # Calls: there is always a result
 #
@@ -64,10 +72,12 @@ def call_tool(tools: Mapping[str, Tool], name: str, call: Call) -> ToolResult:
         found = codes.UNKNOWN_TOOL.at(tool=name, suggestion=suggestion)
         return told.refused_result([found])._replace(text=f"{found.message}\n{found.fix}")
     try:
-        reading = read_arguments(name, tool.arguments, call.arguments)
-        if reading.faults:
-            return told.refused_result(reading.faults)
-        return tool.run(call._replace(arguments=reading.arguments))
+        arguments, faults = read_arguments(name, tool.arguments, call.arguments)
+        if faults:
+            return told.refused_result(faults)
+        call = call._replace(arguments=arguments)
+        check_project_key(call)
+        return tool.run(call)
     except BrennerError as error:
         answer = told.failed_result(error)
         is_ours = isinstance(error, UnavailableError)
@@ -81,20 +91,19 @@ def read_resource(resources: Sequence[Resource], uri: str, call: Call) -> object
     found = find_resource(resources, uri)
     if found is None:
         raise ResourceError([unknown_resource(resources, uri)])
-    if found.faults:
-        raise ResourceError(found.faults)
+    resource, arguments, faults = found
+    if faults:
+        raise ResourceError(faults)
     try:
-        return found.resource.read(call._replace(arguments=found.arguments))
+        call = call._replace(arguments=arguments)
+        check_project_key(call)
+        return resource.read(call)
     except RequestError as refused:
         raise ResourceError([refused.diagnostic]) from None
     except BrennerError as error:
         raise ResourceError([error.diagnostic], is_ours=True) from None
     except Exception as exception:  # noqa: BLE001  (as above)
-        _raise_internal_error(found.resource.template, exception)
-
-
-def _raise_internal_error(where: str, exception: Exception) -> NoReturn:
-    raise ResourceError([internal_error(where, exception)], is_ours=True) from None
+        raise ResourceError([internal_error(resource.template, exception)], is_ours=True) from None
 
 
 def internal_error(where: str, exception: Exception) -> Diagnostic:
@@ -207,24 +216,14 @@ INSTRUCTIONS = " ".join(
 )
 
 
-# All tools and resources
+# All tools, in the order in which they are listed
 
 
-class Offers(NamedTuple):
-    """The tools in the order in which they are listed, and the resources."""
-
-    tools: tuple[Tool, ...]
-    resources: tuple[Resource, ...]
-
-
-OFFERS = Offers(
-    (
-        *own_tools.TOOLS,
-        *tools_agents.AGENT_TOOLS_TOOLS,
-        *mail_tools.TOOLS,
-        *tools_agents.TOOLS,
-    ),
-    resources.RESOURCES,
+TOOLS: tuple[Tool, ...] = (
+    *own_tools.TOOLS,
+    *tools_agents.AGENT_TOOLS_TOOLS,
+    *mail_tools.TOOLS,
+    *tools_agents.TOOLS,
 )
 
 
@@ -289,46 +288,102 @@ _APART = ("health_check",)  # tools that are answered however much is under way
 Context = ServerRequestContext[Any, Any]
 
 
-class ServerState(NamedTuple):
-    """State that all connections share: workspace, authenticated names, fetched versions.
+def build(
+    workspace: Workspace,
+    known: Caller,
+    tools: Sequence[Tool] = TOOLS,
+    resources: Sequence[Resource] = RESOURCES,
+) -> Server[Any]:
+    """Build a server with these tools and resources, for any number of connections.
 
-    `secret` is that of the one agent on standard input. Over HTTP it comes with each request.
+    `known` is what is known of every caller. Its secret is that of the one agent on standard input;
+    over HTTP the secret comes with each request.
     """
+    named = {tool.name: tool for tool in tools}
+    workers = WorkerThreads()
 
-    workspace: Workspace
-    bindings: Bindings
-    fetched: FetchedVersions
-    is_strict: bool = False
-    secret: str | None = None
+    async def call_tool(
+        context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        call = Call(workspace, caller_of(known, context), params.arguments or {})
+        work = partial(call_result, named, params.name, call)
+        if params.name in _APART:
+            return await workers.run_apart(work)
+        return await workers.finish(work, _client_of(context, call.caller))
 
+    async def read_resource(
+        context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        call = Call(workspace, caller_of(known, context), {})
+        work = partial(read_result, resources, str(params.uri), call)
+        return await workers.finish(work, _client_of(context, call.caller))
 
-def build(state: ServerState, offers: Offers = OFFERS) -> Server[Any]:
-    """Build a server with these tools and resources, for any number of connections."""
-    served = _Handlers(state, offers)
     server: Server[Any] = Server(
         NAME,
         version=__version__,
         instructions=INSTRUCTIONS,
-        get_tool_input_schema=served.schemas.get,
-        on_list_tools=served.list_tools,
-        on_call_tool=served.call_tool,
-        on_list_resources=served.list_resources,
-        on_list_resource_templates=served.list_templates,
-        on_read_resource=served.read_resource,
+        get_tool_input_schema={tool.name: schema(tool.arguments) for tool in tools}.get,
+        on_list_tools=_answer_with(lambda: _tool_list(tools)),
+        on_call_tool=call_tool,
+        on_list_resources=_answer_with(lambda: _resource_list(resources)),
+        on_list_resource_templates=_answer_with(lambda: _template_list(resources)),
+        on_read_resource=read_resource,
     )
     server.middleware.clear()  # what agents say to each other is nobody's telemetry
     return server
 
 
-def caller_of(state: ServerState, context: Context) -> Caller:
+def _answer_with(
+    listed: Callable[[], T],
+) -> Callable[[Context, types.PaginatedRequestParams | None], Awaitable[T]]:
+    async def answer(_context: Context, _params: types.PaginatedRequestParams | None) -> T:
+        return listed()
+
+    return answer
+
+
+def _tool_list(tools: Sequence[Tool]) -> types.ListToolsResult:
+    read_only = types.ToolAnnotations(read_only_hint=True)
+    listed = [
+        types.Tool(
+            name=tool.name,
+            description=tool.about,
+            input_schema=schema(tool.arguments),
+            annotations=read_only if tool.is_read_only else None,
+        )
+        for tool in tools
+    ]
+    return types.ListToolsResult(tools=listed)
+
+
+def _resource_list(resources: Sequence[Resource]) -> types.ListResourcesResult:
+    listed = [
+        types.Resource(uri=each.template, name=each.name, description=each.about, mime_type=JSON)
+        for each in resources
+        if "{" not in each.template
+    ]
+    return types.ListResourcesResult(resources=listed)
+
+
+def _template_list(resources: Sequence[Resource]) -> types.ListResourceTemplatesResult:
+    listed = [
+        types.ResourceTemplate(
+            uri_template=each.template, name=each.name, description=each.about, mime_type=JSON
+        )
+        for each in resources
+        if "{" in each.template
+    ]
+    return types.ListResourceTemplatesResult(resource_templates=listed)
+
+
+def caller_of(known: Caller, context: Context) -> Caller:
     """Return who calls, as far as the connection shows.
 
     A session ID counts only if the transport has verified it, which means that the client was
     initialised in it. Otherwise the header could be anything.
     """
-    known = Caller(state.bindings, state.fetched, is_strict=state.is_strict)
     if context.request is None:
-        return known._replace(connection=STDIO, secret=state.secret)
+        return known._replace(connection=STDIO)
     headers = context.request.headers
     is_session = (
         context.session.client_params is not None
@@ -339,84 +394,6 @@ def caller_of(state: ServerState, context: Context) -> Caller:
         secret=headers.get(SECRET_HEADER) or None,
         is_checked=headers.get(CHECKED_HEADER, "").lower() == "true",
     )
-
-
-class _Handlers:
-    """The request handlers of one server."""
-
-    def __init__(self, brain: ServerState, offers: Offers) -> None:
-        self._brain = brain
-        self._tools = {tool.name: tool for tool in offers.tools}
-        self._resources = offers.resources
-        self.schemas = {tool.name: schema(tool.arguments) for tool in offers.tools}
-        self._workers = WorkerThreads()
-
-    async def list_tools(
-        self, _context: Context, _params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        listed = [
-            types.Tool(
-                name=tool.name,
-                description=tool.about,
-                input_schema=self.schemas[tool.name],
-                annotations=types.ToolAnnotations(read_only_hint=True)
-                if tool.is_read_only
-                else None,
-            )
-            for tool in self._tools.values()
-        ]
-        return types.ListToolsResult(tools=listed)
-
-    async def call_tool(
-        self, context: Context, params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        caller = caller_of(self._brain, context)
-        call = Call(self._brain.workspace, caller, params.arguments or {})
-
-        def work() -> types.CallToolResult:
-            return call_result(self._tools, params.name, call)
-
-        if params.name in _APART:
-            return await self._workers.run_apart(work)
-        return await self._workers.finish(work, _client_of(context, caller))
-
-    async def list_resources(
-        self, _context: Context, _params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        listed = [
-            types.Resource(
-                uri=each.template,
-                name=each.name,
-                description=each.about,
-                mime_type=JSON,
-            )
-            for each in self._resources
-            if "{" not in each.template
-        ]
-        return types.ListResourcesResult(resources=listed)
-
-    async def list_templates(
-        self, _context: Context, _params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        listed = [
-            types.ResourceTemplate(
-                uri_template=each.template,
-                name=each.name,
-                description=each.about,
-                mime_type=JSON,
-            )
-            for each in self._resources
-            if "{" in each.template
-        ]
-        return types.ListResourceTemplatesResult(resource_templates=listed)
-
-    async def read_resource(
-        self, context: Context, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        caller = caller_of(self._brain, context)
-        call, uri = Call(self._brain.workspace, caller, {}), str(params.uri)
-        client = _client_of(context, caller)
-        return await self._workers.finish(lambda: read_result(self._resources, uri, call), client)
 
 
 def _client_of(context: Context, caller: Caller) -> str | None:

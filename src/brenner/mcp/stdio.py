@@ -4,25 +4,30 @@ The input ends when the agent's program ends, or closes it after its last reques
 are finished and answered before the process ends.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import select
 import signal
-from collections.abc import Iterable, Iterator
 from errno import EAGAIN, ETIME
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import anyio
 import anyio.to_thread
 import mcp_types as types
-from anyio.abc import ObjectReceiveStream, ObjectSendStream
-from mcp.server import Server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from brenner.limits import MOST_REQUEST_BYTES
 from brenner.mcp.arguments import check_raw_size
 from brenner.mcp.server import log_locations_only
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from anyio.abc import ObjectReceiveStream, ObjectSendStream
+    from mcp.server import Server
 
 # Standard input and output, reserved for the protocol
 #
@@ -121,54 +126,14 @@ _TOO_LATE = "an answer came too long after the end"
 Message = types.JSONRPCMessage
 
 
-class StdioOutcome(NamedTuple):
-    """The exit code, and why answers were lost, if any were."""
+def serve(server: Server[Any], grace_seconds: float = _GRACE_SECONDS) -> tuple[int, OSError | None]:
+    """Serve until the input ends or a signal arrives. Wait at most `grace_seconds` after that.
 
-    code: int
-    lost: OSError | None = None
-
-
-def serve(server: Server[Any], grace_seconds: float = _GRACE_SECONDS) -> StdioOutcome:
-    """Serve until the input ends or a signal arrives. Wait at most `grace_seconds` after that."""
+    Return the exit code, and why answers were lost, if any were.
+    """
     log_locations_only()
     with StdioPipes() as pipes:
         return anyio.run(_StdioConnection(server, pipes, grace_seconds).run)
-
-
-class PendingRequests:
-    """The requests without an answer."""
-
-    def __init__(self) -> None:
-        self._ids: list[str] = []  # nobody keeps a client from using one twice
-        self._changed = anyio.Event()
-
-    def note(self, message: Message) -> None:
-        """Record an incoming message. A cancelled request gets no answer."""
-        if isinstance(message, types.JSONRPCRequest):
-            self._ids.append(str(message.id))
-        elif isinstance(message, types.JSONRPCNotification) and message.method == _CANCELLED:
-            self._forget((message.params or {}).get("requestId"))
-
-    def answered(self, message: Message) -> None:
-        """Record an outgoing message."""
-        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
-            self._forget(message.id)
-
-    @property
-    def any_pending(self) -> bool:
-        """Return whether any request is open."""
-        return bool(self._ids)
-
-    async def wait_for_fewer(self, than: int) -> None:
-        """Wait until fewer requests are open."""
-        while len(self._ids) >= than:
-            await self._changed.wait()
-
-    def _forget(self, number: object) -> None:
-        if str(number) in self._ids:
-            self._ids.remove(str(number))
-        changed, self._changed = self._changed, anyio.Event()
-        changed.set()
 
 
 class _StdioConnection:
@@ -181,9 +146,10 @@ class _StdioConnection:
         self._code = FINE
         self._lost: OSError | None = None
 
-    async def run(self) -> StdioOutcome:
+    async def run(self) -> tuple[int, OSError | None]:
         """Read, serve and write concurrently."""
-        self._under_way = PendingRequests()
+        self._pending: list[str] = []  # nobody keeps a client from using an ID twice
+        self._answered = anyio.Event()
         to_server, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         answers, to_client = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as tasks:
@@ -194,9 +160,9 @@ class _StdioConnection:
             options = self._server.create_initialization_options()
             await self._server.run(received, answers, options)
             watch.cancel()
-        if self._lost is None and self._under_way.any_pending:
+        if self._lost is None and self._pending:
             self._lost = TimeoutError(ETIME, _TOO_LATE)
-        return StdioOutcome(self._code, self._lost)
+        return self._code, self._lost
 
     async def _watch(self, scope: anyio.CancelScope) -> None:
         """Shut down gracefully on the first signal, at once on the second."""
@@ -220,7 +186,7 @@ class _StdioConnection:
                 await self._take(lines.of(chunk), server, answers)
             await self._take(lines.of(b""), server, answers)
             with anyio.move_on_after(self._grace_seconds):
-                await self._under_way.wait_for_fewer(1)
+                await self._wait_for_fewer(1)
             self._pipes.stop_waiting()
 
     async def _take(
@@ -236,8 +202,8 @@ class _StdioConnection:
             if isinstance(message, types.JSONRPCError):
                 await answers.send(SessionMessage(message))
                 continue
-            await self._under_way.wait_for_fewer(_MOST_UNDER_WAY)
-            self._under_way.note(message)
+            await self._wait_for_fewer(_MOST_UNDER_WAY)
+            self._note(message)
             await server.send(SessionMessage(message))
 
     async def _speak(self, answers: ObjectReceiveStream[SessionMessage]) -> None:
@@ -251,7 +217,25 @@ class _StdioConnection:
                 except OSError as error:
                     self._lost = error  # who cannot be answered has gone: there is no more to do
                     self._pipes.stop_reading()
-                self._under_way.answered(each.message)
+                if isinstance(each.message, types.JSONRPCResponse | types.JSONRPCError):
+                    self._forget(each.message.id)
+
+    def _note(self, message: Message) -> None:
+        """Record an incoming message. A cancelled request gets no answer."""
+        if isinstance(message, types.JSONRPCRequest):
+            self._pending.append(str(message.id))
+        elif isinstance(message, types.JSONRPCNotification) and message.method == _CANCELLED:
+            self._forget((message.params or {}).get("requestId"))
+
+    def _forget(self, number: object) -> None:
+        if str(number) in self._pending:
+            self._pending.remove(str(number))
+        changed, self._answered = self._answered, anyio.Event()
+        changed.set()
+
+    async def _wait_for_fewer(self, than: int) -> None:
+        while len(self._pending) >= than:
+            await self._answered.wait()
 
 
 def message_of(line: bytes | None) -> Message:

@@ -4,13 +4,19 @@ A tool is a plain function. It gets validated arguments, calls one service and r
 is independent of HTTP and JSON-RPC, and runs in a worker thread, where it may block.
 """
 
+from __future__ import annotations
+
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from brenner.services.workspace import Workspace
+from brenner.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from brenner.services.workspace import Workspace
 
 # Callers
 
@@ -19,15 +25,19 @@ _MOST_CONNECTIONS = 10_000
 
 
 class Bindings:
-    """Which names each connection is authenticated for.
+    """Which names each connection is authenticated for, and which versions each agent has fetched.
 
     A connection may have several names, since a program may run several agents. Only digests of
     secrets are kept: when a name gets a new secret, in whichever process, the binding ends. If
     there are too many connections, the oldest are forgotten and must show the secret again.
+
+    The last version of a thread that an agent has fetched is the base of its next contribution. If
+    it is forgotten, the base is not stated, and R11 determines it.
     """
 
     def __init__(self) -> None:
         self._digests: OrderedDict[str, dict[str, str]] = OrderedDict()
+        self._versions: OrderedDict[tuple[str, str], int] = OrderedDict()
         self._lock = threading.Lock()
 
     def bind(self, connection: str | None, name: str, digest: str) -> bool:
@@ -54,27 +64,15 @@ class Bindings:
         with self._lock:
             return frozenset(() if connection is None else self._digests.get(connection, ()))
 
-
-class FetchedVersions:
-    """The last version of each thread that each agent has fetched: the base of its next
-    contribution.
-
-    This is a cache. If an entry is lost, the base is not stated, and R11 determines it.
-    """
-
-    def __init__(self) -> None:
-        self._versions: OrderedDict[tuple[str, str], int] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def note(self, agent: str, thread_id: str, version: int) -> None:
-        """Record a version."""
+    def note_version(self, agent: str, thread_id: str, version: int) -> None:
+        """Record a version that an agent has fetched."""
         with self._lock:
             self._versions.pop((agent, thread_id), None)
             self._versions[agent, thread_id] = version
             while len(self._versions) > _MOST_CONNECTIONS:
                 self._versions.popitem(last=False)
 
-    def last(self, agent: str, thread_id: str) -> int | None:
+    def last_version(self, agent: str, thread_id: str) -> int | None:
         """Return the last version that the agent fetched."""
         with self._lock:
             return self._versions.get((agent, thread_id))
@@ -89,7 +87,6 @@ class Caller(NamedTuple):
     """
 
     bindings: Bindings
-    fetched: FetchedVersions
     connection: str | None = None
     secret: str | None = None
     is_strict: bool = False

@@ -1,26 +1,20 @@
 """Tools for identity and files: the project, registration, agents, reservations."""
 
+from __future__ import annotations
+
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner import __version__
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.mail import INVALID_NAME, NAME_TAKEN
 from brenner.diagnostics.codes.serving import PROFILE_NOT_KEPT
-from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError
+from brenner.diagnostics.model import BrennerError, RequestError
 from brenner.limits import MOST_AGENTS
 from brenner.mail.agent_mail.mirror import UNKNOWN
 from brenner.mail.mailbox import Capability
-from brenner.mail.model import (
-    Agent,
-    Profile,
-    Reservation,
-    ReservationRequest,
-    ReservationResult,
-    Trust,
-)
+from brenner.mail.model import Agent, Profile, Reservation, ReservationRequest
 from brenner.mail.reservations import validate_request
 from brenner.mail.rules import (
     check_same_agent,
@@ -32,7 +26,6 @@ from brenner.mail.rules import (
 from brenner.mail.search import Query
 from brenner.mcp import agent_mail_format
 from brenner.mcp.agent_mail_format import (
-    InboxRequest,
     JsonObject,
     format_time,
     inbox,
@@ -40,11 +33,16 @@ from brenner.mcp.agent_mail_format import (
     since_time,
 )
 from brenner.mcp.errors import with_tool_fix
-from brenner.mcp.identity import authenticate, check_connection
+from brenner.mcp.identity import authenticate, check_connection, name_of_connection
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import KICKOFF
-from brenner.services.identity import claim_name, name_of_secret, secret_digest, stored_digest
+from brenner.protocol.messages import Trust
+from brenner.services.identity import claim_name, secret_digest, stored_digest
 from brenner.text import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
 
 # Registration: the first claim of a name gets its secret
 
@@ -84,7 +82,7 @@ def register(call: Call, profile: Profile, token: str = "") -> Registration:
     claimed name can only be registered again unchanged.
     """
     if not profile.name:
-        own = _name_of_connection(call)
+        own = name_of_connection(call)
         if own is None:
             return register_new(call, profile)
         profile = profile._replace(name=own)
@@ -103,12 +101,6 @@ def register(call: Call, profile: Profile, token: str = "") -> Registration:
     return Registration(agent, trust is Trust.VERIFIED)
 
 
-def _name_of_connection(call: Call) -> str | None:
-    """Return the name whose secret the connection carries."""
-    secret = call.caller.secret
-    return name_of_secret(call.workspace.mailbox, secret) if secret else None
-
-
 def _update_profile(call: Call, profile: Profile, trust: Trust) -> Agent:
     """Update the profile of a registered agent if the caller is authenticated.
 
@@ -119,7 +111,7 @@ def _update_profile(call: Call, profile: Profile, trust: Trust) -> Agent:
         agent = mailbox.agent(profile.name)
         check_same_agent(profile, agent, _known(call))
         return agent
-    return mailbox.register(profile, update=trust is Trust.VERIFIED).agent
+    return mailbox.register(profile, update=trust is Trust.VERIFIED)[0]
 
 
 def register_new(call: Call, profile: Profile) -> Registration:
@@ -163,7 +155,7 @@ def _claim_first(
     if secret is None:
         return None
     try:
-        agent = mailbox.register(profile, update=True).agent
+        agent, _ = mailbox.register(profile, update=True)
     except BrennerError as error:
         return Registration(known[name], is_verified=True, secret=secret, failed=error)
     return Registration(agent, is_verified=True, secret=secret)
@@ -237,10 +229,7 @@ _MOST_HOLDERS = 20
 
 def reserve(call: Call, name: str, request: ReservationRequest) -> JsonObject:
     """Reserve files. Return what was granted and the conflicts, in the form of Agent Mail."""
-    return _reservation_json(call.workspace.mailbox.reserve(name, request))
-
-
-def _reservation_json(reserved: ReservationResult) -> JsonObject:
+    reserved = call.workspace.mailbox.reserve(name, request)
     return {
         "granted": [_granted_json(each) for each in reserved.granted],
         "conflicts": [_conflict_json(pattern, held) for pattern, held in reserved.conflicts],
@@ -249,7 +238,10 @@ def _reservation_json(reserved: ReservationResult) -> JsonObject:
 
 def _conflict_json(pattern: str, held: Sequence[Reservation]) -> JsonObject:
     """Return the holders of the same files, up to a limit, with the number of the others."""
-    told = {"path": pattern, "holders": [_holder_json(each) for each in held[:_MOST_HOLDERS]]}
+    told = {
+        "path": pattern,
+        "holders": [_holder_json(each) for each in held[:_MOST_HOLDERS]],
+    }
     left = len(held) - _MOST_HOLDERS
     return told | ({"further_holders": left} if left > 0 else {})
 
@@ -274,7 +266,6 @@ def _holder_json(one: Reservation) -> JsonObject:
 
 
 def _reserve(call: Call) -> ToolResult:
-    agent_mail_format.check_project_key(call, call.text("project_key"))
     name = call.text("agent_name")
     authenticate(call, name, call.text("registration_token"))
     seconds = call.number("ttl_seconds")
@@ -289,13 +280,12 @@ def _reserve(call: Call) -> ToolResult:
 
 def _release(call: Call) -> ToolResult:
     """Release reservations by path or ID; all of the agent's own if neither is given."""
-    agent_mail_format.check_project_key(call, call.text("project_key"))
     name = call.text("agent_name")
     authenticate(call, name, call.text("registration_token"))
-    released = call.workspace.mailbox.release(
+    total, at = call.workspace.mailbox.release(
         name, patterns=call.texts("paths") or None, ids=_ids(call) or None
     )
-    return ToolResult({"released": released.total, "released_at": format_time(released.at)})
+    return ToolResult({"released": total, "released_at": format_time(at)})
 
 
 def _ids(call: Call) -> list[int]:
@@ -388,7 +378,7 @@ def _unclaimed(call: Call) -> Iterator[str]:
     return (name for name in others if stored_digest(mailbox, name) is None)
 
 
-_AGENT_TOOLS_AN_HOUR, _MOST_MAIL = 3600, 10
+_MOST_MAIL = 10
 
 
 def _health(call: Call) -> ToolResult:
@@ -406,7 +396,6 @@ def _health(call: Call) -> ToolResult:
 
 
 def _ensure_project(call: Call) -> ToolResult:
-    agent_mail_format.check_project_key(call, call.text("human_key"))
     return ToolResult(agent_mail_format.project_json(call))
 
 
@@ -414,34 +403,31 @@ def _register(call: Call) -> ToolResult:
     """Register an agent. Faults are refused before the name is claimed, or its secret would be
     lost.
     """
-    agent_mail_format.check_project_key(call, call.text("project_key"))
     since = since_time(call.text("inbox_since_ts"), "inbox_since_ts")
     registered = register(call, _profile(call, "name"), call.text("registration_token"))
     agent = _registration_json(call, registered, was_named=bool(call.text("name")))
     if not call.flag("auto_fetch_inbox"):
         return ToolResult(agent)
-    wish = InboxRequest(
-        registered.agent.name,
-        _number(call, "inbox_limit", _MOST_MAIL),
-        urgent_only=bool(call.flag("inbox_urgent_only")),
-        include_bodies=bool(call.flag("inbox_include_bodies")),
-        since=since,
-    )
     value: JsonObject = {"agent": agent, "inbox": []}
     try:
-        value["inbox"] = inbox(call.workspace.mailbox, wish)
+        value["inbox"] = inbox(
+            call.workspace.mailbox,
+            registered.agent.name,
+            _number(call, "inbox_limit", _MOST_MAIL),
+            urgent_only=bool(call.flag("inbox_urgent_only")),
+            include_bodies=bool(call.flag("inbox_include_bodies")),
+            since=since,
+        )
     except BrennerError as error:
         value["violations"] = [with_tool_fix(error.diagnostic).to_json()]
     return ToolResult(value)
 
 
 def _create_identity(call: Call) -> ToolResult:
-    agent_mail_format.check_project_key(call, call.text("project_key"))
     return ToolResult(_registration_json(call, register_new(call, _profile(call, "name_hint"))))
 
 
 def _whois(call: Call) -> ToolResult:
-    agent_mail_format.check_project_key(call, call.text("project_key"))
     mailbox = call.workspace.mailbox
     shape = agent_mail_format.agent_with_number(mailbox, mailbox.agent(call.text("agent_name")))
     return ToolResult(shape | {"recent_commits": []})
@@ -453,10 +439,9 @@ def _start_session(call: Call) -> ToolResult:
     Once the name is registered, return a result even if the rest fails, or the secret would be
     lost.
     """
-    agent_mail_format.check_project_key(call, call.text("human_key"))
     files = ReservationRequest(
         call.texts("file_reservation_paths"),
-        _number(call, "file_reservation_ttl_seconds", _AGENT_TOOLS_AN_HOUR),
+        _number(call, "file_reservation_ttl_seconds", _AN_HOUR),
         reason=call.text("file_reservation_reason"),
     )
     if files.patterns:
@@ -474,7 +459,7 @@ def _start_session(call: Call) -> ToolResult:
         if files.patterns:
             value["file_reservations"] = reserve(call, name, files)
         limit = _number(call, "inbox_limit", _MOST_MAIL)
-        value["inbox"] = inbox(call.workspace.mailbox, InboxRequest(name, limit))
+        value["inbox"] = inbox(call.workspace.mailbox, name, limit)
     except BrennerError as error:
         value["violations"] = [with_tool_fix(error.diagnostic).to_json()]
     return ToolResult(value)
@@ -505,14 +490,11 @@ def _registration_json(
     if said := registration_note(call, registered, was_named=was_named):
         shape["note"] = said
     if failed:
-        found = _profile_not_stored(registered) if registered.failed else failed.diagnostic
+        found = failed.diagnostic
+        if registered.failed:
+            found = PROFILE_NOT_KEPT.at(name=agent.name, reason=found.message)
         shape["violations"] = [with_tool_fix(found).to_json()]
     return shape
-
-
-def _profile_not_stored(registered: Registration) -> Diagnostic:
-    reason = registered.failed.diagnostic.message if registered.failed else ""
-    return PROFILE_NOT_KEPT.at(name=registered.agent.name, reason=reason)
 
 
 def _number(call: Call, name: str, default: int) -> int:
@@ -521,7 +503,6 @@ def _number(call: Call, name: str, default: int) -> int:
 
 
 _KEY = Argument("project_key")
-_AGENT_TOOLS_TOKEN = Argument("registration_token")
 _PROGRAM = (Argument("program", required=True), Argument("model", required=True))
 _TASK = Argument("task_description")
 _UNUSED_POLICY = Argument("attachments_policy")
@@ -539,7 +520,7 @@ AGENT_TOOLS_TOOLS: tuple[Tool, ...] = (
         "register_agent",
         "Take a name, or get a new one, and its secret (registration_token) if you are the first.",
         (
-            *(_KEY, *_PROGRAM, Argument("name"), _TASK, _AGENT_TOOLS_TOKEN),
+            *(_KEY, *_PROGRAM, Argument("name"), _TASK, _TOKEN),
             *(_UNUSED_POLICY, Argument("force_reclaim", ArgumentKind.FLAG)),
             Argument("auto_fetch_inbox", ArgumentKind.FLAG),
             Argument("inbox_limit", ArgumentKind.NUMBER),
@@ -570,7 +551,7 @@ AGENT_TOOLS_TOOLS: tuple[Tool, ...] = (
         "macro_start_session",
         "Begin: register, reserve files, and read the inbox.",
         (
-            *(Argument("human_key"), *_PROGRAM, _TASK, Argument("agent_name"), _AGENT_TOOLS_TOKEN),
+            *(Argument("human_key"), *_PROGRAM, _TASK, Argument("agent_name"), _TOKEN),
             Argument("file_reservation_paths", ArgumentKind.TEXTS),
             Argument("file_reservation_reason", default="macro-session"),
             Argument("file_reservation_ttl_seconds", ArgumentKind.NUMBER),

@@ -1,20 +1,19 @@
 """Tools for mail, with the names and forms of Agent Mail."""
 
-import re
-from collections.abc import Collection, Iterable, Iterator
+from __future__ import annotations
+
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.serving import SEARCH_OPERATOR
 from brenner.diagnostics.model import BrennerError, Diagnostic
-from brenner.mail.model import Agent, Envelope, Importance, StoredMessage
+from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.rules import unknown_sender, unknown_thread_error
 from brenner.mail.search import Query, parse_query, query_too_long
 from brenner.mcp import agent_mail_format, identity
 from brenner.mcp import errors as told
 from brenner.mcp.agent_mail_format import (
-    InboxRequest,
     JsonObject,
     ResponseSize,
     agent_numbers,
@@ -33,17 +32,22 @@ from brenner.mcp.agent_mail_format import (
 from brenner.mcp.errors import violation_lines
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
 from brenner.protocol.message_types import wants_ack
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Envelope, Importance, Message, StoredMessage
 from brenner.protocol.subjects import parse_subject
-from brenner.services.acknowledge import AckRequest, send_ack
+from brenner.services.acknowledge import send_ack
 from brenner.services.receive import IncomingMessage, Receipt, receive
 from brenner.services.send import stored_with_warning
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from brenner.mail.model import Agent
 
 # Search, in our syntax and in that of Agent Mail
 
 
-_QUOTED = re.compile(r'("(?:[^"]++|"")*+"?)')
-_WORD = re.compile(r"\S+")
+_QUOTED = lazy_pattern(r'("(?:[^"]++|"")*+"?)')
+_WORD = lazy_pattern(r"\S+")
 _MOST_FAULTS = 50  # whoever made so many did not write a query
 _AND = "AND"  # all words must be there anyhow
 _INSTEAD = {
@@ -86,17 +90,8 @@ def _without_and(part: str) -> str:
 # Sending
 
 
-class _StoredResult(NamedTuple):
-    """A stored message, with warnings about it."""
-
-    payload: JsonObject
-    said: JsonObject
-    notes: tuple[str, ...] = ()
-
-
 def send_message(call: Call) -> ToolResult:
     """Send a message."""
-    agent_mail_format.check_project_key(call, call.text("project_key"))
     call = _with_split_names(call)
     message = Message(
         thread_id=call.text("thread_id"),
@@ -109,13 +104,13 @@ def send_message(call: Call) -> ToolResult:
     kept = _send(call, message, Importance(call.text("importance") or Importance.NORMAL))
     if isinstance(kept, ToolResult):
         return kept
-    value = {**_delivery_json(call, kept), "attachments": [], **kept.said}
-    return ToolResult(value, notes=kept.notes)
+    payload, warnings, notes = kept
+    value = {**_delivery_json(call, payload), "attachments": [], **warnings}
+    return ToolResult(value, notes=notes)
 
 
 def reply_message(call: Call) -> ToolResult:
     """Reply to a message in its thread."""
-    agent_mail_format.check_project_key(call, call.text("project_key"))
     call = _with_split_names(call)
     original = call.workspace.mailbox.message(call.number("message_id") or 0)
     subject = _reply_subject(original, call.text("subject_prefix"))
@@ -131,9 +126,10 @@ def reply_message(call: Call) -> ToolResult:
     kept = _send(call, message, original.envelope.importance, original.id)
     if isinstance(kept, ToolResult):
         return kept
-    delivered = _delivery_json(call, kept)
-    value = {**kept.payload, "reply_to": original.id, **delivered, **kept.said}
-    return ToolResult(value, notes=kept.notes)
+    payload, warnings, notes = kept
+    delivered = _delivery_json(call, payload)
+    value = {**payload, "reply_to": original.id, **delivered, **warnings}
+    return ToolResult(value, notes=notes)
 
 
 def _with_split_names(call: Call) -> Call:
@@ -171,8 +167,11 @@ def _reply_recipients(original: StoredMessage, call: Call) -> tuple[str, ...]:
 
 def _send(
     call: Call, message: Message, importance: Importance, reply_to: int | None = None
-) -> _StoredResult | ToolResult:
-    """Store a message if the sender may send it; return an error result if nothing was stored."""
+) -> tuple[JsonObject, JsonObject, tuple[str, ...]] | ToolResult:
+    """Store a message if the sender may send it; return an error result if nothing was stored.
+
+    Otherwise return the message, warnings about it, and notes for the agent.
+    """
     agents = call.workspace.mailbox.agents()
     faults = _unsupported_arguments(call) or _unknown_sender(call, message.sender, agents)
     if faults:
@@ -186,11 +185,11 @@ def _send(
     if receipt.sent is None:
         return _not_sent(told.refused_result(receipt.violations, corrected))
     found = [told.with_tool_fix(each) for each in (*receipt.violations, *doubts)]
-    said = {"violations": [each.to_json() for each in found], "corrected": corrected}
+    said: JsonObject = {"violations": [each.to_json() for each in found], "corrected": corrected}
     # No store access from here on: a sent message must not be reported as a failure.
     payload = sent_json(receipt.sent.stored, agent_numbers(agents))
     notes = _notes(receipt.sent.stored, found)
-    return _StoredResult(payload, {name: value for name, value in said.items() if value}, notes)
+    return payload, {name: value for name, value in said.items() if value}, notes
 
 
 def _notes(stored: StoredMessage, found: Iterable[Diagnostic]) -> tuple[str, ...]:
@@ -225,9 +224,9 @@ def _unknown_sender(call: Call, name: str, agents: Iterable[Agent]) -> list[Diag
     return [found] if found else []
 
 
-def _delivery_json(call: Call, kept: _StoredResult) -> JsonObject:
+def _delivery_json(call: Call, payload: JsonObject) -> JsonObject:
     project = agent_mail_format.key_of(call.workspace.project)
-    return {"deliveries": [{"project": project, "payload": kept.payload}], "count": 1}
+    return {"deliveries": [{"project": project, "payload": payload}], "count": 1}
 
 
 def _corrected(call: Call, receipt: Receipt, envelope: Envelope) -> JsonObject | None:
@@ -247,7 +246,6 @@ _NOT_TOLD = "it is not known when you have read what it acknowledges"
 
 
 def _mark_message_read(call: Call) -> ToolResult:
-    agent_mail_format.check_project_key(call, call.text("project_key"))
     name, message_id = call.text("agent_name"), call.number("message_id") or 0
     identity.authenticate(call, name, call.text("registration_token"))
     call.workspace.mailbox.mark(name, [message_id], is_read=True)
@@ -256,11 +254,10 @@ def _mark_message_read(call: Call) -> ToolResult:
 
 
 def _acknowledge_message(call: Call) -> ToolResult:
-    agent_mail_format.check_project_key(call, call.text("project_key"))
     name, message_id = call.text("agent_name"), call.number("message_id") or 0
     trust = identity.authenticate(call, name, call.text("registration_token"))
-    said = AckRequest(name, message_id, envelope=Envelope(trust=trust))
-    sent, unmarked = send_ack(call.workspace.mailbox, said)
+    envelope = Envelope(trust=trust)
+    sent, unmarked = send_ack(call.workspace.mailbox, name, message_id, envelope=envelope)
     ack = sent.stored
     read_at, failed = _read_at(call, name, message_id)
     value = {
@@ -293,19 +290,18 @@ def _read_at(call: Call, name: str, message_id: int) -> tuple[str | None, Brenne
 
 
 def _fetch_inbox(call: Call) -> ToolResult:
-    agent_mail_format.check_project_key(call, call.text("project_key"))
-    wish = InboxRequest(
+    found = inbox(
+        call.workspace.mailbox,
         call.text("agent_name"),
         _limit(call),
         urgent_only=bool(call.flag("urgent_only")),
         include_bodies=bool(call.flag("include_bodies")),
         since=since_time(call.text("since_ts")),
     )
-    return ToolResult(inbox(call.workspace.mailbox, wish))
+    return ToolResult(found)
 
 
 def _search_messages(call: Call) -> ToolResult:
-    agent_mail_format.check_project_key(call, call.text("project_key"))
     query = parse_search(call.text("query"))
     if not isinstance(query, Query):
         return told.refused_result(query)
@@ -316,15 +312,13 @@ def _search_messages(call: Call) -> ToolResult:
 
 
 def _summarize_thread(call: Call) -> ToolResult:
-    agent_mail_format.check_project_key(call, call.text("project_key"))
     thread_id, mailbox = call.text("thread_id"), call.workspace.mailbox
-    messages = read_heads(iterate_thread(mailbox, thread_id))
+    messages, is_whole = read_heads(iterate_thread(mailbox, thread_id))
     if not messages:
         raise unknown_thread_error(thread_id, [each.thread_id for each in mailbox.threads()])
     examples = first_messages(messages) if call.flag("include_examples") else []
-    return ToolResult(
-        {"thread_id": thread_id, "summary": summarise(messages), "examples": examples}
-    )
+    summary = summarise(messages, is_whole=is_whole)
+    return ToolResult({"thread_id": thread_id, "summary": summary, "examples": examples})
 
 
 def _limit(call: Call) -> int:

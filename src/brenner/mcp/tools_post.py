@@ -1,7 +1,9 @@
 """`brenner_post`: a contribution with its deltas as structured arguments."""
 
+from __future__ import annotations
+
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from brenner.artifact.merge.resolve import stated_base
 from brenner.artifact.state import BlockOutcome, Entry
@@ -12,7 +14,7 @@ from brenner.diagnostics.codes.messages import UNKNOWN_ROLE_SHORTHAND
 from brenner.diagnostics.codes.serving import NO_DELTAS
 from brenner.diagnostics.model import WARNING, BrennerError, Diagnostic, RequestError, worst_first
 from brenner.diagnostics.truncate import truncate_for_message
-from brenner.mail.model import Envelope, SendResult, StoredMessage, Trust
+from brenner.mail.model import SendResult
 from brenner.markdown.blocks import parse_blocks
 from brenner.mcp.errors import refusal_json, violation_json, violation_lines, with_delta_number
 from brenner.mcp.identity import AGENT, TOKEN, agent_of, authenticate, last_fetched
@@ -20,6 +22,7 @@ from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
 from brenner.mcp.untrusted_text import framed_result, plain_or_foreign
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.grammar import AGENT_NAME
+from brenner.protocol.messages import Envelope, StoredMessage, Trust
 from brenner.services.contribute import (
     ContributionRequest,
     ExpectedResult,
@@ -30,6 +33,9 @@ from brenner.services.contribute import (
 )
 from brenner.services.receive import UNKNOWN_MODEL, IncomingMessage, Receipt, receive
 from brenner.services.send import stored_with_warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 EXAMPLE = (
     '{"operation":"ADD","section":"hypothesis_slate","local_id":"epi","payload":{"name":"…",'
@@ -112,7 +118,7 @@ def _refused_result(
     wrong = list(prepared.wrong)
     value = {
         **refusal_json(shown, own),
-        "corrections": [each._asdict() for each in prepared.corrections],
+        "corrections": list(prepared.corrections),
         "deltas": list(prepared.deltas),
         "still_wrong": wrong,
     }
@@ -136,7 +142,7 @@ def _posted_result(
 ) -> ToolResult:
     stored = sent.stored
     outcome, owed, failed = _expected_outcome(call, stored)
-    entries = outcome.entries if outcome else None
+    entries = outcome[0] if outcome else None
     found = (*truncate_for_message((*receipt.violations, *_warnings(entries or ()))), *failed)
     said, own = _shown_violations(prepared, found)
     own += failed  # the words of the store, not of others
@@ -152,14 +158,14 @@ def _posted_result(
         "base": stated_base(parse_blocks(message.body)),
         "trust": trust.value if trust else None,
         "expected": None if entries is None else [_entry_json(each) for each in entries],
-        "corrections": [each._asdict() for each in prepared.corrections],
+        "corrections": list(prepared.corrections),
         "violations": [violation_json(each, own) for each in said],
         "owed_acks": owed,
     }
     lines = (
         *_first_lines(value, outcome),
         *violation_lines([each for each in said if each.code is WOULD_BE_REFUSED], own),
-        *(_known_items(outcome) if outcome else ()),
+        *(_known_items(*outcome) if outcome else ()),
         *_posted_lines(value, entries),
         *_corrected_lines(prepared),
         *violation_lines([each for each in said if each.code is not WOULD_BE_REFUSED], own),
@@ -216,7 +222,7 @@ def _first_lines(value: dict[str, object], outcome: ExpectedResult | None) -> It
     again = "" if value["is_new"] else " It was posted before; nothing was sent twice."
     base = f" on v{value['base']}" if value["base"] is not None else ""
     posted = f"Posted message {value['message_id']} to {value['thread_id']}{base}"
-    entries = outcome.entries if outcome else ()
+    entries = outcome[0] if outcome else ()
     refused = sum(each.state is BlockOutcome.REFUSED for each in entries)
     if not refused:
         yield f"{posted}.{again}"
@@ -225,11 +231,11 @@ def _first_lines(value: dict[str, object], outcome: ExpectedResult | None) -> It
     yield f"{posted}, but {many} would be refused as the thread stands. Post those anew:{again}"
 
 
-def _known_items(outcome: ExpectedResult) -> Iterator[str]:
+def _known_items(entries: Sequence[Entry], active: Sequence[str]) -> Iterator[str]:
     """Yield the existing items if a delta names one that does not exist."""
-    wrong = [each for each in outcome.entries if each.state is BlockOutcome.REFUSED]
+    wrong = [each for each in entries if each.state is BlockOutcome.REFUSED]
     if any(found.code in _NO_ITEM for each in wrong for found in each.diagnostics):
-        ids = [name for names in outcome.active.values() for name in names if name != "RT"]
+        ids = [name for name in active if name != "RT"]
         more = f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else ""
         yield f"Active items are {', '.join(ids[:_MOST_IDS])}{more}." if ids else _NO_ITEMS
 
@@ -253,7 +259,7 @@ def _corrected_lines(prepared: PreparedContribution) -> Iterator[str]:
     if prepared.corrections:
         yield "Taken otherwise than given:"
     for each in prepared.corrections:
-        yield f"- delta {each.delta}: {each.what} ({each.code})"
+        yield "- delta {delta}: {what} ({code})".format(**each)
 
 
 def _owed_acks_line(owed: Sequence[int]) -> str:

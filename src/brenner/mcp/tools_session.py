@@ -1,19 +1,17 @@
 """Brenner's own tools for agents: task, artifact, check and explain."""
 
-import re
-from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
-from typing import NamedTuple
+from __future__ import annotations
 
-from brenner.artifact.model import Item
-from brenner.artifact.state import Blame, Source
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
 from brenner.diagnostics.catalogue import closest_code, find_code
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.codes.messages import MESSAGE_TOO_LARGE, UNKNOWN_CODE
 from brenner.diagnostics.model import Code, Diagnostic, RequestError, Summary, worst_first
+from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import Envelope, Trust, type_of
 from brenner.markdown.blocks import parse_blocks
 from brenner.mcp import tools_post as post_tool
 from brenner.mcp.errors import (
@@ -24,14 +22,14 @@ from brenner.mcp.errors import (
     violation_json,
     violation_lines,
 )
-from brenner.mcp.identity import AGENT, TOKEN, ReadingAgent, agent_of, note_fetched, reader_of
+from brenner.mcp.identity import AGENT, TOKEN, agent_of, note_fetched, reader_of
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
-from brenner.mcp.untrusted_text import ForeignText, TextAuthor, framed_result, plain_or_foreign
+from brenner.mcp.untrusted_text import ForeignText, framed_result, plain_or_foreign, text_author
 from brenner.protocol.body import find_section, parse_sections
 from brenner.protocol.delta.schema import Operation
 from brenner.protocol.grammar import ITEM_ID
 from brenner.protocol.message_types import KICKOFF
-from brenner.protocol.messages import Message, iso
+from brenner.protocol.messages import Envelope, Message, Trust, iso
 from brenner.protocol.validate import Report, check_composed, deltas_json
 from brenner.services import agent_task as parts
 from brenner.services.agent_task import (
@@ -43,23 +41,39 @@ from brenner.services.agent_task import (
     unread_count,
 )
 from brenner.services.receive import (
-    CheckResult,
     IncomingMessage,
+    Receipt,
     examine,
     has_session_mail,
     leading_type,
 )
 from brenner.services.versions import LoadedVersion, Target, load_version
-from brenner.services.workspace import Workspace
-from brenner.session.kickoff import PROMPTS
 from brenner.session.model import AWAITED_TURNS, OpenAck, OpenMessage, Phase, RefusedBlock, Turn
+from brenner.session.prompts import PROMPTS
 from brenner.text import did_you_mean, template_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from brenner.artifact.model import Item
+    from brenner.artifact.state import Blame, Source
+    from brenner.services.workspace import Workspace
+    from brenner.session.overview import Overview
 
 # `brenner_artifact`: the latest version, whole or in part, and the changes since another one
 
 
 MARKDOWN, JSON = "markdown", "json"
 _LARGE = 40_000  # characters; beyond that it is said how to ask for less
+# The base that the next contribution states if `base` is missing
+_UNNAMED = (
+    "To build on it with `brenner_post`, name yourself here as `agent`, or give `base: {0}` there."
+)
+_BASE = "The next `brenner_post` of {agent}{where} states v{0} as its base."
+_UNPROVEN = (
+    "You have not shown the secret of {agent}: only what is posted without it states v{0} as its "
+    "base. To post with it, pass `sender_token` here, too, or give `base: {0}` there."
+)
 
 
 def run_artifact(call: Call) -> ToolResult:
@@ -77,26 +91,16 @@ def run_artifact(call: Call) -> ToolResult:
     since = call.number("since")
     shown = _whole(call, loaded, part) if since is None else _since(call, loaded, part, since)
     number = loaded.number or 0
+    is_base, following = False, _UNNAMED.format(number)
     if reader:
-        note_fetched(call, reader, thread_id, number)
-    is_base = reader is not None and (reader.is_proven or call.caller.connection is not None)
+        agent, trust, is_proven = reader
+        note_fetched(call, agent, trust, thread_id, number)
+        is_base = is_proven or call.caller.connection is not None
+        where = "" if is_proven else " over this connection"
+        following = (_BASE if is_base else _UNPROVEN).format(number, agent=agent, where=where)
     base = {"base_of_your_next_post": number if is_base else None}
     value = {**_head(loaded, part), **base, **shown}
-    return framed_result(value, (*_lines(value), _base(number, reader, call.caller.connection)))
-
-
-def _base(number: int, reader: ReadingAgent | None, connection: str | None) -> str:
-    """Return the base that the next contribution states if `base` is missing."""
-    explicit = f"or give `base: {number}` there"
-    if reader is None:
-        return f"To build on it with `brenner_post`, name yourself here as `agent`, {explicit}."
-    if reader.is_proven or connection is not None:
-        where = "" if reader.is_proven else " over this connection"
-        return f"The next `brenner_post` of {reader.agent}{where} states v{number} as its base."
-    return (
-        f"You have not shown the secret of {reader.agent}: only what is posted without it states "
-        f"v{number} as its base. To post with it, pass `sender_token` here, too, {explicit}."
-    )
+    return framed_result(value, (*_lines(value), following))
 
 
 def _no_version(mailbox: Mailbox, thread_id: str) -> ToolResult:
@@ -112,14 +116,14 @@ def _no_version(mailbox: Mailbox, thread_id: str) -> ToolResult:
 
 
 def _head(loaded: LoadedVersion, part: parts.ArtifactPart) -> dict[str, object]:
-    message = loaded.message
+    message, (section, item_id) = loaded.message, part
     return {
         "thread_id": loaded.thread_id,
         "version": loaded.number,
         "message_id": message.id if message else None,
         "published": iso(message.at) if message else None,
-        "section": part.section.id if part.section else None,
-        "item": plain_or_foreign(part.item_id, ITEM_ID) if part.item_id else None,
+        "section": section.id if section else None,
+        "item": plain_or_foreign(item_id, ITEM_ID) if item_id else None,
         "notes": [{"id": each.id, "message": ForeignText(each.message)} for each in loaded.notes],
     }
 
@@ -145,7 +149,7 @@ def _since(
         if is_json
         else parts.changes_markdown(changed)
     )
-    sources = [each.source for item in changed for _, each in item.by if each]
+    sources = [each.source for _, by in changed for _, each in by if each]
     authors = authors_of(call.workspace.mailbox, sources)
     return {
         "since": number,
@@ -161,21 +165,18 @@ def _sources(items: Iterable[Item], blame: Blame) -> Iterator[Source]:
             yield change.source
 
 
-def authors_of(mailbox: Mailbox, sources: Iterable[Source]) -> tuple[TextAuthor, ...]:
+def authors_of(mailbox: Mailbox, sources: Iterable[Source]) -> tuple[str, ...]:
     """Return the authors of what is shown, with the trust in each of their messages."""
     messages = dict.fromkeys((each.agent, each.message_id) for each in sources)
-    found: dict[TextAuthor, None] = {}
-    for agent, message_id in messages:
-        found[author_of(mailbox, agent, message_id)] = None
-    return tuple(found)
+    return tuple(dict.fromkeys(author_of(mailbox, *each) for each in messages))
 
 
-def author_of(mailbox: Mailbox, agent: str, message_id: int) -> TextAuthor:
+def author_of(mailbox: Mailbox, agent: str, message_id: int) -> str:
     """Return the author of a message, as far as the store knows it."""
     try:
-        return TextAuthor(agent, mailbox.message(message_id).envelope.trust)
+        return text_author(agent, mailbox.message(message_id).envelope.trust)
     except RequestError:
-        return TextAuthor(agent)
+        return text_author(agent)
 
 
 def _lines(value: dict[str, object]) -> Iterator[str | ForeignText]:
@@ -228,32 +229,25 @@ _LEADS = " It leads a session: show your secret as `sender_token`, or it is refu
 _OF_A_STAND_IN = {"sender_name": codes.UNKNOWN_SENDER, "to": codes.UNKNOWN_RECIPIENT}
 
 
-class _CheckedDraft(NamedTuple):
-    """A message to check. A placeholder replaces a missing sender or recipient."""
-
-    message: Message
-    left_out: tuple[str, ...]
-
-
 def run_check(call: Call) -> ToolResult:
     """Check a message. Errors in it are a successful result, not a failed call."""
-    draft = _draft(call)
-    message = draft.message
+    message, left_out = _draft(call)
     found = examine(call.workspace, _incoming_message(call, message))
     is_read = not any(each.code is MESSAGE_TOO_LARGE for each in found.violations)
     report = check_composed(message)[0] if is_read else Report(None, None, ())
-    said = [*_findings(draft, found)]
+    passed_over = {_OF_A_STAND_IN[name] for name in left_out}  # faults of the placeholders
+    said = [each for each in found.violations if each.code not in passed_over]
     if not found.may_be_sent and found.corrected:  # what the thread would refuse then
         said += _merge_preview(call, found.corrected)
-    following = _next_step(found, draft)
+    following = _next_step(found, message, left_out)
     value = {
         "valid": found.may_be_sent,
-        "type": type_of(message),
+        "type": message.type,
         "summary": Summary.of(said)._asdict(),
         "violations": [violation_json(each, report.violations) for each in said],
         **deltas_json(report.deltas),
         "corrected": _arguments(call, found.corrected) if found.corrected else None,
-        "not_looked_at": [*draft.left_out, "sender_token"],
+        "not_looked_at": [*left_out, "sender_token"],
         "next": following,
     }
     lines = (
@@ -264,8 +258,11 @@ def run_check(call: Call) -> ToolResult:
     return framed_result(value, lines)
 
 
-def _draft(call: Call) -> _CheckedDraft:
-    """Return the message that would be sent. Missing names need not be registered yet."""
+def _draft(call: Call) -> tuple[Message, tuple[str, ...]]:
+    """Return the message that would be sent, and the names of missing arguments.
+
+    A placeholder replaces a missing sender or recipient, who need not be registered yet.
+    """
     stand_in = _any_agent(call.workspace.mailbox, call.workspace.project.operator)
     try:
         sender = call.text("sender_name") or agent_of(call)
@@ -282,9 +279,7 @@ def _draft(call: Call) -> _CheckedDraft:
     is_given = {"to": call.arguments.get("to") is not None, "sender_name": bool(sender)}
     if is_given["to"] and not to:
         message = message._replace(recipients=())
-    return _CheckedDraft(
-        message, tuple(name for name, is_there in is_given.items() if not is_there)
-    )
+    return message, tuple(name for name, is_there in is_given.items() if not is_there)
 
 
 def _incoming_message(call: Call, message: Message) -> IncomingMessage:
@@ -303,25 +298,19 @@ def _any_agent(mailbox: Mailbox, operator: str) -> str:
     return operator if operator in known or not known else known[0]
 
 
-def _findings(draft: _CheckedDraft, found: CheckResult) -> Iterator[Diagnostic]:
-    """Yield what was found, except faults of the placeholders."""
-    passed_over = {_OF_A_STAND_IN[name] for name in draft.left_out}
-    yield from (each for each in found.violations if each.code not in passed_over)
-
-
 def _merge_preview(call: Call, corrected: Message) -> list[Diagnostic]:
     report, _ = check_composed(corrected)
     found = examine(call.workspace, _incoming_message(call, corrected)).violations
     return sorted((each for each in found if each not in report.violations), key=worst_first)
 
 
-def _next_step(found: CheckResult, draft: _CheckedDraft) -> str:
+def _next_step(found: Receipt, message: Message, missing: Sequence[str]) -> str:
     if found.may_be_sent:
         said = _SEND + (_CONTRIBUTES if found.corrected else "")
-        said += _LEADS if leading_type(draft.message) else ""
+        said += _LEADS if leading_type(message) else ""
     else:
         said = _CORRECTED if found.corrected else _BY_AUTHOR
-    left_out = " and ".join(f"`{name}`" for name in draft.left_out)
+    left_out = " and ".join(f"`{name}`" for name in missing)
     return f"{said} Not looked at, because not given: {left_out}." if left_out else said
 
 
@@ -455,7 +444,7 @@ def next_steps(task: AgentTask) -> Iterator[str]:
     if status.version and turn in (Turn.OWES_ACK, Turn.OWES_DELTA):
         yield _READ
     yield _TURNS[turn]
-    if any(each.of for each in task.critiques):
+    if any(own_items for _, _, own_items, _ in task.critiques):
         yield "Answer the critiques of your items: an EDIT that meets them, or a KILL."
 
 
@@ -463,7 +452,7 @@ def next_steps_of_all(waiting: tuple[WaitingSession, ...]) -> list[str]:
     """Return what to do if several sessions wait, or none."""
     if not waiting:
         return ["No session waits for you. `fetch_inbox` shows your mail."]
-    first = waiting[0].overview.thread_id
+    first = waiting[0][0].thread_id
     return [f'Begin with the first: `brenner_task(thread_id="{first}")`.']
 
 
@@ -497,7 +486,7 @@ def kickoff_excerpt(mailbox: Mailbox, task: AgentTask) -> ForeignText | None:
 # Only threads with a valid ID are sessions: other mail may have any text as its thread.
 
 
-_OPERATION = re.compile("|".join(("", *Operation)))
+_OPERATION = lazy_pattern("|".join(("", *Operation)))
 _TASK_TOOL_MOST = 20  # of each kind; how many there are is always said
 
 
@@ -511,7 +500,7 @@ def run_task(call: Call) -> ToolResult:
         waiting = sessions_waiting_for(workspace, agent)
         if len(waiting) != 1:
             return _all(agent, unread, waiting)
-        thread_id = waiting[0].overview.thread_id
+        thread_id = waiting[0][0].thread_id
     task = load_task(workspace, agent, thread_id)
     value = {"agent": agent, "unread_mail": unread, **_task_json(workspace, task)}
     return framed_result(value, _task_lines(value, task))
@@ -525,24 +514,24 @@ def _all(agent: str, unread: int | None, waiting: tuple[WaitingSession, ...]) ->
     value = {
         "agent": agent,
         "unread_mail": unread,
-        "waiting": [_waiting_json(each) for each in waiting[:_TASK_TOOL_MOST]],
+        "waiting": [_waiting_json(*each) for each in waiting[:_TASK_TOOL_MOST]],
         "waiting_count": len(waiting),
         "next": following,
     }
     lines: list[str | ForeignText] = [f"{agent}: {len(waiting)} sessions wait for you."]
-    for each in waiting[:_TASK_TOOL_MOST]:
-        turn = each.turn.value if each.turn else "owes ACKs"
-        lines.append(f"- {each.overview.thread_id}: {turn}")
-        lines.append(ForeignText(each.overview.question))
+    for overview, turn, _ in waiting[:_TASK_TOOL_MOST]:
+        lines.append(f"- {overview.thread_id}: {turn.value if turn else 'owes ACKs'}")
+        lines.append(ForeignText(overview.question))
     return framed_result(value, [*lines, *following])
 
 
-def _waiting_json(each: WaitingSession) -> dict[str, object]:
-    overview = each.overview
+def _waiting_json(
+    overview: Overview, turn: Turn | None, acks: tuple[int, ...]
+) -> dict[str, object]:
     return {
         "thread_id": overview.thread_id,
-        "turn": each.turn.value if each.turn else None,
-        "owed_acks": list(each.acks),
+        "turn": turn.value if turn else None,
+        "owed_acks": list(acks),
         "round": overview.round,
         "phase": overview.phase.value if overview.phase else None,
         "version": overview.version,
@@ -623,14 +612,14 @@ def _message_json(mailbox: Mailbox, each: OpenMessage) -> dict[str, object]:
     }
 
 
-def _critique_json(mailbox: Mailbox, each: TaskCritique) -> dict[str, object]:
-    source = each.source
+def _critique_json(mailbox: Mailbox, task_critique: TaskCritique) -> dict[str, object]:
+    critique, attack, own_items, source = task_critique
     authors = (author_of(mailbox, source.agent, source.message_id),) if source else ()
-    said = f"{each.item.name}\n{each.attack}\nStatus: {each.item.status}"
+    said = f"{critique.name}\n{attack}\nStatus: {critique.status}"
     return {
-        "item": plain_or_foreign(each.item.item, ITEM_ID),
+        "item": plain_or_foreign(critique.item, ITEM_ID),
         "critique": ForeignText(said, authors),
-        "of_your_items": list(each.of),
+        "of_your_items": list(own_items),
     }
 
 
@@ -720,13 +709,10 @@ TASK_TOOL_TOOL = Tool(
 
 def _framed_tool(tool: Tool) -> Tool:
     """Return the tool with its refusals framed where they may quote other agents."""
-    return tool._replace(run=_frame_refusals(tool.run))
 
-
-def _frame_refusals(run: Callable[[Call], ToolResult]) -> Callable[[Call], ToolResult]:
     def guarded(call: Call) -> ToolResult:
         try:
-            return run(call)
+            return tool.run(call)
         except RequestError as refused:
             found = refused.diagnostic
             if is_own(found) and not refused.details:
@@ -734,13 +720,10 @@ def _frame_refusals(run: Callable[[Call], ToolResult]) -> Callable[[Call], ToolR
             lines = (*violation_lines([found]), *map(ForeignText, refused.details))
             return framed_result(refusal_json([found]), lines, is_error=True)
 
-    return guarded
+    return tool._replace(run=guarded)
 
 
 TOOLS: tuple[Tool, ...] = (
-    _framed_tool(TASK_TOOL_TOOL),
-    _framed_tool(TOOL),
-    _framed_tool(post_tool.TOOL),
-    _framed_tool(CHECK_TOOL_TOOL),
+    *map(_framed_tool, (TASK_TOOL_TOOL, TOOL, post_tool.TOOL, CHECK_TOOL_TOOL)),
     EXPLAIN_TOOL_TOOL,
 )

@@ -6,14 +6,20 @@ authors and the trust in them. The lines of a frame contain a token that is rand
 and occurs in none of its texts: no text can close its own frame.
 """
 
-import re
+from __future__ import annotations
+
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from brenner.mail.model import Trust
 from brenner.mcp.tool import ToolResult
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import AGENT_NAME
+
+if TYPE_CHECKING:
+    import re
+
+    from brenner.protocol.messages import Trust
 
 _MOST_NAMED = 6
 _BYTES = 6
@@ -30,30 +36,25 @@ HOW_FRAMES_LOOK = (
 )
 
 
-class TextAuthor(NamedTuple):
-    """The author of a text, as far as known. With a trust of None nothing is said about it."""
-
-    name: str
-    trust: Trust | None = None
-
-    @property
-    def shown(self) -> str:
-        """Return the name and the trust. A malformed name is not shown, because it could be any
-        text.
-        """
-        name = self.name if AGENT_NAME.fullmatch(self.name) else "somebody"
-        return f"{name} ({self.trust.value})" if self.trust else name
-
-
 class ForeignText(NamedTuple):
-    """A text of other agents, to be framed in a result."""
+    """A text of other agents, to be framed in a result. `authors` are as `text_author` has them."""
 
     text: str
-    authors: tuple[TextAuthor, ...] = ()
+    authors: tuple[str, ...] = ()
+
+
+def text_author(name: str, trust: Trust | None = None) -> str:
+    """Return the author of a text and the trust in it, as a frame shows them.
+
+    A malformed name is not shown, because it could be any text. With a trust of None nothing is
+    said about it.
+    """
+    shown = name if AGENT_NAME.fullmatch(name) else "somebody"
+    return f"{shown} ({trust.value})" if trust else shown
 
 
 def plain_or_foreign(
-    text: str, pattern: re.Pattern[str], author: TextAuthor | None = None
+    text: str, pattern: re.Pattern[str], author: str | None = None
 ) -> str | ForeignText:
     """Return a name, an ID or a number as it is if it matches the pattern, else as foreign text."""
     return text if pattern.fullmatch(text) else ForeignText(text, (author,) if author else ())
@@ -105,8 +106,8 @@ def framed_result(
     return ToolResult(framed, "\n".join([about, *shown]), is_error)
 
 
-def _names(authors: tuple[TextAuthor, ...]) -> str:
-    shown = list(dict.fromkeys(author.shown for author in authors)) or ["others"]
+def _names(authors: tuple[str, ...]) -> str:
+    shown = list(dict.fromkeys(authors)) or ["others"]
     more = len(shown) - _MOST_NAMED
     return ", ".join([*shown[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
 

@@ -1,31 +1,36 @@
 """The artifact as a file: its text with the message id, its paths, and what blocks writing it."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from brenner.artifact.model import Metadata
-from brenner.config import Project
 from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import publishing as publishing_codes
 from brenner.diagnostics.model import RequestError, UnavailableError
+from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_FILE_NAME_BYTES
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.thread_ids import cross_reference, is_valid_thread_id
 
 if TYPE_CHECKING:
     from brenner.artifact.format import ParsedArtifact
     from brenner.artifact.manual_edits import HandEdits
+    from brenner.config import Project
     from brenner.diagnostics.model import Diagnostic
 
 
 MOST_FILE_BYTES = 64 * 1024 * 1024
 _ID = "agent_mail_message_id"
-_ID_LINE = re.compile(rf"^{_ID}:.*\n", re.MULTILINE)
-_ID_VALUE_LINE = re.compile(rf"^{_ID}: ([0-9]{{1,18}})\n", re.MULTILINE)
+_ID_LINE = lazy_pattern(rf"^{_ID}:.*\n", re.MULTILINE)
+_ID_VALUE_LINE = lazy_pattern(rf"^{_ID}: ([0-9]{{1,18}})\n", re.MULTILINE)
 _FIELDS_BEFORE_ID = Metadata._fields[: Metadata._fields.index(_ID)]
 _FENCE = "---\n"
 _BYTE_ORDER_MARK = "\ufeff"
@@ -58,15 +63,11 @@ def with_message_id(text: str, message_id: int) -> str:
         return text
     lines = text[:end].split("\n")[:-1]
     is_before = (
-        line.startswith("  - ") or _line_key(line) in _FIELDS_BEFORE_ID for line in lines[1:]
+        line.startswith("  - ") or line.partition(":")[0] in _FIELDS_BEFORE_ID for line in lines[1:]
     )
     position = 1 + sum(takewhile(bool, is_before))
     lines.insert(position, f"{_ID}: {message_id}")
     return "\n".join(lines) + "\n" + text[end:]
-
-
-def _line_key(line: str) -> str:
-    return line.partition(":")[0]
 
 
 def canonical_text(text: str) -> str:
@@ -82,11 +83,10 @@ def file_text(file: Path, version: VersionText) -> str:
     An existing file of the same version keeps its message id. Another store has other ids for the
     same mail, which is no reason to write and commit the file again.
     """
-    existing = read_file(file)
-    if isinstance(existing, str) and same_version(existing, version.text):
-        existing = _normalize_line_ends(existing)
+    with suppress(ForeignFileError):
+        existing = _normalize_line_ends(read_file(file) or "")
         known = _ID_VALUE_LINE.search(existing, 0, _front_matter_end(existing))
-        if known:
+        if known and same_version(existing, version.text):
             return with_message_id(version.text, int(known[1]))
     return with_message_id(version.text, version.message_id)
 
@@ -110,86 +110,59 @@ def _front_matter_end(text: str) -> int:
 # The file
 
 
-class NewerFile(NamedTuple):
-    """The file is a later version than the one to write."""
-
-    number: int
+class ForeignFileError(Exception):
+    """A file is not the artifact of its session, or cannot be read; the text is the reason."""
 
 
-class EditedFile(NamedTuple):
-    """The file was edited manually; it was version `base`.
-
-    `difference` is the unified diff; `others` are changes that no delta can make.
-    """
-
-    base: int
-    edits: "HandEdits"
-    difference: str
-    others: tuple[str, ...]
-
-
-class ForeignFile(NamedTuple):
-    """The file is no version of this thread, or cannot be read."""
-
-    reason: str
-
-
-WriteObstacle = NewerFile | EditedFile | ForeignFile
-
-
-def find_write_obstacle(
-    file: Path, version: VersionText, versions: Versions
-) -> WriteObstacle | None:
-    """Return why the version must not overwrite the file, or None."""
-    text = read_file(file)
-    if text is None or isinstance(text, ForeignFile):
-        return text
-    if any(same_version(text, each) for each in (version.text, *version.void)):
-        return None
-    from brenner.artifact.parse import parse_artifact
-
-    found = parse_artifact(canonical_text(text))
-    number = found.artifact.metadata.version
-    if number is None:
-        return ForeignFile("it has no front matter that gives a version")
-    if found.artifact.metadata.session_id != version.thread_id:
-        return ForeignFile(
-            f"it belongs to the session `{found.artifact.metadata.session_id or ''}`"
-        )
-    if number > version.number:
-        return NewerFile(number)
-    return _find_edits(text, found, version, versions)
-
-
-def read_file(file: Path) -> str | ForeignFile | None:
-    """Return the text of a file, why it cannot be read, or None if it does not exist."""
+def read_file(file: Path, opener: Callable[[str, int], int] | None = None) -> str | None:
+    """Return the text of a file; None if it does not exist. Raise ForeignFileError otherwise."""
     try:
-        with file.open("rb") as opened:
+        with open(file, "rb", opener=opener) as opened:
             raw = opened.read(MOST_FILE_BYTES + 1)
         text = raw.decode()
     except FileNotFoundError:
         return None
     except OSError as error:
-        return ForeignFile((error.strerror or type(error).__name__).lower())
+        _reject_file((error.strerror or type(error).__name__).lower())
     except UnicodeDecodeError:
-        return ForeignFile("it is not UTF-8")
+        _reject_file("it is not UTF-8")
     if len(raw) > MOST_FILE_BYTES:
-        return ForeignFile(f"it is larger than {MOST_FILE_BYTES:,} bytes")
+        _reject_file(f"it is larger than {MOST_FILE_BYTES:,} bytes")
     return text
 
 
-def _find_edits(
-    text: str, found: "ParsedArtifact", version: VersionText, versions: Versions
-) -> EditedFile | ForeignFile | None:
-    """Return the manual edits, or None if the new version contains all of them."""
-    number = found.artifact.metadata.version or 0
+def _reject_file(reason: str) -> NoReturn:
+    raise ForeignFileError(reason) from None
+
+
+def find_hand_edits(
+    file: Path, version: VersionText, versions: Versions
+) -> tuple[HandEdits, str] | None:
+    """Return edits of the file that the version would overwrite, and their unified diff.
+
+    Raise RequestError if the file is a later version, and ForeignFileError if it is none.
+    """
+    text = read_file(file)
+    if text is None or any(same_version(text, each) for each in (version.text, *version.void)):
+        return None
+    from brenner.artifact.parse import parse_artifact
+
+    found = parse_artifact(canonical_text(text))
+    metadata, name = found.artifact.metadata, cross_reference(version.thread_id).artifact_path
+    number = metadata.version
+    if number is None:
+        _reject_file("it has no front matter that gives a version")
+    if metadata.session_id != version.thread_id:
+        _reject_file(f"it belongs to the session `{metadata.session_id or ''}`")
+    if number > version.number:
+        words = {"path": name, "value": str(number), "version": str(version.number)}
+        raise RequestError(publishing_codes.ARTIFACT_FILE_NEWER.at(None, **words))
     base = version.text if number == version.number else versions(number)
     if base is None:
-        return ForeignFile(f"it says that it is v{number}, which is not in this mailbox")
+        _reject_file(f"it says that it is v{number}, which is not in this mailbox")
     if same_version(text, base):
         return None
     from brenner.artifact.manual_edits import contains_edits, hand_edits
-    from brenner.artifact.parse import parse_artifact
     from brenner.artifact.text_diff import unified_diff
 
     before = parse_artifact(base)
@@ -197,9 +170,8 @@ def _find_edits(
     lost = unread_content(before, found)
     if not lost and contains_edits(edits, parse_artifact(version.text).artifact):
         return None
-    name = cross_reference(version.thread_id).artifact_path
     difference = unified_diff(canonical_text(base), canonical_text(text), f"v{number}", name)
-    return EditedFile(number, edits, difference, (*edits.other, *lost))
+    return edits._replace(other=(*edits.other, *lost)), difference
 
 
 # Paths of an artifact and its archive
@@ -294,18 +266,18 @@ _HARMLESS_CODES = {
     artifacts_codes.MISPLACED_ITEM.id,
 }
 _NOT_READ = "not read"
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 _READ_AS = " was read as "
 
 
-def unread_content(before: "ParsedArtifact", after: "ParsedArtifact") -> tuple[str, ...]:
+def unread_content(before: ParsedArtifact, after: ParsedArtifact) -> tuple[str, ...]:
     """Return the new parse diagnostics about content that would be lost with the next version."""
     known = Counter(found.message for found in before.diagnostics)
     lossy = (found.message for found in after.diagnostics if not _is_harmless(found))
     return tuple(Counter(lossy) - known)
 
 
-def _is_harmless(found: "Diagnostic") -> bool:
+def _is_harmless(found: Diagnostic) -> bool:
     if found.id == artifacts_codes.HEADING_FORM.id:
         written, _, read_as = found.message.partition(_READ_AS)
         return _words(written) <= {*_words(read_as), "the", "heading"}

@@ -5,26 +5,27 @@ the latest commit already has them, nothing is committed, so everything can be r
 interruption.
 """
 
-import fcntl
+from __future__ import annotations
+
 import json
 import os
-import re
 import time
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from tempfile import NamedTemporaryFile
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.model import UnavailableError
+from brenner.lazy_pattern import lazy_pattern
+from brenner.persist.files import wait_for_lock
 from brenner.persist.git import (
     COMMIT_SECONDS,
     PUSH_SECONDS,
-    GitError,
     GitResult,
     Repository,
+    error_with_output,
     git_error,
     literal_pathspec,
     query,
@@ -32,17 +33,23 @@ from brenner.persist.git import (
     summarize_output,
 )
 
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator, Mapping
+
 MOST_MESSAGE_CHARACTERS = 120
 _FEWEST_SUMMARY_CHARACTERS = 40
 _LOCK_SECONDS = 10  # for a lock of another git process
 _COMMIT_LOCK_SECONDS = 60  # for other commits of ours, with their hooks
 _POLL_SECONDS = 0.05
-_LOCK_ERROR = re.compile(r"'([^'\n]+\.lock)': File exists")
-_LOST_RACE_ERROR = re.compile(r"(cannot lock ref '[^'\n]+')")
-_SIGNING_ERROR = re.compile(r"sign|gpg|key|commit object")
+_LOCK_ERROR = lazy_pattern(r"'([^'\n]+\.lock)': File exists")
+_LOST_RACE_ERROR = lazy_pattern(r"(cannot lock ref '[^'\n]+')")
+_SIGNING_ERROR = lazy_pattern(r"sign|gpg|key|commit object")
 # Encoding and cleanup of the message must not depend on the configuration.
-_COMMIT_SETTINGS = ("-c", "i18n.commitEncoding=UTF-8")
-_COMMIT_OPTIONS = ("--quiet", "--only", "--cleanup=verbatim", "--untracked-files=no", "--file=-")
+_COMMIT = (
+    *("-c", "i18n.commitEncoding=UTF-8", "commit", "--quiet", "--only"),
+    *("--cleanup=verbatim", "--untracked-files=no", "--file=-"),
+)
 
 
 def commit_message(thread_id: str, number: int, summary: str) -> str:
@@ -83,9 +90,7 @@ class _CommitAttempt:
         self.deadline = time.monotonic() + _LOCK_SECONDS
 
     def commit_with_retry(self) -> None:
-        """Commit until the latest commit has all files; wait while another git process holds a
-        lock.
-        """
+        """Commit until the latest commit has all files; wait for locks of other git processes."""
         while missing := self._missing():
             if not self._try_commit(missing):
                 continue
@@ -106,13 +111,7 @@ class _CommitAttempt:
         with NamedTemporaryFile() as trace:
             result = run(
                 self.repository.top,
-                *(
-                    *_COMMIT_SETTINGS,
-                    "commit",
-                    *_COMMIT_OPTIONS,
-                    "--",
-                    *map(literal_pathspec, paths),
-                ),
+                *(*_COMMIT, "--", *map(literal_pathspec, paths)),
                 stdin=f"{self.message}\n".encode(),
                 seconds=COMMIT_SECONDS,
                 extra={"GIT_TRACE2_EVENT": trace.name},
@@ -122,15 +121,13 @@ class _CommitAttempt:
             return True  # a git process left by a killed one committed it
         if result.code and hook:
             found = codes.HOOK_FAILED.at(hook=hook, reason=summarize_output(result))
-            raise GitError(found, result.output_text)
+            raise error_with_output(found, result)
         if result.code and self._index_was_overwritten(paths):
             return False
         return self._check_done(result, "commit")
 
     def _index_was_overwritten(self, paths: list[str]) -> bool:
-        """Return whether another git process has removed our intent-to-add entries from the
-        index.
-        """
+        """Return whether another git process has removed our intent-to-add entries."""
         is_time = time.monotonic() <= self.deadline
         return is_time and bool(set(paths) - set(self.repository.staged_ids(paths)))
 
@@ -138,9 +135,7 @@ class _CommitAttempt:
         return self._check_done(run(self.repository.top, *arguments), *arguments)
 
     def _check_done(self, result: GitResult, *arguments: str) -> bool:
-        """Return whether git succeeded; sleep and return False if another git process holds a
-        lock.
-        """
+        """Return whether git succeeded; sleep and return False if a lock is held."""
         if result.code == 0:
             return True
         lock = _find_lock_error(result)
@@ -149,19 +144,15 @@ class _CommitAttempt:
         if time.monotonic() > self.deadline:
             words = {"path": str(self.repository.top), "seconds": str(_LOCK_SECONDS)}
             found = codes.GIT_LOCKED.at(None, **words, reason=lock[1])
-            raise GitError(found, result.output_text)
+            raise error_with_output(found, result)
         time.sleep(_POLL_SECONDS)
         return False
 
-    def _failure(self, result: GitResult, *arguments: str) -> GitError:
-        settings = ("config", "--type=bool", "commit.gpgsign")
-        if (
-            _SIGNING_ERROR.search(result.err)
-            and query(self.repository.top, *settings).text == "true"
-        ):
-            return GitError(
-                codes.SIGNING_FAILED.at(reason=summarize_output(result)), result.output_text
-            )
+    def _failure(self, result: GitResult, *arguments: str) -> UnavailableError:
+        signs = query(self.repository.top, "config", "--type=bool", "commit.gpgsign").text == "true"
+        if signs and _SIGNING_ERROR.search(result.err):
+            found = codes.SIGNING_FAILED.at(reason=summarize_output(result))
+            return error_with_output(found, result)
         return git_error(result, *arguments)
 
     def restore_index(self) -> None:
@@ -215,8 +206,7 @@ def _events(trace: bytes) -> Iterator[dict[str, object]]:
 
 @contextmanager
 def _commit_lock(repository: Repository) -> Iterator[None]:
-    """Allow one commit of ours at a time in a repository. Git's own locks fail at once; this one
-    waits.
+    """Wait until no other commit of ours is made in a repository; git's own locks fail at once.
 
     The lock is on git's folder itself. It leaves no file behind and ends with the process.
     """
@@ -226,27 +216,14 @@ def _commit_lock(repository: Repository) -> Iterator[None]:
         reason = (error.strerror or type(error).__name__).lower()
         raise UnavailableError(codes.GIT_FAILED.at(command="commit", reason=reason)) from None
     try:
-        _acquire_lock(number, repository)
+        with suppress(OSError):  # no flock on this file system: rely on git's locks
+            if not wait_for_lock(number, _COMMIT_LOCK_SECONDS):
+                words = {"path": str(repository.top), "seconds": str(_COMMIT_LOCK_SECONDS)}
+                reason = "another process of this program commits there"
+                raise UnavailableError(codes.GIT_LOCKED.at(None, **words, reason=reason))
         yield
     finally:
         os.close(number)
-
-
-def _acquire_lock(number: int, repository: Repository) -> None:
-    until = time.monotonic() + _COMMIT_LOCK_SECONDS
-    while True:
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                words = {"path": str(repository.top), "seconds": str(_COMMIT_LOCK_SECONDS)}
-                reason = "another process of this program commits there"
-                raise UnavailableError(codes.GIT_LOCKED.at(None, **words, reason=reason)) from None
-            time.sleep(_POLL_SECONDS)
-        except OSError:  # no flock on this file system: rely on git's locks
-            return
-        else:
-            return
 
 
 # Pushing the checked-out branch, and no other, to its configured destination
@@ -258,12 +235,7 @@ _PUSH_SETTINGS = (
 )
 
 
-class PushDestination(NamedTuple):
-    """A remote, the local branch, and the ref to push to."""
-
-    remote: str
-    branch: str
-    ref: str
+PushDestination = tuple[str, str, str]  # a remote, the local branch, and the ref to push to
 
 
 def find_push_destination(repository: Repository) -> PushDestination:
@@ -292,8 +264,7 @@ def find_push_destination(repository: Repository) -> PushDestination:
     if remote == ".":
         reason = f"the upstream of the branch `{branch}` is a branch of this repository"
         _reject_push(reason, first)
-    ref = _remote_ref(branch, settings, first, is_other=remote != upstream)
-    return PushDestination(remote, branch, ref)
+    return remote, branch, _remote_ref(branch, settings, first, is_other=remote != upstream)
 
 
 def _remote_ref(branch: str, settings: Mapping[str, str], first: str, *, is_other: bool) -> str:
@@ -341,22 +312,21 @@ def _push_settings(repository: Repository) -> dict[str, str]:
 
 def push(repository: Repository, to: PushDestination) -> None:
     """Push the branch; an up-to-date remote is fine."""
-    arguments = ("push", "--porcelain", "--", to.remote, f"refs/heads/{to.branch}:{to.ref}")
+    remote, branch, ref = to
+    arguments = ("push", "--porcelain", "--", remote, f"refs/heads/{branch}:{ref}")
     extra = _non_interactive_ssh(_push_settings(repository))
     result = run(repository.top, *arguments, seconds=PUSH_SECONDS, extra=extra)
     if result.code:
-        raise _push_error(result, to)
+        raise _push_error(result, remote)
 
 
 def _non_interactive_ssh(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which plain ssh never prompts; keep the operator's own ssh
-    command.
-    """
+    """Return an environment in which plain ssh never prompts; keep the operator's own command."""
     chosen = {"GIT_SSH", "GIT_SSH_COMMAND"} & os.environ.keys() or "core.sshcommand" in settings
     return {} if chosen else {"GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
 
 
-def _push_error(result: GitResult, to: PushDestination) -> GitError:
+def _push_error(result: GitResult, remote: str) -> UnavailableError:
     """Return the push error; git reports `!<tab>FROM:TO<tab>[rejected] (fetch first)`."""
     rejections = [
         line for line in result.out.decode("utf-8", "replace").split("\n") if line[:2] == "!\t"
@@ -364,5 +334,5 @@ def _push_error(result: GitResult, to: PushDestination) -> GitError:
     reason = " / ".join(line.split("\t")[-1] for line in rejections)
     is_rejected = reason.startswith("[rejected]")
     code = codes.PUSH_REJECTED if is_rejected else codes.PUSH_FAILED
-    words = {"remote": to.remote, "reason": reason if is_rejected else summarize_output(result)}
-    return GitError(code.at(None, **words), result.output_text)
+    reason = reason if is_rejected else summarize_output(result)
+    return error_with_output(code.at(remote=remote, reason=reason), result)

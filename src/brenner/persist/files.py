@@ -1,19 +1,24 @@
 """Atomic file writes, and the lock for the files of a thread."""
 
+from __future__ import annotations
+
 import errno
 import fcntl
 import os
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
-from pathlib import Path
 from stat import S_IMODE
+from typing import TYPE_CHECKING
 
 from brenner.config import OWN_FOLDER, Project
 from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.model import UnavailableError
 from brenner.limits import MOST_FILE_NAME_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
 LOCK_SECONDS = 30
 _POLL_SECONDS = 0.05
@@ -21,6 +26,7 @@ _LOCKS = "locks"
 _IGNORE_EVERYTHING = b"*\n"
 _MOST_HOLDER_BYTES = 200
 _DEFAULT_MODE = 0o666  # the umask decides
+_NEW_FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 # Writing
@@ -35,59 +41,62 @@ def has_content(path: Path, data: bytes) -> bool:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file atomically: its name always has the whole old or the whole new content.
+    """Replace a file; create missing folders.
 
-    Missing folders are created. The mode of an existing file stays. Only one process at a time may
-    write a path (see `thread_lock`), so temporary files of a killed process are removed.
+    Only one process at a time may write a path (see `thread_lock`), so temporary files of a killed
+    process are removed.
     """
     try:
         _make_folder(path.parent)
-        _remove_leftovers(path)
-        _replace_file(path, data)
+        for name in os.listdir(path.parent):  # noqa: PTH208
+            if name.startswith(_temporary_prefix(path)):
+                path.with_name(name).unlink(missing_ok=True)
+        replace_file(path, [data])
     except OSError as error:
         raise _write_error(path, error) from None
 
 
-def _replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, portions: Iterable[bytes], *, overwrite: bool = True) -> int:
+    """Write a file atomically: its name always has the whole old or the whole new content.
+
+    The mode of an existing file stays. Return the size in bytes. Raise FileExistsError if the file
+    exists and `overwrite` is not set.
+    """
     temporary = path.with_name(f"{_temporary_prefix(path)}{os.urandom(8).hex()}.part")
     try:
-        _write(temporary, data, _mode_of(path))
-        os.replace(temporary, path)  # noqa: PTH105
+        number = os.open(temporary, _NEW_FILE_FLAGS, _DEFAULT_MODE)
+        with open(number, "wb") as file:  # noqa: PTH123
+            with suppress(FileNotFoundError):
+                os.fchmod(number, S_IMODE(path.lstat().st_mode))
+            size = sum(map(file.write, portions))
+            file.flush()
+            os.fsync(number)
+        if overwrite:
+            temporary.replace(path)
+        else:
+            _link_or_rename(temporary, path)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
     _fsync_folder(path.parent)
+    return size
+
+
+def _link_or_rename(temporary: Path, path: Path) -> None:
+    """Give the temporary file its name. Unlike a rename, a hard link never overwrites a file."""
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:  # the file system has no hard links
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, "file exists") from None
+        temporary.replace(path)
 
 
 def _temporary_prefix(path: Path) -> str:
     """Return the prefix of temporary names, of fixed length so that it fits for any file name."""
     return f".brenner-{sha256(os.fsencode(path.name)).hexdigest()[:16]}-"
-
-
-def _remove_leftovers(path: Path) -> None:
-    """Remove temporary files of a process that was killed while writing."""
-    start = _temporary_prefix(path)
-    for name in os.listdir(path.parent):  # noqa: PTH208
-        if name.startswith(start):
-            path.with_name(name).unlink(missing_ok=True)
-
-
-def _mode_of(path: Path) -> int | None:
-    try:
-        return S_IMODE(path.lstat().st_mode)
-    except FileNotFoundError:
-        return None
-
-
-def _write(path: Path, data: bytes, mode: int | None) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    number = os.open(path, flags, _DEFAULT_MODE)
-    with open(number, "wb") as file:  # noqa: PTH123
-        if mode is not None:
-            os.fchmod(number, mode)
-        file.write(data)
-        file.flush()
-        os.fsync(number)
 
 
 def _make_folder(folder: Path) -> None:
@@ -123,7 +132,7 @@ def write_own_file(project: Project, thread_id: str, ending: str, data: bytes) -
     path = project.folder / OWN_FOLDER / _own_name(thread_id, ending)
     try:
         _make_own_folder(path.parent, project)
-        _replace_file(path, data)
+        replace_file(path, [data])
     except OSError as error:
         raise _write_error(path, error) from None
     return path
@@ -139,7 +148,7 @@ def _make_own_folder(folder: Path, project: Project) -> None:
     _make_folder(folder)
     ignore = project.folder / OWN_FOLDER / ".gitignore"
     if not ignore.exists():
-        _replace_file(ignore, _IGNORE_EVERYTHING)
+        replace_file(ignore, [_IGNORE_EVERYTHING])
 
 
 # Locking
@@ -155,28 +164,33 @@ def thread_lock(project: Project, thread_id: str) -> Iterator[None]:
     except OSError as error:
         raise _write_error(path, error) from None
     try:
-        _acquire_lock(number, path, thread_id)
+        try:
+            is_locked = wait_for_lock(number, LOCK_SECONDS)
+        except OSError as error:
+            raise _write_error(path, error) from None
+        if not is_locked:
+            words = {"thread_id": thread_id, "seconds": str(LOCK_SECONDS)}
+            raise UnavailableError(
+                codes.ARTIFACT_BUSY.at(None, **words, holder=_read_holder(number))
+            )
+        _write_holder(number)
         yield
     finally:
         os.close(number)
 
 
-def _acquire_lock(number: int, path: Path, thread_id: str) -> None:
-    until = time.monotonic() + LOCK_SECONDS
+def wait_for_lock(number: int, seconds: float) -> bool:
+    """Lock an open file or folder; return whether that succeeded in time."""
+    until = time.monotonic() + seconds
     while True:
         try:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > until:
-                words = {"thread_id": thread_id, "seconds": str(LOCK_SECONDS)}
-                found = codes.ARTIFACT_BUSY.at(None, **words, holder=_read_holder(number))
-                raise UnavailableError(found) from None
+                return False
             time.sleep(_POLL_SECONDS)
-        except OSError as error:
-            raise _write_error(path, error) from None
         else:
-            break
-    _write_holder(number)
+            return True
 
 
 def _write_holder(number: int) -> None:

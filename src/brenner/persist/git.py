@@ -1,20 +1,18 @@
 """Git for artifacts: running git, ignore rules, the repository, file history, persist status."""
 
+from __future__ import annotations
+
 import os
-import re
-import shutil
-import signal
-import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryFile
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
-from brenner.config import Project
 from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.codes.publishing import NOT_A_REPOSITORY
 from brenner.diagnostics.model import BrennerError, Diagnostic, UnavailableError
+from brenner.lazy_pattern import lazy_pattern
+from brenner.named_tuple import NamedTuple
 from brenner.persist.artifact_file import (
     ARTIFACTS,
     canonical_text,
@@ -23,6 +21,12 @@ from brenner.persist.artifact_file import (
 )
 from brenner.protocol.thread_ids import cross_reference
 from brenner.text import MOST_SHOWN_CHARACTERS, escape_control
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from brenner.config import Project
 
 # Running git in a folder, with a timeout and without prompts
 #
@@ -72,20 +76,6 @@ class GitResult(NamedTuple):
         return both.replace("\t", " ").strip()
 
 
-class GitError(UnavailableError):
-    """Git or a hook failed; `output` is the whole output."""
-
-    def __init__(self, diagnostic: Diagnostic, output: str) -> None:
-        super().__init__(diagnostic)
-        self.output = output
-
-    @property
-    def details(self) -> tuple[str, ...]:
-        """The whole output, unless the message already contains it."""
-        is_told = escape_control(_join_lines(self.output)) in self.diagnostic.message
-        return () if is_told else (self.output,)
-
-
 def query(folder: Path, *arguments: str, stdin: bytes = b"") -> GitResult:
     """Run git read-only: it changes nothing, and runs no file system monitor of the repository.
 
@@ -103,9 +93,11 @@ def run(
     seconds: float = QUERY_SECONDS,
     extra: Mapping[str, str] | None = None,
 ) -> GitResult:
-    """Run git in a folder. Output goes to files, so that a background process of a hook blocks
-    nothing.
-    """
+    """Run git in a folder. Output goes to files: so a hook's background process blocks nothing."""
+    import shutil
+    import subprocess
+    from tempfile import TemporaryFile
+
     program = shutil.which("git")
     if program is None:
         raise UnavailableError(codes.GIT_MISSING.at(reason="there is no such program"))
@@ -137,9 +129,11 @@ def run(
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float, command: str) -> None:
+    from subprocess import TimeoutExpired
+
     try:
         process.wait(seconds)
-    except subprocess.TimeoutExpired:
+    except TimeoutExpired:
         _terminate(process)
         found = codes.GIT_TIMEOUT.at(command=command, seconds=round(seconds))
         raise UnavailableError(found) from None
@@ -150,14 +144,17 @@ def _wait(process: subprocess.Popen[bytes], seconds: float, command: str) -> Non
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
     """Terminate git and its children: first SIGTERM, so that it removes its locks, then SIGKILL."""
-    for each in (signal.SIGTERM, signal.SIGKILL):
+    from signal import SIGKILL, SIGTERM
+    from subprocess import TimeoutExpired
+
+    for each in (SIGTERM, SIGKILL):
         try:
             os.killpg(process.pid, each)
         except ProcessLookupError:
             break
         try:
             process.wait(_TERMINATE_SECONDS)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             continue
     process.wait()
 
@@ -173,12 +170,18 @@ def command_of(arguments: tuple[str, ...]) -> str:
     return ""
 
 
-def git_error(result: GitResult, *arguments: str) -> GitError:
+def git_error(result: GitResult, *arguments: str) -> UnavailableError:
     """Return the error for a failed git command, with its output."""
     command = command_of(arguments)
-    return GitError(
-        codes.GIT_FAILED.at(command=command, reason=summarize_output(result)), result.output_text
-    )
+    found = codes.GIT_FAILED.at(command=command, reason=summarize_output(result))
+    return error_with_output(found, result)
+
+
+def error_with_output(found: Diagnostic, result: GitResult) -> UnavailableError:
+    """Return the error, with the whole output of git, unless the message already contains it."""
+    output = result.output_text
+    is_told = escape_control(_join_lines(output)) in found.message
+    return UnavailableError(found, () if is_told else (output,))
 
 
 def summarize_output(result: GitResult) -> str:
@@ -199,41 +202,29 @@ def _join_lines(output: str) -> str:
 
 
 _IGNORE = ".gitignore"
-_PATTERN_CHARACTERS = re.compile(r"([\\*?\[])")
+_PATTERN_CHARACTERS = lazy_pattern(r"([\\*?\[])")
 
 
-class IgnoreRule(NamedTuple):
-    """An ignore rule and its location; `source` is the path as git reports it."""
+def find_ignore_rule(top: Path, path: str, *options: str) -> tuple[str, str, str] | None:
+    """Return source, line and pattern of the rule by which git ignores a file.
 
-    source: str
-    line: str
-    pattern: str
-
-
-def find_ignore_rule(top: Path, path: str, *options: str) -> IgnoreRule | None:
-    """Return the rule by which git ignores a file, or None if it does not or tracks the file."""
+    Return None if git does not ignore the file, or tracks it.
+    """
     paths = os.fsencode(path) + b"\0"
     result = query(top, "check-ignore", "--verbose", "-z", *options, "--stdin", stdin=paths)
     if result.code:
         return None
-    found = IgnoreRule(*os.fsdecode(result.out).split("\0")[:3])
-    return None if found.pattern.startswith("!") else found  # a negated rule includes the file
+    source, line, pattern = os.fsdecode(result.out).split("\0")[:3]
+    return None if pattern.startswith("!") else (source, line, pattern)  # negated: included
 
 
-class Exemption(NamedTuple):
-    """Lines to append to an ignore file so that one file is not ignored."""
-
-    file: str
-    lines: tuple[str, ...]
-
-
-def plan_exemption(top: Path, path: str, rule: IgnoreRule) -> Exemption:
-    """Return the lines that exempt a file from an ignore rule and change nothing else.
+def _plan_exemption(top: Path, path: str, rule_source: str) -> tuple[str, list[str]]:
+    """Return an ignore file, and the lines in it that exempt a file and change nothing else.
 
     Git does not look into an ignored folder. So each folder on the way is exempted, without its
     other content. Rules in the work tree override global ones.
     """
-    source = PurePosixPath(rule.source)
+    source = PurePosixPath(rule_source)
     is_own = source.name == _IGNORE and not source.is_absolute()
     file = source if is_own else PurePosixPath(_IGNORE)
     lines = []
@@ -242,7 +233,7 @@ def plan_exemption(top: Path, path: str, rule: IgnoreRule) -> Exemption:
     for folder in folders[ignored[0] :] if ignored else []:
         name = _ignore_pattern(folder, file)
         lines += [f"!{name}/", f"{name}/*"]
-    return Exemption(str(file), (*lines, f"!{_ignore_pattern(PurePosixPath(path), file)}"))
+    return str(file), [*lines, f"!{_ignore_pattern(PurePosixPath(path), file)}"]
 
 
 def _is_ignored(top: Path, folder: str) -> bool:
@@ -252,7 +243,7 @@ def _is_ignored(top: Path, folder: str) -> bool:
         return as_file is not None
     # With a final slash git treats it as a folder, but also as its content: `artifacts/*` matches.
     as_folder = find_ignore_rule(top, f"{folder}/", "--no-index")
-    return as_folder is not None and (as_folder == as_file or as_folder.pattern.endswith("/"))
+    return as_folder is not None and (as_folder == as_file or as_folder[-1].endswith("/"))
 
 
 def _ignore_pattern(path: PurePosixPath, file: PurePosixPath) -> str:
@@ -289,7 +280,7 @@ class Repository(NamedTuple):
     superproject: Path | None = None
 
     @classmethod
-    def find(cls, folder: Path) -> "Repository":
+    def find(cls, folder: Path) -> Repository:
         """Return the repository that contains a folder."""
         result = query(folder, "rev-parse", *_REV_PARSE_OPTIONS)
         is_bare, is_inside, *paths = (*result.text.split("\n"), "")
@@ -306,7 +297,7 @@ class Repository(NamedTuple):
         return cls(Path(top), Path(git_folder), Path(os.path.abspath(folder / common)), found)  # noqa: PTH100
 
     def query(self, *arguments: str, stdin: bytes = b"") -> GitResult:
-        """Run git read-only in this work tree; raise GitError if it fails."""
+        """Run git read-only in this work tree; raise UnavailableError if it fails."""
         result = query(self.top, *arguments, stdin=stdin)
         if result.code:
             raise git_error(result, *arguments)
@@ -318,12 +309,12 @@ class Repository(NamedTuple):
 
     # Content
 
-    def blob_id(self, path: str, content: bytes) -> str:
-        """Return the blob id of a file with this content, after filters and line end conversion."""
-        return self.query("hash-object", f"--path={path}", "--stdin", stdin=content).text
-
     def blob_ids(self, files: Mapping[str, bytes]) -> dict[str, str]:
-        return {path: self.blob_id(path, content) for path, content in files.items()}
+        """Return the blob ids of files with these contents, after filters."""
+        return {
+            path: self.query("hash-object", f"--path={path}", "--stdin", stdin=content).text
+            for path, content in files.items()
+        }
 
     def has_commits(self) -> bool:
         return query(self.top, "rev-parse", "--verify", "--quiet", "HEAD").code == 0
@@ -342,9 +333,7 @@ class Repository(NamedTuple):
         return dict(_parse_entry(line) for line in _split_records(listed))
 
     def staged_ids(self, paths: Iterable[str]) -> dict[str, str]:
-        """Return the blob ids of files in the index; with intent-to-add it is that of an empty
-        file.
-        """
+        """Return the blob ids of files in the index: that of an empty file with intent-to-add."""
         listed = self.query("ls-files", "-z", "--stage", "--", *map(literal_pathspec, paths))
         return dict(_parse_entry(line) for line in _split_records(listed))
 
@@ -371,8 +360,8 @@ class Repository(NamedTuple):
                 raise UnavailableError(codes.NO_GIT_IDENTITY.at(reason=_last_line(result)))
         for name, operation in _OPERATIONS_IN_PROGRESS.items():
             if os.path.lexists(self.git_folder / name):
-                words = {"path": str(self.top), "operation": operation}
-                raise UnavailableError(codes.GIT_OPERATION_IN_PROGRESS.at(None, **words))
+                found = codes.GIT_OPERATION_IN_PROGRESS.at(path=str(self.top), operation=operation)
+                raise UnavailableError(found)
         for path in paths:
             self._check_not_ignored(path)
         return self.notes()
@@ -385,16 +374,14 @@ class Repository(NamedTuple):
         rule = find_ignore_rule(self.top, path)
         if rule is None:
             return
-        where = f"`{rule.source}`, line {rule.line}, has the rule `{rule.pattern}`"
-        exemption = plan_exemption(self.top, path, rule)
-        lines = ", ".join(f"`{line}`" for line in exemption.lines)
-        words = {
-            "path": path,
-            "rule": where,
-            "file": relative_to_cwd(self.top / exemption.file),
-            "lines": lines,
-        }
-        raise UnavailableError(codes.ARTIFACT_IGNORED.at(None, **words))
+        source, line, pattern = rule
+        where = f"`{source}`, line {line}, has the rule `{pattern}`"
+        file, lines = _plan_exemption(self.top, path, source)
+        shown = ", ".join(f"`{line}`" for line in lines)
+        name = relative_to_cwd(self.top / file)
+        raise UnavailableError(
+            codes.ARTIFACT_IGNORED.at(path=path, rule=where, file=name, lines=shown)
+        )
 
     def notes(self) -> tuple[Diagnostic, ...]:
         """Return notes for the operator about committing here."""
@@ -402,8 +389,8 @@ class Repository(NamedTuple):
         if self.branch() is None:
             found.append(codes.DETACHED_HEAD.at(path=str(self.top)))
         if self.superproject:
-            words = {"path": str(self.top), "outer": str(self.superproject)}
-            found.append(codes.COMMITTED_IN_INNER_REPOSITORY.at(None, **words))
+            outer = str(self.superproject)
+            found.append(codes.COMMITTED_IN_INNER_REPOSITORY.at(path=str(self.top), outer=outer))
         return tuple(found)
 
 
@@ -425,7 +412,6 @@ def _parse_entry(line: bytes) -> tuple[str, str]:
 
 
 def _last_line(result: GitResult) -> str:
-    """Return the last line of the output, which has the reason."""
     last = result.output_text.rpartition("\n")[2] or summarize_output(result)
     return last.removeprefix("fatal: ").rstrip(".")
 
@@ -436,19 +422,19 @@ def _last_line(result: GitResult) -> str:
 _BLOBS_PER_BATCH = 50  # bounds the memory
 
 
-class CommittedContent(NamedTuple):
-    """A content that a file has had, and the commit that introduced it."""
-
-    commit: str
-    content: bytes
-
-
-def committed_contents(repository: Repository, path: str) -> Iterator[CommittedContent]:
-    """Yield every content that a file has had in the history of HEAD.
+def committed_contents(file: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield every content that a file has had in the history of HEAD, with its commit.
 
     The newest comes first, each content once. Among commits with the same content, the newest
-    non-merge commit is preferred.
+    non-merge commit is preferred. Without a repository there is none.
     """
+    folder = file.parent
+    while not os.path.isdir(folder) and folder != folder.parent:
+        folder = folder.parent
+    if not is_in_repository(folder):
+        return
+    repository = Repository.find(folder)
+    path = repository.path_of(file)
     commits = _commits_changing(repository, path)
     if not commits:
         return
@@ -461,7 +447,7 @@ def committed_contents(repository: Repository, path: str) -> Iterator[CommittedC
         if kind == b"blob" and (blob not in chosen or (chosen[blob][1] and not is_merge)):
             chosen[blob] = (commit, is_merge)
     found = _read_blobs(repository, path, list(chosen))
-    yield from (CommittedContent(chosen[blob][0], content) for blob, content in found)
+    yield from ((chosen[blob][0], content) for blob, content in found)
 
 
 def _commits_changing(repository: Repository, path: str) -> list[tuple[str, bool]]:
@@ -477,7 +463,6 @@ def _commits_changing(repository: Repository, path: str) -> list[tuple[str, bool
 def _read_blobs(
     repository: Repository, path: str, blobs: list[bytes]
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the contents of blobs, filtered as on checkout."""
     attribute = repository.query("check-attr", "-z", "filter", "--", path).out.split(b"\0")
     is_filtered = attribute[_ATTRIBUTE_VALUE : _ATTRIBUTE_VALUE + 1] not in (
         [b"unspecified"],
@@ -529,32 +514,23 @@ class Persistence(NamedTuple):
 
 def persistence_of(project: Project, thread_id: str, text: str) -> Persistence:
     """Return the persist status of one version."""
-    return persistences(project, thread_id, {0: text})[0]
-
-
-def persistences(
-    project: Project, thread_id: str, texts: Mapping[int, str]
-) -> dict[int, Persistence]:
-    """Return the persist status of versions by number, in one pass over the history."""
-    digests = {number: version_digest(text) for number, text in texts.items()}
-    return persistences_by_digest(project, thread_id, digests)
+    return persistences_by_digest(project, thread_id, {0: version_digest(text)})[0]
 
 
 def persistences_by_digest(
     project: Project, thread_id: str, wanted: Mapping[int, bytes]
 ) -> dict[int, Persistence]:
-    """Return the persist status of versions, given the digests of their texts."""
+    """Return the persist status of versions by number, given the digests of their texts."""
     path = cross_reference(thread_id).artifact_path
     file = Path(os.path.realpath(project.folder / ARTIFACTS)) / Path(path).name
     commits = _commits_by_digest(file, set(wanted.values()))
     written = _file_digest(file)
-    found = {}
-    for number, digest in wanted.items():
-        if digest in commits:
-            found[number] = Persistence("Persisted", path, commits[digest])
-        else:
-            found[number] = Persistence("Pending" if digest == written else "Draft", path)
-    return found
+    return {
+        number: Persistence("Persisted", path, commits[digest])
+        if digest in commits
+        else Persistence("Pending" if digest == written else "Draft", path)
+        for number, digest in wanted.items()
+    }
 
 
 def version_digest(text: str) -> bytes:
@@ -570,22 +546,12 @@ def _file_digest(file: Path) -> bytes | None:
 
 
 def _commits_by_digest(file: Path, wanted: set[bytes]) -> dict[bytes, str]:
-    """Return the commits that introduced the wanted contents."""
-    folder = file.parent
-    while not os.path.isdir(folder) and folder != folder.parent:
-        folder = folder.parent
-    if not wanted or not is_in_repository(folder):
-        return {}
-
     found: dict[bytes, str] = {}
-    try:
-        repository = Repository.find(folder)
-        for held in committed_contents(repository, repository.path_of(file)):
-            digest = version_digest(held.content.decode("utf-8", "replace"))
+    with suppress(BrennerError, ValueError, OSError):
+        for commit, content in committed_contents(file) if wanted else ():
+            digest = version_digest(content.decode("utf-8", "replace"))
             if digest in wanted:
-                found.setdefault(digest, held.commit)
+                found.setdefault(digest, commit)
             if len(found) == len(wanted):
                 break
-    except (BrennerError, ValueError, OSError):
-        return found
     return found

@@ -4,26 +4,23 @@ If an ACK is required, each recipient except the sender has to send one. The req
 the content: one ACK acknowledges every copy of the message that the agent has not acknowledged.
 """
 
-import re
-from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import BlockKind, parse_blocks
 from brenner.protocol.body import BodySection, find_section, parse_sections
 from brenner.protocol.grammar import ACKNOWLEDGED_IDS
 
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
 _MESSAGE_ID_SECTION = "Message ID"
-_DIGITS = re.compile(r"[0-9]+")
+_DIGITS = lazy_pattern(r"[0-9]+")
 _MOST_DIGITS = 18  # no ID is that long; a longer number names an unknown message
-_INLINE_MARKS = re.compile(r"[*_`\[\]]")
+_INLINE_MARKS = lazy_pattern(r"[*_`\[\]]")
 UNREADABLE_IDS = (0,)  # an ID that no message has
-
-
-class UnacknowledgedMessage(NamedTuple):
-    """A message of the thread that its recipient has not acknowledged yet."""
-
-    message_id: int
-    content_hash: str
 
 
 def acknowledged_ids(body: str, reply_to: int | None = None) -> tuple[int, ...]:
@@ -57,18 +54,19 @@ def _leading_lines(section: BodySection) -> Iterator[str]:
 
 
 def settled_message_ids(
-    named: Collection[int], named_contents: Collection[str], owed: Iterable[UnacknowledgedMessage]
+    named: Collection[int], named_contents: Collection[str], owed: Iterable[tuple[int, str]]
 ) -> tuple[int, ...]:
     """Return the messages that an ACK acknowledges, of those that its sender still owes one.
 
     `named` are the IDs in the ACK, `named_contents` the content hashes of the thread's messages
-    with these IDs, and `owed` the messages that the sender of the ACK has not acknowledged. An ACK
-    that names none acknowledges the only open message; if several are open, it acknowledges none.
+    with these IDs, and `owed` the ID and content hash of each message that the sender of the ACK
+    has not acknowledged. An ACK that names none acknowledges the only open message; if several are
+    open, it acknowledges none.
     """
     debts = list(owed)
-    contents = {debt.content_hash for debt in debts}
+    contents = {content_hash for _, content_hash in debts}
     if named:
         contents &= set(named_contents)
     elif len(contents) > 1:
         contents = set()
-    return tuple(debt.message_id for debt in debts if debt.content_hash in contents)
+    return tuple(message_id for message_id, content_hash in debts if content_hash in contents)

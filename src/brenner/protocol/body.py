@@ -3,12 +3,13 @@
 A section is a Markdown heading of level 2 or deeper and its content (ruling R3).
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import messages as codes
-from brenner.diagnostics.model import Diagnostic
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import Block, BlockKind
 from brenner.markdown.escape import (
     LabelledField,
@@ -20,6 +21,7 @@ from brenner.markdown.escape import (
     read_table,
     render_fence,
 )
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import AGENT_NAME, VERSION
 from brenner.protocol.message_types import (
     PLACEHOLDER,
@@ -31,10 +33,15 @@ from brenner.protocol.message_types import (
 )
 from brenner.text import closest, escape_control
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brenner.diagnostics.model import Diagnostic
+
 _TITLE_LEVEL = 1
-_CHECKBOX = re.compile(r"\[([ \t]*|[xX])\][ \t]*(.*)", re.DOTALL)  # with the entry's text
-_EMPHASIS = re.compile(r"[*_`]")
-_DECORATION = re.compile(r"\s*(?:\(optional\))?\s*:?\s*(?:\(optional\))?\s*\Z", re.IGNORECASE)
+_CHECKBOX = lazy_pattern(r"\[([ \t]*|[xX])\][ \t]*(.*)", re.DOTALL)  # with the entry's text
+_EMPHASIS = lazy_pattern(r"[*_`]")
+_DECORATION = lazy_pattern(r"\s*(?:\(optional\))?\s*:?\s*(?:\(optional\))?\s*\Z", re.IGNORECASE)
 
 
 class BodySection(NamedTuple):
@@ -147,11 +154,11 @@ def _without_comments(html: str) -> str:
 # Checking a body against the table of message types (message_body_schema; ruling R3)
 
 
-_CITATION = re.compile(r"§[0-9]")
-_COUNT = re.compile(r"[0-9]")
+_CITATION = lazy_pattern(r"§[0-9]")
+_COUNT = lazy_pattern(r"[0-9]")
 _MOST_HEADINGS = 100  # searched for a misspelt one
 _TABLE_HEAD_LINES = 2  # the row of headings and the delimiter row
-_VERSION_MENTION = re.compile(r"\bv[0-9]+\b", re.ASCII)
+_VERSION_MENTION = lazy_pattern(r"\bv[0-9]+\b", re.ASCII)
 
 
 def check_body(
@@ -276,7 +283,7 @@ def _is_empty_table(text: str) -> bool:
     lines = [line for line in text.split("\n") if line.strip()]
     table = read_table("\n".join(lines), 1)
     if table:
-        return not any(any(row.cells) for row in table.rows)
+        return not any(any(cells) for cells, _ in table[1:])
     return all(line.lstrip().startswith("|") for line in lines) and len(lines) <= _TABLE_HEAD_LINES
 
 
@@ -339,7 +346,6 @@ def check_version_field(message_type: MessageType, blocks: list[Block]) -> list[
 
 
 def _check_conflicting_versions(name: str, versions: list[LabelledField]) -> list[Diagnostic]:
-    """Report each version that differs from the first one in the message."""
     return [
         codes.CONFLICTING_VERSIONS.at(
             field.line, name=name, first=versions[0].value, second=field.value
@@ -380,7 +386,7 @@ MOST_QUOTED = 240
 _ADVISED_DESCRIPTION = 80
 _LONGEST_ESCAPE = 10  # characters for one escaped hidden character
 _LONGEST_MARKER = 254  # Markdown parsers count at most one more
-_CODE = re.compile("(`[^`]*`)")
+_CODE = lazy_pattern("(`[^`]*`)")
 # With these in the text, code spans are escaped too: longer runs of backticks pair differently, an
 # automatic link extends into the code after it, and placeholders are found in code as well.
 _UNSAFE_WITH_CODE = ("``", "://", "www.", UNFILLED_TEXT[:2], UNFILLED_NAME, UNFILLED_TOPIC)

@@ -5,17 +5,19 @@ with the artifact in a fence, unfenced, or as a link. Parsing takes what is clea
 rest and never fails. Text inside the artifact never counts as a field of the message around it.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import publishing as codes
-from brenner.diagnostics.model import Diagnostic
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import Block, BlockKind, parse_blocks
 from brenner.markdown.escape import LabelledField, read_fields, unescape
 from brenner.markdown.front_matter import FrontMatter, read_front_matter
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.body import (
     BodySection,
     find_section,
@@ -26,9 +28,14 @@ from brenner.protocol.body import (
 from brenner.protocol.grammar import COMPILED_DESCRIPTION, ISO_TIME, LOOSE_VERSION, VERSION_IN_TITLE
 from brenner.protocol.grammar import VERSION as SEQUENCE_VERSION
 from brenner.protocol.message_types import COMPILED, TYPES
-from brenner.protocol.messages import Message, PostedMessage, thread_order_key
+from brenner.protocol.messages import Message, StoredMessage, thread_order_key
 from brenner.protocol.subjects import parse_subject
 from brenner.text import escape_control
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from brenner.diagnostics.model import Diagnostic
 
 RECORD_INFO = "brenner-record"
 FULL_ARTIFACT = "Full Artifact"
@@ -47,22 +54,17 @@ _SECTION_OF_FIELD = {
 }
 _FIELD_NAMES = {normalise_heading(name): name for name in _SECTION_OF_FIELD}
 # The bold is optional and may include the colon; a table row has a pipe instead of the colon.
-_FIELD = re.compile(
+_FIELD = lazy_pattern(
     r"[*_|` \t]*+([A-Za-z][A-Za-z ]{1,30}?)[*_` \t]*+[:|](?:\*\*|__)?[ \t]*+([^\n]*)"
 )
-_REMARK = re.compile(r"[ \t]\([^()\n]*\)\Z")
-_LINK_AROUND_VALUE = re.compile(r"\[([^\[\]\n]*)\]\([^()\n]*\)")
-_LINK = re.compile(r"\]\(([^()\s][^()\n]*)\)|<?\bhttps?://\S|\S\.(?:md|markdown)\b", re.IGNORECASE)
+_REMARK = lazy_pattern(r"[ \t]\([^()\n]*\)\Z")
+_LINK_AROUND_VALUE = lazy_pattern(r"\[([^\[\]\n]*)\]\([^()\n]*\)")
+_LINK = lazy_pattern(
+    r"\]\(([^()\s][^()\n]*)\)|<?\bhttps?://\S|\S\.(?:md|markdown)\b", re.IGNORECASE
+)
 _MOST_MARKS, _PAIR = 8, 2  # pairs of marks around a value; each costs a copy of the value
 # The start of an artifact without a fence: front matter or a heading
-_ARTIFACT_START = re.compile(r"---[ \t]*\n[A-Za-z\"'][^\n]*:|#{1,6}[ \t]")
-
-
-class StatedField(NamedTuple):
-    """A field's text as written, and its line."""
-
-    value: str
-    line: int
+_ARTIFACT_START = lazy_pattern(r"---[ \t]*\n[A-Za-z\"'][^\n]*:|#{1,6}[ \t]")
 
 
 class CompiledBody(NamedTuple):
@@ -87,7 +89,7 @@ class CompiledBody(NamedTuple):
     title_line: int = 0
     artifact_heading_line: int = 0  # the line of the heading `## Full Artifact`
     inline_line: int = 0  # the first line of the artifact
-    stated: Mapping[str, StatedField] = MappingProxyType({})
+    stated: Mapping[str, LabelledField] = MappingProxyType({})
 
 
 def read_compiled(message: Message) -> CompiledBody:
@@ -151,10 +153,10 @@ def _parse_version(value: str | None) -> int | None:
 # Reading the fields
 
 
-def _read_stated_fields(above: list[Block], found: list[BodySection]) -> dict[str, StatedField]:
+def _read_stated_fields(above: list[Block], found: list[BodySection]) -> dict[str, LabelledField]:
     """Return each known field and its line: the one in its own section, or else the first one."""
     section_lines = _section_lines(found)
-    stated: dict[str, StatedField] = {}
+    stated: dict[str, LabelledField] = {}
     in_own_section: set[str] = set()
     for block in above:
         if block.kind is not BlockKind.PARAGRAPH or block.quoted:
@@ -167,9 +169,9 @@ def _read_stated_fields(above: list[Block], found: list[BodySection]) -> dict[st
                 continue
             if number in section_lines.get(_SECTION_OF_FIELD[name], ()):
                 in_own_section.add(name)
-                stated[name] = StatedField(value, number)
+                stated[name] = LabelledField(name, value, number)
             else:
-                stated.setdefault(name, StatedField(value, number))
+                stated.setdefault(name, LabelledField(name, value, number))
     return stated
 
 
@@ -398,7 +400,7 @@ def _field_line(compiled: CompiledBody, name: str) -> int:
 
 
 def check_version_sequence(
-    messages: Sequence[PostedMessage], voided: Collection[int] = frozenset()
+    messages: Sequence[StoredMessage], voided: Collection[int] = frozenset()
 ) -> list[Diagnostic]:
     """Return what is wrong with the versions of a thread, each with its message and line.
 

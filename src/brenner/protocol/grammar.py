@@ -5,14 +5,18 @@ searched for. IDs, names and numbers are ASCII only: no digits of other alphabet
 these forms instead of repeating them.
 """
 
+from __future__ import annotations
+
 import re
 
+from brenner.lazy_pattern import lazy_pattern
+
 # thread_subject_conventions, Thread ID Validation: "Engineering thread"
-ENGINEERING_THREAD_ID = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+ENGINEERING_THREAD_ID = lazy_pattern(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 # "Research thread"
-RESEARCH_THREAD_ID = re.compile(r"RS-([0-9]{8})-([a-z0-9-]{2,40})")
+RESEARCH_THREAD_ID = lazy_pattern(r"RS-([0-9]{8})-([a-z0-9-]{2,40})")
 # "Coordination thread"
-COORDINATION_THREAD_ID = re.compile(r"COORD-[a-z0-9-]{2,30}")
+COORDINATION_THREAD_ID = lazy_pattern(r"COORD-[a-z0-9-]{2,30}")
 
 # thread_subject_conventions, Subject Validation: "Has valid prefix"; then the description
 MESSAGE_TYPES = (
@@ -27,18 +31,18 @@ MESSAGE_TYPES = (
     "QUESTION",
     "INFO",
 )
-SUBJECT = re.compile(
+SUBJECT = lazy_pattern(
     r"(?:(DELTA)\[([a-z]+)\]|(" + "|".join(t for t in MESSAGE_TYPES if t != "DELTA") + r")):(.*)",
     re.DOTALL,
 )
 
 _NAME = r"[A-Za-z][A-Za-z0-9_-]{0,63}"
 # agent_roster_schema: an agent's name, e.g. BlueLake; without look-alike characters, as in R1
-AGENT_NAME = re.compile(_NAME)
+AGENT_NAME = lazy_pattern(_NAME)
 
 # message_body_schema, ACK Messages, "Message ID": 12, #12, Message 12, or 12, 14 and 15
 _MESSAGE_NUMBER = r"#?[1-9][0-9]*+"
-ACKNOWLEDGED_IDS = re.compile(
+ACKNOWLEDGED_IDS = lazy_pattern(
     r"(?:messages?|msg|ids?|message ids?)?[ \t]*+(?::[ \t]*+)?+"
     rf"({_MESSAGE_NUMBER}(?:(?:[ \t]*+[,;][ \t]*+|[ \t]++)(?:and[ \t]++)?+{_MESSAGE_NUMBER})*)"
     r"(?![\w.-]*\w)",
@@ -46,51 +50,51 @@ ACKNOWLEDGED_IDS = re.compile(
 )
 
 # artifact_publish_spec, Version Tracking: v1, v2, …; R11: v0 is the empty artifact
-VERSION = re.compile(r"v(0|[1-9][0-9]{0,8})")
+VERSION = lazy_pattern(r"v(0|[1-9][0-9]{0,8})")
 # artifact_publish_spec, Subject Format: "COMPILED: v{N} {brief description}"; R17: from 1 on
-COMPILED_DESCRIPTION = re.compile(r"v([1-9][0-9]{0,8})(?=[:,;.–—-]?(?:\s|\Z))")
+COMPILED_DESCRIPTION = lazy_pattern(r"v([1-9][0-9]{0,8})(?=[:,;.–—-]?(?:\s|\Z))")
 # artifact_publish_spec, Body Schema: "# Compiled Artifact v{N}"; a version among other words
-VERSION_IN_TITLE = re.compile(r"(?<![\w.-])v([1-9][0-9]{0,8})(?![\w-]|\.[0-9])")
+VERSION_IN_TITLE = lazy_pattern(r"(?<![\w.-])v([1-9][0-9]{0,8})(?![\w-]|\.[0-9])")
 # artifact_publish_spec, Metadata: "v{N}", and other programs' forms of it
-LOOSE_VERSION = re.compile(r"(?:v|version[ \t]*)?0*([0-9]{1,9})", re.IGNORECASE | re.ASCII)
+LOOSE_VERSION = lazy_pattern(r"(?:v|version[ \t]*)?0*([0-9]{1,9})", re.IGNORECASE | re.ASCII)
 
 # companion, The artifact: item IDs are prefix + number, counted from 1
-ITEM_ID = re.compile(r"(?:([HPTAXC])([1-9][0-9]{0,8})|RT)")
+ITEM_ID = lazy_pattern(r"(?:([HPTAXC])([1-9][0-9]{0,8})|RT)")
 # R11: the name that an author gives to an item without a number, and a reference to it
-LOCAL_ID = re.compile(_NAME)
-LOCAL_REFERENCE = re.compile(r"@" + _NAME)
+LOCAL_ID = lazy_pattern(_NAME)
+LOCAL_REFERENCE = lazy_pattern(r"@" + _NAME)
 # R11: the hypotheses in a text such as `H4 vs H1/H2` or `@epi vs H1`; in other texts an ID is prose
-HYPOTHESIS_REFERENCE = re.compile(
+HYPOTHESIS_REFERENCE = lazy_pattern(
     rf"(?<![\w@])@{_NAME}(?![\w-])|(?<![\w@])H[1-9][0-9]{{0,8}}(?!\w)"
 )
 # An attempt at a local reference there, valid or not
-LOCAL_REFERENCE_ATTEMPT = re.compile(r"(?<![\w@])@+[\w-]+")
-ITEM_ID_IN_PROSE = re.compile(r"(?<![\w@])[HPTAXC][1-9][0-9]{0,8}(?!\w)")
+LOCAL_REFERENCE_ATTEMPT = lazy_pattern(r"(?<![\w@])@+[\w-]+")
+ITEM_ID_IN_PROSE = lazy_pattern(r"(?<![\w@])[HPTAXC][1-9][0-9]{0,8}(?!\w)")
 # companion, The artifact: the items that a message mentions, including the research thread
-ITEM_ID_IN_MAIL = re.compile(rf"{ITEM_ID_IN_PROSE.pattern}|(?<![\w@])RT(?!\w)")
+ITEM_ID_IN_MAIL = lazy_pattern(rf"{ITEM_ID_IN_PROSE.pattern}|(?<![\w@])RT(?!\w)")
 
 # companion, Anchors: §42, §42-45, §42-§45, EV-001, EV-001#E1, inference, [inference] after anchors,
 # [axiomatic], [external: source]
 _SOURCE = r"(?:§[0-9]{1,9}(?:-§?[0-9]{1,9})?|EV-[0-9]{1,9}(?:#E[0-9]{1,9})?)"
-ANCHOR = re.compile(
+ANCHOR = lazy_pattern(
     rf"(?:{_SOURCE}(?:,? {_SOURCE})*(?: \[inference\])?|inference|\[inference\]|\[axiomatic\]"
     r"|\[external:[ \t]*[^\]\s][^\]\n]*\])"
 )
 # The two bytes of § decoded as Mac Roman or as Latin-1
-MOJIBAKE_SECTION_SIGN = re.compile("¬ß|Â§")
+MOJIBAKE_SECTION_SIGN = lazy_pattern("¬ß|Â§")
 # companion, Anchors: the sections that a sentence or an anchor cites, one or a range
-CITED_SECTIONS = re.compile(r"§ ?([0-9]+)(?:[-–]§?([0-9]+))?")
+CITED_SECTIONS = lazy_pattern(r"§ ?([0-9]+)(?:[-–]§?([0-9]+))?")
 # Text that becomes a link: a section of the source text, an item of this session, or the ID of
 # another session and one of its items
-MENTION = re.compile(
+MENTION = lazy_pattern(
     rf"(?<![\w-])(?P<session>{RESEARCH_THREAD_ID.pattern})[ #/](?P<its>{ITEM_ID.pattern})(?!\w)"
     rf"|§ ?(?P<section>[0-9]{{1,9}})(?:[-–]§?[0-9]{{1,9}})?(?![0-9])|{ITEM_ID_IN_MAIL.pattern}"
 )
 # companion, Anchors: marks that name the source of a sentence
-SOURCE_IN_TEXT = re.compile(r"§ ?[0-9]|\bEV-[0-9]|\[(?:axiomatic\]|external:)", re.ASCII)
+SOURCE_IN_TEXT = lazy_pattern(r"§ ?[0-9]|\bEV-[0-9]|\[(?:axiomatic\]|external:)", re.ASCII)
 
 # companion, Lint, EM-003: a time in ISO 8601, extended or basic; the time zone is optional
-ISO_TIME = re.compile(
+ISO_TIME = lazy_pattern(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
     r"|[0-9]{8}(?:T[0-9]{4}(?:[0-9]{2}(?:[.,][0-9]{1,9})?)?(?:Z|[+-][0-9]{2}(?:[0-9]{2})?)?)?"

@@ -3,14 +3,20 @@
 The checker, the templates and the documentation all read this table.
 """
 
+from __future__ import annotations
+
 import re
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.codes import publishing as publishing_codes
-from brenner.diagnostics.model import Code
-from brenner.protocol.messages import Message
+from brenner.lazy_pattern import lazy_pattern
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.subjects import parse_subject
+
+if TYPE_CHECKING:
+    from brenner.diagnostics.model import Code
+    from brenner.protocol.messages import Message
 
 # Placeholders in templates. Those in headers and names must be valid values themselves.
 UNFILLED_TEXT = "[[fill in: "
@@ -23,7 +29,7 @@ def placeholder(what: str) -> str:
     return f"{UNFILLED_TEXT}{what}]]"
 
 
-PLACEHOLDER = re.compile(
+PLACEHOLDER = lazy_pattern(
     rf"{re.escape(UNFILLED_TEXT)}[^\[\]\n]{{1,200}}\]\]|{UNFILLED_NAME}|{UNFILLED_TOPIC}"
 )
 

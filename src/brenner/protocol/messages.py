@@ -5,23 +5,32 @@ problems together with what it could read. Header positions are recorded so that
 placed.
 """
 
+from __future__ import annotations
+
 import json
-import re
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
-from typing import NamedTuple
+from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import messages as codes
-from brenner.diagnostics.model import Diagnostic
+from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_HEADERS
 from brenner.markdown.edits import TextEdit
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import AGENT_NAME
+from brenner.protocol.subjects import parse_subject
 from brenner.text import closest, did_you_mean
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Collection
+
+    from brenner.diagnostics.model import Diagnostic
 
 HEADERS = ("Thread", "From", "To", "Subject", "Ack-Required")
 _REQUIRED_HEADERS = ("Thread", "From", "Subject")
-_HEADER = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)[ \t]*:(.*)")
-_FENCE_LINE = re.compile(r"(?:`{3,}|~{3,})[^`~]*")
+_HEADER = lazy_pattern(r"([A-Za-z][A-Za-z0-9_-]*)[ \t]*:(.*)")
+_FENCE_LINE = lazy_pattern(r"(?:`{3,}|~{3,})[^`~]*")
 _YES_OR_NO = {"true": True, "yes": True, "false": False, "no": False}
 
 
@@ -34,6 +43,12 @@ class Message(NamedTuple):
     subject: str
     body: str
     ack_required: bool | None = None
+
+    @property
+    def type(self) -> str | None:
+        """The message type that the subject's prefix names; None for mail outside the protocol."""
+        subject = parse_subject(self.subject)
+        return subject.type if subject else None
 
 
 class Header(NamedTuple):
@@ -222,17 +237,82 @@ class _HeaderReader:
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
-class PostedMessage(NamedTuple):
-    """A stored message. `at` is the store's time, never the sender's."""
+class Trust(StrEnum):
+    """How the sender of a message was authenticated. The values are stable JSON values."""
+
+    LOCAL = "local"  # written by a process with access to the store
+    VERIFIED = "verified"  # the sender has presented the secret of the name
+    UNVERIFIED = "unverified"  # the name is only claimed; imported mail, too
+
+
+class Importance(StrEnum):
+    """The urgency that the sender states."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+    URGENT = "urgent"
+
+
+class Envelope(NamedTuple):
+    """Delivery data of a message that the protocol does not define.
+
+    `cc` is the subset of the recipients who get a copy. `trust` is None if the backend does not
+    report it.
+    """
+
+    importance: Importance = Importance.NORMAL
+    cc: tuple[str, ...] = ()
+    trust: Trust | None = Trust.LOCAL
+
+
+DEFAULT_ENVELOPE = Envelope()
+
+
+class StoredMessage(NamedTuple):
+    """An immutable message in a mailbox. `at` is the store's time, never the sender's.
+
+    `arrival` is its sequence number in the store. `origin_id` is its id in the store where it was
+    first stored; it differs from `id` only after an import. `acknowledges` are the messages whose
+    pending acknowledgements it settled on arrival. An imported message is not local: its ids come
+    from another store. `decides` records, when the message is stored, whether a decision counts as
+    the operator's. It is None for a message that is no decision, and if the store did not know the
+    operator.
+    """
 
     id: int
     at: datetime
     message: Message
+    content_hash: str = ""
+    arrival: int = 0
+    origin_id: int = 0
+    reply_to: int | None = None
+    acknowledges: tuple[int, ...] = ()
+    is_local: bool = True
+    envelope: Envelope = DEFAULT_ENVELOPE
+    decides: bool | None = None
+
+    @property
+    def posted(self) -> StoredMessage:
+        """The message itself, under its name of 0.1.0."""
+        return self
+
+    @property
+    def type(self) -> str | None:
+        """The message type, or None for mail outside the protocol."""
+        return self.message.type
+
+    def counts_for(self, operators: Collection[str]) -> bool:
+        """Return whether a decision in this message counts.
+
+        If the store has not determined that, the sender's name decides.
+        """
+        return self.message.sender in operators if self.decides is None else self.decides
 
 
-def thread_order_key(posted: PostedMessage) -> tuple[datetime, int]:
+def thread_order_key(stored: StoredMessage) -> tuple[datetime, int]:
     """Return the sort key of every thread (R9): the time in UTC, then the numeric message ID."""
-    return (posted.at, posted.id)
+    return (stored.at, stored.id)
 
 
 def iso(at: datetime) -> str:
@@ -262,6 +342,8 @@ def content_hash(message: Message) -> str:
     body]. A JSON list of strings is canonical if it has no spaces and only the necessary escapes.
     """
     parts = [message.thread_id, message.sender, message.subject, message.body]
+    from hashlib import sha256  # loads OpenSSL; not every command hashes
+
     return sha256(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
 
 

@@ -3,18 +3,19 @@
 A field without a value is None, never an empty string.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from __future__ import annotations
+
 from enum import StrEnum
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.codes import sessions as sessions_codes
 from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import Block, BlockKind
 from brenner.markdown.escape import (
-    Table,
+    TableRow,
     escape_cell,
     escape_heading,
     read_fields,
@@ -22,9 +23,13 @@ from brenner.markdown.escape import (
     render_row,
     unescape,
 )
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.body import normalise_heading, parse_sections
 from brenner.protocol.grammar import AGENT_NAME, ISO_TIME
-from brenner.text import closest, did_you_mean
+from brenner.text import closest, did_you_mean, is_encodable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 class Role(StrEnum):
@@ -87,26 +92,13 @@ class PartialRoster(NamedTuple):
     created_at: str | None = None
 
 
-class PresetEntry(NamedTuple):
-    """An entry of a preset: everything but the agent's name."""
-
-    role: str
-    program: str | None = None
-    model: str | None = None
-    notes: str | None = None
-
-    def for_agent(self, name: str) -> RosterEntry:
-        """Return the roster entry of an agent that fills this preset entry."""
-        return RosterEntry(name, *self)
-
-
 class RosterPreset(NamedTuple):
-    """A reusable roster without names."""
+    """A reusable roster. The agents of its entries have no names."""
 
     id: str
     name: str
     description: str | None
-    entries: tuple[PresetEntry, ...]
+    entries: tuple[RosterEntry, ...]
     placeholder_names: tuple[str, ...] = ()
 
 
@@ -173,8 +165,7 @@ class ValidationResult(NamedTuple):
     violations: tuple[Diagnostic, ...]
 
     @classmethod
-    def of(cls, violations: Iterable[Diagnostic]) -> "ValidationResult":
-        """Build the result from the violations."""
+    def of(cls, violations: Iterable[Diagnostic]) -> ValidationResult:
         found = tuple(violations)
         errors = tuple(each.message for each in found if each.severity is ERROR)
         return cls(not errors, errors, found)
@@ -249,15 +240,6 @@ def _check_texts(whose: str, values: Mapping[str, str | None]) -> Iterator[Diagn
         yield sessions_codes.MALFORMED_ROSTER.at(source="a program", reason=reason)
 
 
-def is_encodable(text: str) -> bool:
-    """Return whether the text can be encoded: JSON escapes can produce a lone surrogate."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 # Presets: the built-in one, and assigning agents to a preset's entries
 
 
@@ -267,9 +249,9 @@ DEFAULT_3_AGENT = RosterPreset(
     name="Default 3-Agent Setup",
     description="Standard Brenner Protocol with Codex/Opus/Gemini",
     entries=(
-        PresetEntry(Role.HYPOTHESIS_GENERATOR.value, "codex-cli", "GPT-5.2"),
-        PresetEntry(Role.TEST_DESIGNER.value, "claude-code", "Opus 4.5"),
-        PresetEntry(Role.ADVERSARIAL_CRITIC.value, "gemini-cli", "Gemini 3"),
+        RosterEntry("", Role.HYPOTHESIS_GENERATOR.value, "codex-cli", "GPT-5.2"),
+        RosterEntry("", Role.TEST_DESIGNER.value, "claude-code", "Opus 4.5"),
+        RosterEntry("", Role.ADVERSARIAL_CRITIC.value, "gemini-cli", "Gemini 3"),
     ),
 )
 BUILT_IN_PRESETS = (DEFAULT_3_AGENT,)
@@ -292,7 +274,7 @@ def fill_preset(
             preset=preset.id, source=source, expected=len(preset.entries), count=len(names)
         )
     pairs = zip(preset.entries, names, strict=True)
-    return tuple(entry.for_agent(name) for entry, name in pairs)
+    return tuple(entry._replace(agent_name=name) for entry, name in pairs)
 
 
 # The kickoff's section with the roster: render and parse it
@@ -320,7 +302,7 @@ _LINE_ALIASES = {
     "createdat": normalise_heading(_CREATED),
 }
 _FIELD_BY_TITLE = {normalise_heading(title): field for title, field in _COLUMNS.items()}
-_CODE = re.compile("`([^`]+)`")
+_CODE = lazy_pattern("`([^`]+)`")
 
 
 def render_configuration(roster: Roster) -> str:
@@ -337,16 +319,14 @@ def render_configuration(roster: Roster) -> str:
         "",
         render_row(shown),
         f"|{'|'.join('-' * (len(title) + 2) for title in shown)}|",
-        *(render_row(_cells(entry, shown)) for entry in roster.entries),
+        *(
+            render_row(escape_cell(getattr(entry, _COLUMNS[title]) or "") for title in shown)
+            for entry in roster.entries
+        ),
         "",
         "---",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _cells(entry: RosterEntry, shown: Iterable[str]) -> list[str]:
-    texts = entry._asdict()
-    return [escape_cell(texts[_COLUMNS[title]] or "") for title in shown]
 
 
 def read_configuration(body: list[Block]) -> Roster | None:
@@ -354,33 +334,33 @@ def read_configuration(body: list[Block]) -> Roster | None:
     for section in parse_sections(body):
         if section.key == _HEADING_KEY:
             table = _first_table(section.contents)
-            if table is not None:
+            if table:
                 return _roster_from_table(table, _labelled_lines(section.contents))
     return None
 
 
-def _first_table(contents: Sequence[Block]) -> Table | None:
+def _first_table(contents: Sequence[Block]) -> list[TableRow]:
     for block in contents:
         if block.kind is BlockKind.PARAGRAPH and not block.quoted and "|" in block.text:
             table = _find_table(block)
             if table and {"agent_name", "role"} <= _column_indexes(table).keys():
                 return table
-    return None
+    return []
 
 
-def _find_table(block: Block) -> Table | None:
+def _find_table(block: Block) -> list[TableRow]:
     """Return the table in a paragraph; lines of text may come directly before it."""
     lines = block.text.split("\n")
     for number, (first, second) in enumerate(pairwise(lines)):
         if not second.strip("|:- \t") and read_table(f"{first}\n{second}", 0):
             return read_table("\n".join(lines[number:]), block.line + number)
-    return None
+    return []
 
 
-def _column_indexes(table: Table) -> dict[str, int]:
+def _column_indexes(table: list[TableRow]) -> dict[str, int]:
     """Return the column of each field; if two columns have one title, the first counts."""
     indexes: dict[str, int] = {}
-    for index, title in enumerate(table.header.cells):
+    for index, title in enumerate(table[0][0]):
         key = normalise_heading(title)
         field = _FIELD_BY_TITLE.get(_COLUMN_ALIASES.get(key, key))
         if field is not None:
@@ -397,12 +377,9 @@ def _labelled_lines(contents: Sequence[Block]) -> dict[str, str]:
     return lines
 
 
-def _roster_from_table(table: Table, lines: Mapping[str, str]) -> Roster:
+def _roster_from_table(table: list[TableRow], lines: Mapping[str, str]) -> Roster:
     columns = _column_indexes(table)
-    rows = (
-        {field: _cell(row.cells, column) for field, column in columns.items()} for row in table.rows
-    )
-    entries = [_entry_from_row(row) for row in rows]
+    entries = [_entry_from_row(cells, columns) for cells, _ in table[1:]]
     return Roster(
         tuple(entry for entry in entries if AGENT_NAME.fullmatch(entry.agent_name)),
         _normalise_word(lines.get(normalise_heading(_MODE), ""), MODES) or str(Mode.ROLE_SEPARATED),
@@ -411,24 +388,19 @@ def _roster_from_table(table: Table, lines: Mapping[str, str]) -> Roster:
     )
 
 
-def _entry_from_row(row: Mapping[str, str]) -> RosterEntry:
+def _entry_from_row(cells: Sequence[str], columns: Mapping[str, int]) -> RosterEntry:
+    row = {name: _cell_text(cells[at]) for name, at in columns.items() if at < len(cells)}
+    agent = row.get("agent_name", "")
+    if not AGENT_NAME.fullmatch(agent):
+        agent = agent.strip("*_ ").removeprefix("@")
     others = (row.get(field) or None for field in ("program", "model", "notes"))
-    return RosterEntry(_agent_name(row["agent_name"]), _normalise_word(row["role"], ROLES), *others)
-
-
-def _cell(cells: Sequence[str], column: int) -> str:
-    return _cell_text(cells[column]) if column < len(cells) else ""
+    return RosterEntry(agent, _normalise_word(row.get("role", ""), ROLES), *others)
 
 
 def _cell_text(raw: str) -> str:
     """Return the displayed text of a cell, without the backticks if the whole cell is code."""
     code = _CODE.fullmatch(raw)
     return code[1] if code else unescape(raw)
-
-
-def _agent_name(text: str) -> str:
-    """Return an agent's name without emphasis and `@`."""
-    return text if AGENT_NAME.fullmatch(text) else text.strip("*_ ").removeprefix("@")
 
 
 def _normalise_word(text: str, words: Sequence[str]) -> str:

@@ -4,27 +4,28 @@ Keys are those of the roster document. A value of the wrong type is an error. An
 a warning, collected separately, since the roster is still readable.
 """
 
+from __future__ import annotations
+
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Diagnostic
+from brenner.lazy_pattern import lazy_pattern
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.roster import (
     Mode,
     PartialRoster,
-    PresetEntry,
     Roster,
     RosterEntry,
     RosterPreset,
     check_role,
     closest_or_containing,
-    is_encodable,
 )
 from brenner.protocol.roster_resolve import RosterLayer, RosterOrigin, RosterSource
-from brenner.text import did_you_mean, escape_control
+from brenner.text import did_you_mean, escape_control, is_encodable
 
 if TYPE_CHECKING:
     from brenner.markdown.front_matter import JSON
@@ -53,7 +54,7 @@ FieldTexts = dict[str, str | None]
 # Writing JSON
 
 
-def roster_json(roster: Roster) -> "dict[str, JSON]":
+def roster_json(roster: Roster) -> dict[str, JSON]:
     """Return the roster in the JSON form of the artifact's metadata, without absent fields."""
     return {
         **_present_fields(_HEADER_KEYS, roster._asdict()),
@@ -61,7 +62,7 @@ def roster_json(roster: Roster) -> "dict[str, JSON]":
     }
 
 
-def preset_json(preset: RosterPreset) -> "dict[str, JSON]":
+def preset_json(preset: RosterPreset) -> dict[str, JSON]:
     """Return the preset with its entries, without absent fields."""
     value: dict[str, JSON] = {
         **_present_fields(_PRESET_TEXT_KEYS, preset._asdict()),
@@ -74,12 +75,12 @@ def preset_json(preset: RosterPreset) -> "dict[str, JSON]":
     return value
 
 
-def entry_json(entry: RosterEntry) -> "dict[str, JSON]":
+def entry_json(entry: RosterEntry) -> dict[str, JSON]:
     """Return one entry, without absent fields."""
     return _present_fields(_ENTRY_KEYS, entry._asdict())
 
 
-def _present_fields(keys: Mapping[str, str], values: Mapping[str, object]) -> "dict[str, JSON]":
+def _present_fields(keys: Mapping[str, str], values: Mapping[str, object]) -> dict[str, JSON]:
     return {key: str(values[name]) for key, name in keys.items() if values[name] is not None}
 
 
@@ -118,9 +119,7 @@ def read_preset(value: object, source: str) -> RosterPreset | tuple[Diagnostic, 
     texts = reading.texts(value, _PRESET_TEXT_KEYS, ("id", "name"))
     entries = reading.entries(value.get(_ENTRIES), _PRESET_ENTRY_KEYS, _NEEDED_IN_PRESET_ENTRY)
     names = reading.names(value.get(_PLACEHOLDERS))
-    preset_entries = tuple(
-        PresetEntry(*_entry_from_texts({"agent_name": "", **each})[1:]) for each in entries
-    )
+    preset_entries = tuple(_entry_from_texts({"agent_name": "", **each}) for each in entries)
     if value.get(_ENTRIES) in (None, [], ()):
         reading.found.append(codes.EMPTY_ROSTER.at(source=f" from {source}"))
     if not reading.found:
@@ -139,8 +138,6 @@ def _entry_from_texts(texts: FieldTexts) -> RosterEntry:
 
 
 class _RosterReader:
-    """A parser of JSON values that collects the errors of one source."""
-
     def __init__(self, source: str) -> None:
         self.source = source
         self.found: list[Diagnostic] = []
@@ -230,7 +227,6 @@ def _misspelt_key(key: str, fields: Mapping[str, object], keys: Sequence[str]) -
 
 
 def _json_type_name(value: object) -> str:
-    """Return the type of a value in JSON terms."""
     if value is None:
         return "null"
     kinds: tuple[tuple[type | tuple[type, ...], str], ...] = (
@@ -257,7 +253,6 @@ def unknown_roster_keys(
 
 
 def unknown_preset_keys(value: object, source: str) -> tuple[Diagnostic, ...]:
-    """Return a warning for each unknown key of a preset."""
     return _unknown_keys_and_entry_keys(
         value, PRESET_KEYS, (tuple(_PRESET_ENTRY_KEYS), _NEEDED_IN_PRESET_ENTRY), source
     )
@@ -374,7 +369,7 @@ def _malformed(source: str, reason: str) -> Diagnostic:
 # Line numbers of keys in a file, if they are unambiguous
 
 
-_KEY = re.compile(r"""(?<![A-Za-z0-9_-])([A-Za-z0-9_-]++)["']?\s*+[=:]""")
+_KEY = lazy_pattern(r"""(?<![A-Za-z0-9_-])([A-Za-z0-9_-]++)["']?\s*+[=:]""")
 _MOST_LOCATED = 20  # each one is searched for in the whole text
 
 
@@ -525,12 +520,8 @@ def _check_duplicate_presets(presets: Sequence[RosterPreset], label: str) -> lis
 RecipientFlag = tuple[str, str | None]  # `--to NAME`, and the `--role` after it
 
 
-class _RoleFlag(NamedTuple):
-    """A role given on the command line; `words` is the flag as typed."""
-
-    name: str
-    role: str
-    words: str
+# An agent, its role given on the command line, and the flag as typed
+_RoleFlag = tuple[str, str, str]
 
 
 def flag_layers(
@@ -540,7 +531,7 @@ def flag_layers(
 
     `--to NAME --role ROLE` and `--agent-role NAME=ROLE` have the same precedence.
     """
-    by_role = [_RoleFlag(n, role, f"--to {n} --role {role}") for n, role in recipients if role]
+    by_role = [(n, role, f"--to {n} --role {role}") for n, role in recipients if role]
     pairs, found = _parse_agent_roles(agent_roles)
     mode = PartialRoster(mode=Mode.UNIFIED.value) if unified else PartialRoster()
     layers = (
@@ -563,7 +554,7 @@ def _parse_agent_roles(agent_roles: Iterable[str]) -> tuple[list[_RoleFlag], lis
     for text in agent_roles:
         name, equals, role = text.partition("=")
         if equals:
-            pairs.append(_RoleFlag(name.strip(), role.strip(), f"--agent-role {text}"))
+            pairs.append((name.strip(), role.strip(), f"--agent-role {text}"))
         else:
             reason = f"`{text}` is not of the form NAME=ROLE"
             found.append(codes.MALFORMED_ROSTER.at(source="`--agent-role`", reason=reason))
@@ -573,8 +564,8 @@ def _parse_agent_roles(agent_roles: Iterable[str]) -> tuple[list[_RoleFlag], lis
 def _entries_from_flags(flags: Iterable[_RoleFlag]) -> tuple[RosterEntry, ...]:
     """Return one entry per agent: repeating the same role is no error."""
     first: dict[str, RosterEntry] = {}
-    for each in flags:
-        first.setdefault(each.name, RosterEntry(each.name, each.role))
+    for name, role, _ in flags:
+        first.setdefault(name, RosterEntry(name, role))
     return tuple(first.values())
 
 
@@ -582,11 +573,9 @@ def _check_contradictions(flags: Sequence[_RoleFlag]) -> list[Diagnostic]:
     """Report each role that differs from the first one given to its agent."""
     first: dict[str, _RoleFlag] = {}
     for each in flags:
-        first.setdefault(each.name, each)
+        first.setdefault(each[0], each)
     return [
-        codes.CONTRADICTING_ROLES.at(
-            name=each.name, first=first[each.name].words, second=each.words
-        )
-        for each in flags
-        if each.role != first[each.name].role
+        codes.CONTRADICTING_ROLES.at(name=name, first=first[name][2], second=words)
+        for name, role, words in flags
+        if role != first[name][1]
     ]

@@ -5,14 +5,16 @@ Mode, name and time each come from the highest source that states them. `docs/ro
 the rules.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from __future__ import annotations
+
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.codes import sessions as sessions_codes
 from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.roster import (
     Mode,
@@ -27,6 +29,9 @@ from brenner.protocol.roster import (
     guess_role,
     validate_roster_coverage,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
 
 # Inputs and result
 
@@ -63,20 +68,7 @@ class RosterLayer(NamedTuple):
     names: str | None = None
 
 
-class PresetChoice(NamedTuple):
-    """The ID of a chosen preset, and where it was chosen."""
-
-    preset: str
-    origin: RosterOrigin
-
-
-class RosterInputs(NamedTuple):
-    """All inputs of a roster. `layers` and `choices` are ordered highest first."""
-
-    layers: tuple[RosterLayer, ...] = ()
-    recipients: tuple[str, ...] = ()
-    choices: tuple[PresetChoice, ...] = ()
-    presets: Mapping[str, RosterPreset] = MappingProxyType({})
+PresetChoice = tuple[str, RosterOrigin]  # the ID of a chosen preset, and where it was chosen
 
 
 class ResolvedRoster(NamedTuple):
@@ -164,34 +156,33 @@ _GUESSED_FROM_NAME = RosterOrigin(RosterSource.NAME, "guessed from the name")
 _UNUSED_IN_UNIFIED = RosterOrigin(RosterSource.MODE, "unified: not used")
 
 
-class _ResolvedPreset(NamedTuple):
-    """The preset that was looked up, the layers it adds, and its diagnostics."""
+def resolve_inputs(
+    layers: tuple[RosterLayer, ...],
+    recipients: tuple[str, ...],
+    choices: tuple[PresetChoice, ...] = (),
+    presets: Mapping[str, RosterPreset] = MappingProxyType({}),
+) -> ResolvedRoster:
+    """Return the roster of a session with all errors and warnings.
 
-    preset: RosterPreset | None = None
-    layers: tuple[RosterLayer, ...] = ()
-    found: tuple[Diagnostic, ...] = ()
-    is_refused: bool = False
-
-
-def resolve_inputs(inputs: RosterInputs) -> ResolvedRoster:
-    """Return the roster of a session with all errors and warnings."""
-    recipients = tuple(dict.fromkeys(inputs.recipients))
-    inputs = inputs._replace(recipients=recipients)
-    preset = _resolve_preset(inputs)
-    layers = (*inputs.layers, *preset.layers)
+    `layers` and `choices` are ordered highest first.
+    """
+    recipients = tuple(dict.fromkeys(recipients))
+    preset, added_layers, preset_found = _resolve_preset(layers, recipients, choices, presets)
+    is_refused = any(each.severity is ERROR for each in preset_found)
+    layers = (*layers, *added_layers)
     entries, origins = _merge_layers(recipients, layers)
     header = _header_layers(layers)
     found = [
         *_check_layers(layers),
-        *preset.found,
+        *preset_found,
         *check_overridden(layers, entries, origins, header),
     ]
     header_values = {field: getattr(layer.stated, field) for field, layer in header.items()}
-    is_none = not entries and "mode" not in header_values and not preset.is_refused
+    is_none = not entries and "mode" not in header_values and not is_refused
     if is_none:
         header_values["mode"] = Mode.HEURISTIC.value
     roster = Roster(entries, **header_values)
-    if not preset.is_refused:
+    if not is_refused:
         roster, added, more = _complete_roster(roster, recipients)
         if is_none:
             more = _no_roster_diagnostics(more, is_guessed=bool(added) or not recipients)
@@ -203,63 +194,58 @@ def resolve_inputs(inputs: RosterInputs) -> ResolvedRoster:
         recipients or roster.names,
         tuple(found),
         MappingProxyType({field: layer.origin for field, layer in header.items()}),
-        preset.preset,
+        preset,
     )
 
 
 # Resolving the preset
 
 
-def _resolve_preset(inputs: RosterInputs) -> _ResolvedPreset:
-    if not inputs.choices:
-        return _ResolvedPreset()
-    choice, *others = inputs.choices
+def _resolve_preset(
+    layers: tuple[RosterLayer, ...],
+    recipients: tuple[str, ...],
+    choices: tuple[PresetChoice, ...],
+    presets: Mapping[str, RosterPreset],
+) -> tuple[RosterPreset | None, tuple[RosterLayer, ...], tuple[Diagnostic, ...]]:
+    """Return the preset that was looked up, the layers it adds, and its diagnostics."""
+    if not choices:
+        return None, (), ()
+    (chosen, origin), *others = choices
     overridden = tuple(
-        _overridden_choice(other, choice) for other in others if _is_overridden(other, choice)
+        value_overridden(other, "the preset", its, f"{origin.label} says `{chosen}`", "`--preset`")
+        for other, its in others
+        if its.source is RosterSource.ENVIRONMENT and other != chosen
     )
-    if not _is_needed(choice, inputs):
-        is_typed = choice.origin.source is RosterSource.ENVIRONMENT
-        return _ResolvedPreset(
-            found=(*overridden, *((_unneeded_choice(choice),) if is_typed else ()))
-        )
-    preset = find_preset(choice.preset, inputs.presets)
+    if not _is_needed(origin.source, layers, recipients):
+        if origin.source is RosterSource.ENVIRONMENT:
+            reason = "everybody has a role without it"
+            unneeded = value_overridden(chosen, "the preset", origin, reason, "`--preset`")
+            return None, (), (*overridden, unneeded)
+        return None, (), overridden
+    preset = find_preset(chosen, presets)
     if isinstance(preset, Diagnostic):
-        return _ResolvedPreset(found=(*overridden, preset), is_refused=True)
-    names = inputs.recipients or preset.placeholder_names or _agent_order(inputs.layers)
-    entries = fill_preset(preset, names, choice.origin.label)
+        return None, (), (*overridden, preset)
+    names = recipients or preset.placeholder_names or _agent_order(layers)
+    entries = fill_preset(preset, names, origin.label)
     if isinstance(entries, Diagnostic):
-        return _ResolvedPreset(preset, found=(*overridden, entries), is_refused=True)
-    origin = RosterOrigin(RosterSource.PRESET, f"preset `{preset.id}`")
-    typed = None if choice.origin.source is RosterSource.PROJECT else choice.origin.source
-    layer = RosterLayer(origin, PartialRoster(entries, name=preset.name), typed)
-    return _ResolvedPreset(preset, (layer,), overridden)
+        return preset, (), (*overridden, entries)
+    typed = None if origin.source is RosterSource.PROJECT else origin.source
+    stated = PartialRoster(entries, name=preset.name)
+    place = RosterOrigin(RosterSource.PRESET, f"preset `{preset.id}`")
+    return preset, (RosterLayer(place, stated, typed),), overridden
 
 
-def _is_needed(choice: PresetChoice, inputs: RosterInputs) -> bool:
+def _is_needed(
+    source: RosterSource, layers: Sequence[RosterLayer], recipients: Sequence[str]
+) -> bool:
     """Return whether to apply the preset.
 
     One chosen by flag always applies, others only if agents lack a role.
     """
-    if choice.origin.source is RosterSource.FLAGS:
+    if source is RosterSource.FLAGS:
         return True
-    covered = set(_agent_order(inputs.layers))
-    if inputs.recipients:
-        return not covered.issuperset(inputs.recipients)
-    return not covered
-
-
-def _is_overridden(other: PresetChoice, choice: PresetChoice) -> bool:
-    return other.origin.source is RosterSource.ENVIRONMENT and other.preset != choice.preset
-
-
-def _overridden_choice(other: PresetChoice, choice: PresetChoice) -> Diagnostic:
-    reason = f"{choice.origin.label} says `{choice.preset}`"
-    return value_overridden(other.preset, "the preset", other.origin, reason, "`--preset`")
-
-
-def _unneeded_choice(choice: PresetChoice) -> Diagnostic:
-    reason = "everybody has a role without it"
-    return value_overridden(choice.preset, "the preset", choice.origin, reason, "`--preset`")
+    covered = set(_agent_order(layers))
+    return not covered.issuperset(recipients) if recipients else not covered
 
 
 # Merging the layers
@@ -267,12 +253,8 @@ def _unneeded_choice(choice: PresetChoice) -> Diagnostic:
 
 def _agent_order(layers: Sequence[RosterLayer]) -> tuple[str, ...]:
     """Return all agents: those of the lowest source first, then those that higher sources add."""
-    names = (name for layer in reversed(layers) for name in _layer_names(layer))
-    return tuple(dict.fromkeys(names))
-
-
-def _layer_names(layer: RosterLayer) -> Iterator[str]:
-    return (entry.agent_name for entry in layer.stated.entries)
+    entries = (entry for layer in reversed(layers) for entry in layer.stated.entries)
+    return tuple(dict.fromkeys(entry.agent_name for entry in entries))
 
 
 def _merge_layers(

@@ -1,13 +1,20 @@
 """Subject lines, `PREFIX: description`: parse, compose, check and repair them (ruling R2)."""
 
+from __future__ import annotations
+
 import re
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import messages as codes
-from brenner.diagnostics.model import Diagnostic
+from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_SUBJECT_CHARACTERS
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import MESSAGE_TYPES, SUBJECT
 from brenner.text import closest, cut, did_you_mean, escape_control
+
+if TYPE_CHECKING:
+    from brenner.diagnostics.model import Diagnostic
 
 # thread_subject_conventions, Role Shorthand for DELTA: shorthand and the program that runs it
 ROLE_SHORTHANDS = {
@@ -19,7 +26,9 @@ ROLE_SHORTHANDS = {
 }
 _ADVISED_DESCRIPTION = 80
 _LONGEST_REPAIRED = 4 * MOST_SUBJECT_CHARACTERS
-_LOOSE_SUBJECT = re.compile(r"\s*+([A-Za-z]++)\s*+(?:\[\s*+([A-Za-z]++)\s*+\])?+\s*+[:：]\s*+(.*+)")
+_LOOSE_SUBJECT = lazy_pattern(
+    r"\s*+([A-Za-z]++)\s*+(?:\[\s*+([A-Za-z]++)\s*+\])?+\s*+[:：]\s*+(.*+)"
+)
 
 
 class Subject(NamedTuple):
@@ -41,6 +50,13 @@ class Subject(NamedTuple):
 
 def parse_subject(text: str) -> Subject | None:
     """Parse a subject. Return None only if its prefix is invalid."""
+    # A longer one cannot be stored, so it must not fill the cache.
+    parse = _parse_cached if len(text) <= MOST_SUBJECT_CHARACTERS else _parse_cached.__wrapped__
+    return parse(text)
+
+
+@lru_cache(maxsize=2048)
+def _parse_cached(text: str) -> Subject | None:
     match = SUBJECT.fullmatch(text)
     if not match:
         return None

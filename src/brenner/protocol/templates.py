@@ -1,8 +1,8 @@
 """Templates for messages of every type: valid, with placeholders for unknown values."""
 
-from collections.abc import Mapping
-from datetime import date
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from brenner.markdown.escape import one_paragraph
 from brenner.protocol.delta.parse import render_delta
@@ -28,6 +28,10 @@ from brenner.protocol.message_types import (
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject
 from brenner.protocol.thread_ids import generate_thread_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import date
 
 
 def compose_body(
@@ -88,32 +92,36 @@ def _sample_value(field: Field) -> object:
 # Message templates: valid, with a warning for each placeholder
 
 
-class TemplateValues(NamedTuple):
-    """The values that are known before the template is filled in."""
+def new_message(  # noqa: PLR0913  (one parameter per known value)
+    message_type: MessageType,
+    today: date,
+    *,
+    thread_id: str | None = None,
+    sender: str | None = None,
+    recipients: tuple[str, ...] = (),
+    role: str | None = None,
+    question: str | None = None,
+    delta: Delta | None = None,
+) -> Message:
+    """Return a template message of the type, with the values that are known.
 
-    thread_id: str | None = None
-    sender: str | None = None
-    recipients: tuple[str, ...] = ()
-    role: str | None = None
-    question: str | None = None
-    operation: Operation = Operation.ADD
-    section: Section = HYPOTHESIS_SLATE
-
-
-def new_message(message_type: MessageType, known: TemplateValues, today: date) -> Message:
-    """Return a template message of the type.
-
-    `today` is the date in a new thread ID and in a COMPILED.
+    `today` is the date in a new thread ID and in a COMPILED. `delta` is the template of a delta.
     """
-    thread_id = known.thread_id
-    if thread_id is None and known.question:
-        thread_id = generate_thread_id(known.question, today)
-    role = (known.role or "opus") if message_type is DELTA else None
-    about = known.question or placeholder("what it is about")
+    if thread_id is None and question:
+        thread_id = generate_thread_id(question, today)
+    about = question or placeholder("what it is about")
     description = f"v1 {about}" if message_type is COMPILED else about
     thread_id = thread_id or f"RS-{today:%Y%m%d}-{UNFILLED_TOPIC}"
-    sender = known.sender or UNFILLED_NAME
-    body = _body(message_type, known)
+    if message_type is DELTA:
+        delta = delta or delta_template(Operation.ADD, HYPOTHESIS_SLATE)
+        body = f"# {DELTA.title}\n\n## Deltas\n\n{render_delta(delta)}"
+    else:
+        values = {"Research Question": question, "From": sender, "Agent": sender}
+        if message_type is HANDOFF:
+            values["To"] = next(iter(recipients), None)
+        texts = {name: value for name, value in values.items() if value}
+        body = compose_body(message_type, texts, question if message_type is KICKOFF else None)
+    sender = sender or UNFILLED_NAME
     if message_type is COMPILED:
         # The check compares these with the message, so they cannot be placeholders.
         replacements = {
@@ -126,23 +134,9 @@ def new_message(message_type: MessageType, known: TemplateValues, today: date) -
     return Message(
         thread_id=thread_id,
         sender=sender,
-        recipients=known.recipients or ("Operator",),
-        subject=compose_subject(message_type.name, description, role),
+        recipients=recipients or ("Operator",),
+        subject=compose_subject(
+            message_type.name, description, (role or "opus") if message_type is DELTA else None
+        ),
         body=body,
     )
-
-
-def _body(message_type: MessageType, known: TemplateValues) -> str:
-    if message_type is DELTA:
-        delta = delta_template(known.operation, known.section)
-        return f"# {DELTA.title}\n\n## Deltas\n\n{render_delta(delta)}"
-    title = known.question if message_type is KICKOFF else None
-    return compose_body(message_type, _known_sections(message_type, known), title)
-
-
-def _known_sections(message_type: MessageType, known: TemplateValues) -> dict[str, str]:
-    """Return the text of each section that is known already."""
-    values = {"Research Question": known.question, "From": known.sender, "Agent": known.sender}
-    if message_type is HANDOFF:
-        values["To"] = next(iter(known.recipients), None)
-    return {name: value for name, value in values.items() if value}

@@ -1,18 +1,23 @@
 """Thread IDs: classify, check, correct, generate and map them to other systems (ruling R1)."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
-from collections.abc import Collection
 from datetime import date
 from enum import StrEnum
-from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import messages as codes
-from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_FILE_NAME_BYTES
+from brenner.named_tuple import NamedTuple
 from brenner.protocol import grammar
 from brenner.text import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from brenner.diagnostics.model import Diagnostic
 
 
 class ThreadKind(StrEnum):
@@ -171,7 +176,8 @@ def generate_thread_id(question: str, on: date, taken: Collection[str] = ()) -> 
         return stem + slug
     for number in range(2, len(taken) + 3):
         suffix = f"-{number}"
-        shorter = _truncate("-".join(slug.split("-")[: MOST_WORDS - 1]), LONGEST_SLUG - len(suffix))
+        words = "-".join(slug.split("-")[: MOST_WORDS - 1])
+        shorter = words[: LONGEST_SLUG - len(suffix)].rstrip("-")
         if stem + shorter + suffix not in taken:
             return stem + shorter + suffix
     message = "a number up to the count of taken IDs is always free"
@@ -192,6 +198,8 @@ def _slug_from_question(question: str) -> str:
         slug = _join_words(choice)
         if len(slug) >= SHORTEST_SLUG and slug.count("-") >= FEWEST_WORDS - 1:
             return slug
+    from hashlib import sha256  # loads OpenSSL; only a new thread needs it
+
     digits = sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return _join_words([*significant[:1], "question", digits])
 
@@ -205,10 +213,6 @@ def _join_words(words: list[str]) -> str:
             break
         slug = longer
     return slug
-
-
-def _truncate(slug: str, most: int) -> str:
-    return slug[:most].rstrip("-")
 
 
 # The Cross-Reference Contract: one thread ID is the key in every system

@@ -5,18 +5,22 @@ another. This module also decides which malformed subjects in a shared mailbox b
 protocol.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 from unicodedata import category, normalize
 
 from brenner.diagnostics.codes import deltas as deltas_codes
 from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary, worst_first
 from brenner.diagnostics.truncate import truncate_for_message
+from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_BLOCKS, MOST_BODY_BYTES
 from brenner.markdown.blocks import Block, parse_blocks
 from brenner.markdown.edits import LineIndex, TextEdit, apply_edits
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.body import check_ack_required, check_body
 from brenner.protocol.delta.parse import (
     attach_repairs,
@@ -24,7 +28,7 @@ from brenner.protocol.delta.parse import (
     may_contain_strays,
     read_blocks,
 )
-from brenner.protocol.delta.schema import DeltaBlock, StrayDelta
+from brenner.protocol.delta.schema import DeltaBlock
 from brenner.protocol.message_types import (
     COMPILED,
     CRITIQUE,
@@ -39,18 +43,21 @@ from brenner.protocol.subjects import ROLE_SHORTHANDS, check_subject, parse_subj
 from brenner.protocol.thread_ids import check_thread_id, is_valid_thread_id
 from brenner.text import MOST_SHOWN_CHARACTERS, closest_certain
 
-_DELTA_LIKE = re.compile(r"\W*DELTA\s*[\[:]", re.IGNORECASE)
+if TYPE_CHECKING:
+    from brenner.protocol.delta.stray import StrayDelta
+
+_DELTA_LIKE = lazy_pattern(r"\W*DELTA\s*[\[:]", re.IGNORECASE)
 # Types that the artifact depends on. Ordinary mail never begins with one of these and a colon.
 _PROTOCOL_ONLY_TYPES = (KICKOFF.name, DELTA.name, COMPILED.name)
 _CONTRIBUTION_TYPES = (*_PROTOCOL_ONLY_TYPES, CRITIQUE.name)
 # The first word in capitals, and the mark after it: `[KICKOFF] …`, `KICK-OFF: …`, `DELTA - …`
-_FIRST_WORD = re.compile(r"[\W_]*([A-Z][A-Z-]{2,}[A-Z])(?![A-Za-z0-9])[\W_]*?([:\[]?)", re.ASCII)
+_FIRST_WORD = lazy_pattern(r"[\W_]*([A-Z][A-Z-]{2,}[A-Z])(?![A-Za-z0-9])[\W_]*?([:\[]?)", re.ASCII)
 # `DELTA(gpt): …`, `DELTA gpt-5: …`
-_DELTA_WITH_MODEL = re.compile(
+_DELTA_WITH_MODEL = lazy_pattern(
     rf"[\W_]*DELTA[\W_]*(?:{'|'.join(ROLE_SHORTHANDS)})[\w.-]*\W*:", re.IGNORECASE
 )
 # Some authors copy the header's name with the subject.
-_SUBJECT_HEADER = re.compile(r"\A\s*subject\s*:\s*(?=\S)", re.IGNORECASE)
+_SUBJECT_HEADER = lazy_pattern(r"\A\s*subject\s*:\s*(?=\S)", re.IGNORECASE)
 _HIDDEN_CATEGORIES = ("Cf", "Cc")
 _LONGEST_PREFIX = 500  # characters searched for a prefix
 
@@ -367,7 +374,6 @@ def _check_text(text: str, most: int) -> Diagnostic | None:
 
 
 def _check_headers(file: MessageFile, actor: str | None) -> Iterator[Diagnostic]:
-    """Check the headers: thread, sender, subject and Ack-Required."""
     message, headers = file.message, file.headers
     yield from file.diagnostics
     if "Thread" in headers:
@@ -395,7 +401,6 @@ def _check_placeholders(file: MessageFile) -> Iterator[Diagnostic]:
 
 
 def _nul_line(file: MessageFile) -> int | None:
-    """Return the line of the first NUL character in the message."""
     parts = [(header.value, header.line) for header in file.headers.values()]
     for text, line in [*parts, (file.message.body, file.body_line)]:
         if "\0" in text:
@@ -423,8 +428,7 @@ def _check_deltas(
         yield messages_codes.MB_004.at(1)
     for delta in deltas:
         yield from delta.diagnostics
-    for stray in strays:
-        yield stray.diagnostic
+    yield from (diagnostic for diagnostic, _ in strays)
 
 
 def _checked_delta(block: DeltaBlock, first: DeltaBlock, lines_before: int) -> CheckedDelta:
@@ -449,7 +453,6 @@ def _truncate(word: str | None) -> str | None:
 def _edits(
     file: MessageFile, deltas: list[DeltaBlock], strays: list[StrayDelta]
 ) -> tuple[TextEdit, ...]:
-    """Return the certain corrections of the file."""
     edits = list(file.edits)
     header = file.headers.get("Subject")
     repaired = _repaired_subject(file.message.subject)
@@ -460,8 +463,8 @@ def _edits(
         for block in deltas:
             placed = index.place(block.fence, block.edits + block.structure)
             edits += _shift_edits(placed or (), file.body_start)
-    for stray in strays:
-        edits += _shift_edits(stray.edits, file.body_start)
+    for _, more in strays:
+        edits += _shift_edits(more, file.body_start)
     return tuple(edits)
 
 
@@ -484,7 +487,7 @@ def _is_fixable(
         messages_codes.INVALID_SUBJECT_PREFIX.id: _repaired_subject(file.message.subject)
         is not None,
         messages_codes.INVALID_HEADER.id: bool(file.edits),
-        messages_codes.MB_004.id: any(stray.edits for stray in strays),
+        messages_codes.MB_004.id: any(edits for _, edits in strays),
     }
     return all(block.delta or block.is_mendable for block in deltas) and all(
         fixed.get(found.id, False)

@@ -4,50 +4,54 @@ It puts the MCP endpoint and the web pages behind the access middleware, answers
 down on a signal after open answers are finished.
 """
 
+from __future__ import annotations
+
 import asyncio
-import ctypes
 import logging
 import os
-import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from traceback import walk_tb
 from types import FrameType, MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
-from mcp.server import Server
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.serving import CUT_OFF
 from brenner.diagnostics.codes.web import PAGE_FAILED
 from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.mail.open import store_of
-from brenner.mcp.server import LocationHandler, ServerState, build, log_locations_only
-from brenner.mcp.tool import Bindings, FetchedVersions
-from brenner.server.connections import config_of
+from brenner.mcp.server import LocationHandler, build, log_locations_only
+from brenner.mcp.tool import Bindings, Caller
 from brenner.server.http import Refusal
 from brenner.server.mcp_endpoint import McpEndpoint
 from brenner.server.middleware import LIVENESS, AccessMiddleware
 from brenner.server.settings import CLIENTS, ENDPOINTS, ServeSettings, address_for_agents
 from brenner.server.signals import FINE, HANG_UP, signal_handlers
-from brenner.services.workspace import Workspace
 from brenner.web import links
 from brenner.web.app import routes
 from brenner.web.auth import BrowserAuth
 from brenner.web.events import EventStreams
 from brenner.web.lab.login import LabAuth
-from brenner.web.request import AgentClient, ServerInfo, Site, make_context
+from brenner.web.request import ServerInfo, Site, make_context
 from brenner.web.responses import diagnostic_page, error_page, to_response, wants_json
 from brenner.web.sessions import SessionRepository
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+
+    from mcp.server import Server
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
+
+    from brenner.services.workspace import Workspace
 
 # Error responses: a page for browsers, JSON for programs
 
@@ -59,57 +63,43 @@ _OURS = "brenner."
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
-class ErrorHandlers:
-    """Error responses of one site. Addresses of agents get JSON, whatever the request accepts."""
+def error_handlers(site: Site) -> dict[Any, Callable[..., Any]]:
+    """Return the handlers by exception, as Starlette takes them.
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
+    Addresses of agents get JSON, whatever the request accepts.
+    """
 
-    @property
-    def handlers(self) -> dict[Any, Callable[..., Any]]:
-        """Return the handlers by exception, as Starlette takes them."""
-        return {HTTPException: self.unknown, BrennerError: self.refused, Exception: self.failed}
-
-    async def unknown(self, request: Request, exception: HTTPException) -> Response:
-        """Answer a request for an unknown address or a method that the address does not allow."""
-        path = request.url.path
-        if exception.status_code == _NOT_ALLOWED:
-            allowed = _in_order((exception.headers or _NO_HEADERS).get("Allow", _READ))
-            words = {"method": request.method, "path": path, "allowed": allowed}
-            found = codes.METHOD_NOT_ALLOWED.at(None, **words)
-            return self._answer(request, found, _NOT_ALLOWED, {"Allow": allowed})
-        return self._answer(request, codes.NO_SUCH_PAGE.at(path=path), exception.status_code)
-
-    async def refused(self, request: Request, error: BrennerError) -> Response:
-        """Answer an error that no page has caught."""
-        return self._answer(request, error.diagnostic, error_page(error).status)
-
-    async def failed(self, request: Request, error: Exception) -> Response:
-        """Answer an internal error. Only the server's log names the place in the code."""
-        log_location(error)
-        found = PAGE_FAILED.at(method=request.method, path=request.url.path)
-        return self._answer(request, found, _FAILED)
-
-    def _answer(
-        self,
-        request: Request,
-        found: Diagnostic,
-        status: int,
-        headers: Mapping[str, str] = _NO_HEADERS,
+    def answer(
+        request: Request, found: Diagnostic, status: int, headers: Mapping[str, str] = _NO_HEADERS
     ) -> Response:
         if _is_browser(request):
             page = diagnostic_page(found, status)
-            response = to_response(page, request, make_context(self._site, request))
+            response = to_response(page, request, make_context(site, request))
         else:
             body = Refusal(status, found).body
             response = Response(body, status, media_type="application/json")
         response.headers.update(headers)
         return response
 
+    async def unknown(request: Request, exception: HTTPException) -> Response:
+        path = request.url.path
+        if exception.status_code == _NOT_ALLOWED:
+            methods = (exception.headers or _NO_HEADERS).get("Allow", _READ)
+            allowed = ", ".join(sorted(methods.split(", ")))  # they come from a set
+            words = {"method": request.method, "path": path, "allowed": allowed}
+            found = codes.METHOD_NOT_ALLOWED.at(None, **words)
+            return answer(request, found, _NOT_ALLOWED, {"Allow": allowed})
+        return answer(request, codes.NO_SUCH_PAGE.at(path=path), exception.status_code)
 
-def _in_order(methods: str) -> str:
-    """Sort the methods of an `Allow` header: they come from a set."""
-    return ", ".join(sorted(methods.split(", ")))
+    async def refused(request: Request, error: BrennerError) -> Response:
+        return answer(request, error.diagnostic, error_page(error).status)
+
+    async def failed(request: Request, error: Exception) -> Response:
+        log_location(error)  # only the server's log names the place in the code
+        found = PAGE_FAILED.at(method=request.method, path=request.url.path)
+        return answer(request, found, _FAILED)
+
+    return {HTTPException: unknown, BrennerError: refused, Exception: failed}
 
 
 def _is_browser(request: Request) -> bool:
@@ -135,17 +125,13 @@ def log_location(error: BaseException) -> None:
 _ALIVE = {"status": "alive", "server": "brenner"}
 
 
-class Application(NamedTuple):
-    """The application, with a function that closes its open streams before shutdown."""
-
-    asgi: ASGIApp
-    close_streams: Callable[[], None]
-
-
 def application(
     server: Server[Any], settings: ServeSettings, site: Site, bindings: Bindings
-) -> Application:
-    """Build the application over a server of the SDK. `bindings` identify its callers."""
+) -> tuple[ASGIApp, Callable[[], None]]:
+    """Build the application over a server of the SDK. `bindings` identify its callers.
+
+    Return also a function that closes its open streams before shutdown.
+    """
     mcp_endpoint = McpEndpoint(server, settings, lambda session: bool(bindings.names(session)))
     live = EventStreams(site.reading.store)
 
@@ -167,34 +153,13 @@ def application(
         Route(links.EVENTS, live.endpoint, methods=["GET"]),
         *routes(site),
     ]
-    handlers = ErrorHandlers(site).handlers
-    app = Starlette(routes=addresses, lifespan=lifespan, exception_handlers=handlers)
+    app = Starlette(routes=addresses, lifespan=lifespan, exception_handlers=error_handlers(site))
     app.router.redirect_slashes = False  # a client that is redirected may lose its body
-    return Application(AccessMiddleware(app, settings), close_streams)
+    return AccessMiddleware(app, settings), close_streams
 
 
 async def _liveness(_request: Request) -> Response:
     return JSONResponse(_ALIVE)
-
-
-# Memory
-#
-# After the first large block is freed, glibc keeps further large blocks in the arena of each
-# thread. A server with occasional responses of ten megabytes would then hold hundreds for ever.
-
-
-_LARGE_BYTES = 128 * 1024
-_MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD of <malloc.h>; to set it ends the learning
-
-
-def return_large_blocks() -> bool:
-    """Make malloc return large blocks to the system. Return whether the system supports it."""
-    if sys.platform != "linux":
-        return False
-    try:
-        return bool(ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE_BYTES))
-    except (OSError, AttributeError):  # another C library
-        return False
 
 
 # Running
@@ -202,6 +167,7 @@ def return_large_blocks() -> bool:
 
 CUT, INTERRUPTED = 3, 130
 _LAST_SECONDS = 2.0  # to put things away, once the time for what was under way is over
+_KEEP_ALIVE_SECONDS = 75  # longer than agents' programs keep an unused connection
 _TICK_SECONDS = 0.1
 _TICKS = 864_000
 _OTHER_FILES = 200
@@ -211,12 +177,14 @@ class UvicornServer(uvicorn.Server):
     """uvicorn's server with our shutdown: close streams, finish answers, exit with code 0."""
 
     def __init__(
-        self, app: Application, settings: ServeSettings, on_ready: Callable[[], None]
+        self,
+        app: ASGIApp,
+        close_streams: Callable[[], None],
+        settings: ServeSettings,
+        on_ready: Callable[[], None],
     ) -> None:
-        config = config_of(settings)
-        config.app = app.asgi
-        super().__init__(config)
-        self._application = app
+        super().__init__(_config(app, settings))
+        self._close_streams = close_streams
         self._grace = settings.grace_seconds
         self._on_ready = on_ready
         self._told = asyncio.Event()
@@ -242,7 +210,7 @@ class UvicornServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Shut down within the time limit."""
-        self._application.close_streams()
+        self._close_streams()
         await super().shutdown(sockets)
 
     def stop(self) -> None:
@@ -275,6 +243,25 @@ class UvicornServer(uvicorn.Server):
         os._exit(CUT)
 
 
+def _config(app: ASGIApp, settings: ServeSettings) -> uvicorn.Config:
+    """Return uvicorn's configuration: no log, and no trust in proxy headers."""
+    return uvicorn.Config(
+        app,
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        interface="asgi3",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=settings.most_connections + 1,  # the first number that is too many
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=settings.grace_seconds,
+    )
+
+
 def serve(
     workspace: Workspace,
     settings: ServeSettings,
@@ -283,11 +270,11 @@ def serve(
 ) -> int:
     """Serve a workspace on that socket until a signal arrives. Return the exit code."""
     _log_locations_only()
-    return_large_blocks()
     _raise_file_limit(settings.most_connections)
-    state = ServerState(workspace, Bindings(), FetchedVersions(), is_strict=settings.is_strict)
-    app = application(build(state), settings, site_of(workspace, settings), state.bindings)
-    UvicornServer(app, settings, on_ready).run(sockets=[listening])
+    known = Caller(Bindings(), is_strict=settings.is_strict)
+    server = build(workspace, known)
+    app = application(server, settings, site_of(workspace, settings), known.bindings)
+    UvicornServer(*app, settings, on_ready).run(sockets=[listening])
     return FINE
 
 
@@ -301,7 +288,7 @@ def site_of(workspace: Workspace, settings: ServeSettings) -> Site:
         endpoint=way.url,
         is_strict=settings.is_strict,
         wants_token=way.wants_token,
-        clients=tuple(AgentClient(name, way.command(name)) for name in CLIENTS),
+        clients=tuple((name, way.command(name)) for name in CLIENTS),
         remark=way.remark,
     )
     door = LabAuth(workspace, settings.lab_secret) if settings.is_lab else None

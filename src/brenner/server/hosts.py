@@ -1,8 +1,13 @@
 """Host names and addresses under which the server may be reached."""
 
-from collections.abc import Iterable
+from __future__ import annotations
+
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SCHEMES = ("http", "https")
@@ -14,36 +19,33 @@ def normalise_host(name: str) -> str:
     return name[1:-1] if name.startswith("[") and name.endswith("]") else name
 
 
-class AllowedHosts:
-    """The allowed host names: loopback, the server's own address, and those of the operator.
+def allowed_hosts(address: str, allowed: Iterable[str] = ()) -> frozenset[str]:
+    """Return the allowed host names: loopback, the server's own address, those of the operator.
 
     A request for any other name is refused. An attacker can make a name point to this machine, and
     a browser lets a page of that name talk to it (DNS rebinding). The port does not matter.
     """
+    own = () if is_wildcard(address) else (normalise_host(address),)
+    return frozenset({*LOOPBACK, *own, *(normalise_host(without_port(name)) for name in allowed)})
 
-    def __init__(self, address: str, allowed: Iterable[str] = ()) -> None:
-        names = {normalise_host(without_port(name)) for name in allowed}
-        self._names = names.union(
-            LOOPBACK, () if is_wildcard(address) else (normalise_host(address),)
-        )
 
-    def has(self, authority: str, reached: str | None = None) -> bool:
-        """Return whether `name` or `name:port` is allowed, or is the address that was connected
-        to.
+def is_allowed_host(names: frozenset[str], authority: str, reached: str | None = None) -> bool:
+    """Return whether `name` or `name:port` is allowed, or is the address that was connected to.
 
-        An attacker cannot redirect that address.
-        """
-        name = normalise_host(without_port(authority))
-        return bool(name) and (name in self._names or name == reached)
+    An attacker cannot redirect that address.
+    """
+    name = normalise_host(without_port(authority))
+    return bool(name) and (name in names or name == reached)
 
-    def has_origin(self, origin: str, reached: str | None = None) -> bool:
-        """Return whether a page of that origin is allowed. `null` is not."""
-        try:
-            parts = urlsplit(origin)
-        except ValueError:
-            return False
-        is_bare = not (parts.path or parts.query or parts.fragment or "@" in parts.netloc)
-        return parts.scheme in _SCHEMES and is_bare and self.has(parts.netloc, reached)
+
+def is_allowed_origin(names: frozenset[str], origin: str, reached: str | None = None) -> bool:
+    """Return whether a page of that origin is allowed. `null` is not."""
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    is_bare = not (parts.path or parts.query or parts.fragment or "@" in parts.netloc)
+    return parts.scheme in _SCHEMES and is_bare and is_allowed_host(names, parts.netloc, reached)
 
 
 def authority(host: str, port: int | str) -> str:

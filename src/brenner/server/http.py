@@ -1,14 +1,19 @@
 """HTTP parts that middleware and MCP endpoint share: refusals, headers, event streams."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from starlette.types import Message, Receive, Scope, Send
+from brenner.named_tuple import NamedTuple
 
-from brenner.diagnostics.model import Diagnostic
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope, Send
+
+    from brenner.diagnostics.model import Diagnostic
 
 # Refusals
 
@@ -33,14 +38,10 @@ class Refusal(NamedTuple):
 
     async def answer(self, send: Send) -> None:
         """Send the response."""
-        headers = ((b"content-type", b"application/json"), *_length(self.body), *self.headers)
-        start = {"type": "http.response.start", "status": self.status, "headers": list(headers)}
-        await send(start)
+        length = (b"content-length", str(len(self.body)).encode())
+        headers = [(b"content-type", b"application/json"), length, *self.headers]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
-
-
-def _length(body: bytes) -> Headers:
-    return ((b"content-length", str(len(body)).encode()),)
 
 
 # Headers
@@ -72,41 +73,35 @@ _EVENTS_TYPE = (b"content-type", EVENTS.encode())
 _OK = 200
 
 
-class StreamCloser:
-    """Closes open streams before shutdown. Other responses are finished first."""
+def until_closed(receive: Receive, closing: asyncio.Event) -> Receive:
+    """Wrap `receive` so that after `closing` an open stream looks like a disconnected client.
 
-    def __init__(self) -> None:
-        self._event = asyncio.Event()
+    The request itself is read first, so that other responses are finished.
+    """
+    is_read = False
 
-    def now(self) -> None:
-        """Close every open stream."""
-        self._event.set()
+    async def next_message() -> Message:
+        nonlocal is_read
+        if is_read:
+            return await _either(receive, closing)
+        message = await receive()
+        is_read = not message.get("more_body", False)
+        return message
 
-    def receive(self, receive: Receive) -> Receive:
-        """Wrap `receive` so that a closed stream looks like a disconnected client."""
-        is_read = False
+    return next_message
 
-        async def next_message() -> Message:
-            nonlocal is_read
-            if not is_read:
-                message = await receive()
-                is_read = not message.get("more_body", False)
-                return message
-            return await self._either(receive)
 
-        return next_message
-
-    async def _either(self, receive: Receive) -> Message:
-        waiting = [asyncio.ensure_future(receive()), asyncio.ensure_future(self._event.wait())]
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            if waiting[0].done():
-                message: Message = waiting[0].result()  # type: ignore[assignment]
-                return message
-            return {"type": "http.disconnect"}
-        finally:
-            for each in waiting:
-                each.cancel()
+async def _either(receive: Receive, closing: asyncio.Event) -> Message:
+    waiting = [asyncio.ensure_future(receive()), asyncio.ensure_future(closing.wait())]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        if waiting[0].done():
+            message: Message = waiting[0].result()  # type: ignore[assignment]
+            return message
+        return {"type": "http.disconnect"}
+    finally:
+        for each in waiting:
+            each.cancel()
 
 
 class ResponseTracker:

@@ -6,16 +6,16 @@ Mail, just post a request and get an answer. A session manager of the SDK is eit
 stateless, so there are two of them over one server.
 """
 
+from __future__ import annotations
+
+import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-from starlette.types import Message, Receive, Scope, Send
 
 from brenner.diagnostics.codes import serving as codes
 from brenner.server.http import (
@@ -23,11 +23,18 @@ from brenner.server.http import (
     JSON,
     Refusal,
     ResponseTracker,
-    StreamCloser,
     as_event_stream,
     replay_first,
+    until_closed,
 )
-from brenner.server.settings import ServeSettings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from mcp.server import Server
+    from starlette.types import Message, Receive, Scope, Send
+
+    from brenner.server.settings import ServeSettings
 
 # Sessions
 #
@@ -37,14 +44,6 @@ from brenner.server.settings import ServeSettings
 
 
 _LEFT_SECONDS = 600.0  # an unauthenticated session unused for so long may be evicted first
-
-
-class _Session:
-    """When a session was last used, and how many of its requests are open."""
-
-    def __init__(self, at: float) -> None:
-        self.used_at = at
-        self.under_way = 0
 
 
 class SessionTable:
@@ -62,14 +61,14 @@ class SessionTable:
         self._most = most
         self._is_bound = is_bound
         self._clock = clock
-        self._open: dict[str, _Session] = {}
+        self._open: dict[str, tuple[float, int]] = {}  # last use, and requests under way
 
     def __len__(self) -> int:
         return len(self._open)
 
     def opened(self, session: str) -> None:
         """Add a session."""
-        self._open[session] = _Session(self._clock())
+        self._open[session] = (self._clock(), 0)
 
     def forget(self, session: str) -> None:
         """Remove a session that has ended."""
@@ -78,16 +77,15 @@ class SessionTable:
     @contextmanager
     def used(self, session: str) -> Iterator[None]:
         """Protect a session from eviction while one of its requests is open."""
-        known = self._open.get(session)
-        if known is None:  # it is gone, or was never there
-            yield
-            return
-        known.under_way += 1
+        self._count(session, 1)
         try:
             yield
         finally:
-            known.under_way -= 1
-            known.used_at = self._clock()
+            self._count(session, -1)
+
+    def _count(self, session: str, more: int) -> None:
+        if session in self._open:
+            self._open[session] = (self._clock(), self._open[session][1] + more)
 
     @property
     def are_too_many(self) -> bool:
@@ -98,13 +96,13 @@ class SessionTable:
         """Return the session to evict: one unused for long, else the newest. None if none can
         be.
         """
-        idle = [name for name, each in self._open.items() if not each.under_way]
+        idle = [name for name, (_, under_way) in self._open.items() if not under_way]
         unbound = [name for name in idle if not self._is_bound(name)]
         if not unbound:
             return None
         before = self._clock() - _LEFT_SECONDS
-        oldest = min(unbound, key=lambda name: self._open[name].used_at)
-        return oldest if self._open[oldest].used_at < before else unbound[-1]
+        oldest = min(unbound, key=lambda name: self._open[name][0])
+        return oldest if self._open[oldest][0] < before else unbound[-1]
 
 
 _SESSION, _VERSION, _ACCEPT = b"mcp-session-id", b"mcp-protocol-version", b"accept"
@@ -135,7 +133,7 @@ class McpEndpoint:
             server, json_response=True, stateless=True, max_request_body_size=most_bytes
         )
         self._sessions = SessionTable(most, is_bound)
-        self._closing = StreamCloser()
+        self._closing = asyncio.Event()
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -147,12 +145,12 @@ class McpEndpoint:
 
     def close_streams(self) -> None:
         """Close open streams before shutdown. Other responses are finished."""
-        self._closing.now()
+        self._closing.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         answer, headers = ResponseTracker(send), dict(scope["headers"])
-        receive = self._closing.receive(receive)
+        receive = until_closed(receive, self._closing)
         if scope["method"] == "POST":
             await self._post(_with_accept_header(scope, _BOTH), receive, answer, headers)
         elif scope["method"] in ("GET", "DELETE") and _SESSION in headers:

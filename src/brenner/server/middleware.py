@@ -6,24 +6,31 @@ time, so that no handler waits for a slow client. A body that would take much mo
 is not parsed.
 """
 
+from __future__ import annotations
+
 import asyncio
 import hmac
 import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from contextlib import suppress
 from datetime import UTC, datetime
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote, urlsplit
 
 from starlette.requests import cookie_parser
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.web import FORM_FROM_ELSEWHERE
 from brenner.mcp.arguments import check_raw_size
-from brenner.server.hosts import AllowedHosts, normalise_host, without_port
+from brenner.server.hosts import (
+    allowed_hosts,
+    is_allowed_host,
+    is_allowed_origin,
+    normalise_host,
+    without_port,
+)
 from brenner.server.http import NOTHING, Fields, Refusal, headers_of, media_type_of, replay_first
 from brenner.server.settings import ENDPOINTS, ServeSettings
 from brenner.services.identity import SECRET_HEADER
@@ -37,115 +44,8 @@ from brenner.web.request import (
     token_cookie_name,
 )
 
-# Request bodies
-#
-# A small body always fits. If the large ones exceed their shared limit, the oldest unfinished one
-# is aborted: a client that sends without pauses is finished before that.
-
-
-_SMALL_BYTES = 64 * 1024
-# Of all large bodies at a time, those of open requests included
-_MOST_HELD_BYTES = 64 * 1024 * 1024
-_HANG_UP = ((b"connection", b"close"),)
-_LATER = ((b"retry-after", b"1"),)
-
-
-class ClientDisconnected(Exception):
-    """The client disconnected before it had sent the whole body."""
-
-
-class RequestBody:
-    """The part of a body that has arrived."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._data = bytearray()
-        self.size = 0
-        self.is_whole = False
-        self.limit: asyncio.Timeout | None = None
-        self.is_given_up = False
-
-    @property
-    def held(self) -> int:
-        """Return the bytes that count against the shared limit."""
-        return 0 if self.is_given_up or self.size <= _SMALL_BYTES else self.size
-
-    def add(self, piece: bytes) -> None:
-        """Append a chunk."""
-        self._data += piece
-        self.size += len(piece)
-
-    def handed_on(self) -> bytes:
-        """Return the whole body. From now on only its length is kept."""
-        data = bytes(self._data)
-        self._data.clear()
-        return data
-
-    def give_up(self) -> None:
-        """Wake the reader, which then finds that its time is over."""
-        self.is_given_up = True
-        self._data.clear()
-        with suppress(RuntimeError):  # its time has just run out by itself
-            if self.limit is not None:
-                self.limit.reschedule(0)
-
-
-class BodyReader:
-    """Reads bodies within a limit per body and a limit for all of them together."""
-
-    def __init__(self, settings: ServeSettings, most_held: int = _MOST_HELD_BYTES) -> None:
-        self._most = settings.most_request_bytes
-        self._most_held = most_held
-        self._here: dict[RequestBody, None] = {}
-
-    def begin(self, most: int | None = None) -> RequestBody:
-        """Register a body of at most so many bytes. It counts until it is dropped."""
-        body = RequestBody(self._most if most is None else min(most, self._most))
-        self._here[body] = None
-        return body
-
-    def drop(self, body: RequestBody) -> None:
-        """Release a body."""
-        self._here.pop(body, None)
-
-    async def read(self, body: RequestBody, receive: Receive, seconds: float) -> Refusal | None:
-        """Read a body. Return a refusal if it exceeds a limit."""
-        try:
-            async with asyncio.timeout(seconds) as body.limit:
-                while not body.is_whole:
-                    refusal = self._take(body, await receive())
-                    if refusal is not None:
-                        return refusal
-        except TimeoutError:
-            if not body.is_given_up:
-                found = codes.REQUEST_TOO_SLOW.at(seconds=math.ceil(seconds))
-                return Refusal(408, found, _HANG_UP)
-        if body.is_given_up:  # also where its end came in the same moment: the beginning is gone
-            return Refusal(503, codes.SERVER_BUSY.at(), (*_LATER, *_HANG_UP))
-        return None
-
-    def _take(self, body: RequestBody, message: Message) -> Refusal | None:
-        if message["type"] != "http.request":
-            raise ClientDisconnected
-        body.add(message.get("body", b""))
-        body.is_whole = not message.get("more_body", False)
-        if body.size > body.most:
-            return Refusal(413, codes.REQUEST_TOO_LARGE.at(most=body.most))
-        if body.held and not self._has_room(body):
-            return Refusal(503, codes.SERVER_BUSY.at(), _LATER)
-        return None
-
-    def _has_room(self, newest: RequestBody) -> bool:
-        """Return whether all bodies fit. If not, abort the oldest unfinished one first."""
-        excess = sum(each.held for each in self._here) - self._most_held
-        slow = [each for each in self._here if each.held and not each.is_whole]
-        for each in slow:
-            if excess <= 0 or each is newest:
-                break
-            excess -= each.held
-            each.give_up()
-        return excess <= 0
-
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # Browsers
 #
@@ -293,33 +193,23 @@ _MOST_CLIENTS = 10_000
 _BURST_SECONDS = 2
 _SHARES = 10
 
-Clock = Callable[[], float]
+# What is left of the permits of each client, and when that was so
+Permits = OrderedDict[Hashable, tuple[float, float]]
 
 
-class RateLimiter:
-    """A token bucket for each client.
+def take_permit(permits: Permits, client: Hashable, a_second: int, now: float) -> float:
+    """Take a permit. Return the seconds to wait if there is none.
 
     If there are too many clients, the one that has been silent longest is removed.
     """
-
-    def __init__(self, a_second: int, clock: Clock = time.monotonic) -> None:
-        self._a_second = a_second
-        self._clock = clock
-        self._buckets: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
-
-    def __contains__(self, client: Hashable) -> bool:
-        return client in self._buckets
-
-    def wait(self, client: Hashable) -> float:
-        """Take a permit. Return the seconds to wait if there is none."""
-        now, full = self._clock(), float(self._a_second * _BURST_SECONDS)
-        left, before = self._buckets.pop(client, (full, now))
-        left = min(full, left + (now - before) * self._a_second)
-        is_granted = left >= 1
-        self._buckets[client] = (left - is_granted, now)
-        if len(self._buckets) > _MOST_CLIENTS:
-            self._buckets.popitem(last=False)
-        return 0.0 if is_granted else (1 - left) / self._a_second
+    full = float(a_second * _BURST_SECONDS)
+    left, before = permits.pop(client, (full, now))
+    left = min(full, left + (now - before) * a_second)
+    is_granted = left >= 1
+    permits[client] = (left - is_granted, now)
+    if len(permits) > _MOST_CLIENTS:
+        permits.popitem(last=False)
+    return 0.0 if is_granted else (1 - left) / a_second
 
 
 class RequestRates:
@@ -328,27 +218,28 @@ class RequestRates:
     A client without a token never takes a permit from one that has it.
     """
 
-    def __init__(self, a_second: int, clock: Clock = time.monotonic) -> None:
+    def __init__(self, a_second: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._a_second = a_second
         self.a_share = max(1, a_second // _SHARES)
-        self._shared = RateLimiter(a_second, clock)
-        self._own = RateLimiter(self.a_share, clock)
-        self._strangers = RateLimiter(self.a_share, clock)
+        self._clock = clock
+        self._shared, self._own, self._strangers = Permits(), Permits(), Permits()
 
     def wait(self, address: str, port: int) -> float:
         """Take a permit for a request on a connection. Return the seconds to wait if there is
         none.
         """
-        connection = (address, port)
-        if connection in self._own and not self._own.wait(connection):
+        connection, now = (address, port), self._clock()
+        is_known = connection in self._own
+        if is_known and not take_permit(self._own, connection, self.a_share, now):
             return 0.0
-        seconds = self._shared.wait(address)
-        if not seconds and connection not in self._own:
-            self._own.wait(connection)
+        seconds = take_permit(self._shared, address, self._a_second, now)
+        if not seconds and not is_known:
+            take_permit(self._own, connection, self.a_share, now)
         return seconds
 
     def wait_as_stranger(self, address: str) -> float:
         """Take a permit for a client without a valid token. Return the seconds to wait."""
-        return self._strangers.wait(address)
+        return take_permit(self._strangers, address, self.a_share, self._clock())
 
 
 LIVENESS = "/health/liveness"
@@ -359,6 +250,7 @@ _SAFE = (
     (b"referrer-policy", b"same-origin"),  # with none at all our own forms would have no Origin
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+_HANG_UP = ((b"connection", b"close"),)
 _CHALLENGE = ((b"www-authenticate", b'Bearer realm="brenner"'),)
 _ALLOW = ((b"allow", ", ".join(_METHODS).encode()),)
 
@@ -371,9 +263,8 @@ class AccessMiddleware:
     def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
         self._app = app
         self._settings = settings
-        self._hosts = AllowedHosts(settings.host, settings.hosts)
+        self._hosts = allowed_hosts(settings.host, settings.hosts)
         self._turns = RequestRates(settings.requests_a_second)
-        self._bodies = BodyReader(settings)
         self._token = settings.token.encode() if settings.token is not None else None
         self._browsers = BrowserPolicy(settings)
         self._grace = settings.grace_seconds
@@ -418,7 +309,7 @@ class AccessMiddleware:
 
     def _host(self, scope: Scope, fields: Fields) -> Refusal | None:
         given = [each.decode("latin-1") for each in fields.get(b"host", NOTHING)]
-        if len(given) == 1 and self._hosts.has(given[0], _local_address(scope)):
+        if len(given) == 1 and is_allowed_host(self._hosts, given[0], _local_address(scope)):
             return None
         host = f"`{', '.join(given)}`" if given else "nobody"
         return Refusal(421, codes.FOREIGN_HOST.at(host=host))
@@ -426,7 +317,7 @@ class AccessMiddleware:
     def _origin(self, scope: Scope, fields: Fields) -> Refusal | None:
         for each in fields.get(b"origin", NOTHING):
             origin = each.decode("latin-1")
-            if not self._hosts.has_origin(origin, _local_address(scope)):
+            if not is_allowed_origin(self._hosts, origin, _local_address(scope)):
                 return Refusal(403, codes.FOREIGN_ORIGIN.at(origin=f"`{origin}`"))
         return None
 
@@ -488,34 +379,51 @@ class AccessMiddleware:
 
     async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body, then pass on the request with it."""
-        body = self._bodies.begin(self._most(scope))
         try:
-            refusal = await self._bodies.read(body, receive, self.body_seconds)
-            data = body.handed_on()
-            if refusal is None and not _is_form(scope):
-                found = check_raw_size(data)
-                refusal = None if found is None else Refusal(413, found)
-            if refusal is not None:
-                self._bodies.drop(body)
-                await refusal.answer(send)
-                return
-            whole: Message = {"type": "http.request", "body": data, "more_body": False}
-            await self._app(scope, replay_first(whole, receive), send)
-        except ClientDisconnected:
+            async with asyncio.timeout(self.body_seconds):
+                data = await _read_body(receive, self._most(scope))
+        except TimeoutError:
+            found = codes.REQUEST_TOO_SLOW.at(seconds=math.ceil(self.body_seconds))
+            await Refusal(408, found, _HANG_UP).answer(send)
             return
-        finally:
-            self._bodies.drop(body)
+        if data is None:
+            return
+        refusal = data if isinstance(data, Refusal) else self._parsable(scope, data)
+        if refusal is not None:
+            await refusal.answer(send)
+            return
+        whole: Message = {"type": "http.request", "body": data, "more_body": False}
+        await self._app(scope, replay_first(whole, receive), send)
+
+    def _parsable(self, scope: Scope, data: bytes) -> Refusal | None:
+        """Refuse a document that would take much more memory than bytes.
+
+        A form has limits where it is read.
+        """
+        if media_type_of(headers_of(scope)) == URLENCODED:
+            return None
+        found = check_raw_size(data)
+        return None if found is None else Refusal(413, found)
+
+
+async def _read_body(receive: Receive, most: int) -> bytes | Refusal | None:
+    """Return the body, or a refusal if it is too large. None if the client has disconnected."""
+    data = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        data += message.get("body", b"")
+        if len(data) > most:
+            return Refusal(413, codes.REQUEST_TOO_LARGE.at(most=most))
+        if not message.get("more_body", False):
+            return bytes(data)
 
 
 def _rate_limited(most: int, client: str, wait: float) -> Refusal:
     seconds = math.ceil(wait)
     found = codes.TOO_MANY_REQUESTS.at(most=most, client=client, seconds=seconds)
     return Refusal(429, found, ((b"retry-after", str(seconds).encode()),))
-
-
-def _is_form(scope: Scope) -> bool:
-    """Return whether the body is a form. Its limits apply where it is read."""
-    return media_type_of(headers_of(scope)) == URLENCODED
 
 
 def _local_address(scope: Scope) -> str | None:

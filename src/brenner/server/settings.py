@@ -2,19 +2,21 @@
 agents.
 """
 
+from __future__ import annotations
+
 import os
 import socket
 import stat
-from collections.abc import Mapping, Sequence
 from errno import EADDRINUSE
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic, RequestError, UnavailableError
 from brenner.limits import MOST_REQUEST_BYTES
-from brenner.server.hosts import authority, is_loopback, is_wildcard, normalise_host, without_port
+from brenner.named_tuple import NamedTuple
+from brenner.server.hosts import authority, is_wildcard, normalise_host, without_port
 from brenner.services.identity import (
     AGENT_MAIL_SERVER,
     BRENNER_SERVER,
@@ -22,6 +24,9 @@ from brenner.services.identity import (
     TOKEN,
     identify_server,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 HOST, PORT = "127.0.0.1", 8765
 ENDPOINTS = ("/mcp", "/mcp/", "/api", "/api/")
@@ -122,59 +127,43 @@ _WHO = {
 }
 
 
-class ListenAddress(NamedTuple):
-    """A resolved address of this machine."""
-
-    family: socket.AddressFamily
-    address: tuple[str, int]
-
-    @property
-    def is_loopback(self) -> bool:
-        """Return whether only this machine can reach it."""
-        return is_loopback(self.address[0])
-
-    @property
-    def shown(self) -> str:
-        """Return host and port as they are written in a URL."""
-        return authority(*self.address)
-
-
-def find_address(host: str, port: int) -> ListenAddress:
-    """Resolve a host name or address. Prefer IPv4 if there are several."""
+def find_address(host: str, port: int) -> tuple[str, int]:
+    """Return the address and port of a host name or address. Prefer IPv4 if there are several."""
     flags = socket.AI_PASSIVE
     try:
         found = socket.getaddrinfo(normalise_host(host), port, type=socket.SOCK_STREAM, flags=flags)
     except (OSError, UnicodeError):
         reason = "there is no host of that name"
         raise _unusable(host, reason) from None
-    family, _, _, _, address = min(found, key=lambda each: each[0] != socket.AF_INET)
-    return ListenAddress(family, (str(address[0]), int(address[1])))
+    *_, address = min(found, key=lambda each: each[0] != socket.AF_INET)
+    return str(address[0]), int(address[1])
 
 
-def listen(place: ListenAddress) -> tuple[socket.socket, ListenAddress]:
-    """Return a listening socket and its address. Port 0 becomes a free port."""
+def listen(address: str, port: int) -> tuple[socket.socket, int]:
+    """Return a listening socket and its port. Port 0 becomes a free port."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     # asyncio sets TCP_NODELAY only if the protocol is named; else each response waits 40 ms.
-    opened = socket.socket(place.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind(place.address)
+        opened.bind((address, port))
         opened.listen(_BACKLOG)
     except OSError as error:
         opened.close()
         if error.errno == EADDRINUSE:
-            raise UnavailableError(_port_taken(place)) from None
+            raise UnavailableError(_port_taken(address, port)) from None
         reason = (error.strerror or "unknown").lower()
-        raise _unusable(place.shown, reason) from None
+        raise _unusable(authority(address, port), reason) from None
     opened.setblocking(False)
-    host, port = opened.getsockname()[:2]
-    return opened, ListenAddress(place.family, (host, port))
+    return opened, opened.getsockname()[1]
 
 
-def _port_taken(place: ListenAddress) -> Diagnostic:
+def _port_taken(address: str, port: int) -> Diagnostic:
     """Return the diagnostic of a port in use, with what agents need if it changes."""
-    who = _WHO[identify_server(f"http://{place.shown}/mcp", _ASKING_SECONDS)]
-    command = address_of_server(place.address[0], "NUMBER").command()
-    return codes.PORT_TAKEN.at(address=place.shown, who=who, command=command)
+    shown = authority(address, port)
+    who = _WHO[identify_server(f"http://{shown}/mcp", _ASKING_SECONDS)]
+    command = address_of_server(address, "NUMBER").command()
+    return codes.PORT_TAKEN.at(address=shown, who=who, command=command)
 
 
 def _unusable(address: str, reason: str) -> UnavailableError:
@@ -188,25 +177,21 @@ _MOST = 4096
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-class Token(NamedTuple):
-    """The bearer token, if there is one, and a warning about where it is kept."""
+def read_token(
+    file: str | None, environ: Mapping[str, str]
+) -> tuple[str | None, tuple[Diagnostic, ...]]:
+    """Return the bearer token of the file, else of the environment, and warnings about the file.
 
-    value: str | None = None
-    warnings: tuple[Diagnostic, ...] = ()
-
-
-def read_token(file: str | None, environ: Mapping[str, str]) -> Token:
-    """Read the token from the file, else from the environment. Raise RequestError if it is
-    invalid.
+    Raise RequestError if it is invalid.
     """
     if file is not None:
         return _from_file(Path(file).expanduser())
     if TOKEN not in environ:
-        return Token()
-    return Token(_checked(environ[TOKEN], TOKEN))
+        return None, ()
+    return _checked(environ[TOKEN], TOKEN), ()
 
 
-def _from_file(path: Path) -> Token:
+def _from_file(path: Path) -> tuple[str, tuple[Diagnostic, ...]]:
     try:
         with path.open("rb") as opened:
             mode = os.fstat(opened.fileno()).st_mode
@@ -217,7 +202,7 @@ def _from_file(path: Path) -> Token:
     warnings: tuple[Diagnostic, ...] = ()
     if mode & _OTHERS and os.name == "posix":
         warnings = (codes.TOKEN_FILE_READABLE.at(path=str(path)),)
-    return Token(_checked(raw.decode("latin-1"), str(path)), warnings)
+    return _checked(raw.decode("latin-1"), str(path)), warnings
 
 
 def _checked(text: str, where: str) -> str:

@@ -4,70 +4,56 @@ An ACK is an `ACK:` message to the sender, in the same thread. Status is compute
 so every command and tool acknowledges this way.
 """
 
-from collections.abc import Iterable
+from __future__ import annotations
+
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import BrennerError, RequestError
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import (
-    DEFAULT_ENVELOPE,
-    Envelope,
-    PendingAck,
-    SendResult,
-    StoredMessage,
-    Trust,
-)
+from brenner.mail.model import PendingAck, SendResult
 from brenner.mail.rules import check_recipient
 from brenner.markdown.escape import one_paragraph
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import ACK_STATUSES, PLACEHOLDER
-from brenner.protocol.messages import Message, iso
+from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, Message, StoredMessage, Trust, iso
 from brenner.protocol.subjects import compose_subject
 from brenner.services.send import stored_key
 from brenner.text import escape_control
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 RECEIVED = "Received"
-
-
-class AckResult(NamedTuple):
-    """The sent ACK, and the error if the message could not be marked as read."""
-
-    sent: SendResult
-    mark_error: BrennerError | None = None
-
-
-class AckRequest(NamedTuple):
-    """Which agent acknowledges which message, with which status and notes.
-
-    The envelope says how far the sender is verified.
-    """
-
-    name: str
-    message_id: int
-    status: str = RECEIVED
-    notes: str = ""
-    envelope: Envelope = DEFAULT_ENVELOPE
 
 
 def acknowledge(
     mailbox: Mailbox, name: str, message_id: int, status: str = RECEIVED, notes: str = ""
 ) -> SendResult:
     """Acknowledge a message on this machine. Repeating the call finishes what failed."""
-    sent, unmarked = send_ack(mailbox, AckRequest(name, message_id, status, notes))
+    sent, unmarked = send_ack(mailbox, name, message_id, status, notes)
     if unmarked:
         raise unmarked
     return sent
 
 
-def send_ack(mailbox: Mailbox, request: AckRequest) -> AckResult:
+def send_ack(  # noqa: PLR0913, PLR0917
+    mailbox: Mailbox,
+    name: str,
+    message_id: int,
+    status: str = RECEIVED,
+    notes: str = "",
+    envelope: Envelope = DEFAULT_ENVELOPE,
+) -> tuple[SendResult, BrennerError | None]:
     """Send the ACK, and mark the message and its copies as read.
 
-    The same ACK is sent once, and repeating the call finishes what was interrupted. A store without
-    read marks gets only the ACK: an error after sending would be wrong.
+    The same ACK is sent once, and repeating the call finishes what was interrupted. The envelope
+    says how far the sender is verified. Return the error if the message could not be marked as
+    read: to raise it would be wrong, because the ACK is sent. A store without read marks gets only
+    the ACK.
     """
-    name, message_id, status, notes, _ = request
     if status not in ACK_STATUSES:
         expected = "one of " + ", ".join(ACK_STATUSES)
         words = {"section": "Status", "value": status, "expected": expected}
@@ -78,52 +64,50 @@ def send_ack(mailbox: Mailbox, request: AckRequest) -> AckResult:
     mailbox.agent(name)
     stored = mailbox.message(message_id)
     check_recipient(stored, name)
-    before = _earlier_ack(mailbox, request)
+    before = _earlier_ack(mailbox, name, message_id, envelope.trust)
     if before and (status, notes) == (RECEIVED, ""):
         sent = SendResult(before, is_new=False)
     else:
-        sent = _send(mailbox, stored, request)
-    return AckResult(sent, _mark_read(mailbox, request, sent.stored))
+        # The key contains the status, since it can go on from Received to Completed.
+        words_digest = sha256(f"{status}\n{notes}".encode(errors="surrogatepass")).hexdigest()
+        sent = mailbox.send(
+            Message(
+                thread_id=stored.message.thread_id,
+                sender=name,
+                recipients=(stored.message.sender,),
+                subject=compose_subject("ACK", stored.message.subject),
+                body=_body(stored, status, notes),
+            ),
+            reply_to=stored.id,
+            key=stored_key(f"ack {stored.id} {words_digest[:16]}", envelope.trust),
+            envelope=envelope,
+        )
+    return sent, _mark_read(mailbox, name, {message_id, *sent.stored.acknowledges})
 
 
-def _mark_read(mailbox: Mailbox, request: AckRequest, ack: StoredMessage) -> BrennerError | None:
+def _mark_read(mailbox: Mailbox, name: str, ids: set[int]) -> BrennerError | None:
     """Mark the acknowledged messages as read, and return the error if that failed."""
     if Capability.READ_MARKS in mailbox.lacks:
         return None
     try:
-        mailbox.mark(request.name, {request.message_id, *ack.acknowledges}, is_read=True)
+        mailbox.mark(name, ids, is_read=True)
     except BrennerError as error:
         return error
     return None
 
 
-def _send(mailbox: Mailbox, stored: StoredMessage, request: AckRequest) -> SendResult:
-    # The key contains the status, since it can go on from Received to Completed.
-    words = f"{request.status}\n{request.notes}".encode(errors="surrogatepass")
-    return mailbox.send(
-        Message(
-            thread_id=stored.message.thread_id,
-            sender=request.name,
-            recipients=(stored.message.sender,),
-            subject=compose_subject("ACK", stored.message.subject),
-            body=_body(stored, request.status, request.notes),
-        ),
-        reply_to=stored.id,
-        key=stored_key(f"ack {stored.id} {sha256(words).hexdigest()[:16]}", request.envelope.trust),
-        envelope=request.envelope,
-    )
-
-
-def _earlier_ack(mailbox: Mailbox, request: AckRequest) -> StoredMessage | None:
+def _earlier_ack(
+    mailbox: Mailbox, name: str, message_id: int, trust: Trust | None
+) -> StoredMessage | None:
     """Return the ACK that settled the message before, or None.
 
     An unverified ACK does not count for a verified sender: another agent may have sent it.
     """
-    deliveries = mailbox.deliveries(request.message_id)
-    by = [each.acknowledged_by for each in deliveries if each.recipient == request.name]
+    deliveries = mailbox.deliveries(message_id)
+    by = [each.acknowledged_by for each in deliveries if each.recipient == name]
     ack = mailbox.message(by[0]) if by and by[0] is not None else None
     is_doubtful = ack and ack.is_local and ack.envelope.trust is Trust.UNVERIFIED
-    return None if is_doubtful and request.envelope.trust is not Trust.UNVERIFIED else ack
+    return None if is_doubtful and trust is not Trust.UNVERIFIED else ack
 
 
 def _body(stored: StoredMessage, status: str, notes: str) -> str:
@@ -220,8 +204,7 @@ def escalate(
 def _not_yet_escalated(mailbox: Mailbox, overdue: list[DueAck], operator: str) -> list[DueAck]:
     """Return those that are in no open escalation, except one by the debtor itself."""
     thread_id = overdue[0].pending.first.message.thread_id
-    known = {agent.name for agent in mailbox.agents()}
-    owed = mailbox.debts(operator, thread_id) if operator in known else ()
+    owed = mailbox.debts(operator, thread_id) if mailbox.agents([operator]) else ()
     escalations = [pending.first.message for pending in owed if pending.first.type == "BLOCKED"]
     return [
         each
@@ -239,8 +222,6 @@ def _escalation_line_start(pending: PendingAck) -> str:
 
 
 def _digest(parts: Iterable[str]) -> str:
-    from hashlib import sha256  # loaded only to send
-
     return sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 

@@ -1,9 +1,9 @@
 """An agent's task in a session, the sessions that wait for it, and parts of a version."""
 
+from __future__ import annotations
+
 import json
-from collections.abc import Iterable, Iterator
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from brenner.artifact.diff import Diff, FieldChange, ItemChange, diff
 from brenner.artifact.model import LAYOUT, Artifact, Item
@@ -14,6 +14,7 @@ from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM
 from brenner.diagnostics.codes.deltas import INVALID_SECTION
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Capability, Mailbox
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import (
     ADVERSARIAL_CRITIQUE,
     RESEARCH_THREAD,
@@ -23,15 +24,11 @@ from brenner.protocol.delta.schema import (
 )
 from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.protocol.message_types import CRITIQUE
-from brenner.protocol.messages import PostedMessage
 from brenner.protocol.roster import Mode
 from brenner.services.next_round import earlier_kickoffs
 from brenner.services.session_status import load_status
 from brenner.services.sessions import overviews
 from brenner.services.versions import LoadedVersion, Target, load_version
-from brenner.services.workspace import Workspace
-from brenner.session import prompts as unified
-from brenner.session.kickoff import PROMPTS
 from brenner.session.model import (
     OpenAck,
     OpenCritique,
@@ -43,25 +40,26 @@ from brenner.session.model import (
     Turn,
 )
 from brenner.session.overview import Overview
-from brenner.session.prompts import Prompt
-from brenner.session.rebuild import ThreadMessage
+from brenner.session.prompts import PROMPTS, UNIFIED_PROMPT
 from brenner.text import closest, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from brenner.protocol.messages import StoredMessage
+    from brenner.services.workspace import Workspace
+    from brenner.session.prompts import Prompt
 
 # The most urgent first: rejected contributions, which are lost unless corrected; then missing ACKs;
 # then missing contributions.
 _URGENCY = (Turn.TO_CORRECT, Turn.OWES_ACK, Turn.OWES_DELTA)
 
 
-class TaskCritique(NamedTuple):
-    """An open critique; `of` are the agent's own items that it names.
-
-    `source` is the origin of its attack, if the mail has it.
-    """
-
-    item: OpenCritique
-    attack: str
-    of: tuple[str, ...]
-    source: Source | None
+# An open critique, its attack, the agent's own items that it names, and its origin, if known
+TaskCritique = tuple[OpenCritique, str, tuple[str, ...], Source | None]
+# A session that waits for an agent, what it waits for, and the messages that lack an ACK
+WaitingSession = tuple[Overview, Turn | None, tuple[int, ...]]
 
 
 class AgentTask(NamedTuple):
@@ -83,15 +81,7 @@ class AgentTask(NamedTuple):
     letters: tuple[OpenMessage, ...]
     attacks: tuple[OpenMessage, ...]
     asked: Source | None = None
-    kickoff: PostedMessage | None = None
-
-
-class WaitingSession(NamedTuple):
-    """A session that waits for an agent: for its turn, or only for ACKs."""
-
-    overview: Overview
-    turn: Turn | None
-    acks: tuple[int, ...]
+    kickoff: StoredMessage | None = None
 
 
 def load_task(workspace: Workspace, agent: str, thread_id: str) -> AgentTask:
@@ -99,18 +89,18 @@ def load_task(workspace: Workspace, agent: str, thread_id: str) -> AgentTask:
     status, history, messages, *_ = load_status(workspace, thread_id)
     me = next((each for each in status.participants if each.name == agent), None)
     own = _own_items(history.state.blame, agent)
-    roster = earlier_kickoffs(messages).roster
+    roster, *_ = earlier_kickoffs(messages)
     is_unified = roster is not None and roster.mode == Mode.UNIFIED
     role = (me.role if me else None) or ""
     critiques = _critiques(status, history.state, own)
     return AgentTask(
         status=status,
         me=me,
-        prompt=unified.UNIFIED_PROMPT if is_unified else PROMPTS.get(role),
+        prompt=UNIFIED_PROMPT if is_unified else PROMPTS.get(role),
         own=own,
         acks=tuple(each for each in status.open_acks if each.debtor == agent),
         refusals=tuple(each for each in status.refusals if each.agent == agent),
-        critiques=tuple(sorted(critiques, key=lambda each: not each.of)),
+        critiques=tuple(sorted(critiques, key=lambda each: not each[2])),
         letters=tuple(each for each in status.messages if agent in each.waiting_for),
         attacks=tuple(
             each
@@ -118,20 +108,20 @@ def load_task(workspace: Workspace, agent: str, thread_id: str) -> AgentTask:
             if agent not in each.waiting_for and each.sender != agent
         ),
         asked=_source(history.state, "RT", "statement"),
-        kickoff=_kickoff(me, messages),
+        kickoff=next((each for each in messages if me and each.id == me.kickoff), None),
     )
 
 
 def sessions_waiting_for(workspace: Workspace, agent: str) -> tuple[WaitingSession, ...]:
     """Return the sessions that wait for the agent, the most urgent first, then the oldest."""
-    found = []
+    found: list[WaitingSession] = []
     for overview in overviews(workspace).values():
-        turn = next((each.turn for each in overview.awaited if each.name == agent), None)
+        turn = next((turn for name, turn in overview.awaited if name == agent), None)
         acks = tuple(each.message_id for each in overview.owed if each.debtor == agent)
         if turn is None and agent in overview.to_correct and overview.phase is not Phase.COMPLETE:
             turn = Turn.TO_CORRECT  # also after the round in which it was rejected
         if turn or acks:
-            found.append(WaitingSession(overview, turn, acks))
+            found.append((overview, turn, acks))
     return tuple(sorted(found, key=_urgent_first))
 
 
@@ -141,14 +131,10 @@ def unread_count(mailbox: Mailbox, agent: str) -> int | None:
     return None if Capability.READ_MARKS in mailbox.lacks else mailbox.unread(agent)
 
 
-def _urgent_first(each: WaitingSession) -> tuple[int, datetime, str]:
-    rank = _URGENCY.index(each.turn) if each.turn in _URGENCY else len(_URGENCY)
-    return rank, each.overview.last_at, each.overview.thread_id
-
-
-def _kickoff(me: Participant | None, messages: Iterable[ThreadMessage]) -> PostedMessage | None:
-    number = me.kickoff if me else None
-    return next((each.posted for each in messages if each.posted.id == number), None)
+def _urgent_first(waiting: WaitingSession) -> tuple[int, datetime, str]:
+    overview, turn, _ = waiting
+    rank = _URGENCY.index(turn) if turn in _URGENCY else len(_URGENCY)
+    return rank, overview.last_at, overview.thread_id
 
 
 def _own_items(blame: Blame, agent: str) -> tuple[str, ...]:
@@ -168,7 +154,7 @@ def _critiques(status: SessionStatus, state: State, own: tuple[str, ...]) -> Ite
         attack = item.text("attack") if item else ""
         named = ITEM_ID_IN_PROSE.findall(f"{each.name} {attack}")
         of = tuple(dict.fromkeys(name for name in named if name in own))
-        yield TaskCritique(each, attack, of, _source(state, each.item, "attack"))
+        yield each, attack, of, _source(state, each.item, "attack")
 
 
 def _source(state: State, item_id: str, field: str) -> Source | None:
@@ -182,25 +168,17 @@ def _source(state: State, item_id: str, field: str) -> Source | None:
 _HEADING = "\n## "
 
 
-class ArtifactPart(NamedTuple):
-    """The part of an artifact to show: an item, a section, or everything."""
-
-    section: Section | None = None
-    item_id: str = ""
-
-
-class ChangedItem(NamedTuple):
-    """The change of an item, with the latest change of each field: its message and author."""
-
-    change: ItemChange
-    by: tuple[tuple[FieldChange, Change | None], ...]
+# The part of an artifact to show: an item with its section, a section, or everything
+ArtifactPart = tuple[Section | None, str]
+# The change of an item, with the latest change of each field: its message and author
+ChangedItem = tuple[ItemChange, list[tuple[FieldChange, Change | None]]]
 
 
 def find_part(artifact: Artifact, thread_id: str, section: str, item_id: str) -> ArtifactPart:
     """Return the named part. Raise if the artifact does not have it."""
     wanted = _require_section(section) if section else None
     if not item_id:
-        return ArtifactPart(wanted)
+        return wanted, ""
     known = {item.id: (where, item) for where, item in artifact.all_items()}
     normalised = item_id.strip().upper()
     found = known.get(item_id) or known.get(normalised)
@@ -211,7 +189,7 @@ def find_part(artifact: Artifact, thread_id: str, section: str, item_id: str) ->
             message = f"`{wanted.id}` of {thread_id} has no `{item_id}`."
             refused = refused._replace(message=message)
         raise RequestError(refused)
-    return ArtifactPart(found[0], found[1].id)
+    return found[0], found[1].id
 
 
 def _require_section(name: str) -> Section:
@@ -225,21 +203,23 @@ def _require_section(name: str) -> Section:
 
 def items_in(artifact: Artifact, part: ArtifactPart) -> Iterator[Item]:
     """Yield the items of the part."""
+    wanted, item_id = part
     for section, item in artifact.all_items():
-        if part.section in (None, section) and part.item_id in ("", item.id):
+        if wanted in (None, section) and item_id in ("", item.id):
             yield item
 
 
 def part_markdown(loaded: LoadedVersion, part: ArtifactPart) -> str:
     """Return the version's text as published, or the part as it is there."""
-    if part.section is None:
+    section, item_id = part
+    if section is None:
         return loaded.text
     artifact = loaded.artifact
-    if part.item_id and part.section is not RESEARCH_THREAD:
+    if item_id and section is not RESEARCH_THREAD:
         shown = tuple(items_in(artifact, part))
-        artifact = artifact._replace(sections={**artifact.sections, part.section.id: shown})
+        artifact = artifact._replace(sections={**artifact.sections, section.id: shown})
     # No text of an item can contain a heading (R16), so a section ends where the next begins.
-    place = [layout.section for layout in LAYOUT].index(part.section)
+    place = [layout.section for layout in LAYOUT].index(section)
     text = render_artifact(artifact).split(_HEADING)[place + 1].rstrip("\n")
     return f"{_HEADING.lstrip()}{text}\n"
 
@@ -247,11 +227,12 @@ def part_markdown(loaded: LoadedVersion, part: ArtifactPart) -> str:
 def part_json(loaded: LoadedVersion, part: ArtifactPart) -> str:
     """Return the part as JSON, with the keys of `artifact show --json`."""
     document: dict[str, Any] = artifact_json(loaded.artifact)
-    if part.section:
-        found = document[part.section.id]
+    section, item_id = part
+    if section:
+        found = document[section.id]
         items = found if isinstance(found, list) else [found]
-        one = [item for item in items if item["id"] == part.item_id]
-        document = {part.section.id: one[0] if part.item_id else found}
+        one = [item for item in items if item["id"] == item_id]
+        document = {section.id: one[0] if item_id else found}
     return json.dumps(document, ensure_ascii=False)
 
 
@@ -268,19 +249,20 @@ def load_earlier(workspace: Workspace, thread_id: str, number: int) -> Artifact:
 def changes_since(old: Artifact, new: LoadedVersion, part: ArtifactPart) -> Diff:
     """Return the changes in that part."""
     found = diff(old, new.artifact)
-    if part.section is None:
+    section, item_id = part
+    if section is None:
         return found
     kept = [
         change
         for change in found.items
-        if change.section == part.section.id and part.item_id in ("", change.id)
+        if change.section == section.id and item_id in ("", change.id)
     ]
     return Diff(tuple(kept))
 
 
-def find_change_sources(found: Diff, blame: Blame) -> tuple[ChangedItem, ...]:
+def find_change_sources(found: Diff, blame: Blame) -> list[ChangedItem]:
     """Return each changed item with the source of every field; None if it is unknown."""
-    return tuple(ChangedItem(item, tuple(_field_sources(item, blame))) for item in found.items)
+    return [(item, list(_field_sources(item, blame))) for item in found.items]
 
 
 def _field_sources(item: ItemChange, blame: Blame) -> Iterator[tuple[FieldChange, Change | None]]:
@@ -292,12 +274,13 @@ def _field_sources(item: ItemChange, blame: Blame) -> Iterator[tuple[FieldChange
         yield field, exact or latest
 
 
-def changes_markdown(changed: tuple[ChangedItem, ...]) -> str:
+def changes_markdown(changed: list[ChangedItem]) -> str:
     """Return the changes item by item and field by field: old and new value, author."""
     lines = []
     for item, by in changed:
         kinds = ", ".join(kind.value for kind in item.kinds)
-        lines.append(f"{item.id} ({item.section}): {kinds}{_rank_change(item)}")
+        rank = f", rank {item.rank[0]} → {item.rank[1]}" if item.rank else ""
+        lines.append(f"{item.id} ({item.section}): {kinds}{rank}")
         for field, change in by:
             source = change.source if change else None
             who = f" [{source.agent}, message {source.message_id}]" if source else ""
@@ -309,10 +292,6 @@ def changes_markdown(changed: tuple[ChangedItem, ...]) -> str:
 def changes_json(found: Diff, old: Artifact, new: Artifact) -> str:
     """Return the changes as JSON, with the keys of `artifact diff --json`."""
     return json.dumps(diff_json(found, old.metadata, new.metadata), ensure_ascii=False)
-
-
-def _rank_change(item: ItemChange) -> str:
-    return f", rank {item.rank[0]} → {item.rank[1]}" if item.rank else ""
 
 
 def _value_text(value: object) -> str:

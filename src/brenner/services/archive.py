@@ -3,27 +3,31 @@
 An import takes all or nothing, in stores that can do so.
 """
 
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from datetime import datetime
 from itertools import chain
-from pathlib import Path
-from typing import IO, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING, Literal
 
 from brenner.diagnostics.codes.stores import COPY_BROKE_OFF, DECISIONS_IN_ARCHIVE
 from brenner.diagnostics.model import Diagnostic, UnavailableError
 from brenner.limits import MOST_RECORD_BYTES
-from brenner.mail.archive import jsonl, mbox
 from brenner.mail.archive.jsonl import FATAL_CODES, decode, encode
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import Agent, MessageRecord, RestoreResult, StoredMessage
+from brenner.mail.model import Agent, MessageRecord, RestoreResult
 from brenner.mail.rules import MAX_CLOCK_SETBACK
-from brenner.persist.artifact_file import VersionText
 from brenner.protocol.message_types import COMPILED, KICKOFF
-from brenner.services.version_store import to_thread_message
 from brenner.session.decisions import is_decision, voids_in
 from brenner.session.rebuild import CompiledCandidate
 from brenner.session.versions import candidate_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from brenner.persist.artifact_file import VersionText
+    from brenner.protocol.messages import StoredMessage
 
 Form = Literal["jsonl", "mbox"]
 _CHUNK_BYTES = 64 * 1024
@@ -48,18 +52,15 @@ class ArchiveExport:
 
     def __iter__(self) -> Iterator[bytes]:
         if self._form == "mbox":
-            return mbox.encode(self._agents, self._counted())
-        return (line.encode() for line in jsonl.encode(self._agents, self._counted()))
+            from brenner.mail.archive import mbox  # the standard library's mail is slow to load
+
+            return mbox.encode(self._counted())
+        return (line.encode() for line in encode(self._agents, self._counted()))
 
     def _counted(self) -> Iterator[MessageRecord]:
         for record in self._records:
             self.messages += 1
             yield record
-
-
-def export_archive(mailbox: Mailbox, form: Form) -> ArchiveExport:
-    """Export the whole mailbox as it is now."""
-    return ArchiveExport(mailbox, form)
 
 
 # Import
@@ -78,33 +79,27 @@ def archive_lines(file: IO[bytes]) -> Iterator[bytes]:
 
 def is_archive_start(line: bytes) -> bool:
     """Return whether a first line can begin a readable archive; if not, the rest is not needed."""
-    found = [next(decode([line], "")) for decode in (jsonl.decode, mbox.decode)]
-    return not all(isinstance(each, Diagnostic) and each.code in FATAL_CODES for each in found)
+    found = next(decode([line], ""))
+    return not (isinstance(found, Diagnostic) and found.code in FATAL_CODES)
 
 
-class ImportOptions(NamedTuple):
-    """Options of an import. `where` is the store's name for error messages.
-
-    `operator` is whose decisions count. `now` limits the times of messages; None allows any time.
-    """
-
-    where: str = "the store"
-    operator: str | None = None
-    accept_decisions: bool = False
-    now: datetime | None = None
-
-
-def import_archive(
+def import_archive(  # noqa: PLR0913
     mailbox: Mailbox,
     lines: Iterable[bytes],
-    form: Form,
     name: str,
-    options: ImportOptions = ImportOptions(),  # noqa: B008  a frozen value
+    *,
+    where: str = "the store",
+    operator: str | None = None,
+    accept_decisions: bool = False,
+    now: datetime | None = None,
 ) -> RestoreResult | tuple[Diagnostic, ...]:
-    """Import an archive, or return everything that is wrong with it."""
-    decode = mbox.decode if form == "mbox" else jsonl.decode
-    entries = decode(lines, name, options.now and options.now + MAX_CLOCK_SETBACK)
-    gate = _DecisionFilter(mailbox, options)
+    """Import an archive of JSON lines, or return everything that is wrong with it.
+
+    `where` is the store's name for error messages. `operator` is whose decisions count. `now`
+    limits the times of messages; None allows any time.
+    """
+    entries = decode(lines, name, now and now + MAX_CLOCK_SETBACK)
+    gate = _DecisionFilter(mailbox, operator, accept_decisions=accept_decisions)
     faults: list[Diagnostic] = []
     agents: list[Agent] = []
     rest: Iterator[Agent | MessageRecord | Diagnostic] = iter(())
@@ -119,7 +114,7 @@ def import_archive(
     try:
         records = _valid_records(rest, faults, gate)
         if Capability.EXACT_RESTORE in mailbox.lacks:
-            restored = _send_as_new(mailbox, agents, list(records), options.where)
+            restored = _send_as_new(mailbox, agents, list(records), where)
         else:
             restored = mailbox.restore(agents, records)
         return restored._replace(accepted=gate.accepted)
@@ -133,13 +128,12 @@ def _send_as_new(
     mailbox: Mailbox, agents: list[Agent], records: list[MessageRecord], where: str
 ) -> RestoreResult:
     """Send the missing messages to a store that assigns its own ids and times."""
-    from brenner.services.copy_mail import TransferTarget, fingerprints, match_messages, send_as_new
+    from brenner.services.copy_mail import fingerprints, match_messages, send_as_new
 
     known = match_messages(tuple(fingerprints(records)), tuple(fingerprints(mailbox.records())))
     new = [record for record in records if record.stored.id not in known]
-    to = TransferTarget(mailbox, where, skip_rejected=False, step=lambda _: None)
     try:
-        return send_as_new(to, agents, new, len(known)).restored
+        return send_as_new(mailbox, where, agents, new, len(known))[0]
     except UnavailableError as failure:
         if failure.diagnostic.code is COPY_BROKE_OFF:
             failure.diagnostic = failure.diagnostic._replace(fix=_FINISH)
@@ -153,9 +147,10 @@ class _DecisionFilter:
     operator accepts them: otherwise a line in a file could void a version.
     """
 
-    def __init__(self, mailbox: Mailbox, options: ImportOptions) -> None:
+    def __init__(self, mailbox: Mailbox, operator: str | None, *, accept_decisions: bool) -> None:
         self._mailbox = mailbox
-        self._options = options
+        self._operator = operator
+        self._accepts = accept_decisions
         self._is_here: dict[str, bool] = {}
         self._known: dict[str, Counter[tuple[int, str]]] = {}
         self._refused: dict[str, list[str]] = {}
@@ -173,12 +168,12 @@ class _DecisionFilter:
             self.accepted += 1
             named = f"message {stored.id} ({stored.message.sender} {what})"
             self._refused.setdefault(thread_id, []).append(named)
-        decides = self._decides(stored, is_accepted=is_asked and self._options.accept_decisions)
+        decides = self._decides(stored, is_accepted=is_asked and self._accepts)
         return record._replace(stored=stored._replace(decides=decides))
 
     def refusals(self) -> Iterator[Diagnostic]:
         """Yield an error per thread for decisions that were not accepted."""
-        if self._options.accept_decisions:
+        if self._accepts:
             return
         for thread_id, found in self._refused.items():
             left = len(found) - _MOST_NAMED
@@ -209,12 +204,12 @@ class _DecisionFilter:
         """
         if not is_decision(stored.message):
             return None
-        counts = is_accepted or stored.message.sender == self._options.operator
+        counts = is_accepted or stored.message.sender == self._operator
         return True if stored.decides is None and counts else stored.decides
 
 
 def _candidate_in(stored: StoredMessage) -> CompiledCandidate | None:
-    found = candidate_of(to_thread_message(stored)) if stored.type == COMPILED.name else None
+    found = candidate_of(stored) if stored.type == COMPILED.name else None
     return found if isinstance(found, CompiledCandidate) else None
 
 

@@ -1,25 +1,28 @@
 """Blame: who set each field of a version. Also checks the received mail of a thread."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from brenner.artifact.merge.draft import LIST_KINDS, MAP_KINDS, element_key
 from brenner.artifact.merge.engine import OPERATOR
 from brenner.artifact.model import Artifact, Item, item_sort_key
 from brenner.artifact.serialize import plain_json
-from brenner.artifact.state import Blame, Change, Path
 from brenner.diagnostics.model import Diagnostic, worst_first
-from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import StoredMessage, Trust
 from brenner.mail.rules import unknown_recipients, unknown_sender, unknown_thread_error
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.compiled import check_version_sequence, subject_version
-from brenner.protocol.delta.schema import SCORE_PARTS, Section
+from brenner.protocol.delta.schema import LIST_KINDS, MAP_KINDS, SCORE_PARTS, Section
 from brenner.protocol.message_types import INFO
 from brenner.protocol.thread_ids import check_thread_id
 from brenner.protocol.validate import Report, check_stored
-from brenner.services.version_store import to_thread_message
 from brenner.session.decisions import Void, voids_in
+
+if TYPE_CHECKING:
+    from brenner.artifact.state import Blame, Change, Path
+    from brenner.mail.mailbox import Mailbox
+    from brenner.protocol.messages import StoredMessage, Trust
 
 _KILLED: Path = ("killed",)
 _NO_TRUST: Mapping[int, Trust | None] = MappingProxyType({})
@@ -83,11 +86,10 @@ def item_blame_rows(
 
 
 def _values(section: Section, item: Item) -> Iterator[tuple[Path, object]]:
-    """Yield every value with its path, as in the blame."""
     for name, value in item.fields.items():
         field = section.fields.get(name)
         if field and field.kind in LIST_KINDS and isinstance(value, tuple):
-            yield from (((name, element_key(each)), each) for each in value)
+            yield from (((name, str(each)), each) for each in value)
         elif field and field.kind in MAP_KINDS and isinstance(value, Mapping):
             yield from (((name, key), each) for key, each in value.items())
         else:
@@ -126,72 +128,52 @@ def blame_row_json(row: BlameRow, *, with_history: bool) -> dict[str, object]:
         "trust": row.trust_in(row.change),
     }
     if with_history:
-        history = row.change.history() if row.change else ()
         document["history"] = [
-            {
-                "value": plain_json(change.value),
-                **_change_json(change),
-                "trust": row.trust_in(change),
-            }
-            for change in history
+            {"value": plain_json(each.value), **_change_json(each), "trust": row.trust_in(each)}
+            for each in (row.change.history() if row.change else ())
         ]
     return document
 
 
 def _change_json(change: Change | None) -> dict[str, object]:
     source = change.source if change else None
-    return {
-        "agent": source.agent if source else None,
-        "message_id": source.message_id if source else None,
-        "block": source.block if source else None,
-        "operation": source.operation if source else None,
-        "version": source.version if source else None,
-        "replaced": plain_json(change.replaced) if change else None,
-    }
+    names = ("agent", "message_id", "block", "operation", "version")
+    replaced = plain_json(change.replaced) if change else None
+    return {**{name: getattr(source, name, None) for name in names}, "replaced": replaced}
 
 
 # Checking the received mail of a thread (message document, Post-receive Validation)
 
 
-class CheckedMessage(NamedTuple):
-    """A stored message and its report. Line numbers count in the body."""
-
-    stored: StoredMessage
-    report: Report
-
-
 def check_thread(
     mailbox: Mailbox, thread_id: str, operator: str = OPERATOR
-) -> tuple[CheckedMessage, ...]:
-    """Check every message of the thread, in order; only voids by the operator count."""
+) -> list[tuple[StoredMessage, Report]]:
+    """Check every message of the thread, in order; only voids by the operator count.
+
+    Line numbers count in the body.
+    """
     messages = mailbox.thread(thread_id).messages
     if not messages:
         known = [thread.thread_id for thread in mailbox.threads()]
         raise unknown_thread_error(thread_id, known)
     names = {agent.name for agent in mailbox.agents()}
-    of_the_thread = {found.id for found in check_thread_id(thread_id)}
     of_versions = _version_faults(messages, operator)
-    first, *rest = (
-        CheckedMessage(stored, _message_report(stored, names, of_versions.get(stored.id, [])))
-        for stored in messages
-    )
-    return (first, *(_without_codes(checked, of_the_thread) for checked in rest))
-
-
-def _without_codes(checked: CheckedMessage, codes: set[str]) -> CheckedMessage:
-    """Return the message without faults of the thread's ID, which are reported once."""
-    left = tuple(found for found in checked.report.violations if found.id not in codes)
-    return checked._replace(report=checked.report._replace(violations=left))
+    reports = [
+        _message_report(stored, names, of_versions.get(stored.id, [])) for stored in messages
+    ]
+    # Faults of the thread's ID are reported once.
+    ids = {found.id for found in check_thread_id(thread_id)}
+    for number, report in enumerate(reports[1:], 1):
+        left = tuple(found for found in report.violations if found.id not in ids)
+        reports[number] = report._replace(violations=left)
+    return list(zip(messages, reports, strict=True))
 
 
 def _version_faults(
     messages: Sequence[StoredMessage], operator: str
 ) -> dict[int, list[Diagnostic]]:
-    """Return the faults in the sequence of versions, by message id."""
     found: dict[int, list[Diagnostic]] = {}
-    for each in check_version_sequence(
-        [stored.posted for stored in messages], _voided_messages(messages, operator)
-    ):
+    for each in check_version_sequence(list(messages), _voided_messages(messages, operator)):
         found.setdefault(each.message_id or 0, []).append(each)
     return found
 
@@ -204,7 +186,7 @@ def _voided_messages(messages: Sequence[StoredMessage], operator: str) -> set[in
         number = subject_version(stored.message.subject)
         if number is not None:
             earlier.setdefault(number, []).append(stored.id)
-        elif stored.type == INFO.name and to_thread_message(stored).counts_for({operator}):
+        elif stored.type == INFO.name and stored.counts_for({operator}):
             voids = voids_in(stored.message)
             voided |= _named_messages(messages, voids)
             for void in voids:
@@ -214,7 +196,6 @@ def _voided_messages(messages: Sequence[StoredMessage], operator: str) -> set[in
 
 
 def _named_messages(messages: Sequence[StoredMessage], voids: Sequence[Void]) -> set[int]:
-    """Return the ids of the messages that the exact records of a declaration name."""
     named = {(void.content_hash, void.version) for void in voids if void.is_exact}
     return {
         stored.id
@@ -233,7 +214,6 @@ def _message_report(
 
 
 def _unknown_names(stored: StoredMessage, names: set[str]) -> Iterator[Diagnostic]:
-    """Yield an error for each name that is not registered."""
     sender = unknown_sender(stored.message.sender, names)
     yield from [sender] if sender else []
     yield from unknown_recipients(stored.message, names)

@@ -4,9 +4,12 @@ Foreseeable failures are raised before anything is posted. A compiler that loses
 thread again, and publishes the next version or has nothing left to do.
 """
 
-from collections.abc import Callable, Iterable
+from __future__ import annotations
+
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from itertools import compress
+from typing import TYPE_CHECKING
 
 from brenner.artifact.diff import Diff, changed_ids, diff
 from brenner.artifact.model import ITEM_SECTIONS, Artifact
@@ -22,19 +25,24 @@ from brenner.limits import MOST_BODY_BYTES
 from brenner.lint.context import SourceText, read_source_text
 from brenner.lint.linter import LintReport, lint
 from brenner.mail.mailbox import Capability
-from brenner.mail.model import SendResult, StoredMessage
-from brenner.persist.artifact_file import VersionText
+from brenner.named_tuple import NamedTuple
 from brenner.persist.git import Persistence, persistence_of
 from brenner.protocol.delta.schema import RESEARCH_THREAD
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Trust
 from brenner.protocol.thread_ids import cross_reference
-from brenner.services.identity import unverified_ids
-from brenner.services.persist import PersistOptions, PersistResult, check_persistable, persist
+from brenner.services.persist import (
+    PersistOptions,
+    PersistResult,
+    check_persistable,
+    file_ahead,
+    persist,
+)
 from brenner.services.publish import (
     MOST_TRIES,
     OvertakenError,
     check_preview_digest,
     check_preview_position,
+    check_publishable,
     check_sound,
     compile_time,
     is_overtaken,
@@ -59,27 +67,27 @@ from brenner.services.version_store import (
     version_text,
     version_texts,
 )
-from brenner.services.workspace import Workspace
 from brenner.session.compiled_message import (
+    CompiledVersion,
     Contributor,
     compose_compiled,
-    size_note,
     statistics,
     third_alternative,
 )
-from brenner.session.compiler import (
-    Compiler,
-    NextVersion,
-    compile_next_version,
-    compiled_content_of,
-)
+from brenner.session.compiler import Compiler, compile_batch, merge_batch, not_contributed
 from brenner.session.rebuild import text_hash
 from brenner.session.validation_reply import compose_block_errors
-from brenner.session.versions import CachedHistory
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
-    from brenner.services.versions import PersistableVersion
+    from collections.abc import Callable, Iterable
+
+    from brenner.artifact.merge.engine import Merge
+    from brenner.mail.model import SendResult
+    from brenner.persist.artifact_file import VersionText
+    from brenner.protocol.messages import Message, StoredMessage
+    from brenner.services.workspace import Workspace
+    from brenner.session.versions import VersionHistory
 
 
 # One reply to each author of rejected blocks (message document, Error Responses)
@@ -92,51 +100,35 @@ def send_refusal_replies(
 
     `latest` is the number of the latest version; 0 before the first.
     """
+    mailbox = workspace.mailbox
+    has_links = Capability.REPLY_LINKS not in mailbox.lacks
+    known: dict[tuple[int | None, str], StoredMessage] = {}
+    arrival = 0
+
+    def find(about: int, reply: Message) -> StoredMessage | None:
+        """Find the first reply to a message with that subject; read only new messages.
+
+        A store without reply links is searched by the subject alone, which names the message.
+        """
+        nonlocal arrival
+        for stored in mailbox.thread_arrivals(reply.thread_id, arrival):
+            arrival = stored.arrival
+            reply_to = stored.reply_to if has_links else None
+            known.setdefault((reply_to, stored.message.subject), stored)
+        return known.get((about if has_links else None, reply.subject))
+
     by_message: dict[int, list[Entry]] = {}
     for entry in ledger:
         if entry.state is BlockOutcome.REFUSED:
             by_message.setdefault(entry.message_id, []).append(entry)
-    replies = _ReplyIndex(workspace)
     sent = []
     for number, entries in by_message.items():
-        posted = workspace.mailbox.message(number).posted
-        reply = compose_block_errors(posted, tuple(entries), workspace.actor, latest)
-        sent.append(_send_reply(workspace, number, reply, replies))
+        stored = mailbox.message(number)
+        reply = compose_block_errors(stored, tuple(entries), workspace.actor, latest)
+        key = f"validation error of message {number}"  # the rejected blocks of it never change
+        existing = partial(find, number, reply)
+        sent.append(send_if_absent(mailbox, reply, existing, key=key, reply_to=number))
     return tuple(each for each in sent if each.is_new)
-
-
-class _ReplyIndex:
-    """An index of the replies in a thread. Each lookup reads only new messages."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._mailbox = workspace.mailbox
-        self._has_links = Capability.REPLY_LINKS not in workspace.mailbox.lacks
-        self._arrival = 0
-        self._found: dict[tuple[int | None, str], StoredMessage] = {}
-
-    def to(self, message_id: int, reply: Message) -> StoredMessage | None:
-        """Return the first reply to a message with that subject, of any sender.
-
-        A store without reply links is searched by the subject alone, which names the message.
-        """
-        for stored in self._mailbox.thread_arrivals(reply.thread_id, self._arrival):
-            self._arrival = stored.arrival
-            about = stored.reply_to if self._has_links else None
-            self._found.setdefault((about, stored.message.subject), stored)
-        return self._found.get((message_id if self._has_links else None, reply.subject))
-
-
-def _send_reply(
-    workspace: Workspace, message_id: int, reply: Message, replies: _ReplyIndex
-) -> SendResult:
-    """Send the reply once. A message never changes, so neither do its rejected blocks."""
-    return send_if_absent(
-        workspace.mailbox,
-        reply,
-        lambda: replies.to(message_id, reply),
-        key=f"validation error of message {message_id}",
-        reply_to=message_id,
-    )
 
 
 # The project's source text, for anchors and excerpts (companion, Anchors)
@@ -153,13 +145,16 @@ def read_project_source(project: Project) -> str | Diagnostic | None:
     try:
         with file.open("rb") as opened:
             raw = opened.read(MOST_SOURCE_BYTES + 1)
-        if len(raw) > MOST_SOURCE_BYTES:
-            return _unreadable_source(project, f"it is larger than {MOST_SOURCE_BYTES} bytes")
-        return raw.decode("utf-8-sig")
+        if len(raw) <= MOST_SOURCE_BYTES:
+            return raw.decode("utf-8-sig")
+        reason = f"it is larger than {MOST_SOURCE_BYTES} bytes"
     except UnicodeDecodeError:
-        return _unreadable_source(project, "it is not UTF-8")
+        reason = "it is not UTF-8"
     except OSError as error:
-        return _unreadable_source(project, (error.strerror or type(error).__name__).lower())
+        reason = (error.strerror or type(error).__name__).lower()
+    reason = f"`source_text` names `{project.source_text}`, which cannot be read: {reason}"
+    path = str(project.folder / SETTINGS_FILE)
+    return stores_codes.INVALID_SETTINGS.at(path=path, reason=reason)
 
 
 def load_source_text(project: Project) -> SourceText | None:
@@ -177,13 +172,6 @@ def load_readable_source_text(project: Project) -> SourceText | None:
     """
     text = read_project_source(project)
     return read_source_text(text, project.source_text or "") if isinstance(text, str) else None
-
-
-def _unreadable_source(project: Project, reason: str) -> Diagnostic:
-    reason_text = f"`source_text` names `{project.source_text}`, which cannot be read: {reason}"
-    return stores_codes.INVALID_SETTINGS.at(
-        path=str(project.folder / SETTINGS_FILE), reason=reason_text
-    )
 
 
 class CompileOptions(NamedTuple):
@@ -250,8 +238,8 @@ def compile_thread(workspace: Workspace, thread_id: str, options: CompileOptions
     """Publish the next version of a thread, if there is one to publish."""
     require_thread_id(thread_id)
 
-    def attempt(cached: CachedHistory) -> CompileResult:
-        return _CompileAttempt(workspace, cached, options).run()
+    def attempt(history: VersionHistory) -> CompileResult:
+        return _CompileAttempt(workspace, history, options).run()
 
     done, in_vain = publish_with_retry(workspace, thread_id, attempt, dry_run=options.dry_run)
     lost = {each.message_id for each in in_vain}
@@ -263,11 +251,10 @@ class _CompileAttempt:
     """One attempt to compile, on a snapshot of the thread."""
 
     def __init__(
-        self, workspace: Workspace, cached: CachedHistory, options: CompileOptions
+        self, workspace: Workspace, history: VersionHistory, options: CompileOptions
     ) -> None:
         self.workspace = workspace
-        self.cached = cached
-        self.history = cached.history
+        self.history = history
         self.options = options
         self.sessions = SessionIndex(workspace)
         source = load_source_text(workspace.project)
@@ -281,23 +268,30 @@ class _CompileAttempt:
         check_preview_position(self.workspace.mailbox, history, options.position)
         if options.close and not history.versions:
             raise RequestError(publishing_codes.NO_VERSION_TO_CLOSE.at(thread_id=history.thread_id))
-        proposal = self._propose()
+        elsewhere = load_external_references(self.workspace, history, self.sessions)
+        read, merged = merge_batch(history, self.compiler, elsewhere)
+        outcomes = {entry.state for entry in merged.ledger}
+        is_refused = options.strict and BlockOutcome.REFUSED in outcomes
+        is_idle = history.is_closed or not options.close
+        is_nothing = is_idle and BlockOutcome.APPLIED not in outcomes and not is_refused
+        if is_nothing and options.seen is None:
+            return self._nothing_to_compile(read, merged)
+        proposal = self._propose(read, merged)
         check_preview_digest(history.thread_id, proposal.artifact, options.seen)
-        if options.strict and proposal.refused:
+        if is_refused:
             return self._result(proposal, CompileStatus.REFUSED)
-        if not proposal.applies_something and (history.is_closed or not options.close):
-            return self._nothing_to_compile(proposal)
+        if is_nothing:
+            return self._nothing_to_compile(read, merged)
         if history.is_closed and not options.reopen:
             words = {"thread_id": history.thread_id, "version": str(history.number)}
             raise RequestError(publishing_codes.SESSION_CLOSED.at(None, **words))
         if options.strict and not proposal.lint.valid:
             return self._result(proposal, CompileStatus.REFUSED)
         recipients = recipients_of(self.workspace, history, proposal.artifact)
-        publication = compiled_content_of(history, proposal, self.compiler, recipients)
-        message = compose_compiled(publication)
-        rebuilt = verify_before_posting(history, message)
-        too_large = None if proposal.text in message.body else size_note(publication)
-        persist_options = self._persist_options(proposal.number, is_end=proposal.status == "closed")
+        message, too_large = compose_compiled(proposal, recipients)
+        check_publishable(message)
+        is_end = proposal.record.status == "closed"
+        persist_options = self._persist_options(proposal.number, is_end=is_end)
         if persist_options:
             version = version_text(history, proposal.number, 0, proposal.text, message)
             self._check_persistable(version, persist_options)
@@ -305,8 +299,9 @@ class _CompileAttempt:
             return self._result(proposal, CompileStatus.DRY_RUN)._replace(wish=persist_options)
         # A preview covers all unread messages, and closing must leave none unread.
         is_all = options.position is not None or options.close
+        rebuilt = verify_before_posting(history, message)
         stored, late = post_version(
-            self.workspace, self.cached, message, rebuilt, contributions=is_all
+            self.workspace, self.history, message, rebuilt, contributions=is_all
         )
         done = self._result(proposal, CompileStatus.PUBLISHED)
         done = done._replace(message=stored, left=done.left + late)
@@ -317,28 +312,23 @@ class _CompileAttempt:
     def _check_persistable(self, version: VersionText, options: PersistOptions) -> None:
         """Raise foreseeable failures, or `OvertakenError` if a newer version is the cause."""
         try:
-            check_persistable(self.workspace, version, self._texts(version), options)
+            texts, is_preview = self._texts(version), self.options.dry_run
+            check_persistable(self.workspace, version, texts, options, is_preview=is_preview)
         except BrennerError:
-            if is_overtaken(self.workspace, self.cached):
+            if is_overtaken(self.workspace, self.history):
                 raise OvertakenError from None
             raise
 
-    def _propose(self) -> NextVersion:
-        """Return the next version, given the current state of other sessions."""
-        elsewhere = load_external_references(self.workspace, self.history, self.sessions)
-        close = self.options.close
-        proposal = compile_next_version(
-            self.history, self.compiler, close=close, elsewhere=elsewhere
+    def _propose(self, read: tuple[StoredMessage, ...], merged: Merge) -> CompiledVersion:
+        close, mailbox = self.options.close, self.workspace.mailbox
+        proposal = compile_batch(self.history, self.compiler, read, merged, close=close)
+        applied = (each for each in merged.ledger if each.state is BlockOutcome.APPLIED)
+        ids = dict.fromkeys(each.message_id for each in applied)
+        is_open = (mailbox.message(each).envelope.trust is Trust.UNVERIFIED for each in ids)
+        return proposal._replace(
+            unresolved=unresolved_references(self.workspace, proposal.artifact, self.sessions),
+            unverified=tuple(compress(ids, is_open)),
         )
-        found = unresolved_references(self.workspace, proposal.artifact, self.sessions)
-        return proposal._replace(unresolved=found, unverified=self._unverified(proposal))
-
-    def _broken_references(self, proposal: NextVersion) -> tuple[Diagnostic, ...]:
-        """Return the broken references that the ledger does not report, and unreadable files."""
-        reported = reported_in_ledger(proposal.ledger, (filed.posted for filed in proposal.read))
-        if not reported:
-            return proposal.unresolved
-        return unresolved_references(self.workspace, proposal.artifact, self.sessions, reported)
 
     def _persist_options(self, number: int, *, is_end: bool) -> PersistOptions | None:
         """Return the requested options, or the configured ones for a milestone or the end."""
@@ -353,45 +343,46 @@ class _CompileAttempt:
         )
 
     def _texts(self, new: VersionText) -> Callable[[int], str | None]:
-        """Return a function from version numbers to texts, including the new version."""
         earlier = version_texts(
             self.workspace.mailbox, self.history, self.workspace.project.operator
         )
         return lambda number: new.text if number == new.number else earlier(number)
 
-    def _nothing_to_compile(self, proposal: NextVersion) -> CompileResult:
+    def _nothing_to_compile(self, read: tuple[StoredMessage, ...], merged: Merge) -> CompileResult:
         """Return the result without posting (R17), after finishing what was interrupted before."""
         history, latest = self.history, self.history.latest
-        text = render_artifact(history.state.artifact)
-        result = self._result(proposal, CompileStatus.NOTHING)._replace(
+        artifact = history.state.artifact
+        text = render_artifact(artifact)
+        broken = self._broken_references(artifact, merged.ledger, read)
+        result = CompileResult(
+            thread_id=history.thread_id,
+            status=CompileStatus.NOTHING,
             version=history.number or None,
             previous_version=history.versions[-2].number if len(history.versions) > 1 else None,
-            artifact=history.state.artifact,
+            message=None,
+            artifact=artifact,
             text=text,
             artifact_sha256=text_hash(text),
-            diff=diff(history.state.artifact, history.state.artifact),
+            diff=diff(artifact, artifact),
+            ledger=merged.ledger,
+            warnings=(*merged.warnings, *broken),
             conflicts=history.state.conflicts,
-            lint=lint(history.state.artifact, self.compiler.source),
+            not_contributed=not_contributed(history, read),
+            lint=lint(artifact, self.compiler.source),
             contributors=(),
+            notes=self._notes(),
             persistence=self._persistence(text),
-        )
-        persist_options = (
-            self._persist_options(history.number, is_end=history.is_closed)
-            if latest
-            else self.options.persist
+            left=len(history.unread) - len(read),
         )
         if latest is None:
             path = cross_reference(history.thread_id).artifact_path
             found = NO_VERSION_YET.at(thread_id=history.thread_id, path=path)
-            return self._persist_and_notify(result, None, None)._replace(
-                notes=(*result.notes, *([found] if persist_options else []))
-            )
+            notes = (*result.notes, *([found] if self.options.persist else []))
+            return self._persist_and_notify(result._replace(notes=notes), None, None)
+        persist_options = self._persist_options(history.number, is_end=history.is_closed)
         stored = self.workspace.mailbox.message(latest.message_id)
         version = version_text(history, latest.number, stored.id, text, stored.message)
-        result = result._replace(message=stored)
-        if self.options.dry_run:
-            return result._replace(wish=persist_options)
-        return self._persist_and_notify(result, version, persist_options)
+        return self._persist_and_notify(result._replace(message=stored), version, persist_options)
 
     def _persist_and_notify(
         self,
@@ -400,20 +391,19 @@ class _CompileAttempt:
         persist_options: PersistOptions | None,
     ) -> CompileResult:
         """Persist and notify. Record a failure in the result, beside the steps done before it."""
-        failed: BrennerError | None = None
+        if self.options.dry_run:
+            return result._replace(wish=persist_options)
         try:
             if version and persist_options:
                 result = self._persist(result, version, persist_options)
             if self.options.notify:
-                result = result._replace(
-                    notified=send_refusal_replies(
-                        self.workspace, self._open_refusals(result), result.version or 0
-                    )
-                )
+                refused, number = self._open_refusals(result), result.version or 0
+                sent = send_refusal_replies(self.workspace, refused, number)
+                result = result._replace(notified=sent)
         except BrennerError as error:
-            failed = error
-            result = result._replace(persistence=self._persistence(result.text))
-        return result._replace(failed=failed)
+            persistence = self._persistence(result.text)
+            result = result._replace(persistence=persistence, failed=error)
+        return result
 
     def _persist(
         self, result: CompileResult, version: VersionText, options: PersistOptions
@@ -434,30 +424,22 @@ class _CompileAttempt:
         self, version: VersionText, options: PersistOptions, error: BrennerError
     ) -> PersistResult:
         """Persist the latest version. Raise the error if the latest is the one that failed."""
-        from brenner.services.versions import (
-            persist_latest,
-        )  # needed only if another compiler was first
+        # needed only if another compiler was first
+        from brenner.services.versions import load_latest, persist_latest
 
         for _ in range(MOST_TRIES):
-            latest = self._newer_version(version)
-            if latest is None:
-                break
-            version = latest.version
             try:
-                return persist_latest(self.workspace, latest, options)
+                history, latest = load_latest(self.workspace, self.history.thread_id)
+            except BrennerError:  # report the earlier failure instead
+                break
+            if latest.message_id == version.message_id:
+                break
+            version = latest
+            try:
+                return persist_latest(self.workspace, history, version, options)
             except BrennerError as another:
                 error = another
         raise error
-
-    def _newer_version(self, version: VersionText) -> "PersistableVersion | None":
-        """Return the latest version; None if it is this one, or if there is none."""
-        from brenner.services.versions import load_latest
-
-        try:
-            latest = load_latest(self.workspace, self.history.thread_id)
-        except BrennerError:  # report the earlier failure instead
-            return None
-        return None if latest.version.message_id == version.message_id else latest
 
     def _with_new_cycles(self, done: CompileResult) -> CompileResult:
         """Add a note if another session has just published its half of a reference cycle.
@@ -465,7 +447,7 @@ class _CompileAttempt:
         Each compiler checks after posting, so the later one sees the cycle. Only a new reference
         can close one.
         """
-        if not has_references(filed.posted for filed in self.history.unread):
+        if not has_references(self.history.unread):
             return done
         try:
             found = find_closed_cycles(done.artifact, SessionIndex(self.workspace))
@@ -491,41 +473,30 @@ class _CompileAttempt:
     def _persistence(self, text: str) -> Persistence:
         return persistence_of(self.workspace.project, self.history.thread_id, text)
 
-    def _result(self, proposal: NextVersion, status: CompileStatus) -> CompileResult:
+    def _result(self, proposal: CompiledVersion, status: CompileStatus) -> CompileResult:
+        broken = self._broken_references(proposal.artifact, proposal.ledger, proposal.read)
+        shared = proposal._replace(warnings=(*proposal.warnings, *broken))._asdict()
         return CompileResult(
-            thread_id=self.history.thread_id,
             status=status,
             version=proposal.number,
-            previous_version=self.history.number or None,
             message=None,
-            artifact=proposal.artifact,
-            text=proposal.text,
-            artifact_sha256=proposal.sha256,
-            diff=proposal.diff,
-            ledger=proposal.ledger,
-            warnings=(*proposal.merged.warnings, *self._broken_references(proposal)),
-            conflicts=proposal.merged.conflicts,
-            not_contributed=proposal.not_contributed,
-            lint=proposal.lint,
-            contributors=proposal.contributors,
-            notes=(*self.history.new_void_messages(), *self._file_ahead()),
+            artifact_sha256=proposal.record.artifact_sha256,
+            notes=self._notes(),
             persistence=Persistence("Draft", cross_reference(self.history.thread_id).artifact_path),
-            left=proposal.left,
-            unverified=proposal.unverified,
+            **{name: shared[name] for name in shared if name in CompileResult._fields},
         )
 
-    def _file_ahead(self) -> tuple[Diagnostic, ...]:
-        """Return a note if the file is newer than the mail: a COMPILED message may be lost."""
-        path = cross_reference(self.history.thread_id).artifact_path
-        if not (self.workspace.project.folder / path).is_file():
-            return ()
-        from brenner.services.versions import file_ahead  # needed only if there is a file
+    def _broken_references(
+        self, artifact: Artifact, ledger: tuple[Entry, ...], read: tuple[StoredMessage, ...]
+    ) -> tuple[Diagnostic, ...]:
+        """Return the broken references that the ledger does not report, and unreadable files."""
+        reported = reported_in_ledger(ledger, read)
+        return unresolved_references(self.workspace, artifact, self.sessions, reported)
 
-        return tuple(file_ahead(self.workspace, self.history))
-
-    def _unverified(self, proposal: NextVersion) -> tuple[int, ...]:
-        applied = (each for each in proposal.ledger if each.state is BlockOutcome.APPLIED)
-        return unverified_ids(self.workspace.mailbox, (each.message_id for each in applied))
+    def _notes(self) -> tuple[Diagnostic, ...]:
+        # If the file is newer than the mail, a COMPILED message may be lost.
+        later = file_ahead(self.workspace.project, self.history)
+        return (*self.history.new_void_messages(), *later)
 
 
 # The result as JSON
@@ -533,6 +504,7 @@ class _CompileAttempt:
 
 def compile_result_json(done: CompileResult) -> dict[str, object]:
     """Return the result as JSON: the stable form; keys are only ever added."""
+    kept = done.persisted
     of_mail = [*done.notes, *done.warnings, *done.not_contributed]
     of_mail += [each for entry in done.ledger for each in entry.diagnostics]
     diagnostics = [
@@ -553,13 +525,20 @@ def compile_result_json(done: CompileResult) -> dict[str, object]:
         "not_contributed": [each.to_json() for each in done.not_contributed],
         "conflicts": [conflict.to_json() for conflict in done.conflicts],
         "contributors": [
-            {"agent": each.agent, "deltas": each.deltas, "items": list(each.items)}
-            for each in done.contributors
+            each._asdict() | {"items": list(each.items)} for each in done.contributors
         ],
         "lint": done.lint.to_json(),
         "third_alternative": third_alternative(done.artifact),
         "persistence": done.persistence._asdict(),
-        "persisted": _persisted_json(done),
+        "persisted": {
+            "words": kept.words,
+            "version": kept.version,
+            "message_id": kept.info.id if kept.info else None,
+            "commit": kept.commit,
+            "archive": kept.archive,
+        }
+        if kept
+        else None,
         "notified": [
             {"message_id": sent.stored.id, "to": list(sent.stored.message.recipients)}
             for sent in done.notified
@@ -569,19 +548,6 @@ def compile_result_json(done: CompileResult) -> dict[str, object]:
         "violations": [each.to_json() for each in sorted(diagnostics, key=worst_first)],
         "summary": Summary.of(diagnostics)._asdict(),
         "valid": done.status is not CompileStatus.REFUSED and done.failed is None,
-    }
-
-
-def _persisted_json(done: CompileResult) -> dict[str, object] | None:
-    if done.persisted is None:
-        return None
-    info = done.persisted.info
-    return {
-        "words": done.persisted.words,
-        "version": done.persisted.version,
-        "message_id": info.id if info else None,
-        "commit": done.persisted.commit,
-        "archive": done.persisted.archive,
     }
 
 
@@ -612,7 +578,7 @@ def compile_summary(done: CompileResult) -> str:
     return f"Nothing to compile in {thread}: no unread delta applies; {latest}."
 
 
-def refused_entries(done: CompileResult) -> list[Entry]:
+def refused_entries(done: CompileResult | CompiledVersion) -> list[Entry]:
     """Return the ledger entries of rejected blocks."""
     return [entry for entry in done.ledger if entry.state is BlockOutcome.REFUSED]
 

@@ -3,9 +3,9 @@
 Certain corrections are made and reported. If one delta cannot be sent, nothing is sent (R5).
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from brenner.artifact.merge.engine import merge
 from brenner.artifact.merge.resolve import stated_base
@@ -15,11 +15,11 @@ from brenner.diagnostics.codes.artifacts import UNKNOWN_VERSION
 from brenner.diagnostics.codes.mail import KEY_REUSED
 from brenner.diagnostics.codes.messages import THREAD_ID_ADVICE
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError
-from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import StoredMessage
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import BlockKind, parse_blocks
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.body import quote_in_fence, quote_paragraphs, short_description
-from brenner.protocol.delta.arguments import DeltaArguments, read_delta_arguments
+from brenner.protocol.delta.arguments import DeltaText, read_delta_arguments
 from brenner.protocol.delta.lenient_json import NotJSON, decode_strict
 from brenner.protocol.delta.parse import (
     attach_repairs,
@@ -27,25 +27,31 @@ from brenner.protocol.delta.parse import (
     may_contain_strays,
     read_deltas,
 )
-from brenner.protocol.delta.schema import DeltaBlock
 from brenner.protocol.message_types import DELTA, PLACEHOLDER
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject
 from brenner.protocol.validate import Report, check_composed
-from brenner.services.next_round import EarlierKickoffs
-from brenner.services.receive import load_kickoffs, model_shorthand
+from brenner.services.next_round import earlier_kickoffs
+from brenner.services.receive import model_shorthand
 from brenner.services.send import size_error
 from brenner.services.version_store import load_history, load_if_small, require_thread_id
-from brenner.services.workspace import Workspace
 from brenner.session.excerpts import embed_text
-from brenner.session.versions import VersionHistory
 from brenner.text import escape_control_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brenner.mail.mailbox import Mailbox
+    from brenner.protocol.delta.schema import DeltaBlock
+    from brenner.protocol.messages import StoredMessage
+    from brenner.services.workspace import Workspace
+    from brenner.session.versions import VersionHistory
 
 _BASE_LINE = f"**{DELTA.version_field}**: v"
 _MOST_NAMED = 3
 _MOST_UNREAD = 200
 _MARKS = " \t#>*-+"  # Markdown marks of a heading, a quotation, an item of a list
-_SENTENCE = re.compile(r".{20,79}?[.!?](?=\s)")
+_SENTENCE = lazy_pattern(r".{20,79}?[.!?](?=\s)")
 
 
 class ContributionRequest(NamedTuple):
@@ -59,12 +65,8 @@ class ContributionRequest(NamedTuple):
     base: int | None = None
 
 
-class Correction(NamedTuple):
-    """A correction made in a delta before it was sent; `code` is that of the fault."""
-
-    delta: int
-    code: str
-    what: str
+# A correction made in a delta before it was sent, as JSON: `delta`, `code` of the fault, `what`
+Correction = dict[str, object]
 
 
 class PreparedContribution(NamedTuple):
@@ -91,18 +93,18 @@ def prepare_contribution(
 ) -> PreparedContribution:
     """Compose the message, and make certain corrections. Raise if the thread has no mail."""
     require_thread_id(request.thread_id)
-    history = load_history(workspace.mailbox, request.thread_id, workspace.project.operator).history
+    history = load_history(workspace.mailbox, request.thread_id, workspace.project.operator)
     _check_base(history, request)
-    earlier = load_kickoffs(workspace.mailbox, request.thread_id)
     given = read_delta_arguments(request.deltas)
+    texts = [text for text, _, _ in given]
     message = Message(
         thread_id=request.thread_id,
         sender=request.agent,
-        recipients=request.to or _recipients(workspace, request.agent, earlier),
+        recipients=request.to or _recipients(workspace, request),
         subject=_subject(
-            request, given, model_shorthand(workspace.mailbox, request.agent, request.thread_id)
+            request, texts, model_shorthand(workspace.mailbox, request.agent, request.thread_id)
         ),
-        body=_body(request, given.texts),
+        body=_body(request, texts),
     )
     too_long = size_error(message.body, workspace.project)
     return (
@@ -112,34 +114,25 @@ def prepare_contribution(
     )
 
 
-class ExpectedResult(NamedTuple):
-    """The expected ledger entries of a message, and the active items by section afterwards."""
-
-    entries: tuple[Entry, ...]
-    active: Mapping[str, tuple[str, ...]]
+ExpectedResult = tuple[tuple[Entry, ...], list[str]]
 
 
 def expected_result(
     mailbox: Mailbox, stored: StoredMessage, operator: str
 ) -> ExpectedResult | None:
-    """Return the result of a message's blocks if its thread were compiled now.
+    """Return the ledger entries of a message, and the active items, after a compile now.
 
-    Return None if it is unknown: a version includes the message already, or too much is unread.
+    Return None if that is unknown: a version includes the message already, or too much is unread.
     """
     history = load_if_small(mailbox, stored.message.thread_id, operator, _MOST_UNREAD)
     if history is None or history.broken_version:
         return None
-    unread = [each.posted for each in history.unread]
-    if all(each.id != stored.id for each in unread):
+    if all(each.id != stored.id for each in history.unread):
         return None
-    merged = merge(history.state, unread, operator=operator)
-    active = {
-        name: tuple(item.id for item in items if item.killed is None)
-        for name, items in merged.artifact.sections.items()
-    }
-    return ExpectedResult(
-        tuple(each for each in merged.ledger if each.message_id == stored.id), active
-    )
+    merged = merge(history.state, history.unread, operator=operator)
+    items = (item for each in merged.artifact.sections.values() for item in each)
+    active = [item.id for item in items if item.killed is None]
+    return tuple(each for each in merged.ledger if each.message_id == stored.id), active
 
 
 def find_sent_before(
@@ -159,7 +152,6 @@ def find_sent_before(
 
 
 def _without_base(body: str) -> str:
-    """Return a composed body without its base version."""
     head, base, rest = body.partition(_BASE_LINE)
     return head + rest.partition("\n\n")[2] if base else body
 
@@ -167,12 +159,13 @@ def _without_base(body: str) -> str:
 # Composing the message
 
 
-def _recipients(workspace: Workspace, agent: str, earlier: EarlierKickoffs) -> tuple[str, ...]:
-    """Return the operator and all other participants."""
-    listed = earlier.roster.names if earlier.roster else ()
-    known = {each.name for each in workspace.mailbox.agents()}
-    names = dict.fromkeys((workspace.project.operator, *listed, *earlier.asked))
-    return tuple(name for name in names if name != agent and name in known)
+def _recipients(workspace: Workspace, request: ContributionRequest) -> tuple[str, ...]:
+    mailbox = workspace.mailbox
+    roster, asked, _ = earlier_kickoffs(mailbox.thread_arrivals(request.thread_id, 0))
+    listed = roster.names if roster else ()
+    known = {each.name for each in mailbox.agents()}
+    names = dict.fromkeys((workspace.project.operator, *listed, *asked))
+    return tuple(name for name in names if name != request.agent and name in known)
 
 
 def _check_base(history: VersionHistory, request: ContributionRequest) -> None:
@@ -185,10 +178,8 @@ def _check_base(history: VersionHistory, request: ContributionRequest) -> None:
         raise RequestError(UNKNOWN_VERSION.at(None, **words))
 
 
-def _subject(request: ContributionRequest, given: DeltaArguments, role: str) -> str:
-    description = short_description(_first_sentence(request.summary)) or _summarise_deltas(
-        given.texts
-    )
+def _subject(request: ContributionRequest, texts: Sequence[str], role: str) -> str:
+    description = short_description(_first_sentence(request.summary)) or _summarise_deltas(texts)
     return compose_subject(DELTA.name, description, role)
 
 
@@ -243,16 +234,20 @@ def _summary_paragraphs(summary: str) -> list[str]:
 # Checking and correcting the message
 
 
-def _check_and_correct(message: Message, given: DeltaArguments) -> PreparedContribution:
+def _check_and_correct(message: Message, given: list[DeltaText]) -> PreparedContribution:
     """Return the message as it can be sent: unchanged, or with certain corrections.
 
     If neither is possible, each delta still gets its own certain corrections.
     """
     interpreted = tuple(
-        Correction(each.number, codes.TAKEN_AS.id, _sentence(each.what)) for each in given.taken
+        {"delta": number, "code": codes.TAKEN_AS.id, "what": _sentence(what)}
+        for number, (_, taken, _) in enumerate(given, 1)
+        for what in taken
     )
     uncertain = [
-        codes.NOT_SURELY_MEANT.at(what=each.what).in_block(each.number) for each in given.doubts
+        codes.NOT_SURELY_MEANT.at(what=what).in_block(number)
+        for number, (_, _, doubts) in enumerate(given, 1)
+        for what in doubts
     ]
     report, corrected = _check_in_session(message)
     found = (*uncertain, *report.violations)
@@ -260,15 +255,24 @@ def _check_and_correct(message: Message, given: DeltaArguments) -> PreparedContr
         return PreparedContribution(message, found, interpreted, _delta_values(message))
     blocks = attach_repairs(read_deltas(message.body, message.thread_id))
     if corrected is None:
-        wrong = tuple(block.number for block in blocks if not _can_be_sent(block))
+        wrong = tuple(
+            block.number
+            for block in blocks
+            if block.delta is None and not any(found.repaired for found in block.diagnostics)
+        )
         return PreparedContribution(
             message, found, interpreted, tuple(map(_repaired_value, blocks)), wrong
         )
     if uncertain or any(block.structure for block in blocks):  # the end of a delta is uncertain
         return PreparedContribution(message, found, interpreted, _delta_values(corrected))
     again, _ = _check_in_session(corrected)
+    corrections = tuple(
+        {"delta": found.block or 0, "code": found.id, "what": found.message}
+        for found in report.violations
+        if found.severity is ERROR or found.left_out
+    )
     return PreparedContribution(
-        corrected, again.violations, (*interpreted, *_corrections(report)), _delta_values(corrected)
+        corrected, again.violations, (*interpreted, *corrections), _delta_values(corrected)
     )
 
 
@@ -277,12 +281,6 @@ def _check_in_session(message: Message) -> tuple[Report, Message | None]:
     report, corrected = check_composed(message)
     violations = tuple(found for found in report.violations if found.code != THREAD_ID_ADVICE)
     return report._replace(violations=violations), corrected
-
-
-def _corrections(report: Report) -> Iterator[Correction]:
-    for found in report.violations:
-        if found.severity is ERROR or found.left_out:
-            yield Correction(found.block or 0, found.id, found.message)
 
 
 def _delta_values(message: Message) -> tuple[object, ...]:
@@ -299,10 +297,6 @@ def _repaired_value(block: DeltaBlock) -> object:
         return decode_strict(text)
     except NotJSON:
         return text
-
-
-def _can_be_sent(block: DeltaBlock) -> bool:
-    return block.delta is not None or any(found.repaired for found in block.diagnostics)
 
 
 def _sentence(words: str) -> str:

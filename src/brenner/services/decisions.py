@@ -1,25 +1,24 @@
 """The operator's decisions: void a version, adopt a thread, dismiss rejected blocks."""
 
-from collections.abc import Callable, Iterator
-from datetime import datetime
-from typing import NamedTuple
+from __future__ import annotations
 
-from brenner.artifact.diff import diff
+from datetime import datetime
+from typing import TYPE_CHECKING
+
 from brenner.artifact.merge.engine import merge
 from brenner.artifact.parse import parse_artifact
-from brenner.artifact.render import render_artifact
-from brenner.artifact.state import BlockOutcome, Entry
+from brenner.artifact.state import BlockOutcome
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.codes.mail import NOT_IN_THREAD, VERSION_OVERTAKEN
 from brenner.diagnostics.codes.sessions import CANNOT_DISMISS
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnavailableError
-from brenner.lint.linter import lint
-from brenner.mail.model import StoredMessage
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.message_types import DELTA
-from brenner.protocol.messages import Message, content_hash, iso, thread_order_key
+from brenner.protocol.messages import Message, StoredMessage, content_hash, iso, thread_order_key
 from brenner.services.publish import (
     MOST_TRIES,
+    check_publishable,
     compile_time,
     post_version,
     publish_with_retry,
@@ -31,24 +30,23 @@ from brenner.services.publish import (
 from brenner.services.references import unresolved_references
 from brenner.services.session_status import LoadedStatus, load_status
 from brenner.services.version_store import load_history, load_ledgers, require_thread_id
-from brenner.services.workspace import Workspace
-from brenner.session.compiled_message import CompiledContent, compose_compiled, contributors_of
-from brenner.session.compiler import base_of
+from brenner.session.compiled_message import CompiledVersion, compose_compiled
+from brenner.session.compiler import base_of, finish_version
 from brenner.session.decisions import compose_void
-from brenner.session.model import CompiledMessageRef, VersionRecord, render_record
-from brenner.session.participants import typed_messages
+from brenner.session.model import CompiledMessageRef, VersionRecord
 from brenner.session.rebuild import (
     CompiledCandidate,
-    ThreadMessage,
     VersionMismatch,
     adopt_artifact,
     message_ref,
     parse_adopted_artifact,
-    stamp_metadata,
-    text_hash,
 )
 from brenner.session.status import compose_dismissal, uncorrected_blocks
-from brenner.session.versions import CachedHistory, VersionHistory, candidate_of
+from brenner.session.versions import VersionHistory, candidate_of
+
+if TYPE_CHECKING:
+    from brenner.protocol.messages import StoredMessage
+    from brenner.services.workspace import Workspace
 
 
 class VoidResult(NamedTuple):
@@ -79,14 +77,13 @@ def void_version(workspace: Workspace, thread_id: str, number: int, reason: str)
     require_thread_id(thread_id)
     check_operator(workspace, "void a version")
     for _ in range(MOST_TRIES):
-        cached = load_history(workspace.mailbox, thread_id, workspace.project.operator)
-        history = cached.history
+        history = load_history(workspace.mailbox, thread_id, workspace.project.operator)
         message_id = _voidable(history, number)
         to = recipients_of(workspace, history, history.state.artifact)
         blank = Message(thread_id, workspace.actor, to, "", "")
         message = compose_void(blank, number, message_id, _hashes(history, number), reason)
         try:
-            stored = workspace.mailbox.send(message, position=send_condition(cached)).stored
+            stored = workspace.mailbox.send(message, position=send_condition(history)).stored
         except RequestError as refused:
             if refused.diagnostic.code is VERSION_OVERTAKEN:
                 continue
@@ -96,47 +93,34 @@ def void_version(workspace: Workspace, thread_id: str, number: int, reason: str)
 
 
 def _after_void(workspace: Workspace, thread_id: str, done: VoidResult) -> VoidResult:
-    """Return the result with the state of the thread after the declaration."""
     try:
-        history = load_history(workspace.mailbox, thread_id, workspace.project.operator).history
+        history = load_history(workspace.mailbox, thread_id, workspace.project.operator)
     except UnavailableError as error:
         return done._replace(failed=error)
-    notes = (each for each in history.others() if each.message_id in _built_on_void(history, done))
-    return done._replace(unread=len(history.unread), latest=history.number, notes=tuple(notes))
-
-
-def _built_on_void(history: VersionHistory, done: VoidResult) -> set[int]:
-    """Return the ids of messages that were posted meanwhile and build on the void version."""
-    bases = ((each.filed.posted.id, history.void_base(each)) for each in history.other_candidates)
-    return {number for number, base in bases if _message_id(base) == done.void_message_id}
-
-
-def _message_id(candidate: CompiledCandidate | None) -> int | None:
-    return candidate.filed.posted.id if candidate else None
+    bases = ((each.stored.id, history.void_base(each)) for each in history.other_candidates)
+    # messages that were posted meanwhile and build on the void version
+    later = {number for number, base in bases if base and base.stored.id == done.void_message_id}
+    notes = tuple(each for each in history.others() if each.message_id in later)
+    return done._replace(unread=len(history.unread), latest=history.number, notes=notes)
 
 
 def _voidable(history: VersionHistory, number: int) -> int:
     """Return the id of the message of that version, or of one that does not rebuild."""
     if history.broken_version and history.broken_version.number == number:
-        return history.broken_version.candidate.filed.posted.id
+        return history.broken_version.stored.id
     latest = history.latest
     if latest and latest.number == number:
         return latest.message_id
-    raise _void_error(history, number, _why_not_voidable(history, number))
+    reason = _why_not_voidable(history, number)
+    found = codes.CANNOT_VOID.at(version=number, thread_id=history.thread_id, reason=reason)
+    raise RequestError(found)
 
 
 def _hashes(history: VersionHistory, number: int) -> list[str]:
-    """Return the content hash of each message with that version number."""
     found = [each.content_hash for each in history.versions if each.number == number]
     return found + [
-        each.filed.content_hash for each in history.other_candidates if each.number == number
+        each.stored.content_hash for each in history.other_candidates if each.number == number
     ]
-
-
-def _void_error(history: VersionHistory, number: int, reason: str) -> RequestError:
-    return RequestError(
-        codes.CANNOT_VOID.at(version=number, thread_id=history.thread_id, reason=reason)
-    )
 
 
 def _why_not_voidable(history: VersionHistory, number: int) -> str:
@@ -154,38 +138,26 @@ def _why_not_voidable(history: VersionHistory, number: int) -> str:
 MOST_VERSION = 999_999_999  # the highest number that a subject can give
 
 
-class Adoption(NamedTuple):
-    """The published version, the message that it adopts, and how many messages count as read.
+def adopt_thread(
+    workspace: Workspace, thread_id: str
+) -> tuple[CompiledVersion, StoredMessage, tuple[Diagnostic, ...]]:
+    """Publish the next version from the latest COMPILED message that is no version.
 
-    `notes` are about the artifact, `in_vain` about void messages of this compiler. `unresolved` are
-    the broken references.
+    Return it, its message, and notes about void messages of this compiler. The version's warnings
+    are about the adopted artifact.
     """
-
-    version: int
-    adopted_message_id: int
-    adopted_version: int
-    taken_as_read: int
-    message: StoredMessage
-    notes: tuple[Diagnostic, ...] = ()
-    in_vain: tuple[Diagnostic, ...] = ()
-    unresolved: tuple[Diagnostic, ...] = ()
-
-
-def adopt_thread(workspace: Workspace, thread_id: str) -> Adoption:
-    """Publish the next version from the latest COMPILED message that is no version."""
     require_thread_id(thread_id)
     check_operator(workspace, "adopt a thread")
     done, in_vain = publish_with_retry(workspace, thread_id, lambda known: _adopt(workspace, known))
-    return done._replace(in_vain=in_vain)
+    return *done, in_vain
 
 
-def _adopt(workspace: Workspace, cached: CachedHistory) -> Adoption:
-    history = cached.history
+def _adopt(workspace: Workspace, history: VersionHistory) -> tuple[CompiledVersion, StoredMessage]:
     for found in history.altered_messages():
         raise RequestError(found)
     compiled, number = _adoptable(history)
-    last = thread_order_key(compiled.posted)
-    before = [each for each in history.unread if thread_order_key(each.posted) < last]
+    last = thread_order_key(compiled)
+    before = [each for each in history.unread if thread_order_key(each) < last]
     read = [each for each in before if _has_read(history, compiled, each)]
     compiled_at = compile_time(history, number + 1)
     record = VersionRecord(
@@ -197,21 +169,17 @@ def _adopt(workspace: Workspace, cached: CachedHistory) -> Adoption:
         compiled_by=workspace.actor,
         operator=workspace.project.operator,
         status="",
-        adopted=CompiledMessageRef(
-            number, compiled.content_hash, compiled.posted.id, iso(compiled.posted.at)
-        ),
+        adopted=CompiledMessageRef(number, compiled.content_hash, compiled.id, iso(compiled.at)),
     )
-    publication = _publication(workspace, history, record, compiled)
-    message = compose_compiled(publication)
-    stored = post_version(
-        workspace, cached, message, verify_before_posting(history, message)
-    ).stored
-    count = len(record.messages)
-    done = Adoption(number + 1, compiled.posted.id, number, count, stored, publication.warnings)
-    return done._replace(unresolved=publication.unresolved)
+    adopted = _adopted_version(workspace, history, record, compiled)
+    message, _ = compose_compiled(adopted, recipients_of(workspace, history, adopted.artifact))
+    check_publishable(message)
+    rebuilt = verify_before_posting(history, message)
+    stored, _ = post_version(workspace, history, message, rebuilt)
+    return adopted, stored
 
 
-def _has_read(history: VersionHistory, compiled: ThreadMessage, message: ThreadMessage) -> bool:
+def _has_read(history: VersionHistory, compiled: StoredMessage, message: StoredMessage) -> bool:
     """Return whether the adopted message includes a message that came before it.
 
     Its record decides. A contribution that came in while it was compiled is in no artifact, and
@@ -227,79 +195,54 @@ def _has_read(history: VersionHistory, compiled: ThreadMessage, message: ThreadM
     base = record.base
     if base is None or any(each.content_hash == base.content_hash for each in history.versions):
         return False
-    return thread_order_key(message.posted) < (datetime.fromisoformat(base.at), base.id)
+    return thread_order_key(message) < (datetime.fromisoformat(base.at), base.id)
 
 
-def _adoptable(history: VersionHistory) -> tuple[ThreadMessage, int]:
-    """Return the message to adopt, and the version that it claims to be."""
-    found = [filed for filed, _ in history.unrecorded]
-    found += [history.broken_version.candidate.filed] if history.broken_version else []
+def _adoptable(history: VersionHistory) -> tuple[StoredMessage, int]:
+    found = [stored for stored, _ in history.unrecorded]
+    found += [history.broken_version.stored] if history.broken_version else []
     latest = history.latest
     place = (latest.at, latest.message_id) if latest else None
-    later = [each for each in found if place is None or thread_order_key(each.posted) > place]
+    later = [each for each in found if place is None or thread_order_key(each) > place]
     if not later:
         reason = "it has no COMPILED message without a record after its latest version"
         raise _adopt_error(history, reason)
-    compiled = max(later, key=lambda filed: thread_order_key(filed.posted))
-    number = _claimed_version(compiled, history.number + 1)
+    compiled = max(later, key=thread_order_key)
+    body = read_compiled(compiled.message)
+    claimed = body.subject_version or body.version or body.title_version
+    number = claimed or history.number + 1
     if number >= MOST_VERSION:
-        raise _adopt_error(history, f"message {compiled.posted.id} calls itself v{number}")
+        raise _adopt_error(history, f"message {compiled.id} calls itself v{number}")
     if number <= history.number:
         reason = (
-            f"message {compiled.posted.id} calls itself v{number}, and the thread has come to "
+            f"message {compiled.id} calls itself v{number}, and the thread has come to "
             f"v{history.number}"
         )
         raise _adopt_error(history, reason)
     return compiled, number
 
 
-def _claimed_version(compiled: ThreadMessage, otherwise: int) -> int:
-    body = read_compiled(compiled.posted.message)
-    return body.subject_version or body.version or body.title_version or otherwise
-
-
-def _publication(
-    workspace: Workspace, history: VersionHistory, record: VersionRecord, compiled: ThreadMessage
-) -> CompiledContent:
-    """Return the publication: the artifact in Brenner's format, with nothing merged into it."""
+def _adopted_version(
+    workspace: Workspace, history: VersionHistory, record: VersionRecord, compiled: StoredMessage
+) -> CompiledVersion:
+    """Return the version: the artifact in Brenner's format, with nothing merged into it."""
     try:
         before = parse_adopted_artifact(compiled, record.version - 1)
         state = adopt_artifact(history.state, record, [compiled])
     except VersionMismatch as error:
         raise _adopt_error(history, str(error)) from None
-    finished = stamp_metadata(state.artifact, record.compiled_at, record.compiled_by, "active")
-    status = "active" if lint(finished).valid else "draft"
-    artifact = stamp_metadata(finished, record.compiled_at, record.compiled_by, status)
-    text = render_artifact(artifact)
-    record = record._replace(artifact_sha256=text_hash(text), status=status)
-    return CompiledContent(
+    version = finish_version(before, state.artifact, record)
+    return version._replace(
         thread_id=history.thread_id,
-        sender=workspace.actor,
-        recipients=recipients_of(workspace, history, artifact),
-        version=record.version,
-        previous=record.version - 1,
-        compiled_at=record.compiled_at,
-        artifact=artifact,
-        text=text,
-        diff=diff(before, artifact),
-        ledger=(),
-        contributors=contributors_of((), artifact),
-        lint=lint(artifact),
-        conflicts=(),
-        not_contributed=(),
         warnings=_format_remarks(compiled),
-        record=render_record(record),
-        artifact_sha256=record.artifact_sha256,
-        adopted=compiled.posted.id,
-        unresolved=unresolved_references(workspace, artifact),
+        unresolved=unresolved_references(workspace, version.artifact),
     )
 
 
-def _format_remarks(compiled: ThreadMessage) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics of parsing the artifact."""
-    inline = read_compiled(compiled.posted.message).inline or ""
+def _format_remarks(compiled: StoredMessage) -> tuple[Diagnostic, ...]:
+    inline = read_compiled(compiled.message).inline or ""
     found = parse_artifact(inline).diagnostics
-    return tuple(each._replace(message_id=compiled.posted.id) for each in found)
+    return tuple(each._replace(message_id=compiled.id) for each in found)
 
 
 def _adopt_error(history: VersionHistory, reason: str) -> RequestError:
@@ -313,23 +256,6 @@ _NOT_REFUSED = {
     BlockOutcome.APPLIED: "it was not refused, and is applied",
     BlockOutcome.DUPLICATE: "it was not refused: it says again what was applied before",
 }
-
-
-class BlockSelection(NamedTuple):
-    """One block of a message, or all its rejected blocks."""
-
-    message_id: int
-    block: int | None = None
-
-    def includes(self, message_id: int, block: int) -> bool:
-        """Return whether that block is selected."""
-        return message_id == self.message_id and self.block in (None, block)
-
-    def __str__(self) -> str:
-        """Return the selection in words."""
-        return f"{'Message' if self.block is None else f'Block {self.block} of message'} " + str(
-            self.message_id
-        )
 
 
 class DismissResult(NamedTuple):
@@ -355,71 +281,50 @@ def dismiss(
     reason: str = "",
 ) -> DismissResult:
     """Post the dismissal of a rejected block, or of all in a message, unless the thread has it."""
-    which = BlockSelection(message_id, block)
     check_operator(workspace, "dismiss a refused block")
     loaded = load_status(workspace, thread_id)
-    before = _dismissals(workspace, loaded, which)
-    blocks = [block for block, dismissed in before.items() if dismissed is None]
+    before = _dismissals(workspace, loaded, message_id, block)
+    blocks = tuple(number for number, dismissed in before.items() if dismissed is None)
     if before and not blocks:
-        return _already_dismissed(workspace, loaded, which, before)
-    refused = _find_message(loaded, thread_id, which)
+        last = workspace.mailbox.message(max(number or 0 for number in before.values()))
+        left = len(loaded.status.refusals)
+        return DismissResult(message_id, tuple(before), last, is_new=False, left=left)
+    refused = next((each for each in loaded.messages if each.id == message_id), None)
+    if refused is None:
+        raise RequestError(NOT_IN_THREAD.at(id=message_id, thread=thread_id))
     if not blocks:
-        raise _nothing_to_dismiss(workspace, loaded, which, refused)
+        why = _why_not_dismissable(workspace, loaded, refused, block)
+        raise _dismiss_error(thread_id, message_id, block, why)
     to = recipients_of(workspace, loaded.history, loaded.history.state.artifact)
     blank = Message(thread_id, workspace.actor, to, "", "")
-    message = compose_dismissal(
-        blank, refused.content_hash, which.message_id, tuple(blocks), reason
-    )
-    key = f"dismiss {which.message_id} {content_hash(message)[:32]}"
-    find_existing = _dismissal_finder(workspace, thread_id, which, blocks)
-    sent = send_if_absent(
-        workspace.mailbox, message, find_existing, key=key, reply_to=which.message_id
-    )
-    done = DismissResult(which.message_id, tuple(blocks), sent.stored, sent.is_new)
+    message = compose_dismissal(blank, refused.content_hash, message_id, blocks, reason)
+    key = f"dismiss {message_id} {content_hash(message)[:32]}"
+
+    def find_existing() -> StoredMessage | None:
+        """Find a message posted meanwhile that dismisses all the blocks."""
+        now = _dismissals(workspace, load_status(workspace, thread_id), message_id, block)
+        by = [number for each in blocks if (number := now.get(each)) is not None]
+        return workspace.mailbox.message(max(by)) if len(by) == len(blocks) else None
+
+    sent = send_if_absent(workspace.mailbox, message, find_existing, key=key, reply_to=message_id)
+    done = DismissResult(message_id, blocks, sent.stored, sent.is_new)
     return _after_dismissal(workspace, thread_id, done)
 
 
 def _dismissals(
-    workspace: Workspace, loaded: LoadedStatus, which: BlockSelection
+    workspace: Workspace, loaded: LoadedStatus, message_id: int, block: int | None
 ) -> dict[int, int | None]:
     """Return the selected blocks that are rejected and not corrected.
 
     Each comes with the message that dismisses it; None if it is open.
     """
     history = loaded.history
-    unread = [filed.posted for filed in history.unread]
-    ledger = merge(history.state, unread, operator=workspace.project.operator).ledger
+    ledger = merge(history.state, history.unread, operator=workspace.project.operator).ledger
     return {
         each.block: dismissed
-        for each, dismissed in uncorrected_blocks(history, typed_messages(loaded.messages), ledger)
-        if which.includes(each.message_id, each.block)
+        for each, dismissed in uncorrected_blocks(history, loaded.messages, ledger)
+        if each.message_id == message_id and block in (None, each.block)
     }
-
-
-def _dismissal_finder(
-    workspace: Workspace, thread_id: str, which: BlockSelection, blocks: list[int]
-) -> Callable[[], StoredMessage | None]:
-    """Return a function that finds a message posted meanwhile that dismisses all the blocks."""
-
-    def found() -> StoredMessage | None:
-        now = _dismissals(workspace, load_status(workspace, thread_id), which)
-        by = [now.get(block) for block in blocks]
-        numbers = [number for number in by if number is not None]
-        return workspace.mailbox.message(max(numbers)) if len(numbers) == len(blocks) else None
-
-    return found
-
-
-def _already_dismissed(
-    workspace: Workspace,
-    loaded: LoadedStatus,
-    which: BlockSelection,
-    before: dict[int, int | None],
-) -> DismissResult:
-    last = max(number or 0 for number in before.values())
-    message = workspace.mailbox.message(last)
-    left = len(loaded.status.refusals)
-    return DismissResult(which.message_id, tuple(before), message, is_new=False, left=left)
 
 
 def _after_dismissal(workspace: Workspace, thread_id: str, done: DismissResult) -> DismissResult:
@@ -431,54 +336,30 @@ def _after_dismissal(workspace: Workspace, thread_id: str, done: DismissResult) 
     if any(each.message_id == done.message_id and each.block in done.blocks for each in left):
         reason = f"message {done.message.id} says so, but in the order of the thread it stands "
         reason += f"before message {done.message_id}"
-        raise _dismiss_error(thread_id, BlockSelection(done.message_id), reason)
+        raise _dismiss_error(thread_id, done.message_id, None, reason)
     return done._replace(left=len(left))
 
 
-# Errors: why there is nothing to dismiss
-
-
-def _find_message(loaded: LoadedStatus, thread_id: str, which: BlockSelection) -> ThreadMessage:
-    for message in loaded.messages:
-        if message.posted.id == which.message_id:
-            return message
-    raise RequestError(NOT_IN_THREAD.at(id=which.message_id, thread=thread_id))
-
-
-def _nothing_to_dismiss(
-    workspace: Workspace, loaded: LoadedStatus, which: BlockSelection, message: ThreadMessage
-) -> RequestError:
-    thread_id = loaded.history.thread_id
-    found = [
-        each for each in _all_entries(workspace, loaded) if each.message_id == which.message_id
-    ]
-    return _dismiss_error(thread_id, which, _why_not_dismissable(which, found, message))
-
-
-def _all_entries(workspace: Workspace, loaded: LoadedStatus) -> Iterator[Entry]:
-    """Yield the ledger entries of all versions, and the expected ones of unread messages."""
+def _why_not_dismissable(
+    workspace: Workspace, loaded: LoadedStatus, message: StoredMessage, block: int | None
+) -> str:
     history = loaded.history
-    for version in load_ledgers(workspace, history.thread_id):
-        yield from version.entries
-    unread = [filed.posted for filed in history.unread]
-    yield from merge(history.state, unread, operator=workspace.project.operator).ledger
-
-
-def _why_not_dismissable(which: BlockSelection, found: list[Entry], message: ThreadMessage) -> str:
+    ledgers = [each.entries for each in load_ledgers(workspace, history.thread_id)]
+    operator = workspace.project.operator
+    ledgers.append(merge(history.state, history.unread, operator=operator).ledger)
+    found = [each for ledger in ledgers for each in ledger if each.message_id == message.id]
     if not found:
-        is_delta = message.posted.message.subject.startswith(f"{DELTA.name}[")
+        is_delta = message.message.subject.startswith(f"{DELTA.name}[")
         return "nothing of it was refused" if is_delta else "it is not a DELTA message"
     states = {entry.block: entry.state for entry in found}
-    if which.block is not None and which.block not in states:
+    if block is not None and block not in states:
         return f"the message has only {len(states)} block{'s' * (len(states) != 1)}"
-    selected = {state for block, state in states.items() if which.block in (None, block)}
+    selected = {state for number, state in states.items() if block in (None, number)}
     if BlockOutcome.REFUSED in selected:
-        author = found[0].agent
-        return f"{author} has corrected what was refused"
-    return "none of its blocks was refused" if which.block is None else _NOT_REFUSED[selected.pop()]
+        return f"{found[0].agent} has corrected what was refused"
+    return "none of its blocks was refused" if block is None else _NOT_REFUSED[selected.pop()]
 
 
-def _dismiss_error(thread_id: str, which: BlockSelection, reason: str) -> RequestError:
-    return RequestError(
-        CANNOT_DISMISS.at(None, what=str(which), thread_id=thread_id, reason=reason)
-    )
+def _dismiss_error(thread_id: str, message_id: int, block: int | None, reason: str) -> RequestError:
+    what = f"{'Message' if block is None else f'Block {block} of message'} {message_id}"
+    return RequestError(CANNOT_DISMISS.at(what=what, thread_id=thread_id, reason=reason))

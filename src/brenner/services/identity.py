@@ -4,24 +4,28 @@ A secret is 256 random bits. It cannot be guessed, so its digest needs neither a
 hash. It is shown once, and stored only as a digest.
 """
 
+from __future__ import annotations
+
 import hashlib
 import hmac
-import http.client
 import json
-import secrets
-from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from shlex import join
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import StoredMessage, Trust
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
-from brenner.session.versions import VersionHistory
+from brenner.protocol.messages import StoredMessage, Trust
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from brenner.session.versions import VersionHistory
 
 _PREFIX = "brs_"  # makes a secret recognisable in a file or a log
 _SECRET_BYTES = 32
@@ -29,7 +33,9 @@ _SECRET_BYTES = 32
 
 def new_secret() -> str:
     """Return a new random secret."""
-    return _PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
+    from secrets import token_urlsafe
+
+    return _PREFIX + token_urlsafe(_SECRET_BYTES)
 
 
 def looks_like_secret(text: str) -> bool:
@@ -111,21 +117,17 @@ _RUN_IN_FOLDER = (
 )
 
 
-class HttpConnection(NamedTuple):
-    """A running server, and whether it requires a token."""
+class ClientConnection(NamedTuple):
+    """How a client reaches the server.
 
-    url: str
+    Either it is running at `url`, and may require a token; or the client starts it, with a command
+    and environment variables to pass on.
+    """
+
+    url: str = ""
     wants_token: bool = False
-
-
-class StdioConnection(NamedTuple):
-    """A program that the client starts, with the environment variables to pass on."""
-
-    command: tuple[str, ...]
+    command: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
-
-
-ClientConnection = HttpConnection | StdioConnection
 
 
 class ConfigSnippet(NamedTuple):
@@ -168,7 +170,7 @@ def _claude_code(connection: ClientConnection, folder: Path) -> ConfigSnippet:
     secret = f"${{{SECRET}:-}}"
     start = ("claude", "mcp", "add")
     file = str(folder / ".mcp.json")
-    if isinstance(connection, HttpConnection):
+    if connection.url:
         headers = _headers(connection, f"Bearer ${{{TOKEN}}}", secret)
         server: dict[str, object] = {"type": "http", "url": connection.url, "headers": headers}
         options = [part for name in headers for part in ("--header", f"{name}: {headers[name]}")]
@@ -200,7 +202,7 @@ def _codex(connection: ClientConnection, folder: Path) -> ConfigSnippet:
     """Return the snippet for Codex, which can get a secret only by the name of a variable."""
     del folder
     file, command = "~/.codex/config.toml", ["codex", "mcp", "add", SERVER_NAME]
-    if isinstance(connection, HttpConnection):
+    if connection.url:
         lines = [f"url = {_toml(connection.url)}"]
         command += ["--url", connection.url]
         if connection.wants_token:
@@ -222,7 +224,7 @@ def _gemini(connection: ClientConnection, folder: Path) -> ConfigSnippet:
     del folder
     file, secret = "~/.gemini/settings.json", f"${SECRET}"
     start = ("gemini", "mcp", "add", "--scope", "user")
-    if isinstance(connection, HttpConnection):
+    if connection.url:
         headers = _headers(connection, f"Bearer ${TOKEN}", secret)
         server: dict[str, object] = {"httpUrl": connection.url, "headers": headers}
         options = [part for name in headers for part in ("--header", f"{name}: {headers[name]}")]
@@ -246,7 +248,7 @@ CLIENTS: Mapping[str, Callable[[ClientConnection, Path], ConfigSnippet]] = {
 }
 
 
-def _headers(endpoint: HttpConnection, bearer: str, secret: str) -> dict[str, str]:
+def _headers(endpoint: ClientConnection, bearer: str, secret: str) -> dict[str, str]:
     """Return the HTTP headers. Some clients would not start with a token that is not set."""
     token = {"Authorization": bearer} if endpoint.wants_token else {}
     return token | {SECRET_HEADER: secret}
@@ -254,7 +256,7 @@ def _headers(endpoint: HttpConnection, bearer: str, secret: str) -> dict[str, st
 
 def _variable_notes(connection: ClientConnection, sign: str) -> tuple[str, ...]:
     """Return a warning if a path looks like a variable of the client: it cannot be escaped."""
-    texts = (connection.url,) if isinstance(connection, HttpConnection) else connection.command
+    texts = (connection.url,) if connection.url else connection.command
     if not any(sign in each for each in texts):
         return ()
     return (f"A path or address in it has `{sign}`, which the client takes for a variable.",)
@@ -283,6 +285,8 @@ _MOST_BYTES = 1_000
 
 def identify_server(url: str, seconds: float) -> str:
     """Return which kind of server responds at an MCP URL: Brenner, Agent Mail, or none of these."""
+    import http.client  # with email and ssl it costs as much as an empty interpreter
+
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     folder = parts.path.rstrip("/").rpartition("/")[0]
@@ -298,6 +302,16 @@ def identify_server(url: str, seconds: float) -> str:
     return NO_SERVER
 
 
+def is_local_host(host: str) -> bool:
+    """Return whether a host, or the path of a socket, is on this machine."""
+    from ipaddress import ip_address
+
+    try:
+        return host == "localhost" or host.startswith("/") or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 # The trust in the senders of messages
 #
 # An artifact is computed from its mail, whether or not the senders are verified. So its publisher
@@ -309,22 +323,6 @@ _IMPORTANT_TYPES = (
     COMPILED.name,
     DELTA.name,
 )  # messages that the artifact is made of come first
-
-
-class UnverifiedMessages(NamedTuple):
-    """The messages of a thread whose sender is not verified.
-
-    `new` are the unread ones, and those that came in with the latest version or after it; the most
-    important types first. `ids` are all of them.
-    """
-
-    ids: tuple[int, ...] = ()
-    new: tuple[StoredMessage, ...] = ()
-
-    @property
-    def older(self) -> int:
-        """Return how many are not new."""
-        return len(self.ids) - len(self.new)
 
 
 def thread_trust(mailbox: Mailbox, thread_id: str) -> dict[int, Trust | None]:
@@ -343,21 +341,20 @@ def message_trust(mailbox: Mailbox, message_ids: Iterable[int]) -> dict[int, Tru
     return found
 
 
-def unverified_ids(mailbox: Mailbox, message_ids: Iterable[int]) -> tuple[int, ...]:
-    """Return the unverified ones of some messages, each once."""
-    ids = dict.fromkeys(message_ids)
-    return tuple(each for each in ids if mailbox.message(each).envelope.trust is Trust.UNVERIFIED)
+def unverified_in_thread(
+    stored: Sequence[StoredMessage], history: VersionHistory
+) -> tuple[tuple[int, ...], tuple[StoredMessage, ...]]:
+    """Return the ids of the messages of a thread whose sender is not verified, and the new ones.
 
-
-def unverified_in_thread(mailbox: Mailbox, history: VersionHistory) -> UnverifiedMessages:
-    """Return the unverified messages of a thread."""
-    stored = mailbox.thread_arrivals(history.thread_id, 0)
+    New are the unread ones, and those that came in with the latest version or after it; the most
+    important types first. `stored` are all messages of the thread.
+    """
     latest = history.latest.message_id if history.latest else None
     since = next((each.arrival for each in stored if each.id == latest), 0)
-    unread = {each.posted.id for each in history.unread}
+    unread = {each.id for each in history.unread}
     found = [each for each in stored if each.envelope.trust is Trust.UNVERIFIED]
     new = [each for each in found if each.arrival >= since or each.id in unread]
-    return UnverifiedMessages(tuple(each.id for each in found), tuple(sorted(new, key=_rank)))
+    return tuple(each.id for each in found), tuple(sorted(new, key=_rank))
 
 
 def _rank(stored: StoredMessage) -> int:

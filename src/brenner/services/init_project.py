@@ -1,11 +1,12 @@
 """Set up a project: its mailbox, its operator and, if requested, its settings."""
 
+from __future__ import annotations
+
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.config import OWN_FOLDER, SETTINGS_FILE, STORE_FILE, Project, inspect_project
 from brenner.diagnostics.codes import mail as mail_codes
@@ -15,9 +16,13 @@ from brenner.diagnostics.codes.stores import MAIL_LEFT_BEHIND
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnavailableError
 from brenner.mail.open import SqliteStore, Store, open_mailbox, store_of, store_option
 from brenner.mail.rules import name_problem
+from brenner.named_tuple import NamedTuple
 from brenner.services.workspace import store_identity, why_not_a_folder
 from brenner.store_url import PostgresAddress, SqliteAddress, parse_store
 from brenner.text import escape_control, grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Mail left in the store inside the project after the project was given another store
 
@@ -100,7 +105,7 @@ class InitResult(NamedTuple):
     messages: int
     agents: int
     is_operator_new: bool
-    setting: "StoreSetting | None" = None
+    setting: StoreSetting | None = None
     hint: Diagnostic | None = None
 
 
@@ -120,7 +125,8 @@ def init_project(project: Project, operator: str | None = None) -> InitResult:
     if found:
         raise RequestError(found)
     is_asked_for = project.store_from == STORE_OPTION
-    kept = setting.line if setting and is_asked_for and not setting.lacks_password else None
+    line, lacks_password = setting or (None, False)
+    kept = line if is_asked_for and not lacks_password else None
     settings = _write_settings(project, operator, kept)
     try:
         done = _create_mailbox(project._replace(operator=operator), store, is_new)
@@ -132,7 +138,6 @@ def init_project(project: Project, operator: str | None = None) -> InitResult:
 
 
 def _with_hint(done: InitResult) -> InitResult:
-    """Add the hint about mail in another store."""
     option = store_option(done.project, "--to") if done.setting else ""
     return done._replace(hint=mail_left_behind(done.project, lambda: done.messages, option))
 
@@ -166,11 +171,8 @@ def explain_operator_name(found: Diagnostic) -> Diagnostic:
     return found._replace(fix=fix)
 
 
-class StoreSetting(NamedTuple):
-    """The line in the settings that saves a store; never with a password."""
-
-    line: str
-    lacks_password: bool
+# The line in the settings that saves a store, and whether the password is left out of it
+StoreSetting = tuple[str, bool]
 
 
 def store_setting(project: Project) -> StoreSetting | None:
@@ -184,7 +186,7 @@ def store_setting(project: Project) -> StoreSetting | None:
     if isinstance(address, PostgresAddress):
         written = address.without_password.written
     has_password = isinstance(address, PostgresAddress) and address.has_password
-    return StoreSetting(_toml_setting("store", written), lacks_password=has_password)
+    return _toml_setting("store", written), has_password
 
 
 def _unsaved_setting(project: Project) -> StoreSetting | None:
@@ -192,7 +194,7 @@ def _unsaved_setting(project: Project) -> StoreSetting | None:
     setting = store_setting(project) if project.store_from in (STORE_OPTION, STORE_ENV) else None
     written = inspect_project(str(project.folder), {})
     kept = store_setting(written) if parse_store(written.store or "") else None
-    return None if setting and kept and kept.line == setting.line else setting
+    return None if setting and kept and kept[0] == setting[0] else setting
 
 
 def _relative_to_project(folder: Path, path: str) -> str:

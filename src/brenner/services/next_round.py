@@ -4,64 +4,56 @@ Version N is compiled from round N. An agent that has the kickoff of a round get
 repeating the command finishes an interrupted one.
 """
 
+from __future__ import annotations
+
 import os
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.artifact.merge.engine import question_differs
 from brenner.artifact.merge.resolve import KickoffMessage, parse_posted, stated_base
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.codes.messages import MISSING_RECOMMENDED_SECTION, THREAD_ID_ADVICE
 from brenner.diagnostics.codes.publishing import SESSION_CLOSED
-from brenner.diagnostics.codes.sessions import (
-    LEFT_OUT_OF_ROUND,
-    ROSTER_PASSED_OVER,
-    ROUND_OVERTAKEN,
-)
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError
-from brenner.mail.model import StoredMessage
 from brenner.markdown.blocks import parse_blocks
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import COMPILED, KICKOFF
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import thread_order_key
 from brenner.protocol.roster import Roster, validate_roster
 from brenner.protocol.roster_resolve import ResolvedRoster, RosterSource
 from brenner.services.publish import check_sound
 from brenner.services.rosters import RosterRequest, resolve_roster
 from brenner.services.session_status import LoadedStatus, load_status
 from brenner.services.start_session import (
-    ROUND_TEXTS,
     BaseKickoffThread,
-    FirstKickoff,
     KickoffDelivery,
-    SentKickoff,
     Started,
     StartStatus,
-    as_dry_run,
     changed_roles,
     changed_texts,
     check_kickoffs,
-    check_kickoffs_digest,
-    compared_sections,
     find_newcomers,
     is_same_question,
     kickoffs_digest,
     load_excerpt,
     roster_diagnostics,
-    send_all,
+    send_if_sound,
     split_by_delivery,
     without_duplicates,
 )
-from brenner.services.version_store import load_history, to_thread_message
-from brenner.services.workspace import Workspace
+from brenner.services.version_store import load_history
+from brenner.session.decisions import changes_versions
 from brenner.session.excerpts import embed_text
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
-from brenner.session.model import LatestVersion
-from brenner.session.participants import typed_messages
-from brenner.session.rebuild import ThreadMessage
 from brenner.session.round_kickoff import RoundContext, attacks_in, passages_in
-from brenner.session.versions import is_version_decision as is_decision
-from brenner.session.versions import type_of
 from brenner.text import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from brenner.protocol.messages import Message, StoredMessage
+    from brenner.services.workspace import Workspace
+    from brenner.session.model import PublishedVersion
 
 # The recipients of a later round: from the session's roster, unless given explicitly
 
@@ -69,56 +61,49 @@ from brenner.text import plural
 _EXPLICIT_SOURCES = frozenset({RosterSource.FLAGS, RosterSource.ENVIRONMENT})
 
 
-class EarlierKickoffs(NamedTuple):
-    """The roster from the kickoffs of a thread, and all their recipients.
-
-    `found` are diagnostics of rosters that cannot be used.
-    """
-
-    roster: Roster | None
-    asked: tuple[str, ...]
-    found: tuple[Diagnostic, ...] = ()
-
-
-def earlier_kickoffs(messages: Iterable[ThreadMessage]) -> EarlierKickoffs:
+def earlier_kickoffs(
+    messages: Iterable[StoredMessage],
+) -> tuple[Roster | None, tuple[str, ...], tuple[Diagnostic, ...]]:
     """Return the roster of the latest kickoff that has one (R15), and all recipients, in order.
 
-    Any agent can send a kickoff, so one with an invalid roster does not stop the session.
+    Any agent can send a kickoff, so one with an invalid roster does not stop the session. The
+    diagnostics are about such rosters.
     """
-    kickoffs = [each for each in typed_messages(messages) if each.type == KICKOFF.name]
+    kickoffs = [each for each in messages if each.type == KICKOFF.name]
+    kickoffs.sort(key=thread_order_key)
     asked = dict.fromkeys(
         name for each in kickoffs for name in each.message.recipients if name != each.message.sender
     )
     found: list[Diagnostic] = []
     for each in reversed(kickoffs):
-        brought = parse_posted(each.filed.posted)
+        brought = parse_posted(each)
         if not isinstance(brought, KickoffMessage) or brought.roster is None:
             continue
         faults = validate_roster(brought.roster).violations
         errors = [fault for fault in faults if fault.severity is ERROR]
         if not errors:
-            return EarlierKickoffs(brought.roster, tuple(asked), tuple(found))
-        found.append(ROSTER_PASSED_OVER.at(id=each.id, reason=errors[0].message.rstrip(".")))
-    return EarlierKickoffs(None, tuple(asked), tuple(found))
+            return brought.roster, tuple(asked), tuple(found)
+        found.append(codes.ROSTER_PASSED_OVER.at(id=each.id, reason=errors[0].message.rstrip(".")))
+    return None, tuple(asked), tuple(found)
 
 
 def round_roster(
-    workspace: Workspace, earlier: EarlierKickoffs, wish: RosterRequest
+    workspace: Workspace, roster: Roster | None, before: Iterable[str], wish: RosterRequest
 ) -> ResolvedRoster:
-    """Return the roster of the round, and its recipients.
+    """Return the roster of the round, and its recipients; from the roster and recipients before.
 
     Without `--to`, the recipients are those of the roster that a kickoff has asked before, or that
     flags or environment name. Without a roster, all recipients of earlier kickoffs.
     """
-    wish = wish._replace(session=wish.session or earlier.roster)
-    if wish.recipients:
-        return resolve_roster(workspace.project, os.environ, wish)
+    wish = wish._replace(session=wish.session or roster)
     first = resolve_roster(workspace.project, os.environ, wish)
-    asked = [name for name in earlier.asked if name != workspace.actor]
+    if wish.recipients:
+        return first
+    asked = [name for name in before if name != workspace.actor]
     named = [
         name for name in first.recipients if name in asked or _is_named_explicitly(first, name)
     ]
-    recipients = named or list(first.recipients if earlier.roster else ()) or asked
+    recipients = named or list(first.recipients if roster else ()) or asked
     if first.errors or not recipients:
         return first
     to_all = wish._replace(recipients=tuple((name, None) for name in recipients))
@@ -126,7 +111,7 @@ def round_roster(
     left_out = [name for name in first.recipients if name not in (*recipients, workspace.actor)]
     if not left_out:
         return resolved
-    warning = LEFT_OUT_OF_ROUND.at(names=", ".join(left_out))
+    warning = codes.LEFT_OUT_OF_ROUND.at(names=", ".join(left_out))
     return resolved._replace(diagnostics=(*resolved.diagnostics, warning))
 
 
@@ -150,21 +135,20 @@ class RoundThread(BaseKickoffThread):
         self._workspace = workspace
         self._base_history = loaded.history
         self._current_history = loaded.history
-        unread = [each for each in loaded.history.unread if type_of(each) == KICKOFF.name]
-        found = (workspace.mailbox.message(each.posted.id) for each in unread)
+        unread = [each for each in loaded.history.unread if each.type == KICKOFF.name]
+        found = (workspace.mailbox.message(each.id) for each in unread)
         self._kickoffs = list(self._of_this_round(found))
 
     @property
     def first(self) -> StoredMessage | None:
-        """Return the kickoff that started the round."""
-        return self._kickoffs[0].stored if self._kickoffs else None
+        return self._kickoffs[0].posted if self._kickoffs else None
 
-    def reached(self) -> dict[str, SentKickoff]:
+    def reached(self) -> dict[str, KickoffMessage]:
         """Return the kickoff of this round of each agent that has one: the first, if it got two."""
         return {
             name: each
             for each in reversed(self._kickoffs)
-            for name in each.stored.message.recipients
+            for name in each.posted.message.recipients
         }
 
     def conflict(self) -> Diagnostic | None:
@@ -179,32 +163,31 @@ class RoundThread(BaseKickoffThread):
     def _process(self, news: tuple[StoredMessage, ...]) -> None:
         """Add kickoffs of this round. Reload the history after a version or a decision."""
         self._kickoffs += self._of_this_round(each for each in news if each.type == KICKOFF.name)
-        if any(each.type == COMPILED.name or is_decision(to_thread_message(each)) for each in news):
+        if any(each.type == COMPILED.name or changes_versions(each.message) for each in news):
             operator = self._workspace.project.operator
-            self._current_history = load_history(self._mailbox, self.thread_id, operator).history
+            self._current_history = load_history(self._mailbox, self.thread_id, operator)
             check_sound(self._current_history)
 
-    def _of_this_round(self, kickoffs: Iterator[StoredMessage]) -> Iterator[SentKickoff]:
+    def _of_this_round(self, kickoffs: Iterator[StoredMessage]) -> Iterator[KickoffMessage]:
         """Yield the kickoffs of this round, except those that an agent sent to others."""
         agents = {*self._base_history.state.artifact.metadata.agents}
         agents -= {self._workspace.actor, *self._base_history.operators}
         for stored in kickoffs:
-            brought = parse_posted(stored.posted)
+            brought = parse_posted(stored)
             if stored.message.sender in agents or not isinstance(brought, KickoffMessage):
                 continue
             if named_base(stored.message) == self._base_history.number:
-                yield SentKickoff(stored, brought.question, brought.roster)
+                yield brought
 
 
 def named_base(kickoff: Message) -> int | None:
-    """Return the version that a kickoff names as its base."""
     return stated_base(parse_blocks(kickoff.body), KICKOFF.version_field)
 
 
 def overtaken_diagnostic(thread_id: str, base: int, latest: int | None) -> Diagnostic:
     """Return the error that kickoffs name a version that is not the latest any more."""
     now = f"v{latest} is the latest version" if latest else "it has no version any more"
-    return ROUND_OVERTAKEN.at(round=base + 1, version=base, thread_id=thread_id, now=now)
+    return codes.ROUND_OVERTAKEN.at(round=base + 1, version=base, thread_id=thread_id, now=now)
 
 
 class RoundOptions(NamedTuple):
@@ -238,12 +221,12 @@ def start_round(workspace: Workspace, thread_id: str, options: RoundOptions) -> 
     """
     loaded = load_status(workspace, thread_id)
     base = _require_base(loaded, options)
-    earlier = earlier_kickoffs(loaded.messages)
-    resolved = round_roster(workspace, earlier, options.wish)
+    roster, asked, about_rosters = earlier_kickoffs(loaded.messages)
+    resolved = round_roster(workspace, roster, asked, options.wish)
     excerpt, about_excerpt = load_excerpt(workspace, options.excerpt, options.sections)
     newcomers, about_names = find_newcomers(workspace, resolved, register=options.register)
     thread = RoundThread(workspace, loaded)
-    found = [*roster_diagnostics(resolved), *earlier.found, *about_excerpt, *about_names]
+    found = [*roster_diagnostics(resolved), *about_rosters, *about_excerpt, *about_names]
     found += (*_question_diagnostics(loaded, options), *_session_diagnostics(loaded, thread))
     kickoffs: list[KickoffDelivery] = []
     if not any(each.severity is ERROR for each in found):
@@ -256,7 +239,8 @@ def start_round(workspace: Workspace, thread_id: str, options: RoundOptions) -> 
             each for m in messages for each in split_by_delivery(m, thread, resolved.roster)
         ]
         found += (*_check_round_kickoffs(messages), *changed_roles(kickoffs, resolved.roster))
-        found += _changed_round_texts(thread, messages, kickoffs, options)
+        has_outputs = bool(options.outputs.strip())
+        found += changed_texts("round", thread.first, kickoffs, messages, has_outputs=has_outputs)
     started = Started(
         thread_id,
         StartStatus.DRY_RUN if options.dry_run else StartStatus.REFUSED,
@@ -267,18 +251,13 @@ def start_round(workspace: Workspace, thread_id: str, options: RoundOptions) -> 
         round=base.number + 1,
         digest=kickoffs_digest(kickoffs, base.message_id),
     )
-    if any(each.severity is ERROR for each in found):
-        return started
-    if options.dry_run:
-        return as_dry_run(started, newcomers)
-    check_kickoffs_digest(started, options.seen)
-    return send_all(workspace, thread, started, newcomers)
+    return send_if_sound(workspace, thread, started, newcomers, options.seen)
 
 
 # The base version and the question of the round
 
 
-def _require_base(loaded: LoadedStatus, options: RoundOptions) -> LatestVersion:
+def _require_base(loaded: LoadedStatus, options: RoundOptions) -> PublishedVersion:
     """Return the version that the round builds on. Raise if there is none, or it is closed."""
     history, base = loaded.history, loaded.status.version
     check_sound(history)
@@ -293,7 +272,7 @@ def _require_base(loaded: LoadedStatus, options: RoundOptions) -> LatestVersion:
 
 
 def _round_content(
-    loaded: LoadedStatus, base: LatestVersion, options: RoundOptions
+    loaded: LoadedStatus, base: PublishedVersion, options: RoundOptions
 ) -> RoundContext:
     state = loaded.history.state
     return RoundContext(
@@ -309,7 +288,6 @@ def _round_content(
 
 
 def _current_question(loaded: LoadedStatus) -> str:
-    """Return the artifact's question."""
     return loaded.history.state.artifact.research_thread.text("statement").strip()
 
 
@@ -372,17 +350,3 @@ def _check_round_kickoffs(messages: Iterable[Message]) -> Iterator[Diagnostic]:
     for found in check_kickoffs(messages):
         if found.code not in (MISSING_RECOMMENDED_SECTION, THREAD_ID_ADVICE):
             yield found
-
-
-def _changed_round_texts(
-    thread: RoundThread,
-    messages: Iterable[Message],
-    kickoffs: Iterable[KickoffDelivery],
-    options: RoundOptions,
-) -> Iterator[Diagnostic]:
-    """Yield a warning if agents have a kickoff of this round with other texts."""
-    if thread.first is None:
-        return
-    names = compared_sections(ROUND_TEXTS, has_outputs=bool(options.outputs.strip()))
-    for message in list(messages)[:1]:
-        yield from changed_texts(FirstKickoff("round", thread.first, names), message, kickoffs)

@@ -3,60 +3,60 @@
 Every step does only what is missing, so repeating the command finishes an interrupted one.
 """
 
+from __future__ import annotations
+
 import os
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
-from itertools import zip_longest
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.artifact.parse import parse_artifact
-from brenner.config import Project
 from brenner.diagnostics.codes import publishing as codes
-from brenner.diagnostics.codes.artifacts import FILE_DIFFERS
+from brenner.diagnostics.codes.artifacts import FILE_AHEAD_OF_MAIL, FILE_DIFFERS
 from brenner.diagnostics.codes.publishing import FILE_OVERTAKEN
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnavailableError
-from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import SendResult, StoredMessage
 from brenner.markdown.blocks import parse_blocks
 from brenner.markdown.escape import read_fields
+from brenner.named_tuple import NamedTuple
 from brenner.persist.artifact_file import (
     ARTIFACTS,
     ArtifactPaths,
-    EditedFile,
-    ForeignFile,
-    NewerFile,
+    ForeignFileError,
     Versions,
     VersionText,
-    WriteObstacle,
     artifact_paths,
     canonical_text,
     check_writable,
     file_text,
-    find_write_obstacle,
+    find_hand_edits,
     is_in_repository,
     read_file,
     relative_to_cwd,
 )
 from brenner.persist.files import has_content, thread_lock, write_atomically, write_own_file
-from brenner.persist.git import (
-    Persistence,
-    persistence_of,
-)
+from brenner.persist.git import Persistence, persistence_of
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject
 from brenner.protocol.thread_ids import cross_reference
 from brenner.services.publish import send_if_absent
-from brenner.services.workspace import Workspace
-from brenner.session.rebuild import text_hash
-from brenner.session.versions import VersionHistory
+from brenner.session.rebuild import first_difference, text_hash
 from brenner.text import MOST_SHOWN_CHARACTERS, escape_control
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from brenner.artifact.manual_edits import HandEdits
+    from brenner.artifact.model import Metadata
+    from brenner.config import Project
+    from brenner.mail.mailbox import Mailbox
+    from brenner.mail.model import SendResult
     from brenner.persist.commit import PushDestination
     from brenner.persist.git import Repository
+    from brenner.protocol.messages import StoredMessage
+    from brenner.services.workspace import Workspace
+    from brenner.session.versions import VersionHistory
 
 
 # Checks before a version is persisted: its path, its file, its repository
@@ -89,14 +89,27 @@ def check_files(
     version: VersionText,
     versions: Versions,
     options: PersistOptions,
-    place: ArtifactPaths,
+    *,
+    is_preview: bool = False,
 ) -> None:
-    """Raise if writing would overwrite content that is not known to be in the mail."""
+    """Raise if writing would overwrite content that is not known to be in the mail.
+
+    For a file that a person has edited, write the message with these edits, unless `is_preview`.
+    """
+    place = artifact_paths(workspace.project, version.thread_id)
     check_writable(place.file, place.name)
-    found = find_write_obstacle(place.file, version, versions)
-    if isinstance(found, NewerFile) or (found and not options.force):
-        raise _file_error(workspace, version, place, found)
-    if found and options.seen not in (None, file_digest(workspace.project, version.thread_id)):
+    is_overwritten = True
+    try:
+        found = find_hand_edits(place.file, version, versions)
+        if found and not options.force:
+            raise _edited_file_error(workspace, version.thread_id, *found, is_preview=is_preview)
+        is_overwritten = found is not None
+    except ForeignFileError as error:
+        if not options.force:
+            diagnostic = codes.ARTIFACT_FILE_FOREIGN.at(path=place.name, reason=str(error))
+            raise RequestError(diagnostic) from None
+    digest = file_digest(workspace.project, version.thread_id)
+    if is_overwritten and options.seen not in (None, digest):
         raise RequestError(FILE_OVERTAKEN.at(path=place.name))
     if should_write_archive(options, place):
         _check_archive(workspace, version.thread_id, options, place)
@@ -135,39 +148,16 @@ def _check_archive(
         raise RequestError(codes.ARCHIVE_FILE_FOREIGN.at(path=place.archive_name, reason=reason))
 
 
-def _file_error(
-    workspace: Workspace, version: VersionText, place: ArtifactPaths, found: WriteObstacle
-) -> RequestError:
-    if isinstance(found, NewerFile):
-        words = {"path": place.name, "value": str(found.number), "version": str(version.number)}
-        return RequestError(codes.ARTIFACT_FILE_NEWER.at(None, **words))
-    if isinstance(found, ForeignFile):
-        return RequestError(codes.ARTIFACT_FILE_FOREIGN.at(path=place.name, reason=found.reason))
-
-    return edited_file_error(workspace, version.thread_id, place.name, found)
-
-
 # The repository
-
-
-class CommitTarget(NamedTuple):
-    """The repository and branch to commit to, and the contents by their paths in the repository.
-
-    `notes` are for the operator.
-    """
-
-    repository: "Repository"
-    destination: "PushDestination | None"
-    contents: Mapping[str, bytes]
-    notes: tuple[Diagnostic, ...]
 
 
 def check_repository(
     project: Project, place: ArtifactPaths, options: PersistOptions, files: Mapping[str, bytes]
-) -> CommitTarget:
-    """Return the commit target for the files; raise if a commit or a push cannot be made there.
+) -> tuple[Repository, Mapping[str, bytes], PushDestination | None, tuple[Diagnostic, ...]]:
+    """Return the repository, the contents by their paths in it, where to push to, and notes.
 
-    `files` are the contents by file name. If all of them are committed already, nothing can block.
+    Raise if a commit or a push cannot be made there. `files` are the contents by file name. If all
+    of them are committed already, nothing can block.
     """
     from brenner.persist.commit import find_push_destination
     from brenner.persist.git import Repository
@@ -184,7 +174,7 @@ def check_repository(
         del contents[archive]  # the repository ignores the existing archive
     is_done = repository.has(contents)
     notes = repository.notes() if is_done else repository.check(contents)
-    return CommitTarget(repository, destination, contents, notes)
+    return repository, contents, destination, notes
 
 
 # A file that a person has edited: the error, with a message that contains the edits
@@ -198,43 +188,27 @@ _SEND_BY_HAND = (
 )
 
 
-class EditedByHand(RequestError):
-    """The file has changes that are in no version.
+def _edited_file_error(
+    workspace: Workspace, thread_id: str, edits: HandEdits, difference: str, *, is_preview: bool
+) -> RequestError:
+    """Return the error, and write the message with the edits to a file that can be sent.
 
-    The diagnostic's `repaired` is the message that would bring them in, if deltas can. `difference`
-    is the output of `diff -u` between version and file. `others` describes changes that no delta
-    can make.
+    The diagnostic's `repaired` is that message, if deltas can make the edits. The details are the
+    output of `diff -u` between version and file, and the changes that no delta can make.
     """
-
-    def __init__(
-        self, diagnostic: Diagnostic, difference: str, others: tuple[str, ...] = ()
-    ) -> None:
-        super().__init__(diagnostic)
-        self.difference = difference
-        self.others = others
-
-    @property
-    def details(self) -> tuple[str, ...]:
-        """Return the difference, and the changes that no delta can make."""
-        return (
-            self.difference,
-            *(f"No delta can make this change: {each}" for each in self.others),
-        )
+    delta = _human_delta(workspace, thread_id, edits)
+    advice = _SEND_BY_HAND if delta else _COPY_ELSEWHERE
+    if delta and not is_preview:
+        advice = _send_advice(workspace.project, thread_id, delta)
+    path = cross_reference(thread_id).artifact_path
+    diagnostic = codes.ARTIFACT_FILE_EDITED.at(path=path, advice=advice)
+    others = (f"No delta can make this change: {each}" for each in edits.other)
+    return RequestError(diagnostic._replace(repaired=delta), (difference, *others))
 
 
-def edited_file_error(
-    workspace: Workspace, thread_id: str, name: str, found: EditedFile
-) -> EditedByHand:
-    """Return the error, and write the message with the edits to a file that can be sent."""
-    delta = _human_delta(workspace, thread_id, found)
-    advice = _send_advice(workspace.project, thread_id, delta) if delta else _COPY_ELSEWHERE
-    diagnostic = codes.ARTIFACT_FILE_EDITED.at(path=name, advice=advice)
-    return EditedByHand(diagnostic._replace(repaired=delta), found.difference, found.others)
-
-
-def _human_delta(workspace: Workspace, thread_id: str, found: EditedFile) -> str | None:
+def _human_delta(workspace: Workspace, thread_id: str, edits: HandEdits) -> str | None:
     """Return the message that would bring the changes in, as far as deltas can make them."""
-    if not found.edits.deltas:
+    if not edits.deltas:
         return None
     from brenner.artifact.manual_edits import render_edit_message
 
@@ -242,8 +216,9 @@ def _human_delta(workspace: Workspace, thread_id: str, found: EditedFile) -> str
     known = {agent.name for agent in workspace.mailbox.agents()} - {workspace.actor}
     writers = dict.fromkeys(stored.message.sender for stored in arrived)
     others = tuple(name for name in writers if name in known)
+    base = edits.version.metadata.version or 0
     return render_edit_message(
-        found.edits, thread_id, found.base, workspace.actor, others or (workspace.actor,)
+        edits, thread_id, base, workspace.actor, others or (workspace.actor,)
     )
 
 
@@ -251,21 +226,14 @@ def _send_advice(project: Project, thread_id: str, delta: str) -> str:
     """Return how to send the message: with one command, if it could be written to a file."""
     with suppress(UnavailableError):  # the message is shown anyway
         file = write_own_file(project, thread_id, _DELTA_FILE, delta.encode())
-        advice = f"send them with `{_send_command(project, file)}`, then run this command again"
-        if (
-            advice.isprintable() and len(advice) <= MOST_SHOWN_CHARACTERS
-        ):  # it must be shown unchanged
+        command = f"brenner mail send {quote(relative_to_cwd(file))}"
+        if not Path.cwd().is_relative_to(project.folder.resolve()):
+            command += f" --project {quote(str(project.folder))}"
+        advice = f"send them with `{command}`, then run this command again"
+        # It must be shown unchanged.
+        if advice.isprintable() and len(advice) <= MOST_SHOWN_CHARACTERS:
             return advice
     return _SEND_BY_HAND
-
-
-def _send_command(project: Project, file: Path) -> str:
-    """Return the command that sends a message file from the current folder."""
-    command = f"brenner mail send {quote(relative_to_cwd(file))}"
-    own = project.folder.resolve()
-    here = Path.cwd()
-    is_here = here == own or own in here.parents
-    return command if is_here else f"{command} --project {quote(str(project.folder))}"
 
 
 # The INFO message about a persisted version: once per thread, version and status
@@ -328,15 +296,17 @@ class PersistResult(NamedTuple):
 
 
 def check_persistable(
-    workspace: Workspace, version: VersionText, versions: Versions, options: PersistOptions
+    workspace: Workspace,
+    version: VersionText,
+    versions: Versions,
+    options: PersistOptions,
+    *,
+    is_preview: bool = False,
 ) -> None:
-    """Raise foreseeable failures before posting, and mention that nothing was published.
-
-    It writes nothing except the message with a person's edits.
-    """
+    """Raise foreseeable failures before posting, and mention that nothing was published."""
     try:
         place = artifact_paths(workspace.project, version.thread_id)
-        check_files(workspace, version, versions, options, place)
+        check_files(workspace, version, versions, options, is_preview=is_preview)
         if options.is_commit:
             archive = [place.archive.name] if should_write_archive(options, place) else []
             names = [place.file.name, *archive]
@@ -364,7 +334,7 @@ def persist(
     """
     place = artifact_paths(workspace.project, version.thread_id)
     with thread_lock(workspace.project, version.thread_id):
-        check_files(workspace, version, versions, options, place)
+        check_files(workspace, version, versions, options)
         files = _file_contents(workspace, version, options, place)
         target = (
             check_repository(workspace.project, place, options, files)
@@ -374,14 +344,18 @@ def persist(
         for name, data in files.items():
             if not has_content(place.folder / name, data):
                 write_atomically(place.folder / name, data)
-        persistence, commit, failure = _commit_and_push(workspace, version, place, target)
-        status = _persist_status(target, failure)
+        if target:
+            persistence, commit, failure = _commit_and_push(version, place, *target[:3])
+            status = PUSHED if options.push and not failure else COMMITTED
+        else:
+            persistence = persistence_of(workspace.project, version.thread_id, version.text)
+            commit, failure, status = persistence.commit, None, WRITTEN
         message = info_message(version, place.name, status, persistence.commit if target else None)
         message = message._replace(sender=workspace.actor, recipients=recipients)
         sent = send_info(workspace.mailbox, message, version, status)
     if failure:
         raise failure
-    notes = target.notes if target else ()
+    notes = target[3] if target else ()
     archive = place.archive_name if place.archive.name in files else None
     return PersistResult(
         *(persistence, status, sent.stored, sent.is_new, notes), archive, commit, version.number
@@ -391,7 +365,6 @@ def persist(
 def _file_contents(
     workspace: Workspace, version: VersionText, options: PersistOptions, place: ArtifactPaths
 ) -> dict[str, bytes]:
-    """Return the contents to write, by file name."""
     files = {place.file.name: file_text(place.file, version).encode()}
     if should_write_archive(options, place):
         from brenner.services.archive import thread_archive
@@ -404,49 +377,34 @@ _ARCHIVE_ALONE = "mail archive"  # the summary of a commit that has nothing else
 
 
 def _commit_and_push(
-    workspace: Workspace, version: VersionText, place: ArtifactPaths, target: CommitTarget | None
+    version: VersionText,
+    place: ArtifactPaths,
+    repository: Repository,
+    contents: Mapping[str, bytes],
+    destination: PushDestination | None,
 ) -> tuple[Persistence, str | None, UnavailableError | None]:
     """Commit and push as requested. Return the persistence, the latest commit, the push error."""
-    if target is None:
-        persistence = persistence_of(workspace.project, version.thread_id, version.text)
-        return persistence, persistence.commit, None
     from brenner.persist.commit import commit_message, commit_only, push
 
-    repository = target.repository
     path = repository.path_of(place.file)
-    is_there = repository.has({path: target.contents[path]})
+    is_there = repository.has({path: contents[path]})
     summary = _ARCHIVE_ALONE if is_there else version.summary
-    commit_only(
-        repository, target.contents, commit_message(version.thread_id, version.number, summary)
-    )
+    commit_only(repository, contents, commit_message(version.thread_id, version.number, summary))
     commit = repository.last_commit_of(path)
     failure = None
     try:
-        if target.destination:
-            push(repository, target.destination)
+        if destination:
+            push(repository, destination)
     except UnavailableError as error:
         failure = error
-    latest = repository.last_commit_of(*target.contents)
+    latest = repository.last_commit_of(*contents)
     return Persistence("Persisted", place.name, commit), latest, failure
-
-
-def _persist_status(target: CommitTarget | None, failure: UnavailableError | None) -> str:
-    if target is None:
-        return WRITTEN
-    return PUSHED if target.destination and not failure else COMMITTED
 
 
 # Comparing the persisted file and its commits with the versions that they name
 
 
-# In a folder without access os.path returns False, but pathlib raises.
-# ruff: noqa: PTH112
-
-
-_MOST_SHOWN = 60  # characters of a line that differs
 _SHORT_HASH = 7
-
-TextOf = Callable[[int], str | None]
 
 
 class ComparedFile(NamedTuple):
@@ -463,97 +421,65 @@ class ComparedFile(NamedTuple):
 
 
 def compare_files(
-    project: Project, history: VersionHistory, text_of: TextOf
-) -> tuple[ComparedFile, ...]:
+    project: Project, history: VersionHistory, text_of: Versions
+) -> Iterator[ComparedFile]:
     """Compare the file, and every committed content of it, with the versions.
 
     Without a file or a repository there is nothing to compare. The message id in the front matter
     is not compared (R18). Git errors are raised: a failed comparison must not look like an equal
     one.
     """
-    return tuple(_compare(project, _KnownVersions(history, text_of)))
-
-
-def _compare(project: Project, known: "_KnownVersions") -> Iterator[ComparedFile]:
-    path = cross_reference(known.history.thread_id).artifact_path
+    path = cross_reference(history.thread_id).artifact_path
     file = Path(os.path.realpath(project.folder / ARTIFACTS)) / Path(path).name
-    text = read_file(file)
-    if isinstance(text, ForeignFile):
-        yield ComparedFile(path, None, None, ok=False, difference=text.reason)
-    elif text is not None:
-        yield known.compare(path, None, text)
-    for commit, content in _committed_contents(file):
+    # Versions that the operator voided may have been persisted before. Other COMPILED messages
+    # that are no version do not count: any agent can post one.
+    void = (each for each in history.other_candidates if history.is_declared_void(each))
+    numbers = {each.record.artifact_sha256: each.number for each in void if each.record}
+    numbers |= {each.artifact_sha256: each.number for each in history.versions}
+
+    def compare(commit: str | None, text: str) -> ComparedFile:
+        text = canonical_text(text)
+        number = numbers.get(text_hash(text))
+        if number is not None:
+            return ComparedFile(path, commit, number, ok=True)
+        metadata = parse_artifact(text).artifact.metadata
+        difference = _describe_difference(text, metadata, history, text_of)
+        return ComparedFile(path, commit, metadata.version, ok=False, difference=difference)
+
+    try:
+        text = read_file(file)
+        if text is not None:
+            yield compare(None, text)
+    except ForeignFileError as error:
+        yield ComparedFile(path, None, None, ok=False, difference=str(error))
+    from brenner.persist.git import committed_contents
+
+    for commit, content in committed_contents(file):
         try:
-            yield known.compare(path, commit, content.decode())
+            yield compare(commit, content.decode())
         except UnicodeDecodeError:
             yield ComparedFile(path, commit, None, ok=False, difference="it is not UTF-8")
 
 
-def _committed_contents(file: Path) -> Iterator[tuple[str, bytes]]:
-    folder = file.parent
-    while not os.path.isdir(folder) and folder != folder.parent:
-        folder = folder.parent
-    if not is_in_repository(folder):
-        return
-    from brenner.persist.git import Repository, committed_contents
-
-    repository = Repository.find(folder)
-    yield from committed_contents(repository, repository.path_of(file))
-
-
-class _KnownVersions:
-    """The versions of a thread, by the hash of their text.
-
-    They include versions that the operator voided after they were persisted. Other COMPILED
-    messages that are no version do not count: any agent can post one.
-    """
-
-    def __init__(self, history: VersionHistory, text_of: TextOf) -> None:
-        self.history = history
-        self._text_of = text_of
-        void = [
-            each
-            for each in history.other_candidates
-            if each.record and history.is_declared_void(each)
-        ]
-        self._numbers = {
-            each.record.artifact_sha256: each.number for each in void if each.record
-        } | {each.artifact_sha256: each.number for each in history.versions}
-
-    def compare(self, path: str, commit: str | None, text: str) -> ComparedFile:
-        """Compare one content with the version that its front matter names."""
-        text = canonical_text(text)
-        number = self._numbers.get(text_hash(text))
-        if number is not None:
-            return ComparedFile(path, commit, number, ok=True)
-        metadata = parse_artifact(text).artifact.metadata
-        difference = self._difference(text, metadata.version, metadata.session_id)
-        return ComparedFile(path, commit, metadata.version, ok=False, difference=difference)
-
-    def _difference(self, text: str, number: int | None, session: str | None) -> str:
-        if number is None:
-            return "it has no front matter that gives a version"
-        if session != self.history.thread_id:
-            return f"it belongs to the session `{escape_control(session or '')}`"
-        version = self._text_of(number)
-        broken = self.history.broken_version
-        if version is None and broken and number >= broken.number:
-            return f"v{broken.number} cannot be rebuilt, so that v{number} cannot be compared"
-        if version is None:
-            return f"it says that it is v{number}, which is not in the mail"
-        return _first_difference(text, version, number)
-
-
-def _first_difference(text: str, version: str, number: int) -> str:
-    pairs = zip_longest(text.split("\n"), version.split("\n"))
-    for line, (here, there) in enumerate(pairs, 1):
-        if here != there:
-            return f"line {line} is {_quoted_line(here)}, and {_quoted_line(there)} in v{number}"
-    return "its bytes differ"
-
-
-def _quoted_line(line: str | None) -> str:
-    return "missing" if line is None else f"`{escape_control(line, _MOST_SHOWN)}`"
+def _describe_difference(
+    text: str, metadata: Metadata, history: VersionHistory, text_of: Versions
+) -> str:
+    """Describe how a text differs from the version that its front matter names."""
+    number, session, broken = metadata.version, metadata.session_id, history.broken_version
+    if number is None:
+        return "it has no front matter that gives a version"
+    if session != history.thread_id:
+        return f"it belongs to the session `{escape_control(session or '')}`"
+    version = text_of(number)
+    if version is None and broken and number >= broken.number:
+        return f"v{broken.number} cannot be rebuilt, so that v{number} cannot be compared"
+    if version is None:
+        return f"it says that it is v{number}, which is not in the mail"
+    difference = first_difference(text, version)
+    if difference is None:
+        return "its bytes differ"
+    line, here, there = difference
+    return f"line {line} is {here}, and {there} in v{number}"
 
 
 def file_differs(found: ComparedFile, thread_id: str) -> Diagnostic:
@@ -562,3 +488,27 @@ def file_differs(found: ComparedFile, thread_id: str) -> Diagnostic:
     if found.commit:
         place += f" in commit {found.commit[:_SHORT_HASH]}"
     return FILE_DIFFERS.at(place=place, difference=found.difference, thread_id=thread_id)
+
+
+def read_artifact_file(project: Project, thread_id: str) -> str | None:
+    """Return the text of a thread's artifact file; None if it cannot be read."""
+    try:
+        return (project.folder / cross_reference(thread_id).artifact_path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def file_ahead(project: Project, history: VersionHistory) -> tuple[Diagnostic, ...]:
+    """Return a note if the file has a later version than the mail, unless that was voided."""
+    on_disk, latest = read_artifact_file(project, history.thread_id), history.latest
+    if on_disk is None:
+        return ()
+    if latest and text_hash(canonical_text(on_disk)) == latest.artifact_sha256:
+        return ()
+    number = parse_artifact(on_disk).artifact.metadata.version
+    void = {each.number for each in history.other_candidates if history.is_declared_void(each)}
+    if number is None or number <= history.number or number in void:
+        return ()
+    path = cross_reference(history.thread_id).artifact_path
+    ends = f"ends with v{history.number}" if latest else "has no version of it"
+    return (FILE_AHEAD_OF_MAIL.at(path=path, value=str(number), ends=ends),)

@@ -1,22 +1,21 @@
 """Preview what a message would do in the next merge: which blocks would be rejected, and why."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from brenner.artifact.merge.draft import NO_OTHER_SESSIONS, OtherSessions
 from brenner.artifact.merge.engine import merge
 from brenner.artifact.state import BlockOutcome, Entry, State, empty_state
-from brenner.config import Project
 from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
 from brenner.diagnostics.codes.mail import AFTER_THE_END, WOULD_BE_REFUSED
 from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE, WOULD_CLOSE_CIRCLE
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.mail.mailbox import Mailbox
 from brenner.protocol.delta.parse import line_at
 from brenner.protocol.message_types import KICKOFF
-from brenner.protocol.messages import Message, PostedMessage
+from brenner.protocol.messages import Message, StoredMessage
 from brenner.services.references import (
-    MessageReference,
     SessionIndex,
     broken_references,
     reachable_references,
@@ -24,7 +23,15 @@ from brenner.services.references import (
 )
 from brenner.services.version_store import load_if_small
 from brenner.services.workspace import Workspace
-from brenner.session.versions import VersionHistory, type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brenner.config import Project
+    from brenner.mail.mailbox import Mailbox
+    from brenner.protocol.delta.schema import DeltaBlock
+    from brenner.session.references import Edge
+    from brenner.session.versions import VersionHistory
 
 
 def preview_merge(
@@ -35,14 +42,14 @@ def preview_merge(
     Without a project its `artifacts/` cannot be read, so references to other sessions are not
     checked.
     """
-    unread: list[PostedMessage] = []
+    unread: list[StoredMessage] = []
     state = empty_state(message.thread_id)
     if mailbox.thread(message.thread_id, limit=1).position:
         history = load_if_small(mailbox, message.thread_id, operator, _MOST_UNREAD)
         if history is None or history.broken_version:
             return
         yield from _closed_warning(history)
-        state, unread = history.state, [filed.posted for filed in history.unread]
+        state, unread = history.state, list(history.unread)
     messages = [*unread, _UNSENT._replace(message=message)]
     given = list(references_in(messages[-1])) if project else []
     if project is None or not given:
@@ -56,20 +63,20 @@ def preview_merge(
     for entry in entries:
         yield from _block_warnings(entry)
     applied = {entry.block for entry in entries if entry.state is BlockOutcome.APPLIED}
-    for each in given:
-        if each.block.number in applied and each.edge.target.session != message.thread_id:
-            yield from _broken_reference(each, sessions)
+    for block, place, edge in given:
+        if block.number in applied and edge.target.session != message.thread_id:
+            yield from _broken_reference(block, place, edge, sessions)
     yield from sessions.problems
 
 
 def _closed_warning(history: VersionHistory) -> Iterator[Diagnostic]:
     """Yield a warning if the session is closed, unless an unread kickoff starts a later round."""
-    if history.is_closed and not any(type_of(each) == KICKOFF.name for each in history.unread):
+    if history.is_closed and not any(each.type == KICKOFF.name for each in history.unread):
         yield AFTER_THE_END.at(version=history.number)
 
 
 def _last_message_entries(
-    state: State, messages: list[PostedMessage], elsewhere: OtherSessions
+    state: State, messages: list[StoredMessage], elsewhere: OtherSessions
 ) -> list[Entry]:
     """Return the ledger entries of the last message's blocks."""
     ledger = merge(state, messages, elsewhere=elsewhere).ledger
@@ -80,25 +87,28 @@ def _block_warnings(entry: Entry) -> Iterator[Diagnostic]:
     """Yield why a block would be rejected, or applied without one of its references."""
     for found in entry.diagnostics:
         if entry.state is BlockOutcome.REFUSED and found.severity is ERROR:
-            words = {"block": str(entry.block), "reason": found.message, "fix": found.fix}
-            warning = WOULD_BE_REFUSED.at(found.line, **words)
+            warning = WOULD_BE_REFUSED.at(
+                found.line, block=str(entry.block), reason=found, fix=found.fix
+            )
         elif entry.state is BlockOutcome.APPLIED and found.code is CIRCULAR_REFERENCE:
-            warning = WOULD_CLOSE_CIRCLE.at(found.line, reason=found.message, fix=found.fix)
+            warning = WOULD_CLOSE_CIRCLE.at(found.line, reason=found, fix=found.fix)
         else:
             continue
         yield warning._replace(block=entry.block, also=(found.id,))
 
 
-def _broken_reference(given: MessageReference, sessions: SessionIndex) -> Iterator[Diagnostic]:
+def _broken_reference(
+    block: DeltaBlock, place: int, edge: Edge, sessions: SessionIndex
+) -> Iterator[Diagnostic]:
     """Yield a warning if a reference is broken. The check has already reported invalid IDs."""
-    for found in broken_references([given.edge], sessions):
+    for found in broken_references([edge], sessions):
         if UNKNOWN_REFERENCE.id not in found.also:
-            line = line_at(given.block, ("payload", "references", given.place))
-            yield found._replace(line=line, block=given.block.number)
+            line = line_at(block, ("payload", "references", place))
+            yield found._replace(line=line, block=block.number)
 
 
 # With more unread messages a send would be slow; the compile reports the same later.
 _MOST_UNREAD = 200
 
 
-_UNSENT = PostedMessage(2**62, datetime.max.replace(tzinfo=UTC), Message("", "", (), "", ""))
+_UNSENT = StoredMessage(2**62, datetime.max.replace(tzinfo=UTC), Message("", "", (), "", ""))

@@ -3,12 +3,12 @@
 Also sends other messages that a thread must have exactly once, however many processes send them.
 """
 
-from collections.abc import Callable, Iterable
+from __future__ import annotations
+
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.codes.artifacts import (
@@ -27,37 +27,38 @@ from brenner.diagnostics.model import (
     UnknownOutcomeError,
 )
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import SendResult, StoredMessage, UnchangedSince
+from brenner.mail.model import SendResult, UnchangedSince
 from brenner.mail.rules import find_overtaking
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
-from brenner.protocol.messages import Message, PostedMessage, content_hash, iso
+from brenner.protocol.messages import Message, StoredMessage, content_hash, iso
 from brenner.protocol.validate import check_stored
-from brenner.services.version_store import cache_history, load_history, to_thread_message
-from brenner.services.workspace import Workspace
-from brenner.session.decisions import compose_withdrawal
+from brenner.services.version_store import cache_history, load_history
+from brenner.session.decisions import changes_versions, compose_withdrawal
 from brenner.session.rebuild import (
     CompiledCandidate,
     RebuiltVersion,
-    ThreadMessage,
     VersionMismatch,
     rebuild,
     text_hash,
     validate_record,
 )
 from brenner.session.versions import (
-    CachedHistory,
     VersionHistory,
     adoptable_messages,
     advance,
     candidate_of,
     check_base,
     record_mismatch,
-    type_of,
     with_resolved_versions,
 )
-from brenner.session.versions import is_version_decision as is_decision
 from brenner.text import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from brenner.artifact.model import Artifact
+    from brenner.services.workspace import Workspace
 
 _TRIES = 200
 
@@ -108,22 +109,15 @@ class OvertakenError(Exception):
         self.posted = posted
 
 
-class PostedVersion(NamedTuple):
-    """The message of the new version, and how many unread contributions came in before it."""
-
-    stored: StoredMessage
-    late: int
-
-
-def send_condition(cached: CachedHistory, *, contributions: bool = False) -> UnchangedSince:
+def send_condition(history: VersionHistory, *, contributions: bool = False) -> UnchangedSince:
     """Return the condition for sending a decision that is built on this history."""
-    return UnchangedSince(cached.arrival, cached.history.operators, contributions)
+    return UnchangedSince(history.arrival, history.operators, contributions)
 
 
-def is_overtaken(workspace: Workspace, cached: CachedHistory) -> bool:
+def is_overtaken(workspace: Workspace, history: VersionHistory) -> bool:
     """Return whether another version or a decision has come in since the thread was read."""
-    arrived = workspace.mailbox.thread_arrivals(cached.history.thread_id, cached.arrival)
-    return find_overtaking(send_condition(cached), arrived) is not None
+    arrived = workspace.mailbox.thread_arrivals(history.thread_id, history.arrival)
+    return find_overtaking(send_condition(history), arrived) is not None
 
 
 def compile_time(history: VersionHistory, number: int) -> str:
@@ -162,18 +156,19 @@ def recipients_of(
     return tuple(name for name in everybody if name != workspace.actor) or (workspace.actor,)
 
 
-def verify_before_posting(history: VersionHistory, message: Message) -> RebuiltVersion:
-    """Rebuild the version from only its message and the thread, and return it.
-
-    So no version is posted that cannot be rebuilt later, or that breaks a rule of the publish
-    document.
-    """
+def check_publishable(message: Message) -> None:
+    """Raise if a COMPILED message breaks a rule of the publish document."""
     for found in check_stored(message).violations:
         if found.severity is ERROR:
             raise RequestError(found)
-    candidate = _require_candidate(
-        ThreadMessage(PostedMessage(0, UNPOSTED_TIME, message), content_hash(message), 0, 0)
-    )
+
+
+def verify_before_posting(history: VersionHistory, message: Message) -> RebuiltVersion:
+    """Rebuild the version from only its message and the thread, and return it.
+
+    So no version is posted that cannot be rebuilt later.
+    """
+    candidate = _require_candidate(StoredMessage(0, UNPOSTED_TIME, message, content_hash(message)))
     try:
         check_base(history, validate_record(candidate))
         return rebuild(history.state, candidate, history.unread, adoptable_messages(history))
@@ -184,17 +179,18 @@ def verify_before_posting(history: VersionHistory, message: Message) -> RebuiltV
 
 def post_version(
     workspace: Workspace,
-    cached: CachedHistory,
+    history: VersionHistory,
     message: Message,
     rebuilt: RebuiltVersion,
     *,
     contributions: bool = False,
-) -> PostedVersion:
+) -> tuple[StoredMessage, int]:
     """Post a version, unless another version or a decision came in since the last read.
 
-    With `contributions`, a new KICKOFF or DELTA message also raises `OvertakenError`.
+    Return its message, and how many unread contributions came in before it. With
+    `contributions`, a new KICKOFF or DELTA message also raises `OvertakenError`.
     """
-    history, condition = cached.history, send_condition(cached, contributions=contributions)
+    condition = send_condition(history, contributions=contributions)
     try:
         stored = workspace.mailbox.send(message, position=condition).stored
     except RequestError as refused:
@@ -203,21 +199,19 @@ def post_version(
         raise
     if Capability.CONDITIONAL_SENDS in workspace.mailbox.lacks:
         _check_is_version(workspace, history, stored)
-    late: list[ThreadMessage] = []
+    late: list[StoredMessage] = []
     with suppress(BrennerError):  # the version is published; only the cache is missing
-        arrived = workspace.mailbox.thread_arrivals(history.thread_id, cached.arrival)
-        late = [to_thread_message(each) for each in arrived if each.arrival < stored.arrival]
+        arrived = workspace.mailbox.thread_arrivals(history.thread_id, history.arrival)
+        late = [each for each in arrived if each.arrival < stored.arrival]
         if Capability.CONDITIONAL_SENDS not in workspace.mailbox.lacks:
-            _cache_version(
-                workspace, history, late, _require_candidate(to_thread_message(stored)), rebuilt
-            )
-    return PostedVersion(stored, sum(type_of(each) in _CONTRIBUTIONS for each in late))
+            _cache_version(workspace, history, late, _require_candidate(stored), rebuilt)
+    return stored, sum(each.type in _CONTRIBUTIONS for each in late)
 
 
 def _cache_version(
     workspace: Workspace,
     history: VersionHistory,
-    late: list[ThreadMessage],
+    late: list[StoredMessage],
     candidate: CompiledCandidate,
     rebuilt: RebuiltVersion,
 ) -> None:
@@ -225,31 +219,31 @@ def _cache_version(
     before = advance(history, late) if late else history
     if before is None:
         return
-    filed = candidate.filed
-    writers = dict.fromkeys((*before.writers, filed.posted.message.sender))
-    after = before._replace(position=before.position + 1, writers=tuple(writers))
-    after = with_resolved_versions(after.with_version(candidate, rebuilt))
-    cache_history(
-        workspace.mailbox, CachedHistory(after, filed.arrival), workspace.project.operator
+    stored = candidate.stored
+    writers = dict.fromkeys((*before.writers, stored.message.sender))
+    after = before._replace(
+        position=before.position + 1, writers=tuple(writers), arrival=stored.arrival
     )
+    after = with_resolved_versions(after.with_version(candidate, rebuilt))
+    cache_history(workspace.mailbox, after, workspace.project.operator)
 
 
 def _check_is_version(workspace: Workspace, history: VersionHistory, stored: StoredMessage) -> None:
     """Raise unless the stored message is that version; another compiler may have been first."""
     thread_id, number = history.thread_id, history.number + 1
     try:
-        cached = load_history(workspace.mailbox, thread_id, workspace.project.operator)
+        history = load_history(workspace.mailbox, thread_id, workspace.project.operator)
     except UnavailableError as error:
         found = error.diagnostic
         words = {"id": str(stored.id), "version": str(number), "reason": found.code.title}
         raise UnknownOutcomeError(
             POSTED_NOT_CONFIRMED.at(None, **words)._replace(also=(found.id,))
         ) from None
-    cache_history(workspace.mailbox, cached, workspace.project.operator)
-    if any(each.message_id == stored.id for each in cached.history.versions):
+    cache_history(workspace.mailbox, history, workspace.project.operator)
+    if any(each.message_id == stored.id for each in history.versions):
         return
-    check_sound(cached.history)
-    why = next((each for each in cached.history.others() if each.message_id == stored.id), None)
+    check_sound(history)
+    why = next((each for each in history.others() if each.message_id == stored.id), None)
     if why and why.code is codes.VOID_VERSION:
         raise OvertakenError(stored)
     # The message came back altered, or not at all. Posting it again would not help.
@@ -258,7 +252,7 @@ def _check_is_version(workspace: Workspace, history: VersionHistory, stored: Sto
     )
 
 
-def _require_candidate(compiled: ThreadMessage) -> CompiledCandidate:
+def _require_candidate(compiled: StoredMessage) -> CompiledCandidate:
     found = candidate_of(compiled)
     if isinstance(found, CompiledCandidate):
         return found
@@ -275,45 +269,33 @@ MOST_TRIES = 200
 _Result = TypeVar("_Result")
 
 
-class PublishResult(NamedTuple, Generic[_Result]):
-    """The result of the successful attempt, and the void messages posted before it."""
-
-    done: _Result
-    in_vain: tuple[Diagnostic, ...]
-
-
-class _Withdrawal(NamedTuple):
-    """A void message of this compiler, and whether the thread was informed only now."""
-
-    message_id: int
-    found: Diagnostic
-    is_new: bool
-
-
 def publish_with_retry(
     workspace: Workspace,
     thread_id: str,
-    attempt: Callable[[CachedHistory], _Result],
+    attempt: Callable[[VersionHistory], _Result],
     *,
     dry_run: bool = False,
-) -> PublishResult[_Result]:
-    """Read the thread and attempt to publish, until no other version or decision interferes."""
+) -> tuple[_Result, tuple[Diagnostic, ...]]:
+    """Read the thread and attempt to publish, until no other version or decision interferes.
+
+    Return the result of the successful attempt, and the void messages posted before it.
+    """
     announces = Capability.CONDITIONAL_SENDS in workspace.mailbox.lacks and not dry_run
     posted: set[int] = set()
-    in_vain: dict[int, Diagnostic] = {}
+    in_vain: dict[int | None, Diagnostic] = {}
     try:
         for _ in range(MOST_TRIES):
-            cached = load_history(workspace.mailbox, thread_id, workspace.project.operator)
-            withdrawals = _withdraw(workspace, cached.history) if announces else []
+            history = load_history(workspace.mailbox, thread_id, workspace.project.operator)
+            withdrawals = _withdraw(workspace, history) if announces else []
             in_vain |= {
-                it.message_id: it.found
-                for it in withdrawals
-                if it.is_new or it.message_id in posted
+                found.message_id: found
+                for found, is_new in withdrawals
+                if is_new or found.message_id in posted
             }
-            if any(each.is_new for each in withdrawals):
-                cached = load_history(workspace.mailbox, thread_id, workspace.project.operator)
+            if any(is_new for _, is_new in withdrawals):
+                history = load_history(workspace.mailbox, thread_id, workspace.project.operator)
             try:
-                return PublishResult(attempt(cached), tuple(in_vain.values()))
+                return attempt(history), tuple(in_vain.values())
             except OvertakenError as overtaken:
                 posted |= {overtaken.posted.id} if overtaken.posted else set()
         raise RequestError(COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
@@ -335,8 +317,11 @@ def _mention_posted(found: Diagnostic, posted: Iterable[int]) -> Diagnostic:
 # Announcing void messages
 
 
-def _withdraw(workspace: Workspace, history: VersionHistory) -> list[_Withdrawal]:
-    """Announce each void message of this actor, unless the thread has the announcement."""
+def _withdraw(workspace: Workspace, history: VersionHistory) -> list[tuple[Diagnostic, bool]]:
+    """Announce each void message of this actor, unless the thread has the announcement.
+
+    Return a diagnostic for each, and whether its announcement is new.
+    """
     lost = history.superseded_messages(workspace.actor)
     to = recipients_of(workspace, history, history.state.artifact) if lost else ()
     blank = Message(history.thread_id, workspace.actor, to, "", "")
@@ -345,15 +330,15 @@ def _withdraw(workspace: Workspace, history: VersionHistory) -> list[_Withdrawal
 
 def _announce_void(
     mailbox: Mailbox, history: VersionHistory, lost: CompiledCandidate, blank: Message
-) -> _Withdrawal:
-    number, reason = lost.filed.posted.id, history.why_void(lost)
+) -> tuple[Diagnostic, bool]:
+    number, reason = lost.stored.id, history.why_void(lost)
     message = compose_withdrawal(blank, lost.number, number, reason)
     sent = send_if_absent(
         mailbox, message, lambda: _find_announcement(mailbox, message), key=f"void {number}"
     )
     words = {"id": str(number), "version": str(lost.number), "reason": reason}
     found = POSTED_IN_VAIN.at(None, **words, info=sent.stored.id)
-    return _Withdrawal(number, found._replace(message_id=number), sent.is_new)
+    return found._replace(message_id=number), sent.is_new
 
 
 def _find_announcement(mailbox: Mailbox, message: Message) -> StoredMessage | None:
@@ -386,13 +371,14 @@ def check_preview_position(mailbox: Mailbox, history: VersionHistory, position: 
         return
     arrived = messages_after(mailbox, history.thread_id, position)
     relevant = [
-        each
-        for each in arrived
-        if each.type in _VERSION_INPUTS or is_decision(to_thread_message(each))
+        each for each in arrived if each.type in _VERSION_INPUTS or changes_versions(each.message)
     ]
     if relevant or history.position < position:
         news = (
-            joined(f"message {each.id} is {_describe_message(each)}" for each in relevant)
+            joined(
+                f"message {each.id} is a {each.type or 'message'} of {each.message.sender}"
+                for each in relevant
+            )
             or _FEWER_MESSAGES
         )
         raise RequestError(PREVIEW_OVERTAKEN.at(thread_id=history.thread_id, news=news))
@@ -411,7 +397,3 @@ def check_preview_digest(thread_id: str, artifact: Artifact, seen: str | None) -
     """
     if seen is not None and seen != preview_digest(artifact):
         raise RequestError(PREVIEW_OVERTAKEN.at(thread_id=thread_id, news=_OTHER_SESSION_CHANGED))
-
-
-def _describe_message(stored: StoredMessage) -> str:
-    return f"a {stored.type or 'message'} of {stored.message.sender}"

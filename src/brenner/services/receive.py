@@ -5,11 +5,11 @@ protocol's: as plain mail it would be lost without notice. All other mail is sto
 session, its author is warned that it will not be compiled.
 """
 
-import re
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from __future__ import annotations
 
-from brenner.config import Project
+import re
+from typing import TYPE_CHECKING
+
 from brenner.diagnostics.codes import deltas as deltas_codes
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import messages as messages_codes
@@ -21,15 +21,16 @@ from brenner.diagnostics.codes.messages import (
     THREAD_ID_ADVICE,
 )
 from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, RequestError, worst_first
+from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES, MOST_MAIL_SUBJECT_BYTES
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import DEFAULT_ENVELOPE, Envelope, SendResult, StoredMessage, Trust, type_of
 from brenner.mail.rules import text_problem
 from brenner.mail.search import Query
 from brenner.markdown.blocks import Block, parse_blocks
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.parse import is_delta_fence, may_contain_strays
 from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, StoredMessage, Trust
 from brenner.protocol.roster import Role, RosterEntry
 from brenner.protocol.subjects import ROLE_SHORTHANDS, compose_subject, parse_subject
 from brenner.protocol.thread_ids import (
@@ -40,7 +41,7 @@ from brenner.protocol.thread_ids import (
     is_valid_thread_id,
 )
 from brenner.protocol.validate import check_composed, intended_type, looks_like_protocol_subject
-from brenner.services.next_round import EarlierKickoffs, earlier_kickoffs
+from brenner.services.next_round import earlier_kickoffs
 from brenner.services.send import (
     SendOptions,
     ack_warnings,
@@ -49,10 +50,16 @@ from brenner.services.send import (
     stored_key,
     unknown_participants,
 )
-from brenner.services.version_store import to_thread_message
-from brenner.services.workspace import Workspace
 from brenner.session.kickoff import shorthand_of
 from brenner.text import closest, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from brenner.config import Project
+    from brenner.mail.model import SendResult
+    from brenner.protocol.messages import Message
+    from brenner.services.workspace import Workspace
 
 # The shorthand of an agent's model in the subjects of its contributions
 
@@ -77,13 +84,8 @@ def model_shorthand(mailbox: Mailbox, name: str, thread_id: str) -> str:
     return found or _first_word(model) or _first_word(program) or UNKNOWN_MODEL
 
 
-def load_kickoffs(mailbox: Mailbox, thread_id: str) -> EarlierKickoffs:
-    """Return the roster and recipients from the kickoffs of a thread."""
-    return earlier_kickoffs(map(to_thread_message, mailbox.thread_arrivals(thread_id, 0)))
-
-
 def _roster_entry(mailbox: Mailbox, name: str, thread_id: str) -> RosterEntry | None:
-    roster = load_kickoffs(mailbox, thread_id).roster
+    roster, *_ = earlier_kickoffs(mailbox.thread_arrivals(thread_id, 0))
     return roster.entry(name) if roster else None
 
 
@@ -104,8 +106,8 @@ def _first_word(name: str) -> str:
 
 
 # Possessive quantifiers: a hostile subject must not cause slow matching.
-_ALMOST_DELTA = re.compile(r"\W*+DELTA\s*+(?:\[([^\]:]*+)\]?)?+[\s:：*_-]*+(.*+)", re.IGNORECASE)
-_SEPARATORS = re.compile(r"[\s-]++")
+_ALMOST_DELTA = lazy_pattern(r"\W*+DELTA\s*+(?:\[([^\]:]*+)\]?)?+[\s:：*_-]*+(.*+)", re.IGNORECASE)
+_SEPARATORS = lazy_pattern(r"[\s-]++")
 _SHORTHAND_FIX = (
     "Write in the brackets the shorthand of your model, not your role: "
     + ", ".join(f"`DELTA[{each}]:`" for each in ROLE_SHORTHANDS)
@@ -162,7 +164,7 @@ def leading_type(message: Message, *, is_checked: bool = False) -> str | None:
 
     For a message that is stored unchecked, only the exact subject counts.
     """
-    kind = type_of(message)
+    kind = message.type
     if kind is None and not is_checked:
         intended = intended_type(message.subject)
         kind = intended.name if intended else None
@@ -206,7 +208,7 @@ def _leading_messages(mailbox: Mailbox, thread_id: str) -> Iterable[StoredMessag
 _SESSION_TYPES = (KICKOFF.name, DELTA.name, COMPILED.name)
 _STRAY_CODES = (deltas_codes.INLINE_DELTA, deltas_codes.SWALLOWED_DELTA)
 # Possessive quantifiers: a hostile subject must not cause slow matching.
-_REPLY = re.compile(r"(?:\s*+(?:re|fwd?|aw)\s*+:)++\s*+", re.IGNORECASE)
+_REPLY = lazy_pattern(r"(?:\s*+(?:re|fwd?|aw)\s*+:)++\s*+", re.IGNORECASE)
 
 _SHORTHANDS_HINT = ", better with the shorthand of your model in it: " + ", ".join(ROLE_SHORTHANDS)
 _NO_MESSAGE = messages_codes.EMPTY_MESSAGE.at()._replace(
@@ -227,24 +229,18 @@ class IncomingMessage(NamedTuple):
     is_checked: bool = False
 
 
-class CheckResult(NamedTuple):
-    """The result of checking a message before it is stored. Line numbers count in the body.
+class Receipt(NamedTuple):
+    """The stored message, or why nothing was stored, with all other diagnostics.
 
-    `corrected` is the message to send instead, if the correction is certain. For a message that may
-    be sent, it is the version whose contribution would be compiled.
+    Before a message is stored, `may_be_sent` is the result of its check. Line numbers count in the
+    body. `corrected` is the message to send instead, if the correction is certain. For a message
+    that may be sent, it is the version whose contribution would be compiled.
     """
 
-    may_be_sent: bool
+    sent: SendResult | None = None
     violations: tuple[Diagnostic, ...] = ()
     corrected: Message | None = None
-
-
-class Receipt(NamedTuple):
-    """The stored message, or why nothing was stored, with all other diagnostics."""
-
-    sent: SendResult | None
-    violations: tuple[Diagnostic, ...] = ()
-    corrected: Message | None = None
+    may_be_sent: bool = False
 
 
 def receive(workspace: Workspace, incoming: IncomingMessage) -> Receipt:
@@ -257,34 +253,34 @@ def receive(workspace: Workspace, incoming: IncomingMessage) -> Receipt:
         return Receipt(None, errors)
     found = _examine_or_accept(workspace, incoming)
     if not (found.may_be_sent or incoming.is_checked):
-        return Receipt(None, found.violations, found.corrected)
+        return found
     sent = _store(workspace, incoming)
     violations = ack_warnings(workspace.mailbox, sent, found.violations)
     if not found.may_be_sent:
         violations = (_unchecked_warning(found), *violations)
-    return Receipt(sent, violations, found.corrected)
+    return found._replace(sent=sent, violations=violations)
 
 
-def examine(workspace: Workspace, incoming: IncomingMessage) -> CheckResult:
+def examine(workspace: Workspace, incoming: IncomingMessage) -> Receipt:
     """Check a message as `receive` does, but store nothing."""
     message = incoming.message
     unreadable = tuple(_storage_errors(workspace, incoming))
     if unreadable:
-        return CheckResult(may_be_sent=False, violations=unreadable)
+        return Receipt(violations=unreadable)
     errors = tuple(_check_may_lead(workspace, incoming))
     if errors:
-        return CheckResult(may_be_sent=False, violations=errors)
+        return Receipt(violations=errors)
     in_session = is_session(workspace.mailbox, message.thread_id)
     if looks_like_protocol_subject(message.subject, in_session=in_session):
         return _check_protocol_mail(workspace, incoming)
     if not (message.subject.strip() or message.body.strip()):
-        return CheckResult(may_be_sent=False, violations=(_NO_MESSAGE,))
+        return Receipt(violations=(_NO_MESSAGE,))
     wrong = (
         *_new_thread_errors(workspace.mailbox, message.thread_id),
         *unknown_participants(workspace.mailbox, message),
     )
     if wrong:
-        return CheckResult(may_be_sent=False, violations=wrong)
+        return Receipt(violations=wrong)
     return _check_other_mail(workspace, message, in_session=in_session)
 
 
@@ -297,17 +293,17 @@ def _check_may_lead(workspace: Workspace, incoming: IncomingMessage) -> Iterator
         yield from leading_errors(workspace.mailbox, workspace.project, message, kind, trust)
 
 
-def _examine_or_accept(workspace: Workspace, incoming: IncomingMessage) -> CheckResult:
+def _examine_or_accept(workspace: Workspace, incoming: IncomingMessage) -> Receipt:
     """Return the same as `examine`, but accept an already checked message if the check fails."""
     try:
         return examine(workspace, incoming)
     except BrennerError:
         if not incoming.is_checked:
             raise
-        return CheckResult(may_be_sent=True)
+        return Receipt(may_be_sent=True)
 
 
-def _unchecked_warning(found: CheckResult) -> Diagnostic:
+def _unchecked_warning(found: Receipt) -> Diagnostic:
     errors = sum(each.severity is ERROR for each in found.violations)
     return serving_codes.STORED_UNCHECKED.at(count=f"{errors} errors" if errors > 1 else "an error")
 
@@ -385,7 +381,7 @@ def _new_thread_errors(mailbox: Mailbox, thread_id: str) -> Iterator[Diagnostic]
 # Mail of the protocol
 
 
-def _check_protocol_mail(workspace: Workspace, incoming: IncomingMessage) -> CheckResult:
+def _check_protocol_mail(workspace: Workspace, incoming: IncomingMessage) -> Receipt:
     """Check mail as `brenner mail send` does, and add corrections that need the mailbox."""
     mailbox, project, message = workspace.mailbox, workspace.project, incoming.message
     is_new = not mailbox.thread(message.thread_id, limit=1).position
@@ -404,9 +400,9 @@ def _check_protocol_mail(workspace: Workspace, incoming: IncomingMessage) -> Che
             or _corrected_shorthand(mailbox, message)
             or _corrected_thread(mailbox, message)
         )
-        return CheckResult(may_be_sent=False, violations=tuple(found), corrected=correction)
+        return Receipt(violations=tuple(found), corrected=correction)
     all_violations = tuple(sorted((*found, *new_thread), key=worst_first))
-    return CheckResult(may_be_sent=True, violations=all_violations, corrected=corrected)
+    return Receipt(may_be_sent=True, violations=all_violations, corrected=corrected)
 
 
 def _explain_missing_thread(message: Message, found: Diagnostic) -> Diagnostic:
@@ -418,7 +414,7 @@ def _explain_missing_thread(message: Message, found: Diagnostic) -> Diagnostic:
 
 def _new_thread_warning(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
     """Yield a warning if a contribution starts a new thread: most often that is a typo."""
-    if type_of(message) != DELTA.name:
+    if message.type != DELTA.name:
         return
     known = closest(message.thread_id, [each.thread_id for each in mailbox.threads()])
     yield serving_codes.NO_SESSION_YET.at(thread=message.thread_id, suggestion=did_you_mean(known))
@@ -452,14 +448,14 @@ def _corrected_message(mailbox: Mailbox, message: Message, subject: str) -> Mess
 # Other mail
 
 
-def _check_other_mail(workspace: Workspace, message: Message, *, in_session: bool) -> CheckResult:
+def _check_other_mail(workspace: Workspace, message: Message, *, in_session: bool) -> Receipt:
     """Return the advice for mail that contributes nothing."""
     body = parse_blocks(message.body)
     blocks_count = sum(map(is_delta_fence, body)) or (
         _count_strays(message, body) if in_session else 0
     )
     if not (blocks_count or in_session):
-        return CheckResult(may_be_sent=True)
+        return Receipt(may_be_sent=True)
     model = model_shorthand(workspace.mailbox, message.sender, message.thread_id)
     is_known = model in ROLE_SHORTHANDS
     subject = compose_subject(DELTA.name, _description(message), model)
@@ -476,7 +472,7 @@ def _check_other_mail(workspace: Workspace, message: Message, *, in_session: boo
         subject=subject,
         role="" if is_known else _SHORTHANDS_HINT,
     )
-    return CheckResult(may_be_sent=True, violations=(advice,), corrected=corrected)
+    return Receipt(may_be_sent=True, violations=(advice,), corrected=corrected)
 
 
 def _count_strays(message: Message, body: list[Block]) -> int:
@@ -485,7 +481,7 @@ def _count_strays(message: Message, body: list[Block]) -> int:
         return 0
     from brenner.protocol.delta.stray import find_strays
 
-    return sum(stray.diagnostic.code in _STRAY_CODES for stray in find_strays(message.body, body))
+    return sum(found.code in _STRAY_CODES for found, _ in find_strays(message.body, body))
 
 
 def _description(message: Message) -> str:

@@ -3,43 +3,49 @@
 Only sessions that are referred to are loaded.
 """
 
+from __future__ import annotations
+
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, cast
+from itertools import chain
+from typing import TYPE_CHECKING, cast
 
 from brenner.artifact.merge.draft import NO_OTHER_SESSIONS, OtherSessions, SessionItem
 from brenner.artifact.merge.resolve import DeltaMessage, parse_posted
-from brenner.artifact.model import Artifact, KillRecord, Reference
-from brenner.artifact.state import Entry
 from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
 from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
 from brenner.mail.mailbox import Capability
 from brenner.mail.rules import unknown_thread_error
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.problems import format_path
-from brenner.protocol.delta.schema import DeltaBlock
-from brenner.protocol.messages import PostedMessage
 from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.services.session_files import read_session_file, session_files
-from brenner.services.sessions import OverviewCache, Progress, overviews
+from brenner.services.sessions import OverviewCache, Progress, no_progress, overviews
 from brenner.services.version_store import load_history, require_thread_id
-from brenner.services.workspace import Workspace
-from brenner.session.overview import Overview
 from brenner.session.references import (
     Edge,
+    ItemStatus,
     ReferenceGraph,
-    SessionNames,
     SessionReferences,
-    TargetStatus,
     cycle_diagnostic,
     dangling_diagnostic,
+    edges_of,
     killed_target_diagnostic,
     merge_session_references,
     references_from_artifact,
     references_from_overview,
-    unknown_item_diagnostic,
-    unknown_session_diagnostic,
+    session_finder,
 )
-from brenner.session.versions import VersionHistory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from brenner.artifact.model import Artifact, KillRecord, Reference
+    from brenner.artifact.state import Entry
+    from brenner.protocol.delta.schema import DeltaBlock
+    from brenner.protocol.messages import StoredMessage
+    from brenner.services.workspace import Workspace
+    from brenner.session.overview import Overview
+    from brenner.session.versions import VersionHistory
 
 # The sessions of a project: their items, and the references of these
 #
@@ -47,21 +53,13 @@ from brenner.session.versions import VersionHistory
 # current row of the overview cache is enough.
 
 
-class _SessionSource(NamedTuple):
-    """A session from one source, with the references of each item."""
-
-    known: SessionReferences
-    references: Mapping[str, tuple[Reference, ...]]
-
-
 class SessionIndex:
     """The sessions of a project, each loaded once."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace, self._rows = workspace, OverviewCache(workspace)
-        self._mail_sources: dict[str, _SessionSource | None] = {}
-        self._files: dict[str, Artifact | None] = {}
-        self._file_sources: dict[str, _SessionSource | None] = {}
+        self._mail: dict[str, SessionReferences | None] = {}
+        self._files: dict[str, tuple[Artifact, SessionReferences] | None] = {}
         self._problems: dict[str, Diagnostic] = {}
 
     @property
@@ -71,8 +69,8 @@ class SessionIndex:
 
     def is_unreadable(self, thread_id: str) -> bool:
         """Return whether the only source for the session is a file that cannot be read."""
-        source = self._in_mail(thread_id)
-        if source and source.known.items:
+        mail = self._in_mail(thread_id)
+        if mail and mail.items:
             return False
         self.file(thread_id)
         return thread_id in self._problems
@@ -80,93 +78,75 @@ class SessionIndex:
     def known(self, thread_id: str) -> SessionReferences | None:
         """Return the session: its mail, complemented by its file."""
         mail, file = self._in_mail(thread_id), self._in_file(thread_id)
-        if mail and file:
-            return merge_session_references(mail.known, file.known)
-        source = mail or file
-        return source.known if source else None
+        return merge_session_references(mail, file) if mail and file else mail or file
 
-    def has(self, node: SessionItem) -> bool:
-        """Return whether the item exists."""
-        return self._find_item(node) is not None
-
-    def references(self, node: SessionItem) -> tuple[Reference, ...]:
-        """Return the references of an item, from the mail, else from the file."""
-        source = self._find_item(node)
-        return source.references.get(node.item, ()) if source else ()
+    def with_item(self, node: SessionItem) -> SessionReferences | None:
+        """Return the source that has the item; a file is opened only if the mail lacks it."""
+        source = self._in_mail(node.session)
+        if source is None or node.item not in source.items:
+            source = self._in_file(node.session)
+        return source if source and node.item in source.items else None
 
     def killed(self, node: SessionItem) -> KillRecord | None:
         """Return who killed an item, and why; None if it is active or unknown."""
-        source = self._find_item(node)
-        return source.known.killed.get(node.item) if source else None
+        source = self.with_item(node)
+        return source.killed.get(node.item) if source else None
 
     def names(self) -> tuple[str, ...]:
         """Return the IDs of all sessions in mail and files, for suggestions."""
-        listed = session_files(self._workspace.project)
-        files = () if isinstance(listed, Diagnostic) else listed
         threads = self._workspace.mailbox.threads()
-        return tuple(dict.fromkeys((*(each.thread_id for each in threads), *files)))
+        return tuple(dict.fromkeys((*(each.thread_id for each in threads), *self._listed()[0])))
+
+    def list_files(self) -> tuple[str, ...]:
+        """Return the sessions that have a file; a folder that cannot be read is a problem."""
+        names, problem = self._listed()
+        if problem:
+            self._problems[""] = problem
+        return names
+
+    def _listed(self) -> tuple[tuple[str, ...], Diagnostic | None]:
+        listed = session_files(self._workspace.project)
+        return ((), listed) if isinstance(listed, Diagnostic) else (listed, None)
 
     def file(self, thread_id: str) -> Artifact | None:
         """Return the artifact in the session's file in `artifacts/`, if it can be read."""
         if thread_id not in self._files:
             read = read_session_file(self._workspace.project, thread_id)
             if isinstance(read, Diagnostic):
-                self._problems[thread_id] = read
-            self._files[thread_id] = None if isinstance(read, Diagnostic) else read
-        return self._files[thread_id]
+                self._problems[thread_id], read = read, None
+            self._files[thread_id] = read and (read, references_from_artifact(thread_id, read))
+        found = self._files[thread_id]
+        return found[0] if found else None
 
     def keep(self) -> None:
         """Save the computed overview rows to the cache."""
         self._rows.keep()
 
-    def _find_item(self, node: SessionItem) -> _SessionSource | None:
-        """Return the source that has the item; a file is opened only if the mail lacks it."""
-        source = self._in_mail(node.session)
-        if source is None or node.item not in source.known.items:
-            source = self._in_file(node.session)
-        return source if source and node.item in source.known.items else None
-
-    def _in_mail(self, thread_id: str) -> _SessionSource | None:
-        if thread_id not in self._mail_sources:
-            known = self._load_from_mail(thread_id) if is_valid_thread_id(thread_id) else None
-            self._mail_sources[thread_id] = _to_source(known) if known else None
-        return self._mail_sources[thread_id]
+    def _in_mail(self, thread_id: str) -> SessionReferences | None:
+        if thread_id not in self._mail:
+            is_valid = is_valid_thread_id(thread_id)
+            self._mail[thread_id] = self._load_from_mail(thread_id) if is_valid else None
+        return self._mail[thread_id]
 
     def _load_from_mail(self, thread_id: str) -> SessionReferences | None:
         """Load a session by its overview row; without a cache, the history alone is cheaper."""
-        mailbox = self._workspace.mailbox
+        mailbox, none_yet = self._workspace.mailbox, SessionReferences(thread_id)
         if Capability.CACHE not in mailbox.lacks:
             row = self._rows.find(thread_id)
             if row is None:
                 return None
-            return (
-                references_from_overview(row.overview)
-                if row.overview
-                else SessionReferences(thread_id)
-            )
+            return references_from_overview(row.overview) if row.overview else none_yet
         if not mailbox.thread(thread_id, limit=1).position:
             return None
-        history = load_history(mailbox, thread_id, self._workspace.project.operator).history
+        history = load_history(mailbox, thread_id, self._workspace.project.operator)
         if not history.versions:
-            return SessionReferences(thread_id)
+            return none_yet
         return references_from_artifact(thread_id, history.state.artifact)
 
-    def _in_file(self, thread_id: str) -> _SessionSource | None:
-        if thread_id not in self._file_sources:
-            artifact = self.file(thread_id)
-            known = references_from_artifact(thread_id, artifact) if artifact else None
-            self._file_sources[thread_id] = _to_source(known) if known else None
-        return self._file_sources[thread_id]
-
-
-def _to_source(known: SessionReferences) -> _SessionSource:
-    references: dict[str, tuple[Reference, ...]] = {}
-    for item, reference in known.references:
-        references[item] = (*references.get(item, ()), reference)
-    return _SessionSource(known, references)
-
-
-NO_SESSION = SessionReferences("")
+    def _in_file(self, thread_id: str) -> SessionReferences | None:
+        self.file(thread_id)
+        found = self._files[thread_id]
+        return found[1] if found else None
 
 
 # References that a merge needs
@@ -180,15 +160,15 @@ def load_external_references(
     The search starts from the references of its items and unread messages. References back to this
     session are left to the merge, which has newer data.
     """
-    unread = [filed.posted for filed in history.unread]
-    return reachable_references(history.state.artifact, unread, sessions or SessionIndex(workspace))
+    sessions = sessions or SessionIndex(workspace)
+    return reachable_references(history.state.artifact, history.unread, sessions)
 
 
 def reachable_references(
-    artifact: Artifact, unread: Iterable[PostedMessage], sessions: SessionIndex
+    artifact: Artifact, unread: Iterable[StoredMessage], sessions: SessionIndex
 ) -> OtherSessions:
     """Return the references that can be reached from an artifact and messages to it."""
-    given = [each.edge.target for posted in unread for each in references_in(posted)]
+    given = [edge.target for stored in unread for _block, _place, edge in references_in(stored)]
     if not given:  # only a new reference can close a cycle
         return NO_OTHER_SESSIONS
     own = artifact.metadata.session_id or ""
@@ -205,18 +185,18 @@ def find_closed_cycles(artifact: Artifact, sessions: SessionIndex) -> tuple[Diag
     found = _walk(_targets_in(artifact), own.session, sessions)
     if not found:
         return ()
-    others: dict[str, list[SessionItem]] = {}
+    nodes_of: dict[str, list[SessionItem]] = {}
     for node in found:
-        others.setdefault(node.session, []).append(node)
-    known = (
+        nodes_of.setdefault(node.session, []).append(node)
+    others = (
         SessionReferences(
             session,
-            references=tuple((node.item, each) for node in nodes for each in found[node]),
+            references={node.item: found[node] for node in nodes},
             killed={node.item: kill for node in nodes if (kill := sessions.killed(node))},
         )
-        for session, nodes in others.items()
+        for session, nodes in nodes_of.items()
     )
-    graph = ReferenceGraph((own, *known))
+    graph = ReferenceGraph((own, *others))
     through = (
         way for way in graph.circles() if any(edge.origin.session == own.session for edge in way)
     )
@@ -225,14 +205,15 @@ def find_closed_cycles(artifact: Artifact, sessions: SessionIndex) -> tuple[Diag
 
 def _walk(
     starts: Iterable[SessionItem], own: str, sessions: SessionIndex
-) -> dict[SessionItem, tuple[Reference, ...]]:
+) -> dict[SessionItem, Sequence[Reference]]:
     """Return the reachable items of other sessions that have references, with those."""
     waiting = deque(dict.fromkeys(starts))
     seen = set(waiting)
-    found: dict[SessionItem, tuple[Reference, ...]] = {}
+    found: dict[SessionItem, Sequence[Reference]] = {}
     while waiting:
         node = waiting.popleft()
-        references = sessions.references(node) if node.session != own else ()
+        source = sessions.with_item(node) if node.session != own else None
+        references = source.references.get(node.item, ()) if source else ()
         if references:
             found[node] = references
         fresh = [each for each in dict.fromkeys(map(_node, references)) if each not in seen]
@@ -251,39 +232,31 @@ def _node(reference: Reference) -> SessionItem:
     return SessionItem(reference.session, reference.item)
 
 
-class MessageReference(NamedTuple):
-    """A reference in a message: its block and its index in the list.
+def references_in(stored: StoredMessage) -> Iterator[tuple[DeltaBlock, int, Edge]]:
+    """Yield the references in the delta blocks of a message: block, index in the list, edge.
 
     An item that is still to be added has no ID; its name stands for it.
     """
-
-    block: DeltaBlock
-    place: int
-    edge: Edge
-
-
-def references_in(posted: PostedMessage) -> Iterator[MessageReference]:
-    """Yield the references in the delta blocks of a message."""
-    body = posted.message.body
+    body = stored.message.body
     if "references" not in body and "\\u" not in body:  # JSON may escape a letter
         return
-    read = parse_posted(posted)
+    read = parse_posted(stored)
     for block in read.blocks if isinstance(read, DeltaMessage) else ():
         delta = block.delta
         if delta is None:
             continue
         payload = delta.payload
         called = delta.target_id or payload.get("name") or payload.get("condition") or ""
-        origin = SessionItem(posted.message.thread_id, str(called))
+        origin = SessionItem(stored.message.thread_id, str(called))
         given = cast("Iterable[dict[str, str]]", payload.get("references", ()))
         for place, each in enumerate(given):
             target = SessionItem(each["session"], each["item"])
-            yield MessageReference(block, place, Edge(origin, target, each["relation"]))
+            yield block, place, Edge(origin, target, each["relation"])
 
 
-def has_references(messages: Iterable[PostedMessage]) -> bool:
+def has_references(messages: Iterable[StoredMessage]) -> bool:
     """Return whether any of these messages adds a reference to an item."""
-    return any(True for posted in messages for _ in references_in(posted))
+    return any(True for stored in messages for _ in references_in(stored))
 
 
 # Broken references
@@ -299,28 +272,22 @@ def unresolved_references(
 
     A file that cannot be read is reported instead of the references to it.
     """
-    looked_up = sessions or SessionIndex(workspace)
-    own = artifact.metadata.session_id or ""
-    edges = [
-        Edge(SessionItem(own, item.id), _node(reference), reference.relation)
-        for _section, item in artifact.all_items()
-        for reference in item.references
-    ]
-    left = (edge for edge in edges if edge not in reported)
-    found = broken_references(left, looked_up, references_from_artifact(own, artifact))
-    return (*found, *looked_up.problems)
+    sessions = sessions or SessionIndex(workspace)
+    own = references_from_artifact(artifact.metadata.session_id or "", artifact)
+    left = (edge for edge in edges_of(own) if edge not in reported)
+    return (*broken_references(left, sessions, own), *sessions.problems)
 
 
-def reported_in_ledger(ledger: Iterable[Entry], read: Iterable[PostedMessage]) -> frozenset[Edge]:
+def reported_in_ledger(ledger: Iterable[Entry], read: Iterable[StoredMessage]) -> frozenset[Edge]:
     """Return the references whose target the ledger already reports as unknown."""
     fields = {
         (entry.message_id, entry.block): (entry.item_id or "", [*_unknown_fields(entry)])
         for entry in ledger
     }
     reported = set()
-    for posted in read:
-        for block, place, edge in references_in(posted):
-            item, unknown = fields.get((posted.id, block.number), ("", []))
+    for stored in read:
+        for block, place, edge in references_in(stored):
+            item, unknown = fields.get((stored.id, block.number), ("", []))
             path = format_path(("payload", "references", place))
             if any(field.startswith(f"{path}.") for field in unknown):
                 reported.add(edge._replace(origin=edge.origin._replace(item=item)))
@@ -334,26 +301,24 @@ def _unknown_fields(entry: Entry) -> Iterator[str]:
 
 
 def broken_references(
-    edges: Iterable[Edge], sessions: SessionIndex, own: SessionReferences = NO_SESSION
+    edges: Iterable[Edge], sessions: SessionIndex, own: SessionReferences | None = None
 ) -> tuple[Diagnostic, ...]:
     """Return a diagnostic for each broken reference; `own` is the current state of its session.
 
     References to a session whose file cannot be read are left out: see `SessionIndex.problems`.
     """
     found: list[Diagnostic] = []
-    names: SessionNames | None = None
+    find = session_finder(sessions.names)
+    known: SessionReferences | None
     for edge in edges:
         session = edge.target.session
-        if session == own.session:
-            if edge.target.item not in own.items:
-                found.append(unknown_item_diagnostic(edge, own))
-        elif not sessions.has(edge.target) and not sessions.is_unreadable(session):
-            known = sessions.known(session)
-            if known is None:
-                names = names or SessionNames(sessions.names())
-                found.append(unknown_session_diagnostic(edge, names))
-            else:
-                found.append(unknown_item_diagnostic(edge, known))
+        if own and session == own.session:
+            known, is_broken = own, edge.target.item not in own.items
+        else:
+            is_broken = not sessions.with_item(edge.target) and not sessions.is_unreadable(session)
+            known = sessions.known(session) if is_broken else None
+        if is_broken:
+            found.append(dangling_diagnostic(edge, known, find))
     sessions.keep()
     return tuple(found)
 
@@ -364,47 +329,38 @@ def broken_references(
 # version, or lacks an item that is referred to.
 
 
-def _no_progress(_doing: str, _done: int, _total: int | None) -> None:
-    """Ignore progress."""
-
-
-class LoadedGraph(NamedTuple):
-    """The graph of all references; `problems` are the files that cannot be read."""
-
-    graph: ReferenceGraph
-    sessions: SessionIndex
-    problems: tuple[Diagnostic, ...]
-
-    def broken_edges(self, edges: Iterable[Edge]) -> Iterator[tuple[Edge, Diagnostic]]:
-        """Yield the broken references among these.
-
-        References into a file that cannot be read are left out: the file is among the problems.
-        """
-        names = SessionNames(self.graph.sessions)
-        for edge in edges:
-            is_there = self.graph.has(edge.target)
-            if not is_there and not self.sessions.is_unreadable(edge.target.session):
-                yield edge, dangling_diagnostic(edge, self.graph, names)
-
-
 def load_graph(
     workspace: Workspace,
-    progress: Progress = _no_progress,
+    progress: Progress = no_progress,
     rows: Mapping[str, Overview] | None = None,
-) -> LoadedGraph:
-    """Load the graph from the mail and `artifacts/`; `rows` are the mail's overviews, if loaded."""
+) -> tuple[ReferenceGraph, SessionIndex]:
+    """Load the graph from the mail and `artifacts/`; `rows` are the mail's overviews, if loaded.
+
+    Files that cannot be read are the problems of the index.
+    """
     sessions = SessionIndex(workspace)
     rows = overviews(workspace, progress) if rows is None else rows
     known = {name: references_from_overview(row) for name, row in rows.items()}
-    listed = session_files(workspace.project)
-    problems = [listed] if isinstance(listed, Diagnostic) else []
-    for name in () if isinstance(listed, Diagnostic) else listed:
+    for name in sessions.list_files():
         artifact = None if name in known and known[name].items else sessions.file(name)
         if artifact:
             known[name] = references_from_artifact(name, artifact)
     _load_missing_sessions(known, sessions)
-    every = tuple(dict.fromkeys((*problems, *sessions.problems)))
-    return LoadedGraph(ReferenceGraph(known.values()), sessions, every)
+    return ReferenceGraph(known.values()), sessions
+
+
+def broken_edges(
+    graph: ReferenceGraph, sessions: SessionIndex, edges: Iterable[Edge]
+) -> Iterator[tuple[Edge, Diagnostic]]:
+    """Yield the broken references among these.
+
+    References into a file that cannot be read are left out: the file is among the problems.
+    """
+    find = session_finder(lambda: graph.sessions)
+    for edge in edges:
+        session = edge.target.session
+        if not graph.has(edge.target) and not sessions.is_unreadable(session):
+            yield edge, dangling_diagnostic(edge, graph.sessions.get(session), find)
 
 
 def _load_missing_sessions(known: dict[str, SessionReferences], sessions: SessionIndex) -> None:
@@ -426,11 +382,10 @@ def _load_missing_sessions(known: dict[str, SessionReferences], sessions: Sessio
 def _missing_sessions(
     fresh: Iterable[SessionReferences], known: dict[str, SessionReferences]
 ) -> Iterator[str]:
-    for each in fresh:
-        for _item, reference in each.references:
-            there = known.get(reference.session)
-            if there is None or reference.item not in there.items:
-                yield reference.session
+    for edge in chain.from_iterable(map(edges_of, fresh)):
+        there = known.get(edge.target.session)
+        if there is None or edge.target.item not in there.items:
+            yield edge.target.session
 
 
 def _load_more(
@@ -440,42 +395,28 @@ def _load_more(
     if there is None:
         return sessions.known(name)
     artifact = sessions.file(name)
-    return (
-        merge_session_references(there, references_from_artifact(name, artifact))
-        if artifact
-        else None
-    )
+    file = references_from_artifact(name, artifact) if artifact else None
+    return merge_session_references(there, file) if file else None
 
 
 # Checking all references
 
 
-class CheckedReference(NamedTuple):
-    """A reference, and where it leads."""
-
-    edge: Edge
-    leads: TargetStatus
-
-
-class SessionFindings(NamedTuple):
-    """The diagnostics of a session's references, the worst first."""
-
-    session: str
-    violations: tuple[Diagnostic, ...]
-
-
 class CheckedReferences(NamedTuple):
-    """All checked references; the findings by session; reference cycles as paths of edges."""
+    """All references with the status of their target, the findings, and the reference cycles.
 
-    references: tuple[CheckedReference, ...]
-    found: tuple[SessionFindings, ...]
+    `found` has the diagnostics of each session, the worst first.
+    """
+
+    references: tuple[tuple[Edge, ItemStatus], ...]
+    found: dict[str, list[Diagnostic]]
     circles: tuple[tuple[Edge, ...], ...]
     problems: tuple[Diagnostic, ...]
 
     @property
     def violations(self) -> tuple[Diagnostic, ...]:
         """Return all diagnostics, in display order."""
-        return (*(each for found in self.found for each in found.violations), *self.problems)
+        return (*chain.from_iterable(self.found.values()), *self.problems)
 
     @property
     def summary(self) -> Summary:
@@ -484,50 +425,38 @@ class CheckedReferences(NamedTuple):
 
 
 def check_references(
-    workspace: Workspace, threads: Sequence[str] = (), progress: Progress = _no_progress
+    workspace: Workspace, threads: Sequence[str] = (), progress: Progress = no_progress
 ) -> CheckedReferences:
     """Check the references of all sessions, or of these, and the cycles through them."""
     for thread_id in threads:
         require_thread_id(thread_id)
-    loaded = load_graph(workspace, progress)
-    graph = loaded.graph
+    graph, sessions = load_graph(workspace, progress)
     for thread_id in threads:
         if thread_id not in graph.sessions:
             raise unknown_thread_error(thread_id, graph.sessions)
     wanted = set(threads) or graph.sessions.keys()
     edges = [edge for edge in graph.edges if edge.origin.session in wanted]
     circles = [way for way in graph.circles() if any(edge.origin.session in wanted for edge in way)]
+    found = [
+        *((way[0], cycle_diagnostic(way, graph.killed_on(way))) for way in circles),
+        *broken_edges(graph, sessions, edges),
+        *((e, killed_target_diagnostic(e, k)) for e in edges if (k := graph.killed(e.target))),
+    ]
     return CheckedReferences(
-        tuple(CheckedReference(edge, graph.leads(edge)) for edge in edges),
-        tuple(_findings_by_session(loaded, edges, circles)),
+        tuple((edge, graph.status(edge.target)) for edge in edges),
+        _by_session(found),
         tuple(circles),
-        loaded.problems,
+        sessions.problems,
     )
 
 
-def _findings_by_session(
-    loaded: LoadedGraph, edges: Sequence[Edge], circles: Sequence[tuple[Edge, ...]]
-) -> Iterator[SessionFindings]:
-    """Yield the findings by session: the worst first, else in order of their IDs."""
+def _by_session(found: Iterable[tuple[Edge, Diagnostic]]) -> dict[str, list[Diagnostic]]:
+    """Return the findings by session: the worst first, else in order of their IDs."""
     by_session: dict[str, list[Diagnostic]] = {}
-    for way in circles:
-        by_session.setdefault(way[0].origin.session, []).append(
-            cycle_diagnostic(way, loaded.graph.killed_on(way))
-        )
-    for edge, found in (*loaded.broken_edges(edges), *_to_killed(loaded.graph, edges)):
-        by_session.setdefault(edge.origin.session, []).append(found)
-    sorted_ones = [
-        SessionFindings(session, tuple(sorted(found, key=worst_first)))
-        for session, found in sorted(by_session.items())
-    ]
-    yield from sorted(sorted_ones, key=lambda each: _RANK[each.violations[0].severity])
-
-
-_RANK = {severity: rank for rank, severity in enumerate(Severity)}
-
-
-def _to_killed(graph: ReferenceGraph, edges: Iterable[Edge]) -> Iterator[tuple[Edge, Diagnostic]]:
-    for edge in edges:
-        killed = graph.killed(edge.target)
-        if killed:
-            yield edge, killed_target_diagnostic(edge, killed)
+    for edge, each in found:
+        by_session.setdefault(edge.origin.session, []).append(each)
+    for some in by_session.values():
+        some.sort(key=worst_first)
+    ranks = {severity: rank for rank, severity in enumerate(Severity)}
+    by_rank = sorted(by_session, key=lambda name: (ranks[by_session[name][0].severity], name))
+    return {session: by_session[session] for session in by_rank}

@@ -1,13 +1,15 @@
 """Resolve the roster of a session from flags, environment, session and project files."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from brenner.config import SETTINGS_FILE, Project
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.roster import (
     BUILT_IN_PRESETS,
     Mode,
@@ -38,12 +40,14 @@ from brenner.protocol.roster_config import (
 from brenner.protocol.roster_resolve import (
     PresetChoice,
     ResolvedRoster,
-    RosterInputs,
     RosterLayer,
     RosterOrigin,
     RosterSource,
     resolve_inputs,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # The files that contain rosters: given ones, and those of a project
 
@@ -74,7 +78,6 @@ def read_roster_value(given: str, source: str) -> object:
 
 
 def read_text(path: str, source: str) -> str | Diagnostic:
-    """Return the text of a file, or a diagnostic."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123  (a name may be no path at all)
             raw = file.read(_MOST_BYTES + 1)
@@ -156,20 +159,12 @@ class RosterRequest(NamedTuple):
     session: Roster | PartialRoster | None = None
 
 
-class _SourceClaims(NamedTuple):
-    """The claims of one source."""
-
-    layers: tuple[RosterLayer, ...] = ()
-    choices: tuple[PresetChoice, ...] = ()
-    found: tuple[Diagnostic, ...] = ()
+_Claims = Iterator[RosterLayer | PresetChoice | Diagnostic]
+"""What one source says: partial rosters, a preset, and what is wrong with them."""
 
 
-class ListedPreset(NamedTuple):
-    """A preset, where it comes from, and whether it is the project's default."""
-
-    preset: RosterPreset
-    label: str
-    is_default: bool
+# A preset, where it comes from, and whether it is the project's default
+ListedPreset = tuple[RosterPreset, str, bool]
 
 
 def resolve_roster(
@@ -180,30 +175,28 @@ def resolve_roster(
     If a source cannot be read, nothing is resolved: a partial roster would look complete.
     """
     settings = read_project_settings(project.folder) or RosterSettings("")
-    parts = (
-        _from_flags(request),
-        _from_environment(environ),
-        _from_session(request),
-        _from_project(settings),
+    claims = (
+        *_from_flags(request),
+        *_from_environment(environ),
+        *_from_session(request),
+        *_from_project(settings),
     )
-    found = [each for part in parts for each in part.found]
+    found = [each for each in claims if isinstance(each, Diagnostic)]
     if has_config_ts(project.folder):
         found.append(codes.CONFIG_TS_NOT_RUN.at(path=CONFIG_TS))
     recipients = tuple(name for name, _ in request.recipients)
     if any(each.severity is ERROR for each in found):
         return ResolvedRoster(Roster(()), {}, recipients, tuple(found))
-    claims = RosterInputs(
-        tuple(layer for part in parts for layer in part.layers),
+    resolved = resolve_inputs(
+        tuple(each for each in claims if isinstance(each, RosterLayer)),
         recipients,
-        tuple(choice for part in parts for choice in part.choices),
-        {each.preset.id: each.preset for each in _all_presets(settings)},
+        tuple(each for each in claims if not isinstance(each, RosterLayer | Diagnostic)),
+        {preset.id: preset for preset, *_ in _all_presets(settings)},
     )
-    resolved = resolve_inputs(claims)
     return resolved._replace(diagnostics=(*resolved.diagnostics, *found))
 
 
 def list_presets(project: Project) -> tuple[tuple[ListedPreset, ...], tuple[Diagnostic, ...]]:
-    """Return all presets, and the diagnostics of the project's file."""
     settings = read_project_settings(project.folder) or RosterSettings("")
     return _all_presets(settings), settings.found
 
@@ -222,113 +215,91 @@ def check_roster_text(text: str, source: str) -> ValidationResult:
     return ValidationResult.of(add_lines([*faults, *unknown_roster_keys(value, source)], text))
 
 
-class ProjectRoster(NamedTuple):
-    """The roster settings in a project's file. `label` is the file, if there is one."""
-
-    label: str | None
-    agents: int
-    presets: int
-    found: tuple[Diagnostic, ...]
-
-
-def inspect_project_roster(project: Project) -> ProjectRoster:
+def inspect_project_roster(project: Project) -> RosterSettings | None:
     """Return the roster settings of the project's file, with all their faults."""
     settings = read_project_settings(project.folder)
     if settings is None:
-        return ProjectRoster(None, 0, 0, ())
+        return None
     found = [*settings.found, *check_partial_roster(settings.stated)]
-    if settings.default is not None and not any(each.is_default for each in _all_presets(settings)):
-        known = {each.preset.id: each.preset for each in _all_presets(settings)}
-        missing = find_preset(settings.default, known)
-        found += [missing] if isinstance(missing, Diagnostic) else []
-    return ProjectRoster(
-        settings.label, len(settings.stated.entries), len(settings.presets), tuple(found)
-    )
+    if settings.default is not None:
+        known = {preset.id: preset for preset, *_ in _all_presets(settings)}
+        default = find_preset(settings.default, known)
+        found += [default] if isinstance(default, Diagnostic) else []
+    return settings._replace(found=tuple(found))
 
 
 def _all_presets(settings: RosterSettings) -> tuple[ListedPreset, ...]:
     """Return the project's presets, and the built-in ones with other ids."""
-    own = {preset.id: ListedPreset(preset, settings.label, False) for preset in settings.presets}
-    known = {
-        preset.id: ListedPreset(preset, "built in", False) for preset in BUILT_IN_PRESETS
-    } | own
-    return tuple(
-        each._replace(is_default=each.preset.id == settings.default) for each in known.values()
-    )
+    labels = [(each, "built in") for each in BUILT_IN_PRESETS]
+    labels += [(each, settings.label) for each in settings.presets]
+    known = {preset.id: (preset, label, preset.id == settings.default) for preset, label in labels}
+    return tuple(known.values())
 
 
-def _from_flags(request: RosterRequest) -> _SourceClaims:
+def _from_flags(request: RosterRequest) -> _Claims:
     layers, found = flag_layers(request.recipients, request.agent_roles, unified=request.unified)
-    origin = RosterOrigin(RosterSource.FLAGS, "`--roster`")
-    given = _read_given(request.roster, origin)
-    chosen = _preset_choice(request.preset, RosterOrigin(RosterSource.FLAGS, "`--preset`"))
-    return _SourceClaims((*layers, *given.layers), chosen, (*found, *given.found))
+    yield from (*layers, *found)
+    yield from _read_given(request.roster, RosterOrigin(RosterSource.FLAGS, "`--roster`"))
+    if request.preset is not None:
+        yield request.preset, RosterOrigin(RosterSource.FLAGS, "`--preset`")
 
 
-def _from_environment(environ: Mapping[str, str]) -> _SourceClaims:
-    """Return the claims of the environment. An empty variable counts as unset.
+def _from_environment(environ: Mapping[str, str]) -> _Claims:
+    """Yield the claims of the environment. An empty variable counts as unset.
 
     `…_MODE` and `…_NAME` override `BRENNER_ROSTER`.
     """
-    layers: list[RosterLayer] = []
-    found: list[Diagnostic] = []
+    source = RosterSource.ENVIRONMENT
     for variable, field in ((_MODE, "mode"), (_NAME, "name")):
-        origin = RosterOrigin(RosterSource.ENVIRONMENT, f"`{variable}`")
+        origin = RosterOrigin(source, f"`{variable}`")
         stated = read_partial_roster({field: environ.get(variable) or None}, origin.label)
         if not isinstance(stated, PartialRoster):
-            found += stated
+            yield from stated
         elif stated != PartialRoster():
-            layers.append(RosterLayer(origin, stated, RosterSource.ENVIRONMENT))
-    given = _read_given(
-        environ.get(_VARIABLE) or None, RosterOrigin(RosterSource.ENVIRONMENT, f"`{_VARIABLE}`")
-    )
-    chosen = _preset_choice(
-        environ.get(_PRESET) or None, RosterOrigin(RosterSource.ENVIRONMENT, f"`{_PRESET}`")
-    )
+            yield RosterLayer(origin, stated, source)
+    yield from _read_given(environ.get(_VARIABLE) or None, RosterOrigin(source, f"`{_VARIABLE}`"))
+    if environ.get(_PRESET):
+        yield environ[_PRESET], RosterOrigin(source, f"`{_PRESET}`")
     ours = {key: environ[key] for key in environ if key.startswith(f"{_VARIABLE}_")}
-    odd = unknown_keys(ours, (_MODE, _NAME, _PRESET), "the environment")
-    return _SourceClaims((*layers, *given.layers), chosen, (*found, *given.found, *odd))
+    yield from unknown_keys(ours, (_MODE, _NAME, _PRESET), "the environment")
 
 
-def _read_given(given: str | None, origin: RosterOrigin) -> _SourceClaims:
-    """Return the claims of a roster that was given as text or as a file."""
+def _read_given(given: str | None, origin: RosterOrigin) -> _Claims:
     if given is None:
-        return _SourceClaims()
+        return
     value = read_roster_value(given, origin.label)
     if isinstance(value, Diagnostic):
-        return _SourceClaims(found=(value,))
+        yield value
+        return
     stated = read_partial_roster(value, origin.label)
     if not isinstance(stated, PartialRoster):
-        return _SourceClaims(found=stated)
-    found = list(unknown_roster_keys(value, origin.label))
+        yield from stated
+        return
+    yield from unknown_roster_keys(value, origin.label)
+    yield from _check_not_empty(stated, origin)
+    yield RosterLayer(origin, stated, origin.source)
+
+
+def _check_not_empty(stated: PartialRoster, origin: RosterOrigin) -> Iterator[Diagnostic]:
     if not stated.entries and stated.mode != Mode.HEURISTIC:
-        found.append(codes.EMPTY_ROSTER.at(source=f" from {origin.label}"))
-    return _SourceClaims((RosterLayer(origin, stated, origin.source),), (), tuple(found))
+        yield codes.EMPTY_ROSTER.at(source=f" from {origin.label}")
 
 
-def _from_session(request: RosterRequest) -> _SourceClaims:
-    """Return the claims of the session. A partial roster without effect is reported later."""
-    if request.session is None:
-        return _SourceClaims()
+def _from_session(request: RosterRequest) -> _Claims:
+    """Yield the claims of the session. A partial roster without effect is reported later."""
     origin = RosterOrigin(RosterSource.SESSION, "the session")
     if isinstance(request.session, PartialRoster):
-        return _SourceClaims((RosterLayer(origin, request.session, RosterSource.SESSION),))
-    stated = PartialRoster(*request.session)
-    is_nobody = not stated.entries and stated.mode != Mode.HEURISTIC
-    found = (codes.EMPTY_ROSTER.at(source=f" from {origin.label}"),) if is_nobody else ()
-    return _SourceClaims((RosterLayer(origin, stated),), (), found)
+        yield RosterLayer(origin, request.session, RosterSource.SESSION)
+    elif request.session is not None:
+        stated = PartialRoster(*request.session)
+        yield from _check_not_empty(stated, origin)
+        yield RosterLayer(origin, stated)
 
 
-def _from_project(settings: RosterSettings) -> _SourceClaims:
-    origin = RosterOrigin(RosterSource.PROJECT, settings.label)
-    layers = (RosterLayer(origin, settings.stated),) if settings.stated != PartialRoster() else ()
-    label = f"`defaultPreset` in {settings.label}"
-    return _SourceClaims(
-        layers,
-        _preset_choice(settings.default, RosterOrigin(RosterSource.PROJECT, label)),
-        settings.found,
-    )
-
-
-def _preset_choice(preset: str | None, origin: RosterOrigin) -> tuple[PresetChoice, ...]:
-    return () if preset is None else (PresetChoice(preset, origin),)
+def _from_project(settings: RosterSettings) -> _Claims:
+    if settings.stated != PartialRoster():
+        yield RosterLayer(RosterOrigin(RosterSource.PROJECT, settings.label), settings.stated)
+    if settings.default is not None:
+        label = f"`defaultPreset` in {settings.label}"
+        yield settings.default, RosterOrigin(RosterSource.PROJECT, label)
+    yield from settings.found

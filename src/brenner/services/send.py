@@ -4,9 +4,10 @@ A message with errors is not stored; its author gets the diagnostics and the cor
 Warnings do not block.
 """
 
-from collections.abc import Iterator
+from __future__ import annotations
+
 from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.config import OPERATOR, Project
 from brenner.diagnostics.codes import mail as mail_codes
@@ -18,14 +19,26 @@ from brenner.diagnostics.codes.messages import (
 )
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, worst_first
 from brenner.diagnostics.truncate import truncate_for_message
-from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import DEFAULT_ENVELOPE, Envelope, SendResult, StoredMessage, Trust, type_of
 from brenner.mail.rules import unknown_recipients, unknown_sender
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.acknowledgements import UNREADABLE_IDS, acknowledged_ids
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import ACK, UNFILLED_NAME
-from brenner.protocol.messages import Message, parse_message_file
+from brenner.protocol.messages import (
+    DEFAULT_ENVELOPE,
+    Envelope,
+    Message,
+    StoredMessage,
+    Trust,
+    parse_message_file,
+)
 from brenner.protocol.validate import Report, check_composed, check_message, check_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brenner.mail.mailbox import Mailbox
+    from brenner.mail.model import SendResult
 
 
 class SendOptions(NamedTuple):
@@ -123,7 +136,7 @@ def _check_with_mailbox(
 
 def _preview(mailbox: Mailbox, message: Message, options: SendOptions) -> list[Diagnostic]:
     """Return what the next merge would reject in a DELTA."""
-    if type_of(message) != "DELTA":
+    if message.type != "DELTA":
         return []
 
     from brenner.services.preview import preview_merge  # loads the merge
@@ -211,8 +224,10 @@ def unknown_participants(
     With `are_names_checked`, invalid names and missing headers were reported before and are
     skipped. A template placeholder is no name to register.
     """
-    known = {agent.name for agent in mailbox.agents()}
     names = [message.sender, *message.recipients]
+    known = {agent.name for agent in mailbox.agents(names)}
+    if not known.issuperset(names):  # suggestions come from all names
+        known = {agent.name for agent in mailbox.agents()}
     invalid = {name for name in names if are_names_checked and not _is_a_name(name)}
     sender = None if message.sender in invalid else unknown_sender(message.sender, known)
     yield from [sender] if sender else []

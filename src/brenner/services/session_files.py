@@ -3,21 +3,19 @@
 Names come from references, which any agent can write, so nothing outside of that folder is ever
 opened. A file that cannot be read is a diagnostic, and does not affect other sessions.
 """
+
+from __future__ import annotations
+
 # In a folder without access os.path returns False, but pathlib raises.
 # ruff: noqa: PTH113, PTH114, PTH208
-
 import os
 import stat
-from collections.abc import Collection
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from brenner.artifact.format import ParsedArtifact
-from brenner.artifact.model import Artifact
 from brenner.artifact.parse import parse_artifact
-from brenner.config import Project
 from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import BrennerError, Diagnostic
-from brenner.persist.artifact_file import ARTIFACTS, MOST_FILE_BYTES, artifact_paths
+from brenner.persist.artifact_file import ARTIFACTS, ForeignFileError, artifact_paths, read_file
 from brenner.protocol.thread_ids import (
     ThreadKind,
     classify_thread_id,
@@ -25,14 +23,19 @@ from brenner.protocol.thread_ids import (
     is_valid_thread_id,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from brenner.artifact.format import ParsedArtifact
+    from brenner.artifact.model import Artifact
+    from brenner.config import Project
+
 _SUFFIX = ".md"
 _FRONT_MATTER = b"---"
 # Follow no link, and do not block on a pipe
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
-
-class _UnreadableFileError(Exception):
-    """The reason why a file is not the artifact of its session."""
+_NOT_A_PLAIN_FILE = "it is not a plain file"
 
 
 def session_files(project: Project) -> tuple[str, ...] | Diagnostic:
@@ -83,7 +86,7 @@ def read_session_file(project: Project, thread_id: str) -> Artifact | Diagnostic
         return _read_artifact(file, thread_id) if _exists(file) else None
     except BrennerError as error:
         return _unusable_folder(error)
-    except _UnreadableFileError as error:
+    except ForeignFileError as error:
         return _unreadable_file(path, str(error))
 
 
@@ -94,7 +97,7 @@ def _exists(file: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        raise _UnreadableFileError(_reason(error)) from None
+        raise ForeignFileError(_reason(error)) from None
     return True
 
 
@@ -105,36 +108,29 @@ def _read_artifact(file: Path, thread_id: str) -> Artifact | None:
         if classify_thread_id(thread_id) is ThreadKind.ENGINEERING and text.strip():
             return None  # such as README.md, which has the name of a bead
         reason = "neither front matter nor any of the seven sections is in it"
-        raise _UnreadableFileError(reason if text.strip() else "it is empty")
+        raise ForeignFileError(reason if text.strip() else "it is empty")
     named = parsed.artifact.metadata.session_id
     if named not in (None, thread_id):
         message = f"it says that it belongs to the session `{named}`"
-        raise _UnreadableFileError(message)
+        raise ForeignFileError(message)
     return parsed.artifact
 
 
 def _read_text(file: Path) -> str:
     """Read a regular file. A link could lead out of the folder, and a pipe would block."""
-    if os.path.islink(file) or not os.path.isfile(file):
-        message = "it is not a plain file"
-        raise _UnreadableFileError(message)
-    try:
-        opened = os.open(file, _OPEN_FLAGS)
-        with os.fdopen(opened, "rb") as read:
-            if not stat.S_ISREG(os.fstat(opened).st_mode):
-                message = "it is not a plain file"
-                raise _UnreadableFileError(message)
-            raw = read.read(MOST_FILE_BYTES + 1)
-    except OSError as error:
-        raise _UnreadableFileError(_reason(error)) from None
-    if len(raw) > MOST_FILE_BYTES:
-        message = f"it is larger than {MOST_FILE_BYTES:,} bytes"
-        raise _UnreadableFileError(message)
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        message = "it is not UTF-8"
-        raise _UnreadableFileError(message) from None
+    is_plain = not os.path.islink(file) and os.path.isfile(file)
+    text = read_file(file, _open_plain_file) if is_plain else None
+    if text is None:
+        raise ForeignFileError(_NOT_A_PLAIN_FILE)
+    return text
+
+
+def _open_plain_file(path: str, _flags: int) -> int:
+    number = os.open(path, _OPEN_FLAGS)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError(None, _NOT_A_PLAIN_FILE)
+    return number
 
 
 def _has_content(parsed: ParsedArtifact) -> bool:

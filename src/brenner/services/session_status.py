@@ -1,26 +1,26 @@
 """Load the status of a session from the mailbox, and update it with new messages."""
 
-from collections.abc import Sequence
-from shlex import quote
-from typing import NamedTuple
+from __future__ import annotations
 
-from brenner.artifact.merge.engine import Merge
+from shlex import quote
+from typing import TYPE_CHECKING
+
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.model import RequestError
-from brenner.mail.model import StoredMessage
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.thread_ids import cross_reference
 from brenner.services.session_files import read_session_file
-from brenner.services.version_store import (
-    extend_history,
-    load_history,
-    require_thread_id,
-    to_thread_message,
-)
-from brenner.services.workspace import Workspace
-from brenner.session.model import SessionStatus
-from brenner.session.rebuild import ThreadMessage
+from brenner.services.version_store import extend_history, load_thread, require_thread_id
 from brenner.session.status import compute_status, merge_unread
 from brenner.session.versions import VersionCallback, VersionHistory, ignore_version
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brenner.artifact.merge.engine import Merge
+    from brenner.protocol.messages import StoredMessage
+    from brenner.services.workspace import Workspace
+    from brenner.session.model import SessionStatus
 
 
 class LoadedStatus(NamedTuple):
@@ -28,25 +28,31 @@ class LoadedStatus(NamedTuple):
 
     status: SessionStatus
     history: VersionHistory
-    messages: tuple[ThreadMessage, ...]
-    stored: tuple[StoredMessage, ...] = ()
-    merged: Merge | None = None
+    messages: tuple[StoredMessage, ...]
+    merged: Merge
 
 
 def load_status(workspace: Workspace, thread_id: str) -> LoadedStatus:
     """Return the status of a thread. Raise if it has no messages."""
     require_thread_id(thread_id)
+    operator = workspace.project.operator
     try:
-        known = load_history(workspace.mailbox, thread_id, workspace.project.operator)
+        history, messages = load_thread(workspace.mailbox, thread_id, operator)
     except RequestError as refused:
         raise mention_artifact_file(workspace, thread_id, refused) from None
-    found = workspace.mailbox.thread_arrivals(thread_id, 0)
-    stored = tuple(each for each in found if each.arrival <= known.arrival)
-    messages = tuple(map(to_thread_message, stored))
-    history, operator = known.history, workspace.project.operator
-    merged = merge_unread(history, operator)
-    status = compute_status(history, messages, operator, None, merged).status
-    return LoadedStatus(status, history, messages, stored, merged)
+    return status_of(history, messages, operator)
+
+
+def status_of(
+    history: VersionHistory,
+    messages: tuple[StoredMessage, ...],
+    operator: str,
+    before: LoadedStatus | None = None,
+) -> LoadedStatus:
+    """Return the status of a loaded thread; what is known of an earlier one is reused."""
+    merged = merge_unread(history, operator, before and (before.history, before.merged))
+    status = compute_status(history, messages, operator, before and before.status, merged)
+    return LoadedStatus(status, history, messages, merged)
 
 
 def update_status(
@@ -56,12 +62,9 @@ def update_status(
     on_version: VersionCallback = ignore_version,
 ) -> LoadedStatus:
     """Return the status after new messages; `on_version` gets new versions."""
-    new = tuple(map(to_thread_message, news))
-    messages = (*before.messages, *new)
-    history = extend_history(before.history, messages, new, operator, on_version)
-    merged = merge_unread(history, operator, before.merged and (before.history, before.merged))
-    status = compute_status(history, messages, operator, before.status, merged).status
-    return LoadedStatus(status, history, messages, (*before.stored, *news), merged)
+    messages = (*before.messages, *news)
+    history = extend_history(before.history, messages, news, operator, on_version)
+    return status_of(history, messages, operator, before)
 
 
 def mention_artifact_file(

@@ -4,14 +4,17 @@ An unchanged thread costs one comparison. If the store has no cache, or is read-
 computed each time, with the same result.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.model import BrennerError
 from brenner.mail.mailbox import Capability
 from brenner.mail.model import ThreadSummary
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.services.workspace import Workspace
 from brenner.session.overview import CachedOverview, Overview, decode_overview, encode_overview
@@ -37,17 +40,17 @@ class SessionList(NamedTuple):
     others: tuple[str, ...]
 
 
-def _no_progress(_doing: str, _done: int, _total: int | None) -> None:
+def no_progress(_doing: str, _done: int, _total: int | None) -> None:
     """Ignore progress."""
 
 
-def overviews(workspace: Workspace, progress: Progress = _no_progress) -> dict[str, Overview]:
+def overviews(workspace: Workspace, progress: Progress = no_progress) -> dict[str, Overview]:
     """Return the overview of every thread with a valid ID and mail of the protocol."""
     return list_sessions(workspace, progress).sessions
 
 
 def list_sessions(
-    workspace: Workspace, progress: Progress = _no_progress, load: StatusLoader | None = None
+    workspace: Workspace, progress: Progress = no_progress, load: StatusLoader | None = None
 ) -> SessionList:
     """Return all sessions, and the other threads. `load` can replace `load_status`."""
     summaries = workspace.mailbox.threads()
@@ -179,17 +182,16 @@ def _save_rows(workspace: Workspace, contents: dict[str, str]) -> None:
 
 
 def _compute_row(
-    workspace: Workspace, thread_id: str, load: "StatusLoader | None" = None
+    workspace: Workspace, thread_id: str, load: StatusLoader | None = None
 ) -> tuple[CachedOverview, bool]:
     """Return the row of a thread, and whether no message came in while it was read."""
     # Not needed if all rows are cached
     from brenner.services.session_status import load_status
     from brenner.session.overview import overview_of
-    from brenner.session.versions import type_of
 
     status, history, messages, *_ = (load or load_status)(workspace, thread_id)
-    last_at = max(each.posted.at for each in messages)
-    speaks = any(type_of(each) for each in messages)
+    last_at = max(each.at for each in messages)
+    speaks = any(each.type for each in messages)
     overview = overview_of(status, history.state.artifact) if speaks else None
     is_sure = status.position == history.position == len(messages)
     return CachedOverview(thread_id, len(messages), last_at, overview), is_sure

@@ -3,14 +3,14 @@
 Also the results of kickoffs as JSON and in words, for the command line and the web.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from brenner.config import Project
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import (
     ERROR,
@@ -25,29 +25,36 @@ from brenner.integrations.programs import NTM, NTM_FLAGS, TMUX, Ntm, find_progra
 from brenner.integrations.tmux import (
     ONLY_SHELL,
     PROGRAM_COMMANDS,
-    AgentLaunch,
-    NewWindow,
     Pane,
-    SkippedAgent,
     Tmux,
     attach_command,
     panes_by_agent,
-    plan_launch,
     type_lines,
     typing_obstacle,
-    wait_for_raw_input,
+    wait_for_screens,
     window_command,
 )
 from brenner.mail.open import store_option
-from brenner.protocol.roster import Roster
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.roster_config import roster_json
 from brenner.protocol.thread_ids import cross_reference, is_valid_thread_id
 from brenner.services.start_session import KickoffDelivery, KickoffState, Started
-from brenner.services.workspace import Workspace
 from brenner.store_url import PostgresAddress, parse_store
 from brenner.text import escape_control, joined
 
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from brenner.config import Project
+    from brenner.protocol.roster import Roster
+    from brenner.services.workspace import Workspace
+
 # Options and results, as values and as JSON
+
+Launch = tuple[str, tuple[str, ...]]
+"""The program of an agent, and its command."""
+NOBODY: Mapping[str, str] = MappingProxyType({})
 
 
 class SpawnOptions(NamedTuple):
@@ -61,44 +68,20 @@ class SpawnOptions(NamedTuple):
     dry_run: bool = False
 
     def __bool__(self) -> bool:
-        """Return whether anything is requested."""
         return self.spawn or self.broadcast
 
     @property
     def option(self) -> str:
-        """Return the command-line option that requested it."""
         return "`--spawn`" if self.spawn else "`--broadcast`"
-
-
-class SpawnResult(NamedTuple):
-    """The agents that were opened (or would be), were open before, or were not opened, and why.
-
-    ntm does not list the agents of a running session: then `is_left_untouched` is set, and no
-    agent is named.
-    """
-
-    opened: tuple[AgentLaunch, ...] = ()
-    before: tuple[str, ...] = ()
-    left_out: tuple[SkippedAgent, ...] = ()
-    is_left_untouched: bool = False
-    failed: BrennerError | None = None
-    diagnostics: tuple[Diagnostic, ...] = ()
-
-
-class BroadcastResult(NamedTuple):
-    """The agents that were told to read their mail (or would be), and those that were not.
-
-    ntm broadcasts to all panes of the session at once.
-    """
-
-    names: tuple[str, ...] = ()
-    not_told: tuple[SkippedAgent, ...] = ()
-    is_to_all_panes: bool = False
-    failed: BrennerError | None = None
 
 
 class TerminalResult(NamedTuple):
     """The result of spawning and broadcasting. `session` is the name in the program that did it.
+
+    `opened` maps agents that were opened (or would be) to their commands, and `told` are the
+    agents that were told to read their mail (or would be). They are None if that was not tried.
+    `not_opened` and `not_told` map the other agents to the reason. ntm does not list the agents of
+    a running session, and broadcasts to all panes at once.
 
     `diagnostics` contains everything to report, `failed` the error that decides the exit code. It
     `is_skipped` if some mail was not sent: the agents would find none.
@@ -107,9 +90,14 @@ class TerminalResult(NamedTuple):
     program: str
     session: str
     attach: str
-    wish: SpawnOptions
-    spawned: SpawnResult | None = None
-    told: BroadcastResult | None = None
+    is_dry_run: bool
+    opened: Mapping[str, Launch] | None = None
+    open_before: tuple[str, ...] = ()
+    not_opened: Mapping[str, str] = NOBODY
+    is_left_untouched: bool = False
+    told: tuple[str, ...] | None = None
+    not_told: Mapping[str, str] = NOBODY
+    is_to_all_panes: bool = False
     diagnostics: tuple[Diagnostic, ...] = ()
     failed: BrennerError | None = None
     is_skipped: bool = False
@@ -119,40 +107,33 @@ def terminal_json(done: TerminalResult | None) -> dict[str, object] | None:
     """Return the stable JSON form; None if nothing was requested."""
     if done is None:
         return None
+    status = "failed" if done.failed else "dry_run" if done.is_dry_run else "done"
+    spawned = {
+        "opened": [
+            {"agent": agent, "program": program, "command": list(command)}
+            for agent, (program, command) in (done.opened or {}).items()
+        ],
+        "open_before": list(done.open_before),
+        "left_untouched": done.is_left_untouched,
+        "not_opened": _reasons_json(done.not_opened),
+    }
+    told = {
+        "told": list(done.told or ()),
+        "all_panes": done.is_to_all_panes,
+        "not_told": _reasons_json(done.not_told),
+    }
     return {
         "program": done.program,
         "session": done.session,
         "attach": done.attach,
-        "status": _status(done),
-        "spawn": _spawn_json(done.spawned) if done.spawned else None,
-        "broadcast": _broadcast_json(done.told) if done.told else None,
+        "status": "skipped" if done.is_skipped else status,
+        "spawn": None if done.opened is None else spawned,
+        "broadcast": None if done.told is None else told,
     }
 
 
-def _status(done: TerminalResult) -> str:
-    if done.is_skipped:
-        return "skipped"
-    return "failed" if done.failed else "dry_run" if done.wish.dry_run else "done"
-
-
-def _spawn_json(done: SpawnResult) -> dict[str, object]:
-    return {
-        "opened": [
-            {"agent": each.agent, "program": each.program, "command": list(each.command)}
-            for each in done.opened
-        ],
-        "open_before": list(done.before),
-        "left_untouched": done.is_left_untouched,
-        "not_opened": [each._asdict() for each in done.left_out],
-    }
-
-
-def _broadcast_json(done: BroadcastResult) -> dict[str, object]:
-    return {
-        "told": list(done.names),
-        "all_panes": done.is_to_all_panes,
-        "not_told": [each._asdict() for each in done.not_told],
-    }
+def _reasons_json(agents: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"agent": agent, "reason": reason} for agent, reason in agents.items()]
 
 
 def started_json(done: Started, terminal: TerminalResult | None = None) -> dict[str, object]:
@@ -220,13 +201,11 @@ class AgentTerminal(NamedTuple):
 
     @property
     def program(self) -> str:
-        """Return which program to use, ntm or tmux."""
         is_ours = isinstance(self.panes, tuple) and any(each.thread for each in self.panes)
         return NTM if self.ntm and not is_ours else TMUX
 
     @property
     def session(self) -> str:
-        """Return the name of the session in that program."""
         known = cross_reference(self.thread_id)
         return known.ntm_session if self.program == NTM else known.tmux_session
 
@@ -237,7 +216,6 @@ class AgentTerminal(NamedTuple):
 
     @property
     def agents(self) -> dict[str, Pane]:
-        """Return the pane of each agent that has one."""
         return panes_by_agent(self.panes) if isinstance(self.panes, tuple) else {}
 
     @property
@@ -246,8 +224,7 @@ class AgentTerminal(NamedTuple):
         folder = os.fsencode(self.project.folder)
         return hashlib.sha256(folder).hexdigest()[:_MARK_LENGTH]
 
-    def refreshed(self) -> "AgentTerminal":
-        """Return the same with the current panes."""
+    def refreshed(self) -> AgentTerminal:
         return self._replace(panes=_panes(self.tmux, self.thread_id))
 
 
@@ -277,7 +254,6 @@ def _other_owner(terminal: AgentTerminal, pane: Pane) -> str:
 
 
 def program_commands(project: Project) -> dict[str, tuple[str, ...]]:
-    """Return the command of each known agent program."""
     return PROGRAM_COMMANDS | dict(project.programs)
 
 
@@ -304,8 +280,8 @@ _DUPLICATE = "duplicate session"
 
 def plan_openings(
     workspace: Workspace, roster: Roster, recipients: Iterable[str], *, with_ntm: bool
-) -> tuple[tuple[AgentLaunch, ...], tuple[SkippedAgent, ...]]:
-    """Return the agents to open, and those to leave out.
+) -> tuple[dict[str, Launch], dict[str, str]]:
+    """Return the program and command of each agent to open, and why others are left out.
 
     Their programs come from the roster, else from the registered agents.
     """
@@ -313,124 +289,120 @@ def plan_openings(
     commands = program_commands(workspace.project)
     if with_ntm:
         commands = {name: command for name, command in commands.items() if name in NTM_FLAGS}
-    found: list[AgentLaunch] = []
-    left_out: list[SkippedAgent] = []
-    for name in dict.fromkeys(recipients):
+    openings: dict[str, Launch] = {}
+    left_out: dict[str, str] = {}
+    for name in recipients:
         entry = roster.entry(name)
         program = (entry.program if entry else None) or known.get(name)
-        each = plan_launch(name, program, commands)
-        if isinstance(each, AgentLaunch):
-            found.append(each)
+        if not program:
+            left_out[name] = "nobody says which program it is"
+        elif program not in commands:
+            left_out[name] = f"no command is known for the program `{program}`"
         else:
-            left_out.append(each)
-    return tuple(found), tuple(left_out)
+            openings[name] = (program, commands[program])
+    return openings, left_out
 
 
-def spawn(
+def _spawn(
+    done: TerminalResult,
     terminal: AgentTerminal,
-    openings: tuple[AgentLaunch, ...],
-    left_out: tuple[SkippedAgent, ...],
-    *,
-    dry_run: bool,
-) -> SpawnResult:
+    openings: dict[str, Launch],
+    left_out: dict[str, str],
+) -> TerminalResult:
     """Open the agents; panes that exist already stay unchanged."""
-    if terminal.program == NTM:
-        done = _spawn_with_ntm(terminal, openings, dry_run=dry_run)
-    else:
-        done = _spawn_with_tmux(terminal, openings, dry_run=dry_run)
-    done = done._replace(left_out=(*left_out, *done.left_out))
-    passed_over = () if done.is_left_untouched else done.left_out
-    found = [codes.AGENT_NOT_OPENED.at(agent=who, reason=why) for who, why in passed_over]
+    open_agents = _spawn_with_ntm if terminal.program == NTM else _spawn_with_tmux
+    done = open_agents(done._replace(not_opened=left_out), terminal, openings)
+    passed_over = {} if done.is_left_untouched else done.not_opened
+    found = [codes.AGENT_NOT_OPENED.at(agent=who, reason=why) for who, why in passed_over.items()]
     if terminal.program != NTM:
-        found += _missing_programs(done.opened, terminal.project.folder)
+        found += _missing_programs(done.opened or {}, terminal.project.folder)
     if done.failed:
         found.append(done.failed.diagnostic)
     return done._replace(diagnostics=tuple(found))
 
 
 def _spawn_with_ntm(
-    terminal: AgentTerminal, openings: tuple[AgentLaunch, ...], *, dry_run: bool
-) -> SpawnResult:
+    done: TerminalResult, terminal: AgentTerminal, openings: dict[str, Launch]
+) -> TerminalResult:
     if terminal.is_running:
-        return SpawnResult(is_left_untouched=True)
-    if terminal.ntm and openings and not dry_run:
-        ran = terminal.ntm.spawn(terminal.session, [each.program for each in openings])
+        return done._replace(opened={}, is_left_untouched=True)
+    if terminal.ntm and openings and not done.is_dry_run:
+        ran = terminal.ntm.spawn(terminal.session, [program for program, _ in openings.values()])
         if not ran.succeeded:
-            return SpawnResult(failed=_spawn_error(terminal, openings, ran.reason))
-    return SpawnResult(openings)
+            return done._replace(opened={}, failed=_spawn_error(terminal, openings, ran.reason))
+    return done._replace(opened=openings)
 
 
 def _spawn_with_tmux(
-    terminal: AgentTerminal, openings: tuple[AgentLaunch, ...], *, dry_run: bool
-) -> SpawnResult:
-    panes_by_agent = terminal.agents
-    missing = [each for each in openings if each.agent not in panes_by_agent]
+    done: TerminalResult, terminal: AgentTerminal, openings: dict[str, Launch]
+) -> TerminalResult:
+    panes = terminal.agents
+    missing = {name: launch for name, launch in openings.items() if name not in panes}
     present = {
-        each.agent: _why_absent(each, panes_by_agent[each.agent])
-        for each in openings
-        if each.agent in panes_by_agent
+        name: _why_absent(panes[name], command)
+        for name, (_, command) in openings.items()
+        if name in panes
     }
-    ended = tuple(SkippedAgent(name, reason) for name, reason in present.items() if reason)
-    before = tuple(name for name, reason in present.items() if not reason)
-    opened: list[AgentLaunch] = []
-    if dry_run:
-        return SpawnResult(tuple(missing), before, ended)
-    if isinstance(terminal.panes, str) and missing:
-        return SpawnResult(
-            (), before, ended, failed=_spawn_error(terminal, missing, terminal.panes)
-        )
-    is_new = not terminal.is_running
-    for number, each in enumerate(missing):
-        reason = _open_window(terminal, each, is_new=is_new)
+    ended = {name: reason for name, reason in present.items() if reason}
+    done = done._replace(
+        opened=missing,
+        open_before=tuple(name for name, reason in present.items() if not reason),
+        not_opened={**done.not_opened, **ended},
+    )
+    if done.is_dry_run:
+        return done
+    reason = terminal.panes if isinstance(terminal.panes, str) else ""
+    opened: dict[str, Launch] = {}
+    for name, launch in missing.items():
+        is_new = not terminal.is_running and not opened
+        reason = reason or _open_window(terminal, name, launch[1], is_new=is_new)
         if reason:
-            failed = _spawn_error(terminal, missing[number:], reason)
-            return SpawnResult(tuple(opened), before, ended, failed=failed)
-        opened.append(each)
-        is_new = False
-    return SpawnResult(tuple(opened), before, ended)
+            rest = [each for each in missing if each not in opened]
+            return done._replace(opened=opened, failed=_spawn_error(terminal, rest, reason))
+        opened[name] = launch
+    return done
 
 
-def _why_absent(each: AgentLaunch, pane: Pane) -> str:
+def _why_absent(pane: Pane, command: Sequence[str]) -> str:
     """Return why an agent with a window is not running; empty if it is."""
-    reason = typing_obstacle(pane, each.command[:1])
-    return reason if pane.has_ended or reason == ONLY_SHELL else ""
+    reason = typing_obstacle(pane, command[:1])
+    has_ended = bool(pane.agent) and not pane.is_ours
+    return reason if has_ended or reason == ONLY_SHELL else ""
 
 
-def _open_window(terminal: AgentTerminal, each: AgentLaunch, *, is_new: bool) -> str:
+def _open_window(
+    terminal: AgentTerminal, agent: str, command: Sequence[str], *, is_new: bool
+) -> str:
     """Open a window for an agent. Return why that failed, or an empty string."""
     if terminal.tmux is None:
         return "tmux is not on PATH"
     # The tmux server has the environment of its first user, perhaps from days ago.
     environment = {"PATH": os.environ.get("PATH", os.defpath), **pane_environment(terminal.project)}
-    words = window_command(each, terminal.tmux.program, environment)
-    window = NewWindow(each.agent, terminal.thread_id, terminal.mark, words)
-    ran = terminal.tmux.open(terminal.session, window, is_new=is_new)
+    words = window_command(agent, command, terminal.tmux.program, environment)
+    marks = {"agent": agent, "thread": terminal.thread_id, "project": terminal.mark}
+    ran = terminal.tmux.open(terminal.session, marks, words, is_new=is_new)
     if is_new and _DUPLICATE in ran.err:  # another process was first
-        ran = terminal.tmux.open(terminal.session, window, is_new=False)
+        ran = terminal.tmux.open(terminal.session, marks, words, is_new=False)
     return "" if ran.succeeded else ran.reason
 
 
-def _spawn_error(
-    terminal: AgentTerminal, openings: Iterable[AgentLaunch], reason: str
-) -> UnavailableError:
+def _spawn_error(terminal: AgentTerminal, agents: Iterable[str], reason: str) -> UnavailableError:
     return UnavailableError(
         codes.SPAWN_FAILED.at(
             mail=terminal.mail,
             program=terminal.program,
             session=terminal.session,
-            agents=", ".join(each.agent for each in openings),
+            agents=", ".join(agents),
             reason=reason,
         )
     )
 
 
-def _missing_programs(opened: Iterable[AgentLaunch], folder: Path) -> Iterator[Diagnostic]:
+def _missing_programs(opened: Mapping[str, Launch], folder: Path) -> Iterator[Diagnostic]:
     """Yield a warning for each agent whose window has only a shell, without its program."""
-    for each in opened:
-        command = each.command[0]
+    for agent, (program, (command, *_)) in opened.items():
         if find_program(str(folder / command) if os.sep in command else command) is None:
-            words = {"command": command, "program": each.program, "agent": each.agent}
-            yield codes.PROGRAM_NOT_FOUND.at(None, **words)
+            yield codes.PROGRAM_NOT_FOUND.at(command=command, program=program, agent=agent)
 
 
 # Typing into the agents' panes that they have mail
@@ -442,50 +414,41 @@ def _missing_programs(opened: Iterable[AgentLaunch], folder: Path) -> Iterator[D
 _NO_WINDOW = "it has no window in the session"
 
 
-def broadcast(
+def _broadcast(
+    done: TerminalResult,
     terminal: AgentTerminal,
     names: Mapping[str, Collection[str]],
     fresh: Collection[str],
-    *,
-    dry_run: bool,
-) -> BroadcastResult:
+) -> TerminalResult:
     """Tell the agents to read their mail. `names` maps each agent to its possible commands.
 
     `fresh` are agents that were just opened, and need a moment to accept input.
     """
     if terminal.program == NTM:
-        return _broadcast_with_ntm(terminal, tuple(names), dry_run=dry_run)
+        return _broadcast_with_ntm(done, terminal, tuple(names))
     if isinstance(terminal.panes, str):
-        return _broadcast_failed(terminal, tuple(names), terminal.panes)
-    if not terminal.is_running and not (dry_run and fresh):
-        return _no_session(terminal, tuple(names))
-    if dry_run:
-        return _plan_broadcast(terminal, names, fresh)[1]
-    if fresh and terminal.tmux:
-        wait_for_raw_input(terminal.tmux, terminal.session, fresh)
-        terminal = terminal.refreshed()
-    lines, result = _plan_broadcast(terminal, names, ())
-    missed = (*result.not_told, *(type_lines(terminal.tmux, lines) if terminal.tmux else ()))
-    lost = {each.agent for each in missed}
-    return BroadcastResult(tuple(name for name in names if name not in lost), missed)
-
-
-def broadcast_error(
-    terminal: AgentTerminal, missed: Sequence[SkippedAgent]
-) -> UnavailableError | None:
-    """Return the error for agents that were not told; None if there are none."""
-    if not missed:
-        return None
-    missed_text = "; ".join(f"{each.agent}, as {each.reason}" for each in missed)
-    return UnavailableError(
-        codes.BROADCAST_INCOMPLETE.at(
-            mail=terminal.mail, session=terminal.session, missed=missed_text
-        )
-    )
+        return _broadcast_failed(done, terminal, tuple(names), terminal.panes)
+    if not terminal.is_running and not (done.is_dry_run and fresh):
+        return _no_session(done, terminal, names)
+    lines: dict[str, tuple[Pane, str]] = {}
+    if terminal.tmux and fresh and not done.is_dry_run:
+        panes = [pane for name, pane in terminal.agents.items() if name in fresh]
+        wait_for_screens(terminal.tmux, panes)
+        terminal, fresh = terminal.refreshed(), ()
+    missed: dict[str, str] = {}
+    for name, commands in names.items():
+        pane = terminal.agents.get(name)
+        reason = typing_obstacle(pane, commands) if pane else _NO_WINDOW
+        if pane and not reason:
+            lines[name] = (pane, inbox_line(terminal.project, terminal.thread_id, name))
+        elif name not in fresh:
+            missed[name] = reason
+    if terminal.tmux and not done.is_dry_run:
+        missed |= type_lines(terminal.tmux, lines)
+    return done._replace(told=tuple(name for name in names if name not in missed), not_told=missed)
 
 
 def inbox_line(project: Project, thread_id: str, name: str) -> str:
-    """Return the line to type into one agent's pane."""
     return (
         f"{name}: there is mail for you in the thread {thread_id}. "
         f"Read it with: {_inbox_command(project, thread_id, name)}"
@@ -493,7 +456,6 @@ def inbox_line(project: Project, thread_id: str, name: str) -> str:
 
 
 def inbox_line_for_all(project: Project, thread_id: str, names: Sequence[str]) -> str:
-    """Return the line to broadcast to all panes."""
     return (
         f"Brenner: there is mail for {', '.join(names)} in the thread {thread_id}. "
         f"Read yours under your own name, with: {_inbox_command(project, thread_id, 'NAME')}"
@@ -507,54 +469,36 @@ def _inbox_command(project: Project, thread_id: str, name: str) -> str:
 
 
 def _broadcast_with_ntm(
-    terminal: AgentTerminal, names: Sequence[str], *, dry_run: bool
-) -> BroadcastResult:
+    done: TerminalResult, terminal: AgentTerminal, names: tuple[str, ...]
+) -> TerminalResult:
     """Broadcast with ntm. Ask tmux only to explain a failure."""
-    if terminal.ntm and not dry_run:
+    if terminal.ntm and not done.is_dry_run:
         text = inbox_line_for_all(terminal.project, terminal.thread_id, names)
         ran = terminal.ntm.send(terminal.session, text)
         if not ran.succeeded and terminal.tmux and terminal.panes is None:
-            return _no_session(terminal, names)
+            return _no_session(done, terminal, names)
         if not ran.succeeded:
-            return _broadcast_failed(terminal, names, ran.reason)
-    return BroadcastResult(tuple(names), is_to_all_panes=True)
-
-
-def _plan_broadcast(
-    terminal: AgentTerminal, names: Mapping[str, Collection[str]], fresh: Collection[str]
-) -> tuple[dict[str, tuple[Pane, str]], BroadcastResult]:
-    """Return the line for each agent whose pane accepts input, and the expected result."""
-    agents = terminal.agents
-    lines: dict[str, tuple[Pane, str]] = {}
-    missed: list[SkippedAgent] = []
-    for name, commands in names.items():
-        pane = agents.get(name)
-        reason = typing_obstacle(pane, commands) if pane else _NO_WINDOW
-        if pane and not reason:
-            lines[name] = (pane, inbox_line(terminal.project, terminal.thread_id, name))
-        elif name not in fresh:
-            missed.append(SkippedAgent(name, reason))
-    names_told = tuple(name for name in names if name in lines or name in fresh)
-    return lines, BroadcastResult(names_told, tuple(missed))
+            return _broadcast_failed(done, terminal, names, ran.reason)
+    return done._replace(told=names, is_to_all_panes=True)
 
 
 def _broadcast_failed(
-    terminal: AgentTerminal, names: Sequence[str], reason: str
-) -> BroadcastResult:
-    missed = tuple(SkippedAgent(name, reason) for name in names)
-    missed_text = f"{', '.join(names)}, as {terminal.program} says: {reason}"
-    failed = codes.BROADCAST_INCOMPLETE.at(
-        mail=terminal.mail, session=terminal.session, missed=missed_text
+    done: TerminalResult, terminal: AgentTerminal, names: Sequence[str], reason: str
+) -> TerminalResult:
+    missed = f"{', '.join(names)}, as {terminal.program} says: {reason}"
+    failed = UnavailableError(
+        codes.BROADCAST_INCOMPLETE.at(mail=terminal.mail, session=terminal.session, missed=missed)
     )
-    return BroadcastResult((), missed, failed=UnavailableError(failed))
+    return done._replace(told=(), not_told=dict.fromkeys(names, reason), failed=failed)
 
 
-def _no_session(terminal: AgentTerminal, names: Sequence[str]) -> BroadcastResult:
+def _no_session(
+    done: TerminalResult, terminal: AgentTerminal, names: Iterable[str]
+) -> TerminalResult:
     words = {"mail": terminal.mail, "session": terminal.session, "program": terminal.program}
-    missed = tuple(SkippedAgent(name, "no such session runs") for name in names)
-    return BroadcastResult(
-        (), missed, failed=UnavailableError(codes.NO_TERMINAL_SESSION.at(None, **words))
-    )
+    failed = UnavailableError(codes.NO_TERMINAL_SESSION.at(None, **words))
+    missed = dict.fromkeys(names, "no such session runs")
+    return done._replace(told=(), not_told=missed, failed=failed)
 
 
 # Spawning and broadcasting, after the kickoffs were sent
@@ -581,14 +525,12 @@ def check_can_spawn(
     if not has_ntm and find_program(TMUX) is None:
         raise UnavailableError(codes.NO_TERMINAL_PROGRAM.at(option=options.option))
     if thread_id is not None and is_valid_thread_id(thread_id):
-        find_agent_terminal(
-            workspace.project, thread_id, ""
-        )  # raises for another project's session
+        find_agent_terminal(workspace.project, thread_id, "")  # raises for another project's
     if not options.spawn or not names:
         return
     openings, left_out = plan_openings(workspace, roster, names, with_ntm=has_ntm)
     if not openings:
-        reasons = "; ".join(f"{each.agent}: {each.reason}" for each in left_out)
+        reasons = "; ".join(f"{agent}: {reason}" for agent, reason in left_out.items())
         known = ", ".join(sorted(program_commands(workspace.project)))
         raise RequestError(codes.NOBODY_TO_OPEN.at(reasons=reasons, known=known))
 
@@ -600,93 +542,68 @@ def spawn_after_kickoffs(
 
     Return None if nothing is requested, or nothing could be sent.
     """
-    if not options or done.thread_id is None:
+    thread_id = done.thread_id
+    if not options or thread_id is None:
         return None
-    if done.failed:
-        return skipped_result(done.thread_id, options)
-    if any(each.severity is ERROR for each in done.diagnostics):
-        return None
-    return spawn_agents(workspace, done.thread_id, done.roster, done.recipients, options)
-
-
-def spawn_agents(
-    workspace: Workspace,
-    thread_id: str,
-    roster: Roster,
-    names: Sequence[str],
-    options: SpawnOptions,
-) -> TerminalResult | None:
-    """Spawn and broadcast for these agents of a thread, after its mail was sent.
-
-    Return None if nothing is requested.
-    """
-    if not options:
-        return None
-    try:
-        return _spawn_agents(workspace, thread_id, roster, names, options)
-    except BrennerError as error:
-        done = skipped_result(thread_id, options)
-        return done._replace(diagnostics=(error.diagnostic,), failed=error, is_skipped=False)
-
-
-def skipped_result(thread_id: str, options: SpawnOptions) -> TerminalResult:
-    """Return the result if some mail was not sent: no agent is spawned."""
     program = NTM if find_program(NTM) else TMUX
     known = cross_reference(thread_id)
     session = known.ntm_session if program == NTM else known.tmux_session
     attach = attach_command(thread_id, program)
-    return TerminalResult(program, session, attach, options, is_skipped=True)
+    result = TerminalResult(program, session, attach, options.dry_run)
+    if done.failed:
+        return result._replace(is_skipped=True)
+    if any(each.severity is ERROR for each in done.diagnostics):
+        return None
+    try:
+        return _spawn_agents(workspace, thread_id, done, options)
+    except BrennerError as error:
+        return result._replace(diagnostics=(error.diagnostic,), failed=error)
 
 
 def _spawn_agents(
-    workspace: Workspace,
-    thread_id: str,
-    roster: Roster,
-    names: Sequence[str],
-    options: SpawnOptions,
+    workspace: Workspace, thread_id: str, started: Started, options: SpawnOptions
 ) -> TerminalResult:
-    terminal = find_agent_terminal(
-        workspace.project, thread_id, "" if options.dry_run else _MAIL_SENT
-    )
+    mail, names = "" if options.dry_run else _MAIL_SENT, started.recipients
+    terminal = find_agent_terminal(workspace.project, thread_id, mail)
     attach = attach_command(thread_id, terminal.program)
-    done = TerminalResult(terminal.program, terminal.session, attach, options)
-    spawned = None
-    openings, left_out = plan_openings(workspace, roster, names, with_ntm=terminal.program == NTM)
+    done = TerminalResult(terminal.program, terminal.session, attach, options.dry_run)
+    with_ntm = terminal.program == NTM
+    openings, left_out = plan_openings(workspace, started.roster, names, with_ntm=with_ntm)
     if options.spawn:
-        spawned = spawn(terminal, openings, left_out, dry_run=options.dry_run)
-        done = done._replace(
-            spawned=spawned, diagnostics=spawned.diagnostics, failed=spawned.failed
-        )
-    known = _commands_by_agent(names, openings, terminal)
-    return _with_broadcast(done, terminal, known, spawned) if options.broadcast else done
-
-
-def _commands_by_agent(
-    names: Sequence[str], openings: Sequence[AgentLaunch], terminal: AgentTerminal
-) -> dict[str, frozenset[str]]:
-    """Return the commands that each agent's program may have: all, if its program is unknown."""
+        done = _spawn(done, terminal, openings, left_out)
+    if not options.broadcast:
+        return done
+    # The commands that each agent's program may have: all, if its program is unknown
     every = frozenset(command[0] for command in program_commands(terminal.project).values())
-    of_agents = {each.agent: frozenset({each.command[0]}) for each in openings}
-    return {name: of_agents.get(name, every) for name in names}
+    commands = {name: {openings[name][1][0]} if name in openings else every for name in names}
+    return _with_broadcast(done, terminal, commands)
 
 
 def _with_broadcast(
-    done: TerminalResult,
-    terminal: AgentTerminal,
-    names: Mapping[str, frozenset[str]],
-    spawned: SpawnResult | None,
+    done: TerminalResult, terminal: AgentTerminal, names: Mapping[str, Collection[str]]
 ) -> TerminalResult:
     """Broadcast, and add the result. Agents that could not be opened are not reported again."""
-    terminal = terminal.refreshed() if spawned and not done.wish.dry_run else terminal
+    if done.opened is not None and not done.is_dry_run:
+        terminal = terminal.refreshed()
     if done.failed and not terminal.is_running:
-        missed = tuple(SkippedAgent(name, _NOT_OPENED) for name in names)
-        return done._replace(told=BroadcastResult((), missed))
-    fresh = [each.agent for each in spawned.opened] if spawned else []
-    result = broadcast(terminal, names, fresh, dry_run=done.wish.dry_run)
-    known = {each.agent for each in spawned.left_out} if spawned else set()
-    if not done.failed:
-        news = [each for each in result.not_told if each.agent not in known]
-        failed = result.failed or broadcast_error(terminal, news)
-        found = (failed.diagnostic,) if failed else ()
-        done = done._replace(diagnostics=(*done.diagnostics, *found), failed=failed)
-    return done._replace(told=result)
+        return done._replace(told=(), not_told=dict.fromkeys(names, _NOT_OPENED))
+    result = _broadcast(done, terminal, names, done.opened or ())
+    if done.failed:  # the first error is the one to report
+        return result._replace(failed=done.failed)
+    failed = result.failed or _broadcast_error(terminal, result)
+    found = (failed.diagnostic,) if failed else ()
+    return result._replace(diagnostics=(*done.diagnostics, *found), failed=failed)
+
+
+def _broadcast_error(terminal: AgentTerminal, done: TerminalResult) -> UnavailableError | None:
+    """Return the error for agents that were not told, unless they could not be opened."""
+    missed = "; ".join(
+        f"{agent}, as {reason}"
+        for agent, reason in done.not_told.items()
+        if agent not in done.not_opened
+    )
+    if not missed:
+        return None
+    return UnavailableError(
+        codes.BROADCAST_INCOMPLETE.at(mail=terminal.mail, session=terminal.session, missed=missed)
+    )

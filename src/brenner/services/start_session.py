@@ -4,36 +4,24 @@ An agent that has the kickoff of this question gets no second one. So repeating 
 an interrupted one.
 """
 
+from __future__ import annotations
+
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from brenner.artifact.merge.resolve import KickoffMessage, parse_posted
 from brenner.artifact.model import Artifact
+from brenner.diagnostics.codes import messages as message_codes
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.codes.artifacts import FILE_AHEAD_OF_MAIL
 from brenner.diagnostics.codes.mail import SENT_TO_NOBODY, THREAD_MOVED
-from brenner.diagnostics.codes.messages import (
-    INVALID_BEAD_ID,
-    MISSING_RECOMMENDED_SECTION,
-    PLACEHOLDER_LEFT,
-    TEMPLATE_NOT_FILLED_IN,
-)
 from brenner.diagnostics.codes.publishing import KICKOFFS_OVERTAKEN
-from brenner.diagnostics.codes.sessions import (
-    CONTEXT_DIFFERS,
-    KICKOFF_INCOMPLETE,
-    LEFT_OUT_OF_ROSTER,
-    NO_SOURCE_TEXT,
-    RECIPIENTS_NOT_REGISTERED,
-    ROLE_CHANGED,
-)
 from brenner.diagnostics.model import (
     ERROR,
     AlteredError,
@@ -44,15 +32,15 @@ from brenner.diagnostics.model import (
     UnknownOutcomeError,
 )
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import Profile, StoredMessage
+from brenner.mail.model import Profile
 from brenner.mail.rules import merge_profile
 from brenner.markdown.blocks import parse_blocks
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.body import BodySection, find_section, has_visible_text, parse_sections
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import KICKOFF
-from brenner.protocol.messages import Message, render_message_file
+from brenner.protocol.messages import Message, StoredMessage, render_message_file
 from brenner.protocol.roster import Mode, Roster, role_of_agent
-from brenner.protocol.roster_resolve import ResolvedRoster
 from brenner.protocol.thread_ids import (
     ThreadKind,
     check_thread_id,
@@ -66,10 +54,15 @@ from brenner.services.compile import read_project_source
 from brenner.services.rosters import RosterRequest, resolve_roster
 from brenner.services.session_files import read_session_file
 from brenner.services.version_store import load_history
-from brenner.services.workspace import Workspace
 from brenner.session.excerpts import embed_text, excerpt_of, one_line, within_limit
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.text import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from brenner.protocol.roster_resolve import ResolvedRoster
+    from brenner.services.workspace import Workspace
 
 # Preparing kickoffs: the roster, the excerpt, registration of the recipients
 
@@ -99,7 +92,9 @@ def load_excerpt(
         if isinstance(source, Diagnostic):
             raise RequestError(source)
         path = workspace.project.source_text or ""
-        excerpt = NO_SOURCE_TEXT.at() if source is None else excerpt_of(source, path, sections)
+        excerpt = (
+            codes.NO_SOURCE_TEXT.at() if source is None else excerpt_of(source, path, sections)
+        )
     return ("", [excerpt]) if isinstance(excerpt, Diagnostic) else (excerpt, [])
 
 
@@ -117,7 +112,7 @@ def find_newcomers(
     if Capability.PROJECT_NAMES in workspace.mailbox.lacks and not register:
         strangers = [name for name in missing if name != workspace.actor]
         if strangers:
-            return [], [RECIPIENTS_NOT_REGISTERED.at(names=", ".join(strangers))]
+            return [], [codes.RECIPIENTS_NOT_REGISTERED.at(names=", ".join(strangers))]
     newcomers, found = [], []
     for name in missing:
         entry = resolved.roster.entry(name)
@@ -139,14 +134,6 @@ def find_newcomers(
 _MOST_TRIES = 200
 
 
-class SentKickoff(NamedTuple):
-    """A KICKOFF with its question and roster."""
-
-    stored: StoredMessage
-    question: str
-    roster: Roster | None
-
-
 class BaseKickoffThread(ABC):
     """A thread that kickoffs are sent to, with the position up to which it was read."""
 
@@ -159,7 +146,7 @@ class BaseKickoffThread(ABC):
         self._arrival = arrival
 
     @abstractmethod
-    def reached(self) -> dict[str, SentKickoff]:
+    def reached(self) -> dict[str, KickoffMessage]:
         """Return the kickoff of each agent that has one."""
 
     @abstractmethod
@@ -171,7 +158,6 @@ class BaseKickoffThread(ABC):
         """Process the content of new messages."""
 
     def read(self) -> None:
-        """Read the messages that came in since the last read."""
         self._take(self._mailbox.thread_arrivals(self.thread_id, self._arrival))
 
     def _take(self, news: tuple[StoredMessage, ...]) -> None:
@@ -225,7 +211,7 @@ class SessionThread(BaseKickoffThread):
     def __init__(self, mailbox: Mailbox, thread_id: str, question: str) -> None:
         super().__init__(mailbox, thread_id)
         self._question = question
-        self._kickoffs: list[SentKickoff] = []
+        self._kickoffs: list[KickoffMessage] = []
         self.read()
 
     def _process(self, news: tuple[StoredMessage, ...]) -> None:
@@ -233,12 +219,10 @@ class SessionThread(BaseKickoffThread):
 
     @property
     def is_new(self) -> bool:
-        """Return whether the thread has no messages."""
         return self._position == 0
 
     @property
     def has_question(self) -> bool:
-        """Return whether the thread is about the question to ask."""
         return bool(self._kickoffs) and is_same_question(self._first.question, self._question)
 
     @property
@@ -254,8 +238,7 @@ class SessionThread(BaseKickoffThread):
 
     @property
     def first(self) -> StoredMessage | None:
-        """Return the kickoff that started the session."""
-        return self._first.stored if self._kickoffs else None
+        return self._first.posted if self._kickoffs else None
 
     def conflict(self) -> Diagnostic | None:
         """Return an error if the thread is about another question, or None."""
@@ -263,7 +246,7 @@ class SessionThread(BaseKickoffThread):
             return None
         first = self._first
         return codes.OTHER_QUESTION.at(
-            thread_id=self.thread_id, id=first.stored.id, question=one_line(first.question)
+            thread_id=self.thread_id, id=first.posted.id, question=one_line(first.question)
         )
 
     def wording_note(self) -> Diagnostic | None:
@@ -272,22 +255,22 @@ class SessionThread(BaseKickoffThread):
         if words is None:
             return None
         return codes.QUESTION_RESPELT.at(
-            thread_id=self.thread_id, id=self._first.stored.id, question=one_line(words)
+            thread_id=self.thread_id, id=self._first.posted.id, question=one_line(words)
         )
 
-    def reached(self) -> dict[str, SentKickoff]:
+    def reached(self) -> dict[str, KickoffMessage]:
         """Return the kickoff of each agent that was asked the question."""
         return {
             name: each
             for each in reversed(self._kickoffs)
             if is_same_question(each.question, self._question)
-            for name in each.stored.message.recipients
+            for name in each.posted.message.recipients
         }
 
     @property
-    def _first(self) -> SentKickoff:
+    def _first(self) -> KickoffMessage:
         """Return the first kickoff with a question: it decides what the thread is about (R15)."""
-        return min(self._kickoffs, key=lambda each: (each.stored.at, each.stored.id))
+        return min(self._kickoffs, key=lambda each: (each.posted.at, each.posted.id))
 
 
 def find_or_create_thread(
@@ -320,13 +303,12 @@ def _normalised(question: str) -> str:
     return (words.rstrip(_END_MARKS) or words).casefold()
 
 
-def sent_kickoffs(messages: tuple[StoredMessage, ...]) -> Iterator[SentKickoff]:
-    """Yield the messages that ask a question."""
+def sent_kickoffs(messages: tuple[StoredMessage, ...]) -> Iterator[KickoffMessage]:
     for stored in messages:
         if stored.type == KICKOFF.name:
-            brought = parse_posted(stored.posted)
+            brought = parse_posted(stored)
             if isinstance(brought, KickoffMessage) and brought.question:
-                yield SentKickoff(stored, brought.question, brought.roster)
+                yield brought
 
 
 # Sending kickoffs to the recipients that have none
@@ -355,7 +337,6 @@ class KickoffDelivery(NamedTuple):
 
 
 def role_in_kickoff(roster: Roster, name: str) -> str | None:
-    """Return the role that a kickoff assigns to an agent."""
     return None if roster.mode == Mode.UNIFIED else role_of_agent(roster, name)
 
 
@@ -367,12 +348,12 @@ def split_by_delivery(
     before: dict[int, list[str]] = {}
     for name in message.recipients:
         if name in reached:
-            before.setdefault(reached[name].stored.id, []).append(name)
+            before.setdefault(reached[name].posted.id, []).append(name)
     for names in before.values():
-        sent_kickoff = reached[names[0]]
-        sent = sent_kickoff.stored.message._replace(recipients=tuple(names))
-        role = role_in_kickoff(sent_kickoff.roster or roster, names[0])
-        yield KickoffDelivery(sent, sent_kickoff.stored, KickoffState.SENT_BEFORE, role)
+        earlier = reached[names[0]]
+        sent = earlier.posted.message._replace(recipients=tuple(names))
+        role = role_in_kickoff(earlier.roster or roster, names[0])
+        yield KickoffDelivery(sent, earlier.posted, KickoffState.SENT_BEFORE, role)
     missing = tuple(name for name in message.recipients if name not in reached)
     if missing:
         to_them = message._replace(recipients=missing)
@@ -395,9 +376,8 @@ def send_missing(
             done += _send_one(each.message, thread, roster)
         except BrennerError as error:
             failed = error
-            is_unknown = isinstance(
-                error, UnknownOutcomeError | AlteredError
-            )  # the message may have been stored
+            # The message may have been stored.
+            is_unknown = isinstance(error, UnknownOutcomeError | AlteredError)
             done.append(each._replace(state=KickoffState.UNKNOWN) if is_unknown else each)
     return tuple(done), failed
 
@@ -417,8 +397,10 @@ def _send_one(message: Message, thread: BaseKickoffThread, roster: Roster) -> li
 # Checking the texts of kickoffs, and comparing them with the thread's first one
 
 
-SESSION_TEXTS = ("Context", "Excerpt", "Initial Hypotheses", "Constraints")
-ROUND_TEXTS = ("Research Question", "Excerpt", "Constraints")
+_COMPARED_SECTIONS = {
+    "session": ("Context", "Excerpt", "Initial Hypotheses", "Constraints"),
+    "round": ("Research Question", "Excerpt", "Constraints"),
+}
 _OUTPUTS_SECTION = "Requested Outputs"
 _EXCERPT_FIX = (
     "Better give the passages that agents shall cite: `--excerpt-file FILE`, or for sections of "
@@ -443,51 +425,32 @@ def _check_kickoff(message: Message) -> Iterator[Diagnostic]:
     lines_before = text.partition("\n\n")[0].count("\n") + 2
     for found in check_message(text, message.sender).violations:
         line = max(0, (found.line or 0) - lines_before) or None
-        if found.code is PLACEHOLDER_LEFT:
+        if found.code is message_codes.PLACEHOLDER_LEFT:
             places = f"line {line}" if line else "in its subject"
-            yield TEMPLATE_NOT_FILLED_IN.at(line, placeholders=places)
-        elif found.code is MISSING_RECOMMENDED_SECTION:  # in a kickoff always the excerpt
+            yield message_codes.TEMPLATE_NOT_FILLED_IN.at(line, placeholders=places)
+        elif found.code is message_codes.MISSING_RECOMMENDED_SECTION:
+            # In a kickoff that is always the excerpt.
             yield found._replace(line=line, fix=_EXCERPT_FIX)
         else:
             yield found._replace(line=line)
 
 
-class FirstKickoff(NamedTuple):
-    """The first kickoff of a session or a round, and the sections to compare with it.
-
-    Default outputs belong to a role, and are not compared.
-    """
-
-    what: str
-    stored: StoredMessage
-    names: tuple[str, ...]
-
-
-def first_kickoff_of(thread: SessionThread, *, has_outputs: bool) -> FirstKickoff | None:
-    """Return the first kickoff of a session whose thread already has the question."""
-    if thread.first is None or not thread.has_question:
-        return None
-    return FirstKickoff(
-        "session", thread.first, compared_sections(SESSION_TEXTS, has_outputs=has_outputs)
-    )
-
-
-def compared_sections(names: tuple[str, ...], *, has_outputs: bool) -> tuple[str, ...]:
-    """Return the names of the sections to compare."""
-    return (*names, *([_OUTPUTS_SECTION] if has_outputs else []))
-
-
 def changed_texts(
-    beginning: FirstKickoff | None, message: Message, kickoffs: Iterable[KickoffDelivery]
+    what: Literal["session", "round"],
+    first: StoredMessage | None,
+    kickoffs: Sequence[KickoffDelivery],
+    messages: Sequence[Message],
+    *,
+    has_outputs: bool,
 ) -> Iterator[Diagnostic]:
-    """Yield a warning if texts differ from those of the first kickoff.
+    """Yield a warning if texts differ from those of the first kickoff of the session or round.
 
-    `message` is any of the new ones; they differ only in the parts for a role.
+    The new messages differ only in the parts for a role; default outputs belong to a role, too.
     """
-    if beginning is None:
+    if first is None or not messages:
         return
-    first, names = beginning.stored, beginning.names
-    before, now = (_section_texts(each.body, names) for each in (first.message, message))
+    names = (*_COMPARED_SECTIONS[what], *([_OUTPUTS_SECTION] if has_outputs else []))
+    before, now = (_section_texts(each.body, names) for each in (first.message, messages[0]))
     others = [name for name in names if now[name] != before[name]]
     if not others:
         return
@@ -501,7 +464,7 @@ def changed_texts(
     if missing:
         effect = f"The new ones are for {', '.join(missing)} only; the others keep theirs."
     words = ", ".join(f"`## {name}`" for name in others)
-    yield CONTEXT_DIFFERS.at(id=first.id, what=beginning.what, sections=words, effect=effect)
+    yield codes.CONTEXT_DIFFERS.at(id=first.id, what=what, sections=words, effect=effect)
 
 
 def _section_texts(body: str, names: Iterable[str]) -> Mapping[str, str]:
@@ -549,7 +512,6 @@ class Started(NamedTuple):
 
     @property
     def recipients(self) -> tuple[str, ...]:
-        """Return all recipients of the kickoffs."""
         return tuple(name for each in self.kickoffs for name in each.message.recipients)
 
 
@@ -560,7 +522,7 @@ def changed_roles(kickoffs: Iterable[KickoffDelivery], roster: Roster) -> Iterat
             role = role_in_kickoff(roster, name)
             if each.stored and each.role != role:
                 before, now = each.role or "one of all", role or "one of all"
-                yield ROLE_CHANGED.at(name=name, id=each.stored.id, before=before, role=now)
+                yield codes.ROLE_CHANGED.at(name=name, id=each.stored.id, before=before, role=now)
 
 
 def left_out_of_roster(
@@ -570,7 +532,7 @@ def left_out_of_roster(
     if all(each.stored for each in kickoffs):  # nothing will be sent
         return []
     names = sorted(name for name in thread.reached() if name not in roster.names)
-    return [LEFT_OUT_OF_ROSTER.at(names=joined(names))] if names else []
+    return [codes.LEFT_OUT_OF_ROSTER.at(names=joined(names))] if names else []
 
 
 def kickoffs_digest(kickoffs: Iterable[KickoffDelivery], base: int = 0) -> str:
@@ -583,38 +545,39 @@ def kickoffs_digest(kickoffs: Iterable[KickoffDelivery], base: int = 0) -> str:
     return sha256(json.dumps([base, messages]).encode()).hexdigest()
 
 
-def check_kickoffs_digest(started: Started, seen: str | None) -> None:
-    """Raise if the kickoffs differ from the previewed ones; None means no preview."""
-    if seen is not None and seen != started.digest:
-        raise RequestError(KICKOFFS_OVERTAKEN.at(thread_id=started.thread_id or ""))
-
-
 def without_duplicates(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return each diagnostic once: the check of a kickoff repeats that of the thread's ID."""
     return tuple({(each.id, each.message): each for each in reversed([*found])}.values())[::-1]
 
 
-def as_dry_run(started: Started, newcomers: Iterable[Profile]) -> Started:
-    """Return the result of a dry run: what would be sent, and which names would be registered."""
-    kickoffs = (
-        each if each.stored else each._replace(state=KickoffState.DRY_RUN)
-        for each in started.kickoffs
-    )
-    registered = tuple(profile.name for profile in newcomers)
-    return started._replace(kickoffs=tuple(kickoffs), registered=registered)
-
-
-def send_all(
-    workspace: Workspace, thread: BaseKickoffThread, started: Started, newcomers: Iterable[Profile]
+def send_if_sound(
+    workspace: Workspace,
+    thread: BaseKickoffThread | None,
+    started: Started,
+    newcomers: Iterable[Profile],
+    seen: str | None,
 ) -> Started:
-    """Register unknown agents, then send the missing kickoffs."""
+    """Register unknown agents, then send the missing kickoffs, unless there is an error.
+
+    In a dry run, return what would be sent, and which names would be registered. Raise if the
+    kickoffs differ from the previewed ones, whose digest is `seen`; None means no preview.
+    """
+    if thread is None or any(each.severity is ERROR for each in started.diagnostics):
+        return started
+    if started.status is StartStatus.DRY_RUN:
+        unsent = KickoffState.DRY_RUN
+        kickoffs = [e if e.stored else e._replace(state=unsent) for e in started.kickoffs]
+        names = tuple(profile.name for profile in newcomers)
+        return started._replace(kickoffs=tuple(kickoffs), registered=names)
+    if seen not in (None, started.digest):
+        raise RequestError(KICKOFFS_OVERTAKEN.at(thread_id=started.thread_id or ""))
     registered = [workspace.mailbox.register(profile) for profile in newcomers]
-    kickoffs, failed = send_missing(thread, started.kickoffs, started.roster)
-    is_sent = any(each.state is KickoffState.SENT for each in kickoffs)
+    done, failed = send_missing(thread, started.kickoffs, started.roster)
+    is_sent = any(each.state is KickoffState.SENT for each in done)
     started = started._replace(
         status=StartStatus.SENT if is_sent else StartStatus.NOTHING,
-        kickoffs=kickoffs,
-        registered=tuple(each.agent.name for each in registered if each.before is None),
+        kickoffs=done,
+        registered=tuple(agent.name for agent, before in registered if before is None),
     )
     return _with_failure(started, failed) if failed else started
 
@@ -633,7 +596,7 @@ def _with_failure(started: Started, failed: BrennerError) -> Started:
     if not reached:
         raise failed
     found = failed.diagnostic
-    error = KICKOFF_INCOMPLETE.at(
+    error = codes.KICKOFF_INCOMPLETE.at(
         reached=_recipient_names(reached),
         missed=_recipient_names(missed),
         reason=found.message,
@@ -710,9 +673,9 @@ def start_session(workspace: Workspace, options: StartOptions) -> Started:
         ]
         found += (*check_kickoffs(messages), *changed_roles(kickoffs, roster))
         found += left_out_of_roster(thread, kickoffs, roster)
-        beginning = first_kickoff_of(thread, has_outputs=bool(options.outputs.strip()))
-        for message in messages[:1]:
-            found += changed_texts(beginning, message, kickoffs)
+        first = thread.first if thread.has_question else None
+        has_outputs = bool(options.outputs.strip())
+        found += changed_texts("session", first, kickoffs, messages, has_outputs=has_outputs)
     started = Started(
         thread.thread_id if thread else None,
         StartStatus.DRY_RUN if options.dry_run else StartStatus.REFUSED,
@@ -722,12 +685,7 @@ def start_session(workspace: Workspace, options: StartOptions) -> Started:
         without_duplicates(found),
         digest=kickoffs_digest(kickoffs),
     )
-    if thread is None or any(each.severity is ERROR for each in found):
-        return started
-    if options.dry_run:
-        return as_dry_run(started, newcomers)
-    check_kickoffs_digest(started, options.seen)
-    return send_all(workspace, thread, started, newcomers)
+    return send_if_sound(workspace, thread, started, newcomers, options.seen)
 
 
 # The thread and the plan of the kickoffs
@@ -748,7 +706,9 @@ def _find_thread(
         return None, found
     if options.bead is not None and classify_thread_id(thread_id) is not ThreadKind.ENGINEERING:
         reason = "it names no bead but a session or a topic, which `--thread-id` takes"
-        return None, [INVALID_BEAD_ID.at(thread_id=thread_id, reason=reason, suggestion="")]
+        return None, [
+            message_codes.INVALID_BEAD_ID.at(thread_id=thread_id, reason=reason, suggestion="")
+        ]
     thread = SessionThread(workspace.mailbox, thread_id, asked)
     return thread, [*found, *_as_list(thread.conflict()), *_as_list(thread.wording_note())]
 
@@ -785,4 +745,4 @@ def _plan(workspace: Workspace, options: StartOptions, resolved: ResolvedRoster)
 
 def _latest_number(workspace: Workspace, thread_id: str) -> int:
     """Return the number of the version that contributions to an existing thread build on."""
-    return load_history(workspace.mailbox, thread_id, workspace.project.operator).history.number
+    return load_history(workspace.mailbox, thread_id, workspace.project.operator).number

@@ -1,32 +1,31 @@
 """Load and cache the version history of a thread; texts and ledgers of its versions."""
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from typing import NamedTuple
+from __future__ import annotations
 
-from brenner.artifact.model import Artifact
-from brenner.artifact.state import Conflict, Entry
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
 from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, RequestError
-from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import StoredMessage
 from brenner.mail.rules import unknown_thread_error
+from brenner.named_tuple import NamedTuple
 from brenner.persist.artifact_file import VersionText
 from brenner.protocol.compiled import read_compiled
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import StoredMessage
 from brenner.protocol.subjects import parse_subject
 from brenner.protocol.thread_ids import check_thread_id
-from brenner.services.workspace import Workspace
 from brenner.session.rebuild import (
     CompiledCandidate,
+    LocalIds,
     RebuiltVersion,
-    ThreadMessage,
     altered_diagnostic,
+    describe_altered,
     is_altered,
+    local_ids_of,
     local_ledger,
+    local_state,
     text_hash,
 )
 from brenner.session.versions import (
-    CachedHistory,
     VersionCallback,
     VersionHistory,
     advance,
@@ -36,19 +35,13 @@ from brenner.session.versions import (
     replay,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
 
-def to_thread_message(stored: StoredMessage) -> ThreadMessage:
-    """Convert a stored message to the form that a session needs."""
-    return ThreadMessage(
-        stored.posted,
-        stored.content_hash,
-        stored.origin_id,
-        stored.arrival,
-        stored.is_local,
-        stored.acknowledges,
-        stored.reply_to,
-        stored.decides,
-    )
+    from brenner.artifact.state import Entry, State
+    from brenner.mail.mailbox import Mailbox
+    from brenner.protocol.messages import Message, StoredMessage
+    from brenner.services.workspace import Workspace
 
 
 def require_thread_id(thread_id: str) -> None:
@@ -58,28 +51,38 @@ def require_thread_id(thread_id: str) -> None:
             raise RequestError(found)
 
 
-def load_history(mailbox: Mailbox, thread_id: str, operator: str) -> CachedHistory:
+def load_history(mailbox: Mailbox, thread_id: str, operator: str) -> VersionHistory:
     """Return the history of a thread, from the cache and new messages. Raise if it has no mail."""
-    cached = _load_cached(mailbox, thread_id, operator)
+    cached = _decode_cached(
+        mailbox.kept(_cache_key(thread_id, operator)), thread_id, mailbox.message
+    )
     if cached is not None:
         news = mailbox.thread_arrivals(thread_id, cached.arrival)
-        history = (
-            advance(cached.history, list(map(to_thread_message, news))) if news else cached.history
-        )
+        history = advance(cached, news) if news else cached
         if history is not None:
-            return CachedHistory(history, _last_arrival(news, cached.arrival))
-    stored = mailbox.thread_arrivals(thread_id, 0)
-    if not stored:
-        raise unknown_thread_error(thread_id, [thread.thread_id for thread in mailbox.threads()])
-    return CachedHistory(
-        replay(thread_id, list(map(to_thread_message, stored)), operator), _last_arrival(stored, 0)
-    )
+            return history
+    return replay_history(mailbox, thread_id, operator)
+
+
+def load_thread(
+    mailbox: Mailbox, thread_id: str, operator: str
+) -> tuple[VersionHistory, tuple[StoredMessage, ...]]:
+    """Return the same, and all messages that the history includes, which are read once."""
+    text = mailbox.kept(_cache_key(thread_id, operator))  # first, so that it is not newer
+    messages = _require_messages(mailbox, thread_id)
+    by_id = {each.id: each for each in messages}
+    cached = _decode_cached(text, thread_id, by_id.__getitem__)
+    history = None
+    if cached is not None and cached.arrival <= max(each.arrival for each in messages):
+        news = [each for each in messages if each.arrival > cached.arrival]
+        history = advance(cached, news) if news else cached
+    return history or replay(thread_id, messages, operator), messages
 
 
 def extend_history(
     history: VersionHistory,
-    messages: Sequence[ThreadMessage],
-    news: Sequence[ThreadMessage],
+    messages: Sequence[StoredMessage],
+    news: Sequence[StoredMessage],
     operator: str,
     on_version: VersionCallback = ignore_version,
 ) -> VersionHistory:
@@ -102,64 +105,66 @@ def load_if_small(
     mailbox: Mailbox, thread_id: str, operator: str, most: int
 ) -> VersionHistory | None:
     """Return the history, or None if it needs more than `most` messages to be read."""
-    cached = _load_cached(mailbox, thread_id, operator)
-    known = cached.history.position if cached else 0
+    text = mailbox.kept(_cache_key(thread_id, operator))
+    cached = _decode_cached(text, thread_id, mailbox.message)
+    known = cached.position if cached else 0
     if mailbox.thread(thread_id, limit=1).position - known > most:
         return None
-    history = load_history(mailbox, thread_id, operator).history
+    history = load_history(mailbox, thread_id, operator)
     return history if len(history.unread) <= most else None
 
 
 def replay_history(
-    mailbox: Mailbox, thread_id: str, operator: str, on_version: VersionCallback
+    mailbox: Mailbox, thread_id: str, operator: str, on_version: VersionCallback = ignore_version
 ) -> VersionHistory:
     """Compute the history from the mail, without the cache; `on_version` gets every version."""
-    stored = mailbox.thread_arrivals(thread_id, 0)
-    if not stored:
+    return replay(thread_id, _require_messages(mailbox, thread_id), operator, on_version)
+
+
+def _require_messages(mailbox: Mailbox, thread_id: str) -> tuple[StoredMessage, ...]:
+    messages = tuple(mailbox.thread_arrivals(thread_id, 0))
+    if not messages:
         raise unknown_thread_error(thread_id, [thread.thread_id for thread in mailbox.threads()])
-    return replay(thread_id, list(map(to_thread_message, stored)), operator, on_version)
+    return messages
 
 
 def altered_in_thread(mailbox: Mailbox, thread_id: str) -> tuple[Diagnostic, ...]:
     """Return a diagnostic for every message of a thread whose content does not match its hash."""
-    found = map(to_thread_message, mailbox.thread_arrivals(thread_id, 0))
-    return tuple(altered_diagnostic(each.posted.id) for each in found if is_altered(each))
+    found = mailbox.thread_arrivals(thread_id, 0)
+    return tuple(altered_diagnostic(each.id) for each in found if is_altered(each))
 
 
-def cache_history(mailbox: Mailbox, cached: CachedHistory, operator: str) -> None:
+def cache_history(mailbox: Mailbox, history: VersionHistory, operator: str) -> None:
     """Cache a history. A failure is ignored: it only makes the next load slower."""
-    if cached.history.compile_blocker or not cached.history.versions:
+    if history.compile_blocker or not history.versions:
         return
     with suppress(BrennerError):
-        mailbox.keep({_cache_key(cached.history.thread_id, operator): encode_history(cached)})
+        mailbox.keep({_cache_key(history.thread_id, operator): encode_history(history)})
 
 
-def _load_cached(mailbox: Mailbox, thread_id: str, operator: str) -> CachedHistory | None:
-    text = mailbox.kept(_cache_key(thread_id, operator))
+def _decode_cached(
+    text: str | None, thread_id: str, find: Callable[[int], StoredMessage]
+) -> VersionHistory | None:
     if text is None:
         return None
-    altered: dict[int, ThreadMessage] = {}
+    altered: dict[int, StoredMessage] = {}
 
-    def message(number: int) -> ThreadMessage:
-        found = to_thread_message(mailbox.message(number))
+    def message(number: int) -> StoredMessage:
+        found = find(number)
         if is_altered(found):
             altered[number] = found
         return found
 
     try:
-        cached = decode_history(text, thread_id, message)
+        history = decode_history(text, thread_id, message)
     except (ValueError, LookupError, TypeError, BrennerError):  # damaged, or of another release
         return None
-    return cached._replace(history=cached.history._replace(altered=tuple(altered.values())))
+    return history._replace(altered=tuple(altered.values()))
 
 
 def _cache_key(thread_id: str, operator: str) -> str:
     """Return the cache key. The operator is part of it, because the operator can void versions."""
     return f"chain of {operator} for {thread_id}"
-
-
-def _last_arrival(stored: Iterable[StoredMessage], before: int) -> int:
-    return max((each.arrival for each in stored), default=before)
 
 
 # The texts of versions, from the COMPILED message or rebuilt
@@ -202,23 +207,69 @@ def version_text(
 
     A message that is not posted yet has the id 0.
     """
+    void = (each.inline for each in history.other_candidates if history.is_void(each))
+    summary = version_summary(message, number)
+    return VersionText(
+        history.thread_id, number, message_id, text, summary, tuple(filter(None, void))
+    )
+
+
+def version_summary(message: Message, number: int) -> str:
+    """Return the description in the subject of a COMPILED message, without the version."""
     subject = parse_subject(message.subject)
-    summary = (subject.description if subject else "").removeprefix(f"v{number}").strip()
-    spare = [each for each in history.other_candidates if history.is_void(each)]
-    void = tuple(each.inline for each in spare if each.inline)
-    return VersionText(history.thread_id, number, message_id, text, summary, void)
+    return (subject.description if subject else "").removeprefix(f"v{number}").strip()
+
+
+# Whether the versions follow from the mail
+
+
+class VerifiedVersion(NamedTuple):
+    """Whether a version follows from the mail; if not, `difference` says where.
+
+    `message_hash` is the hash of the version's message: two may claim one number.
+    """
+
+    number: int
+    ok: bool
+    artifact_sha256: str
+    difference: str
+    thread_id: str
+    message_hash: str
+
+
+def verify_versions(
+    mailbox: Mailbox, thread_id: str, operator: str
+) -> tuple[VersionHistory, tuple[VerifiedVersion, ...]]:
+    """Rebuild every version of a thread, also one that does not follow from the mail."""
+    found: list[VerifiedVersion] = []
+
+    def add(candidate: CompiledCandidate, fault: str) -> None:
+        sha256 = candidate.record.artifact_sha256 if candidate.record else ""
+        about = (thread_id, candidate.stored.content_hash)
+        found.append(VerifiedVersion(candidate.number, not fault, sha256, fault, *about))
+
+    def on_version(candidate: CompiledCandidate, rebuilt: RebuiltVersion) -> None:
+        add(candidate, describe_altered(candidate, rebuilt))
+
+    history = replay_history(mailbox, thread_id, operator, on_version)
+    if history.broken_version:
+        add(history.broken_version, history.broken_version.fault)
+    return history, tuple(found)
 
 
 # The ledgers of versions
 
 
 class VersionLedger(NamedTuple):
-    """The ledger of one version, its artifact and conflicts. An adopted one has no entries."""
+    """The ledger of one version, and its state. An adopted version has no entries.
+
+    `local_ids` are the ids in this store of the messages that it has read.
+    """
 
     number: int
     entries: tuple[Entry, ...]
-    artifact: Artifact | None = None
-    conflicts: tuple[Conflict, ...] = ()
+    state: State
+    local_ids: LocalIds
 
 
 def load_ledgers(workspace: Workspace, thread_id: str) -> tuple[VersionLedger, ...]:
@@ -232,7 +283,7 @@ def load_ledgers(workspace: Workspace, thread_id: str) -> tuple[VersionLedger, .
 
 
 def ledgers_of_messages(
-    thread_id: str, messages: Sequence[ThreadMessage], operator: str
+    thread_id: str, messages: Sequence[StoredMessage], operator: str
 ) -> tuple[VersionLedger, ...]:
     """Return the same for messages that are already loaded."""
     found: list[VersionLedger] = []
@@ -244,9 +295,8 @@ def ledger_collector(found: list[VersionLedger]) -> VersionCallback:
     """Return a watcher that appends the ledger of each rebuilt version to `found`."""
 
     def on_version(candidate: CompiledCandidate, rebuilt: RebuiltVersion) -> None:
-        entries = local_ledger(candidate, rebuilt)
-        conflicts = tuple(rebuilt.state.conflicts)
-        found.append(VersionLedger(candidate.number, entries, rebuilt.artifact, conflicts))
+        entries, ids = local_ledger(candidate, rebuilt), local_ids_of(candidate, rebuilt)
+        found.append(VersionLedger(candidate.number, entries, rebuilt.state, ids))
 
     return on_version
 
@@ -255,3 +305,16 @@ def load_ledger(workspace: Workspace, thread_id: str, number: int) -> tuple[Entr
     """Return the ledger of one version."""
     found = {each.number: each.entries for each in load_ledgers(workspace, thread_id)}
     return found.get(number, ())
+
+
+def state_of(ledgers: Iterable[VersionLedger], number: int) -> State:
+    """Return the state of a version, with the message ids of this store.
+
+    `ledgers` are those of all versions. So one replay of a thread serves all its versions.
+    """
+    ids: dict[tuple[int, int], int] = {}
+    for each in ledgers:
+        ids.update(each.local_ids)
+        if each.number == number:
+            return local_state(each.state, ids)
+    raise LookupError(number)

@@ -4,38 +4,36 @@ Nothing is written, unless auto-compile is requested. If the store is lost, the 
 is back, then yields every message that came in meanwhile, once.
 """
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from brenner.diagnostics.codes.sessions import STORE_REPLACED
 from brenner.diagnostics.codes.stores import STORE_UNUSABLE
 from brenner.diagnostics.model import BrennerError, RequestError, UnavailableError
-from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import StoredMessage
 from brenner.mail.open import SqliteStore, open_mailbox, store_of
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.thread_ids import is_valid_thread_id
-from brenner.services.version_store import (
-    extend_history,
-    load_history,
-    require_thread_id,
-    to_thread_message,
-)
-from brenner.services.workspace import Workspace
+from brenner.services.session_status import LoadedStatus, status_of, update_status
+from brenner.services.version_store import load_thread, require_thread_id
 from brenner.session.model import Phase, SessionStatus
-from brenner.session.overview import Overview
-from brenner.session.rebuild import ThreadMessage
-from brenner.session.routing import Route, RouteStep, evidence_of, route
-from brenner.session.status import ComputedStatus, compute_status
-from brenner.session.versions import VersionHistory, replay
+from brenner.session.routing import Route, RouteStep, RoutingContext, route
+from brenner.session.versions import replay
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from brenner.mail.mailbox import Mailbox
+    from brenner.protocol.messages import StoredMessage
     from brenner.services.compile import CompileResult
+    from brenner.services.workspace import Workspace
+    from brenner.session.overview import Overview
 
 
 # A mailbox that is only read
@@ -54,7 +52,7 @@ class _ReadOnlyMailbox:
     def __getattr__(self, name: str) -> object:
         return getattr(self._mailbox, name)
 
-    def thread_arrivals(self, thread_id: str, after: int) -> "tuple[StoredMessage, ...]":
+    def thread_arrivals(self, thread_id: str, after: int) -> tuple[StoredMessage, ...]:
         found = self._mailbox.thread_arrivals(thread_id, after)
         return tuple(each for each in found if self._upto is None or each.arrival <= self._upto)
 
@@ -79,36 +77,12 @@ _NO_SESSION = Route(
 )
 
 
-class WatchedThread(NamedTuple):
-    """A thread as far as it was read."""
-
-    history: VersionHistory
-    messages: tuple[ThreadMessage, ...]
-    computed: ComputedStatus
-
-    @property
-    def status(self) -> SessionStatus:
-        return self.computed.status
-
-
-class RoutedMessage(NamedTuple):
-    """A new message, what it means, and the status of its session before and after it.
-
-    A thread whose ID is not a valid session ID has no status.
-    """
-
-    stored: StoredMessage
-    route: Route
-    before: SessionStatus | None
-    after: SessionStatus | None
-
-
 class WatchedThreads:
     """All watched threads; an LRU cache of those that get messages."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self._known: dict[str, WatchedThread] = {}
+        self._known: dict[str, LoadedStatus] = {}
 
     def first(self, thread_id: str, upto: int) -> SessionStatus:
         """Return the status of a thread when the store had `upto` messages.
@@ -119,21 +93,32 @@ class WatchedThreads:
         known = self._known[thread_id] = _load_thread(self.workspace, thread_id, upto)
         return known.status
 
-    def take(self, stored: StoredMessage) -> RoutedMessage:
-        """Add the next message. If the mailbox fails meanwhile, the state is unchanged."""
-        thread_id = stored.message.thread_id
-        if not is_valid_thread_id(thread_id):
-            return RoutedMessage(stored, _NO_SESSION, None, None)
-        before = self._before(thread_id, stored)
-        message = to_thread_message(stored)
-        after = _append(before, message, self.workspace.project.operator)
-        self._remember(thread_id, after)
-        ledger = after.computed.ledger
-        evidence = evidence_of(message, before and before.history, after.history, ledger)
-        found = route(message, before and before.status, after.status, evidence)
-        return RoutedMessage(stored, found, before and before.status, after.status)
+    def take(
+        self, message: StoredMessage
+    ) -> tuple[Route, SessionStatus | None, SessionStatus | None]:
+        """Add the next message. Return what it means, and the status before and after it.
 
-    def _before(self, thread_id: str, stored: StoredMessage) -> WatchedThread | None:
+        A thread whose ID is not a valid session ID has no status. If the mailbox fails meanwhile,
+        the state is unchanged.
+        """
+        thread_id = message.message.thread_id
+        if not is_valid_thread_id(thread_id):
+            return _NO_SESSION, None, None
+        before = self._before(thread_id, message)
+        operator = self.workspace.project.operator
+        after = (
+            update_status(before, [message], operator)
+            if before
+            else status_of(replay(thread_id, (message,), operator), (message,), operator)
+        )
+        self._remember(thread_id, after)
+        status = before and before.status
+        context = RoutingContext(message, status, after.status).with_evidence(
+            before and before.history, after.history, after.merged.ledger
+        )
+        return route(context), status, after.status
+
+    def _before(self, thread_id: str, stored: StoredMessage) -> LoadedStatus | None:
         """Return the thread without the message; None if that is its first."""
         if thread_id in self._known:
             return self._known[thread_id]
@@ -143,112 +128,62 @@ class WatchedThreads:
             return None
         return _load_thread(self.workspace, thread_id, upto)
 
-    def _remember(self, thread_id: str, known: WatchedThread) -> None:
+    def _remember(self, thread_id: str, known: LoadedStatus) -> None:
         self._known.pop(thread_id, None)
         self._known[thread_id] = known  # now the most recently used one
         if len(self._known) > _MOST_CACHED_THREADS:
             del self._known[next(iter(self._known))]
 
 
-def _load_thread(workspace: Workspace, thread_id: str, upto: int) -> WatchedThread:
+def _load_thread(workspace: Workspace, thread_id: str, upto: int) -> LoadedStatus:
     """Load a thread as it was when the store had `upto` messages.
 
     Use the cache, but do not write to it.
     """
     then, operator = read_only(workspace, upto), workspace.project.operator
-    found = load_history(then.mailbox, thread_id, operator)
-    messages = tuple(map(to_thread_message, then.mailbox.thread_arrivals(thread_id, 0)))
-    # The cached history may be newer than `upto`.
-    history = found.history if found.arrival <= upto else replay(thread_id, messages, operator)
-    return WatchedThread(history, messages, compute_status(history, messages, operator))
-
-
-def _append(before: WatchedThread | None, message: ThreadMessage, operator: str) -> WatchedThread:
-    """Return the thread with one more message."""
-    thread_id = message.posted.message.thread_id
-    if before is None:
-        history = replay(thread_id, (message,), operator)
-        return WatchedThread(history, (message,), compute_status(history, (message,), operator))
-    messages = (*before.messages, message)
-    history = extend_history(before.history, messages, [message], operator)
-    return WatchedThread(
-        history, messages, compute_status(history, messages, operator, before.status)
-    )
+    history, messages = load_thread(then.mailbox, thread_id, operator)
+    return status_of(history, messages, operator)
 
 
 # Events
 
 
-class WatchStarted(NamedTuple):
-    """The start: the status of all sessions, or of the one watched thread in `status`."""
+class WatchView(Protocol):
+    """Shows the events of a watch, one method for each."""
 
-    where: str
-    sessions: tuple[Overview, ...]
-    status: SessionStatus | None = None
+    def watching(
+        self, store: str, sessions: tuple[Overview, ...], status: SessionStatus | None
+    ) -> None:
+        """Show the start: the status of all sessions, or of the one watched thread."""
 
+    def message(self, stored: StoredMessage, route: Route, status: SessionStatus | None) -> None:
+        """Show a message that came in, what it means, and the status of its session."""
 
-class MessageArrived(NamedTuple):
-    """A message came in."""
+    def phase(self, before: Phase | None, status: SessionStatus) -> None:
+        """Show a phase change; `before` is None for a new session."""
 
-    taken: RoutedMessage
+    def compiled(self, done: CompileResult) -> None:
+        """Show a compile by `--auto-compile`."""
 
+    def compile_failed(self, thread_id: str, error: BrennerError) -> None:
+        """Show that a compile by `--auto-compile` failed."""
 
-class PhaseChanged(NamedTuple):
-    """A session changed its phase; `before` is None for a new session."""
+    def lost(self, error: BrennerError, at: datetime) -> None:
+        """Show that the store is unavailable."""
 
-    before: Phase | None
-    status: SessionStatus
-
-
-class AutoCompiled(NamedTuple):
-    """A compile by `--auto-compile` finished."""
-
-    done: "CompileResult"
-
-
-class AutoCompileFailed(NamedTuple):
-    """A compile by `--auto-compile` failed."""
-
-    thread_id: str
-    error: BrennerError
+    def back(self, seconds: float) -> None:
+        """Show that the store is available again, after that many seconds."""
 
 
-class StoreLost(NamedTuple):
-    """The store is unavailable."""
-
-    error: BrennerError
-    at: datetime
-
-
-class StoreBack(NamedTuple):
-    """The store is available again, after that many seconds."""
-
-    seconds: float
-
-
-class Idle(NamedTuple):
-    """Nothing happened for a while."""
-
-
-Event = (
-    WatchStarted
-    | MessageArrived
-    | PhaseChanged
-    | AutoCompiled
-    | AutoCompileFailed
-    | StoreLost
-    | StoreBack
-    | Idle
-)
+Event = Callable[[WatchView], None]
+"""Calls the method of an event."""
 
 
 # Auto-compile
 
 
-_FIRST_RETRY_PAUSE, _LONGEST_RETRY_PAUSE = (
-    1.0,
-    60.0,
-)  # seconds before a failed compile is retried
+# Seconds before a failed compile is retried
+_FIRST_RETRY_PAUSE, _LONGEST_RETRY_PAUSE = 1.0, 60.0
 
 
 class AutoCompile:
@@ -275,10 +210,9 @@ class AutoCompile:
 
     @property
     def pause(self) -> float:
-        """Return the seconds until a compile is due."""
         return max(0.0, min(self._ready.values(), default=math.inf) - time.monotonic())
 
-    def due(self, workspace: Workspace) -> Iterator[AutoCompiled | AutoCompileFailed]:
+    def due(self, workspace: Workspace) -> Iterator[Event]:
         """Compile the threads that are due. Raise if the store itself is lost.
 
         The event is yielded inside the uninterrupted context, so that an interrupt cannot hide a
@@ -291,24 +225,23 @@ class AutoCompile:
                 if event:
                     yield event
 
-    def _compile(
-        self, workspace: Workspace, thread_id: str
-    ) -> AutoCompiled | AutoCompileFailed | None:
+    def _compile(self, workspace: Workspace, thread_id: str) -> Event | None:
         from brenner.services.compile import CompileOptions, compile_thread
 
         try:
             done = compile_thread(workspace, thread_id, CompileOptions(notify=self._notify))
-        except RequestError as refused:
+        except RequestError as error:
             self._ready.pop(thread_id)  # until the thread gets a message
-            return AutoCompileFailed(thread_id, refused)
+            refused = error
+            return lambda view: view.compile_failed(thread_id, refused)
         except UnavailableError as error:
             return self._retry_later(workspace, thread_id, error)
         self._ready.pop(thread_id)  # its message arrives like any other
-        return AutoCompiled(done)
+        return lambda view: view.compiled(done)
 
     def _retry_later(
         self, workspace: Workspace, thread_id: str, error: UnavailableError
-    ) -> AutoCompileFailed | None:
+    ) -> Event | None:
         """Schedule a retry after a pause. Raise if the store is lost: then retry when it is
         back.
         """
@@ -319,7 +252,9 @@ class AutoCompile:
         reported, pause = self._failed.get(thread_id, ("", _FIRST_RETRY_PAUSE))
         self._ready[thread_id] = time.monotonic() + pause
         self._failed[thread_id] = (error.diagnostic.message, min(2 * pause, _LONGEST_RETRY_PAUSE))
-        return None if reported == error.diagnostic.message else AutoCompileFailed(thread_id, error)
+        if reported == error.diagnostic.message:
+            return None
+        return lambda view: view.compile_failed(thread_id, error)
 
 
 # The watched store: whether it is still available, and still the same
@@ -346,7 +281,6 @@ class WatchedStore:
 
     @property
     def shown(self) -> str:
-        """Return the name of the store in messages."""
         return self._store.shown
 
     def begin(self) -> None:
@@ -371,7 +305,6 @@ class WatchedStore:
         return found
 
     def done(self, stored: StoredMessage) -> None:
-        """Record that a message was processed."""
         self.position, self.last = stored.arrival, stored
 
     def reconnect(self) -> None:
@@ -388,7 +321,7 @@ class WatchedStore:
             (last.id, last.content_hash)
         ]
         if position < self.position or not is_same:
-            raise StoreReplacedError(STORE_REPLACED.at(where=self.shown))
+            raise UnavailableError(STORE_REPLACED.at(where=self.shown))
 
     def close(self) -> None:
         """Close the mailbox, if it was opened here."""
@@ -420,10 +353,6 @@ class WatchedStore:
         return UnavailableError(STORE_UNUSABLE.at(path=str(self._file), reason=reason))
 
 
-class StoreReplacedError(UnavailableError):
-    """Another store is in the place of the watched one; waiting does not help."""
-
-
 def _file_identity(path: Path | None) -> _FileIdentity | None:
     """Return what distinguishes a file from another one of the same name."""
     if path is None:
@@ -452,8 +381,10 @@ class WatchOptions(NamedTuple):
 
 def watch(
     workspace: Workspace, options: WatchOptions, uninterrupted: Uninterrupted = nullcontext
-) -> Iterator[Event]:
-    """Yield events from now on. The watch ends only with the phase in `options.until`.
+) -> Iterator[Event | None]:
+    """Yield events from now on, None if nothing happened for a while.
+
+    The watch ends only with the phase in `options.until`.
 
     Within the context `uninterrupted`, interrupts must wait. There a version is posted and cached,
     and its event yielded.
@@ -473,7 +404,7 @@ class _Watcher:
         self.compiles = AutoCompile(options.notify, uninterrupted)
         self.is_over = False
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[Event | None]:
         yield self._begin()
         while True:
             try:
@@ -481,43 +412,43 @@ class _Watcher:
                 if self.is_over:
                     return
                 yield from self._news()
-            except StoreReplacedError:
-                raise
             except UnavailableError as lost:
                 yield from self._wait_until_back(lost)
 
-    def _begin(self) -> WatchStarted:
-        """Return the initial status, and start counting new messages."""
+    def _begin(self) -> Event:
+        """Return the event of the start, and start counting new messages."""
         self.home.begin()
-        workspace, thread_id = self.home.workspace, self.options.thread_id
+        workspace, thread_id, shown = self.home.workspace, self.options.thread_id, self.home.shown
         if thread_id is not None:
             status = self.threads.first(thread_id, self.home.position)
             self._note(status.thread_id, status.phase)
-            return WatchStarted(self.home.shown, (), status)
+            return lambda view: view.watching(shown, (), status)
         from brenner.services.sessions import overviews  # needed only to watch all sessions
 
         found = tuple(overviews(read_only(workspace)).values())
         for each in found:
             self._note(each.thread_id, each.phase)
-        return WatchStarted(self.home.shown, found)
+        return lambda view: view.watching(shown, found, None)
 
-    def _news(self) -> Iterator[Event]:
+    def _news(self) -> Iterator[Event | None]:
         """Yield events for new messages, one by one. A message counts once it has been read."""
         news = self.home.news(self.options.thread_id, min(_IDLE_SECONDS, self.compiles.pause))
         self.threads.workspace = self.home.workspace
         for stored in news:
-            routed = self.threads.take(stored)
-            self.home.done(stored)
-            yield MessageArrived(routed)
-            status = routed.after
-            if status is None:
-                continue
-            self._note(status.thread_id, status.phase)
-            before = routed.before.phase if routed.before else None
-            if status.phase is not before:
-                yield PhaseChanged(before, status)
+            yield from self._take(stored)
         if not news:
-            yield Idle()
+            yield None
+
+    def _take(self, stored: StoredMessage) -> Iterator[Event]:
+        found, before, status = self.threads.take(stored)
+        self.home.done(stored)
+        yield lambda view: view.message(stored, found, status)
+        if status is None:
+            return
+        self._note(status.thread_id, status.phase)
+        phase = before.phase if before else None
+        if status.phase is not phase:
+            yield lambda view: view.phase(phase, status)
 
     def _note(self, thread_id: str, phase: Phase | None) -> None:
         """Record a phase. An awaited phase counts even if the next message has already ended it."""
@@ -525,19 +456,21 @@ class _Watcher:
         if self.options.auto_compile:
             self.compiles.note(thread_id, phase)
 
-    def _wait_until_back(self, lost: UnavailableError) -> Iterator[Event]:
-        """Retry until the store is back. Yield `StoreLost` once."""
+    def _wait_until_back(self, lost: UnavailableError) -> Iterator[Event | None]:
+        """Retry until the store is back. Yield the loss once."""
         began, pause = time.monotonic(), _FIRST_RECONNECT_PAUSE
-        yield StoreLost(lost, datetime.now(UTC))
+        at = datetime.now(UTC)
+        yield lambda view: view.lost(lost, at)
         while True:
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_RECONNECT_PAUSE)
             try:
                 self.home.reconnect()
-            except StoreReplacedError:
-                raise
-            except BrennerError:
-                yield Idle()
+            except BrennerError as error:
+                if error.diagnostic.code is STORE_REPLACED:  # waiting does not help
+                    raise
+                yield None
             else:
                 break
-        yield StoreBack(time.monotonic() - began)
+        seconds = time.monotonic() - began
+        yield lambda view: view.back(seconds)

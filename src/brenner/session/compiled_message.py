@@ -4,18 +4,12 @@ Parsing the message returns thread, version, path, the exact artifact and the ex
 the artifact and the mail contain (R10, R22).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from __future__ import annotations
 
-from brenner.artifact.diff import (
-    KILLED,
-    ChangeKind,
-    Diff,
-    FieldChange,
-    ItemChange,
-    changed_ids,
-    summary,
-)
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from brenner.artifact.diff import KILLED, ChangeKind, Diff, ItemChange, changed_ids, summary
 from brenner.artifact.merge.engine import OPERATOR
 from brenner.artifact.model import NO_RESEARCH_THREAD, Artifact, Reference, item_sort_key
 from brenner.artifact.state import BlockOutcome, Conflict, Entry, count_outcomes
@@ -24,8 +18,8 @@ from brenner.diagnostics.codes.publishing import ARTIFACT_TOO_LARGE_TO_INLINE
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
 from brenner.diagnostics.truncate import count_with_omitted
 from brenner.limits import MOST_BODY_BYTES, MOST_INLINE_ARTIFACT_BYTES
-from brenner.lint.linter import LintReport
 from brenner.markdown.escape import escape, render_table
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.body import quote, quote_cell, quote_in_fence, short_description
 from brenner.protocol.compiled import RECORD_INFO
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
@@ -33,7 +27,13 @@ from brenner.protocol.grammar import ITEM_ID
 from brenner.protocol.message_types import COMPILED
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject
+from brenner.session.model import has_third_alternative, render_record
 from brenner.text import plural
+
+if TYPE_CHECKING:
+    from brenner.lint.linter import LintReport
+    from brenner.protocol.messages import StoredMessage
+    from brenner.session.model import VersionRecord
 
 _MOST_DESCRIPTION = 70  # with `v12 ` within the advised length of a subject
 _SECTION_ORDER = {section.prefix: number for number, section in enumerate(SECTIONS.values())}
@@ -47,19 +47,16 @@ class Contributor(NamedTuple):
     items: tuple[str, ...]
 
 
-class CompiledContent(NamedTuple):
-    """Everything that the COMPILED message of a version contains.
+class CompiledVersion(NamedTuple):
+    """A version, compiled and not yet published, with everything that its message contains.
 
-    `text` is the rendered artifact. `unresolved` are its dangling references. `unverified` are the
-    messages with applied blocks whose sender is not authenticated.
+    `text` is the rendered artifact. `read` are the messages that it includes, and `left` counts the
+    unread ones that it leaves for later. `unresolved` are its dangling references. `unverified` are
+    the messages with applied blocks whose sender is not authenticated.
     """
 
     thread_id: str
-    sender: str
-    recipients: tuple[str, ...]
-    version: int
-    previous: int | None
-    compiled_at: str
+    previous_version: int | None
     artifact: Artifact
     text: str
     diff: Diff
@@ -69,11 +66,16 @@ class CompiledContent(NamedTuple):
     conflicts: tuple[Conflict, ...]
     not_contributed: tuple[Diagnostic, ...]
     warnings: tuple[Diagnostic, ...]
-    record: str
-    artifact_sha256: str
-    adopted: int | None = None
+    record: VersionRecord
+    read: tuple[StoredMessage, ...] = ()
+    left: int = 0
     unresolved: tuple[Diagnostic, ...] = ()
     unverified: tuple[int, ...] = ()
+
+    @property
+    def number(self) -> int:
+        """The number of the version."""
+        return self.record.version
 
 
 def contributors_of(ledger: tuple[Entry, ...], artifact: Artifact) -> tuple[Contributor, ...]:
@@ -88,18 +90,13 @@ def contributors_of(ledger: tuple[Entry, ...], artifact: Artifact) -> tuple[Cont
             applied.setdefault(entry.agent, []).append(entry.item_id or "")
     if applied:
         return tuple(
-            Contributor(agent, len(items), _in_artifact_order(items))
+            Contributor(agent, len(items), tuple(sorted(set(items) - {""}, key=_artifact_order)))
             for agent, items in applied.items()
         )
     metadata = artifact.metadata
     names = dict.fromkeys(filter(str.strip, metadata.contributors))
     names = names or {metadata.compiled_by or OPERATOR: None}
     return tuple(Contributor(name, 0, ()) for name in names)
-
-
-def _in_artifact_order(items: list[str]) -> tuple[str, ...]:
-    """Return the items without duplicates, in the order of the artifact."""
-    return tuple(sorted(set(items) - {""}, key=_artifact_order))
 
 
 def _artifact_order(item_id: str) -> tuple[int, tuple[int, str]]:
@@ -116,7 +113,11 @@ def describe_changes(diff: Diff, ledger: tuple[Entry, ...]) -> str:
         return _describe_first_version(diff)
     if diff.items:
         text = summary(diff).rstrip(".")
-        words = (f"{text[0].lower()}{text[1:]}", _changed_ids(diff), _change_counts(diff))
+        by_verb = {verb: ids for verb, ids in changed_ids(diff).items() if ids}
+        listed = "; ".join(f"{verb} {', '.join(ids)}" for verb, ids in by_verb.items())
+        counted = ", ".join(f"{len(ids)} {verb}" for verb, ids in by_verb.items())
+        counted = counted or plural(len(diff.items), "item") + " changed"
+        words = (f"{text[0].lower()}{text[1:]}", listed, counted)
         return next((each for each in words if len(each) <= _MOST_DESCRIPTION), words[-1])
     status = next((change for change in diff.metadata if change.path == ("status",)), None)
     if status and "closed" in (status.old, status.new):
@@ -127,35 +128,21 @@ def describe_changes(diff: Diff, ledger: tuple[Entry, ...]) -> str:
 
 def is_first_version(diff: Diff) -> bool:
     """Return whether this is the difference to the empty artifact before the first version."""
-    return any(_is_first_number(change) for change in diff.metadata)
-
-
-def _is_first_number(change: FieldChange) -> bool:
-    return change.path == ("version",) and change.new == 1 and not change.old
+    changes = [change for change in diff.metadata if change.path == ("version",)]
+    return any(change.new == 1 and not change.old for change in changes)
 
 
 def _describe_first_version(diff: Diff) -> str:
-    active = [change for change in diff.items if _is_added(change)]
+    active = [
+        change
+        for change in diff.items
+        if ChangeKind.ADDED in change.kinds and ChangeKind.KILLED not in change.kinds
+    ]
     hypotheses = sum(change.section == HYPOTHESIS_SLATE.id for change in active)
     if hypotheses:
         return f"initial artifact with {plural(hypotheses, 'hypothesis', 'hypotheses')}"
     items = sum(change.section != RESEARCH_THREAD.id for change in active)
     return f"initial artifact with {plural(items, 'item')}" if items else "initial artifact"
-
-
-def _is_added(change: ItemChange) -> bool:
-    return ChangeKind.ADDED in change.kinds and ChangeKind.KILLED not in change.kinds
-
-
-def _changed_ids(diff: Diff) -> str:
-    """Return `added H4, T2; modified H1, H2; killed H3`."""
-    return "; ".join(f"{verb} {', '.join(ids)}" for verb, ids in changed_ids(diff).items() if ids)
-
-
-def _change_counts(diff: Diff) -> str:
-    """Return `12 added, 3 modified, 1 killed`."""
-    parts = [f"{len(ids)} {verb}" for verb, ids in changed_ids(diff).items() if ids]
-    return ", ".join(parts) or plural(len(diff.items), "item") + " changed"
 
 
 # Lines of a COMPILED body: lists of limited length, and the commands that show the rest
@@ -185,19 +172,15 @@ def message_and_fix(found: Diagnostic) -> str:
     return f"{quote(found.message)} {quote(found.fix)}"
 
 
-def artifact_command(name: str, content: CompiledContent) -> str:
+def artifact_command(name: str, content: CompiledVersion) -> str:
     """Return a command of `brenner artifact` for this version."""
-    return f"brenner artifact {name} {version_argument(content, content.version)}"
+    return f"brenner artifact {name} {version_argument(content, content.number)}"
 
 
-def version_argument(content: CompiledContent, version: int | None = None) -> str:
+def version_argument(content: CompiledVersion, version: int | None = None) -> str:
     """Return the thread, or a version of it, as a command argument."""
-    return _thread_argument(content) + (f"@v{version}" if version is not None else "")
-
-
-def _thread_argument(content: CompiledContent) -> str:
-    """Return the thread as a command argument, after `--` if its ID begins with `-`."""
-    return f"-- {content.thread_id}" if content.thread_id.startswith("-") else content.thread_id
+    end_of_options = "-- " if content.thread_id.startswith("-") else ""
+    return f"{end_of_options}{content.thread_id}" + (f"@v{version}" if version is not None else "")
 
 
 # Optional sections of a COMPILED body
@@ -206,13 +189,33 @@ def _thread_argument(content: CompiledContent) -> str:
 _MOST_ERRORS = 3  # per block; also values per conflict
 
 
-def refused_blocks_section(content: CompiledContent) -> str:
-    """Render every refused block with its location, its errors and their fixes (R7)."""
-    entries = [entry for entry in content.ledger if entry.state is BlockOutcome.REFUSED]
-    return _render_if_any(
-        "Refused Blocks",
-        limited_lines(entries, _refused_block_lines, artifact_command("ledger", content)),
-    )
+def _optional_sections(content: CompiledVersion) -> list[str]:
+    """Render the lists that a version may have."""
+    applied = (each for each in content.ledger if each.state is BlockOutcome.APPLIED)
+    notes = (found for entry in applied for found in entry.diagnostics)
+    left_out = [found for found in notes if found.code is CIRCULAR_REFERENCE]
+    refused = [entry for entry in content.ledger if entry.state is BlockOutcome.REFUSED]
+    reported = {found.id for found in content.lint.violations}
+    warnings = [found for found in content.warnings if reported.isdisjoint(found.also)]
+    ledger, show = artifact_command("ledger", content), artifact_command("show", content)
+    check_references = f"brenner refs check {version_argument(content)}"
+    check_thread = f"brenner check --thread={content.thread_id}"
+    unresolved, stray = content.unresolved, content.not_contributed
+    lists = {
+        # each with its location, its errors and their fixes (R7)
+        "Refused Blocks": limited_lines(refused, _refused_block_lines, ledger),
+        # those of the merge that the linter does not report as well
+        "Warnings": limited_lines(warnings, _diagnostic_line, ledger),
+        # they would close a cycle: their blocks are applied without them (R21)
+        "References Left Out": limited_lines(left_out, _diagnostic_line, ledger),
+        # every version lists them until they resolve (R21)
+        "Unresolved References": limited_lines(unresolved, _diagnostic_line, check_references),
+        # both sides of every field on which authors disagree (R12)
+        "Open Conflicts": limited_lines(content.conflicts, _conflict_lines, show),
+        # what looks like a contribution and is none (R4)
+        "Not Contributed": limited_lines(stray, _diagnostic_line, check_thread),
+    }
+    return [render_section(name, lines) for name, lines in lists.items() if lines]
 
 
 def _refused_block_lines(entry: Entry) -> str:
@@ -222,56 +225,14 @@ def _refused_block_lines(entry: Entry) -> str:
     head = f"- Message {entry.message_id}, block {entry.block}, line {entry.line}, "
     head += f"{quote(entry.agent, MOST_NAME)}{': ' if description else ''}{description}"
     errors = [found for found in entry.diagnostics if found.severity is ERROR]
-    lines = [f"  {_error_line(found, entry.line)}" for found in errors[:_MOST_ERRORS]]
+    lines = []
+    for found in errors[:_MOST_ERRORS]:
+        place = f" (line {found.line})" if found.line and found.line != entry.line else ""
+        lines.append(f"  - {found.id}{place}: {message_and_fix(found)}")
     more = Summary.of(entry.diagnostics).errors - len(lines)
     if more > 0:
         lines.append(f"  - and {plural(more, 'fault')} more")
     return "\n".join([head, *lines])
-
-
-def _error_line(found: Diagnostic, line: int) -> str:
-    place = f" (line {found.line})" if found.line and found.line != line else ""
-    return f"- {found.id}{place}: {message_and_fix(found)}"
-
-
-def warnings_section(content: CompiledContent) -> str:
-    """Render the warnings of the merge that the linter does not report as well."""
-    reported = {found.id for found in content.lint.violations}
-    left = [found for found in content.warnings if reported.isdisjoint(found.also)]
-    return _render_if_any(
-        "Warnings", limited_lines(left, _diagnostic_line, artifact_command("ledger", content))
-    )
-
-
-def left_out_references_section(content: CompiledContent) -> str:
-    """Render references that would close a cycle: their blocks are applied without them (R21)."""
-    found = [
-        each
-        for entry in content.ledger
-        if entry.state is BlockOutcome.APPLIED
-        for each in entry.diagnostics
-        if each.code is CIRCULAR_REFERENCE
-    ]
-    return _render_if_any(
-        "References Left Out",
-        limited_lines(found, _diagnostic_line, artifact_command("ledger", content)),
-    )
-
-
-def unresolved_references_section(content: CompiledContent) -> str:
-    """Render dangling references; every version lists them until they resolve (R21)."""
-    shows_all = f"brenner refs check {version_argument(content)}"
-    return _render_if_any(
-        "Unresolved References", limited_lines(content.unresolved, _diagnostic_line, shows_all)
-    )
-
-
-def open_conflicts_section(content: CompiledContent) -> str:
-    """Render both sides of every field on which authors disagree (R12)."""
-    return _render_if_any(
-        "Open Conflicts",
-        limited_lines(content.conflicts, _conflict_lines, artifact_command("show", content)),
-    )
 
 
 def _conflict_lines(conflict: Conflict) -> str:
@@ -291,7 +252,6 @@ def _value_and_author(value: object, agent: str) -> str:
 
 
 def _value_text(value: object) -> str:
-    """Return the value of a field as text."""
     if value is None:
         return ""
     if isinstance(value, tuple):
@@ -301,23 +261,11 @@ def _value_text(value: object) -> str:
     return str(value)
 
 
-def not_contributed_section(content: CompiledContent) -> str:
-    """Render what looks like a contribution and is none (R4)."""
-    shows_all = f"brenner check --thread={content.thread_id}"
-    return _render_if_any(
-        "Not Contributed", limited_lines(content.not_contributed, _diagnostic_line, shows_all)
-    )
-
-
 def _diagnostic_line(found: Diagnostic) -> str:
     words = [f"message {found.message_id}"] if found.message_id is not None else []
     words += [f"line {found.line}"] if found.line else []
     place = f" ({', '.join(words)})" if words else ""
     return f"- {found.id}{place}: {message_and_fix(found)}"
-
-
-def _render_if_any(name: str, lines: list[str]) -> str:
-    return render_section(name, lines) if lines else ""
 
 
 # Sections of a COMPILED body that the publish document lists, in its order
@@ -339,27 +287,19 @@ _NOUNS = (
     *(("hypothesis", "hypotheses"), ("prediction", ""), ("test", "")),
     *(("assumption", ""), ("anomaly", "anomalies"), ("critique", "")),
 )
-_VERBS = {
-    ChangeKind.ADDED: "Added",
-    ChangeKind.MODIFIED: "Modified",
-    ChangeKind.KILLED: "Killed",
-    ChangeKind.REVIVED: "Revived",
-    ChangeKind.REMOVED: "Removed",
-    ChangeKind.RE_RANKED: "Re-ranked",
-}
 
 
-def metadata_section(content: CompiledContent) -> str:
+def metadata_section(content: CompiledVersion) -> str:
     """Render thread, version, time and compiler."""
-    lines = [f"- **Thread ID**: {escape(content.thread_id)}", f"- **Version**: v{content.version}"]
-    if content.previous is not None:
-        lines.append(f"- **Previous Version**: v{content.previous}")
-    lines.append(f"- **Compiled At**: {quote(content.compiled_at, MOST_NAME)}")
-    lines.append(f"- **Compiler**: {quote(content.sender, MOST_NAME)}")
+    lines = [f"- **Thread ID**: {escape(content.thread_id)}", f"- **Version**: v{content.number}"]
+    if content.previous_version is not None:
+        lines.append(f"- **Previous Version**: v{content.previous_version}")
+    lines.append(f"- **Compiled At**: {quote(content.record.compiled_at, MOST_NAME)}")
+    lines.append(f"- **Compiler**: {quote(content.record.compiled_by, MOST_NAME)}")
     return render_section("Metadata", lines)
 
 
-def summary_section(content: CompiledContent) -> str:
+def summary_section(content: CompiledVersion) -> str:
     """Render a summary of the changes and of the outcomes of the blocks."""
     changed = (
         f"Initial artifact: {_item_counts(content.artifact)}."
@@ -367,10 +307,9 @@ def summary_section(content: CompiledContent) -> str:
         else summary(content.diff)
     )
     words = [quote(changed, _MOST_SUMMARY)]
-    if content.adopted:
-        words = [
-            f"The artifact of message {content.adopted}, which another program compiled, as it is."
-        ]
+    adopted = content.record.adopted
+    if adopted:
+        words = [f"The artifact of message {adopted.id}, which another program compiled, as it is."]
     if content.ledger:
         outcomes = count_outcomes(content.ledger)
         words.append(
@@ -390,7 +329,7 @@ def _item_counts(artifact: Artifact) -> str:
     )
 
 
-def contributors_section(content: CompiledContent) -> str:
+def contributors_section(content: CompiledVersion) -> str:
     """Render the table of agents, with the number of their deltas and their items."""
     header = ("Agent", "Delta Count", "Items Added/Modified")
     rows = [_contributor_row(each) for each in content.contributors[:MOST_LISTED]]
@@ -401,7 +340,7 @@ def contributors_section(content: CompiledContent) -> str:
     return render_section("Contributors", [*lines, *_unverified_lines(content)])
 
 
-def _unverified_lines(content: CompiledContent) -> list[str]:
+def _unverified_lines(content: CompiledVersion) -> list[str]:
     """Name the messages whose sender is not authenticated, since readers rely on the table."""
     if not content.unverified:
         return []
@@ -415,20 +354,18 @@ def _unverified_lines(content: CompiledContent) -> list[str]:
 
 
 def _contributor_row(contributor: Contributor) -> tuple[str, str, str]:
-    items = [quote_cell(item, MOST_ID) for item in contributor.items[:_MOST_ITEMS]]
-    more = len(contributor.items) - _MOST_ITEMS
-    listed = ", ".join(items) + (f" and {more} more" if more > 0 else "")
+    listed = _joined([quote_cell(item, MOST_ID) for item in contributor.items], _MOST_ITEMS)
     return quote_cell(contributor.agent, MOST_NAME), str(contributor.deltas), listed
 
 
-def changes_section(content: CompiledContent) -> str:
+def changes_section(content: CompiledVersion) -> str:
     """Render new, modified and killed items. The first version is compared with the empty v0."""
-    before = content.previous or 0
+    before = content.previous_version or 0
     changes_shown = content.diff.items if before else map(_question_as_added, content.diff.items)
     found = sorted(changes_shown, key=_kind_order)
     shows_all = (
         f"brenner artifact diff {version_argument(content, before)} "
-        f"{content.thread_id}@v{content.version}"
+        f"{content.thread_id}@v{content.number}"
     )
     lines = limited_lines(found, _change_line, shows_all)
     fields = dict.fromkeys(change.path[0] for change in content.diff.metadata)
@@ -457,7 +394,7 @@ def _change_line(change: ItemChange) -> str:
     title = change.title
     if change.section == RESEARCH_THREAD.id:
         title = str(new.get(("statement",)) or change.id)
-    words = f"- **{' and '.join(_VERBS[kind] for kind in change.kinds).capitalize()}** "
+    words = f"- **{' and '.join(change.kinds).capitalize()}** "
     words += quote(change.id, MOST_ID) or "an item without an ID"
     if title != change.id:
         words += f": {quote(title, MOST_TITLE)}"
@@ -470,15 +407,15 @@ def _change_line(change: ItemChange) -> str:
 
 
 def _changed_fields(change: ItemChange) -> str:
-    """Return the names of the changed fields; for predictions, the hypotheses."""
     paths = [each.path for each in change.fields]
     changed = [path for path in paths if path[0] != KILLED] or paths
-    names = list(
-        dict.fromkeys(path[-1] if path[0] == "predictions" else path[0] for path in changed)
-    )
-    shown = [quote(name, MOST_ID) for name in names[:_MOST_FIELDS]]
-    more = len(names) - _MOST_FIELDS
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    names = dict.fromkeys(path[-1] if path[0] == "predictions" else path[0] for path in changed)
+    return _joined([quote(name, MOST_ID) for name in names], _MOST_FIELDS)
+
+
+def _joined(words: Sequence[str], most: int) -> str:
+    more = len(words) - most
+    return ", ".join(words[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def statistics(artifact: Artifact) -> dict[str, int]:
@@ -488,14 +425,9 @@ def statistics(artifact: Artifact) -> dict[str, int]:
     return dict(zip(_LABELS, numbers, strict=True))
 
 
-def statistics_section(content: CompiledContent) -> str:
+def statistics_section(content: CompiledVersion) -> str:
     held = statistics(content.artifact)
     return render_section("Statistics", [f"- {label}: {number}" for label, number in held.items()])
-
-
-def has_third_alternative(artifact: Artifact) -> bool:
-    """Return whether an active hypothesis is marked as a third alternative."""
-    return any("third_alternative" in item.fields for item in artifact.active(HYPOTHESIS_SLATE))
 
 
 def third_alternative(artifact: Artifact) -> str:
@@ -509,7 +441,7 @@ def schema_verdict(report: LintReport) -> str:
     return "FAIL" if any(each.startswith(("EM-", "ES-")) for each in error_ids) else "PASS"
 
 
-def validation_section(content: CompiledContent) -> str:
+def validation_section(content: CompiledVersion) -> str:
     """Render the result of the linter. List its errors, because they are the next thing to fix."""
     errors = [found for found in content.lint.violations if found.severity is ERROR]
     lines = [
@@ -527,7 +459,7 @@ def _lint_error(found: Diagnostic) -> str:
     return f"- {found.id}: {item}{message_and_fix(found)}"
 
 
-def persistence_section(content: CompiledContent) -> str:
+def persistence_section(content: CompiledVersion) -> str:
     """Render the path of the artifact file. At publication a version is always a draft (R19)."""
     path = f"`artifacts/{content.thread_id}.md`"
     return render_section("Persistence", [f"- **Artifact Path**: {path}", "- **Status**: Draft"])
@@ -538,74 +470,43 @@ def persistence_section(content: CompiledContent) -> str:
 
 _MARGIN = 16 * 1024  # bytes for the headers of a message file
 _SECTIONS = (
-    metadata_section,
-    summary_section,
-    contributors_section,
-    changes_section,
-    statistics_section,
-    validation_section,
-    persistence_section,
-    refused_blocks_section,
-    warnings_section,
-    left_out_references_section,
-    unresolved_references_section,
-    open_conflicts_section,
-    not_contributed_section,
+    *(metadata_section, summary_section, contributors_section, changes_section),
+    *(statistics_section, validation_section, persistence_section),
 )
 
 
-def compose_compiled(publication: CompiledContent) -> Message:
-    """Compose the COMPILED message."""
-    content = publication
-    adopted = f"takes over the artifact of message {content.adopted}" if content.adopted else ""
-    about = short_description(
-        f"v{content.version} {adopted or describe_changes(content.diff, content.ledger)}"
+def compose_compiled(
+    content: CompiledVersion, recipients: tuple[str, ...]
+) -> tuple[Message, Diagnostic | None]:
+    """Compose the COMPILED message. Return a diagnostic, too, if the artifact does not fit in."""
+    adopted = content.record.adopted
+    about = (
+        f"takes over the artifact of message {adopted.id}"
+        if adopted
+        else describe_changes(content.diff, content.ledger)
     )
-    return Message(
-        thread_id=content.thread_id,
-        sender=content.sender,
-        recipients=content.recipients,
-        subject=compose_subject(COMPILED.name, about),
-        body=_body(content),
-    )
-
-
-def size_note(publication: CompiledContent) -> Diagnostic | None:
-    """Return a diagnostic if the artifact does not fit into its message."""
-    return _size_note(publication, _before_artifact(publication), _record_section(publication))
-
-
-def _body(content: CompiledContent) -> str:
-    before, record = _before_artifact(content), _record_section(content)
+    subject = compose_subject(COMPILED.name, short_description(f"v{content.number} {about}"))
+    sections = (*(each(content) for each in _SECTIONS), *_optional_sections(content))
+    before = "\n".join((f"# Compiled Artifact v{content.number}\n", *sections))
+    record = f"## Record\n{quote_in_fence(render_record(content.record), RECORD_INFO)}"
     note = _size_note(content, before, record)
     full = _artifact_link(content, note) if note else quote_in_fence(content.text, "markdown")
-    return f"{before}\n## Full Artifact\n{full}\n{record}"
+    body = f"{before}\n## Full Artifact\n{full}\n{record}"
+    return Message(content.thread_id, content.record.compiled_by, recipients, subject, body), note
 
 
-def _before_artifact(content: CompiledContent) -> str:
-    parts = [
-        f"# Compiled Artifact v{content.version}\n",
-        *(section(content) for section in _SECTIONS),
-    ]
-    return "\n".join(filter(None, parts))
-
-
-def _record_section(content: CompiledContent) -> str:
-    return f"## Record\n{quote_in_fence(content.record, RECORD_INFO)}"
-
-
-def _size_note(content: CompiledContent, before: str, record: str) -> Diagnostic | None:
+def _size_note(content: CompiledVersion, before: str, record: str) -> Diagnostic | None:
     size = len(content.text.encode())
     room = MOST_BODY_BYTES - _MARGIN - len(before.encode()) - len(record.encode())
     most = min(MOST_INLINE_ARTIFACT_BYTES, max(room, 0))
     if size <= most:
         return None
     return ARTIFACT_TOO_LARGE_TO_INLINE.at(
-        size=size, most=most, thread_id=content.thread_id, version=content.version
+        size=size, most=most, thread_id=content.thread_id, version=content.number
     )
 
 
-def _artifact_link(content: CompiledContent, note: Diagnostic) -> str:
+def _artifact_link(content: CompiledVersion, note: Diagnostic) -> str:
     path = f"artifacts/{content.thread_id}.md"
-    linked = f"[{escape(path)}]({path}), SHA-256 `{content.artifact_sha256}`"
+    linked = f"[{escape(path)}]({path}), SHA-256 `{content.record.artifact_sha256}`"
     return f"{linked}\n\n{quote(note.message)} {quote(note.fix)}\n"

@@ -3,16 +3,23 @@
 Each is a fenced block of canonical JSON with the hash of the message that it decides about.
 """
 
+from __future__ import annotations
+
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import BlockKind, parse_blocks
 from brenner.markdown.escape import one_paragraph, render_fence
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import COMPILED, INFO
-from brenner.protocol.messages import Message
-from brenner.protocol.subjects import compose_subject, parse_subject
+from brenner.protocol.subjects import compose_subject
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from brenner.protocol.messages import Message
 
 VOID_FENCE = "brenner-void"
 
@@ -23,7 +30,7 @@ DISMISSAL_FENCE = "brenner-dismiss"
 _ADOPTION = '{"adopted":{"'  # the beginning of a record that adopts an artifact
 
 
-_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_HASH = lazy_pattern(r"[0-9a-f]{64}", re.ASCII)
 
 
 def is_decision(message: Message) -> bool:
@@ -34,20 +41,15 @@ def is_decision(message: Message) -> bool:
 def dismisses(message: Message) -> bool:
     """Return whether a message claims to dismiss refused blocks."""
     found = read_declarations(message.body, DISMISSAL_FENCE, "block")
-    return any(found) and _type_of(message) == INFO.name
+    return any(found) and message.type == INFO.name
 
 
 def changes_versions(message: Message) -> bool:
     """Return whether a message claims to void or adopt something."""
-    if _ADOPTION in message.body and _type_of(message) == COMPILED.name:
+    if _ADOPTION in message.body and message.type == COMPILED.name:
         return True
     found = read_declarations(message.body, VOID_FENCE, "version")
-    return any(found) and _type_of(message) == INFO.name
-
-
-def _type_of(message: Message) -> str | None:
-    subject = parse_subject(message.subject)
-    return subject.type if subject else None
+    return any(found) and message.type == INFO.name
 
 
 def render_declaration(values: Mapping[str, object], fence: str) -> str:

@@ -5,14 +5,15 @@ blocks. In a section the text stays unchanged unless it would create structure. 
 lines that would are escaped, by one backslash each. Passages of a source are quoted, line by line.
 """
 
-import re
+from __future__ import annotations
+
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.codes.messages import NO_SECTION_NUMBERS
 from brenner.diagnostics.model import Diagnostic
+from brenner.lazy_pattern import lazy_pattern
 from brenner.lint.context import SourceText, read_source_text
 from brenner.markdown.blocks import Block, BlockKind, parse_blocks
 from brenner.markdown.escape import read_fields, render_fence
@@ -20,14 +21,17 @@ from brenner.protocol.body import has_visible_text, normalise_heading
 from brenner.protocol.delta.parse import is_delta_fence
 from brenner.protocol.message_types import KICKOFF
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 _MOST_PASSES = 8  # escaping one line may reveal another one
 _BEFORE, _AFTER = "## Before\n\n", "\n\n## After\n"
 _LINES_BEFORE = _BEFORE.count("\n")
 _BASE = normalise_heading(KICKOFF.version_field)
 _ITEM = r"(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])"
-_LINE_PREFIX = re.compile(rf"(?:[ \t]*+(?:>|{_ITEM}))*+[ \t]*+")
+_LINE_PREFIX = lazy_pattern(rf"(?:[ \t]*+(?:>|{_ITEM}))*+[ \t]*+")
 # Inside another fence it is only an example, but an agent may copy it without that fence.
-_DELTA_FENCE = re.compile(rf"(?:[ \t]*+{_ITEM})*+[ \t]*+(?:`{{3,}}|~{{3,}})[ \t]*delta\b")
+_DELTA_FENCE = lazy_pattern(rf"(?:[ \t]*+{_ITEM})*+[ \t]*+(?:`{{3,}}|~{{3,}})[ \t]*delta\b")
 
 
 def normalize_text(text: str) -> str:
@@ -137,33 +141,18 @@ MOST_EXCERPT_CHARACTERS = 200_000
 _MOST_RANGES = 1_000
 _MOST_LISTED = 5
 # `42`, `§42`, `45-47`, `§45–§47`; spaces inside were removed before
-_RANGE = re.compile(r"§{0,2}([0-9]{1,9})(?:[-–]§?([0-9]{1,9}))?")
-_INNER_SPACES = re.compile(r"(?<=§)\s+|\s+(?=[-–])|(?<=[-–])\s+")
-_SEPARATOR = re.compile(r"[,;\s]+")
-_NUMBER_IN_TITLE = re.compile(r"(?:§ ?|[Ss]ection )?[0-9]+[.:)]?[ \t]*[-–—:]?[ \t]*")
+_RANGE = lazy_pattern(r"§{0,2}([0-9]{1,9})(?:[-–]§?([0-9]{1,9}))?")
+_INNER_SPACES = lazy_pattern(r"(?<=§)\s+|\s+(?=[-–])|(?<=[-–])\s+")
+_SEPARATOR = lazy_pattern(r"[,;\s]+")
+_NUMBER_IN_TITLE = lazy_pattern(r"(?:§ ?|[Ss]ection )?[0-9]+[.:)]?[ \t]*[-–—:]?[ \t]*")
 
 
-class SectionRange(NamedTuple):
-    """Sections from a first to a last one, both included."""
-
-    first: int
-    last: int
-
-    def __str__(self) -> str:
-        """Return the range as an anchor writes it."""
-        return f"§{self.first}" if self.first == self.last else f"§{self.first}-{self.last}"
+# A section of a source text: its number, its title without the number, and its text
+Passage: TypeAlias = tuple[int, str, str]
 
 
-class Passage(NamedTuple):
-    """A section of a source text: its number, its title without the number, and its text."""
-
-    number: int
-    title: str
-    text: str
-
-
-def parse_section_ranges(requested: str) -> tuple[SectionRange, ...] | Diagnostic:
-    """Parse `42,45-47` or `§42 §45-§47`."""
+def parse_section_ranges(requested: str) -> tuple[tuple[int, int], ...] | Diagnostic:
+    """Parse `42,45-47` or `§42 §45-§47`: the first and the last section of each range."""
     parts = list(filter(None, _SEPARATOR.split(_INNER_SPACES.sub("", requested))))
     if not parts:
         return codes.INVALID_SECTIONS.at(value=requested, reason="it names no section")
@@ -176,8 +165,9 @@ def parse_section_ranges(requested: str) -> tuple[SectionRange, ...] | Diagnosti
         if match is None:
             reason = f"`{part}` is neither a number nor a range"
             return codes.INVALID_SECTIONS.at(value=requested, reason=reason)
-        ranges.append(SectionRange(int(match[1]), int(match[2] or match[1])))
-        if ranges[-1].last < ranges[-1].first:
+        first, last = int(match[1]), int(match[2] or match[1])
+        ranges.append((first, last))
+        if last < first:
             reason = f"the range `{part}` does not ascend"
             return codes.INVALID_SECTIONS.at(value=requested, reason=reason)
     return tuple(ranges)
@@ -194,7 +184,7 @@ def excerpt_of(text: str, path: str, requested: str) -> str | Diagnostic:
         return ranges
     found: dict[int, Passage] = {}
     for passage in passages_of(text):
-        found.setdefault(passage.number, passage)
+        found.setdefault(passage[0], passage)
     source = SourceText.of(path, found)
     if source.is_empty:
         return NO_SECTION_NUMBERS.at(path=path)
@@ -202,7 +192,7 @@ def excerpt_of(text: str, path: str, requested: str) -> str | Diagnostic:
     if missing:
         return _missing_sections(source, missing)
     return within_limit(
-        "\n\n".join(_render_passage(found[each]) for each in _numbers_in_ranges(ranges, found))
+        "\n\n".join(_render_passage(*found[each]) for each in _numbers_in_ranges(ranges, found))
     )
 
 
@@ -234,7 +224,7 @@ def passages_of(text: str) -> Iterator[Passage]:
         )
         end = next(ends, len(lines))
         title = _NUMBER_IN_TITLE.sub("", heading.text.strip(), count=1)
-        yield Passage(number, title, "\n".join(lines[heading.end : end]).strip("\n"))
+        yield number, title, "\n".join(lines[heading.end : end]).strip("\n")
 
 
 def _heading_numbers(headings: list[Block]) -> list[int | None]:
@@ -254,7 +244,7 @@ def _heading_number(heading: str) -> int | None:
     return found[0] if found else None
 
 
-def _numbers_in_ranges(ranges: Iterable[SectionRange], found: Iterable[int]) -> Iterator[int]:
+def _numbers_in_ranges(ranges: Iterable[tuple[int, int]], found: Iterable[int]) -> Iterator[int]:
     """Yield the numbers that the ranges cover, each once, in order."""
     numbers = sorted(found)
     reached = 0
@@ -264,21 +254,24 @@ def _numbers_in_ranges(ranges: Iterable[SectionRange], found: Iterable[int]) -> 
         yield from numbers[start:reached]
 
 
-def _render_passage(passage: Passage) -> str:
-    head = f"**§{passage.number}** {passage.title}".rstrip()
-    return f"{head}\n\n{passage.text}" if passage.text.strip() else head
+def _render_passage(number: int, title: str, text: str) -> str:
+    head = f"**§{number}** {title}".rstrip()
+    return f"{head}\n\n{text}" if text.strip() else head
 
 
-def _missing_sections(source: SourceText, wanted: list[SectionRange]) -> Diagnostic:
+def _range_text(first: int, last: int) -> str:
+    return f"§{first}" if first == last else f"§{first}-{last}"
+
+
+def _missing_sections(source: SourceText, wanted: list[tuple[int, int]]) -> Diagnostic:
     missing = []
-    for each in wanted[:_MOST_LISTED]:
-        first = source.missing(*each)
-        missing.append(f"§{first}" if each.first == each.last else f"§{first} (of {each})")
+    for first, last in wanted[:_MOST_LISTED]:
+        of_range = f" (of {_range_text(first, last)})" if first != last else ""
+        missing.append(f"§{source.missing(first, last)}{of_range}")
     more = len(wanted) - len(missing)
     if more:
         missing.append(f"{more} more")
-    runs = map(SectionRange, source.firsts, source.lasts)
-    known = [str(run) for _, run in zip(range(_MOST_LISTED), runs, strict=False)]
+    known = list(map(_range_text, source.firsts[:_MOST_LISTED], source.lasts[:_MOST_LISTED]))
     known += ["…"] * (len(source.firsts) > _MOST_LISTED)
     return codes.UNKNOWN_SECTION_NUMBER.at(
         path=source.path, missing=", ".join(missing), known=", ".join(known)

@@ -2,24 +2,31 @@
 
 The ancestors of an item are the items that it refers to, and their ancestors. Its descendants refer
 to it, directly or indirectly. The code is not recursive: paths may be long, and two concurrent
-compiles may even have closed a cycle. A genealogy is rendered as a tree, as text, as a Mermaid
+compiles may even have closed a cycle. A genealogy is written as a tree (`Tree`), as a Mermaid
 flowchart and as JSON.
 """
 
+from __future__ import annotations
+
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from enum import Enum, StrEnum, auto
+from enum import StrEnum
 from itertools import groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from brenner.artifact.merge.draft import SessionItem
-from brenner.artifact.model import Artifact, Item, item_sort_key
+from brenner.artifact.model import Artifact, KillRecord, item_sort_key
 from brenner.artifact.state import KICKOFF, Source, State
-from brenner.protocol.delta.schema import RESEARCH_THREAD, SECTIONS, Operation, Section
+from brenner.named_tuple import NamedTuple
+from brenner.protocol.delta.schema import RESEARCH_THREAD, SECTIONS, Operation
 from brenner.protocol.messages import iso
-from brenner.session.references import Edge, ReferenceGraph
+from brenner.session.references import ItemStatus
 from brenner.text import escape_control
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from brenner.session.references import Edge, ReferenceGraph
 
 # Items: name, proposer and status
 
@@ -27,47 +34,21 @@ from brenner.text import escape_control
 _PROPOSING_OPERATIONS = frozenset({Operation.ADD, KICKOFF})
 
 
-class ItemStatus(StrEnum):
-    """The status of an item; the values are stable in the JSON."""
-
-    ACTIVE = "active"
-    KILLED = "killed"
-    UNKNOWN_ITEM = "unknown_item"
-    UNKNOWN_SESSION = "unknown_session"
-
-
-class Proposal(NamedTuple):
-    """The origin of an item: agent, message, block, version and time."""
-
-    agent: str
-    message_id: int
-    block: int
-    version: int
-    at: datetime | None
-
-
-class Kill(NamedTuple):
-    """Who killed an item, when (ISO 8601) and why; version and message if the mail is known."""
-
-    agent: str
-    at: str
-    reason: str
-    version: int | None = None
-    message_id: int | None = None
-
-
 class ItemInfo(NamedTuple):
-    """An item and what is known about it.
+    """An item and what is known about it: who proposed it, who killed it and why.
 
-    Without the mail of its session, and in an adopted version, its proposal is unknown.
+    Without the mail of its session, and in an adopted version, the proposal and the delta that
+    killed it (`killed_by`) are unknown.
     """
 
     node: SessionItem
     status: ItemStatus
     title: str = ""
     section: str | None = None
-    proposal: Proposal | None = None
-    kill: Kill | None = None
+    proposal: Source | None = None
+    proposed_at: datetime | None = None
+    killed: KillRecord | None = None
+    killed_by: Source | None = None
 
 
 class SessionInfo(NamedTuple):
@@ -87,50 +68,30 @@ class SessionInfo(NamedTuple):
 
 def describe_item(node: SessionItem, artifact: Artifact, state: State | None) -> ItemInfo:
     """Describe an item from its session's artifact and, if known, the state from its mail."""
-    found = _find_item(artifact, node.item)
+    found = next((pair for pair in artifact.all_items() if pair[1].id == node.item), None)
     if found is None:
         return ItemInfo(node, ItemStatus.UNKNOWN_ITEM)
     section, item = found
+    proposal = _proposal(item.id, state) if state else None
+    moment = state.added.get(item.id) if state and proposal else None
+    kill = state.blame.get(item.id, {}).get(("killed",)) if state and item.killed else None
     return ItemInfo(
         node,
         ItemStatus.KILLED if item.killed else ItemStatus.ACTIVE,
         item.text("statement") if section is RESEARCH_THREAD else item.title,
         section.id,
-        _proposal(node.item, state) if state else None,
-        _kill(item, state),
+        proposal,
+        moment[0] if moment else None,
+        item.killed,
+        kill.source if kill else None,
     )
 
 
-def _find_item(artifact: Artifact, item_id: str) -> tuple[Section, Item] | None:
-    return next((pair for pair in artifact.all_items() if pair[1].id == item_id), None)
-
-
-def _proposal(item_id: str, state: State) -> Proposal | None:
+def _proposal(item_id: str, state: State) -> Source | None:
     """Return the ADD or kickoff that created the item; an adopted item has none."""
-    source = _adding_source(item_id, state)
-    if source is None:
-        return None
-    moment = state.added.get(item_id)
-    at = moment[0] if moment else None
-    return Proposal(source.agent, source.message_id, source.block, source.version, at)
-
-
-def _adding_source(item_id: str, state: State) -> Source | None:
     changes = state.blame.get(item_id, {}).values()
     sources = (each.source for change in changes for each in change.history())
-    return next((source for source in sources if source.operation in _PROPOSING_OPERATIONS), None)
-
-
-def _kill(item: Item, state: State | None) -> Kill | None:
-    if item.killed is None:
-        return None
-    change = state.blame.get(item.id, {}).get(("killed",)) if state else None
-    source = change.source if change else None
-    return Kill(
-        *item.killed,
-        source.version if source else None,
-        source.message_id if source else None,
-    )
+    return next((each for each in sources if each.operation in _PROPOSING_OPERATIONS), None)
 
 
 # The relations that continue an idea. Refuting it, or being informed by it, makes another idea.
@@ -145,13 +106,6 @@ class Direction(StrEnum):
 
     ANCESTORS = "ancestors"
     DESCENDANTS = "descendants"
-
-
-class Link(NamedTuple):
-    """A neighbour of an item in some direction, and the relations to it."""
-
-    node: SessionItem
-    relations: tuple[str, ...]
 
 
 class Reach(NamedTuple):
@@ -173,11 +127,12 @@ class Reach(NamedTuple):
 
 
 class Genealogy(NamedTuple):
-    """The genealogy of an item, or of all connected items of a session.
+    """The genealogy of an item, or of all connected items of a session, in a graph of references.
 
     A direction that was not requested is None.
     """
 
+    graph: ReferenceGraph
     session: str
     item: str | None
     starts: tuple[SessionItem, ...]
@@ -206,23 +161,33 @@ class Genealogy(NamedTuple):
         """The IDs of the sessions of all items, sorted; IDs of research sessions sort by date."""
         return tuple(sorted({self.session, *(node.session for node in self.nodes)}))
 
+    def first_proposals(self, describe: Describe) -> tuple[FirstProposal, ...]:
+        """Return who first proposed the item, or each item of a session that continues another.
+
+        Empty if the query does not follow ancestors.
+        """
+        asked = self.starts if self.ancestors else ()
+        if self.item is None:
+            edges = ((node, self.graph.out_of(node)) for node in asked)
+            asked = tuple(node for node, some in edges if any(e.relation in LINEAGE for e in some))
+        return tuple(find_first_proposal(self.graph, node, describe) for node in asked)
+
 
 def node_order(node: SessionItem) -> tuple[str, int, tuple[int, str]]:
     """Return the sort key of an item: session, section and number."""
-    return (
-        node.session,
-        _SECTION_ORDER.get(node.item[:1], len(_SECTION_ORDER)),
-        item_sort_key(node.item),
-    )
+    place = _SECTION_ORDER.get(node.item[:1], len(_SECTION_ORDER))
+    return (node.session, place, item_sort_key(node.item))
 
 
-def links(graph: ReferenceGraph, node: SessionItem, direction: Direction) -> tuple[Link, ...]:
-    """Return the neighbours of an item in one direction, each once, sorted."""
+def links(
+    graph: ReferenceGraph, node: SessionItem, direction: Direction
+) -> dict[SessionItem, tuple[str, ...]]:
+    """Return the neighbours of an item in one direction, sorted, with the relations to each."""
     is_up = direction is Direction.ANCESTORS
     relations: dict[SessionItem, dict[str, None]] = {}
     for edge in graph.out_of(node) if is_up else graph.into(node):
         relations.setdefault(edge.target if is_up else edge.origin, {})[edge.relation] = None
-    return tuple(Link(to, tuple(relations[to])) for to in sorted(relations, key=node_order))
+    return {to: tuple(relations[to]) for to in sorted(relations, key=node_order)}
 
 
 def find_reachable(
@@ -236,17 +201,15 @@ def find_reachable(
     waiting = deque(steps)
     while waiting:
         node = waiting.popleft()
-        for link in links(graph, node, direction):
-            if link.node not in steps:
-                steps[link.node] = steps[node] + 1
-                waiting.append(link.node)
+        for to in links(graph, node, direction):
+            if to not in steps:
+                steps[to] = steps[node] + 1
+                waiting.append(to)
     near = {node: far for node, far in steps.items() if depth is None or far <= depth}
-    is_up = direction is Direction.ANCESTORS
+    edges_of = graph.out_of if direction is Direction.ANCESTORS else graph.into
     passed = (node for node, far in near.items() if depth is None or far < depth)
-    edges = (
-        edge for node in passed for edge in (graph.out_of(node) if is_up else graph.into(node))
-    )
-    return Reach(direction, near, tuple(dict.fromkeys(edges)), depth, len(steps) - len(near))
+    edges = dict.fromkeys(edge for node in passed for edge in edges_of(node))
+    return Reach(direction, near, tuple(edges), depth, len(steps) - len(near))
 
 
 def genealogy(
@@ -257,47 +220,26 @@ def genealogy(
     depth: int | None = None,
 ) -> Genealogy:
     """Compute the genealogy of an item, or of every connected item of a session."""
-    starts = (SessionItem(session, item),) if item else _connected(graph, session)
-    reaches = {
-        direction: find_reachable(graph, starts, direction, depth) for direction in directions
-    }
-    found = {node for each in reaches.values() for node in each.steps}
-    cycles = graph.circles() if found else ()
-    return Genealogy(
-        session,
-        item,
-        starts,
-        reaches.get(Direction.ANCESTORS),
-        reaches.get(Direction.DESCENDANTS),
-        tuple(cycle for cycle in cycles if all(edge.origin in found for edge in cycle)),
+    connected = (node for node in graph.nodes if node.session == session)
+    starts = [SessionItem(session, item)] if item else sorted(connected, key=node_order)
+    up, down = (
+        find_reachable(graph, starts, each, depth) if each in directions else None
+        for each in Direction
     )
+    found = {node for each in (up, down) if each for node in each.steps}
+    cycles = graph.circles() if found else ()
+    circles = tuple(way for way in cycles if all(edge.origin in found for edge in way))
+    return Genealogy(graph, session, item, tuple(starts), up, down, circles)
 
 
-def _connected(graph: ReferenceGraph, session: str) -> tuple[SessionItem, ...]:
-    """Return the items of a session that refer or are referred to."""
-    found = {node for node in graph.nodes if node.session == session}
-    return tuple(sorted(found, key=node_order))
-
-
-# References between sessions
-
-
-class SessionLink(NamedTuple):
-    """How often one session refers to another, by relation."""
-
-    origin: str
-    target: str
-    relations: tuple[tuple[str, int], ...]
-
-
-def session_links(edges: Iterable[Edge]) -> tuple[SessionLink, ...]:
-    """Sum up the references from one session to another, without those within a session."""
+def session_links(edges: Iterable[Edge]) -> dict[tuple[str, str], Counter[str]]:
+    """Count the references from one session to another by relation, sorted by the sessions."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for edge in edges:
         pair = (edge.origin.session, edge.target.session)
         if pair[0] != pair[1]:
             counts.setdefault(pair, Counter())[edge.relation] += 1
-    return tuple(SessionLink(*pair, tuple(counts[pair].items())) for pair in sorted(counts))
+    return dict(sorted(counts.items()))
 
 
 # The first proposal of an idea
@@ -320,17 +262,20 @@ def find_first_proposal(
 ) -> FirstProposal:
     """Find who first proposed an item, or what it extends, refines, supersedes or replicates."""
     line = [describe(each) for each in _lineage(graph, node)]
-    info = [(each.proposal, each) for each in line if each.proposal and each.proposal.at]
-    first = min((proposal.at for proposal, _ in info if proposal.at), default=None)
-    tied = [pair for pair in info if pair[0].at == first]
-    tied.sort(key=lambda pair: (pair[0].message_id, pair[0].block))
+    moments = {
+        each.node: (each.proposed_at, each.proposal.message_id, each.proposal.block)
+        for each in line
+        if each.proposal and each.proposed_at
+    }
+    first = min((at for at, *_ in moments.values()), default=None)
+    tied = [each for each in line if each.node in moments and moments[each.node][0] == first]
+    tied.sort(key=lambda each: moments[each.node])
     # Within a session the order of the mail breaks ties; between sessions nothing does.
-    earliest = {each.node.session: each for _, each in reversed(tied)}
-    dated = {each.node for _, each in info}
+    earliest = {each.node.session: each for each in reversed(tied)}
     return FirstProposal(
         node,
         tuple(each for each in line if earliest.get(each.node.session) is each),
-        tuple(each.node for each in line if each.node not in dated),
+        tuple(each.node for each in line if each.node not in moments),
     )
 
 
@@ -339,10 +284,10 @@ def _lineage(graph: ReferenceGraph, node: SessionItem) -> tuple[SessionItem, ...
     found = {node: None}
     waiting = deque([node])
     while waiting:
-        for link in links(graph, waiting.popleft(), Direction.ANCESTORS):
-            if link.node not in found and not LINEAGE.isdisjoint(link.relations):
-                found[link.node] = None
-                waiting.append(link.node)
+        for to, relations in links(graph, waiting.popleft(), Direction.ANCESTORS).items():
+            if to not in found and not LINEAGE.isdisjoint(relations):
+                found[to] = None
+                waiting.append(to)
     return tuple(found)
 
 
@@ -356,15 +301,10 @@ MOST_LEVELS = 6
 MOST_BRANCHES = 40
 
 
-class RowKind(Enum):
-    """How a row shows its item."""
-
-    ROOT = auto()  # in full, with the tree under it
-    IN_FULL = auto()
-    ABOVE = auto()  # shown in full above
-    BELOW = auto()  # shown in full further down
-    PART = auto()  # the beginning of a separate part
-    MORE = auto()  # no item, only the number of those left out
+# How a row shows its item: in full, with the tree under it (root); in full; by its name, because it
+# is shown in full above or further down (below); as the beginning of a separate part; or not at
+# all, only the number of those left out (more)
+RowKind: TypeAlias = Literal["root", "in_full", "above", "below", "part", "more"]
 
 
 class TreeRow(NamedTuple):
@@ -394,57 +334,38 @@ class Tree:
         direction: Direction,
         depth: int | None = None,
     ) -> None:
-        self.roots = tuple(dict.fromkeys(roots))
         self._graph, self._direction, self._depth = graph, direction, depth
-        self.steps = dict.fromkeys(self.roots, 0)
-        self._parents: dict[
-            SessionItem, SessionItem
-        ] = {}  # the parent under which an item is shown in full
-        self._grow()
+        self._steps = dict.fromkeys(roots, 0)
+        self._roots = tuple(self._steps)
+        # The parent under which an item is shown in full
+        self._parents: dict[SessionItem, SessionItem] = {}
+        self._shown: set[SessionItem] = set()
+        self._parts: list[SessionItem] = []
+        self._assign_parents()
 
-    def _grow(self) -> None:
-        waiting = deque(self.roots)
+    def _assign_parents(self) -> None:
+        waiting = deque(self._roots)
         while waiting:
             node = waiting.popleft()
-            for link in self.branches(node)[0]:
-                if link.node not in self.steps:
-                    self.steps[link.node] = self.steps[node] + 1
-                    self._parents[link.node] = node
-                    waiting.append(link.node)
+            for to, _ in self._branches(node)[:MOST_BRANCHES]:
+                if to not in self._steps:
+                    self._steps[to] = self._steps[node] + 1
+                    self._parents[to] = node
+                    waiting.append(to)
+
+    def _branches(self, node: SessionItem) -> list[tuple[SessionItem, tuple[str, ...]]]:
+        if self._depth is not None and self._steps[node] >= self._depth:
+            return []
+        return list(links(self._graph, node, self._direction).items())
 
     def rows(self) -> Iterator[TreeRow]:
         """Yield the rows, top to bottom."""
-        yield from _TreeLayout(self).rows()
-
-    def branches(self, node: SessionItem) -> tuple[tuple[Link, ...], int]:
-        """Return the branches to draw under an item, and the number of those left out."""
-        if self._depth is not None and self.steps[node] >= self._depth:
-            return (), 0
-        found = links(self._graph, node, self._direction)
-        return found[:MOST_BRANCHES], max(0, len(found) - MOST_BRANCHES)
-
-    def is_under(self, node: SessionItem, parent: SessionItem) -> bool:
-        """Return whether the item is shown in full under this parent."""
-        return self._parents.get(node) == parent
-
-
-class _TreeLayout:
-    """The tree being drawn: the items shown so far, and the parts still to draw."""
-
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
-        self._shown: set[SessionItem] = set()
-        self._parts: deque[tuple[int, SessionItem]] = deque()
-        self._count = 0
-
-    def rows(self) -> Iterator[TreeRow]:
-        for root in self._tree.roots:
+        for root in self._roots:
             self._shown.add(root)
-            yield TreeRow(RowKind.ROOT, root)
+            yield TreeRow("root", root)
             yield from self._under(root)
-        while self._parts:
-            number, node = self._parts.popleft()
-            yield TreeRow(RowKind.PART, node, part=number)
+        for number, node in enumerate(self._parts, 1):  # it grows meanwhile
+            yield TreeRow("part", node, part=number)
             yield from self._under(node)
 
     def _under(self, top: SessionItem) -> Iterator[TreeRow]:
@@ -452,60 +373,43 @@ class _TreeLayout:
         waiting = self._rows_of(top, ())
         while waiting:
             row = waiting.pop()
-            if row.shown is not RowKind.IN_FULL:
-                yield self._elsewhere(row)
-                continue
-            self._shown.add(row.node)
-            below = self._rows_of(row.node, (*row.trunk, not row.is_last))
-            if below and len(row.trunk) + 1 >= MOST_LEVELS:
-                self._count += 1
-                self._parts.append((self._count, row.node))
-                row, below = row._replace(part=self._count), []
+            if row.shown == "in_full":
+                self._shown.add(row.node)
+                below = self._rows_of(row.node, (*row.trunk, not row.is_last))
+                if below and len(row.trunk) + 1 >= MOST_LEVELS:
+                    self._parts.append(row.node)
+                    row, below = row._replace(part=len(self._parts)), []
+                waiting += below
+            elif row.shown == "above" and row.node not in self._shown:
+                row = row._replace(shown="below")
             yield row
-            waiting += below
 
     def _rows_of(self, node: SessionItem, trunk: tuple[bool, ...]) -> list[TreeRow]:
         """Return the rows directly under an item in reverse order, for use as a stack."""
-        drawn, left_out = self._tree.branches(node)
-        rows = [
-            TreeRow(
-                RowKind.IN_FULL if self._tree.is_under(link.node, node) else RowKind.ABOVE,
-                link.node,
-                link.relations,
-                trunk,
-                is_last=False,
-            )
-            for link in drawn
-        ]
+        branches = self._branches(node)
+        rows = []
+        for to, relations in branches[:MOST_BRANCHES]:
+            shown: RowKind = "in_full" if self._parents.get(to) == node else "above"
+            rows.append(TreeRow(shown, to, relations, trunk, is_last=False))
+        left_out = len(branches) - len(rows)
         if left_out:
-            rows.append(TreeRow(RowKind.MORE, node, trunk=trunk, left_out=left_out))
+            rows.append(TreeRow("more", node, trunk=trunk, left_out=left_out))
         if rows:
             rows[-1] = rows[-1]._replace(is_last=True)
         return rows[::-1]
-
-    def _elsewhere(self, row: TreeRow) -> TreeRow:
-        """Return a row for an item that is shown in full elsewhere: above, or further down."""
-        is_below = row.shown is RowKind.ABOVE and row.node not in self._shown
-        return row._replace(shown=RowKind.BELOW) if is_below else row
 
 
 # Texts: relations in both directions, sections, first proposals
 
 
-class RelationPhrase(NamedTuple):
-    """A relation as a phrase: of the referring item (`up`), and of the referenced one (`down`)."""
-
-    up: str
-    down: str
-
-
+# A relation as a phrase: of the referring item, and of the referenced one
 RELATION_PHRASES = {
-    "extends": RelationPhrase("extends", "extended by"),
-    "refines": RelationPhrase("refines", "refined by"),
-    "refutes": RelationPhrase("refutes", "refuted by"),
-    "informed_by": RelationPhrase("informed by", "informed"),
-    "supersedes": RelationPhrase("supersedes", "superseded by"),
-    "replicates": RelationPhrase("replicates", "replicated by"),
+    "extends": ("extends", "extended by"),
+    "refines": ("refines", "refined by"),
+    "refutes": ("refutes", "refuted by"),
+    "informed_by": ("informed by", "informed"),
+    "supersedes": ("supersedes", "superseded by"),
+    "replicates": ("replicates", "replicated by"),
 }
 _MOST_NAMED = 2
 ARROWS = {Direction.ANCESTORS: "←", Direction.DESCENDANTS: "→"}
@@ -520,74 +424,60 @@ SECTION_LABELS = {
 }
 
 
-def relation_text(relations: Iterable[str], direction: Direction) -> str:
+def relation_text(relations: Iterable[str], direction: Direction = Direction.ANCESTORS) -> str:
     """Return `refines` or `refined by`; list several, and quote unknown relations."""
-    is_up = direction is Direction.ANCESTORS
-    return ", ".join(_relation_phrase(each, is_up=is_up) for each in relations)
+    is_down = direction is Direction.DESCENDANTS
+    unknown = ('"{}"', '"{}" said by')
+    phrases = (RELATION_PHRASES.get(each, unknown)[is_down].format(each) for each in relations)
+    return ", ".join(phrases)
 
 
-def _relation_phrase(relation: str, *, is_up: bool) -> str:
-    phrase = RELATION_PHRASES.get(relation)
-    if phrase is None:
-        return f'"{relation}"' if is_up else f'"{relation}" said by'
-    return phrase.up if is_up else phrase.down
-
-
-def relation_counts_text(relations: Iterable[tuple[str, int]]) -> str:
+def relation_counts_text(relations: Mapping[str, int]) -> str:
     """Return `refines, informed by ×2`: relations with their counts from 2 on."""
     return ", ".join(
-        _relation_phrase(name, is_up=True) + (f" ×{count}" if count > 1 else "")
-        for name, count in relations
+        relation_text([name]) + (f" ×{count}" if count > 1 else "")
+        for name, count in relations.items()
     )
 
 
 def describe_first_proposal(first: FirstProposal) -> str:
     """Describe in sentences who proposed the idea first, and what is unknown."""
-    parts = []
-    if first.earliest:
-        parts.append(f"First proposed by {_proposals_phrase(first)}.")
-    if first.not_known:
-        parts.append(_unknown_proposers(first))
+    parts = [f"First proposed by {_proposals_phrase(first)}."] if first.earliest else []
+    others = [node for node in first.not_known if node != first.item]
+    if others:
+        start = "It may be older: it goes back" if first.earliest else "It goes back"
+        parts.append(f"{start} to {_join_nodes(others)}, and who proposed that is not known here.")
+    elif first.not_known and first.earliest:
+        parts.append(f"Who proposed {first.item} itself, and when, is not known here.")
+    elif first.not_known:
+        parts.append("Nobody here can tell who proposed it, and when.")
     return " ".join(parts)
 
 
 def first_proposal_line(first: FirstProposal) -> str:
     """Describe the first proposal in one line of a list."""
     others = [node for node in first.not_known if node != first.item]
-    if not first.earliest:
-        return (
-            f"not known here; it goes back to {_join_nodes(others)}" if others else "not known here"
-        )
-    return _proposals_phrase(first) + (
-        f"; perhaps earlier as {_join_nodes(others)}" if others else ""
-    )
+    if first.earliest:
+        more = f"; perhaps earlier as {_join_nodes(others)}" if others else ""
+        return _proposals_phrase(first) + more
+    return "not known here" + (f"; it goes back to {_join_nodes(others)}" if others else "")
 
 
 def _proposals_phrase(first: FirstProposal) -> str:
-    if len(first.earliest) == 1:
-        return _proposal_phrase(first.earliest[0], first.item)
     few = [_proposal_phrase(each, first.item) for each in first.earliest[:_MOST_NAMED]]
     more = len(first.earliest) - len(few)
+    if len(few) == 1:
+        return few[0]
     return "several at the same instant: " + "; ".join([*few, f"{more} more"] if more else few)
 
 
 def _proposal_phrase(info: ItemInfo, item: SessionItem) -> str:
     """Return `BlueLake on 2026-01-05, as RS-… H2 (message 4)`."""
-    proposal = info.proposal
-    if proposal is None or proposal.at is None:  # cannot happen for an earliest proposal
+    proposal, at = info.proposal, info.proposed_at
+    if proposal is None or at is None:  # cannot happen for an earliest proposal
         return str(info.node)
     where = "here" if info.node == item else f"as {info.node}"
-    return f"{proposal.agent} on {proposal.at:%Y-%m-%d}, {where} (message {proposal.message_id})"
-
-
-def _unknown_proposers(first: FirstProposal) -> str:
-    others = [node for node in first.not_known if node != first.item]
-    if not others and first.earliest:
-        return f"Who proposed {first.item} itself, and when, is not known here."
-    if not others:
-        return "Nobody here can tell who proposed it, and when."
-    start = "It may be older: it goes back" if first.earliest else "It goes back"
-    return f"{start} to {_join_nodes(others)}, and who proposed that is not known here."
+    return f"{proposal.agent} on {at:%Y-%m-%d}, {where} (message {proposal.message_id})"
 
 
 def _join_nodes(nodes: Sequence[SessionItem]) -> str:
@@ -610,16 +500,13 @@ _MOST_TITLE = 60
 _PLAIN_SIGNS = frozenset(" ,-()")
 # Mermaid uses these signs internally to mark entities, so they must not occur in a label
 _RESERVED_SIGNS = str.maketrans({"ﬂ": "fl", "¶": "\\xb6"})
-_BREAK = "<br/>"
 _CLASSES = {
     ItemStatus.KILLED: "stroke-dasharray:5 4,color:gray,text-decoration:line-through",
     ItemStatus.UNKNOWN_ITEM: "stroke-dasharray:1 4,font-style:italic",
     ItemStatus.UNKNOWN_SESSION: "stroke-dasharray:1 4,font-style:italic",
+    "target": "stroke-width:3px",
 }
-_TARGET = "target"
-_TARGET_STYLE = "stroke-width:3px"
 _STATUS_LABELS = {
-    ItemStatus.ACTIVE: "",
     ItemStatus.KILLED: "KILLED",
     ItemStatus.UNKNOWN_ITEM: "unknown item",
     ItemStatus.UNKNOWN_SESSION: "unknown session",
@@ -634,88 +521,70 @@ def mermaid(found: Genealogy, describe: Describe) -> str:
 def mermaid_label(text: str, most: int = _MOST_TITLE) -> str:
     """Escape a text for a quoted Mermaid label, on one line."""
     return "".join(
-        character if _is_plain(character) else f"#{ord(character)};"
-        for character in escape_control(text, most).translate(_RESERVED_SIGNS)
+        sign if sign in _PLAIN_SIGNS or sign.isalnum() else f"#{ord(sign)};"
+        for sign in escape_control(text, most).translate(_RESERVED_SIGNS)
     )
-
-
-def _is_plain(character: str) -> bool:
-    return character in _PLAIN_SIGNS or character.isalnum()
 
 
 def _mermaid_lines(found: Genealogy, describe: Describe) -> Iterator[str]:
     nodes = sorted(found.nodes, key=node_order)
     names = {node: f"n{number}" for number, node in enumerate(nodes, 1)}
-    names_by_status: dict[ItemStatus, list[str]] = {status: [] for status in _CLASSES}
+    members: dict[str, list[str]] = {each: [] for each in _CLASSES}
     yield "flowchart BT"
     for number, (session, group) in enumerate(groupby(nodes, lambda node: node.session), 1):
         yield f'  subgraph s{number}["{mermaid_label(session, len(session) + 1)}"]'
         for node in group:
             info = describe(node)
             yield f'    {names[node]}["{_box_label(info)}"]'
-            if info.status in names_by_status:
-                names_by_status[info.status].append(names[node])
+            if info.status in _CLASSES:
+                members[info.status].append(names[node])
         yield "  end"
     for edge in found.edges:
         words = mermaid_label(edge.relation.replace("_", " "))
         yield f'  {names[edge.origin]} -->|"{words}"| {names[edge.target]}'
-    yield from _mermaid_styles(names_by_status, [names[node] for node in found.starts])
+    members["target"] = [names[node] for node in found.starts]
+    for name, some in members.items():
+        if some:
+            yield f"  classDef {name} {_CLASSES[name]}"
+            yield f"  class {','.join(some)} {name}"
 
 
 def _box_label(info: ItemInfo) -> str:
     """Return the label of a box: ID and name, proposer and date, and the status unless active."""
-    first = info.node.item if not info.title else f"{info.node.item}  {info.title}"
-    parts = [first, _proposer(info), _STATUS_LABELS[info.status]]
-    return _BREAK.join(mermaid_label(part) for part in parts if part)
-
-
-def _proposer(info: ItemInfo) -> str:
-    proposal = info.proposal
-    if proposal is None:
-        return ""
-    return f"{proposal.agent} {proposal.at:%Y-%m-%d}" if proposal.at else proposal.agent
-
-
-def _mermaid_styles(
-    names_by_status: Mapping[ItemStatus, Sequence[str]], starts: Sequence[str]
-) -> Iterator[str]:
-    for status, names in names_by_status.items():
-        if names:
-            yield f"  classDef {status} {_CLASSES[status]}"
-            yield f"  class {','.join(names)} {status}"
-    if starts:
-        yield f"  classDef {_TARGET} {_TARGET_STYLE}"
-        yield f"  class {','.join(starts)} {_TARGET}"
+    proposer = info.proposal.agent if info.proposal else ""
+    if info.proposed_at:
+        proposer += f" {info.proposed_at:%Y-%m-%d}"
+    first = f"{info.node.item}  {info.title}" if info.title else info.node.item
+    parts = [first, proposer, _STATUS_LABELS.get(info.status, "")]
+    return "<br/>".join(mermaid_label(part) for part in parts if part)
 
 
 # JSON; keys are only ever added
 
 
-DescribeSession = Callable[[str], SessionInfo]
-
-
 def genealogy_json(
-    found: Genealogy,
-    describe: Describe,
-    describe_session: DescribeSession,
-    firsts: Iterable[FirstProposal],
+    found: Genealogy, describe: Describe, describe_session: Callable[[str], SessionInfo]
 ) -> dict[str, object]:
     """Return the stable JSON. A direction that was not requested is null."""
-    first = [_first_proposal_json(each) for each in firsts]
+    up, down = found.ancestors, found.descendants
+    first = [_first_proposal_json(each) for each in found.first_proposals(describe)]
     return {
         "target": {"session": found.session, "item": found.item},
-        "sessions": [_session_json(describe_session(each)) for each in found.sessions],
+        "sessions": [
+            facts._asdict() | {"question": facts.question or None}
+            for facts in map(describe_session, found.sessions)
+        ],
         "nodes": [_node_json(describe(node)) for node in found.nodes],
         "edges": [_edge_json(edge) for edge in found.edges],
         "between": [
-            {"from": each.origin, "to": each.target, "relations": dict(each.relations)}
-            for each in session_links(found.edges)
+            {"from": origin, "to": target, "relations": dict(relations)}
+            for (origin, target), relations in session_links(found.edges).items()
         ],
-        "ancestors": _reach_json(found.ancestors),
-        "descendants": _reach_json(found.descendants),
+        "ancestors": _reach_json(up),
+        "descendants": _reach_json(down),
         "left_out": {
-            "ancestors": found.ancestors.left_out if found.ancestors else 0,
-            "descendants": found.descendants.left_out if found.descendants else 0,
+            "ancestors": up.left_out if up else 0,
+            "descendants": down.left_out if down else 0,
         },
         "first_proposed": first[0] if found.item and first else None,
         "items": [] if found.item else first,
@@ -723,64 +592,43 @@ def genealogy_json(
     }
 
 
-def _node_name_json(node: SessionItem) -> dict[str, object]:
-    return {"session": node.session, "item": node.item}
-
-
 def _edge_json(edge: Edge) -> dict[str, object]:
-    return {
-        "from": _node_name_json(edge.origin),
-        "to": _node_name_json(edge.target),
-        "relation": edge.relation,
-    }
+    origin, target = edge.origin._asdict(), edge.target._asdict()
+    return {"from": origin, "to": target, "relation": edge.relation}
 
 
 def _reach_json(reach: Reach | None) -> list[dict[str, object]] | None:
     if reach is None:
         return None
-    return [_node_name_json(node) | {"steps": reach.steps[node]} for node in reach.found]
-
-
-def _session_json(facts: SessionInfo) -> dict[str, object]:
-    return {
-        "session": facts.session,
-        "source": facts.source,
-        "version": facts.version,
-        "status": facts.status,
-        "phase": facts.phase,
-        "question": facts.question or None,
-    }
+    return [node._asdict() | {"steps": reach.steps[node]} for node in reach.found]
 
 
 def _node_json(info: ItemInfo) -> dict[str, object]:
+    by = info.killed_by
+    where = {"version": by.version if by else None, "message_id": by.message_id if by else None}
     return {
-        **_node_name_json(info.node),
+        **info.node._asdict(),
         "title": info.title or None,
         "section": info.section,
         "fate": info.status.value,
-        "proposed": _proposal_json(info.proposal),
-        "killed": _kill_json(info.kill),
+        "proposed": _proposal_json(info) or None,
+        "killed": info.killed._asdict() | where if info.killed else None,
     }
 
 
-def _proposal_json(proposal: Proposal | None) -> dict[str, object] | None:
-    if proposal is None:
-        return None
-    return {**proposal._asdict(), "at": iso(proposal.at) if proposal.at else None}
-
-
-def _kill_json(kill: Kill | None) -> dict[str, object] | None:
-    return kill._asdict() if kill else None
+def _proposal_json(info: ItemInfo) -> dict[str, object]:
+    if info.proposal is None:
+        return {}
+    names = ("agent", "message_id", "block", "version")
+    at = iso(info.proposed_at) if info.proposed_at else None
+    return {name: getattr(info.proposal, name) for name in names} | {"at": at}
 
 
 def _first_proposal_json(first: FirstProposal) -> dict[str, object]:
     """Return the first proposal: one, or several at the same instant."""
     return {
-        **_node_name_json(first.item),
-        "earliest": [
-            {**_node_name_json(each.node), **(_proposal_json(each.proposal) or {})}
-            for each in first.earliest
-        ],
-        "not_known": [_node_name_json(node) for node in first.not_known],
+        **first.item._asdict(),
+        "earliest": [{**each.node._asdict(), **_proposal_json(each)} for each in first.earliest],
+        "not_known": [node._asdict() for node in first.not_known],
         "is_certain": len(first.earliest) == 1 and not first.not_known,
     }

@@ -4,16 +4,17 @@ The sections are those of the message document, in its order; then the roster, t
 contribute. The operator's text stays plain text: see `embed_text`.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.model import ERROR, RequestError
 from brenner.markdown.escape import escape_heading
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import KICKOFF
 from brenner.protocol.messages import Message
 from brenner.protocol.roster import (
     Mode,
-    Role,
     Roster,
     RosterEntry,
     render_configuration,
@@ -22,9 +23,14 @@ from brenner.protocol.roster import (
     validate_roster_coverage,
 )
 from brenner.protocol.subjects import ROLE_SHORTHANDS, compose_subject
-from brenner.session import prompts
 from brenner.session.excerpts import embed_text, one_line, quote_text
-from brenner.session.prompts import Prompt, PromptRecipient, how_to_contribute
+from brenner.session.prompts import (
+    PROMPTS,
+    UNIFIED_PROMPT,
+    Prompt,
+    example_message,
+    how_to_contribute,
+)
 from brenner.session.round_kickoff import (
     RoundContext,
     current_state,
@@ -34,11 +40,9 @@ from brenner.session.round_kickoff import (
 )
 from brenner.text import escape_control
 
-PROMPTS: dict[str, Prompt] = {
-    Role.HYPOTHESIS_GENERATOR: prompts.HYPOTHESIS_GENERATOR_PROMPT,
-    Role.TEST_DESIGNER: prompts.TEST_DESIGNER_PROMPT,
-    Role.ADVERSARIAL_CRITIC: prompts.ADVERSARIAL_CRITIC_PROMPT,
-}
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _MOST_TITLE = 80
 _MOST_DESCRIPTION = 80  # the conventions document's advice for subjects
 _SHORTEST_IN_SUBJECT = 20
@@ -88,7 +92,7 @@ def compose_kickoffs(plan: KickoffPlan) -> tuple[Message, ...]:
             raise RequestError(found)
     recipients = tuple(dict.fromkeys(plan.recipients))
     if plan.roster.mode == Mode.UNIFIED:
-        return (_kickoff(plan, recipients, prompts.UNIFIED_PROMPT),) if recipients else ()
+        return (_kickoff(plan, recipients, UNIFIED_PROMPT),) if recipients else ()
     return tuple(
         _kickoff(plan, (name,), PROMPTS[role_of_agent(plan.roster, name) or ""])
         for name in recipients
@@ -106,13 +110,9 @@ def shorthand_of(entry: RosterEntry | None) -> str | None:
     model = (entry.model or "").lower()
     by_model = [shorthand for word, shorthand in _SHORTHAND_OF_WORD.items() if word in model]
     by_program = [each for each, program in ROLE_SHORTHANDS.items() if program == entry.program]
-    return (
-        by_model[0]
-        if by_model
-        else by_program[0]
-        if len(by_program) == 1 and entry.program
-        else None
-    )
+    if by_model:
+        return by_model[0]
+    return by_program[0] if len(by_program) == 1 and entry.program else None
 
 
 def _kickoff(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) -> Message:
@@ -130,6 +130,9 @@ def _body_parts(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) 
     """Yield the body, section by section; leave out what was not given."""
     yield f"# {escape_heading(_heading(plan))}"
     yield _addressee_line(plan, recipients)
+    outputs = embed_text(plan.outputs)
+    if not outputs:
+        outputs = round_outputs(plan.round, recipients, prompt) if plan.round else prompt.outputs
     sections = {
         "Current State": current_state(plan.round) if plan.round else "",
         "Research Question": embed_text(plan.question),
@@ -137,31 +140,25 @@ def _body_parts(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) 
         "Excerpt": _excerpt(plan),
         "Initial Hypotheses": embed_text(plan.hypotheses),
         "Constraints": embed_text(plan.constraints),
-        "Requested Outputs": embed_text(plan.outputs) or _outputs(plan, recipients, prompt),
+        "Requested Outputs": outputs,
     }
     yield from (f"## {name}\n\n{text}" for name, text in sections.items() if text)
     yield render_configuration(plan.roster).rstrip("\n")
     yield f"## Your Role\n\n{prompt.role}"
-    yield f"## How to Contribute\n\n{how_to_contribute(prompt, _recipient_of(plan, recipients))}"
+    yield f"## How to Contribute\n\n{_contributing(plan, recipients, prompt)}"
 
 
 def _heading(plan: KickoffPlan) -> str:
     """Return the title of the session; for a later round the title of the publish document."""
-    return (
-        f"Round {plan.round.number} Kickoff"
-        if plan.round
-        else _truncate_words(_title(plan), _MOST_TITLE)
-    )
+    if plan.round:
+        return f"Round {plan.round.number} Kickoff"
+    return _truncate_words(_title(plan), _MOST_TITLE)
 
 
 def _excerpt(plan: KickoffPlan) -> str:
     if plan.excerpt.strip():
         return quote_text(plan.excerpt)
     return excerpt_note(plan.round) if plan.round else ""
-
-
-def _outputs(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) -> str:
-    return round_outputs(plan.round, recipients, prompt) if plan.round else prompt.outputs
 
 
 def _addressee_line(plan: KickoffPlan, recipients: tuple[str, ...]) -> str:
@@ -173,22 +170,16 @@ def _addressee_line(plan: KickoffPlan, recipients: tuple[str, ...]) -> str:
     return f"This kickoff is for **{name}**, with the role `{role}`. {plan.sender} sends it."
 
 
-def _recipient_of(plan: KickoffPlan, recipients: tuple[str, ...]) -> PromptRecipient:
-    """Return the recipient of the prompt. Its mail goes to the sender and all other recipients."""
+def _contributing(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) -> str:
+    """Compose how to contribute. Mail goes to the sender and all other recipients."""
     name = recipients[0]
     is_one = plan.roster.mode != Mode.UNIFIED
     others = [each for each in (plan.sender, *plan.recipients) if each != name] or [plan.sender]
     shorthand = shorthand_of(plan.roster.entry(name)) if is_one else None
     answers = open_critique_ids(plan.round, name)[:1] if plan.round else []
-    return PromptRecipient(
-        plan.thread_id,
-        name,
-        is_one,
-        tuple(dict.fromkeys(others)),
-        shorthand,
-        plan.base,
-        "".join(answers),
-    )
+    message = Message(plan.thread_id, name, tuple(dict.fromkeys(others)), "", "")
+    example = example_message(message, prompt, shorthand, plan.base, "".join(answers))
+    return how_to_contribute(prompt, example, shorthand, is_one=is_one)
 
 
 def _title(plan: KickoffPlan) -> str:

@@ -5,22 +5,27 @@ canonical JSON (RFC 8785) in a fence of the COMPILED message. With it every vers
 from the thread alone, byte for byte.
 """
 
+from __future__ import annotations
+
 import json
 import re
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from brenner.artifact.merge.draft import LeftOutReference
-from brenner.artifact.model import Reference
-from brenner.diagnostics.model import Diagnostic
+from brenner.lazy_pattern import lazy_pattern
+from brenner.named_tuple import NamedTuple
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE
 from brenner.protocol.messages import iso
-from brenner.protocol.thread_ids import ThreadKind
+
+if TYPE_CHECKING:
+    from brenner.artifact.model import Artifact, Reference
+    from brenner.diagnostics.model import Diagnostic
+    from brenner.protocol.thread_ids import ThreadKind
 
 FORMAT = 1
-_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_Each = TypeVar("_Each")
+_HASH = lazy_pattern(r"[0-9a-f]{64}", re.ASCII)
 _MOST_NUMBER = 2**53  # integers that every JSON parser represents exactly
 
 
@@ -99,11 +104,10 @@ def read_record(text: str) -> VersionRecord:
         value = json.loads(text)
     except (ValueError, RecursionError):
         _raise_unreadable("it is not JSON")
-    document = _require_object(value, "it")
-    number = document.get("format")
+    number = value.get("format") if isinstance(value, dict) else None
     if isinstance(number, int) and number > FORMAT:
         _raise_unreadable(f"its format {number} is newer than this program's {FORMAT}")
-    record = _parse_record(document)
+    record: VersionRecord = _parse_object(value, VersionRecord, "it")
     if render_record(record) != text.removesuffix("\n"):
         _raise_unreadable("it is not canonical JSON with the known keys")
     return record
@@ -114,114 +118,57 @@ def looks_like_record(text: str) -> bool:
     return '"artifact_sha256"' in text and '"messages"' in text
 
 
-def _parse_record(document: Mapping[str, Any]) -> VersionRecord:
-    _require_keys(document, VersionRecord)
-    return VersionRecord(
-        version=_require_number(document["version"], "version", least=1),
-        base=_parse_optional(document["base"], _parse_compiled_ref),
-        messages=_parse_list(document["messages"], "messages", _parse_message_ref),
-        artifact_sha256=_require_hash(document["artifact_sha256"], "artifact_sha256"),
-        compiled_at=_require_time(document["compiled_at"], "compiled_at"),
-        compiled_by=_require_text(document["compiled_by"], "compiled_by"),
-        operator=_require_text(document["operator"], "operator"),
-        status=_require_text(document["status"], "status"),
-        conflicts=_parse_list(document["conflicts"], "conflicts", _parse_conflict),
-        references_left_out=_parse_list(
-            document["references_left_out"], "references_left_out", _parse_left_out
-        ),
-        adopted=_parse_optional(document["adopted"], _parse_compiled_ref),
-        format=_require_number(document["format"], "format", least=1),
-    )
+# The type of the objects in a field, and what a message calls one of them
+_NESTED: dict[str, tuple[type[Any], str]] = {
+    "base": (CompiledMessageRef, "a version"),
+    "adopted": (CompiledMessageRef, "a version"),
+    "messages": (MessageRef, "a message"),
+    "conflicts": (OpenConflict, "a conflict"),
+    "references_left_out": (LeftOutReference, "a reference"),
+}
+_OPTIONAL = frozenset({"base", "adopted"})
+_HASHES = frozenset({"content_hash", "artifact_sha256"})
+_NUMBERS = frozenset({"version", "id", "message_id", "block", "format"})
+_TIMES = frozenset({"at", "compiled_at"})
 
 
-def _parse_message_ref(value: object) -> MessageRef:
-    entry = _require_keys(_require_object(value, "a message"), MessageRef)
-    return MessageRef(
-        _require_hash(entry["content_hash"], "content_hash"),
-        _require_number(entry["id"], "id"),
-        _require_time(entry["at"], "at"),
-    )
-
-
-def _parse_compiled_ref(value: object) -> CompiledMessageRef:
-    entry = _require_keys(_require_object(value, "a version"), CompiledMessageRef)
-    return CompiledMessageRef(
-        _require_number(entry["version"], "version"),
-        _require_hash(entry["content_hash"], "content_hash"),
-        _require_number(entry["id"], "id"),
-        _require_time(entry["at"], "at"),
-    )
-
-
-def _parse_conflict(value: object) -> OpenConflict:
-    entry = _require_keys(_require_object(value, "a conflict"), OpenConflict)
-    return OpenConflict(
-        _require_text(entry["item"], "item"), _require_text(entry["field"], "field")
-    )
-
-
-def _parse_left_out(value: object) -> LeftOutReference:
-    entry = _require_keys(_require_object(value, "a reference"), LeftOutReference)
-    return LeftOutReference(
-        _require_number(entry["message_id"], "message_id"),
-        _require_number(entry["block"], "block"),
-        _require_text(entry["session"], "session"),
-        _require_text(entry["item"], "item"),
-        _require_text(entry["relation"], "relation"),
-    )
-
-
-def _require_object(value: object, what: str) -> Mapping[str, Any]:
+def _parse_object(value: object, of: type[Any], what: str) -> Any:
     if not isinstance(value, dict):
         _raise_unreadable(f"{what} is not an object")
-    return value
-
-
-def _require_keys(document: Mapping[str, Any], of: type[Any]) -> Mapping[str, Any]:
-    missing = [name for name in of._fields if name not in document]
+    missing = [name for name in of._fields if name not in value]
     if missing:
         _raise_unreadable(f"`{missing[0]}` is missing")
-    return document
+    least = 1 if of is VersionRecord else 0
+    return of(*(_parse_field(name, value[name], least) for name in of._fields))
 
 
-def _parse_list(value: object, name: str, read: Callable[[object], _Each]) -> tuple[_Each, ...]:
-    if not isinstance(value, list):
-        _raise_unreadable(f"`{name}` is not a list")
-    return tuple(read(each) for each in value)
-
-
-def _parse_optional(value: object, read: Callable[[object], _Each]) -> _Each | None:
-    return None if value is None else read(value)
-
-
-def _require_text(value: object, name: str) -> str:
-    if not isinstance(value, str):
+def _parse_field(name: str, value: object, least: int) -> object:
+    if name in _NESTED:
+        of, what = _NESTED[name]
+        if name in _OPTIONAL:
+            return None if value is None else _parse_object(value, of, what)
+        if not isinstance(value, list):
+            _raise_unreadable(f"`{name}` is not a list")
+        return tuple(_parse_object(each, of, what) for each in value)
+    if name in _NUMBERS:
+        if type(value) is not int or not least <= value <= _MOST_NUMBER:
+            _raise_unreadable(f"`{name}` is not a number")
+    elif name in _HASHES:
+        if not isinstance(value, str) or not _HASH.fullmatch(value):
+            _raise_unreadable(f"`{name}` is not a SHA-256 in hexadecimal")
+    elif not isinstance(value, str):
         _raise_unreadable(f"`{name}` is not a text")
-    return value
-
-
-def _require_hash(value: object, name: str) -> str:
-    if not isinstance(value, str) or not _HASH.fullmatch(value):
-        _raise_unreadable(f"`{name}` is not a SHA-256 in hexadecimal")
-    return value
-
-
-def _require_number(value: object, name: str, *, least: int = 0) -> int:
-    if type(value) is not int or not least <= value <= _MOST_NUMBER:
-        _raise_unreadable(f"`{name}` is not a number")
-    return value
-
-
-def _require_time(value: object, name: str) -> str:
-    """Accept only the format that we write: readers disagree about other formats."""
-    text = _require_text(value, name)
-    try:
-        is_ours = iso(datetime.fromisoformat(text)) == text
-    except (ValueError, OverflowError):
-        is_ours = False
-    if not is_ours:
+    elif name in _TIMES and not _is_our_time(value):
         _raise_unreadable(f"`{name}` is not a time in UTC, such as 2025-12-30T14:00:00Z")
-    return text
+    return value
+
+
+def _is_our_time(text: str) -> bool:
+    """Accept only the format that we write: readers disagree about other formats."""
+    try:
+        return iso(datetime.fromisoformat(text)) == text
+    except (ValueError, OverflowError):
+        return False
 
 
 # The status of a session
@@ -300,6 +247,11 @@ class OpenAck(NamedTuple):
         return self.last_sent + deadline if self.last_sent < last_moment - deadline else last_moment
 
 
+def has_third_alternative(artifact: Artifact) -> bool:
+    """Return whether an active hypothesis is marked as a third alternative."""
+    return any("third_alternative" in item.fields for item in artifact.active(HYPOTHESIS_SLATE))
+
+
 class OpenMessage(NamedTuple):
     """A CRITIQUE, BLOCKED, QUESTION or HANDOFF that has not been acknowledged yet.
 
@@ -347,18 +299,26 @@ class RefusedBlock(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
 
 
-class LatestVersion(NamedTuple):
-    """Summary of the latest version."""
+class PublishedVersion(NamedTuple):
+    """One version of the thread, with its COMPILED message in this store.
+
+    The last four fields are known only in the status of a session: the errors and warnings of its
+    latest version, whether it has a third alternative, and its active items by section ID.
+    """
 
     number: int
     message_id: int
+    at: datetime
+    content_hash: str
+    artifact_sha256: str
     compiled_at: str
     compiled_by: str
+    operator: str
     status: str
-    errors: int
-    warnings: int
-    has_third_alternative: bool
-    counts: tuple[tuple[str, int], ...]  # active items by section id
+    errors: int = 0
+    warnings: int = 0
+    has_third_alternative: bool = False
+    counts: tuple[tuple[str, int], ...] = ()
 
 
 class SessionStatus(NamedTuple):
@@ -379,7 +339,7 @@ class SessionStatus(NamedTuple):
     question: str
     round: int
     phase: Phase | None
-    version: LatestVersion | None
+    version: PublishedVersion | None
     participants: tuple[Participant, ...]
     open_acks: tuple[OpenAck, ...]
     critiques: tuple[OpenCritique, ...]

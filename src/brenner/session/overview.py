@@ -3,26 +3,28 @@
 Also the JSON of a session's status. Every front end uses these texts and documents.
 """
 
+from __future__ import annotations
+
 import json
-from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
 from itertools import compress
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from brenner import __version__
 from brenner.artifact.model import Artifact, KillRecord, Reference
 from brenner.artifact.state import decode_checked
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
 from brenner.protocol.messages import duration_text, iso
 from brenner.protocol.thread_ids import ThreadKind
 from brenner.session.model import (
-    LatestVersion,
     OpenAck,
     OpenMessage,
     Participant,
     Phase,
+    PublishedVersion,
     RefusedBlock,
     SessionStatus,
     Turn,
@@ -30,14 +32,12 @@ from brenner.session.model import (
 from brenner.session.status_text import PHASE_LABELS, attention
 from brenner.text import escape_control, plural
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from brenner.session.status_text import StatusReader
+
 # The row of a session. It depends on the thread alone, so it can be cached until the thread grows.
-
-
-class AwaitedAgent(NamedTuple):
-    """An agent that the round waits for, and its turn."""
-
-    name: str
-    turn: Turn
 
 
 class OwedAck(NamedTuple):
@@ -64,7 +64,7 @@ class Overview(NamedTuple):
     phase: Phase | None
     version: int | None
     errors: int | None
-    awaited: tuple[AwaitedAgent, ...]
+    awaited: tuple[tuple[str, Turn], ...]
     owed: tuple[OwedAck, ...]
     blocked: int
     questions: int
@@ -183,28 +183,18 @@ def count_needs(
     return {"sessions": total, **{str(need): count for need, count in found.items()}}
 
 
-# Labels for counts of sessions, not for counts within one session
-_SESSION_LABELS: dict[Need, str] = {
-    Need.STOPPED: "stopped",
-    Need.BLOCKED: "blocked",
-    Need.ASKED: "with questions",
-    Need.OVERDUE: "with overdue ACKs",
-    Need.REFUSED: "with refused blocks",
-    Need.READY: "ready",
-    Need.LATE: "with late blocks",
-    Need.HANDOFFS: "with handoffs",
-}
 # The colour role of a text (look, Message types); colour never replaces the text
 ColorRole: TypeAlias = Literal["attention", "notice", "positive", "plain", "quiet"]
-_NEED_ROLES: dict[Need, ColorRole] = {
-    Need.STOPPED: "attention",
-    Need.BLOCKED: "attention",
-    Need.ASKED: "notice",
-    Need.OVERDUE: "attention",
-    Need.REFUSED: "attention",
-    Need.READY: "positive",
-    Need.LATE: "notice",
-    Need.HANDOFFS: "notice",
+# The label of a need for counts of sessions, not for counts within one session; its colour role
+_WAITING_LABELS: dict[Need, tuple[str, ColorRole]] = {
+    Need.STOPPED: ("stopped", "attention"),
+    Need.BLOCKED: ("blocked", "attention"),
+    Need.ASKED: ("with questions", "notice"),
+    Need.OVERDUE: ("with overdue ACKs", "attention"),
+    Need.REFUSED: ("with refused blocks", "attention"),
+    Need.READY: ("ready", "positive"),
+    Need.LATE: ("with late blocks", "notice"),
+    Need.HANDOFFS: ("with handoffs", "notice"),
 }
 # Why the round waits for an agent
 TURN_LABELS: dict[Turn, str] = {
@@ -217,15 +207,13 @@ START_COMMAND = 'brenner session start --question "…" --context "…" --to NAM
 _RUNNING_PHASES = (Phase.AWAITING_ACKS, Phase.AWAITING_DELTAS)
 
 
-class NeedText(NamedTuple):
-    """A need of a session as text, and its colour role."""
+def describe_needs(
+    overview: Overview, now: datetime, deadline: timedelta
+) -> list[tuple[str, ColorRole]]:
+    """Describe what is open, the most urgent first, or else the phase. Critiques come last.
 
-    text: str
-    role: ColorRole
-
-
-def describe_needs(overview: Overview, now: datetime, deadline: timedelta) -> list[NeedText]:
-    """Describe what is open, the most urgent first, or else the phase. Critiques come last."""
+    Each text comes with its colour role.
+    """
     late = len(overview.overdue(now, deadline))
     words: dict[Need, str] = {
         Need.STOPPED: "stopped",
@@ -238,17 +226,17 @@ def describe_needs(overview: Overview, now: datetime, deadline: timedelta) -> li
         Need.HANDOFFS: plural(overview.handoffs, "handoff"),
     }
     needs = [need for need in needs_of(overview, now, deadline) if need in words]
-    found = [NeedText(words[need], _NEED_ROLES[need]) for need in needs] or [
+    found = [(words[need], _WAITING_LABELS[need][1]) for need in needs] or [
         describe_phase(overview)
     ]
     if overview.critiques:
-        found.append(NeedText(plural(overview.critiques, "critique"), "plain"))
+        found.append((plural(overview.critiques, "critique"), "plain"))
     return found
 
 
-def describe_phase(overview: Overview) -> NeedText:
+def describe_phase(overview: Overview) -> tuple[str, ColorRole]:
     is_going_on = overview.phase in _RUNNING_PHASES
-    return NeedText(PHASE_LABELS[overview.phase], "plain" if is_going_on else "quiet")
+    return (PHASE_LABELS[overview.phase], "plain" if is_going_on else "quiet")
 
 
 def summarize_counts(found: Mapping[str, int]) -> str:
@@ -259,41 +247,32 @@ def summarize_counts(found: Mapping[str, int]) -> str:
     total = found["sessions"]
     if not total:
         return ""
-    waiting = [f"{found[need]:,} {_SESSION_LABELS[need]}" for need in WAITING_NEEDS if found[need]]
+    labels = ((need, label) for need, (label, _) in _WAITING_LABELS.items())
+    waiting = [f"{found[need]:,} {label}" for need, label in labels if found[need]]
     words = f": {', '.join(waiting)}" if waiting else ", nothing waits"
     return f"{total:,} session{'s' * (total != 1)}{words}"
 
 
-class AckViewer(NamedTuple):
-    """The agent that views the owed ACKs, and when; `owes` is `You owe` or `Operator owes`."""
+def describe_owed_acks(owed: Sequence[OwedAck], reader: StatusReader, owes: str) -> str:
+    """Return `You owe an ACK. 2 agents owe 3 ACKs, the oldest for 27 h; 1 is overdue.`
 
-    name: str
-    owes: str
-    now: datetime
-    deadline: timedelta
-
-
-def describe_owed_acks(owed: Sequence[OwedAck], viewer: AckViewer) -> str:
-    """Return `You owe an ACK. 2 agents owe 3 ACKs, the oldest for 27 h; 1 is overdue.`"""
-    mine = [each for each in owed if each.debtor == viewer.name]
-    others = [each for each in owed if each.debtor != viewer.name]
+    `owes` begins the sentence about the reader: `You owe`, or `Operator owes`.
+    """
+    mine = [each for each in owed if each.debtor == reader.actor]
+    others = [each for each in owed if each.debtor != reader.actor]
     agents = sorted({each.debtor for each in others})
     owe = f"{escape_control(agents[0])} owes" if len(agents) == 1 else f"{len(agents)} agents owe"
-    sentences = [
-        f"{who} {_ack_count(some, viewer)}."
-        for who, some in ((viewer.owes, mine), (owe, others))
-        if some
-    ]
-    return " ".join(sentences)
+    pairs = ((owes, mine), (owe, others))
+    return " ".join(f"{who} {_ack_count(some, reader)}." for who, some in pairs if some)
 
 
-def _ack_count(owed: Sequence[OwedAck], viewer: AckViewer) -> str:
+def _ack_count(owed: Sequence[OwedAck], reader: StatusReader) -> str:
     """Return `3 ACKs, the oldest for 27 h; 1 is overdue`, in the words of `mail pending`."""
     what = "an ACK" if len(owed) == 1 else f"{len(owed):,} ACKs"
-    late = sum(is_overdue(each, viewer.now, viewer.deadline) for each in owed)
+    late = sum(is_overdue(each, reader.now, reader.deadline) for each in owed)
     if not late:
         return what
-    oldest = duration_text(viewer.now - min(each.last_sent for each in owed))
+    oldest = duration_text(reader.now - min(each.last_sent for each in owed))
     since = f"for {oldest}" if len(owed) == 1 else f"the oldest for {oldest}"
     return f"{what}, {since}; {late:,} {'is' if late == 1 else 'are'} overdue"
 
@@ -325,7 +304,7 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
         phase=status.phase,
         version=version.number if version else None,
         errors=version.errors if version else None,
-        awaited=tuple(AwaitedAgent(each.name, each.turn) for each in status.awaited),
+        awaited=tuple((each.name, each.turn) for each in status.awaited),
         owed=tuple(
             OwedAck(each.debtor, each.message_id, each.last_sent) for each in status.open_acks
         ),
@@ -371,18 +350,18 @@ _PHASES: dict[str | None, Phase | None] = {None: None, **{str(each): each for ea
 _TURNS: dict[str, Turn] = {str(each): each for each in Turn}
 
 
+_IDENTITY = ("thread_id", "kind", "question", "round", "phase", "version")
+_COUNTS = ("blocked", "questions", "handoffs", "critiques", "refusals", "unread", "applies")
+
+
 def overview_json(overview: Overview, now: datetime, deadline: timedelta) -> dict[str, object]:
     """Return the stable JSON of a row; `needs` are the values of `Need`, worst first."""
     late = set(overview.overdue(now, deadline))
+    fields = overview._asdict()
     return {
-        "thread_id": overview.thread_id,
-        "kind": overview.kind,
-        "question": overview.question,
-        "round": overview.round,
-        "phase": overview.phase,
-        "version": overview.version,
+        **{name: fields[name] for name in _IDENTITY},
         "needs": list(needs_of(overview, now, deadline)),
-        "awaited": [{"agent": each.name, "turn": each.turn} for each in overview.awaited],
+        "awaited": [{"agent": name, "turn": turn} for name, turn in overview.awaited],
         "owed": [
             {
                 "agent": each.debtor,
@@ -393,13 +372,7 @@ def overview_json(overview: Overview, now: datetime, deadline: timedelta) -> dic
             for each in overview.owed
         ],
         "overdue": len(late),
-        "blocked": overview.blocked,
-        "questions": overview.questions,
-        "handoffs": overview.handoffs,
-        "critiques": overview.critiques,
-        "refusals": overview.refusals,
-        "unread": overview.unread,
-        "applies": overview.applies,
+        **{name: fields[name] for name in _COUNTS},
         "stopped": overview.is_stopped,
         "errors": overview.errors,
         "position": overview.position,
@@ -460,7 +433,7 @@ def _decode(text: str) -> CachedOverview:
 def _decode_row(row: list[Any]) -> Overview:
     """Convert the values in place, because every list of sessions decodes all rows."""
     row[_KIND], row[_PHASE] = _KINDS[row[_KIND]], _PHASES[row[_PHASE]]
-    row[_AWAITED] = tuple([AwaitedAgent(name, _TURNS[turn]) for name, turn in row[_AWAITED]])
+    row[_AWAITED] = tuple([(name, _TURNS[turn]) for name, turn in row[_AWAITED]])
     row[_OWED] = tuple(
         [OwedAck(debtor, number, datetime.fromisoformat(at)) for debtor, number, at in row[_OWED]]
     )
@@ -496,11 +469,11 @@ def status_json(status: SessionStatus, now: datetime, deadline: timedelta) -> di
         "pending": [open_ack_json(each, now, deadline) for each in status.open_acks],
         "critiques": {
             "items": [each._asdict() for each in status.critiques],
-            "messages": _open_messages_json(status.of_type(CRITIQUE.name)),
+            "messages": [*map(open_message_json, status.of_type(CRITIQUE.name))],
         },
-        "blocked": _open_messages_json(status.of_type(BLOCKED.name)),
-        "questions": _open_messages_json(status.of_type(QUESTION.name)),
-        "handoffs": _open_messages_json(status.of_type(HANDOFF.name)),
+        "blocked": [*map(open_message_json, status.of_type(BLOCKED.name))],
+        "questions": [*map(open_message_json, status.of_type(QUESTION.name))],
+        "handoffs": [*map(open_message_json, status.of_type(HANDOFF.name))],
         "refusals": [refused_block_json(each) for each in status.refusals],
         "unread": status.unread,
         "applies": status.applies,
@@ -514,7 +487,7 @@ def status_json(status: SessionStatus, now: datetime, deadline: timedelta) -> di
     }
 
 
-def _version_json(version: LatestVersion) -> dict[str, object]:
+def _version_json(version: PublishedVersion) -> dict[str, object]:
     return {
         "version": version.number,
         "message_id": version.message_id,
@@ -564,10 +537,6 @@ def open_ack_json(each: OpenAck, now: datetime, deadline: timedelta) -> dict[str
     }
 
 
-def _open_messages_json(found: Iterable[OpenMessage]) -> list[dict[str, object]]:
-    return [open_message_json(each) for each in found]
-
-
 def open_message_json(each: OpenMessage) -> dict[str, object]:
     return {
         "message_id": each.message_id,
@@ -581,17 +550,10 @@ def open_message_json(each: OpenMessage) -> dict[str, object]:
     }
 
 
+_NOT_SHOWN = ("is_item", "diagnostics")
+
+
 def refused_block_json(each: RefusedBlock) -> dict[str, object]:
     """Return a refused block with the keys of a compile's ledger."""
-    return {
-        "message_id": each.message_id,
-        "block": each.block,
-        "line": each.line,
-        "agent": each.agent,
-        "operation": each.operation,
-        "section": each.section,
-        "target_id": each.target_id,
-        "name": each.name,
-        "version": each.version,
-        "violations": [found.to_json() for found in each.diagnostics],
-    }
+    known = {name: value for name, value in each._asdict().items() if name not in _NOT_SHOWN}
+    return known | {"violations": [found.to_json() for found in each.diagnostics]}

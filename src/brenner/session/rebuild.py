@@ -3,19 +3,19 @@
 Also: message ids translated to this store, and messages that were altered in the store.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import zip_longest
-from typing import NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from brenner.artifact.merge.draft import OtherSessions
 from brenner.artifact.merge.engine import Merge, merge
-from brenner.artifact.model import Artifact
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import (
-    Blame,
     Change,
     Conflict,
     Entry,
@@ -25,58 +25,36 @@ from brenner.artifact.state import (
     adopted_state,
 )
 from brenner.diagnostics.codes.stores import HASH_MISMATCH
-from brenner.diagnostics.model import Diagnostic
 from brenner.lint.linter import lint
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.compiled import read_compiled
-from brenner.protocol.messages import PostedMessage, content_hash, iso
+from brenner.protocol.messages import StoredMessage, content_hash, iso
 from brenner.session.model import CompiledMessageRef, MessageRef, OpenConflict, VersionRecord
 from brenner.text import escape_control
+
+if TYPE_CHECKING:
+    from brenner.artifact.model import Artifact
+    from brenner.diagnostics.model import Diagnostic
 
 _MOST_SHOWN = 60  # characters of a line that differs
 # An artifact can be continued only if its IDs are well formed and unique.
 _ID_RULES = ("ES-003", "ES-004")
 
 
-class ThreadMessage(NamedTuple):
-    """A message of a thread, with what its store knows about it.
-
-    `origin_id` is the id where it was first stored. `arrival` is its place in the order of arrival
-    in this store. An imported message is not local. `acknowledges` are the messages whose ACK it
-    settled on arrival. `decides` is whether it counts as the operator's decision, determined when
-    it was stored. It is None for a message that decides nothing, and if the store does not record
-    it.
-    """
-
-    posted: PostedMessage
-    content_hash: str
-    origin_id: int
-    arrival: int
-    is_local: bool = True
-    acknowledges: tuple[int, ...] = ()
-    reply_to: int | None = None
-    decides: bool | None = None
-
-    def counts_for(self, operators: Collection[str]) -> bool:
-        """Return whether a decision in this message counts.
-
-        If the store has not determined that, the sender's name decides.
-        """
-        return self.posted.message.sender in operators if self.decides is None else self.decides
-
-
 class CompiledCandidate(NamedTuple):
     """A COMPILED message with a record, and the version that it claims to be.
 
-    If the record is unreadable, `record` is None and `fault` says why. `inline` is the artifact in
-    the message.
+    If the record is unreadable, `record` is None and `fault` says why. A broken version has a
+    fault, too. `inline` is the artifact in the message.
     """
 
-    filed: ThreadMessage
+    stored: StoredMessage
     number: int
     record: VersionRecord | None
     fault: str
     subject_version: int | None
     inline: str | None
+    is_gap: bool = False
 
 
 class RebuiltVersion(NamedTuple):
@@ -85,11 +63,15 @@ class RebuiltVersion(NamedTuple):
     `state` lacks the id and time of the COMPILED message; the caller adds them.
     """
 
-    artifact: Artifact
     text: str
     state: State
-    read: tuple[ThreadMessage, ...]
+    read: tuple[StoredMessage, ...]
     merged: Merge | None
+
+    @property
+    def artifact(self) -> Artifact:
+        """The artifact of the version."""
+        return self.state.artifact
 
 
 class VersionMismatch(Exception):
@@ -112,8 +94,8 @@ def text_hash(text: str) -> str:
 def rebuild(
     state: State,
     candidate: CompiledCandidate,
-    unread: Sequence[ThreadMessage],
-    adoptable: Sequence[ThreadMessage] = (),
+    unread: Sequence[StoredMessage],
+    adoptable: Sequence[StoredMessage] = (),
 ) -> RebuiltVersion:
     """Rebuild a version on the state before it. Raise `VersionMismatch` if it differs.
 
@@ -126,8 +108,8 @@ def rebuild(
         after, merged = adopt_artifact(state, record, adoptable), None
     else:
         posted = [
-            PostedMessage(entry.id, _parse_time(entry.at), filed.posted.message)
-            for entry, filed in zip(record.messages, read, strict=True)
+            StoredMessage(entry.id, _parse_time(entry.at), stored.message)
+            for entry, stored in zip(record.messages, read, strict=True)
         ]
         left_out = OtherSessions(left_out=frozenset(record.references_left_out))
         merged = merge(
@@ -142,8 +124,9 @@ def rebuild(
     artifact = stamp_metadata(after.artifact, record.compiled_at, record.compiled_by, record.status)
     text = render_artifact(artifact)
     _check_text(text, candidate, record)
-    _check_conflicts(after, record)
-    return RebuiltVersion(artifact, text, after._replace(artifact=artifact), tuple(read), merged)
+    if open_conflicts(after.conflicts) != record.conflicts:
+        _raise_mismatch("its record names other open conflicts than there are")
+    return RebuiltVersion(text, after._replace(artifact=artifact), tuple(read), merged)
 
 
 def _raise_mismatch(reason: str) -> NoReturn:
@@ -155,7 +138,7 @@ def validate_record(candidate: CompiledCandidate) -> VersionRecord:
 
     Raise `VersionMismatch` unless message and record agree on compiler and version.
     """
-    record, sender = candidate.record, candidate.filed.posted.message.sender
+    record, sender = candidate.record, candidate.stored.message.sender
     if record is None:
         _raise_mismatch(f"its record cannot be read: {candidate.fault}")
     if sender != record.compiled_by:
@@ -169,12 +152,12 @@ def validate_record(candidate: CompiledCandidate) -> VersionRecord:
 
 
 def _match_messages(
-    entries: Sequence[MessageRef], unread: Sequence[ThreadMessage]
-) -> list[ThreadMessage]:
+    entries: Sequence[MessageRef], unread: Sequence[StoredMessage]
+) -> list[StoredMessage]:
     """Find the messages that a record lists, each once; of equal ones prefer the recorded id."""
-    by_hash: dict[str, dict[int, ThreadMessage]] = {}
-    for filed in unread:
-        by_hash.setdefault(filed.content_hash, {})[filed.posted.id] = filed
+    by_hash: dict[str, dict[int, StoredMessage]] = {}
+    for stored in unread:
+        by_hash.setdefault(stored.content_hash, {})[stored.id] = stored
     found = []
     for entry in entries:
         equal = by_hash.get(entry.content_hash)
@@ -198,7 +181,7 @@ def with_recorded_base(state: State, base: CompiledMessageRef | None) -> State:
 
 
 def adopt_artifact(
-    state: State, record: VersionRecord, adoptable: Sequence[ThreadMessage]
+    state: State, record: VersionRecord, adoptable: Sequence[StoredMessage]
 ) -> State:
     """Return the state of a version that takes over another program's artifact unchanged.
 
@@ -230,22 +213,16 @@ def adopt_artifact(
     )
 
 
-def parse_adopted_artifact(compiled: ThreadMessage, version: int) -> Artifact:
+def parse_adopted_artifact(compiled: StoredMessage, version: int) -> Artifact:
     """Parse the artifact in a COMPILED message that another program posted."""
-    inline = read_compiled(compiled.posted.message).inline
+    inline = read_compiled(compiled.message).inline
     if inline is None:
-        _raise_mismatch(f"message {compiled.posted.id} does not hold an artifact")
+        _raise_mismatch(f"message {compiled.id} does not hold an artifact")
     artifact = parse_artifact(inline).artifact
     errors = [found for found in lint(artifact).violations if found.id in _ID_RULES]
     if errors:
-        _raise_mismatch(f"the artifact in message {compiled.posted.id}: {errors[0].message}")
+        _raise_mismatch(f"the artifact in message {compiled.id}: {errors[0].message}")
     return artifact._replace(metadata=artifact.metadata._replace(version=version))
-
-
-def _check_conflicts(state: State, record: VersionRecord) -> None:
-    """Raise `VersionMismatch` unless the record lists exactly the open conflicts."""
-    if open_conflicts(state.conflicts) != record.conflicts:
-        _raise_mismatch("its record names other open conflicts than there are")
 
 
 def open_conflicts(conflicts: Iterable[Conflict]) -> tuple[OpenConflict, ...]:
@@ -255,8 +232,12 @@ def open_conflicts(conflicts: Iterable[Conflict]) -> tuple[OpenConflict, ...]:
 
 def _check_text(text: str, candidate: CompiledCandidate, record: VersionRecord) -> None:
     inline = candidate.inline
-    if inline is not None and inline != text:
-        _raise_mismatch(_first_difference(text, inline))
+    difference = first_difference(text, inline) if inline is not None else None
+    if difference:
+        number, ours, theirs = difference
+        _raise_mismatch(
+            f"line {number} of the artifact is {theirs} in the message, and {ours} by the record"
+        )
     if text_hash(text) != record.artifact_sha256:
         _raise_mismatch(
             f"the artifact's SHA-256 is {text_hash(text)[:12]}…, and the record says "
@@ -264,28 +245,25 @@ def _check_text(text: str, candidate: CompiledCandidate, record: VersionRecord) 
         )
 
 
-def _first_difference(ours: str, theirs: str) -> str:
-    pairs = zip_longest(ours.split("\n"), theirs.split("\n"))
-    for number, (our_line, their_line) in enumerate(pairs, 1):
-        if our_line != their_line:
-            return (
-                f"line {number} of the artifact is {_quote_line(their_line)} in the message, and "
-                f"{_quote_line(our_line)} by the record"
+def first_difference(one: str, other: str) -> tuple[int, str, str] | None:
+    """Return the number of the first line that differs in two texts, and that line in each."""
+    for number, lines in enumerate(zip_longest(one.split("\n"), other.split("\n")), 1):
+        if lines[0] != lines[1]:
+            ours, theirs = (
+                "missing" if line is None else f"`{escape_control(line, _MOST_SHOWN)}`"
+                for line in lines
             )
-    return "none"
-
-
-def _quote_line(line: str | None) -> str:
-    return "missing" if line is None else f"`{escape_control(line, _MOST_SHOWN)}`"
+            return number, ours, theirs
+    return None
 
 
 def _parse_time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def message_ref(filed: ThreadMessage) -> MessageRef:
+def message_ref(stored: StoredMessage) -> MessageRef:
     """Return the reference by which a record lists a message."""
-    return MessageRef(filed.content_hash, filed.posted.id, iso(filed.posted.at))
+    return MessageRef(stored.content_hash, stored.id, iso(stored.at))
 
 
 # Message ids of this store
@@ -302,7 +280,7 @@ def local_ids_of(candidate: CompiledCandidate, rebuilt: RebuiltVersion) -> Local
     """Return the ids of the messages that one version has read."""
     messages = candidate.record.messages if candidate.record else ()
     pairs = zip(messages, rebuilt.read, strict=True)
-    return {(candidate.number, entry.id): filed.posted.id for entry, filed in pairs}
+    return {(candidate.number, entry.id): stored.id for entry, stored in pairs}
 
 
 def local_ledger(candidate: CompiledCandidate, rebuilt: RebuiltVersion) -> tuple[Entry, ...]:
@@ -329,7 +307,10 @@ def local_state(state: State, ids: LocalIds) -> State:
     if all(there == local for (_, there), local in ids.items()):
         return state
     return state._replace(
-        blame=_localize_blame(state.blame, ids),
+        blame={
+            item: {path: _localize_change(change, ids) for path, change in paths.items()}
+            for item, paths in state.blame.items()
+        },
         conflicts=tuple(_localize_conflict(each, ids) for each in state.conflicts),
     )
 
@@ -337,13 +318,6 @@ def local_state(state: State, ids: LocalIds) -> State:
 def _localize_source(source: Source, ids: LocalIds) -> Source:
     local = ids.get((source.version, source.message_id), source.message_id)
     return source._replace(message_id=local)
-
-
-def _localize_blame(blame: Blame, ids: LocalIds) -> Blame:
-    return {
-        item: {path: _localize_change(change, ids) for path, change in paths.items()}
-        for item, paths in blame.items()
-    }
 
 
 def _localize_change(change: Change, ids: LocalIds) -> Change:
@@ -377,9 +351,9 @@ _FIX = (
 _RESTORE = "it was changed after it was stored; restore it from a backup or an archive"
 
 
-def is_altered(filed: ThreadMessage) -> bool:
+def is_altered(stored: StoredMessage) -> bool:
     """Return whether thread, sender, subject or body of a message differ from what was stored."""
-    return content_hash(filed.posted.message) != filed.content_hash
+    return content_hash(stored.message) != stored.content_hash
 
 
 def altered_diagnostic(message_id: int) -> Diagnostic:
@@ -392,13 +366,8 @@ def describe_altered(candidate: CompiledCandidate, rebuilt: RebuiltVersion) -> s
 
     A version uses its own COMPILED message and the messages that it has read.
     """
-    if is_altered(candidate.filed):
-        own = candidate.filed.posted.id
-        return f"message {own}, which is the version, does not match its hash: {_RESTORE}"
-    for filed in rebuilt.read:
-        if is_altered(filed):
-            return (
-                f"message {filed.posted.id}, which the version has read, does not match its hash: "
-                f"{_RESTORE}"
-            )
+    read = ((each, "the version has read") for each in rebuilt.read)
+    for stored, which in ((candidate.stored, "is the version"), *read):
+        if is_altered(stored):
+            return f"message {stored.id}, which {which}, does not match its hash: {_RESTORE}"
     return ""

@@ -4,25 +4,29 @@ It is built from the latest version of each session. It finds dangling reference
 references to killed items, and reports them as diagnostics.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from functools import cached_property
+from functools import cache
+from posixpath import commonprefix
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from brenner.artifact.merge.draft import SessionItem
 from brenner.artifact.model import Artifact, KillRecord, Reference, item_sort_key
 from brenner.diagnostics.codes import merging as codes
 from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
-from brenner.diagnostics.model import Diagnostic
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import RESEARCH_THREAD
 from brenner.protocol.grammar import ITEM_ID
 from brenner.protocol.thread_ids import is_valid_thread_id, suggest_thread_id
 from brenner.text import closest, did_you_mean, escape_control
 
 if TYPE_CHECKING:
+    from brenner.diagnostics.model import Diagnostic
     from brenner.session.overview import Overview
 
 
@@ -75,8 +79,8 @@ def _cyclic_components(graph: Graph[_Name]) -> Iterator[list[_Name]]:
 
 
 def _pop_component(path: dict[_Name, None], last: _Name) -> list[_Name]:
-    component: list[_Name] = []
-    while not component or component[-1] != last:
+    component = [path.popitem()[0]]
+    while component[-1] != last:
         component.append(path.popitem()[0])
     return component
 
@@ -88,36 +92,31 @@ def _shortest_cycle(graph: Graph[_Name], component: Sequence[_Name]) -> tuple[_N
     waiting = deque([start])
     while waiting:
         node = waiting.popleft()
-        for target in _targets_within(graph[node], within):
+        for target in sorted(within.intersection(graph[node])):
             if target == start:
-                return _path_to(came_from, node, start)
+                path = [node]
+                while path[-1] != start:
+                    path.append(came_from[path[-1]])
+                return tuple(reversed(path))
             if target not in came_from:
                 came_from[target] = node
                 waiting.append(target)
     return ()  # not in a cyclic component
 
 
-def _targets_within(targets: Sequence[_Name], within: Collection[_Name]) -> list[_Name]:
-    return sorted(target for target in targets if target in within)
-
-
-def _path_to(came_from: Mapping[_Name, _Name], last: _Name, start: _Name) -> tuple[_Name, ...]:
-    path = [last]
-    while path[-1] != start:
-        path.append(came_from[path[-1]])
-    return tuple(reversed(path))
-
-
-NOT_KILLED: Mapping[str, KillRecord] = MappingProxyType({})
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class SessionReferences(NamedTuple):
-    """The items and references of a session. A session with mail and no version has no items."""
+    """The items of a session, the references and the kill of each.
+
+    A session with mail and no version has no items.
+    """
 
     session: str
     items: frozenset[str] = frozenset()
-    references: tuple[tuple[str, Reference], ...] = ()
-    killed: Mapping[str, KillRecord] = NOT_KILLED
+    references: Mapping[str, Sequence[Reference]] = _NOTHING
+    killed: Mapping[str, KillRecord] = _NOTHING
 
 
 class Edge(NamedTuple):
@@ -132,32 +131,34 @@ class Edge(NamedTuple):
         return f"{self.origin} {self.relation} {self.target}"
 
 
-class TargetStatus(StrEnum):
-    """The status of the target of a reference."""
+class ItemStatus(StrEnum):
+    """The status of an item; the values are stable in the JSON."""
 
-    FOUND = "found"
+    ACTIVE = "active"
     KILLED = "killed"
     UNKNOWN_ITEM = "unknown_item"
     UNKNOWN_SESSION = "unknown_session"
 
 
-def references_from_overview(overview: "Overview") -> SessionReferences:
+def references_from_overview(overview: Overview) -> SessionReferences:
     """Return the references of a session from its row in the list of sessions."""
     items = frozenset(overview.items)
     if overview.version is not None:
         items |= {RESEARCH_THREAD.prefix}
-    return SessionReferences(overview.thread_id, items, overview.references, dict(overview.killed))
+    references: dict[str, list[Reference]] = {}
+    for item, reference in overview.references:
+        references.setdefault(item, []).append(reference)
+    return SessionReferences(overview.thread_id, items, references, dict(overview.killed))
 
 
 def references_from_artifact(session: str, artifact: Artifact) -> SessionReferences:
     """Return the references of a session from its artifact."""
     items = [item for _section, item in artifact.all_items()]
-    return SessionReferences(
-        session,
-        frozenset(item.id for item in items),
-        tuple((item.id, reference) for item in items for reference in item.references),
-        {item.id: item.killed for item in items if item.killed},
-    )
+    references: dict[str, list[Reference]] = {}
+    for item in items:
+        references.setdefault(item.id, []).extend(item.references)
+    killed = {item.id: item.killed for item in items if item.killed}
+    return SessionReferences(session, frozenset(references), references, killed)
 
 
 def merge_session_references(mail: SessionReferences, file: SessionReferences) -> SessionReferences:
@@ -166,12 +167,12 @@ def merge_session_references(mail: SessionReferences, file: SessionReferences) -
     The file may have additional items if the mail is younger than the file, or was lost.
     """
     more = file.items - mail.items
-    additional = tuple(each for each in file.references if each[0] in more)
+    references = {item: some for item, some in file.references.items() if item in more}
     killed = {item: kill for item, kill in file.killed.items() if item in more}
     return SessionReferences(
         mail.session,
         mail.items | more,
-        (*mail.references, *additional),
+        {**mail.references, **references},
         {**mail.killed, **killed},
     )
 
@@ -186,7 +187,7 @@ class ReferenceGraph:
             name: known[name] for name in sorted(known)
         }
         self.edges: tuple[Edge, ...] = tuple(
-            edge for each in self.sessions.values() for edge in _edges(each)
+            edge for each in self.sessions.values() for edge in edges_of(each)
         )
         self._out: dict[SessionItem, list[Edge]] = {}
         self._into: dict[SessionItem, list[Edge]] = {}
@@ -221,37 +222,34 @@ class ReferenceGraph:
         """Return the killed items that these references start from."""
         return frozenset(edge.origin for edge in edges if self.killed(edge.origin))
 
-    def leads(self, edge: Edge) -> TargetStatus:
-        """Return the status of a reference's target."""
-        if edge.target.session not in self.sessions:
-            return TargetStatus.UNKNOWN_SESSION
-        if not self.has(edge.target):
-            return TargetStatus.UNKNOWN_ITEM
-        return TargetStatus.KILLED if self.killed(edge.target) else TargetStatus.FOUND
-
-    def dangling(self) -> tuple[Edge, ...]:
-        """Return the references to an unknown session or item."""
-        return tuple(edge for edge in self.edges if not self.has(edge.target))
+    def status(self, node: SessionItem) -> ItemStatus:
+        """Return the status of an item."""
+        if node.session not in self.sessions:
+            return ItemStatus.UNKNOWN_SESSION
+        if not self.has(node):
+            return ItemStatus.UNKNOWN_ITEM
+        return ItemStatus.KILLED if self.killed(node) else ItemStatus.ACTIVE
 
     def circles(self) -> tuple[tuple[Edge, ...], ...]:
         """Return a shortest cycle of references for each strongly connected component.
 
         Their order depends on the names alone.
         """
-        cycles = find_cycles(
-            {node: [edge.target for edge in self._out[node]] for node in self._out}
+        targets = {node: [edge.target for edge in edges] for node, edges in self._out.items()}
+        return tuple(
+            tuple(
+                next(edge for edge in self._out[origin] if edge.target == target)
+                for origin, target in zip(nodes, (*nodes[1:], nodes[0]), strict=True)
+            )
+            for nodes in find_cycles(targets)
         )
-        return tuple(tuple(self._way(nodes)) for nodes in cycles)
-
-    def _way(self, nodes: tuple[SessionItem, ...]) -> Iterator[Edge]:
-        for origin, target in zip(nodes, (*nodes[1:], nodes[0]), strict=True):
-            yield next(edge for edge in self._out[origin] if edge.target == target)
 
 
-def _edges(known: SessionReferences) -> Iterator[Edge]:
-    for item, reference in known.references:
-        target = SessionItem(reference.session, reference.item)
-        yield Edge(SessionItem(known.session, item), target, reference.relation)
+def edges_of(known: SessionReferences) -> Iterator[Edge]:
+    """Yield the references of a session's items."""
+    for item, references in known.references.items():
+        for session, target, relation in references:
+            yield Edge(SessionItem(known.session, item), SessionItem(session, target), relation)
 
 
 # Diagnostics: dangling references, cycles, references to killed items
@@ -263,25 +261,27 @@ _NEIGHBOURS = 50  # on each side, for prefixes and for suffixes: as many as `clo
 _MOST_EDITS = 3  # between an ID and its suggestion, since all IDs of one day are similar
 
 
-class SessionNames:
-    """The IDs of all sessions, indexed to find similar ones quickly."""
+# Finds the session that is probably meant by a name
+FindSession = Callable[[str], str | None]
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = tuple(names)
 
-    def similar(self, name: str) -> list[str]:
-        """Return the names with a similar beginning or end, the most similar first."""
-        found = {*_neighbours_of(name, self._forwards)}
-        found |= {each[::-1] for each in _neighbours_of(name[::-1], self._backwards)}
-        return sorted(found, key=lambda each: (-_similarity(name, each), each))
+def session_finder(names: Callable[[], Iterable[str]]) -> FindSession:
+    """Return a function that finds similar names quickly; `names` are sorted on first use."""
 
-    @cached_property
-    def _forwards(self) -> list[str]:
-        return sorted(self._names)
+    @cache
+    def sorted_names() -> tuple[list[str], list[str]]:
+        forwards = sorted(names())
+        return forwards, sorted(each[::-1] for each in forwards)
 
-    @cached_property
-    def _backwards(self) -> list[str]:
-        return sorted(each[::-1] for each in self._names)
+    def find(name: str) -> str | None:
+        """Return a name whose beginning or end is similar."""
+        forwards, backwards = sorted_names()
+        found = {*_neighbours_of(name, forwards)}
+        found |= {each[::-1] for each in _neighbours_of(name[::-1], backwards)}
+        ranked = sorted(found, key=lambda each: (-_similarity(name, each), each))
+        return closest(name, ranked, _MOST_EDITS)
+
+    return find
 
 
 def _neighbours_of(name: str, names: list[str]) -> list[str]:
@@ -291,24 +291,18 @@ def _neighbours_of(name: str, names: list[str]) -> list[str]:
 
 
 def _similarity(one: str, other: str) -> int:
-    return _common_prefix_length(one, other) + _common_prefix_length(one[::-1], other[::-1])
+    return len(commonprefix([one, other])) + len(commonprefix([one[::-1], other[::-1]]))
 
 
-def unknown_session_diagnostic(edge: Edge, others: SessionNames) -> Diagnostic:
-    """Return the diagnostic for a reference to an unknown session; `others` are the known ones."""
-    session = edge.target.session
-    reason = f"there is no session `{session}`, neither in the mail nor in `artifacts/`"
-    near = closest(session, others.similar(session), _MOST_EDITS)
-    could_be = is_valid_thread_id(session)
-    if not could_be:
-        reason = f"`{session}` is not a valid thread ID, so no session will ever have it"
-        near = near or suggest_thread_id(session)
-    found = codes.UNKNOWN_REFERENCED_SESSION.at(None, **_parameters(edge, reason, near))
-    return _with_location(found, edge, could_be=could_be)
+def dangling_diagnostic(
+    edge: Edge, known: SessionReferences | None, find: FindSession
+) -> Diagnostic:
+    """Return the diagnostic for a dangling reference.
 
-
-def unknown_item_diagnostic(edge: Edge, known: SessionReferences) -> Diagnostic:
-    """Return the diagnostic for a reference to an item that the session does not have."""
+    `known` is the session that it names, if it exists, and `find` finds similar names.
+    """
+    if known is None:
+        return _unknown_session_diagnostic(edge, find)
     item, session = edge.target.item, edge.target.session
     match = ITEM_ID.fullmatch(item)
     if match is None:
@@ -316,11 +310,24 @@ def unknown_item_diagnostic(edge: Edge, known: SessionReferences) -> Diagnostic:
     elif not known.items:
         reason = f"`{session}` has no version yet"
     else:
-        alike = [each for each in known.items if _item_prefix(each) == _item_prefix(item)]
+        kind = item.rstrip("0123456789")
+        alike = [each for each in known.items if each.rstrip("0123456789") == kind]
         reason = f"`{session}` has no `{item}`, {_existing_items(alike)}"
     near = closest(item, sorted(known.items, key=item_sort_key))
     found = codes.UNKNOWN_REFERENCED_ITEM.at(None, **_parameters(edge, reason, near))
     return _with_location(found, edge, could_be=match is not None)
+
+
+def _unknown_session_diagnostic(edge: Edge, find: FindSession) -> Diagnostic:
+    session = edge.target.session
+    reason = f"there is no session `{session}`, neither in the mail nor in `artifacts/`"
+    near = find(session)
+    could_be = is_valid_thread_id(session)
+    if not could_be:
+        reason = f"`{session}` is not a valid thread ID, so no session will ever have it"
+        near = near or suggest_thread_id(session)
+    found = codes.UNKNOWN_REFERENCED_SESSION.at(None, **_parameters(edge, reason, near))
+    return _with_location(found, edge, could_be=could_be)
 
 
 def killed_target_diagnostic(edge: Edge, killed: KillRecord) -> Diagnostic:
@@ -342,9 +349,8 @@ def cycle_diagnostic(cycle: Sequence[Edge], killed: Container[SessionItem] = ())
     if len(steps) > _MOST_STEPS:
         more = len(steps) - _MOST_STEPS
         steps[_MOST_STEPS - 1 : -1] = [f"leads through {more} more items"]
-    path_text = ", which ".join(
-        [f"`{escape_control(str(cycle[0].origin))}` {steps[0]}", *steps[1:]]
-    )
+    start = f"`{escape_control(str(cycle[0].origin))}` {steps[0]}"
+    path_text = ", which ".join([start, *steps[1:]])
     # A parameter would be truncated, and a cycle must be shown whole.
     found = codes.CIRCLE_OF_REFERENCES.at(chain="")
     message, fix = (
@@ -363,14 +369,6 @@ def _uneditable_note(cycle: Sequence[Edge], killed: Container[SessionItem]) -> s
         return " All of these items are killed, and cannot be edited: the circle stays."
     more = f" and {len(names) - _MOST_STEPS} more" if len(names) > _MOST_STEPS else ""
     return f" Killed items cannot be edited: {', '.join(names[:_MOST_STEPS])}{more}."
-
-
-def dangling_diagnostic(edge: Edge, graph: ReferenceGraph, names: SessionNames) -> Diagnostic:
-    """Return the diagnostic for a dangling reference of the graph; `names` are its sessions."""
-    known = graph.sessions.get(edge.target.session)
-    return (
-        unknown_item_diagnostic(edge, known) if known else unknown_session_diagnostic(edge, names)
-    )
 
 
 def _with_location(found: Diagnostic, edge: Edge, *, could_be: bool = True) -> Diagnostic:
@@ -396,17 +394,6 @@ def _parameters(edge: Edge, reason: str, near: str | None) -> dict[str, str]:
         "reason": reason,
         "suggestion": did_you_mean(near),
     }
-
-
-def _common_prefix_length(one: str, other: str) -> int:
-    pairs = zip(one, other, strict=False)
-    return next(
-        (at for at, (here, there) in enumerate(pairs) if here != there), min(len(one), len(other))
-    )
-
-
-def _item_prefix(item: str) -> str:
-    return item.rstrip("0123456789")
 
 
 def _existing_items(items: Iterable[str]) -> str:

@@ -5,14 +5,19 @@ same operation and target. For an ADD, section and name must be the same. Blocks
 not correct each other, because their author wrote them together. The operator can dismiss a block.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from __future__ import annotations
+
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from brenner.artifact.state import BlockOutcome, Entry
 from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.delta.parse import read_blocks
 from brenner.protocol.delta.schema import Operation
 from brenner.session.model import RefusedBlock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 # Author and operation, then an item, a target as written, or section and name of an added item
 CorrectionKey = tuple[str, ...]
@@ -21,55 +26,44 @@ BlockPosition = tuple[int, int]  # message and block
 
 
 def update_refused_blocks(
-    before: Sequence[RefusedBlock], ledger: Iterable[Entry], version: int | None
+    before: Sequence[RefusedBlock], ledger: Sequence[Entry], version: int | None
 ) -> tuple[RefusedBlock, ...]:
     """Return the open refused blocks after a ledger; `version` is the version that has read it."""
-    entries = [entry for entry in ledger if entry.state is not BlockOutcome.DUPLICATE]
-    if not before and not any(entry.state is BlockOutcome.REFUSED for entry in entries):
+    if not before and not any(entry.state is BlockOutcome.REFUSED for entry in ledger):
         return ()
-    tracker = _BlockTracker(before)
-    tracker.add_ledger(entries, version)
-    return tuple(tracker.open_blocks.values())
+    open_blocks, _ = _track(before, ledger, version)
+    return tuple(open_blocks.values())
 
 
 def corrections(ledgers: Iterable[Iterable[Entry]]) -> dict[BlockPosition, BlockPosition]:
     """Map each corrected refused block to the block that corrects it, over all ledgers in order."""
-    tracker = _BlockTracker(())
-    for ledger in ledgers:
-        tracker.add_ledger(
-            [entry for entry in ledger if entry.state is not BlockOutcome.DUPLICATE], None
-        )
-    return tracker.corrected
+    return _track((), (entry for ledger in ledgers for entry in ledger), None)[1]
 
 
-class _BlockTracker:
-    """The open refused blocks, and the corrections, after the ledgers read so far."""
-
-    def __init__(self, before: Sequence[RefusedBlock]) -> None:
-        self.open_blocks = {(each.message_id, each.block): each for each in before}
-        self.corrected: dict[BlockPosition, BlockPosition] = {}
-        self._positions: dict[CorrectionKey, list[BlockPosition]] = {}
-        for each in before:
-            _index(each, self._positions)
-
-    def add_ledger(self, entries: Iterable[Entry], version: int | None) -> None:
-        """Process the blocks of a ledger, without its duplicates."""
-        for _, group in groupby(entries, key=lambda entry: entry.message_id):
-            message = list(group)
-            for entry in message:
-                if entry.state is BlockOutcome.APPLIED and self._positions:
-                    self._correct(entry)
-            for entry in message:
-                if entry.state is BlockOutcome.REFUSED:
-                    refused = refused_block_of(entry, version)
-                    self.open_blocks[entry.message_id, entry.block] = refused
-                    _index(refused, self._positions)
-
-    def _correct(self, entry: Entry) -> None:
-        for key in _correction_keys(entry):
-            for position in self._positions.pop(key, ()):
-                if self.open_blocks.pop(position, None):
-                    self.corrected[position] = (entry.message_id, entry.block)
+def _track(
+    before: Sequence[RefusedBlock], entries: Iterable[Entry], version: int | None
+) -> tuple[dict[BlockPosition, RefusedBlock], dict[BlockPosition, BlockPosition]]:
+    """Return the refused blocks that are open after these entries, and those corrected by them."""
+    open_blocks = {(each.message_id, each.block): each for each in before}
+    corrected: dict[BlockPosition, BlockPosition] = {}
+    positions: dict[CorrectionKey, list[BlockPosition]] = {}
+    for each in before:
+        _index(each, positions)
+    read = (entry for entry in entries if entry.state is not BlockOutcome.DUPLICATE)
+    for _, group in groupby(read, key=lambda entry: entry.message_id):
+        message = list(group)
+        applied = [entry for entry in message if entry.state is BlockOutcome.APPLIED]
+        for entry in applied if positions else ():
+            for key in _correction_keys(entry):
+                for position in positions.pop(key, ()):
+                    if open_blocks.pop(position, None):
+                        corrected[position] = (entry.message_id, entry.block)
+        for entry in message:
+            if entry.state is BlockOutcome.REFUSED:
+                refused = refused_block_of(entry, version)
+                open_blocks[entry.message_id, entry.block] = refused
+                _index(refused, positions)
+    return open_blocks, corrected
 
 
 def refused_block_of(entry: Entry, version: int | None) -> RefusedBlock:

@@ -5,26 +5,32 @@ quoted on one line and escaped, so that none of it creates structure, states a b
 contribution.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from __future__ import annotations
+
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.artifact.model import Artifact, Item, item_sort_key
-from brenner.artifact.state import Conflict
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.lint.linter import lint
 from brenner.markdown.blocks import parse_blocks
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.body import find_section, parse_sections, quote
-from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE, HYPOTHESIS_SLATE, SECTIONS, Section
+from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE, HYPOTHESIS_SLATE, SECTIONS
 from brenner.protocol.grammar import CITED_SECTIONS, ITEM_ID_IN_PROSE
 from brenner.protocol.message_types import CRITIQUE, KICKOFF
 from brenner.protocol.messages import thread_order_key
 from brenner.protocol.subjects import parse_subject
 from brenner.session.excerpts import one_line
-from brenner.session.model import LatestVersion, OpenMessage, RefusedBlock, SessionStatus
-from brenner.session.prompts import Prompt
-from brenner.session.rebuild import ThreadMessage
 from brenner.text import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from brenner.artifact.state import Conflict
+    from brenner.protocol.messages import StoredMessage
+    from brenner.session.model import OpenMessage, PublishedVersion, RefusedBlock, SessionStatus
+    from brenner.session.prompts import Prompt
 
 _NONE = "none"
 _MOST_LISTED = 20
@@ -35,28 +41,22 @@ _EXCERPT, _ATTACK = "Excerpt", "Attack"
 _EARLIER_PASSAGES = "The passages of the earlier kickoffs are still the source:"
 
 
-class CitedPassages(NamedTuple):
-    """A kickoff that quoted passages of the source, and the sections that it cited."""
-
-    message_id: int
-    cited: tuple[str, ...]
-
-
 class RoundContext(NamedTuple):
     """What a later round starts from: the latest version, and what is open in the thread.
 
     `focus` is the operator's focus, `new_question` the operator's question if it differs from the
-    artifact's. `passages` are mentioned if the round has no new ones. `attacks` are the texts of
-    the open CRITIQUE messages, by their ids.
+    artifact's. `passages` are the kickoffs that quoted the source, with the sections cited; they
+    are mentioned if the round has no new ones. `attacks` are the texts of the open CRITIQUE
+    messages, by their ids.
     """
 
     status: SessionStatus
-    base: LatestVersion
+    base: PublishedVersion
     artifact: Artifact
     conflicts: tuple[Conflict, ...] = ()
     focus: str = ""
     new_question: str = ""
-    passages: tuple[CitedPassages, ...] = ()
+    passages: tuple[tuple[int, tuple[str, ...]], ...] = ()
     attacks: Mapping[int, str] = MappingProxyType({})
 
     @property
@@ -138,11 +138,10 @@ def excerpt_note(context: RoundContext) -> str:
     if not context.passages:
         return ""
     sources = "; ".join(
-        f"message {each.message_id} has {', '.join(each.cited)}" for each in context.passages
+        f"message {number} has {', '.join(cited)}" for number, cited in context.passages
     )
     return (
-        f"{_EARLIER_PASSAGES} {sources}. "
-        f"`brenner mail show {context.passages[0].message_id}` shows them."
+        f"{_EARLIER_PASSAGES} {sources}. `brenner mail show {context.passages[0][0]}` shows them."
     )
 
 
@@ -157,7 +156,7 @@ def _state_lines(context: RoundContext) -> Iterator[tuple[str, str]]:
         f"{compiled}; `brenner artifact show {context.thread}` shows the latest version",
     )
     yield "Linter", _linter_text(context)
-    yield "Open Conflicts", ", ".join(_conflict_fields(context.conflicts))
+    yield "Open Conflicts", _conflict_fields(context.conflicts, _MOST_LISTED)
     if context.new_question and context.artifact_question:
         keeps = (
             f"the artifact keeps “{quote(context.artifact_question)}” "
@@ -176,12 +175,10 @@ def _linter_text(context: RoundContext) -> str:
     return f"{', '.join(words) or 'no errors'}{shows}"
 
 
-def _conflict_fields(conflicts: Sequence[Conflict]) -> Iterator[str]:
-    for each in conflicts[:_MOST_LISTED]:
-        yield conflict_field(each)
-    more = len(conflicts) - _MOST_LISTED
-    if more > 0:
-        yield f"and {more} more"
+def _conflict_fields(conflicts: Sequence[Conflict], most: int) -> str:
+    fields = [conflict_field(each) for each in conflicts[:most]]
+    more = len(conflicts) - len(fields)
+    return ", ".join([*fields, f"and {more} more"] if more else fields)
 
 
 def conflict_field(conflict: Conflict) -> str:
@@ -250,25 +247,24 @@ def subject_description(subject: str) -> str:
 # Excerpts and attacks in earlier messages
 
 
-def passages_in(messages: Iterable[ThreadMessage]) -> tuple[CitedPassages, ...]:
+def passages_in(messages: Iterable[StoredMessage]) -> tuple[tuple[int, tuple[str, ...]], ...]:
     """Return the kickoffs of a thread that cite numbered sections, each excerpt once."""
-    found: dict[str, CitedPassages] = {}
-    for filed in sorted(messages, key=lambda each: thread_order_key(each.posted)):
-        message = filed.posted.message
-        subject = parse_subject(message.subject)
-        if subject is None or subject.type != KICKOFF.name or "§" not in message.body:
+    found: dict[str, tuple[int, tuple[str, ...]]] = {}
+    for stored in sorted(messages, key=thread_order_key):
+        message = stored.message
+        if message.type != KICKOFF.name or "§" not in message.body:
             continue
         text = _section_text(_EXCERPT, message.body)
         cited = tuple(dict.fromkeys(_cited_sections(text)))[:_MOST_CITED]
         if cited and not text.startswith(_EARLIER_PASSAGES):
-            found.setdefault(text, CitedPassages(filed.posted.id, cited))
+            found.setdefault(text, (stored.id, cited))
     return tuple(found.values())[-_MOST_CITED:]
 
 
-def attacks_in(messages: Iterable[ThreadMessage], status: SessionStatus) -> dict[int, str]:
+def attacks_in(messages: Iterable[StoredMessage], status: SessionStatus) -> dict[int, str]:
     """Return the `## Attack` sections of the open CRITIQUE messages."""
     wanted = {each.message_id for each in status.of_type(CRITIQUE.name)}
-    bodies = {each.posted.id: each.posted.message.body for each in messages}
+    bodies = {each.id: each.message.body for each in messages}
     return {number: _section_text(_ATTACK, bodies[number]) for number in wanted & bodies.keys()}
 
 
@@ -290,7 +286,7 @@ def _cited_sections(text: str) -> Iterator[str]:
 
 
 _MOST_REQUESTED = 10
-_MOST_REQUESTED_NAME, _MOST_REQUESTED_SUBJECT, _MOST_ERROR_TEXT = 64, 80, 200
+_MOST_ERROR_TEXT = 200
 _PREFIXES = {section.prefix: section for section in SECTIONS.values()}
 
 _ANSWER = (
@@ -316,10 +312,12 @@ def round_outputs(context: RoundContext, recipients: Sequence[str], prompt: Prom
     lines = [*_critique_lines(context, recipients, prompt), *_conflict_lines(context)]
     for name in recipients:
         lines += _recipient_lines(context, name, is_one=len(recipients) == 1)
-    errors = [each for each in context.errors if _concerns(each, prompt)]
-    lines += _nested_list(
-        _LACKING.format(base=context.base.number), map(_error_line, errors), len(errors)
-    )
+    errors = [
+        f"{each.id}: {quote(each.message, _MOST_ERROR_TEXT)}"
+        for each in context.errors
+        if _concerns(each, prompt)
+    ]
+    lines += _nested_list(_LACKING.format(base=context.base.number), errors)
     own = prompt.outputs.replace("\n- ", "\n  - ")
     return "\n".join([*lines, f"- {_OWN.format(base=context.base.number)}", f"  {own}"])
 
@@ -337,10 +335,8 @@ def _critique_lines(
 
 def _conflict_lines(context: RoundContext) -> Iterator[str]:
     if context.conflicts:
-        fields = [conflict_field(each) for each in context.conflicts[:_MOST_REQUESTED]]
-        more = len(context.conflicts) - len(fields)
-        named = ", ".join([*fields, *([f"and {more} more"] if more > 0 else [])])
-        yield "- " + _SETTLE.format(fields=named, base=context.base.number)
+        fields = _conflict_fields(context.conflicts, _MOST_REQUESTED)
+        yield "- " + _SETTLE.format(fields=fields, base=context.base.number)
 
 
 def _recipient_lines(context: RoundContext, name: str, *, is_one: bool) -> Iterator[str]:
@@ -349,30 +345,27 @@ def _recipient_lines(context: RoundContext, name: str, *, is_one: bool) -> Itera
     refused = [each for each in context.status.refusals if each.agent == name]
     yield from _nested_list(
         f"**Send again, corrected**{whose}: these blocks of yours were refused.",
-        map(_refused_block_line, refused),
-        len(refused),
+        [*map(_refused_block_line, refused)],
     )
     waiting = [each for each in context.status.messages if name in each.waiting_for]
     yield from _nested_list(
         f"**Answer and acknowledge**{whose}, `brenner mail ack NUMBER --as {name}`:",
-        map(_waiting_message_line, waiting),
-        len(waiting),
+        [*map(_waiting_message_line, waiting)],
     )
 
 
-def _nested_list(head: str, lines: Iterator[str], count: int) -> Iterator[str]:
+def _nested_list(head: str, lines: Sequence[str]) -> Iterator[str]:
     """Yield a list item with its own list, limited in length."""
-    if not count:
-        return
-    yield f"- {head}"
-    yield from (f"  - {line}" for _, line in zip(range(_MOST_REQUESTED), lines, strict=False))
-    if count > _MOST_REQUESTED:
-        yield f"  - and {count - _MOST_REQUESTED} more"
+    if lines:
+        yield f"- {head}"
+    yield from (f"  - {line}" for line in lines[:_MOST_REQUESTED])
+    if len(lines) > _MOST_REQUESTED:
+        yield f"  - and {len(lines) - _MOST_REQUESTED} more"
 
 
 def _waiting_message_line(message: OpenMessage) -> str:
-    subject = quote(subject_description(message.subject), _MOST_REQUESTED_SUBJECT)
-    sender = quote(message.sender, _MOST_REQUESTED_NAME)
+    subject = quote(subject_description(message.subject), _MOST_SUBJECT)
+    sender = quote(message.sender, _MOST_NAME)
     return f"message {message.message_id} ({message.type}, {sender}: {subject})"
 
 
@@ -380,7 +373,7 @@ def _refused_block_line(block: RefusedBlock) -> str:
     """Return the block and its first error: fixing that one may be enough."""
     place = f"message {block.message_id}, block {block.block}"
     words = (block.operation, block.target_id or block.section, block.name)
-    description = " ".join(quote(word, _MOST_REQUESTED_NAME) for word in words if word)
+    description = " ".join(quote(word, _MOST_NAME) for word in words if word)
     head = f"{place} ({description})" if description else place
     errors = [each for each in block.diagnostics if each.severity is ERROR]
     if not errors:
@@ -390,17 +383,10 @@ def _refused_block_line(block: RefusedBlock) -> str:
     return f"{head}: {first.id}, {message} {fix}"
 
 
-def _error_line(found: Diagnostic) -> str:
-    return f"{found.id}: {quote(found.message, _MOST_ERROR_TEXT)}"
-
-
 def _concerns(found: Diagnostic, prompt: Prompt) -> bool:
-    """Return whether a recipient should fix an error: one in its sections, or in no section."""
-    section = _section_of(found)
+    """Return whether a recipient should fix an error: one in its sections, or in no section.
+
+    The section is that of the item, else the one that the second letter of the rule names.
+    """
+    section = _PREFIXES.get((found.item or found.id[1:])[:1])
     return section is None or section in prompt.sections
-
-
-def _section_of(found: Diagnostic) -> Section | None:
-    """Return the section of the item, else the one that the second letter of the rule names."""
-    prefix = (found.item or found.id[1:])[:1]
-    return _PREFIXES.get(prefix)

@@ -6,26 +6,29 @@ types settle something, wait for an agent, or are noted. The result is a text wi
 status before the message and after it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from __future__ import annotations
+
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.artifact.diff import changed_ids, diff
 from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE
-from brenner.diagnostics.model import Diagnostic
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import COMPILED, DELTA
-from brenner.protocol.subjects import Subject, parse_subject
+from brenner.protocol.subjects import parse_subject
 from brenner.session.decisions import voids_in
 from brenner.session.model import OpenMessage, Participant, Phase, RefusedBlock, SessionStatus, Turn
-from brenner.session.rebuild import ThreadMessage
 from brenner.session.status import dismissals_in
-from brenner.session.versions import VersionHistory, ignored_blocks_in, type_of
+from brenner.session.versions import VersionHistory, ignored_blocks_in
 from brenner.text import escape_control, plural
 
-# The route of a message, and the evidence for it
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
 
+    from brenner.diagnostics.model import Diagnostic
+    from brenner.protocol.messages import StoredMessage
 
 _MOST_LISTED = 6
 _MOST_CHARACTERS = 40  # per name or ID, which may be any text
@@ -76,21 +79,6 @@ class Route(NamedTuple):
         }
 
 
-class Evidence(NamedTuple):
-    """What the version histories show about one message, beyond the status of its session.
-
-    `entries` are the actual or expected outcomes of its blocks. `changes` are the IDs that its
-    version added, modified and killed. `no_version` is why a COMPILED message is no version.
-    """
-
-    entries: tuple[Entry, ...] = ()
-    changes: Mapping[str, list[str]] = _NO_CHANGES
-    no_version: Diagnostic | None = None
-
-
-NO_EVIDENCE = Evidence()
-
-
 def limited_list(words: Iterable[str]) -> str:
     """Return `H1, H2 and 4 more`, with control characters escaped."""
     shown = [escape_control(word, _MOST_CHARACTERS) for word in words]
@@ -107,24 +95,49 @@ _MOST_ABOUT = 60
 
 
 class RoutingContext(NamedTuple):
-    """A message, the status before it and after it, and the evidence about it."""
+    """A message, the status before it and after it, and what the version histories show about it.
 
-    message: ThreadMessage
+    `before` is None if the message begins its thread. `entries` are the actual or expected outcomes
+    of its blocks. `changes` are the IDs that its version added, modified and killed. `no_version`
+    is why a COMPILED message is no version.
+    """
+
+    message: StoredMessage
     before: SessionStatus | None
     after: SessionStatus
-    evidence: Evidence
+    entries: tuple[Entry, ...] = ()
+    changes: Mapping[str, list[str]] = _NO_CHANGES
+    no_version: Diagnostic | None = None
+
+    def with_evidence(
+        self, before: VersionHistory | None, after: VersionHistory, ledger: Iterable[Entry]
+    ) -> RoutingContext:
+        """Add what the version histories before and after the message show.
+
+        `ledger` has the expected outcomes of the unread blocks.
+        """
+        if self.message.type == DELTA.name:
+            return self._replace(entries=tuple(e for e in ledger if e.message_id == self.id))
+        if self.message.type != COMPILED.name:
+            return self
+        latest = after.latest
+        if latest is None or latest.message_id != self.id:
+            return self._replace(no_version=_why_no_version(self.id, after))
+        if before is None or before.number >= latest.number:
+            return self
+        return self._replace(changes=changed_ids(diff(before.state.artifact, after.state.artifact)))
 
     @property
     def id(self) -> int:
-        return self.message.posted.id
+        return self.message.id
 
     @property
     def sender(self) -> str:
-        return self.message.posted.message.sender
+        return self.message.message.sender
 
     @property
     def recipients(self) -> tuple[str, ...]:
-        return self.message.posted.message.recipients
+        return self.message.message.recipients
 
     @property
     def reminded_agents(self) -> tuple[str, ...]:
@@ -141,11 +154,6 @@ class RoutingContext(NamedTuple):
         first = next((each.message_id for each in owed if each.debtor == name), participant.kickoff)
         is_new_debt = first == self.id and participant.is_acknowledged
         return self.id != participant.kickoff != first and not is_new_debt
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        """The outcomes of the message's blocks."""
-        return self.evidence.entries
 
     @property
     def version(self) -> int:
@@ -193,6 +201,12 @@ class RoutingContext(NamedTuple):
         left = {(each.message_id, each.block) for each in self.after.refusals}
         known = self.before.refusals if self.before else ()
         return tuple(each for each in known if (each.message_id, each.block) not in left)
+
+
+def _why_no_version(message_id: int, history: VersionHistory) -> Diagnostic | None:
+    if history.broken_version and history.broken_version.stored.id == message_id:
+        return history.broken_version_error
+    return next((each for each in history.others() if each.message_id == message_id), None)
 
 
 def _find_participant(status: SessionStatus, name: str) -> Participant | None:
@@ -251,7 +265,7 @@ def route_claim(_scene: RoutingContext) -> Route:
 
 def route_info(context: RoutingContext) -> Route:
     """Route an INFO: a void, a dismissal, a validation error, or only a note."""
-    message = context.message.posted.message
+    message = context.message.message
     voided = voids_in(message)
     if voided:
         return Route(None, RouteStep.NOTE, _void_text(context, voided[0].version))
@@ -277,43 +291,26 @@ def _void_text(context: RoutingContext, number: int) -> str:
 
 
 def _dismissal_text(context: RoutingContext) -> str:
-    gone = [
-        f"block {each.block} of message {each.message_id}" for each in context.no_longer_refused
-    ]
+    gone = context.no_longer_refused
     if not gone:
         return "dismisses nothing: only the operator can, and only what is refused"
-    return f"dismissed: {limited_list(gone)} need{'s' * (len(gone) == 1)} no correction any more"
+    return f"dismissed: {_blocks_text(gone)} need{'s' * (len(gone) == 1)} no correction any more"
 
 
 _COPY = "a copy of the kickoff of an earlier round: nothing new is asked"
 _NOT_PROTOCOL = Route(None, RouteStep.NOTHING, "not the protocol's: nothing in it is compiled")
 
 
-def route(
-    message: ThreadMessage,
-    before: SessionStatus | None,
-    after: SessionStatus,
-    evidence: Evidence = NO_EVIDENCE,
-) -> Route:
-    """Return what a message means; `before` is None if it begins its thread.
-
-    `evidence` is what the version histories show beyond the two statuses: the items that the blocks
-    of a DELTA change, the changes of a version, why a COMPILED message is no version.
-    """
-    subject = parse_subject(message.posted.message.subject)
-    found = (
-        _route_by_type(subject, RoutingContext(message, before, after, evidence))
-        if subject
-        else _NOT_PROTOCOL
-    )
-    return _with_ignored_blocks(found, message)
+def route(context: RoutingContext) -> Route:
+    """Return what a message means."""
+    subject = parse_subject(context.message.message.subject)
+    found = _NOT_PROTOCOL
+    if subject:
+        found = ROUTES[subject.type](context)._replace(type=subject.type, model=subject.role)
+    return _with_ignored_blocks(found, context.message)
 
 
-def _route_by_type(subject: Subject, context: RoutingContext) -> Route:
-    return ROUTES[subject.type](context)._replace(type=subject.type, model=subject.role)
-
-
-def _with_ignored_blocks(found: Route, message: ThreadMessage) -> Route:
+def _with_ignored_blocks(found: Route, message: StoredMessage) -> Route:
     """Mention delta blocks outside a DELTA: no apparent contribution is dropped silently (R4)."""
     count = sum(1 for _ in ignored_blocks_in(message))
     if not count:
@@ -388,12 +385,10 @@ def _block_outcomes(context: RoutingContext) -> Mapping[str, int]:
         states = [each.state for each in context.entries]
         return {outcome.value: states.count(outcome) for outcome in BlockOutcome}
     new, old = context.sender_after, context.sender_before
-    gained = {
-        BlockOutcome.APPLIED: (new.applied - (old.applied if old else 0)) if new else 0,
-        BlockOutcome.REFUSED: (new.refused - (old.refused if old else 0)) if new else 0,
-        BlockOutcome.DUPLICATE: (new.duplicate - (old.duplicate if old else 0)) if new else 0,
+    return {
+        outcome.value: max(0, getattr(new, outcome, 0) - getattr(old, outcome, 0))
+        for outcome in BlockOutcome
     }
-    return {outcome.value: max(0, number) for outcome, number in gained.items()}
 
 
 def _refusal_codes(context: RoutingContext) -> tuple[str, ...]:
@@ -435,20 +430,18 @@ def _route_compiled(context: RoutingContext) -> Route:
     """Route a COMPILED message: the changes of the version, the lint result, the recipients."""
     version = context.after.version
     if version is None or version.message_id != context.id:
-        why = context.evidence.no_version
+        why = context.no_version
         words = f"it is no version: {why.message}" if why else "it is no version"
         codes = (why.id,) if why else ()
         return Route(None, RouteStep.DISTRIBUTE, words, codes=codes)
-    changes = context.evidence.changes
+    changes = context.changes
     marks = [
         f"{mark}{len(ids)} ({limited_list(ids)})"
         for mark, kind in (("+", "added"), ("~", "modified"), ("†", "killed"))
         if (ids := changes.get(kind))
     ]
     changed = f": {' '.join(marks)}" if marks else ""
-    lint = "lint has no errors"
-    if version.errors:
-        lint = f"lint {plural(version.errors, 'error')}"
+    lint = f"lint {plural(version.errors, 'error')}" if version.errors else "lint has no errors"
     end = ", and closes the session" if context.after.is_closed else ""
     recipients = limited_list(context.recipients)
     words = f"v{version.number} is out{end}{changed}; {lint}; sent to {recipients}"
@@ -482,38 +475,3 @@ ROUTES: Mapping[str, Callable[[RoutingContext], Route]] = MappingProxyType(
         "INFO": route_info,
     }
 )
-
-
-# Evidence from the version histories before and after a message
-
-
-def evidence_of(
-    message: ThreadMessage,
-    before: VersionHistory | None,
-    after: VersionHistory,
-    ledger: Iterable[Entry],
-) -> Evidence:
-    """Return the evidence about a message; `before` is None if it begins the thread.
-
-    `ledger` has the expected outcomes of the unread blocks.
-    """
-    name = type_of(message)
-    if name == DELTA.name:
-        number = message.posted.id
-        return Evidence(entries=tuple(each for each in ledger if each.message_id == number))
-    if name != COMPILED.name:
-        return NO_EVIDENCE
-    latest = after.latest
-    if latest is None or latest.message_id != message.posted.id:
-        return Evidence(no_version=_why_no_version(message, after))
-    old = before.state.artifact if before else None
-    if old is None or before is None or before.number >= latest.number:
-        return NO_EVIDENCE
-    return Evidence(changes=changed_ids(diff(old, after.state.artifact)))
-
-
-def _why_no_version(message: ThreadMessage, history: VersionHistory) -> Diagnostic | None:
-    number = message.posted.id
-    if history.broken_version and history.broken_version.candidate.filed.posted.id == number:
-        return history.broken_version_error
-    return next((each for each in history.others() if each.message_id == number), None)

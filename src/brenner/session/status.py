@@ -3,18 +3,20 @@
 Also: dismissals and resolutions of refused blocks, open messages, and what each agent contributed.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections import Counter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from brenner.artifact.merge.engine import Merge, merge
-from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Reference
+from brenner.artifact.model import ITEM_SECTIONS, Item
 from brenner.artifact.state import Blame, BlockOutcome, Change, Entry, State
 from brenner.diagnostics.model import ERROR, worst_first
 from brenner.lint.linter import lint
 from brenner.markdown.blocks import parse_blocks
 from brenner.markdown.escape import one_paragraph, read_fields
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.body import BodySection, find_section, match_listed_value, parse_sections
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE, Operation
 from brenner.protocol.message_types import (
@@ -30,49 +32,42 @@ from brenner.protocol.message_types import (
     SEVERITIES,
     URGENCIES,
 )
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import thread_order_key
 from brenner.protocol.subjects import compose_subject, parse_subject
 from brenner.protocol.thread_ids import classify_thread_id
-from brenner.session.compiled_message import has_third_alternative
 from brenner.session.decisions import DISMISSAL_FENCE, read_declarations, render_declaration
 from brenner.session.model import (
-    LatestVersion,
     OpenAck,
     OpenCritique,
     OpenMessage,
     Participant,
     Phase,
+    PublishedVersion,
     RefusedBlock,
     SessionStatus,
     Turn,
+    has_third_alternative,
 )
 from brenner.session.participants import (
     CurrentRound,
-    GivenAck,
-    TypedMessage,
     debtors,
     given_acks,
     kickoff_requests,
     open_acks,
-    participants,
-    typed_messages,
 )
-from brenner.session.rebuild import ThreadMessage
 from brenner.session.refused_blocks import BlockPosition, corrections, update_refused_blocks
 from brenner.session.validation_reply import replied_message_id
-from brenner.session.versions import VersionHistory
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from brenner.protocol.messages import Message, StoredMessage
+    from brenner.session.versions import VersionHistory
 
 # Dismissals of refused blocks, in INFO messages of the operator
 
 
 _MOST_NUMBERS = 10
-
-
-class Dismissal(NamedTuple):
-    """A dismissed block, by the content hash of its message, which no import changes."""
-
-    content_hash: str
-    block: int
 
 
 def compose_dismissal(
@@ -85,8 +80,8 @@ def compose_dismissal(
     numbers = list(refused)
     which = _block_numbers(numbers)
     why = one_paragraph(reason) or "The operator gave no reason."
-    dismissals = (Dismissal(content_hash, each) for each in numbers)
-    records = "\n".join(render_declaration(each._asdict(), DISMISSAL_FENCE) for each in dismissals)
+    blocks = ({"block": each, "content_hash": content_hash} for each in numbers)
+    records = "\n".join(render_declaration(each, DISMISSAL_FENCE) for each in blocks)
     them, are = ("them", "they are") if len(numbers) > 1 else ("it", "it is")
     body = (
         f"# Refused, and Dismissed\n\n"
@@ -107,43 +102,17 @@ def _block_numbers(numbers: list[int]) -> str:
     return f"blocks {', '.join(first)} and {last}"
 
 
-def dismissals_in(message: Message) -> tuple[Dismissal, ...]:
-    """Return the dismissals in a message."""
+def dismissals_in(message: Message) -> tuple[tuple[str, int], ...]:
+    """Return the blocks that a message dismisses: the content hash of their message, and number."""
     return tuple(
-        Dismissal(content_hash, block)
+        (content_hash, block)
         for content_hash, block, _ in read_declarations(message.body, DISMISSAL_FENCE, "block")
     )
-
-
-class Dismissals:
-    """All dismissals by the operators of a thread. Each covers only earlier messages.
-
-    A copy that is sent after the dismissal is a new attempt of the author.
-    """
-
-    def __init__(self, thread: Iterable[TypedMessage], operators: Iterable[str]) -> None:
-        self._messages = {each.id: each for each in thread}
-        may = frozenset(operators)
-        self._last = {
-            dismissal: (each.at, each.id)
-            for each in self._messages.values()
-            if each.type == INFO.name and each.filed.counts_for(may)
-            for dismissal in dismissals_in(each.message)
-        }
-
-    def of(self, refused_block: RefusedBlock) -> int | None:
-        """Return the message that dismisses a refused block; None if there is none."""
-        typed_message = self._messages.get(refused_block.message_id)
-        if typed_message is None:
-            return None
-        last = self._last.get(Dismissal(typed_message.content, refused_block.block))
-        return last[1] if last and (typed_message.at, typed_message.id) < last else None
 
 
 # Open messages: critiques, blockers, questions, handoffs
 
 
-_ITEM = "item"
 # The section with the topic of a message, and the one with its severity, type or urgency
 _ABOUT_SECTIONS = {
     CRITIQUE.name: "Target",
@@ -158,48 +127,49 @@ _RANK_SECTIONS = {
 }
 
 
-def contents_without_debtors(thread: Sequence[TypedMessage]) -> set[str]:
+def contents_without_debtors(thread: Sequence[StoredMessage]) -> set[str]:
     """Return the contents of messages for which no agent ever owed an ACK."""
     found = [each for each in thread if each.type in _ABOUT_SECTIONS]
-    return {each.content for each in found} - {each.content for each in found if debtors(each)}
+    return {each.content_hash for each in found} - {
+        each.content_hash for each in found if debtors(each)
+    }
 
 
 def open_messages(
-    thread: Sequence[TypedMessage], owed: Sequence[OpenAck], acks: Sequence[GivenAck]
+    thread: Sequence[StoredMessage], owed: Sequence[OpenAck], acks: Collection[str]
 ) -> tuple[OpenMessage, ...]:
     """Return the open messages in thread order; copies of a message count once.
 
     A message is open while a recipient owes its ACK. If no agent owes one, it is open until any ACK
-    is about it.
+    is about it: `acks` are the acknowledged contents.
     """
     free = contents_without_debtors(thread)
-    acknowledged = {content for each in acks for content in each.contents}
-    contents = {each.id: each.content for each in thread}
+    contents = {each.id: each.content_hash for each in thread}
     waiting: dict[str, list[str]] = {}
     for ack in owed:
         waiting.setdefault(contents[ack.message_id], []).append(ack.debtor)
-    copies: dict[str, list[TypedMessage]] = {}
+    copies: dict[str, list[StoredMessage]] = {}
     for each in thread:
         if each.type in _ABOUT_SECTIONS:
-            copies.setdefault(each.content, []).append(each)
+            copies.setdefault(each.content_hash, []).append(each)
     return tuple(
         _open_message(group[0], tuple(sorted(waiting.get(content, ()))))
         for content, group in copies.items()
-        if content in waiting or (content in free and content not in acknowledged)
+        if content in waiting or (content in free and content not in acks)
     )
 
 
-def _open_message(typed_message: TypedMessage, waiting_for: tuple[str, ...]) -> OpenMessage:
-    name = typed_message.type or ""
-    found = parse_sections(parse_blocks(typed_message.message.body))
-    subject = parse_subject(typed_message.message.subject)
+def _open_message(stored: StoredMessage, waiting_for: tuple[str, ...]) -> OpenMessage:
+    name = stored.type or ""
+    found = parse_sections(parse_blocks(stored.message.body))
+    subject = parse_subject(stored.message.subject)
     about = _subject_matter(find_section(found, _ABOUT_SECTIONS[name]))
     return OpenMessage(
-        message_id=typed_message.id,
+        message_id=stored.id,
         type=name,
-        sender=typed_message.message.sender,
-        subject=typed_message.message.subject,
-        at=typed_message.at,
+        sender=stored.message.sender,
+        subject=stored.message.subject,
+        at=stored.at,
         waiting_for=waiting_for,
         about=about or (subject.description if subject else ""),
         rank=_rank(name, found),
@@ -210,11 +180,7 @@ def _subject_matter(section: BodySection | None) -> str:
     """Return the topic: of a target that is given field by field, the item (publish document)."""
     listed = read_fields(list(section.contents)) if section else []
     values = {each.name.casefold(): each.value for each in listed}
-    return values.get(_ITEM) or _first_line(section)
-
-
-def _first_line(section: BodySection | None) -> str:
-    return section.first_line if section else ""
+    return values.get("item") or (section.first_line if section else "")
 
 
 def _rank(name: str, found: list[BodySection]) -> str:
@@ -232,20 +198,6 @@ _SESSION_TYPES = frozenset({KICKOFF.name, DELTA.name, COMPILED.name})
 _RESOLVED = "resolved"
 
 
-class ComputedStatus(NamedTuple):
-    """The status of a session, and the outcome of every block that no version has read."""
-
-    status: SessionStatus
-    ledger: tuple[Entry, ...]
-
-
-def status_of(
-    history: VersionHistory, messages: Sequence[ThreadMessage], operator: str
-) -> SessionStatus:
-    """Return the status of a thread; `messages` are all of it, at least one, in any order."""
-    return compute_status(history, messages, operator).status
-
-
 def merge_unread(
     history: VersionHistory, operator: str, before: tuple[VersionHistory, Merge] | None = None
 ) -> Merge:
@@ -255,37 +207,38 @@ def merge_unread(
     """
     if before and before[0].state is history.state and before[0].unread == history.unread:
         return before[1]
-    return merge(history.state, [filed.posted for filed in history.unread], operator=operator)
+    return merge(history.state, history.unread, operator=operator)
 
 
 def compute_status(
     history: VersionHistory,
-    messages: Sequence[ThreadMessage],
+    messages: Sequence[StoredMessage],
     operator: str,
     before: SessionStatus | None = None,
     merged: Merge | None = None,
-) -> ComputedStatus:
-    """Compute the status and the ledger that it is based on.
+) -> SessionStatus:
+    """Return the status of a thread; `messages` are all of it, at least one, in any order.
 
     If `before`, the status before the newest messages, has the same version, reuse its summary of
     that version. `merged` is the result of `merge_unread`, if known.
     """
-    thread = typed_messages(messages)
+    thread = tuple(sorted(messages, key=thread_order_key))
     merged = merged or merge_unread(history, operator)
     requests, owed = kickoff_requests(history, thread), open_acks(thread)
     acks = given_acks(
-        thread, {each.content for each in requests.values()} | contents_without_debtors(thread)
+        thread, {each.content_hash for each in requests.values()} | contents_without_debtors(thread)
     )
-    current = CurrentRound(history, thread, requests, acks, merged.ledger, merged.artifact)
-    agents = participants(current, operator)
+    current = CurrentRound(history, thread, requests, acks, merged)
+    agents = current.participants(operator)
     refused = uncorrected_blocks(history, thread, merged.ledger)
     applies = sum(entry.state is BlockOutcome.APPLIED for entry in merged.ledger)
     latest = history.state.artifact
-    status = SessionStatus(
+    return SessionStatus(
         thread_id=history.thread_id,
         kind=classify_thread_id(history.thread_id),
-        question=_question_of(latest) or _question_of(merged.artifact),
-        round=history.number if _is_over(current) else history.number + 1,
+        question=latest.research_thread.text("statement")
+        or merged.artifact.research_thread.text("statement"),
+        round=history.number if current.is_over else history.number + 1,
         phase=_phase(current, agents, applies),
         version=_latest_version(history, before),
         participants=agents,
@@ -293,45 +246,39 @@ def compute_status(
         critiques=tuple(_open_critiques(history)),
         messages=open_messages(thread, owed, acks),
         refusals=tuple(each for each, dismissed in refused if dismissed is None),
-        unread=sum(each.type == DELTA.name for each in _unread_messages(history, thread)),
+        unread=sum(each.type == DELTA.name for each in history.unread),
         applies=applies,
         compile_blocker=history.compile_blocker,
         position=len(thread),
         first_at=thread[0].at,
         last_at=thread[-1].at,
-        references=tuple(_references(latest)),
+        references=tuple(
+            (item.id, each) for _, item in latest.all_items() for each in item.references
+        ),
         operator=operator,
     )
-    return ComputedStatus(status, merged.ledger)
-
-
-def _unread_messages(
-    history: VersionHistory, thread: Sequence[TypedMessage]
-) -> Iterator[TypedMessage]:
-    ids = {filed.posted.id for filed in history.unread}
-    return (each for each in thread if each.id in ids)
 
 
 def uncorrected_blocks(
-    history: VersionHistory, thread: Sequence[TypedMessage], ledger: Sequence[Entry]
+    history: VersionHistory, thread: Sequence[StoredMessage], ledger: Sequence[Entry]
 ) -> Iterator[tuple[RefusedBlock, int | None]]:
     """Return the refused blocks, of versions and of unread messages, that are not corrected.
 
     Each comes with the message in which the operator dismisses it; None if it is open.
     """
-    dismissals = Dismissals(thread, history.operators)
-    return (
-        (each, dismissals.of(each)) for each in update_refused_blocks(history.refused, ledger, None)
-    )
-
-
-def _question_of(artifact: Artifact) -> str:
-    return artifact.research_thread.text("statement")
-
-
-def _is_over(current: CurrentRound) -> bool:
-    """Return whether the session has ended: it is closed, and no later kickoff asks an agent."""
-    return current.history.is_closed and not current.requests
+    messages = {each.id: each for each in thread}
+    dismissals = {
+        dismissed: each
+        for each in thread
+        if each.type == INFO.name and each.counts_for(history.operators)
+        for dismissed in dismissals_in(each.message)
+    }
+    for refused in update_refused_blocks(history.refused, ledger, None):
+        stored = messages.get(refused.message_id)
+        last = dismissals.get((stored.content_hash, refused.block)) if stored else None
+        # A copy that is sent after the dismissal is a new attempt of the author.
+        is_dismissed = stored and last and thread_order_key(stored) < thread_order_key(last)
+        yield refused, last.id if last and is_dismissed else None
 
 
 def _phase(current: CurrentRound, agents: Sequence[Participant], applies: int) -> Phase | None:
@@ -339,7 +286,7 @@ def _phase(current: CurrentRound, agents: Sequence[Participant], applies: int) -
     history, turns = current.history, {each.turn for each in agents}
     if not any(each.type in _SESSION_TYPES for each in current.thread):
         return None
-    if _is_over(current):
+    if current.is_over:
         return Phase.COMPLETE
     if Turn.OWES_ACK in turns:
         return Phase.AWAITING_ACKS
@@ -350,7 +297,9 @@ def _phase(current: CurrentRound, agents: Sequence[Participant], applies: int) -
     return Phase.IN_CRITIQUE if history.versions else Phase.AWAITING_DELTAS
 
 
-def _latest_version(history: VersionHistory, before: SessionStatus | None) -> LatestVersion | None:
+def _latest_version(
+    history: VersionHistory, before: SessionStatus | None
+) -> PublishedVersion | None:
     latest, artifact = history.latest, history.state.artifact
     if latest is None:
         return None
@@ -358,12 +307,7 @@ def _latest_version(history: VersionHistory, before: SessionStatus | None) -> La
     if known and (known.number, known.message_id) == (latest.number, latest.message_id):
         return known
     found = lint(artifact).summary
-    return LatestVersion(
-        number=latest.number,
-        message_id=latest.message_id,
-        compiled_at=latest.compiled_at,
-        compiled_by=latest.compiled_by,
-        status=latest.status,
+    return latest._replace(
         errors=found.errors,
         warnings=found.warnings,
         has_third_alternative=has_third_alternative(artifact),
@@ -387,45 +331,27 @@ def _author(item: Item, blame: Blame) -> str | None:
     return next((each.source.agent for each in added if each.source.operation == "ADD"), None)
 
 
-def _references(artifact: Artifact) -> Iterator[tuple[str, Reference]]:
-    for _, item in artifact.all_items():
-        for reference in item.references:
-            yield item.id, reference
-
-
-class ResolutionKind(StrEnum):
-    """Why a refused block is no longer open."""
-
-    CORRECTED = "corrected"
-    DISMISSED = "dismissed"
-
-
-class BlockResolution(NamedTuple):
-    """How a refused block was resolved, and in which message."""
-
-    how: ResolutionKind
-    message_id: int
+# How a refused block was resolved, and in which message
+BlockResolution: TypeAlias = tuple[Literal["corrected", "dismissed"], int]
 
 
 def resolved_blocks(
-    history: VersionHistory, messages: Sequence[ThreadMessage], ledgers: Sequence[Sequence[Entry]]
+    history: VersionHistory, messages: Sequence[StoredMessage], ledgers: Sequence[Sequence[Entry]]
 ) -> dict[BlockPosition, BlockResolution]:
     """Return the refused blocks that are no longer open, by message and block.
 
     `ledgers` are those of all versions in order, and last the expected one of the unread blocks.
     """
     expected = ledgers[-1] if ledgers else ()
-    found = {
-        position: BlockResolution(ResolutionKind.CORRECTED, by[0])
-        for position, by in corrections(ledgers).items()
+    found: dict[BlockPosition, BlockResolution] = {
+        position: ("corrected", by) for position, (by, _) in corrections(ledgers).items()
     }
     if not history.refused and all(entry.state is not BlockOutcome.REFUSED for entry in expected):
         return found
-    for refused_block, dismissed in uncorrected_blocks(history, typed_messages(messages), expected):
+    thread = sorted(messages, key=thread_order_key)
+    for refused_block, dismissed in uncorrected_blocks(history, thread, expected):
         if dismissed is not None:
-            found[refused_block.message_id, refused_block.block] = BlockResolution(
-                ResolutionKind.DISMISSED, dismissed
-            )
+            found[refused_block.message_id, refused_block.block] = ("dismissed", dismissed)
     return found
 
 
@@ -434,30 +360,16 @@ def resolved_blocks(
 # Contributions are counted in the ledgers. Surviving work comes from the latest version's blame.
 
 
-class RoundCounts(NamedTuple):
-    """Outcomes of the blocks of one agent in one round; round N makes version N."""
-
-    round: int
-    applied: int = 0
-    refused: int = 0
-    duplicate: int = 0
-
-    @property
-    def blocks(self) -> int:
-        """The number of blocks, whatever their outcome."""
-        return self.applied + self.refused + self.duplicate
-
-
 class AgentContribution(NamedTuple):
     """What an agent has sent.
 
-    `rounds` are those in which the agent sent blocks; the last one may not be compiled yet. The
-    items are those that versions contain; other agents may have added the `edited` and `killed`
-    ones. `codes` count the main error of each refused block.
+    `rounds` has the outcomes of the agent's blocks by round, in order. Round N makes version N; the
+    last one may not be compiled yet. The items are those that versions contain; other agents may
+    have added the `edited` and `killed` ones. `codes` count the main error of each refused block.
     """
 
     agent: str
-    rounds: tuple[RoundCounts, ...] = ()
+    rounds: Mapping[int, Counter[BlockOutcome]] = MappingProxyType({})
     added: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     killed: tuple[str, ...] = ()
@@ -465,12 +377,12 @@ class AgentContribution(NamedTuple):
 
     def count(self, outcome: BlockOutcome) -> int:
         """Return the number of the agent's blocks with an outcome, in all rounds."""
-        return sum(getattr(each, outcome.value) for each in self.rounds)
+        return sum(each[outcome] for each in self.rounds.values())
 
     @property
     def blocks(self) -> int:
         """The number of blocks that the agent sent."""
-        return sum(each.blocks for each in self.rounds)
+        return sum(each.total() for each in self.rounds.values())
 
 
 class SurvivingWork(NamedTuple):
@@ -494,44 +406,32 @@ def contributions(
     `ledgers` are those of the versions. `expected` is the ledger of the unread blocks: they are
     counted, but their items do not exist yet.
     """
-    counting: defaultdict[str, _BlockCounter] = defaultdict(_BlockCounter)
-    for number, entries in ledgers.items():
+    sent: dict[str, list[tuple[int, Entry]]] = {}
+    for number, entries in (*ledgers.items(), (max(ledgers, default=0) + 1, expected)):
         for entry in entries:
-            counting[entry.agent].add(entry, number, is_read=True)
-    following = max(ledgers, default=0) + 1
-    for entry in expected:
-        counting[entry.agent].add(entry, following, is_read=False)
-    return {agent: counted.contribution(agent) for agent, counted in counting.items()}
+            sent.setdefault(entry.agent, []).append((number, entry))
+    return {agent: _contribution(agent, some, ledgers) for agent, some in sent.items()}
 
 
-class _BlockCounter:
-    """Counter for the blocks of one agent."""
-
-    def __init__(self) -> None:
-        self._rounds: dict[int, Counter[BlockOutcome]] = {}
-        self._codes: Counter[str] = Counter()
-        self._items: dict[str, dict[str, None]] = {each.value: {} for each in Operation}
-
-    def add(self, entry: Entry, number: int, *, is_read: bool) -> None:
-        self._rounds.setdefault(number, Counter())[entry.state] += 1
-        if entry.state is BlockOutcome.REFUSED:
-            self._codes.update([main_error_code(entry)])
-        elif entry.state is BlockOutcome.APPLIED and is_read and entry.item_id and entry.operation:
-            self._items[entry.operation][entry.item_id] = None
-
-    def contribution(self, agent: str) -> AgentContribution:
-        rounds = (
-            RoundCounts(number, *(found[outcome] for outcome in BlockOutcome))
-            for number, found in sorted(self._rounds.items())
-        )
-        return AgentContribution(
-            agent,
-            tuple(rounds),
-            added=tuple(self._items[Operation.ADD]),
-            edited=tuple(self._items[Operation.EDIT]),
-            killed=tuple(self._items[Operation.KILL]),
-            codes=tuple(self._codes.most_common()),
-        )
+def _contribution(
+    agent: str, sent: Sequence[tuple[int, Entry]], versions: Collection[int]
+) -> AgentContribution:
+    rounds: dict[int, Counter[BlockOutcome]] = {}
+    items: dict[str, dict[str, None]] = {each.value: {} for each in Operation}
+    for number, entry in sent:
+        rounds.setdefault(number, Counter())[entry.state] += 1
+        is_applied = entry.state is BlockOutcome.APPLIED and number in versions
+        if is_applied and entry.item_id and entry.operation:
+            items[entry.operation][entry.item_id] = None
+    refused = (entry for _, entry in sent if entry.state is BlockOutcome.REFUSED)
+    return AgentContribution(
+        agent,
+        dict(sorted(rounds.items())),
+        added=tuple(items[Operation.ADD]),
+        edited=tuple(items[Operation.EDIT]),
+        killed=tuple(items[Operation.KILL]),
+        codes=tuple(Counter(map(main_error_code, refused)).most_common()),
+    )
 
 
 def main_error_code(entry: Entry) -> str:
@@ -541,54 +441,45 @@ def main_error_code(entry: Entry) -> str:
 
 
 def surviving_work(state: State) -> dict[str, SurvivingWork]:
-    """Return what a version still contains of each agent's work."""
-    fields = _FieldCounter()
+    """Return what a version still contains of each agent's work.
+
+    The `N/A` of a KILL counts for no agent.
+    """
+    fields: Counter[str] = Counter()
+    surviving: Counter[str] = Counter()
     active: dict[str, list[str]] = {}
     killed: dict[str, list[str]] = {}
     for _, item in state.artifact.all_items():
-        authors: list[str] = []
-        for path, change in state.blame.get(item.id, {}).items():
-            if path[0] != "killed":
-                authors += fields.add(change, is_active=item.is_active)
-        for author in authors[:1]:
+        author = None
+        for path, last in state.blame.get(item.id, {}).items():
+            if path[0] == "killed":
+                continue
+            surviving.update([last.source.agent] if item.is_active and _is_set(last) else ())
+            for change in last.history():
+                fields.update([change.source.agent] if _is_set(change) else ())
+                if author is None and change.source.operation == Operation.ADD:
+                    author = change.source.agent
+        if author is not None:
             (active if item.is_active else killed).setdefault(author, []).append(item.id)
     return {
         name: SurvivingWork(
-            tuple(active.get(name, ())),
-            tuple(killed.get(name, ())),
-            fields.set[name],
-            fields.surviving[name],
+            tuple(active.get(name, ())), tuple(killed.get(name, ())), fields[name], surviving[name]
         )
-        for name in dict.fromkeys((*active, *killed, *fields.set))
+        for name in dict.fromkeys((*active, *killed, *fields))
     }
 
 
-class _FieldCounter:
-    """Counter for the fields that each agent has set. The `N/A` of a KILL counts for no agent."""
-
-    def __init__(self) -> None:
-        self.set: Counter[str] = Counter()
-        self.surviving: Counter[str] = Counter()
-
-    def add(self, last: Change, *, is_active: bool) -> Iterator[str]:
-        """Count a field with its history; yield the agents that added its item."""
-        if is_active and last.value is not None and last.source.operation != Operation.KILL:
-            self.surviving[last.source.agent] += 1
-        for change in last.history():
-            source = change.source
-            if source.operation != Operation.KILL and change.value is not None:
-                self.set[source.agent] += 1
-            if source.operation == Operation.ADD:
-                yield source.agent
+def _is_set(change: Change) -> bool:
+    return change.source.operation != Operation.KILL and change.value is not None
 
 
 # Validation Error replies
 
 
-def messages_with_error_reply(messages: Iterable[ThreadMessage]) -> frozenset[int]:
+def messages_with_error_reply(messages: Iterable[StoredMessage]) -> frozenset[int]:
     """Return the messages to which a Validation Error reply was sent.
 
     The reply links to the message. If a store keeps no links, the subject contains the number.
     """
-    replies = ((each, replied_message_id(each.posted.message.subject)) for each in messages)
+    replies = ((each, replied_message_id(each.message.subject)) for each in messages)
     return frozenset(each.reply_to or number for each, number in replies if number)

@@ -3,14 +3,13 @@
 Every front end uses these texts.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
-from enum import StrEnum
+from __future__ import annotations
+
 from shlex import quote
-from types import MappingProxyType
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from brenner.diagnostics.model import worst_first
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import (
     BLOCKED,
     CRITIQUE,
@@ -30,6 +29,10 @@ from brenner.session.model import (
     Turn,
 )
 from brenner.text import as_option, escape_control, joined, plural, thread_argument
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from datetime import datetime, timedelta
 
 PHASE_LABELS: dict[Phase | None, str] = {
     Phase.AWAITING_ACKS: "awaiting ACKs",
@@ -52,25 +55,14 @@ class TurnText(NamedTuple):
     aside: str = ""
 
 
-_FIXED_TURNS = MappingProxyType(
-    {
-        Turn.OWES_DELTA: TurnText("owes a delta", "attention"),
-        Turn.PASSED: TurnText("passed", "quiet"),
-    }
-)
-
-
 def describe_turn(each: Participant, status: SessionStatus, now: datetime) -> TurnText:
     """Describe an agent's turn in the current round."""
     words = _turn_text(each, status, now)
     if not each.other_messages or each.turn is Turn.NOT_ASKED:
         return words
-    ids = ", ".join(map(str, each.other_messages))
-    wrote = (
-        ids
-        if len(each.other_messages) <= _MOST_OTHER_MESSAGES
-        else f"{len(each.other_messages)} other messages"
-    )
+    wrote = ", ".join(map(str, each.other_messages))
+    if len(each.other_messages) > _MOST_OTHER_MESSAGES:
+        wrote = f"{len(each.other_messages)} other messages"
     return words._replace(aside=f"; wrote {wrote}")
 
 
@@ -85,7 +77,9 @@ def _turn_text(each: Participant, status: SessionStatus, now: datetime) -> TurnT
         return TurnText(f"{_delta_counts(each)}, to correct", "attention")
     if each.turn is Turn.CONTRIBUTED:
         return TurnText(_delta_counts(each), "plain" if each.refused else "strong")
-    return _FIXED_TURNS[each.turn]
+    if each.turn is Turn.PASSED:
+        return TurnText("passed", "quiet")
+    return TurnText("owes a delta", "attention")
 
 
 def _owed_ack(each: Participant, open_acks: tuple[OpenAck, ...]) -> OpenAck | None:
@@ -150,31 +144,29 @@ def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tupl
     """
     blocked, others_blocked = _split_by_addressee(status, BLOCKED.name)
     asked, others_asked = _split_by_addressee(status, QUESTION.name)
-    blocks, block = "are blocked and ask {}", "is blocked and asks {}"
-    critiques = (
-        _message_ids(status.of_type(CRITIQUE.name)),
-        tuple(each.item for each in status.critiques),
+    requests = (
+        ("blocked", blocked, "is blocked", "are blocked"),
+        ("question", asked, "asks", "have questions"),
+        ("blocked", others_blocked, "is blocked and asks {}", "are blocked and ask {}"),
+        ("question", others_asked, "asks {}", "have questions for {}"),
     )
     candidates = (
         Attention("stopped", _compile_blocker_text(status), _compile_blocker_ids(status)),
-        Attention(
-            "blocked", _senders_text(blocked, "is blocked", "are blocked"), _message_ids(blocked)
-        ),
-        Attention("question", _senders_text(asked, "asks", "have questions"), _message_ids(asked)),
-        Attention(
-            "blocked", _senders_text(others_blocked, block, blocks), _message_ids(others_blocked)
-        ),
-        Attention(
-            "question",
-            _senders_text(others_asked, "asks {}", "have questions for {}"),
-            _message_ids(others_asked),
+        *(
+            Attention(kind, _senders_text(found, one, several), _message_ids(found))
+            for kind, found, one, several in requests
         ),
         Attention("overdue", _overdue_text(status, now, deadline)),
         Attention("refused", _refused_text(status)),
         Attention("ready", _ready_text(status)),
         Attention("late", _late_text(status)),
         Attention("handoff", _handoffs_text(status), _message_ids(status.of_type(HANDOFF.name))),
-        Attention("critique", _critiques_text(status), *critiques),
+        Attention(
+            "critique",
+            _critiques_text(status),
+            _message_ids(status.of_type(CRITIQUE.name)),
+            tuple(each.item for each in status.critiques),
+        ),
     )
     return tuple(each for each in candidates if each.text)
 
@@ -192,10 +184,8 @@ def _compile_blocker_text(status: SessionStatus) -> str:
     blocker = status.compile_blocker
     if blocker is None:
         return ""
-    title = blocker.code.title
-    return (
-        f"Nothing can be compiled, because of message {blocker.message_id}: {_lower_first(title)}"
-    )
+    why = _lower_first(blocker.code.title)
+    return f"Nothing can be compiled, because of message {blocker.message_id}: {why}"
 
 
 def _split_by_addressee(
@@ -216,7 +206,8 @@ def _senders_text(found: Sequence[OpenMessage], one: str, several: str) -> str:
     names = list(dict.fromkeys(each.sender for each in found))
     whom = _join_names(dict.fromkeys(name for each in found for name in each.waiting_for))
     if len(found) == 1:
-        return f"{_join_names(names)} {one.format(whom)}: {_one_line(found[0].about)}"
+        about = escape_control(" ".join(found[0].about.split()), _MOST_ABOUT)
+        return f"{_join_names(names)} {one.format(whom)}: {about}"
     if len(names) == 1:
         return f"{_join_names(names)} {one.format(whom)}, in {len(found)} messages"
     return f"{_join_names(names)} {several.format(whom)}"
@@ -247,7 +238,7 @@ def _refused_text(status: SessionStatus) -> str:
 def _ready_text(status: SessionStatus) -> str:
     if status.phase is not Phase.READY_TO_COMPILE:
         return ""
-    blocks = "1 block" if status.applies == 1 else f"{status.applies} blocks"
+    blocks = plural(status.applies, "block")
     number = status.version.number + 1 if status.version else 1
     how = " with `--reopen`" if status.is_closed else ""
     return f"v{number} is ready to compile{how}, {blocks} would be applied"
@@ -256,7 +247,7 @@ def _ready_text(status: SessionStatus) -> str:
 def _late_text(status: SessionStatus) -> str:
     if status.phase is not Phase.COMPLETE or not status.applies:
         return ""
-    blocks = "1 block" if status.applies == 1 else f"{status.applies} blocks"
+    blocks = plural(status.applies, "block")
     return f"{blocks} came in after the end and would be applied"
 
 
@@ -297,10 +288,6 @@ def _join_names(names: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _one_line(text: str) -> str:
-    return escape_control(" ".join(text.split()), _MOST_ABOUT)
-
-
 def _lower_first(title: str) -> str:
     return title[:1].lower() + title[1:]
 
@@ -326,18 +313,10 @@ class StatusReader(NamedTuple):
         return self.actor == self.operator
 
 
-class StepAction(StrEnum):
-    """What a step does, for front ends that offer more than commands."""
-
-    VERIFY = "verify"
-    ACKNOWLEDGE = "acknowledge"
-    COMPILE = "compile"
-    ASK_AGAIN = "ask_again"
-    WRITE = "write"
-    READ = "read"
-    ROUND = "round"
-    COMPLETE = "complete"
-    WATCH = "watch"
+# What a step does, for front ends that offer more than commands
+StepAction: TypeAlias = Literal[
+    "verify", "acknowledge", "compile", "ask_again", "write", "read", "round", "complete", "watch"
+]
 
 
 class NextStep(NamedTuple):
@@ -351,7 +330,7 @@ class NextStep(NamedTuple):
     words: str
     command: str
     instead: tuple[str, str] | None = None
-    does: StepAction = StepAction.READ
+    does: StepAction = "read"
     purpose: str = ""
     message_id: int | None = None
     or_does: StepAction | None = None
@@ -375,7 +354,7 @@ def _steps(
     own = _by_urgency(each for each in status.open_acks if each.debtor == reader.actor)
     if status.compile_blocker and reader.is_operator:
         words = "see why nothing can be compiled"
-        yield NextStep(words, f"brenner artifact verify {thread}", does=StepAction.VERIFY)
+        yield NextStep(words, f"brenner artifact verify {thread}", does="verify")
     if own and own[0].type in _URGENT_TYPES:
         yield _acknowledge_step(own[0], reader)
     yield from _operator_steps(status, reader, notified) if reader.is_operator else ()
@@ -384,7 +363,7 @@ def _steps(
     yield from _resend_steps(status, reader) if reader.is_operator else ()
     if status.phase is None:
         yield NextStep("read it", f"brenner mail thread {thread}")
-    yield NextStep("follow it live", f"brenner session watch {thread}", does=StepAction.WATCH)
+    yield NextStep("follow it live", f"brenner session watch {thread}", does="watch")
 
 
 def _by_urgency(owed: Iterable[OpenAck]) -> list[OpenAck]:
@@ -408,7 +387,7 @@ def _acknowledge_step(owed: OpenAck, reader: StatusReader) -> NextStep:
     return NextStep(
         words,
         f"brenner mail ack {owed.last_message_id}{actor}{answer}",
-        does=StepAction.ACKNOWLEDGE,
+        does="acknowledge",
         purpose=f"answer {what}",
         message_id=owed.last_message_id,
     )
@@ -424,7 +403,7 @@ def _operator_steps(
     if status.phase is Phase.READY_TO_COMPILE:
         words = f"publish v{number + 1}; {plural(status.applies, 'block')} would be applied"
         options = " --reopen" * status.is_closed + " --notify" * is_refused
-        yield NextStep(words, f"brenner compile{options} {thread}", does=StepAction.COMPILE)
+        yield NextStep(words, f"brenner compile{options} {thread}", does="compile")
     awaited = {each.name for each in status.awaited}
     is_held_up = (
         status.phase is Phase.AWAITING_ACKS or awaited & _overdue_debtors(status, reader).keys()
@@ -437,14 +416,14 @@ def _operator_steps(
     names = dict.fromkeys(each.agent for each in new if each.agent in to_correct)
     if names and not status.applies:  # else a version would be published
         words = f"mail {joined(names)} what is refused"
-        yield NextStep(words, f"brenner compile --notify {thread}", does=StepAction.COMPILE)
+        yield NextStep(words, f"brenner compile --notify {thread}", does="compile")
 
 
 def _resend_steps(status: SessionStatus, reader: StatusReader) -> Iterator[NextStep]:
     """Yield the step to resend messages whose ACK is overdue."""
     if debtors := _overdue_debtors(status, reader):
         command = f"brenner mail pending --resend --thread {_option_value(status.thread_id)}"
-        yield NextStep(f"ask {joined(debtors)} again", command, does=StepAction.ASK_AGAIN)
+        yield NextStep(f"ask {joined(debtors)} again", command, does="ask_again")
 
 
 def _overdue_debtors(status: SessionStatus, reader: StatusReader) -> dict[str, None]:
@@ -476,20 +455,18 @@ def _own_steps(
         words = f"{_correction_text(refused)}; then `brenner mail send message.md`"
         first = refused[0]
         aim = f"correct block {first.block} of message {first.message_id}"
-        yield NextStep(
-            words, command, does=StepAction.WRITE, purpose=aim, message_id=first.message_id
-        )
+        yield NextStep(words, command, does="write", purpose=aim, message_id=first.message_id)
     yield from (_acknowledge_step(each, reader) for each in owed)
     if participant and participant.is_awaited:
         words = "write your delta, then `brenner mail send message.md`"
-        yield NextStep(words, command, does=StepAction.WRITE, purpose="write your delta")
+        yield NextStep(words, command, does="write", purpose="write your delta")
 
 
 def _correction_text(refused: Sequence[RefusedBlock]) -> str:
     """Return `correct block 2 of message 5 (CODE: …), `brenner mail show 5`, and 1 more`."""
     first = refused[0]
     found = min(first.diagnostics, key=worst_first, default=None)
-    why = f" ({found.id}: {found.code.title[:1].lower()}{found.code.title[1:]})" if found else ""
+    why = f" ({found.id}: {_lower_first(found.code.title)})" if found else ""
     more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
     where = f"`brenner mail show {first.message_id}`"
     return f"correct block {first.block} of message {first.message_id}{why}, {where}{more}"
@@ -500,20 +477,20 @@ def _between_round_steps(
 ) -> Iterator[NextStep]:
     if status.phase is Phase.COMPLETE and status.applies and reader.is_operator:
         words = f"go on with it: {plural(status.applies, 'block')} came in after the end"
-        yield NextStep(words, f"brenner compile --reopen {thread}", does=StepAction.COMPILE)
+        yield NextStep(words, f"brenner compile --reopen {thread}", does="compile")
     if status.phase is Phase.COMPLETE:
         yield NextStep("read the last version", f"brenner artifact show {thread}")
     if status.phase is not Phase.IN_CRITIQUE or not reader.is_operator:
         return
     if status.is_closed:
         words = f"ask again; until something comes in, v{status.round - 1} is the last version"
-        yield NextStep(words, f"brenner session round --reopen {thread}", does=StepAction.ROUND)
+        yield NextStep(words, f"brenner session round --reopen {thread}", does="round")
     else:
         end = ("or end the session", f"brenner session complete {thread}")
         yield NextStep(
             f"start round {status.round}",
             f"brenner session round {thread}",
             end,
-            does=StepAction.ROUND,
-            or_does=StepAction.COMPLETE,
+            does="round",
+            or_does="complete",
         )

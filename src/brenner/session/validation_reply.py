@@ -4,31 +4,35 @@ Quoted text is escaped or fenced, so that nothing in it counts as a contribution
 message quotes the reply.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import parse_blocks
 from brenner.markdown.escape import one_paragraph, render_fence
 from brenner.protocol.body import quote, quote_in_fence, short_description
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.messages import (
     Message,
-    PostedMessage,
+    StoredMessage,
     parse_message_file,
     render_message_file,
 )
 from brenner.protocol.subjects import compose_subject
 from brenner.protocol.thread_ids import is_valid_thread_id
-from brenner.protocol.validate import Report
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from brenner.artifact.state import Entry
+    from brenner.protocol.validate import Report
 
 
-_REPLY = re.compile(r"INFO: Validation error in message ([1-9][0-9]{0,18}):", re.ASCII)
+_REPLY = lazy_pattern(r"INFO: Validation error in message ([1-9][0-9]{0,18}):", re.ASCII)
 _MOST_BLOCKS = 50
 _MOST_ERRORS = 10  # per block
 _MOST_CORRECTIONS = 1024 * 1024  # characters of all corrected blocks together
@@ -81,7 +85,7 @@ def compose_reply(text: str, report: Report, sender: str) -> str | None:
 
 
 def compose_block_errors(
-    posted: PostedMessage, entries: "tuple[Entry, ...]", sender: str, latest: int | None = None
+    posted: StoredMessage, entries: tuple[Entry, ...], sender: str, latest: int | None = None
 ) -> Message:
     """Compose the reply to a stored message with refused blocks, the `entries`.
 
@@ -120,11 +124,11 @@ def replied_message_id(subject: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _errors(entry: "Entry") -> list[Diagnostic]:
+def _errors(entry: Entry) -> list[Diagnostic]:
     return [found for found in entry.diagnostics if found.severity is ERROR]
 
 
-def _error_lines(entry: "Entry") -> Iterator[str]:
+def _error_lines(entry: Entry) -> Iterator[str]:
     """Yield a line for each error of a block."""
     block = f"- Block {entry.block}"
     errors = _errors(entry)
@@ -137,7 +141,7 @@ def _error_lines(entry: "Entry") -> Iterator[str]:
         yield f"{block}: and {more} more"
 
 
-def _how_to_resend(original: Message, entries: "tuple[Entry, ...]", latest: int | None) -> str:
+def _how_to_resend(original: Message, entries: tuple[Entry, ...], latest: int | None) -> str:
     """Explain how to resend only the refused blocks, on the same base (R8, R11).
 
     Ambiguous blocks are sent without a base.
@@ -171,11 +175,11 @@ def _base_instruction(original: Message, latest: int | None) -> str:
     return f"The base that you state, v{base}, does not exist: {there_is}. {instead}."
 
 
-def _readings(entry: "Entry") -> list[str]:
+def _readings(entry: Entry) -> list[str]:
     return [block for found in _errors(entry) for block in found.readings]
 
 
-def _correction_lines(entries: "tuple[Entry, ...]") -> Iterator[str]:
+def _correction_lines(entries: tuple[Entry, ...]) -> Iterator[str]:
     """Yield the fix for each block, with the corrected block if there is one."""
     room = _MOST_CORRECTIONS
     for entry in entries:

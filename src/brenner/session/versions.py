@@ -5,12 +5,12 @@ pure function of the messages (R10, R17). A message is unread if no version has 
 difference, never "ids above". A history can be cached, and `advance` adds new messages to it.
 """
 
+from __future__ import annotations
+
 import json
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from brenner import __version__
 from brenner.artifact.serialize import decode_state, encode_state
@@ -24,15 +24,17 @@ from brenner.diagnostics.codes.publishing import (
     VOID_VERSION,
 )
 from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import parse_blocks
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.delta.parse import is_delta_fence
 from brenner.protocol.message_types import COMPILED, DELTA, INFO, KICKOFF
-from brenner.protocol.messages import iso, thread_order_key
-from brenner.protocol.subjects import parse_subject
+from brenner.protocol.messages import StoredMessage, iso, thread_order_key
 from brenner.session.decisions import Void, changes_versions, voids_in
 from brenner.session.model import (
     CompiledMessageRef,
+    PublishedVersion,
     RefusedBlock,
     UnreadableRecordError,
     VersionRecord,
@@ -42,147 +44,83 @@ from brenner.session.model import (
 from brenner.session.rebuild import (
     CompiledCandidate,
     RebuiltVersion,
-    ThreadMessage,
     VersionMismatch,
     altered_diagnostic,
     is_altered,
     local_ledger,
     rebuild,
+    text_hash,
     validate_record,
 )
 from brenner.session.refused_blocks import update_refused_blocks
+from brenner.text import MOST_SHOWN_CHARACTERS
 
 # What one message means for the version history
 
 
 # The last line of a truncated list; its command shows all ignored blocks of the thread
-_MORE_LINE = re.compile(r"\n- and [0-9]+ more: `brenner check --thread=")
+_MORE_LINE = lazy_pattern(r"\n- and [0-9]+ more: `brenner check --thread=")
 _NO_TYPE = "message without a valid prefix"
 
 
-class IgnoredBlock(NamedTuple):
-    """A delta block in a message that is no DELTA, with the arrival number of the message."""
-
-    arrival: int
-    diagnostic: Diagnostic
-
-
-class VoidDeclaration(NamedTuple):
-    """A void, with the thread position of its declaration: format 1 covers only earlier
-    messages.
-    """
-
-    void: Void
-    at: datetime
-    id: int
-
-
-def type_of(filed: ThreadMessage) -> str | None:
-    """Return the message type; None for mail that does not follow the protocol."""
-    subject = parse_subject(filed.posted.message.subject)
-    return subject.type if subject else None
-
-
-def candidate_of(filed: ThreadMessage) -> CompiledCandidate | Diagnostic:
+def candidate_of(stored: StoredMessage) -> CompiledCandidate | Diagnostic:
     """Return the version that a COMPILED message claims to be, or why it cannot be one.
 
     A record of a newer release, or a damaged one, still makes a candidate if the subject states the
     version. Otherwise that version number would be reused silently.
     """
-    message = filed.posted.message
+    message = stored.message
     body = read_compiled(message)
     if body.record is None:
         found = COMPILED_WITHOUT_RECORD.at(thread_id=message.thread_id)
-        return found._replace(message_id=filed.posted.id)
+        return found._replace(message_id=stored.id)
     subject_version = body.subject_version
     try:
         record = read_record(body.record)
     except UnreadableRecordError as error:
         if subject_version is not None and looks_like_record(body.record):
             return CompiledCandidate(
-                filed, subject_version, None, str(error), subject_version, body.inline
+                stored, subject_version, None, str(error), subject_version, body.inline
             )
         words = {"reason": str(error), "thread_id": message.thread_id}
         found = RECORD_UNREADABLE.at(body.record_line, **words)
-        return found._replace(message_id=filed.posted.id)
-    return CompiledCandidate(filed, record.version, record, "", subject_version, body.inline)
+        return found._replace(message_id=stored.id)
+    return CompiledCandidate(stored, record.version, record, "", subject_version, body.inline)
 
 
 def void_declarations_in(
-    filed: ThreadMessage, operators: Collection[str]
-) -> tuple[VoidDeclaration, ...]:
+    stored: StoredMessage, operators: Collection[str]
+) -> tuple[tuple[Void, StoredMessage], ...]:
     """Return the void declarations in a message; only an operator can make them."""
-    if not filed.counts_for(operators) or type_of(filed) != INFO.name:
+    if not stored.counts_for(operators) or stored.type != INFO.name:
         return ()
-    voids = voids_in(filed.posted.message)
-    return tuple(VoidDeclaration(void, filed.posted.at, filed.posted.id) for void in voids)
+    return tuple((void, stored) for void in voids_in(stored.message))
 
 
-def is_version_decision(filed: ThreadMessage) -> bool:
-    """Return whether a message claims to void or adopt something, which only an operator may do."""
-    return changes_versions(filed.posted.message)
-
-
-def is_listed_in(ignored: IgnoredBlock, version: CompiledCandidate) -> bool:
+def is_listed_in(arrival: int, found: Diagnostic, version: CompiledCandidate) -> bool:
     """Return whether a version lists an ignored block, so that the next version need not.
 
     A message that came in while the version was compiled is not listed in its body. An imported
     version lists ids of another store, and an adopted artifact comes without a list.
     """
-    compiled = version.filed
-    if ignored.arrival > compiled.arrival:
+    compiled = version.stored
+    if arrival > compiled.arrival:
         return False
     if not compiled.is_local or (version.record and version.record.adopted):
         return True
-    found = ignored.diagnostic
-    listed = compiled.posted.message.body.partition("\n## Full Artifact\n")[0]
+    listed = compiled.message.body.partition("\n## Full Artifact\n")[0]
     place = f"\n- {found.id} (message {found.message_id}, line {found.line}): "
     return place in listed or _MORE_LINE.search(listed) is not None
 
 
-def ignored_blocks_in(filed: ThreadMessage) -> Iterator[IgnoredBlock]:
-    """Yield the delta blocks in a message that is no DELTA."""
-    name, body = type_of(filed), filed.posted.message.body
+def ignored_blocks_in(stored: StoredMessage) -> Iterator[tuple[int, Diagnostic]]:
+    """Yield the delta blocks in a message that is no DELTA, with the message's arrival number."""
+    name, body = stored.type, stored.message.body
     if name == DELTA.name or "delta" not in body:
         return
-    found = DELTA_NOT_CONTRIBUTED.at(type=name or _NO_TYPE)._replace(message_id=filed.posted.id)
+    found = DELTA_NOT_CONTRIBUTED.at(type=name or _NO_TYPE)._replace(message_id=stored.id)
     for block in filter(is_delta_fence, parse_blocks(body)):
-        yield IgnoredBlock(filed.arrival, found._replace(line=block.line))
-
-
-class PublishedVersion(NamedTuple):
-    """One version of the thread, with its COMPILED message in this store."""
-
-    number: int
-    message_id: int
-    at: datetime
-    content_hash: str
-    artifact_sha256: str
-    compiled_at: str
-    compiled_by: str
-    operator: str
-    status: str
-
-
-class BrokenVersion(NamedTuple):
-    """A COMPILED message that blocks the next compile.
-
-    Its record does not rebuild or, if `is_gap`, it is built on versions that are not in the thread.
-    """
-
-    candidate: CompiledCandidate
-    difference: str
-    is_gap: bool = False
-
-    @property
-    def number(self) -> int:
-        """The version that the message claims to be."""
-        return self.candidate.number
-
-    @property
-    def id(self) -> int:
-        """The id of the message."""
-        return self.candidate.filed.posted.id
+        yield stored.arrival, found._replace(line=block.line)
 
 
 class VersionHistory(NamedTuple):
@@ -194,8 +132,12 @@ class VersionHistory(NamedTuple):
     - `unrecorded` are COMPILED messages with no record, or with one that is neither readable nor
       makes a candidate (see `candidate_of`); each with a diagnostic.
     - `other_candidates` are COMPILED messages with a record that are no version.
-    - `ignored_blocks` are delta blocks outside DELTA messages since the latest version.
-    - `position` is the number of messages in the thread.
+    - `ignored_blocks` are delta blocks outside DELTA messages since the latest version, each with
+      the arrival number of its message.
+    - `void_declarations` are voids with the message of the declaration.
+    - `broken_version` blocks the next compile. Its `fault` says why: its record does not rebuild
+      or, if `is_gap`, it is built on versions that are not in the thread.
+    - `position` is the number of messages in the thread, `arrival` that of the last one.
     - `refused` are the blocks that versions have refused and their authors have not corrected.
     - `altered` are the messages whose content does not match their hash.
     """
@@ -204,16 +146,17 @@ class VersionHistory(NamedTuple):
     state: State
     operators: frozenset[str]
     versions: tuple[PublishedVersion, ...] = ()
-    unread: tuple[ThreadMessage, ...] = ()
-    unrecorded: tuple[tuple[ThreadMessage, Diagnostic], ...] = ()
+    unread: tuple[StoredMessage, ...] = ()
+    unrecorded: tuple[tuple[StoredMessage, Diagnostic], ...] = ()
     other_candidates: tuple[CompiledCandidate, ...] = ()
-    ignored_blocks: tuple[IgnoredBlock, ...] = ()
-    void_declarations: tuple[VoidDeclaration, ...] = ()
-    broken_version: BrokenVersion | None = None
+    ignored_blocks: tuple[tuple[int, Diagnostic], ...] = ()
+    void_declarations: tuple[tuple[Void, StoredMessage], ...] = ()
+    broken_version: CompiledCandidate | None = None
     writers: tuple[str, ...] = ()
     position: int = 0
     refused: tuple[RefusedBlock, ...] = ()
-    altered: tuple[ThreadMessage, ...] = ()
+    altered: tuple[StoredMessage, ...] = ()
+    arrival: int = 0
 
     @property
     def latest(self) -> PublishedVersion | None:
@@ -238,24 +181,20 @@ class VersionHistory(NamedTuple):
 
     def altered_messages(self) -> tuple[Diagnostic, ...]:
         """Return a diagnostic for every message whose content does not match its hash."""
-        return tuple(altered_diagnostic(each.posted.id) for each in self.altered)
+        return tuple(altered_diagnostic(each.id) for each in self.altered)
 
     @property
     def broken_version_error(self) -> Diagnostic | None:
         """Why no version can be published: an earlier one does not rebuild or is missing (R10)."""
-        if self.broken_version is None:
+        broken = self.broken_version
+        if broken is None:
             return None
-        number, difference, message = (
-            self.broken_version.number,
-            self.broken_version.difference,
-            self.broken_version.id,
-        )
-        found = record_mismatch(self.thread_id, number, difference)
-        if self.broken_version.is_gap:
-            words = {"version": str(number), "thread_id": self.thread_id, "reason": difference}
-            sender = self.broken_version.candidate.filed.posted.message.sender
-            found = VERSION_MISSING.at(None, **words, id=message, sender=sender)
-        return found._replace(message_id=message)
+        number, stored = broken.number, broken.stored
+        found = record_mismatch(self.thread_id, number, broken.fault)
+        if broken.is_gap:
+            words = {"version": str(number), "thread_id": self.thread_id, "reason": broken.fault}
+            found = VERSION_MISSING.at(None, **words, id=stored.id, sender=stored.message.sender)
+        return found._replace(message_id=stored.id)
 
     def is_void(self, candidate: CompiledCandidate) -> bool:
         """Return whether a candidate, or the one that it is built on, is declared void.
@@ -269,17 +208,17 @@ class VersionHistory(NamedTuple):
 
     def is_declared_void(self, candidate: CompiledCandidate) -> bool:
         """Return whether a declaration of the operator covers this very candidate."""
-        number, filed = candidate.number, candidate.filed
-        about = [each for each in self.void_declarations if each.void.version == number]
-        if any(each.void == Void(filed.content_hash, number) for each in about):
+        number, stored = candidate.number, candidate.stored
+        about = [pair for pair in self.void_declarations if pair[0].version == number]
+        if any(void == Void(stored.content_hash, number) for void, _ in about):
             return True
         hashes = {
-            each.void.content_hash
-            for each in about
-            if not each.void.is_exact and _thread_order(filed) < (each.at, each.id)
+            void.content_hash
+            for void, declaration in about
+            if not void.is_exact and thread_order_key(stored) < thread_order_key(declaration)
         }
         return bool(hashes) and any(
-            each.number == number and each.filed.content_hash in hashes
+            each.number == number and each.stored.content_hash in hashes
             for each in self.other_candidates
         )
 
@@ -291,16 +230,11 @@ class VersionHistory(NamedTuple):
         base = candidate.record.base if candidate.record else None
         if base is None or any(each.content_hash == base.content_hash for each in self.versions):
             return None
-        return next(
-            (
-                each
-                for each in self.other_candidates
-                if each.filed.content_hash == base.content_hash
-                and each.number < candidate.number
-                and self.is_void(each)
-            ),
-            None,
-        )
+        for each in self.other_candidates:
+            is_base = each.stored.content_hash == base.content_hash
+            if is_base and each.number < candidate.number and self.is_void(each):
+                return each
+        return None
 
     def why_void(self, candidate: CompiledCandidate) -> str:
         """Return why a message with a record is no version, as a phrase."""
@@ -310,7 +244,7 @@ class VersionHistory(NamedTuple):
         if self.is_declared_void(candidate):
             return f"the operator declared v{number} void"
         if base:
-            return f"it is built on message {base.filed.posted.id}, which is void"
+            return f"it is built on message {base.stored.id}, which is void"
         if _adopted_message(candidate) and not _may_adopt(self, candidate):
             return "it adopts another message, and only the operator can do that"
         if number in ids:
@@ -325,18 +259,19 @@ class VersionHistory(NamedTuple):
         return tuple(
             each
             for each in self.other_candidates
-            if each.filed.posted.message.sender == sender
+            if each.stored.message.sender == sender
             and (each.number <= self.number or self.void_base(each))
             and not self.is_declared_void(each)
         )
 
     def others(self) -> tuple[Diagnostic, ...]:
         """Return a diagnostic for each COMPILED message that is no version, in order of ids."""
-        broken = self.broken_version.candidate if self.broken_version else None
+        broken = self.broken_version.stored.id if self.broken_version else None
         found = [diagnostic for _, diagnostic in self.unrecorded]
-        found += [
-            _void_diagnostic(self, each) for each in self.other_candidates if each is not broken
-        ]
+        for each in self.other_candidates:
+            if each.stored.id != broken:
+                void = VOID_VERSION.at(reason=self.why_void(each), thread_id=self.thread_id)
+                found.append(void._replace(message_id=each.stored.id))
         return tuple(sorted(found, key=lambda each: each.message_id or 0))
 
     def new_void_messages(self) -> tuple[Diagnostic, ...]:
@@ -344,30 +279,38 @@ class VersionHistory(NamedTuple):
 
         The compiler of the latest version has already seen the earlier ones.
         """
-        compiled = [
-            *(filed for filed, _ in self.unrecorded),
-            *(each.filed for each in self.other_candidates),
-        ]
-        new = {filed.posted.id for filed in compiled if self._is_new(filed)}
+        latest = self.latest
+        last = (latest.at, latest.message_id) if latest else None
+        new = {
+            stored.id
+            for stored in adoptable_messages(self)
+            if last is None or thread_order_key(stored) > last
+        }
         return tuple(each for each in self.others() if each.message_id in new)
 
-    def _is_new(self, filed: ThreadMessage) -> bool:
-        return not self.latest or _thread_order(filed) > (self.latest.at, self.latest.message_id)
-
-    def with_version(
-        self, candidate: CompiledCandidate, rebuilt: RebuiltVersion
-    ) -> "VersionHistory":
+    def with_version(self, candidate: CompiledCandidate, rebuilt: RebuiltVersion) -> VersionHistory:
         """Return the history with one more version."""
-        filed, record = candidate.filed, validate_record(candidate)
-        version = Version(record.version, filed.posted.at, filed.origin_id, rebuilt.state.counts)
-        read = {each.posted.id for each in rebuilt.read}
+        stored, record = candidate.stored, validate_record(candidate)
+        version = Version(record.version, stored.at, stored.origin_id, rebuilt.state.counts)
+        published = PublishedVersion(
+            number=record.version,
+            message_id=stored.id,
+            at=stored.at,
+            content_hash=stored.content_hash,
+            artifact_sha256=record.artifact_sha256,
+            compiled_at=record.compiled_at,
+            compiled_by=record.compiled_by,
+            operator=record.operator,
+            status=record.status,
+        )
+        read = {each.id for each in rebuilt.read}
         return self._replace(
             state=rebuilt.state._replace(versions=(*rebuilt.state.versions, version)),
-            versions=(*self.versions, _published_version(filed, record)),
-            unread=tuple(each for each in self.unread if each.posted.id not in read),
-            other_candidates=tuple(each for each in self.other_candidates if each.filed != filed),
+            versions=(*self.versions, published),
+            unread=tuple(each for each in self.unread if each.id not in read),
+            other_candidates=tuple(each for each in self.other_candidates if each.stored != stored),
             ignored_blocks=tuple(
-                each for each in self.ignored_blocks if not is_listed_in(each, candidate)
+                each for each in self.ignored_blocks if not is_listed_in(*each, candidate)
             ),
             refused=update_refused_blocks(
                 self.refused, local_ledger(candidate, rebuilt), record.version
@@ -384,7 +327,7 @@ def ignore_version(_candidate: CompiledCandidate, _rebuilt: RebuiltVersion) -> N
 
 def replay(
     thread_id: str,
-    messages: Sequence[ThreadMessage],
+    messages: Sequence[StoredMessage],
     operator: str,
     on_version: VersionCallback = ignore_version,
 ) -> VersionHistory:
@@ -394,7 +337,7 @@ def replay(
     may come from another project, or the operator may have had another name.
     """
     empty = VersionHistory(thread_id, empty_state(thread_id), frozenset({operator}))
-    if any(map(is_version_decision, messages)):
+    if any(changes_versions(each.message) for each in messages):
         empty = _with_operator(empty, _with_messages(empty, messages, ignore_version))
     history = _with_messages(empty, messages, on_version)
     return _with_operator(history, history)
@@ -408,7 +351,7 @@ def _with_operator(history: VersionHistory, resolved: VersionHistory) -> Version
 
 def advance(
     history: VersionHistory,
-    new_messages: Sequence[ThreadMessage],
+    new_messages: Sequence[StoredMessage],
     on_version: VersionCallback = ignore_version,
 ) -> VersionHistory | None:
     """Add new messages to a history.
@@ -417,14 +360,14 @@ def advance(
     decisions.
     """
     if any(
-        void_declarations_in(filed, history.operators) or not filed.is_local
-        for filed in new_messages
+        void_declarations_in(stored, history.operators) or not stored.is_local
+        for stored in new_messages
     ):
         return None
     ids = {version.number: version.message_id for version in history.versions}
-    for filed in new_messages:
-        found = candidate_of(filed) if type_of(filed) == COMPILED.name else None
-        if isinstance(found, CompiledCandidate) and filed.posted.id < ids.get(found.number, 0):
+    for stored in new_messages:
+        found = candidate_of(stored) if stored.type == COMPILED.name else None
+        if isinstance(found, CompiledCandidate) and stored.id < ids.get(found.number, 0):
             return None
     after = _with_messages(history, new_messages, on_version)
     # The first version may name an operator whose decisions were ignored so far.
@@ -432,40 +375,41 @@ def advance(
 
 
 def _with_messages(
-    history: VersionHistory, new_messages: Sequence[ThreadMessage], on_version: VersionCallback
+    history: VersionHistory, new_messages: Sequence[StoredMessage], on_version: VersionCallback
 ) -> VersionHistory:
     """Return the history with these messages, and with every version that follows from them."""
-    by_type: dict[str | None, list[ThreadMessage]] = {}
-    for filed in sorted(new_messages, key=_thread_order):
-        by_type.setdefault(type_of(filed), []).append(filed)
+    by_type: dict[str | None, list[StoredMessage]] = {}
+    for stored in sorted(new_messages, key=thread_order_key):
+        by_type.setdefault(stored.type, []).append(stored)
     unread = (*history.unread, *by_type.get(KICKOFF.name, ()), *by_type.get(DELTA.name, ()))
-    compiled = [(filed, candidate_of(filed)) for filed in by_type.get(COMPILED.name, ())]
+    compiled = [(stored, candidate_of(stored)) for stored in by_type.get(COMPILED.name, ())]
     unrecorded = [
-        (filed, found) for filed, found in compiled if not isinstance(found, CompiledCandidate)
+        (stored, found) for stored, found in compiled if not isinstance(found, CompiledCandidate)
     ]
     candidates = [found for _, found in compiled if isinstance(found, CompiledCandidate)]
-    writers = dict.fromkeys(
-        (*history.writers, *(filed.posted.message.sender for filed in new_messages))
-    )
+    writers = dict.fromkeys((*history.writers, *(stored.message.sender for stored in new_messages)))
     history = history._replace(
-        unread=tuple(sorted(unread, key=_thread_order)),
+        unread=tuple(sorted(unread, key=thread_order_key)),
         unrecorded=(*history.unrecorded, *unrecorded),
-        other_candidates=tuple(sorted((*history.other_candidates, *candidates), key=_message_id)),
+        other_candidates=tuple(
+            sorted((*history.other_candidates, *candidates), key=lambda each: each.stored.id)
+        ),
         ignored_blocks=(
             *history.ignored_blocks,
-            *(ignored for filed in new_messages for ignored in ignored_blocks_in(filed)),
+            *(ignored for stored in new_messages for ignored in ignored_blocks_in(stored)),
         ),
         void_declarations=(
             *history.void_declarations,
             *(
                 each
-                for filed in new_messages
-                for each in void_declarations_in(filed, history.operators)
+                for stored in new_messages
+                for each in void_declarations_in(stored, history.operators)
             ),
         ),
         writers=tuple(writers),
         position=history.position + len(new_messages),
         altered=(*history.altered, *filter(is_altered, new_messages)),
+        arrival=max((history.arrival, *(each.arrival for each in new_messages))),
     )
     return with_resolved_versions(history, on_version)
 
@@ -480,13 +424,13 @@ def with_resolved_versions(
             check_base(history, validate_record(candidate))
             rebuilt = rebuild(history.state, candidate, history.unread, adoptable_messages(history))
         except VersionMismatch as error:
-            return history._replace(broken_version=BrokenVersion(candidate, str(error)))
+            return history._replace(broken_version=candidate._replace(fault=str(error)))
         on_version(candidate, rebuilt)
         history = history.with_version(candidate, rebuilt)
     return history._replace(broken_version=_find_gap(history))
 
 
-def _find_gap(history: VersionHistory) -> BrokenVersion | None:
+def _find_gap(history: VersionHistory) -> CompiledCandidate | None:
     """Return the first message that is built on versions which are not in the thread.
 
     Its number, and those between, were published once and must not be reused silently (R10).
@@ -499,14 +443,14 @@ def _find_gap(history: VersionHistory) -> BrokenVersion | None:
     found = [each for each in later if not history.is_void(each)]
     if not found:
         return None
-    candidate = min(found, key=lambda each: (each.number, _message_id(each)))
+    candidate = min(found, key=lambda each: (each.number, each.stored.id))
     base = candidate.record.base if candidate.record else None
     if base and all(base.content_hash != each.content_hash for each in adoptable_messages(history)):
         reason = f"it is built on v{base.version}, which is not in this thread"
     else:
         latest = f"is v{history.number}" if history.versions else "does not exist yet"
         reason = f"it says v{candidate.number}, and the latest version before it {latest}"
-    return BrokenVersion(candidate, reason, is_gap=True)
+    return candidate._replace(fault=reason, is_gap=True)
 
 
 def _next_candidate(history: VersionHistory) -> CompiledCandidate | None:
@@ -536,7 +480,7 @@ def _is_next_version(
     message = _adopted_message(candidate)
     if message:
         return message.version >= number and _may_adopt(history, candidate)
-    return candidate.number == number and candidate.filed.content_hash not in adopted
+    return candidate.number == number and candidate.stored.content_hash not in adopted
 
 
 def _adopted_message(candidate: CompiledCandidate) -> CompiledMessageRef | None:
@@ -548,14 +492,14 @@ def _may_adopt(history: VersionHistory, candidate: CompiledCandidate) -> bool:
 
     Only the operator takes over the artifact of another program, because that marks deltas as read.
     """
-    return candidate.filed.counts_for(history.operators)
+    return candidate.stored.counts_for(history.operators)
 
 
-def adoptable_messages(history: VersionHistory) -> list[ThreadMessage]:
+def adoptable_messages(history: VersionHistory) -> list[StoredMessage]:
     """Return the COMPILED messages that are no version: those that can be adopted."""
     return [
-        *(filed for filed, _ in history.unrecorded),
-        *(each.filed for each in history.other_candidates),
+        *(stored for stored, _ in history.unrecorded),
+        *(each.stored for each in history.other_candidates),
     ]
 
 
@@ -576,66 +520,31 @@ def record_mismatch(thread_id: str, number: int, difference: str) -> Diagnostic:
     return RECORD_MISMATCH.at(version=number, difference=difference, thread_id=thread_id)
 
 
-def _published_version(filed: ThreadMessage, record: VersionRecord) -> PublishedVersion:
-    return PublishedVersion(
-        number=record.version,
-        message_id=filed.posted.id,
-        at=filed.posted.at,
-        content_hash=filed.content_hash,
-        artifact_sha256=record.artifact_sha256,
-        compiled_at=record.compiled_at,
-        compiled_by=record.compiled_by,
-        operator=record.operator,
-        status=record.status,
-    )
-
-
-def _thread_order(filed: ThreadMessage) -> tuple[datetime, int]:
-    return thread_order_key(filed.posted)
-
-
-def _message_id(candidate: CompiledCandidate) -> int:
-    return candidate.filed.posted.id
-
-
-def _void_diagnostic(history: VersionHistory, candidate: CompiledCandidate) -> Diagnostic:
-    """Return the diagnostic for a message that has a record and is no version."""
-    found = VOID_VERSION.at(reason=history.why_void(candidate), thread_id=history.thread_id)
-    return found._replace(message_id=candidate.filed.posted.id)
-
-
 # The cached form of a history, so that loading a thread costs only its new messages
 #
 # If a cache entry is damaged, or another release wrote it, the thread is replayed.
 
 
-_FORMAT = 4
+_FORMAT = 5
 _DIGEST_LENGTH = 64
+_STORED_FIELDS = PublishedVersion._fields.index("status") + 1
 
 
-class CachedHistory(NamedTuple):
-    """A history with the arrival number of the last message that it includes."""
-
-    history: VersionHistory
-    arrival: int
-
-
-def encode_history(cached: CachedHistory) -> str:
+def encode_history(history: VersionHistory) -> str:
     """Encode a history for the cache.
 
     The caller must not cache a broken one (see `cache_history`): it must be examined each time.
     """
-    history = cached.history
     document = {
         "format": [_FORMAT, __version__],
-        "arrival": cached.arrival,
+        "arrival": history.arrival,
         "position": history.position,
         "versions": [_encode_version(each) for each in history.versions],
         "unread": _ids(history.unread),
-        "unrecorded": _ids(filed for filed, _ in history.unrecorded),
-        "spare": _ids(candidate.filed for candidate in history.other_candidates),
-        "aside": sorted({ignored.diagnostic.message_id or 0 for ignored in history.ignored_blocks}),
-        "declared": sorted({each.id for each in history.void_declarations}),
+        "unrecorded": _ids(stored for stored, _ in history.unrecorded),
+        "spare": _ids(candidate.stored for candidate in history.other_candidates),
+        "aside": sorted({found.message_id or 0 for _, found in history.ignored_blocks}),
+        "declared": sorted({stored.id for _, stored in history.void_declarations}),
         "operators": sorted(history.operators),
         "writers": history.writers,
         "refused": [_encode_refused_block(each) for each in history.refused],
@@ -643,35 +552,39 @@ def encode_history(cached: CachedHistory) -> str:
     # ASCII, because a refused block may contain a lone surrogate, which cannot be encoded.
     about = json.dumps(document, separators=(",", ":"))
     # Concatenated, so that nothing is escaped twice; the state has its own checksum.
-    return f"{_digest(about)}{about}\n{encode_state(history.state)}"
+    return f"{text_hash(about)}{about}\n{encode_state(history.state)}"
 
 
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
-
-
-def _ids(filed: Iterable[ThreadMessage]) -> list[int]:
-    return [each.posted.id for each in filed]
+def _ids(stored: Iterable[StoredMessage]) -> list[int]:
+    return [each.id for each in stored]
 
 
 def _encode_version(version: PublishedVersion) -> list[object]:
-    return [iso(part) if isinstance(part, datetime) else part for part in version]
+    return [iso(part) if isinstance(part, datetime) else part for part in version[:_STORED_FIELDS]]
 
 
 def _encode_refused_block(refused_block: RefusedBlock) -> list[object]:
-    return [*refused_block[:-1], [[each.id, *each[1:]] for each in refused_block.diagnostics]]
+    return [*refused_block[:-1], [*map(_encode_diagnostic, refused_block.diagnostics)]]
+
+
+def _encode_diagnostic(found: Diagnostic) -> list[object]:
+    parameters = [
+        [name, value[: MOST_SHOWN_CHARACTERS + 1] if isinstance(value, str) else value]
+        for name, value in found.parameters  # as much of a long one as the words show
+    ]
+    return [found.id, *found[1:-1], parameters]
 
 
 def decode_history(
-    text: str, thread_id: str, message: Callable[[int], ThreadMessage]
-) -> CachedHistory:
+    text: str, thread_id: str, message: Callable[[int], StoredMessage]
+) -> VersionHistory:
     """Decode a cached history; `message` looks up the messages that it refers to.
 
     Raise ValueError if the text is damaged, or if another release wrote it.
     """
     first, _, state = text.partition("\n")
     digest, about = first[:_DIGEST_LENGTH], first[_DIGEST_LENGTH:]
-    if _digest(about) != digest:
+    if text_hash(about) != digest:
         raise ValueError(digest)
     document = json.loads(about)
     if document["format"] != [_FORMAT, __version__]:
@@ -679,7 +592,7 @@ def decode_history(
     compiled = [message(each) for each in document["spare"]]
     operators = frozenset(document["operators"])
     voids = [message(each) for each in document["declared"]]
-    history = VersionHistory(
+    return VersionHistory(
         thread_id,
         decode_state(state),
         operators,
@@ -693,13 +606,13 @@ def decode_history(
             ignored for each in document["aside"] for ignored in ignored_blocks_in(message(each))
         ),
         void_declarations=tuple(
-            each for filed in voids for each in void_declarations_in(filed, operators)
+            each for stored in voids for each in void_declarations_in(stored, operators)
         ),
         writers=tuple(document["writers"]),
         position=document["position"],
         refused=tuple(map(_decode_refused_block, document["refused"])),
+        arrival=document["arrival"],
     )
-    return CachedHistory(history, document["arrival"])
 
 
 def _decode_version(parts: list[object]) -> PublishedVersion:
@@ -707,11 +620,11 @@ def _decode_version(parts: list[object]) -> PublishedVersion:
     return version._replace(at=datetime.fromisoformat(str(version.at)))
 
 
-def _decode_unrecorded(filed: ThreadMessage) -> tuple[ThreadMessage, Diagnostic]:
-    found = candidate_of(filed)
+def _decode_unrecorded(stored: StoredMessage) -> tuple[StoredMessage, Diagnostic]:
+    found = candidate_of(stored)
     if isinstance(found, CompiledCandidate):
-        raise ValueError(filed.posted.id)
-    return filed, found
+        raise ValueError(stored.id)
+    return stored, found
 
 
 def _decode_refused_block(parts: list[Any]) -> RefusedBlock:
@@ -730,4 +643,5 @@ def _decode_diagnostic(parts: list[Any]) -> Diagnostic:
         also=tuple(found.also),
         readings=tuple(found.readings),
         left_out=Summary(*found.left_out) if found.left_out else None,
+        parameters=tuple((name, value) for name, value in found.parameters),
     )

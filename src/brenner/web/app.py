@@ -1,39 +1,29 @@
-"""Routes of the web pages: run page functions in threads, cache what they render, and serve
-stale pages while the store is away.
+"""Routes of the web pages: run page functions in threads, cache what they render, and show the
+artifact's file while the store is away.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from __future__ import annotations
+
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import TypeVar
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from brenner.diagnostics.codes.serving import SERVER_BUSY
+from brenner.diagnostics.codes.artifacts import SHOWN_FROM_FILE
 from brenner.diagnostics.codes.web import MAIL_AWAY
 from brenner.diagnostics.model import BrennerError, UnavailableError
 from brenner.mail.memory import MemoryMailbox
 from brenner.web import links
 from brenner.web.auth import auth_routes, check_guest_access
-from brenner.web.cache import (
-    GZIP,
-    LastGoodCache,
-    LastGoodKey,
-    PageCache,
-    PageKey,
-    ResponseBody,
-    accepts_gzip,
-    mark_stale,
-)
-from brenner.web.compare import VisitPoint, is_navigation, visit_cookie
+from brenner.web.cache import GZIP, PageCache, accepts_gzip
+from brenner.web.compare import is_navigation, visit_cookie
 from brenner.web.lab.login import LabAuth
 from brenner.web.lab.routes import lab_routes
 from brenner.web.rendering import assets
@@ -41,7 +31,6 @@ from brenner.web.request import (
     Download,
     Page,
     PageFunction,
-    PageResult,
     RequestContext,
     Site,
     is_https,
@@ -61,20 +50,16 @@ from brenner.web.responses import (
 from brenner.web.sessions import MailCursor, SessionRepository, StoreOutage
 from brenner.web.views import artifact, exports, project, thread, versions
 
-# Slow requests
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Mapping
 
+    from starlette.requests import Request
 
-MAX_SLOW_REQUESTS = 2
-MAX_SLOW_WAITING = 6
-RETRY_AFTER_SECONDS = 15
-
-_T = TypeVar("_T")
+    from brenner.web.cache import PageKey, ResponseBody
 
 
 def is_export(context: RequestContext) -> bool:
-    """Return whether the request asks for a session as a file. Such a file is the same for all
-    readers.
-    """
+    """Return whether the request asks for a session as a file: the same for all readers."""
     return "form" in context.parameters
 
 
@@ -84,37 +69,15 @@ def is_slow(context: RequestContext) -> bool:
     return is_export(context) or is_verified or context.query_number("version") is not None
 
 
-class SlowRequestLimiter:
-    """Limit on concurrent and waiting slow requests. Use it only from the thread of the event
-    loop.
-    """
-
-    def __init__(self) -> None:
-        self._limiter = anyio.CapacityLimiter(MAX_SLOW_REQUESTS)
-        self._pending = 0
-
-    async def run(self, work: Callable[[], _T]) -> _T:
-        """Run the work in a thread and return its result. Raise UnavailableError if too many
-        wait.
-        """
-        if self._pending >= MAX_SLOW_REQUESTS + MAX_SLOW_WAITING:
-            raise UnavailableError(SERVER_BUSY.at())
-        self._pending += 1
-        try:
-            return await anyio.to_thread.run_sync(work, limiter=self._limiter)
-        finally:
-            self._pending -= 1
-
-
 # Pages while the store is away
 
 
 def page_from_file(
     function: PageFunction, context: RequestContext, outage: StoreOutage
 ) -> Page | None:
-    """Render the page of a session from its artifact file, without mail (dual-source rule).
+    """Return the page of a session from its artifact file, without mail (dual-source rule).
 
-    Return None if there is nothing to show then.
+    Return None if the session has no file, or the page needs mail.
     """
     if "thread" not in context.parameters:
         return None
@@ -127,14 +90,20 @@ def page_from_file(
         page = function(context._replace(site=offline_site))
     except BrennerError:
         return None
-    is_good = isinstance(page, Page) and page.status == HTTPStatus.OK
-    return mark_stale(page, outage, None) if is_good and isinstance(page, Page) else None
+    if not isinstance(page, Page) or page.status != HTTPStatus.OK:
+        return None
+    stale: dict[str, object] = {"stale": {**outage.to_json(), "as_of": None}}
+    notes = page.document.get("notes")
+    if isinstance(notes, list):  # whether the mail has a version is not known while it is away
+        stale["notes"] = [each for each in notes if each["id"] != SHOWN_FROM_FILE.id]
+    return page._replace(document={**page.document, **stale}, cookies=())
 
 
 # Endpoints of the pages
 
 
 _MAX_THREADS = 8
+_MAX_SLOW_THREADS = 2  # separate, so that slow requests do not block readers
 _EXPORT_TTL = 60.0  # seconds; an export contains its time, and new mail replaces it
 _MAX_CACHED_EXPORT = 16 * 1024 * 1024  # bytes
 _NO_COOKIES: Mapping[str, str] = MappingProxyType({})
@@ -143,18 +112,15 @@ STALE_HEADER = "Brenner-Stale-Since"  # marks a stale page for scripts
 
 
 class PageEndpoints:
-    """Endpoints of the read-only pages of one site. Only the `personal` page functions see
-    cookies.
-    """
+    """Endpoints of the read-only pages of one site. Only the `personal` functions see cookies."""
 
     def __init__(self, site: Site, personal: Collection[PageFunction]) -> None:
         self._site = site
         self._personal = personal
         self._limiter = anyio.CapacityLimiter(_MAX_THREADS)
-        self._slow_requests = SlowRequestLimiter()
+        self._slow_limiter = anyio.CapacityLimiter(_MAX_SLOW_THREADS)
         self._page_cache = PageCache()
         self._export_cache = PageCache(ttl=_EXPORT_TTL)
-        self._last_good = LastGoodCache()
 
     def get(self, function: PageFunction) -> Callable[[Request], Awaitable[Response]]:
         """Return the endpoint of a read-only page."""
@@ -201,13 +167,11 @@ class PageEndpoints:
         that the store had when they arrived.
         """
         context = make_context(self._site, request)
-        page_cache, key = (
-            self._page_cache,
-            PageKey(context.path, wants_json(request), context.guest_of),
-        )
+        page_cache = self._page_cache
+        key: PageKey = (context.path, wants_json(request), context.guest_of)
         if is_export(context):
             path = f"{raw_path(request)}?version={context.query_number('version')}"
-            page_cache, key = self._export_cache, PageKey(path, guest_of=context.guest_of)
+            page_cache, key = self._export_cache, (path, False, context.guest_of)
         text = page_cache.find(key, cursor)
         if text is not None:
             return body_response(text, request)
@@ -228,26 +192,18 @@ class PageEndpoints:
     async def _render_in_thread(
         self, function: PageFunction, request: Request, cursor: MailCursor
     ) -> ResponseBody | Response:
-        """Render the page with the mail up to that cursor. A ResponseBody may be cached and
-        shared.
-        """
+        """Render the page with the mail up to that cursor. A ResponseBody may be cached."""
         site = self._site._replace(reading=self._site.reading.at(cursor))
         context = make_context(site, request)
         work = partial(self._render_or_stale, function, request, context)
-        if not is_slow(context):
-            return await anyio.to_thread.run_sync(work, limiter=self._limiter)
-        try:
-            return await self._slow_requests.run(work)
-        except UnavailableError as error:  # too many requests wait
-            response = to_response(error_page(error), request, context)
-            response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
-            return response
+        limiter = self._slow_limiter if is_slow(context) else self._limiter
+        return await anyio.to_thread.run_sync(work, limiter=limiter)
 
     async def _stale_response(
         self, function: PageFunction, request: Request, outage: StoreOutage
     ) -> Response:
         context = make_context(self._site, request)
-        work = partial(self._respond_while_away, function, request, context, outage)
+        work = partial(_respond_while_away, function, request, context, outage)
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
     def _render_or_stale(
@@ -258,13 +214,11 @@ class PageEndpoints:
                 context = with_login(context)
             check_guest_access(context)
             if context.login is not None:
-                result = function(context)
-                self._store_last_good(result, request, context)
-                return to_response(result, request, context)
+                return to_response(function(context), request, context)
             return self._render(function, request, context)
         except UnavailableError as error:
             outage = context.site.reading.store.mark_lost(error)
-            return self._respond_while_away(function, request, context, outage)
+            return _respond_while_away(function, request, context, outage)
         except BrennerError as error:
             return to_response(error_page(error), request, context)
 
@@ -279,9 +233,6 @@ class PageEndpoints:
             return text.with_gzip() if len(text.body) <= _MAX_CACHED_EXPORT else text
         if not isinstance(result, Page) or result.status != HTTPStatus.OK:
             return to_response(result, request, context)
-        self._store_last_good(
-            _without_last_visit(result) if is_personal else result, request, context
-        )
         text = render_body(result, request, context).with_gzip()
         if not is_personal:
             return text
@@ -290,43 +241,26 @@ class PageEndpoints:
             set_cookie(response, cookie, is_secure=is_https(request))
         return response
 
-    def _store_last_good(
-        self, result: PageResult, request: Request, context: RequestContext
-    ) -> None:
-        """Store the page for the time when the store is away. Pages of the operator have keys of
-        their own.
-        """
-        has_since = "since" in context.query  # such a page depends on the browser
-        if isinstance(result, Page) and result.status == HTTPStatus.OK and not has_since:
-            cursor = context.site.reading.cursor
-            self._last_good.keep(_last_good_key(request, context), result, context.now, cursor)
 
-    def _respond_while_away(
-        self, function: PageFunction, request: Request, context: RequestContext, outage: StoreOutage
-    ) -> Response:
-        """Return the last good page, else the page from the session's file, else the error page."""
-        if context.guest_of is not None:
-            outage = outage.for_guests()
-        try:
-            context = with_login(context)
-            check_guest_access(context)
-            page = self._last_good.find(_last_good_key(request, context), outage)
-            page = page or page_from_file(function, context, outage)
-        except UnavailableError:  # the login could not be looked up
-            page = None
-        except BrennerError as error:
-            return to_response(error_page(error), request, context)
-        response = to_response(page or error_page(outage.error), request, context)
-        if page is not None:
-            response.headers[STALE_HEADER] = outage.since.isoformat()
-        response.headers["Cache-Control"] = "no-store"
-        return response
-
-
-def _without_last_visit(page: Page) -> Page:
-    """Return the page without what only this browser has seen."""
-    document = {name: None if name == "look" else each for name, each in page.document.items()}
-    return page._replace(document=document)
+def _respond_while_away(
+    function: PageFunction, request: Request, context: RequestContext, outage: StoreOutage
+) -> Response:
+    """Return the page from the session's file, else the error page."""
+    if context.guest_of is not None:
+        outage = outage.for_guests()
+    try:
+        context = with_login(context)
+        check_guest_access(context)
+        page = page_from_file(function, context, outage)
+    except UnavailableError:  # the login could not be looked up
+        page = None
+    except BrennerError as error:
+        return to_response(error_page(error), request, context)
+    response = to_response(page or error_page(outage.error), request, context)
+    if page is not None:
+        response.headers[STALE_HEADER] = outage.since.isoformat()
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 def _set_visit_cookie(response: Response, request: Request, position: int) -> None:
@@ -339,15 +273,13 @@ def _set_visit_cookie(response: Response, request: Request, position: int) -> No
     if not thread_id or not is_shown or "content-disposition" in response.headers:
         return
     if is_navigation(request.headers) and not wants_json(request):
-        now = VisitPoint(position, datetime.now(UTC))
-        cookie = visit_cookie(thread_id, request.cookies, now)
+        cookie = visit_cookie(thread_id, request.cookies, position, datetime.now(UTC))
         set_cookie(response, cookie, is_secure=is_https(request))
 
 
 def _respond_without_store(
     function: PageFunction, request: Request, context: RequestContext
 ) -> Response:
-    """Return a page that needs no mail."""
     try:
         context = with_login(context)
         check_guest_access(context)
@@ -358,13 +290,6 @@ def _respond_without_store(
         return to_response(error_page(shown_error), request, context)
     except BrennerError as error:
         return to_response(error_page(error), request, context)
-
-
-def _last_good_key(request: Request, context: RequestContext) -> LastGoodKey:
-    """Return the cache key of the request, the same for HTML and JSON."""
-    query = [each for each in request.query_params.multi_items() if each[0] != "format"]
-    address = f"{raw_path(request)}?{urlencode(sorted(query))}"
-    return LastGoodKey(address, context.guest_of, is_operator=context.login is not None)
 
 
 _SESSION = "/sessions/{thread}"
@@ -409,10 +334,10 @@ def routes(site: Site) -> list[BaseRoute]:
 
 async def _asset(request: Request) -> Response:
     """Return the static file with that digest. A file of an earlier release is not found."""
-    asset = assets().get(request.path_params["name"])
-    if asset is None or asset.digest != request.path_params["digest"]:
+    asset = assets().get("{digest}/{name}".format(**request.path_params))
+    if asset is None:
         raise HTTPException(HTTPStatus.NOT_FOUND)
     if accepts_gzip(request.headers.get("accept-encoding", "")):
         headers = {**_IMMUTABLE, "Content-Encoding": GZIP}
-        return Response(asset.packed, HTTPStatus.OK, headers, asset.media_type)
-    return Response(asset.content, HTTPStatus.OK, _IMMUTABLE, asset.media_type)
+        return Response(asset.gzipped, HTTPStatus.OK, headers, asset.media_type)
+    return Response(asset.body, HTTPStatus.OK, _IMMUTABLE, asset.media_type)

@@ -2,22 +2,21 @@
 wrong attempts.
 """
 
+from __future__ import annotations
+
 import hmac
 import math
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from brenner.diagnostics.codes import web as codes
@@ -41,11 +40,13 @@ from brenner.web.request import (
 )
 from brenner.web.responses import diagnostic_page, to_response
 
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
 
 def check_guest_access(context: RequestContext) -> None:
-    """Raise RequestError if a guest requests a page outside the linked sessions. An unknown page
-    is outside.
-    """
+    """Raise RequestError if a guest requests an unknown page, or one of another session."""
     is_help = context.path.partition("?")[0] == links.HELP
     if context.guest_of is None or is_help or _requested_thread(context) in context.guest_of:
         return
@@ -84,17 +85,11 @@ _ALL_CLIENTS = ""
 Clock = Callable[[], float]
 
 
-class ThrottledError(RequestError):
-    """Too many attempts have failed. The client must wait `seconds` before the next one."""
-
-    def __init__(self, seconds: int) -> None:
-        super().__init__(TOO_MANY_ATTEMPTS.at(seconds=seconds))
-        self.seconds = seconds
-
-
-def retry_after(error: BrennerError | None) -> int | None:
-    """Return the seconds to wait before the next attempt, or None if the error is another one."""
-    return error.seconds if isinstance(error, ThrottledError) else None
+def retry_after(error: BrennerError | None) -> object:
+    """Return the seconds to wait before the next attempt, or None if that is not the error."""
+    if error is None or error.diagnostic.code is not TOO_MANY_ATTEMPTS:
+        return None
+    return dict(error.diagnostic.parameters)["seconds"]
 
 
 def retry_after_header(seconds: object) -> dict[str, str]:
@@ -102,17 +97,13 @@ def retry_after_header(seconds: object) -> dict[str, str]:
     return {"Retry-After": str(seconds)} if seconds else {}
 
 
-class _Failures(NamedTuple):
-    times: int
-    last: float
-
-
 class LoginThrottle:
     """Throttle for login attempts: counts failures per client and in total."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
-        self._failures: OrderedDict[str, _Failures] = OrderedDict()
+        # The number of failures of each client, and the time of the last one
+        self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
         self._lock = threading.Lock()
 
     def begin(self, address: str) -> int:
@@ -126,44 +117,37 @@ class LoginThrottle:
             if wait > 0:
                 return math.ceil(wait)
             for each in (client, _ALL_CLIENTS):
-                before = self._failures.pop(each, _Failures(0, now))
-                self._failures[each] = _Failures(before.times + 1, now)
+                times, _ = self._failures.pop(each, (0, now))
+                self._failures[each] = (times + 1, now)
             while len(self._failures) > _MAX_CLIENTS:
                 self._failures.popitem(last=False)
         return 0
 
     def forget(self, address: str) -> None:
-        """Clear the failures of a client that has shown the right secret without using up an
-        attempt.
-        """
+        """Clear the failures of a client that showed the right secret without an attempt."""
         with self._lock:
             self._failures.pop(client_network(address), None)
 
     def succeeded(self, address: str) -> None:
-        """Clear the failures of a client whose attempt was right, and take that attempt off the
-        total.
-        """
+        """Clear the failures of a client whose attempt was right, and do not count that attempt."""
         with self._lock:
             self._failures.pop(client_network(address), None)
-            before = self._failures.pop(_ALL_CLIENTS, None)
-            if before and before.times > 1:
-                self._failures[_ALL_CLIENTS] = before._replace(times=before.times - 1)
+            times, last = self._failures.pop(_ALL_CLIENTS, (0, 0.0))
+            if times > 1:
+                self._failures[_ALL_CLIENTS] = (times - 1, last)
 
     def _wait(self, client: str, now: float, free: int, longest: float) -> float:
-        failures = self._failures.get(client)
-        if failures is None or failures.times < free:
+        times, last = self._failures.get(client, (0, now))
+        if times < free:
             return 0.0
-        if now - failures.last > _FORGET_SECONDS:
+        if now - last > _FORGET_SECONDS:
             del self._failures[client]
             return 0.0
-        pause = min(longest, 2.0 ** min(failures.times - free + 1, 30))
-        return failures.last + pause - now
+        return last + min(longest, 2.0 ** min(times - free + 1, 30)) - now
 
 
 def client_network(address: str) -> str:
-    """Return the key under which an address is throttled: for IPv6 its /64 network, for IPv4 the
-    address.
-    """
+    """Return the key under which an address is throttled: of an IPv6 address its /64 network."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
@@ -205,17 +189,14 @@ class BrowserAuth:
         """Check a guest link, store it in a cookie and redirect to its session."""
         signed = context.parameters["signed"]
         thread_id, until = verify_guest_link(self._token, signed, context.now)
-        cookie = Cookie(
-            guest_cookie_name(thread_id),
-            signed,
-            seconds=_seconds_until(until, context.now),
-        )
+        seconds = max(1, int((until - context.now).total_seconds()))
+        cookie = Cookie(guest_cookie_name(thread_id), signed, seconds=seconds)
         return Redirect(links.session(thread_id), (cookie,))
 
     def _check(self, token: str, address: str) -> None:
         seconds = self._throttle.begin(address)
         if seconds:
-            raise ThrottledError(seconds)
+            raise RequestError(TOO_MANY_ATTEMPTS.at(seconds=seconds))
         given = token.strip().encode(errors="surrogatepass")
         if not hmac.compare_digest(given, self._token.encode()):
             raise RequestError(codes.ENTRY_REFUSED.at())
@@ -229,12 +210,7 @@ def _next_path(context: RequestContext) -> str:
 def _status(error: BrennerError | None) -> HTTPStatus:
     if error is None:
         return HTTPStatus.OK
-    is_early = isinstance(error, ThrottledError)
-    return HTTPStatus.TOO_MANY_REQUESTS if is_early else HTTPStatus.UNAUTHORIZED
-
-
-def _seconds_until(until: datetime, now: datetime) -> int:
-    return max(1, int((until - now).total_seconds()))
+    return HTTPStatus.TOO_MANY_REQUESTS if retry_after(error) else HTTPStatus.UNAUTHORIZED
 
 
 # Routes
@@ -284,9 +260,7 @@ def _handle(site: Site, work: _Handler, request: Request, body: bytes) -> Respon
 
 
 def _anonymous(context: RequestContext) -> RequestContext:
-    """Return the context for a client that is not authenticated: it does not see the project's
-    name.
-    """
+    """Return the context of an anonymous client, who does not see the project's name."""
     site = context.site
     unnamed = site._replace(about=site.about._replace(name="Brenner"), is_lab=False)
     return context._replace(site=unnamed, guest_of=frozenset())

@@ -1,24 +1,96 @@
-"""Caches of rendered pages: a short-lived one for concurrent readers, and the last good page of
-each address for store outages.
-"""
+"""Caches: values that one thread computes for all, and rendered pages for concurrent readers."""
+
+from __future__ import annotations
 
 import gzip
-import json
+import math
 import threading
 import time
-import zlib
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
 from hashlib import sha256
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 import anyio
 
-from brenner.web.request import Page
-from brenner.web.sessions import MailCursor, StoreOutage
+from brenner.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Hashable, Mapping
+
+    from brenner.web.sessions import MailCursor
+
+_T = TypeVar("_T")
+
+
+class LRUCache(Generic[_T]):
+    """Thread-safe LRU cache, limited by the total size of its values (without `size_of`: 1 each).
+
+    One thread computes a missing value; threads that need the same one wait for it.
+    """
+
+    def __init__(
+        self, max_size: float = math.inf, size_of: Callable[[_T], int] = lambda _: 1
+    ) -> None:
+        self._max_size, self._size_of, self._size = max_size, size_of, 0
+        self._lock = threading.Lock()
+        self._values: OrderedDict[Hashable, _T] = OrderedDict()
+        self._pending: dict[Hashable, threading.RLock] = {}
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._values
+
+    def get(self, key: Hashable, compute: Callable[[], _T]) -> _T:
+        """Return the value under a key, computing it if it is missing."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+            pending = self._pending.setdefault(key, threading.RLock())
+        with pending:
+            try:
+                with self._lock:
+                    if key in self._values:
+                        return self._values[key]
+                value = compute()
+                self.put(key, value)
+                return value
+            finally:  # an error must leave no lock behind
+                self._pending.pop(key, None)
+
+    def put(self, key: Hashable, value: _T) -> None:
+        """Store a value. Evict the least recently used ones beyond the limit."""
+        with self._lock:
+            self._values[key] = value
+            self._size += self._size_of(value)
+            while self._size > self._max_size and len(self._values) > 1:
+                self._size -= self._size_of(self._values.popitem(last=False)[1])
+
+
+class TTLCache(Generic[_T]):
+    """One value that is computed again after some seconds, for what changes without mail."""
+
+    seconds = 5.0
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entry: tuple[float, _T] | None = None
+
+    def get(self, compute: Callable[[], _T]) -> _T:
+        """Return the value. One thread computes it, and the others wait."""
+        with self._lock:
+            now = time.monotonic()
+            if self._entry is None or now - self._entry[0] >= self.seconds:
+                self._entry = (now, compute())
+            return self._entry[1]
+
+
+# Rendered pages
+
 
 PAGE_TTL = 2.0  # seconds
 MAX_PATH = 2_000  # characters; a longer address is not cached
@@ -28,6 +100,7 @@ _MIN_GZIP_SIZE = 2_000  # bytes
 _GZIP_LEVEL = 5
 GZIP = "gzip"
 _MAX_PAGE_BYTES = 32 * 1024 * 1024
+PageKey: TypeAlias = tuple[str, bool, frozenset[str] | None]  # path, is JSON, guest scope
 
 
 class ResponseBody(NamedTuple):
@@ -40,12 +113,12 @@ class ResponseBody(NamedTuple):
     headers: Mapping[str, str] = MappingProxyType({})
 
     @classmethod
-    def of(cls, text: str, media_type: str) -> "ResponseBody":
+    def of(cls, text: str, media_type: str) -> ResponseBody:
         """Encode a text and compute its ETag."""
         body = text.encode(errors="replace")
         return cls(body, media_type, f'"{sha256(body).hexdigest()[:32]}"')
 
-    def with_gzip(self) -> "ResponseBody":
+    def with_gzip(self) -> ResponseBody:
         """Return the same with a gzipped body, if it is large enough.
 
         Use it only for pages without secrets: the compressed size reveals something of the content.
@@ -53,11 +126,6 @@ class ResponseBody(NamedTuple):
         if len(self.body) < _MIN_GZIP_SIZE:
             return self
         return self._replace(gzipped=gzip.compress(self.body, _GZIP_LEVEL, mtime=0))
-
-    @property
-    def size(self) -> int:
-        """Return the memory that a cache entry takes, in bytes."""
-        return len(self.body) + len(self.gzipped) + _PAGE_OVERHEAD
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
@@ -67,21 +135,6 @@ def accepts_gzip(accept_encoding: str) -> bool:
         if name == GZIP:
             return weight.strip("0.") != "" or not weight
     return False
-
-
-class PageKey(NamedTuple):
-    """Key of a cached page: path, format and guest scope."""
-
-    path: str
-    is_json: bool = False
-    guest_of: frozenset[str] | None = None
-
-
-class _PageEntry(NamedTuple):
-    text: ResponseBody
-    cursor: MailCursor
-    at: float
-    size: int
 
 
 class PageCache:
@@ -98,7 +151,8 @@ class PageCache:
     ) -> None:
         self._clock = clock
         self._ttl = ttl
-        self._entries: OrderedDict[PageKey, _PageEntry] = OrderedDict()
+        # Each with its cursor and the time at which it was stored
+        self._entries: OrderedDict[PageKey, tuple[ResponseBody, MailCursor, float]] = OrderedDict()
         self._bytes = 0
         self._turns: dict[PageKey, anyio.Lock] = {}
         self._waiting: Counter[PageKey] = Counter()
@@ -107,35 +161,33 @@ class PageCache:
         return len(self._entries)
 
     def find(self, key: PageKey, cursor: MailCursor) -> ResponseBody | None:
-        """Return the cached body under that key if it contains all mail up to the cursor, else
-        None.
-        """
-        entry = self._entries.get(key)
-        age = self._clock() - entry.at if entry else 0.0
-        if entry is None or age >= self._ttl or not entry.cursor.includes(cursor):
+        """Return the cached body if it contains all mail up to the cursor, else None."""
+        if key not in self._entries:
             return None
+        body, seen, at = self._entries[key]
+        age = self._clock() - at
         # A request that began a moment ago may get newer mail. Later it is a restored store.
-        is_ahead = entry.cursor.position > cursor.position
-        return None if is_ahead and age >= PAGE_TTL else entry.text
+        is_restored = seen.position > cursor.position and age >= PAGE_TTL
+        return body if age < self._ttl and seen.includes(cursor) and not is_restored else None
 
-    def keep(self, key: PageKey, cursor: MailCursor, text: ResponseBody) -> None:
+    def keep(self, key: PageKey, cursor: MailCursor, body: ResponseBody) -> None:
         """Cache a body. Drop expired entries, then the oldest ones beyond the limits."""
-        if len(key.path) > MAX_PATH:
+        if len(key[0]) > MAX_PATH:
             return
         now = self._clock()
         self._drop(key)
-        self._entries[key] = _PageEntry(text, cursor, now, text.size + 4 * len(key.path))
-        self._bytes += self._entries[key].size
+        self._entries[key] = (body, cursor, now)
+        self._bytes += _entry_size(key, body)
         while (oldest := next(iter(self._entries))) != key and (
             self._bytes > _MAX_PAGE_BYTES
             or len(self._entries) > _MAX_PAGES
-            or now - self._entries[oldest].at >= self._ttl
+            or now - self._entries[oldest][2] >= self._ttl
         ):
             self._drop(oldest)
 
     def _drop(self, key: PageKey) -> None:
-        dropped = self._entries.pop(key, None)
-        self._bytes -= dropped.size if dropped else 0
+        if key in self._entries:
+            self._bytes -= _entry_size(key, self._entries.pop(key)[0])
 
     @asynccontextmanager
     async def turn(self, key: PageKey) -> AsyncIterator[None]:
@@ -151,83 +203,5 @@ class PageCache:
                 del self._waiting[key], self._turns[key]
 
 
-# The last good page of each address
-
-
-MAX_LAST_GOOD_BYTES = 16 * 1024 * 1024
-MAX_LAST_GOOD_PAGES = 2_000
-MAX_ADDRESS = 2_000  # characters; a longer address is not stored
-_LAST_GOOD_OVERHEAD = 500  # bytes per entry, approximately
-_REFRESH_AFTER = timedelta(minutes=1)
-
-
-class _LastGoodEntry(NamedTuple):
-    page: Page  # without its document
-    document: bytes
-    at: datetime
-    cursor: MailCursor | None
-    size: int
-
-
-class LastGoodKey(NamedTuple):
-    """Key of a last good page: address, guest scope, and whether the operator is logged in."""
-
-    address: str
-    guest_of: frozenset[str] | None = None
-    is_operator: bool = False
-
-
-class LastGoodCache:
-    """The last good page of each address, least recently used first out.
-
-    It stores the document, not the HTML, because relative times are rendered anew each time.
-    """
-
-    def __init__(self, most_bytes: int = MAX_LAST_GOOD_BYTES) -> None:
-        self._max_bytes = most_bytes
-        self._lock = threading.Lock()
-        self._entries: OrderedDict[LastGoodKey, _LastGoodEntry] = OrderedDict()
-        self._bytes = 0
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def keep(self, key: LastGoodKey, page: Page, at: datetime, cursor: MailCursor | None) -> None:
-        """Store a page, at most once a minute while the mail is the same."""
-        before = self._entries.get(key)
-        if len(key.address) > MAX_ADDRESS:
-            return
-        if before and before.cursor == cursor and at - before.at < _REFRESH_AFTER:
-            return
-        text = json.dumps(page.document, ensure_ascii=False, separators=(",", ":"))
-        document = zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
-        size = len(document) + 4 * (len(key.address) + len(page.title)) + _LAST_GOOD_OVERHEAD
-        entry = _LastGoodEntry(page._replace(document={}, cookies=()), document, at, cursor, size)
-        with self._lock:
-            self._drop(key)
-            self._entries[key] = entry
-            self._bytes += entry.size
-            while self._bytes > self._max_bytes or len(self._entries) > MAX_LAST_GOOD_PAGES:
-                self._drop(next(iter(self._entries)))
-
-    def _drop(self, key: LastGoodKey) -> None:
-        dropped = self._entries.pop(key, None)
-        self._bytes -= dropped.size if dropped else 0
-
-    def find(self, key: LastGoodKey, outage: StoreOutage) -> Page | None:
-        """Return the page, marked as stale, or None."""
-        with self._lock:
-            entry = self._entries.get(key)
-            if entry is None:
-                return None
-            self._entries.move_to_end(key)
-        document = json.loads(zlib.decompress(entry.document).decode("utf-8", "surrogatepass"))
-        return mark_stale(entry.page._replace(document=document), outage, entry.at)
-
-
-def mark_stale(page: Page, outage: StoreOutage, as_of: datetime | None) -> Page:
-    """Mark a page as stale because the store is away. `as_of` is None for a page made from
-    files.
-    """
-    notice = {**outage.to_json(), "as_of": as_of.isoformat() if as_of else None}
-    return page._replace(document={**page.document, "stale": notice}, cookies=())
+def _entry_size(key: PageKey, body: ResponseBody) -> int:
+    return len(body.body) + len(body.gzipped) + 4 * len(key[0]) + _PAGE_OVERHEAD

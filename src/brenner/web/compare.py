@@ -1,18 +1,25 @@
 """Which two versions a page compares, and what changed since the last visit of this browser."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.artifact.diff import diff
+from brenner.artifact.state import empty_state
 from brenner.diagnostics.codes.artifacts import UNKNOWN_VERSION
 from brenner.diagnostics.model import RequestError
+from brenner.lazy_pattern import lazy_pattern
 from brenner.protocol.messages import iso
-from brenner.services.versions import ComparedVersion, empty_version
 from brenner.web import links
 from brenner.web.request import Cookie, RequestContext
-from brenner.web.sessions import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from brenner.artifact.model import Artifact
+    from brenner.web.sessions import Session
 
 # The last visit of this browser to a session.
 #
@@ -31,40 +38,24 @@ SEEN_PARAMETER = "seen"  # marks a version as seen
 VISIT_GAP = timedelta(minutes=30)
 # 112.1767225600.118.1767230000: messages and seconds, of the previous visit and of the latest page
 # view. Any other value was not written by us.
-_COOKIE_VALUE = re.compile(r"(\d{1,15})\.(\d{1,11})\.(\d{1,15})\.(\d{1,11})", re.ASCII)
+_COOKIE_VALUE = lazy_pattern(r"(\d{1,15})\.(\d{1,11})\.(\d{1,15})\.(\d{1,11})", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # A page that reloads itself sends another mode than `navigate`.
 _FETCH_MODE, _NAVIGATION = "sec-fetch-mode", ("navigate", "")
 
 
-class VisitPoint(NamedTuple):
-    """How many messages the store had, and when."""
-
-    position: int
-    at: datetime
+_Point = tuple[int, datetime]  # how many messages the store had, and when
 
 
-class LastVisit(NamedTuple):
-    """The latest version at the last visit of this browser, and the time of the visit."""
-
-    version: int
-    at: datetime
-
-
-class _VisitCookie(NamedTuple):
-    """The parsed cookie: the end of the previous visit, and the latest page view."""
-
-    before: VisitPoint
-    latest: VisitPoint
-
-
-def last_visit(context: RequestContext) -> LastVisit | None:
-    """Return the previous visit of this browser to the session, or None if there was none."""
+def last_visit(context: RequestContext) -> tuple[int, datetime] | None:
+    """Return the latest version at the previous visit of this browser to the session, and the time
+    of that visit; None if there was none.
+    """
     cookie = _parse_cookie(context.cookies, context.now)
     if cookie is None:
         return None
-    moment = cookie.latest if _is_new_visit(cookie, context.now) else cookie.before
-    return LastVisit(_version_at(context.session, moment), moment.at)
+    position, at = _previous_visit(cookie, context.now)
+    return _version_at(context.session, position), at
 
 
 def is_navigation(headers: Mapping[str, str]) -> bool:
@@ -72,11 +63,13 @@ def is_navigation(headers: Mapping[str, str]) -> bool:
     return headers.get(_FETCH_MODE, "") in _NAVIGATION
 
 
-def visit_cookie(thread_id: str, cookies: Mapping[str, str], now: VisitPoint) -> Cookie:
-    """Return the cookie that records a page view now."""
-    cookie = _parse_cookie(cookies, now.at) or _VisitCookie(now, now)
-    before = cookie.latest if _is_new_visit(cookie, now.at) else cookie.before
-    numbers = (before.position, _to_seconds(before.at), now.position, _to_seconds(now.at))
+def visit_cookie(
+    thread_id: str, cookies: Mapping[str, str], position: int, now: datetime
+) -> Cookie:
+    """Return the cookie that records a page view now, with so many messages in the store."""
+    latest = (position, now)
+    before, at = _previous_visit(_parse_cookie(cookies, now) or (latest, latest), now)
+    numbers = (before, _to_seconds(at), position, _to_seconds(now))
     return Cookie(COOKIE_NAME, ".".join(map(str, numbers)), links.session(thread_id))
 
 
@@ -87,37 +80,39 @@ def seen_cookie(context: RequestContext) -> Cookie | None:
     """
     requested, session = context.query_number(SEEN_PARAMETER), context.session
     ids = {version.number: version.message_id for version in session.history.versions}
-    arrivals = {filed.posted.id: filed.arrival for filed in session.messages}
+    arrivals = {stored.id: stored.arrival for stored in session.messages}
     if requested not in ids:
         return None
     now = (str(arrivals[ids[requested]]), str(_to_seconds(context.now)))
     return Cookie(COOKIE_NAME, ".".join(now * 2), links.session(session.thread_id))
 
 
-def _version_at(session: Session, moment: VisitPoint) -> int:
+def _version_at(session: Session, position: int) -> int:
     """Return the latest version that had arrived by then, 0 before the first."""
-    arrivals = {filed.posted.id: filed.arrival for filed in session.messages}
+    arrivals = {stored.id: stored.arrival for stored in session.messages}
     known = (
         version.number
         for version in session.history.versions
-        if arrivals.get(version.message_id, 0) <= moment.position
+        if arrivals.get(version.message_id, 0) <= position
     )
     return max(known, default=0)
 
 
-def _is_new_visit(cookie: _VisitCookie, now: datetime) -> bool:
-    return now - cookie.latest.at > VISIT_GAP
+def _previous_visit(cookie: tuple[_Point, _Point], now: datetime) -> _Point:
+    """Return the end of the previous visit. After a gap, the latest page view was that."""
+    before, latest = cookie
+    return latest if now - latest[1] > VISIT_GAP else before
 
 
-def _parse_cookie(cookies: Mapping[str, str], now: datetime) -> _VisitCookie | None:
-    """Parse the cookie. Return None if it is not ours or its times are in the future."""
+def _parse_cookie(cookies: Mapping[str, str], now: datetime) -> tuple[_Point, _Point] | None:
+    """Return the end of the previous visit and the latest page view, None for a foreign value."""
     found = _COOKIE_VALUE.fullmatch(cookies.get(COOKIE_NAME, ""))
     if found is None:
         return None
     first, then, last, at = (int(each) for each in found.groups())
     if not then <= at <= _to_seconds(now):
         return None
-    return _VisitCookie(VisitPoint(first, _from_seconds(then)), VisitPoint(last, _from_seconds(at)))
+    return (first, _from_seconds(then)), (last, _from_seconds(at))
 
 
 def _from_seconds(seconds: int) -> datetime:
@@ -126,16 +121,6 @@ def _from_seconds(seconds: int) -> datetime:
 
 def _to_seconds(at: datetime) -> int:
     return int((at - _EPOCH).total_seconds())
-
-
-class VersionPair(NamedTuple):
-    """The numbers of the two versions to compare, and the last visit if the first one comes from
-    it.
-    """
-
-    old: int
-    new: int
-    last_visit: LastVisit | None = None
 
 
 def version_numbers(session: Session) -> tuple[int, ...]:
@@ -148,40 +133,36 @@ def version_before(session: Session, number: int) -> int:
     return max((each for each in version_numbers(session) if each < number), default=0)
 
 
-def version_side(session: Session, number: int) -> ComparedVersion:
-    """Return one side of a comparison, without blame. Raise RequestError if there is no such
-    version.
-    """
+def version_side(session: Session, number: int) -> Artifact:
+    """Return one side of a comparison. Raise RequestError if there is no such version."""
     if number == 0:
-        return empty_version(session.thread_id)
+        return empty_state(session.thread_id).artifact
     if number == session.history.number:
-        return ComparedVersion(number, session.history.state.artifact)
+        return session.history.state.artifact
     known = session.ledgers.get(number)
-    if known is None or known.artifact is None:
+    if known is None:
         raise _unknown_version(session, str(number))
-    return ComparedVersion(number, known.artifact)
+    return known.state.artifact
 
 
-def requested_pair(context: RequestContext) -> VersionPair:
+def requested_pair(context: RequestContext) -> tuple[int, int, tuple[int, datetime] | None]:
     """Return the requested versions; by default the latest one and the one before it.
 
-    With `since=look` the first is the latest version at the last visit.
+    With `since=look` the first is the latest version at the last visit, which is returned, too.
     """
     session = context.session
     latest = session.history.number
     previous = last_visit(context) if context.query.get("since") == "look" else None
     if previous:
-        return VersionPair(previous.version, latest, previous)
+        return previous[0], latest, previous
     new = _requested_version(context, "to")
     old = _requested_version(context, "from")
     new = latest if new is None else new
-    return VersionPair(version_before(session, new) if old is None else old, new)
+    return version_before(session, new) if old is None else old, new, None
 
 
 def _requested_version(context: RequestContext, name: str) -> int | None:
-    """Return the version in a query parameter, `2` or `v2`. Raise RequestError if it does not
-    exist.
-    """
+    """Return the version of a query parameter, `2` or `v2`. Raise RequestError if unknown."""
     text = context.query.get(name, "").strip()
     if not text:
         return None
@@ -215,13 +196,18 @@ def last_visit_document(context: RequestContext) -> dict[str, object] | None:
     previous, session = last_visit(context), context.session
     if previous is None:
         return None
+    version, at = previous
     latest = session.history.number
-    changed = 0 if previous.version == latest else _count_changed(session, previous.version, latest)
+    changes = (
+        diff(version_side(session, version), version_side(session, latest)).items
+        if version != latest
+        else ()
+    )
     return {
-        "version": previous.version,
+        "version": version,
         "latest": latest,
-        "at": iso(previous.at),
-        "changed": changed,
+        "at": iso(at),
+        "changed": len(changes),
         "link": links.session(session.thread_id, "diff", since="look"),
         "seen": mark_seen_link(session),
     }
@@ -230,7 +216,3 @@ def last_visit_document(context: RequestContext) -> dict[str, object] | None:
 def mark_seen_link(session: Session) -> str:
     """Return the link that marks all versions as seen."""
     return links.session(session.thread_id, "versions", **{SEEN_PARAMETER: session.history.number})
-
-
-def _count_changed(session: Session, old: int, new: int) -> int:
-    return len(diff(version_side(session, old).artifact, version_side(session, new).artifact).items)

@@ -5,31 +5,45 @@ send a cursor with each keepalive. The cursor is the event ID, so a browser resu
 a lost connection.
 """
 
+from __future__ import annotations
+
 import asyncio
 import json
 import logging
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
 
 from brenner.diagnostics.codes.serving import SERVER_BUSY
 from brenner.diagnostics.codes.web import GUESTS_STAY
 from brenner.diagnostics.model import BrennerError, Diagnostic, UnavailableError
-from brenner.mail.model import StoredMessage
+from brenner.named_tuple import NamedTuple
 from brenner.web import links
 from brenner.web.auth import client_network
 from brenner.web.request import GUEST_EXPIRY_SCOPE, GUEST_SCOPE
-from brenner.web.sessions import MailCursor, StoreMonitor, cursor_after, cursor_at, parse_cursor
+from brenner.web.sessions import (
+    MailCursor,
+    StoreMonitor,
+    StoreOutage,
+    cursor_after,
+    cursor_at,
+    parse_cursor,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+
+    from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
+
+    from brenner.protocol.messages import StoredMessage
 
 # The feed: each viewer gets every event that concerns it, exactly once
 
@@ -170,8 +184,7 @@ class Feed:
 
         The store may have been replaced, so viewers that have seen more than it contains are reset.
         """
-
-        def change() -> None:
+        with self._change():
             self._before_recent, self._recent, self._cursor = before, deque(recent), before
             if self._recent and self._recent[-1].cursor:
                 self._cursor = self._recent[-1].cursor
@@ -180,65 +193,46 @@ class Feed:
                 is_ahead = viewer.cursor and viewer.cursor.position > self._cursor.position
                 self._reset(viewer) if is_ahead else self._catch_up(viewer, self._cursor)
 
-        self._notify(change)
-
-    def publish(self, event: Iterable[FeedEvent]) -> None:
+    def publish(self, events: Iterable[FeedEvent]) -> None:
         """Deliver new events, in the order of arrival."""
-
-        def change() -> None:
-            for each in event:
-                self._record(each)
+        with self._change():
+            for event in events:
+                self._record(event)
                 for viewer in self._viewers:
-                    self._deliver(each, viewer)
+                    self._deliver(event, viewer)
 
-        self._notify(change)
-
-    def publish_outage(
-        self, document: Mapping[str, object], for_guests: Mapping[str, object] | None = None
-    ) -> None:
-        """Report that the store cannot be reached."""
-
-        def change() -> None:
-            self._outage_event = FeedEvent("away", document, for_guests=for_guests)
-            for viewer in self._viewers:
-                viewer.enqueue(self._outage_event)
-
-        self._notify(change)
-
-    def publish_back(self) -> None:
-        """Report that the store can be reached again."""
-
-        def change() -> None:
-            if self._outage_event:
-                self._outage_event = None
-                for viewer in self._viewers:
-                    viewer.enqueue(FeedEvent("back"))
-
-        self._notify(change)
+    def publish_outage(self, outage: StoreOutage | None) -> None:
+        """Report that the store cannot be reached, or (None) that it can be reached again."""
+        with self._change():
+            is_change = outage or self._outage_event
+            event = FeedEvent("back")
+            if outage:
+                for_guests = outage.for_guests().to_json()
+                event = FeedEvent("away", outage.to_json(), for_guests=for_guests)
+            self._outage_event = event if outage else None
+            for viewer in self._viewers if is_change else ():
+                viewer.enqueue(event)
 
     def reset(self, viewer: Viewer) -> None:
         """Reset a viewer that has seen another store."""
-        with self._lock:
+        with self._change():
             self._reset(viewer)
-        viewer.wake()
 
-    def disconnect_all(self) -> None:
-        """End all streams. The viewers reconnect, which starts a new watcher."""
+    def disconnect_all(self, *, is_closed: bool = False) -> None:
+        """End all streams; if the feed `is_closed`, also those that begin later.
 
-        def change() -> None:
+        Otherwise the viewers reconnect, which starts a new watcher.
+        """
+        with self._change():
+            self._is_closed |= is_closed
             for viewer in self._viewers:
                 viewer.is_over = True
 
-        self._notify(change)
-
-    def close(self) -> None:
-        """End all streams for good, also those that begin later."""
-        self._is_closed = True
-        self.disconnect_all()
-
-    def _notify(self, change: Callable[[], None]) -> None:
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """Hold the lock, then wake the viewers."""
         with self._lock:
-            change()
+            yield
             for viewer in self._viewers:
                 viewer.wake()
 
@@ -299,14 +293,8 @@ _MAX_IDLE_POLLS = 30  # without a viewer, after which the thread ends
 _RECHECK_POLLS = 10  # without new mail, after which the store is checked for replacement
 
 
-class _ResyncError(Exception):
-    """Too many messages arrived at once, or the store was replaced."""
-
-
 class MailWatcher:
-    """A thread that watches the mailbox for all viewers. It ends when no viewer is left for a
-    while.
-    """
+    """A thread that watches the mailbox for all viewers, and ends after the last one has left."""
 
     def __init__(self, store: StoreMonitor, feed: Feed) -> None:
         self._store = store
@@ -350,9 +338,7 @@ class MailWatcher:
             self._feed.disconnect_all()
 
     def _stop_if_idle(self) -> bool:
-        """Return whether the thread ends because no viewer is left. A later viewer starts
-        another one.
-        """
+        """Return whether the thread ends, as no viewer is left. A later one starts a new thread."""
         with self._lock:
             if not self._is_idle:
                 return False
@@ -364,17 +350,15 @@ class MailWatcher:
         return not len(self._feed) and self._idle_polls >= _MAX_IDLE_POLLS
 
     def _watch(self) -> None:
-        """Poll until the store is lost or no viewer is left."""
+        """Poll until the store is lost or replaced, or no viewer is left."""
         try:
             self._resync()
-            while not self._stop_requested.is_set() and not self._is_idle:
-                self._poll()
-        except _ResyncError:
-            return
+            while not self._stop_requested.is_set() and not self._is_idle and self._poll():
+                pass
         except UnavailableError as error:
             outage = self._store.mark_lost(error)
             if not self._is_away:
-                self._feed.publish_outage(outage.to_json(), outage.for_guests().to_json())
+                self._feed.publish_outage(outage)
             self._is_away = True
             self._idle_polls = 0 if len(self._feed) else self._idle_polls + 1
             self._stop_requested.wait(_RETRY_SECONDS)
@@ -387,39 +371,31 @@ class MailWatcher:
         self._cursor = cursor_after(stored[-1]) if stored else before
         self._store.mark_found()
         self._feed.begin(before, [mail_event(each) for each in stored])
-        self._feed.publish_back()
+        self._feed.publish_outage(None)
         self._is_away, self._quiet_polls = False, 0
 
-    def _poll(self) -> None:
-        """Wait for new messages and publish them. Raise _ResyncError if the last known message
-        is gone.
+    def _poll(self) -> bool:
+        """Wait for new messages and publish them. Return False if they are too many, or if they do
+        not follow the last known one.
         """
         self._idle_polls = 0 if len(self._feed) else self._idle_polls + 1
         mailbox, current = self._store.workspace.mailbox, self._cursor
         position = mailbox.wait(current.position, _POLL_SECONDS)
         self._quiet_polls += 1
         if position == current.position and self._quiet_polls < _RECHECK_POLLS:
-            return
+            return True
         self._quiet_polls = 0
         if position - current.position > MAX_REPLAY:
-            raise _ResyncError
-        new = _messages_after(current, mailbox.arrivals(max(0, current.position - 1)))
+            return False
+        new = mailbox.arrivals(max(0, current.position - 1))
+        if current.position:
+            if not new or not current.matches(cursor_after(new[0])):
+                return False
+            new = new[1:]
         if new:
             self._feed.publish([mail_event(each) for each in new])
             self._cursor = cursor_after(new[-1])
-
-
-def _messages_after(
-    current: MailCursor, stored: tuple[StoredMessage, ...]
-) -> tuple[StoredMessage, ...]:
-    """Return the messages after the cursor. Raise _ResyncError if the first one is not the
-    cursor's.
-    """
-    if not current.position:
-        return stored
-    if not stored or not current.matches(cursor_after(stored[0])):
-        raise _ResyncError
-    return stored[1:]
+        return True
 
 
 MAX_VIEWERS = 500
@@ -470,7 +446,7 @@ class EventStreams:
     def close_streams(self) -> None:
         """End all streams before the server stops."""
         self._watcher.stop()
-        self.feed.close()
+        self.feed.disconnect_all(is_closed=True)
 
     async def ended(self) -> None:
         """Wait until the watcher no longer reads the mailbox."""
@@ -535,21 +511,14 @@ class _EventStream(StreamingResponse):
         yield f"retry: {_RECONNECT_MS}\n\n"
         while not viewer.is_over and (seconds := _seconds_left(viewer)) > 0:
             events, cursor = feed.take(viewer)
-            yield "".join(each.text for each in events) + _keepalive(cursor)
+            # A comment and the cursor: an ID without data is no event, but browsers store it.
+            keepalive = f": here\nid: {cursor}\n\n" if cursor else ": here\n\n"
+            yield "".join(each.text for each in events) + keepalive
             await viewer.wait(min(_KEEPALIVE_SECONDS, seconds))
 
 
 def _seconds_left(viewer: Viewer) -> float:
-    """Return the seconds until the guest link expires. For others it is always the keepalive
-    interval, so the stream does not end.
-    """
+    """Return the seconds until the guest link expires. Other viewers always have some left."""
     if viewer.until is None:
         return _KEEPALIVE_SECONDS
     return (viewer.until - datetime.now(UTC)).total_seconds()
-
-
-def _keepalive(cursor: MailCursor | None) -> str:
-    """Return a comment and the cursor. An ID without data is no event, but the browser stores
-    it.
-    """
-    return f": here\nid: {cursor}\n\n" if cursor else ": here\n\n"

@@ -2,18 +2,18 @@
 what items mention.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache, cached_property
+from functools import cache, partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.artifact.diff import field_label
 from brenner.artifact.html import mentioned_names
 from brenner.artifact.model import LAYOUT_BY_SECTION, SCORE_LABELS, Item, Reference, total_score
 from brenner.artifact.state import NO_BLAME, Blame, Change, Conflict
-from brenner.diagnostics.model import Diagnostic
-from brenner.lint.context import SourceText
-from brenner.mail.model import Trust
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     MOST_SCORE,
@@ -29,7 +29,11 @@ from brenner.services.compile import load_readable_source_text
 from brenner.services.session_files import read_session_file
 from brenner.text import cut
 from brenner.web import links
-from brenner.web.request import Document, RequestContext
+
+if TYPE_CHECKING:
+    from brenner.diagnostics.model import Diagnostic
+    from brenner.protocol.messages import Trust
+    from brenner.web.request import Document, RequestContext
 
 _MAX_FINDINGS = 10  # per item
 _MAX_REPLACED = 600  # characters in a margin note; the item's own page has all of it
@@ -114,7 +118,11 @@ def _fields(
                 "kind": section.fields[name].kind.value if name in section.fields else "text",
                 "entries": [_entry(annotations, row) for row in by_name[name]],
                 "one_source": _is_of_one_source(by_name[name]),
-                "conflicts": [_conflict(each) for each in conflicts if each.path[0] == name],
+                "conflicts": [
+                    each.to_json() | {"key": ".".join(each.path[1:])}  # of a nested value
+                    for each in conflicts
+                    if each.path[0] == name
+                ],
             }
 
 
@@ -130,10 +138,11 @@ def _entry(annotations: VersionAnnotations, row: BlameRow) -> Document:
     change = row.change
     document = blame_row_json(row, with_history=False)
     before = change.before.source if change and change.before else None
+    replaced = document["replaced"]
     return document | {
         "key": row.path[1] if len(row.path) > 1 else None,
         "label": _key_label(row),
-        "replaced": _shortened(document["replaced"]),
+        "replaced": cut(replaced, _MAX_REPLACED) if isinstance(replaced, str) else replaced,
         "before": before._asdict() if before else None,
         "changes": sum(1 for _ in change.history()) if change else 0,
     }
@@ -143,15 +152,6 @@ def _key_label(row: BlameRow) -> str | None:
     """Return the label of an entry of a map: a hypothesis, or a part of a score."""
     key = row.path[1] if len(row.path) > 1 else None
     return SCORE_LABELS.get(key, key) if key and row.path[0] == "score" else key
-
-
-def _shortened(value: object) -> object:
-    return cut(value, _MAX_REPLACED) if isinstance(value, str) else value
-
-
-def _conflict(conflict: Conflict) -> Document:
-    """Return both values of a conflict, with the key of a nested one."""
-    return conflict.to_json() | {"key": ".".join(conflict.path[1:])}
 
 
 def last_changes(annotations: VersionAnnotations, items: Iterable[Item]) -> Iterator[Change]:
@@ -188,64 +188,49 @@ def is_table(section: Section) -> bool:
 _SECTION_SIGN, _SEPARATOR = "§", " "
 
 
-class ItemLinks:
-    """Links from the text of items: to items of this and other sessions, and to the source text.
+def item_addresses(
+    context: RequestContext,
+    annotations: VersionAnnotations,
+    items: Iterable[Item],
+    known: Collection[str],
+    on_page: Collection[str] = (),
+) -> dict[str, str]:
+    """Return the address of all that items mention, by the names of `LinkTargets`: items of this
+    and other sessions, and sections of the source text.
 
-    `item_ids` are the items of the version, `on_page` those on the page. Guests get links only to
-    what they may see.
+    `known` are the items of the version, `on_page` those on the page. Guests get links only to what
+    they may see.
     """
+    source = cache(partial(load_readable_source_text, context.site.workspace.project))
+    has_session = cache(partial(_session_exists, context))
 
-    def __init__(
-        self,
-        context: RequestContext,
-        annotations: VersionAnnotations,
-        item_ids: Collection[str],
-        on_page: Collection[str] = (),
-    ) -> None:
-        self._context, self._workspace, self._annotations = (
-            context,
-            context.site.workspace,
-            annotations,
-        )
-        self._item_ids, self._on_page = item_ids, on_page
-        self._has_session = cache(self._session_exists)
-
-    def addresses(self, items: Iterable[Item]) -> dict[str, str]:
-        """Return the address of everything that these items mention, by the names that
-        `LinkTargets` uses.
-        """
-        names = dict.fromkeys(name for item in items for name in names_in_item(item))
-        found = ((name, self._address(name)) for name in names)
-        return {name: address for name, address in found if address}
-
-    def _address(self, name: str) -> str | None:
+    def address_of(name: str) -> str | None:
         if name.startswith(_SECTION_SIGN):
-            return self._section(int(name.removeprefix(_SECTION_SIGN)))
+            number = int(name.removeprefix(_SECTION_SIGN))
+            text = source() if context.guest_of is None else None
+            is_there = text is not None and text.missing(number, number) is None
+            return links.source(number) if is_there else None
         if _SEPARATOR in name:
             session, _, item_id = name.partition(_SEPARATOR)
-            if session == self._annotations.thread_id:
-                return self._annotations.link(item_id) if item_id in self._item_ids else None
-            return links.item(session, item_id) if self._has_session(session) else None
-        if name not in self._item_ids or not ITEM_ID.fullmatch(name):
+            if session == annotations.thread_id:
+                return annotations.link(item_id) if item_id in known else None
+            return links.item(session, item_id) if has_session(session) else None
+        if name not in known or not ITEM_ID.fullmatch(name):
             return None
-        return f"#{name}" if name in self._on_page else self._annotations.link(name)
+        return f"#{name}" if name in on_page else annotations.link(name)
 
-    def _section(self, number: int) -> str | None:
-        source = self._source if self._context.guest_of is None else None
-        is_there = source is not None and source.missing(number, number) is None
-        return links.source(number) if is_there else None
+    names = dict.fromkeys(name for item in items for name in names_in_item(item))
+    return {name: address for name in names if (address := address_of(name))}
 
-    @cached_property
-    def _source(self) -> SourceText | None:
-        return load_readable_source_text(self._workspace.project)
 
-    def _session_exists(self, thread_id: str) -> bool:
-        """Return whether a session has mail or a file that the reader may see."""
-        if not is_valid_thread_id(thread_id) or not self._context.may_see(thread_id):
-            return False
-        if self._workspace.mailbox.thread(thread_id, limit=1).position:
-            return True
-        return read_session_file(self._workspace.project, thread_id) is not None
+def _session_exists(context: RequestContext, thread_id: str) -> bool:
+    """Return whether a session has mail or a file that the reader may see."""
+    if not is_valid_thread_id(thread_id) or not context.may_see(thread_id):
+        return False
+    workspace = context.site.workspace
+    if workspace.mailbox.thread(thread_id, limit=1).position:
+        return True
+    return read_session_file(workspace.project, thread_id) is not None
 
 
 def names_in_item(item: Item) -> Iterator[str]:

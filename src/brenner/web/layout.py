@@ -4,12 +4,14 @@ what needs attention.
 It is on every page, so it uses only the status and values that are cached per session.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
-from types import MappingProxyType
+from __future__ import annotations
 
-from brenner.artifact.model import Artifact, Metadata
+from collections import Counter
+from itertools import groupby
+from operator import attrgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.model import RequestError
 from brenner.lint.linter import LintReport, lint
@@ -22,10 +24,7 @@ from brenner.services.compile import load_readable_source_text
 from brenner.services.session_files import read_session_file
 from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.session.compiled_message import schema_verdict, statistics, third_alternative
-from brenner.session.model import SessionStatus
 from brenner.session.overview import status_json
-from brenner.session.participants import ThreadRound
-from brenner.session.rebuild import ThreadMessage
 from brenner.session.status_text import (
     PHASE_LABELS,
     Attention,
@@ -37,12 +36,19 @@ from brenner.session.status_text import (
     describe_unread,
     next_step,
 )
-from brenner.session.versions import type_of
 from brenner.text import joined, thread_argument
 from brenner.web import links
 from brenner.web.messages import thread_address
-from brenner.web.request import Document, RequestContext
-from brenner.web.sessions import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from brenner.artifact.model import Artifact
+    from brenner.protocol.messages import StoredMessage
+    from brenner.session.model import SessionStatus
+    from brenner.session.participants import ThreadRound
+    from brenner.web.request import Document, RequestContext
+    from brenner.web.sessions import Session
 
 # The *Latest Artifact* card of the publish document.
 
@@ -60,9 +66,7 @@ def artifact_card(artifact: Artifact, report: LintReport) -> dict[str, object]:
 
 
 def contributors(session: Session) -> list[Mapping[str, object]]:
-    """Return the authors of the artifact: their DELTA messages and the items that contain their
-    values.
-    """
+    """Return the authors of the artifact: their DELTA messages and the items with their values."""
     deltas = session.cached(delta_counts)
     items: dict[str, int] = {}
     for changes in session.history.state.blame.values():
@@ -78,9 +82,7 @@ def contributors(session: Session) -> list[Mapping[str, object]]:
 
 def delta_counts(session: Session) -> Mapping[str, int]:
     """Count the DELTA messages of each sender, including an operator who takes no part."""
-    senders = (
-        each.posted.message.sender for each in session.messages if type_of(each) == DELTA.name
-    )
+    senders = (each.message.sender for each in session.messages if each.type == DELTA.name)
     return Counter(senders)
 
 
@@ -98,7 +100,7 @@ _MESSAGE_TYPES: Mapping[str, str] = MappingProxyType(
         "critique": CRITIQUE.name,
     }
 )
-_NO_COMMAND = (StepAction.READ, StepAction.WATCH)
+_NO_COMMAND = ("read", "watch")
 _NOTHING_TO_DO = "Nothing to do now: what comes in is shown here by itself."
 # An agent waits for these
 _URGENT_KINDS = ("stopped", "blocked", "question", "overdue", "refused")
@@ -149,28 +151,23 @@ def _next_step(session: Session, context: RequestContext) -> Document:
     reader = StatusReader(project.operator, project.operator, context.now, project.ack_deadline)
     step = next_step(session.status, reader, session.notified_messages)
     has_command = step.does not in _NO_COMMAND
+    forms = _step_forms(session, step) if context.site.is_lab else ()
     return {
-        "words": _NOTHING_TO_DO if step.does is StepAction.WATCH else step.words,
-        "aim": _NOTHING_TO_DO if step.does is StepAction.WATCH else step.purpose or step.words,
+        "words": _NOTHING_TO_DO if step.does == "watch" else step.words,
+        "aim": _NOTHING_TO_DO if step.does == "watch" else step.purpose or step.words,
         "command": step.command if has_command else None,
         "instead": list(step.instead) if step.instead else None,
-        "pages": [_link_document(*each) for each in _step_pages(session, step)],
-        "forms": [_link_document(*each) for each in _step_forms(session, step)]
-        if context.site.is_lab
-        else [],
+        "pages": [{"link": to, "words": words} for to, words in _step_pages(session, step)],
+        "forms": [{"link": to, "words": words} for to, words in forms],
     }
-
-
-def _link_document(address: str, words: str) -> Document:
-    return {"link": address, "words": words}
 
 
 def _step_pages(session: Session, step: NextStep) -> Iterator[tuple[str, str]]:
     """Yield the pages about a step that all readers can open."""
     thread_id = session.thread_id
-    if step.does is StepAction.VERIFY:
+    if step.does == "verify":
         yield links.session(thread_id, "versions", verify=1), "Verify"
-    elif step.does is StepAction.READ:
+    elif step.does == "read":
         tab, words = ("", "Artifact") if session.history.versions else ("thread", "Thread")
         yield links.session(thread_id, tab), words
     elif step.message_id is not None:
@@ -181,17 +178,17 @@ def _step_pages(session: Session, step: NextStep) -> Iterator[tuple[str, str]]:
 def _step_forms(session: Session, step: NextStep) -> Iterator[tuple[str, str]]:
     """Yield the lab forms that do the step, best one first."""
     thread_id = session.thread_id
-    if step.does is StepAction.ACKNOWLEDGE:
+    if step.does == "acknowledge":
         yield links.lab("reply", thread_id, message=step.message_id), "Reply"
         yield links.lab("acknowledge", thread_id, message=step.message_id), "Acknowledge"
     for does in (step.does, step.or_does):
         if does is not None and does in _FORM_LABELS:
-            yield links.lab(does.value, thread_id), _FORM_LABELS[does]
+            yield links.lab(does, thread_id), _FORM_LABELS[does]
 
 
 # By action
 _FORM_LABELS: Mapping[StepAction, str] = MappingProxyType(
-    {StepAction.COMPILE: "Compile", StepAction.ROUND: "Next round", StepAction.COMPLETE: "Complete"}
+    {"compile": "Compile", "round": "Next round", "complete": "Complete"}
 )
 
 
@@ -222,7 +219,7 @@ def rail(session: Session) -> Mapping[str, object]:
 
 def _round(session: Session, each: ThreadRound, *, is_last: bool) -> Mapping[str, object]:
     thread_id = session.thread_id
-    runs = [(name, list(some)) for name, some in groupby(each.messages, key=type_of)]
+    runs = [(name, list(some)) for name, some in groupby(each.messages, key=attrgetter("type"))]
     is_long = len(runs) > _MAX_STEPS
     steps = _type_counts(each) if is_long else (_rail_step(each, *run) for run in runs)
     version = each.version.number if each.version else None
@@ -232,36 +229,32 @@ def _round(session: Session, each: ThreadRound, *, is_last: bool) -> Mapping[str
         "messages": len(each.messages),
         "link": links.session(thread_id, "thread", round=each.number),
         "current": is_last and version is None,
-        "at": iso(each.messages[-1].posted.at),
+        "at": iso(each.messages[-1].at),
         "steps": list(steps),
     }
 
 
 def _rail_step(
-    round_: ThreadRound, name: str | None, run: Sequence[ThreadMessage]
+    round_: ThreadRound, name: str | None, run: Sequence[StoredMessage]
 ) -> Mapping[str, object]:
-    """Return one run of consecutive messages of the same type. `version` is the one that it
-    published.
-    """
-    agents = list(dict.fromkeys(each.posted.message.sender for each in run))
+    """Return a run of messages of the same type. `version` is the one that it published."""
+    agents = list(dict.fromkeys(each.message.sender for each in run))
     version = round_.version
-    is_published = version is not None and any(each.posted.id == version.message_id for each in run)
+    is_published = version is not None and any(each.id == version.message_id for each in run)
     return {
         "type": name,
         "version": version.number if version and is_published else None,
         "count": len(run),
         "agents": agents[:_MAX_AGENTS],
         "more_agents": max(0, len(agents) - _MAX_AGENTS),
-        "message_id": run[0].posted.id if len(run) == 1 else None,
-        "at": iso(run[0].posted.at),
+        "message_id": run[0].id if len(run) == 1 else None,
+        "at": iso(run[0].at),
     }
 
 
 def _type_counts(round_: ThreadRound) -> Iterator[Mapping[str, object]]:
-    """Yield the number of messages of each type, for a long round. The COMPILED message comes
-    last.
-    """
-    counts = Counter(map(type_of, round_.messages))
+    """Yield the messages of each type in a long round. The COMPILED message comes last."""
+    counts = Counter(each.type for each in round_.messages)
     ending = COMPILED.name if round_.version else None
     for name in [*(each for each in counts if each != ending), *([ending] if ending else [])]:
         yield {
@@ -296,7 +289,7 @@ def session_document(context: RequestContext) -> Document:
         "rail": session.cached(rail),
         "card": _card_document(session),
         "turns": _turns(status, context),
-        "waits": _waiting_line(status),
+        "waits": f"The round waits for {joined(each.name for each in status.awaited) or 'nobody'}",
         **attention_document(session, context),
     }
 
@@ -342,7 +335,6 @@ def _phase_line(status: SessionStatus) -> str:
 
 
 def _tabs(session: Session) -> list[Mapping[str, object]]:
-    """Return the tabs with their counts, None where there is no count."""
     status = session.status
     counts: dict[str, int | None] = {
         "artifact": sum(statistics(session.history.state.artifact).values())
@@ -387,11 +379,6 @@ def _turns(status: SessionStatus, context: RequestContext) -> list[Mapping[str, 
     ]
 
 
-def _waiting_line(status: SessionStatus) -> str:
-    waits = joined(each.name for each in status.awaited)
-    return f"The round waits for {waits}" if waits else "The round waits for nobody"
-
-
 # A session without mail
 
 
@@ -418,7 +405,9 @@ def _file_document(context: RequestContext, loaded: LoadedVersion) -> Document:
         "card": {
             **artifact_card(artifact, report),
             "message_id": None,
-            **_compile_fields(metadata),
+            "compiled_at": metadata.compiled_at,
+            "compiled_by": metadata.compiled_by,
+            "status": metadata.status,
             "contributors": [
                 {"name": name, "deltas": None, "items": None} for name in metadata.contributors
             ],
@@ -428,27 +417,14 @@ def _file_document(context: RequestContext, loaded: LoadedVersion) -> Document:
         },
         "turns": [],
         "waits": "",
-        "next_step": None if context.guest_of is not None else _terminal_step(thread_id),
-    }
-
-
-def _terminal_step(thread_id: str) -> Document:
-    words = "read it in a terminal"
-    command = f"brenner artifact show {thread_argument(thread_id)}"
-    nothing: list[Document] = []
-    return {
-        "words": words,
-        "aim": words,
-        "command": command,
-        "instead": None,
-        "pages": nothing,
-        "forms": nothing,
-    }
-
-
-def _compile_fields(metadata: Metadata) -> dict[str, object]:
-    return {
-        "compiled_at": metadata.compiled_at,
-        "compiled_by": metadata.compiled_by,
-        "status": metadata.status,
+        "next_step": None
+        if context.guest_of is not None
+        else {
+            "words": "read it in a terminal",
+            "aim": "read it in a terminal",
+            "command": f"brenner artifact show {thread_argument(thread_id)}",
+            "instead": None,
+            "pages": [],
+            "forms": [],
+        },
     }

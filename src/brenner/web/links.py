@@ -1,7 +1,10 @@
 """URLs of the web pages. All pages and templates build their links here."""
 
-import re
+from __future__ import annotations
+
 from urllib.parse import quote, urlencode
+
+from brenner.lazy_pattern import lazy_pattern
 
 HOME, SEARCH, CONNECT, HELP, EVENTS = "/", "/search", "/connect", "/help", "/events"
 LAB, ENTER, GUEST, ASSETS = "/lab", "/enter", "/guest", "/assets"
@@ -9,13 +12,11 @@ SOURCE = "/source"
 # The pages of a session, in the order of their tabs; the first is the session's own address.
 TABS = ("artifact", "thread", "versions", "ledger", "evidence", "agents")
 # Paths of this site, and none that a browser could take for another host
-_OWN_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]{0,2000}")
+_OWN_PATH = lazy_pattern(r"/(?![/\\])[^\\\x00-\x20\x7f]{0,2000}")
 
 
 def own_path(text: str) -> str:
-    """Return a path of this site, or the home page if the text is not one. Prevents open
-    redirects.
-    """
+    """Return a path of this site, else the home page. Prevents open redirects."""
     return text if text.isascii() and _OWN_PATH.fullmatch(text) else HOME
 
 

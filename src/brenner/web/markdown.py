@@ -1,33 +1,32 @@
-"""Markdown from messages as sanitized HTML, within a work budget.
+"""Markdown from messages as sanitized HTML.
 
 A text that is too long or nests too deep is shown as plain text, and the page says so.
 """
 
+from __future__ import annotations
+
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from html import escape
-from threading import Lock
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import nh3
 from markdown_it import MarkdownIt
-from markdown_it.parser_inline import ParserInline
 from markdown_it.renderer import RendererHTML
-from markdown_it.rules_block import StateBlock
-from markdown_it.rules_core import StateCore
-from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
-from markdown_it.utils import EnvType
 from markupsafe import Markup
 
 from brenner.artifact.html import escape_invisible, lines_html
+from brenner.lazy_pattern import lazy_pattern
 from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.web import links
+from brenner.web.cache import LRUCache
+
+if TYPE_CHECKING:
+    from markdown_it.rules_core import StateCore
 
 # Sanitizing: an allow-list of elements and attributes.
 #
@@ -35,8 +34,8 @@ from brenner.web import links
 
 
 # Pages of ours. A text can link to them only through an item ID.
-_OWN_LINK = re.compile(r"/sessions/[A-Za-z0-9._~%-]+/items/[A-Za-z0-9.%-]+")
-_EXTERNAL = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
+_OWN_LINK = lazy_pattern(r"/sessions/[A-Za-z0-9._~%-]+/items/[A-Za-z0-9.%-]+")
+_EXTERNAL = lazy_pattern(r"(?:https?|mailto):", re.IGNORECASE)
 LINK_REL = "noopener noreferrer nofollow"
 SCHEMES = frozenset({"http", "https", "mailto"})
 TAGS = frozenset(
@@ -91,125 +90,30 @@ _CLEANER = nh3.Cleaner(
 )
 
 
-# The work budget: no text may hold up a page.
+# Limits: no text may hold up a page.
 #
-# The parser searches the ends of links repeatedly, fills up tables, and checks every container for
-# every line. Some texts of a few kilobytes take minutes. The budget counts steps of the parser, of
-# about a microsecond each. It uses no clock, so that a text looks the same on every machine.
+# The parser searches the ends of links repeatedly, and checks every container for every line. Some
+# texts of a few kilobytes would take minutes. With a small `maxNesting` its time is at most about
+# a microsecond for each unit of `typeset_cost`. Nothing measures time, so that a text looks the
+# same on every machine.
 
 
-MAX_WORK = 800_000
-# Cost of one step of each kind
-_SKIP_COST = 1  # a token that is in the parser's cache
-_INLINE_COST = 3
-_LINE_COST = 10
-_CHARACTERS_PER_COST = 16  # so many characters of a line cost one more, for rules and tables
-_TOKEN_COST = 8
-_PARAGRAPH_COST = 20
-_PAIR_COST = 5
-_ADDRESS_COST = 20
-# Budget per feature that can be counted without parsing; ordinary texts use half of it
-_CHARACTER_BUDGET, _LINE_BUDGET, _MARK_BUDGET, _CELL_BUDGET = 2, 120, 16, 100
-_MARK = re.compile(r"[]\[!*_~`<>&\\#$%+:=@^{}\n-]")  # where the parser stops
-_MIN_BUDGET = 2_000
-_MAX_IMAGE_NESTING = 20  # images in the alternative texts of images
-_BLOCK_CHAINS = ["paragraph", "reference", "blockquote", "list"]
-BUDGET_KEY = "work"  # in the `env` of the parser
+MAX_NESTING = 20  # the parser would drop deeper content
+MAX_TYPESET = 200_000  # characters
+MAX_COST = 1_600_000
+_CHARACTER_COST, _LINE_COST, _MARK_COST, _CELL_COST = 2, 120, 16, 100
+_MARK = lazy_pattern(r"[]\[!*_~`<>&\\#$%+:=@^{}\n-]")  # where the parser stops
 
 
-class BudgetExceeded(Exception):
-    """Typesetting a text would take more work than allowed."""
-
-
-class WorkBudget:
-    """The work that is left for a text."""
-
-    __slots__ = ("_depth", "_remaining", "_tokens")
-
-    def __init__(self, most: int) -> None:
-        self._remaining, self._tokens, self._depth = most, 0, 0
-
-    @property
-    def remaining(self) -> int:
-        return max(0, self._remaining)
-
-    def spend(self, work: int) -> None:
-        """Subtract work. Raise BudgetExceeded if none is left."""
-        self._remaining -= work
-        if self._remaining < 0:
-            raise BudgetExceeded
-
-    @contextmanager
-    def nested(self) -> Iterator[None]:
-        """Count one level of recursion of the parser. Raise BudgetExceeded if it is too deep."""
-        self._depth += 1
-        if self._depth > _MAX_IMAGE_NESTING:
-            raise BudgetExceeded
-        yield
-        self._depth -= 1
-
-    def count_tokens(self, tokens: int) -> None:
-        """Pay for the tokens that are new since the last call."""
-        new, self._tokens = tokens - self._tokens, tokens
-        self.spend(_TOKEN_COST * max(0, new))
-
-
-def work_budget(text: str) -> int:
-    """Return the most work that a text may take, from its characters, lines and marks.
-
-    If the parser needs more, it scans the same text again and again.
-    """
+def typeset_cost(text: str) -> int:
+    """Return an upper limit of the work to typeset a text, from its characters, lines and marks."""
     marks = len(text) - len(_MARK.sub("", text))
-    counted = (
-        _CHARACTER_BUDGET * len(text)
-        + _LINE_BUDGET * (text.count("\n") + text.count("\r"))
-        + _CELL_BUDGET * text.count("|")
-        + _MARK_BUDGET * marks
+    return (
+        _CHARACTER_COST * len(text)
+        + _LINE_COST * (text.count("\n") + text.count("\r"))
+        + _CELL_COST * text.count("|")
+        + _MARK_COST * marks
     )
-    return _MIN_BUDGET + counted
-
-
-def paragraph_cost(content: str) -> int:
-    """Return the cost of a paragraph beside the parser's steps: pairing marks, reading
-    addresses.
-    """
-    pairs = sum(map(content.count, "*_~"))
-    return _PARAGRAPH_COST + _PAIR_COST * pairs + _ADDRESS_COST * content.count("](")
-
-
-def count_steps(parser: MarkdownIt) -> None:
-    """Make a parser pay for each step from the budget in its `env`."""
-    parser.block.ruler.before("table", "count", _count_line, {"alt": _BLOCK_CHAINS})
-    parser.inline.ruler.before("text", "count", _count_inline)
-
-
-class CountingInline(ParserInline):
-    """The inline parser, which also pays for lookups in its cache."""
-
-    def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> list[Token]:
-        """Parse the marks of a paragraph, or of the alternative text of an image in it."""
-        with env[BUDGET_KEY].nested():
-            return super().parse(src, md, env, tokens)
-
-    def skipToken(self, state: StateInline) -> None:  # noqa: N802
-        """Skip one token and pay for it."""
-        state.env[BUDGET_KEY].spend(_SKIP_COST)
-        super().skipToken(state)
-
-
-# Rules that never match: the parser calls them at every step
-
-
-def _count_line(state: StateBlock, line: int, _end: int, _is_asked: bool) -> bool:
-    budget: WorkBudget = state.env[BUDGET_KEY]
-    budget.count_tokens(len(state.tokens))
-    budget.spend(_LINE_COST + (state.eMarks[line] - state.bMarks[line]) // _CHARACTERS_PER_COST)
-    return False
-
-
-def _count_inline(state: StateInline, _is_asked: bool) -> bool:
-    state.env[BUDGET_KEY].spend(_INLINE_COST)
-    return False
 
 
 # Rendering: nothing in the Markdown is executed, and nothing is hidden.
@@ -218,65 +122,25 @@ def _count_inline(state: StateInline, _is_asked: bool) -> bool:
 # text. So the page shows everything that the message contains.
 
 
-MAX_NESTING = 100  # the parser would drop deeper content
 _MAX_EMPHASIS = 40
-_CHILD_COST = 3  # to render one child token
-_EXCERPT_BUDGET = 20_000
 _HEADINGS = {"h1": "h4", "h2": "h5"}  # h1 to h3 are the page's; deeper ones become the lowest
 _LOWEST_HEADING = "h6"
-_ALIGNED = re.compile(r"text-align:(left|center|right)")
+_ALIGNED = lazy_pattern(r"text-align:(left|center|right)")
 
 _Env = MutableMapping[str, Any]
 
 
-class NestingTooDeep(Exception):
-    """Quotations and lists nest deeper than the page shows."""
-
-
-class TextLinks(NamedTuple):
-    """What a text links to: the known items of a thread, and the delta blocks by line."""
-
-    thread_id: str
-    known: frozenset[str]
-    places: Mapping[int, int]
-
-
-def to_html(text: str, targets: TextLinks, budget: WorkBudget) -> str:
-    """Return the HTML of a text, not sanitized yet.
-
-    Known item IDs become links into the thread. A fence on the line of a delta block becomes an
-    empty element with the number of the block. All steps are paid from the budget.
-    """
-    env = {**targets._asdict(), BUDGET_KEY: budget}
-    tokens = _parser().parse(text.removeprefix("\ufeff"), env)
-    if any(token.level >= MAX_NESTING - 1 for token in tokens):
-        raise NestingTooDeep
-    return _renderer().render(tokens, _parser().options, env)
-
-
 def plain_words(text: str) -> str:
-    """Return the words of one paragraph on one line, without Markdown marks.
-
-    The marks stay if removing them would exceed the budget.
-    """
-    line = " ".join(text.split())
-    try:
-        tokens = _parser().parseInline(line, {BUDGET_KEY: WorkBudget(_EXCERPT_BUDGET)})
-    except BudgetExceeded:
-        return line
+    """Return the words of one short paragraph on one line, without Markdown marks."""
+    tokens = _parser().parseInline(" ".join(text.split()))
     return _renderer().renderInlineAsText(tokens[0].children, _parser().options, {})
 
 
 @cache
 def _parser() -> MarkdownIt:
-    """Return a CommonMark parser with tables and strikethrough. Link definitions and HTML are
-    text.
-    """
+    """Return a CommonMark parser with tables and strikethrough. Definitions and HTML are text."""
     options = {"html": False, "maxNesting": MAX_NESTING, "xhtmlOut": False}
     result = MarkdownIt("commonmark", options)
-    result.inline = CountingInline()
-    result.configure("commonmark", options)
-    count_steps(result)
     result.enable(["table", "strikethrough"]).disable("reference")
     result.core.ruler.at("inline", _parse_inline)
     return result
@@ -292,15 +156,11 @@ def _renderer() -> RendererHTML:
 
 def _parse_inline(state: StateCore) -> None:
     """Parse emphasis and links. A paragraph in which they nest too deep stays text."""
-    budget: WorkBudget = state.env[BUDGET_KEY]
-    budget.count_tokens(len(state.tokens))
     for token in state.tokens:
         if token.type != "inline":
             continue
         content, children = token.content, list[Token]()
-        budget.spend(paragraph_cost(content))
         state.md.inline.parse(content, state.md, state.env, children)
-        budget.spend(_CHILD_COST * len(children))
         if not children or max(each.level for each in children) > _MAX_EMPHASIS:
             children = [Token("text", "", 0, content=content)]
         token.children = _with_addresses(children)
@@ -336,11 +196,6 @@ def _text(token: Token, env: _Env) -> str:
     if token.meta.get("is_in_link") or not env["known"]:
         return lines_html(token.content)
     return _link_item_ids(token.content, env["thread_id"], env["known"])
-
-
-def _code(token: Token, _env: _Env) -> str:
-    """Render inline code."""
-    return f"<code>{lines_html(token.content)}</code>"
 
 
 def _fence(token: Token, env: _Env) -> str:
@@ -379,15 +234,6 @@ def _heading(token: Token, _env: _Env) -> str:
     return f"<{slash}{_HEADINGS.get(token.tag, _LOWEST_HEADING)}>"
 
 
-def _table(_token: Token, _env: _Env) -> str:
-    """Render the start of a table in a scrollable box."""
-    return '<div class="wide" role="region" tabindex="0" aria-label="Table"><table>\n'
-
-
-def _after_table(_token: Token, _env: _Env) -> str:
-    return "</table></div>\n"
-
-
 def _cell(token: Token, _env: _Env) -> str:
     """Render a cell. The alignment becomes a class, because the CSP forbids inline styles."""
     found = _ALIGNED.fullmatch(str(token.attrs.get("style", "")))
@@ -399,7 +245,7 @@ def _cell(token: Token, _env: _Env) -> str:
 _RULES: Mapping[str, Callable[[Token, _Env], str]] = MappingProxyType(
     {
         "text": _text,
-        "code_inline": _code,
+        "code_inline": lambda token, _: f"<code>{lines_html(token.content)}</code>",
         "code_block": _fence,
         "fence": _fence,
         "image": _image,
@@ -407,8 +253,10 @@ _RULES: Mapping[str, Callable[[Token, _Env], str]] = MappingProxyType(
         "link_close": _after_link,
         "heading_open": _heading,
         "heading_close": _heading,
-        "table_open": _table,
-        "table_close": _after_table,
+        "table_open": lambda *_: (  # in a scrollable box
+            '<div class="wide" role="region" tabindex="0" aria-label="Table"><table>\n'
+        ),
+        "table_close": lambda *_: "</table></div>\n",
         "th_open": _cell,
         "td_open": _cell,
     }
@@ -429,7 +277,6 @@ def _address(text: str) -> str:
 
 
 def _link_item_ids(text: str, thread_id: str, known: frozenset[str]) -> str:
-    """Return the text as HTML with links for the known item IDs."""
     parts, end = [], 0
     for match in ITEM_ID_IN_PROSE.finditer(text):
         if match[0] in known:
@@ -439,24 +286,18 @@ def _link_item_ids(text: str, thread_id: str, known: frozenset[str]) -> str:
     return "".join([*parts, lines_html(text[end:])])
 
 
-MAX_TYPESET = 200_000  # characters; parsing more would take seconds
 MAX_SHOWN = 500_000  # characters; more is slow in a browser, and to escape
 _MAX_CACHED = 30_000_000  # characters of HTML in total
 _PART_OVERHEAD = 300  # per part
-_BLOCK_MARKER = re.compile(f'<hr {BLOCK_ATTRIBUTE}="([0-9]+)">')
-_NO_ITEMS: frozenset[str] = frozenset()
+_BLOCK_MARKER = lazy_pattern(f'<hr {BLOCK_ATTRIBUTE}="([0-9]+)">')
 
 
-class HtmlPart(NamedTuple):
-    """A part of the HTML of a text, and the number of the delta block after it."""
-
-    html: Markup
-    block: int | None = None
+HtmlPart = tuple[Markup, int | None]  # a part of a text, and the number of the block after it
 
 
 def markdown(text: str, thread_id: str | None = None, known: Iterable[str] = ()) -> Markup:
     """Return a text as sanitized HTML. The `known` item IDs are links into the thread."""
-    return html_parts(text, thread_id, known)[0].html
+    return html_parts(text, thread_id, known)[0][0]
 
 
 def html_parts(
@@ -470,101 +311,46 @@ def html_parts(
     `blocks` have a `line`, on which their fence begins, and a `block`, their number. Blocks that
     the text does not show come after it, so that none is left out.
     """
-    return _typeset(text, thread_id, known, blocks).parts
-
-
-def typeset_cost(
-    text: str,
-    thread_id: str | None = None,
-    known: Iterable[str] = (),
-    blocks: Iterable[Mapping[str, object]] = (),
-) -> int:
-    """Return the work that typesetting this text took, for pages with many texts."""
-    return _typeset(text, thread_id, known, blocks).work
-
-
-class _Typeset(NamedTuple):
-    """A typeset text, and the work that it took."""
-
-    parts: tuple[HtmlPart, ...]
-    work: int
-
-    @property
-    def size(self) -> int:
-        """The memory that a cache entry takes, in about characters."""
-        return sum(_PART_OVERHEAD + len(each.html) for each in self.parts)
-
-
-def _typeset(
-    text: str,
-    thread_id: str | None,
-    known: Iterable[str],
-    blocks: Iterable[Mapping[str, object]],
-) -> _Typeset:
     places = {cast("int", each["line"]): cast("int", each["block"]) for each in blocks}
-    named = {match[0] for match in ITEM_ID_IN_PROSE.finditer(text)} if thread_id else _NO_ITEMS
-    targets = TextLinks(thread_id or "", frozenset(named & set(known)), places)
-    return _CACHE.get(text, targets)
+    named = {match[0] for match in ITEM_ID_IN_PROSE.finditer(text)} if thread_id else set()
+    items = frozenset(named & set(known))
+    links_key = (thread_id, sorted(items), sorted(places.items()))
+    key = sha256(f"{links_key!r}\n{text}".encode(errors="surrogatepass")).digest()
+    env = {"thread_id": thread_id or "", "known": items, "places": places}
+    return _CACHE.get(key, lambda: tuple(_typeset(text, env)))
 
 
-class _TypesetCache:
-    """LRU cache of typeset texts by digest, limited by their total size."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._size = most, 0
-        self._entries: OrderedDict[bytes, _Typeset] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, text: str, targets: TextLinks) -> _Typeset:
-        """Return the typeset text, from the cache if it is there."""
-        link_key = (targets.thread_id, sorted(targets.known), sorted(targets.places.items()))
-        key = sha256(f"{link_key!r}\n{text}".encode(errors="surrogatepass")).digest()
-        with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
-                return self._entries[key]
-        result = _typeset_now(text, targets)
-        with self._lock:
-            if key not in self._entries:
-                self._entries[key] = result
-                self._size += result.size
-            while self._size > self._most:
-                self._size -= self._entries.popitem(last=False)[1].size
-        return result
+_CACHE: LRUCache[tuple[HtmlPart, ...]] = LRUCache(
+    _MAX_CACHED, lambda parts: sum(_PART_OVERHEAD + len(html) for html, _ in parts)
+)
 
 
-_CACHE = _TypesetCache(_MAX_CACHED)
-
-
-def _typeset_now(text: str, targets: TextLinks) -> _Typeset:
-    budget = WorkBudget(min(work_budget(text), MAX_WORK))
-    most = budget.remaining
-    pieces = _BLOCK_MARKER.split(sanitize(_html_or_plain(text, targets, budget)))
+def _typeset(text: str, env: _Env) -> Iterator[HtmlPart]:
+    """Yield the parts. A fence on the line of a delta block is the end of a part."""
+    pieces = _BLOCK_MARKER.split(sanitize("".join(_html_or_plain(text, env))))
     found = [*map(int, pieces[1::2]), None]
-    shown = [
-        HtmlPart(_as_markup(piece), number)
-        for piece, number in zip(pieces[::2], found, strict=True)
-    ]
-    unseen = (number for number in targets.places.values() if number not in set(found))
-    return _Typeset(
-        (*shown, *(HtmlPart(Markup(""), number) for number in unseen)), most - budget.remaining
-    )
+    for piece, number in zip(pieces[::2], found, strict=True):
+        yield _as_markup(piece), number
+    for number in env["places"].values():
+        if number not in found:
+            yield Markup(""), number
 
 
-def _html_or_plain(text: str, targets: TextLinks, budget: WorkBudget) -> str:
+def _html_or_plain(text: str, env: _Env) -> Iterable[str]:
+    """Return the HTML, not sanitized yet. A text beyond the limits is unformatted."""
     if len(text) > MAX_TYPESET:
-        return "".join(_plain(text, f"it has {len(text):,} characters"))
-    try:
-        return to_html(text, targets, budget)
-    except NestingTooDeep:
-        why = f"its quotations and lists are {MAX_NESTING} or more deep in one another"
-    except BudgetExceeded:
+        return _plain(text, f"it has {len(text):,} characters")
+    if typeset_cost(text) > MAX_COST:
         why = "it has so many marks, lines or cells that it would take too long to typeset them"
-    return "".join(_plain(text, why))
+        return _plain(text, why)
+    tokens = _parser().parse(text.removeprefix("\ufeff"), env)
+    if any(token.level >= MAX_NESTING - 1 for token in tokens):
+        why = f"its quotations and lists are {MAX_NESTING} or more deep in one another"
+        return _plain(text, why)
+    return [_renderer().render(tokens, _parser().options, env)]
 
 
 def _plain(text: str, why: str) -> Iterator[str]:
-    """Yield the text unformatted, with the reason."""
     yield f'<p class="why-plain">Shown as plain text: {why}.</p>'
     shown = text[:MAX_SHOWN].replace("\r\n", "\n")
     yield f"<pre><code>{lines_html(shown)}</code></pre>"

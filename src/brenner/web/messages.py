@@ -2,10 +2,12 @@
 deliveries and ACKs.
 """
 
+from __future__ import annotations
+
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
 from itertools import islice, pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -15,24 +17,28 @@ from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.diagnostics.truncate import truncate_for_message
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import Delivery, StoredMessage, delivery_json, stored_json
+from brenner.mail.model import Delivery, delivery_json, stored_json
 from brenner.markdown.blocks import Block, BlockKind, parse_blocks
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.body import find_section, parse_sections
 from brenner.protocol.delta.parse import may_contain_strays, read_blocks
-from brenner.protocol.delta.schema import DeltaBlock
 from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.protocol.message_types import ACK, COMPILED, DELTA
-from brenner.protocol.messages import iso
+from brenner.protocol.messages import StoredMessage, iso
 from brenner.protocol.subjects import parse_subject
-from brenner.services.version_store import to_thread_message
-from brenner.session.model import OpenAck
 from brenner.session.versions import ignored_blocks_in
 from brenner.text import cut
 from brenner.web import links
 from brenner.web.compare import version_before
-from brenner.web.markdown import MAX_WORK, plain_words, typeset_cost
-from brenner.web.request import Document, RequestContext
-from brenner.web.sessions import Session
+from brenner.web.markdown import MAX_COST, plain_words, typeset_cost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from brenner.protocol.delta.schema import DeltaBlock
+    from brenner.session.model import OpenAck
+    from brenner.web.request import Document, RequestContext
+    from brenner.web.sessions import Session
 
 # Delta blocks with their outcomes
 
@@ -42,96 +48,76 @@ _NOT_CONTRIBUTED = "no contribution"
 _TAKEN_AS_READ = "taken as read, with a version that another program compiled"
 
 
-class MessageBlockOutcome(NamedTuple):
-    """The ledger entry of a block, and the version that has read it (None if none has)."""
-
-    version: int | None
-    entry: Entry
-
-
-class MessageBlocks(NamedTuple):
-    """The blocks of a message that are shown, with counts of all of them and stray blocks."""
-
-    shown: Sequence[Document]
-    total: int
-    counts: Mapping[str, int]
-    faults: list[Document]
-
-
-def block_outcomes(session: Session) -> Mapping[int, Sequence[MessageBlockOutcome]]:
-    """Return the actual or expected outcomes of all blocks, by message."""
-    found: dict[int, list[MessageBlockOutcome]] = {}
+def block_outcomes(session: Session) -> Mapping[int, Mapping[int, tuple[int | None, Entry]]]:
+    """Return the outcomes of all blocks, by message and block: the version that has read it (None
+    if none has), and its actual or expected ledger entry.
+    """
+    found: dict[int, dict[int, tuple[int | None, Entry]]] = {}
     for number in sorted(session.ledgers):
         for entry in session.ledgers[number].entries:
-            found.setdefault(entry.message_id, []).append(MessageBlockOutcome(number, entry))
+            found.setdefault(entry.message_id, {})[entry.block] = (number, entry)
     for entry in session.unread_entries:
-        found.setdefault(entry.message_id, []).append(MessageBlockOutcome(None, entry))
+        found.setdefault(entry.message_id, {})[entry.block] = (None, entry)
     return found
 
 
 def message_blocks(
     session: Session, stored: StoredMessage, found: list[Block], *, most: int, most_sent: int
-) -> MessageBlocks:
-    """Return the blocks of one message, in their order. If there are too many, keep the refused
-    ones first.
+) -> dict[str, Any]:
+    """Return the blocks of one message, with counts of all of them and stray blocks.
+
+    If there are too many, keep the refused ones first.
     """
     if "delta" not in stored.message.body:
-        return MessageBlocks([], 0, {}, _strays(stored, found))
+        return _blocks_document([], 0, {}, _strays(stored, found))
     if stored.type != DELTA.name:
         return _ignored_blocks(stored, found, most, most_sent)
     read = read_blocks(found, stored.message.thread_id)
-    known = {
-        outcome.entry.block: outcome
-        for outcome in session.cached(block_outcomes).get(stored.id, ())
+    outcomes = session.cached(block_outcomes).get(stored.id, {})
+    states = {
+        block.number: outcomes[block.number][1].state.value
+        if block.number in outcomes
+        else _UNKNOWN
+        for block in read
     }
-    documents = _BlockDocuments(session, stored, known, most_sent)
-    ordered = sorted(read, key=lambda block: not documents.is_refused(block))[:most]
-    shown = [documents.document(block) for block in sorted(ordered, key=lambda block: block.number)]
-    states = [documents.state(block) for block in read]
-    counts = {state: states.count(state) for state in dict.fromkeys((*BlockOutcome, *states))}
-    return MessageBlocks(shown, len(read), counts, _strays(stored, found))
+    refused_first = sorted(read, key=lambda each: states[each.number] != BlockOutcome.REFUSED)
+    chosen = {block.number for block in refused_first[:most]}
+    shown = [
+        _block_text(block, most_sent)
+        | _outcome_document(session, stored.id, block.number, outcomes.get(block.number))
+        for block in read
+        if block.number in chosen
+    ]
+    counted = Counter(states.values())
+    counts = {state: counted[state] for state in dict.fromkeys((*BlockOutcome, *states.values()))}
+    return _blocks_document(shown, len(read), counts, _strays(stored, found))
 
 
-class _BlockDocuments:
-    """Documents of the blocks of one message."""
-
-    def __init__(
-        self,
-        session: Session,
-        stored: StoredMessage,
-        known: Mapping[int, MessageBlockOutcome],
-        most_sent: int,
-    ) -> None:
-        self._session, self._stored = session, stored
-        self._outcomes, self._most = known, most_sent
-
-    def state(self, block: DeltaBlock) -> str:
-        """Return the outcome in one word."""
-        outcome = self._outcomes.get(block.number)
-        return outcome.entry.state.value if outcome else _UNKNOWN
-
-    def is_refused(self, block: DeltaBlock) -> bool:
-        return self.state(block) == BlockOutcome.REFUSED
-
-    def document(self, block: DeltaBlock) -> Document:
-        """Return the keys of the ledger, the text of the block, and its outcome in words."""
-        outcome = self._outcomes.get(block.number)
-        documents = dict(_block_text(block, self._most))
-        if outcome is None:
-            return documents | {"state": _UNKNOWN, "version": None, "outcome": _TAKEN_AS_READ}
-        faults = sorted(outcome.entry.diagnostics, key=worst_first)
-        settled = self._session.resolved.get((self._stored.id, block.number))
-        return documents | {
-            **outcome.entry.to_json(),
-            "violations": [found.to_json() for found in faults],
-            "version": outcome.version,
-            "words": describe_block(outcome.entry),
-            "outcome": describe_outcome(outcome.entry, is_read=outcome.version is not None),
-            "settled": settled._asdict() if settled else None,
-        }
+def _blocks_document(
+    shown: Sequence[Document], total: int, counts: Mapping[str, int], faults: Sequence[Document]
+) -> dict[str, Any]:
+    return {"blocks": shown, "blocks_total": total, "block_counts": counts, "faults": faults}
 
 
-def _block_text(block: DeltaBlock, most: int) -> Document:
+def _outcome_document(
+    session: Session, message_id: int, block: int, outcome: tuple[int | None, Entry] | None
+) -> dict[str, object]:
+    """Return the keys of the ledger, and the outcome in words."""
+    if outcome is None:
+        return {"state": _UNKNOWN, "version": None, "outcome": _TAKEN_AS_READ}
+    version, entry = outcome
+    settled = session.resolved.get((message_id, block))
+    return {
+        **entry.to_json(),
+        "violations": [found.to_json() for found in sorted(entry.diagnostics, key=worst_first)],
+        "version": version,
+        "words": describe_block(entry),
+        "outcome": describe_outcome(entry, is_read=version is not None),
+        "settled": {"how": settled[0], "message_id": settled[1]} if settled else None,
+    }
+
+
+def _block_text(block: DeltaBlock, most: int) -> dict[str, object]:
     """Return what the author wrote, as it was sent if it is no JSON object."""
     value = block.value if isinstance(block.value, dict) else {}
     text = block.fence.text
@@ -154,18 +140,17 @@ def _block_text(block: DeltaBlock, most: int) -> Document:
 
 def _ignored_blocks(
     stored: StoredMessage, found: list[Block], most: int, most_sent: int
-) -> MessageBlocks:
-    """Return the blocks of a message that is no DELTA. They contribute nothing, and each one
-    says so.
-    """
-    words = [each.diagnostic for each in ignored_blocks_in(to_thread_message(stored))]
+) -> dict[str, Any]:
+    """Return the blocks of a message that is no DELTA. Each says that it contributes nothing."""
+    words = [found for _, found in ignored_blocks_in(stored)]
     of_all = {"state": _IGNORED, "version": None, "outcome": _NOT_CONTRIBUTED}
     pairs = zip(read_blocks(found), words, strict=True)
     shown = [
         {**_block_text(block, most_sent), **of_all, "violations": [diagnostic.to_json()]}
         for block, diagnostic in islice(pairs, most)
     ]
-    return MessageBlocks(shown, len(words), {_IGNORED: len(words)} if words else {}, [])
+    counts = {_IGNORED: len(words)} if words else {}
+    return _blocks_document(shown, len(words), counts, [])
 
 
 def _strays(stored: StoredMessage, found: list[Block]) -> list[Document]:
@@ -178,8 +163,8 @@ def _stray_diagnostics(stored: StoredMessage, found: list[Block]) -> Iterator[Di
         return
     from brenner.protocol.delta.stray import find_strays
 
-    for each in find_strays(stored.message.body, found):
-        yield each.diagnostic._replace(message_id=stored.id)
+    for diagnostic, _ in find_strays(stored.message.body, found):
+        yield diagnostic._replace(message_id=stored.id)
 
 
 # Excerpts, shared sections, and ACKs in one line
@@ -192,13 +177,6 @@ _MAX_EXCERPT_SOURCE = 400
 _SUMMARY_SECTIONS = ("Summary", "Attack", "Blocker", "Question")
 _SECTION_LEVEL = 2  # of the headings that split a message
 _MAX_ACK = 400
-
-
-class AckSummary(NamedTuple):
-    """The status and notes of an ACK that contains nothing else."""
-
-    status: str
-    notes: str
 
 
 def is_long(text: str) -> bool:
@@ -223,8 +201,8 @@ def excerpt(found: list[Block]) -> str:
     return cut(words, _EXCERPT_LENGTH)
 
 
-def ack_summary(body: str) -> AckSummary | None:
-    """Return the summary of an ACK, or None if one line would leave something out."""
+def ack_summary(body: str) -> dict[str, str] | None:
+    """Return the status and notes of an ACK, or None if one line would leave something out."""
     found = parse_blocks(body) if len(body) <= _MAX_ACK else []
     found_sections = parse_sections(found)
     status, notes = find_section(found_sections, "Status"), find_section(found_sections, "Notes")
@@ -234,18 +212,15 @@ def ack_summary(body: str) -> AckSummary | None:
     if status is None or not is_usual or not is_prose or any(not each.level for each in before):
         return None
     words = [each.text.strip() for each in notes.contents] if notes else []
-    return AckSummary(" ".join(each.text.strip() for each in status.contents), " ".join(words))
+    state = " ".join(each.text.strip() for each in status.contents)
+    return {"status": state, "notes": " ".join(words)}
 
 
-class TextSection(NamedTuple):
-    """A heading with the text under it. The text before the first heading has no title."""
+def split_sections(body: str) -> list[tuple[str, str]]:
+    """Split a text at its headings of the first two levels: the title and the text of each section.
 
-    title: str
-    text: str
-
-
-def split_sections(body: str) -> list[TextSection]:
-    """Split a text at its headings of the first two levels. Joined, the sections are the text."""
+    The text before the first heading has no title. Joined, the sections are the text.
+    """
     headings = [
         each
         for each in parse_blocks(body)
@@ -255,7 +230,7 @@ def split_sections(body: str) -> list[TextSection]:
     starts = [0, *(each.line - 1 for each in headings), len(lines)]
     titles = ["", *(each.text.strip() for each in headings)]
     return [
-        TextSection(name, "".join(lines[start:end]))
+        (name, "".join(lines[start:end]))
         for name, (start, end) in zip(titles, pairwise(starts), strict=True)
     ]
 
@@ -263,13 +238,13 @@ def split_sections(body: str) -> list[TextSection]:
 def shared_sections(body: str, first: str) -> list[str]:
     """Return the titles of the sections that two texts share word for word."""
     known = set(split_sections(first))
-    return [each.title for each in split_sections(body) if each in known and each.title]
+    return [each[0] for each in split_sections(body) if each in known and each[0]]
 
 
 def own_sections(body: str, first: str) -> str:
     """Return the sections of a text that the first text does not have."""
     known = set(split_sections(first))
-    return "".join(each.text for each in split_sections(body) if each not in known)
+    return "".join(each[1] for each in split_sections(body) if each not in known)
 
 
 def pretty_json(value: object) -> Markup:
@@ -284,19 +259,12 @@ def pretty_json(value: object) -> Markup:
 MESSAGES_PER_PAGE = 100
 
 
-class ThreadPosition(NamedTuple):
-    """The round of a message, and the number of messages of the round before it."""
-
-    round: int
-    before: int
-
-
-def thread_positions(session: Session) -> Mapping[int, ThreadPosition]:
-    """Return the position of every message, by its ID."""
+def thread_positions(session: Session) -> Mapping[int, tuple[int, int]]:
+    """Return the round of every message, and how many messages it has before it, by ID."""
     return {
-        filed.posted.id: ThreadPosition(each.number, index)
+        stored.id: (each.number, index)
         for each in session.rounds
-        for index, filed in enumerate(each.messages)
+        for index, stored in enumerate(each.messages)
     }
 
 
@@ -325,8 +293,9 @@ def thread_address(session: Session, message_id: int) -> str | None:
     position = session.cached(thread_positions).get(message_id)
     if position is None:
         return None
-    page = position.before // MESSAGES_PER_PAGE + 1
-    asked = {"round": position.round, "page": page if page > 1 else None}
+    number, before = position
+    page = before // MESSAGES_PER_PAGE + 1
+    asked = {"round": number, "page": page if page > 1 else None}
     return f"{links.session(session.thread_id, 'thread', **asked)}#m{message_id}"
 
 
@@ -370,10 +339,10 @@ class MessageLimits(NamedTuple):
 
 
 ONE_OF_MANY = MessageLimits(
-    body=20_000, blocks=40, sent=8_000, deliveries=20, text=400_000, work=1_500_000
+    body=20_000, blocks=40, sent=8_000, deliveries=20, text=400_000, work=3_000_000
 )
 ON_ITS_OWN_PAGE = MessageLimits(
-    body=1_000_000, blocks=400, sent=60_000, deliveries=1_000, text=1_000_000, work=MAX_WORK
+    body=1_000_000, blocks=400, sent=60_000, deliveries=1_000, text=1_000_000, work=MAX_COST
 )
 
 
@@ -393,28 +362,30 @@ class MessageDocuments:
 
     def document(self, stored: StoredMessage, depth: int = 0) -> dict[str, object]:
         """Return one message. `depth` is its depth in the tree."""
-        session, message_parts = self._session, self._blocks(stored)
-        position = session.cached(thread_positions).get(stored.id)
+        session, blocks = self._session, self._blocks(stored)
+        answers = session.cached(replies).get(stored.id, ())
+        number = self._versions.get(stored.id) if stored.type == COMPILED.name else None
+        rejected = self._rejected.get(stored.id)
         return {
             **self._delivered(stored),
             **_subject(stored),
-            "round": position.round if position else None,
+            "round": session.cached(thread_positions).get(stored.id, (None,))[0],
             "depth": depth,
-            **self._version(stored),
+            "version": number,
+            "before": version_before(session, number) if number else None,
             "copy_of": copy_of(session, stored),
             "answers": self._link(stored.reply_to),
-            "replies": self._links(session.cached(replies).get(stored.id, ())),
-            "replies_total": len(session.cached(replies).get(stored.id, ())),
+            "replies": [self._link(each.id) for each in answers[: self._limits.deliveries]],
+            "replies_total": len(answers),
             "settles": [self._link(each) for each in stored.acknowledges],
-            **self._block_fields(stored, message_parts),
-            **self._text(stored, message_parts),
+            **blocks,
+            "faults": [*([rejected.to_json()] if rejected else []), *blocks["faults"]],
+            **self._text(stored, blocks["blocks"]),
             "address": thread_address(session, stored.id),
         }
 
-    def _blocks(self, stored: StoredMessage) -> MessageBlocks:
-        """Return the blocks of a message. Those of a long message are cached: finding them takes
-        seconds.
-        """
+    def _blocks(self, stored: StoredMessage) -> dict[str, Any]:
+        """Return the blocks of a message. Those of a long one are cached, as it takes seconds."""
         kept = self._session.cached(_long_block_cache)
         key = (stored.id, self._limits.blocks)
         if key in kept:
@@ -428,9 +399,7 @@ class MessageDocuments:
         return found
 
     def _delivered(self, stored: StoredMessage) -> dict[str, object]:
-        """Return the stable JSON with deliveries and due times. Recipients who owe an ACK come
-        first.
-        """
+        """Return the stable JSON with deliveries. Recipients who owe an ACK come first."""
         delivered = self._mailbox.deliveries(stored.id)
         shown = sorted(delivered, key=lambda each: not each.owes_ack)[: self._limits.deliveries]
         rows = [
@@ -440,14 +409,6 @@ class MessageDocuments:
         ]
         return stored_json(stored) | {"deliveries": rows, "deliveries_total": len(delivered)}
 
-    def _version(self, stored: StoredMessage) -> dict[str, object]:
-        """Return the version of a COMPILED message, and the version before it."""
-        number = self._versions.get(stored.id) if stored.type == COMPILED.name else None
-        return {
-            "version": number,
-            "before": version_before(self._session, number) if number else None,
-        }
-
     def _late(self, stored: StoredMessage, delivery: Delivery) -> dict[str, object]:
         owed = self._open_acks.get((delivery.recipient, stored.content_hash))
         if owed is None or not delivery.owes_ack:
@@ -455,38 +416,23 @@ class MessageDocuments:
         due = owed.due(self._deadline)
         return {"due": iso(due), "overdue": due < self._now}
 
-    def _block_fields(self, stored: StoredMessage, message_parts: MessageBlocks) -> Document:
-        rejected = self._rejected.get(stored.id)
-        faults = [rejected.to_json()] if rejected else []
-        return {
-            "blocks": list(message_parts.shown),
-            "blocks_total": message_parts.total,
-            "block_counts": dict(message_parts.counts),
-            "faults": [*faults, *message_parts.faults],
-        }
-
-    def _text(self, stored: StoredMessage, message_parts: MessageBlocks) -> Document:
+    def _text(self, stored: StoredMessage, blocks: Iterable[Document]) -> Document:
         """Return the body, or its beginning if the page has no room for more."""
         most = min(self._limits.body, max(self._text_left, _MIN_TEXT))
         if self._work_left <= 0:
             most = _MIN_DENSE_TEXT
-        sent = sum(len(str(each["sent"])) for each in message_parts.shown)
+        sent = sum(len(str(each["sent"])) for each in blocks)
         text = _text(stored, most, sent)
         shown = str(text["body"])
         named = (match[0] for match in ITEM_ID_IN_PROSE.finditer(shown))
         known = dict.fromkeys(each for each in named if each in self._items)
         self.mentioned_items |= known
         self._text_left -= len(shown)
-        self._work_left -= typeset_cost(shown, self._session.thread_id, known, message_parts.shown)
+        self._work_left -= typeset_cost(shown)
         return text
 
-    def _links(self, found: Sequence[StoredMessage]) -> list[Document | None]:
-        return [self._link(each.id) for each in found[: self._limits.deliveries]]
-
     def _link(self, message_id: int | None) -> Document | None:
-        """Return the link to a message: in this thread, or to its own page if it is in another
-        one.
-        """
+        """Return the link to a message: in this thread, or to its own page."""
         if message_id is None:
             return None
         there = thread_address(self._session, message_id)
@@ -527,11 +473,8 @@ def no_read_marks(mailbox: Mailbox) -> str | None:
 
 
 def _text(stored: StoredMessage, most: int, sent: int) -> Document:
-    """Return the body up to a length. `sent` characters of it are blocks, which fold by
-    themselves.
-    """
+    """Return the body up to a length. `sent` characters of it are blocks, which are folded."""
     body = stored.message.body
-    ack = ack_summary(body) if stored.type == ACK.name else None
     folds = stored.type == COMPILED.name or is_long(body[: len(body) - sent])
     return {
         "body": body[:most],
@@ -540,7 +483,7 @@ def _text(stored: StoredMessage, most: int, sent: int) -> Document:
         "lines": body.count("\n") + 1,
         "is_long": folds,
         "excerpt": excerpt(parse_blocks(body[:_MAX_EXCERPT_BODY])) if folds else None,
-        "ack": ack._asdict() if ack else None,
+        "ack": ack_summary(body) if stored.type == ACK.name else None,
         "page": links.message(stored.id),
         "raw": links.message(stored.id, "raw"),
     }
@@ -563,7 +506,7 @@ def _subject(stored: StoredMessage) -> Document:
 # Cached per state of a session
 
 
-def _long_block_cache(_session: Session) -> dict[tuple[int, int], MessageBlocks]:
+def _long_block_cache(_session: Session) -> dict[tuple[int, int], dict[str, Any]]:
     """Return an empty cache for the blocks of long messages, by message and limit."""
     return {}
 
@@ -581,6 +524,5 @@ def _rejected_versions(session: Session) -> Mapping[int, Diagnostic]:
 
 
 def _open_acks(session: Session) -> Mapping[tuple[str, str], OpenAck]:
-    """Return the open ACKs by debtor and content hash."""
     contents = {each.id: each.content_hash for each in session.stored}
     return {(each.debtor, contents[each.message_id]): each for each in session.status.open_acks}

@@ -2,40 +2,39 @@
 guest links, and the results of page functions.
 """
 
+from __future__ import annotations
+
 import hmac
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import parse_qsl, quote
-
-from starlette.requests import Request
 
 from brenner.diagnostics.codes import web as codes
 from brenner.diagnostics.codes.web import FORM_UNREADABLE
 from brenner.diagnostics.model import RequestError
-from brenner.services.workspace import Workspace
-from brenner.web.sessions import SessionRepository
+from brenner.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from brenner.services.workspace import Workspace
     from brenner.web.auth import BrowserAuth
     from brenner.web.lab.login import LabAuth, Login
-    from brenner.web.sessions import Session
-
-
-class AgentClient(NamedTuple):
-    """An agent program, and the command that prints its settings."""
-
-    name: str
-    command: str
+    from brenner.web.sessions import Session, SessionRepository
 
 
 class ServerInfo(NamedTuple):
-    """What the pages show of the server. It contains no secret."""
+    """What the pages show of the server. It contains no secret.
+
+    `clients` are agents' programs, each with the command that prints its settings.
+    """
 
     name: str
     folder: str
@@ -43,7 +42,7 @@ class ServerInfo(NamedTuple):
     endpoint: str
     is_strict: bool
     wants_token: bool = False
-    clients: tuple[AgentClient, ...] = ()
+    clients: tuple[tuple[str, str], ...] = ()
     remark: str = ""
 
 
@@ -58,8 +57,8 @@ class Site(NamedTuple):
     about: ServerInfo
     reading: SessionRepository
     is_lab: bool = False
-    lab_auth: "LabAuth | None" = None
-    browser_auth: "BrowserAuth | None" = None
+    lab_auth: LabAuth | None = None
+    browser_auth: BrowserAuth | None = None
 
 
 # The request context
@@ -77,7 +76,7 @@ class RequestContext(NamedTuple):
     all others.
     """
 
-    site: "Site"
+    site: Site
     path: str
     now: datetime
     parameters: Mapping[str, str] = _EMPTY
@@ -85,7 +84,7 @@ class RequestContext(NamedTuple):
     cookies: Mapping[str, str] = _EMPTY
     form: Mapping[str, str] = _EMPTY
     sent: object = None
-    login: "Login | None" = None
+    login: Login | None = None
     guest_of: frozenset[str] | None = None
 
     @property
@@ -94,7 +93,7 @@ class RequestContext(NamedTuple):
         return self.parameters["thread"]
 
     @property
-    def session(self) -> "Session":
+    def session(self) -> Session:
         """The current session that the path names. Raises RequestError if it is unknown."""
         return self.site.reading.session(self.thread_id)
 
@@ -133,16 +132,12 @@ _LINK_PARTS = 3
 
 
 def token_cookie_name(token: str) -> str:
-    """Return the cookie name. It depends on the token, so that servers on one host do not share
-    it.
-    """
+    """Return the cookie name. It depends on the token, as servers on one host share cookies."""
     return f"brenner_entry_{_signature(token, _COOKIE_NAME_PURPOSE, '')[:_COOKIE_NAME_DIGITS]}"
 
 
 def sign_token_cookie(token: str, now: datetime) -> str:
-    """Return a signed cookie which proves that the browser has shown the token. It is valid for
-    a month.
-    """
+    """Return a cookie which proves for a month that the browser has shown the token."""
     until = int(now.timestamp()) + TOKEN_COOKIE_SECONDS
     return f"{until}.{_signature(token, _TOKEN_COOKIE_PURPOSE, str(until))}"
 
@@ -152,7 +147,7 @@ def is_token_cookie(token: str, cookie: str, now: datetime) -> bool:
     until, _, signature = cookie.partition(".")
     expected = _signature(token, _TOKEN_COOKIE_PURPOSE, until)
     is_right = hmac.compare_digest(_encode(signature), expected.encode())
-    return is_right and _is_in_future(until, now)
+    return is_right and int(until) > now.timestamp()
 
 
 def guest_link(token: str, thread_id: str, until: datetime) -> str:
@@ -163,9 +158,7 @@ def guest_link(token: str, thread_id: str, until: datetime) -> str:
 
 
 def verify_guest_link(token: str, signed: str, now: datetime) -> tuple[str, datetime]:
-    """Return the thread and the expiry of a guest link. Raise RequestError if it is altered or
-    expired.
-    """
+    """Return thread and expiry of a guest link. Raise RequestError if altered or expired."""
     parts = signed.split(".")
     if len(parts) != _LINK_PARTS or len(signed) > _MAX_LINK_LENGTH:
         raise RequestError(codes.LINK_BROKEN.at())
@@ -189,33 +182,21 @@ def guest_threads(token: str, cookies: Mapping[str, str], now: datetime) -> dict
     """Return the threads of all valid guest cookies, with their expiry."""
     given = [value for name, value in cookies.items() if name.startswith(GUEST_COOKIE_PREFIX)]
     found: dict[str, datetime] = {}
-    for thread_id, until in _valid_links(token, given[:_MAX_GUEST_LINKS], now):
-        found[thread_id] = max(until, found.get(thread_id, until))
+    for each in given[:_MAX_GUEST_LINKS]:
+        with suppress(RequestError):
+            thread_id, until = verify_guest_link(token, each, now)
+            found[thread_id] = max(until, found.get(thread_id, until))
     return found
 
 
-def _valid_links(token: str, links: Iterable[str], now: datetime) -> Iterable[tuple[str, datetime]]:
-    for each in links:
-        try:
-            yield verify_guest_link(token, each, now)
-        except RequestError:
-            continue
-
-
 def _signature(token: str, purpose: str, text: str) -> str:
-    """Return the HMAC of a text. The purpose is part of it, so that one proof cannot replace
-    another.
-    """
+    """Return the HMAC of a text. The purpose is part of it, so that proofs are not exchanged."""
     words = f"brenner {purpose} {text}".encode(errors="surrogatepass")
     return hmac.new(token.encode(), words, sha256).hexdigest()
 
 
 def _encode(text: str) -> bytes:
     return text.encode(errors="surrogatepass")
-
-
-def _is_in_future(seconds: str, now: datetime) -> bool:
-    return int(seconds) > now.timestamp()
 
 
 # From a Starlette request to a context
@@ -361,7 +342,7 @@ class Form(Mapping[str, str]):
         """Return all values of a field, in order."""
         return self._fields.get(name, ())
 
-    def with_field(self, name: str, value: str) -> "Form":
+    def with_field(self, name: str, value: str) -> Form:
         """Return the form with this field set to this one value."""
         others = [(key, each) for key, values in self._fields.items() for each in values]
         return Form([(name, value), *(field for field in others if field[0] != name)])
@@ -472,9 +453,7 @@ def _reject_constant(name: str) -> object:
 
 
 def _form_fields(document: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield the values that a form could have sent as well. Other values stay only in the
-    object.
-    """
+    """Yield the values that a form could have sent as well. Others stay only in the object."""
     for name, value in document.items():
         for each in value if isinstance(value, list) else (value,):
             if isinstance(each, bool):

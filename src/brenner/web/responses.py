@@ -3,19 +3,19 @@
 Every page is also available as JSON: with `?format=json` or `Accept: application/json`.
 """
 
+from __future__ import annotations
+
 import json
-from collections.abc import Mapping
 from http import HTTPStatus
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import serving as serving_codes
 from brenner.diagnostics.codes import web as web_codes
-from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM
 from brenner.diagnostics.model import BrennerError, Diagnostic, UnavailableError
 from brenner.text import escape_control_lines
 from brenner.web.cache import GZIP, ResponseBody, accepts_gzip
@@ -30,6 +30,11 @@ from brenner.web.request import (
     RequestContext,
     is_https,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -111,24 +116,15 @@ def download_body(result: Download) -> ResponseBody:
 # Error pages
 
 
-_STATUS = MappingProxyType(
-    {
-        **dict.fromkeys(
-            (mail_codes.UNKNOWN_THREAD.id, mail_codes.UNKNOWN_MESSAGE.id), HTTPStatus.NOT_FOUND
-        ),
-        **dict.fromkeys(
-            (mail_codes.NOT_IN_THREAD.id, mail_codes.NO_SUCH_AGENT.id), HTTPStatus.NOT_FOUND
-        ),
-        **dict.fromkeys(
-            (artifacts_codes.UNKNOWN_VERSION.id, NO_SUCH_ITEM.id), HTTPStatus.NOT_FOUND
-        ),
-        serving_codes.NO_SUCH_PAGE.id: HTTPStatus.NOT_FOUND,
-        artifacts_codes.NO_VERSION_YET.id: HTTPStatus.NOT_FOUND,
-        **dict.fromkeys(
-            (web_codes.GUESTS_STAY.id, web_codes.LINK_BROKEN.id, web_codes.LINK_EXPIRED.id),
-            HTTPStatus.FORBIDDEN,
-        ),
-    }
+_NOT_FOUND = (
+    *(mail_codes.UNKNOWN_THREAD, mail_codes.UNKNOWN_MESSAGE, mail_codes.NOT_IN_THREAD),
+    *(mail_codes.NO_SUCH_AGENT, artifacts_codes.UNKNOWN_VERSION, artifacts_codes.NO_SUCH_ITEM),
+    *(artifacts_codes.NO_VERSION_YET, serving_codes.NO_SUCH_PAGE),
+)
+_FORBIDDEN = (web_codes.GUESTS_STAY, web_codes.LINK_BROKEN, web_codes.LINK_EXPIRED)
+_STATUS: Mapping[str, HTTPStatus] = MappingProxyType(
+    {each.id: HTTPStatus.NOT_FOUND for each in _NOT_FOUND}
+    | {each.id: HTTPStatus.FORBIDDEN for each in _FORBIDDEN}
 )
 
 

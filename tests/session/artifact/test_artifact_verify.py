@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from brenner.mail.model import StoredMessage
 from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.protocol.messages import StoredMessage
 from mail_shell import Shell, store_of
 from replayed_histories import Played, on, play, post
 

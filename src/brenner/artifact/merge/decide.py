@@ -5,12 +5,13 @@ the blocks assumes that every later ADD will be applied. If one is refused, the 
 depend on it are refused, and the pass is repeated.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
-from types import MappingProxyType
-from typing import NamedTuple, cast
+from __future__ import annotations
 
-from brenner.artifact.merge.draft import ArtifactDraft
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, cast
+
 from brenner.artifact.merge.resolve import (
     IdMention,
     JsonPath,
@@ -35,6 +36,7 @@ from brenner.artifact.state import (
 from brenner.diagnostics.codes import deltas as deltas_codes
 from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.model import Code, Diagnostic
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.parse import line_at, render_delta
 from brenner.protocol.delta.problems import format_path
 from brenner.protocol.delta.schema import (
@@ -48,15 +50,10 @@ from brenner.protocol.delta.schema import (
 from brenner.protocol.grammar import ITEM_ID
 from brenner.text import Suggestion, did_you_mean
 
+if TYPE_CHECKING:
+    from brenner.artifact.merge.draft import ArtifactDraft
+
 # Diagnostics about a block
-
-
-class Collision(NamedTuple):
-    """A key, an earlier key with the same meaning, and that meaning."""
-
-    mention: IdMention
-    other: str
-    target: Target | None
 
 
 MAX_REPORTED = 20  # diagnostics of one kind per block; more would add nothing
@@ -92,15 +89,9 @@ def unknown_id(
 def _closest_item(written: str, resolved: ResolvedIds, draft: ArtifactDraft) -> Suggestion:
     """Suggest the last active item of that section that the author could have seen."""
     match = ITEM_ID.fullmatch(written)
-    highest = resolved.views.chosen.counts.get(match[1], 0) if match and match[1] else 0
+    highest = resolved.view.counts.get(match[1], 0) if match and match[1] else 0
     near = f"{match[1]}{min(int(match[2]), highest)}" if match and highest else ""
     return did_you_mean(near if near in draft.items and not draft.is_killed(near) else None)
-
-
-def depends_on_refused(block: DeltaBlock, mention: IdMention, first: int) -> Diagnostic:
-    """Return the diagnostic for an ID whose ADD in the same message is refused."""
-    code = deltas_codes.DEPENDS_ON_REFUSED
-    return block_diagnostic(block, code, mention.path, name=mention.written, first=first)
 
 
 def ambiguous_id(
@@ -134,32 +125,25 @@ def target_title(target: Target | None, resolved: ResolvedIds, draft: ArtifactDr
 
 
 def find_collisions(
-    meanings: Mapping[str, Target | None], found: Iterable[IdMention]
-) -> list[Collision]:
-    """Return the pairs of keys in one map that refer to the same item."""
+    meanings: Meanings, found: Iterable[IdMention]
+) -> Iterator[tuple[IdMention, str]]:
+    """Yield each key of a map that refers to the same item as an earlier one, with that one."""
     seen: dict[tuple[str, Target | None], str] = {}
-    pairs = []
     for mention in found:
-        if mention.path[-1] != mention.written:
-            continue  # not the key of a map
-        target = meanings[mention.written]
-        other = seen.setdefault((mention.field, target), mention.written)
-        if other != mention.written:
-            pairs.append(Collision(mention, other, target))
-    return pairs
+        if mention.path[-1] == mention.written:  # else it is not the key of a map
+            place = (mention.field, meanings[mention.written])
+            other = seen.setdefault(place, mention.written)
+            if other != mention.written:
+                yield mention, other
 
 
-def colliding_keys(block: DeltaBlock, collision: Collision) -> Diagnostic:
+def colliding_keys(
+    block: DeltaBlock, mention: IdMention, other: str, target: Target | None
+) -> Diagnostic:
     """Return the diagnostic for two keys that refer to the same item."""
-    mention, other, target = collision
     item = target if isinstance(target, str) else f"the item of block {target}"
     words = {"key": other, "other": mention.written, "where": mention.field, "id": item}
     return block_diagnostic(block, merging_codes.COLLIDING_KEYS, mention.path, **words)
-
-
-def already_killed(block: DeltaBlock, path: JsonPath, item_id: str, by: str) -> Diagnostic:
-    """Return the diagnostic for a change to a killed item."""
-    return block_diagnostic(block, merging_codes.TARGET_KILLED, path, id=item_id, name=by)
 
 
 def section_full(block: DeltaBlock, section: str, most: int) -> Diagnostic:
@@ -177,36 +161,36 @@ LazyDiagnostic = Callable[[], Diagnostic]
 
 
 class BlockDecision(NamedTuple):
-    """The outcome of one block.
+    """A block with its outcome and its diagnostics; later also with its final IDs.
 
-    `meanings` is what its IDs refer to; `key` is for finding duplicates.
+    `meanings` is what its IDs refer to; `key` is for finding duplicates. `item_id`, `payload` and
+    `rewrites` are set in the end. `meant_id` is the item that the target of a refused block refers
+    to, if known.
     """
 
+    block: DeltaBlock
     outcome: BlockOutcome
     diagnostics: tuple[Diagnostic, ...] = ()
     meanings: Meanings = _NO_MEANINGS
     key: BlockKey | None = None
     reasons: tuple[LazyDiagnostic, ...] = ()
+    item_id: str | None = None
+    payload: Mapping[str, object] = MappingProxyType({})
+    rewrites: tuple[RewrittenId, ...] = ()
+    meant_id: str | None = None
 
 
-class Decisions(NamedTuple):
-    """The decisions in block order, and the ID that each ADD receives."""
-
-    by_block: list[BlockDecision]
-    numbers: Mapping[int, str]
-
-
-def decide(resolved: ResolvedIds, draft: ArtifactDraft, author: AuthorHistoryBuilder) -> Decisions:
-    """Decide about all blocks of a message."""
+def decide(
+    resolved: ResolvedIds, draft: ArtifactDraft, author: AuthorHistoryBuilder
+) -> tuple[list[BlockDecision], Mapping[int, str]]:
+    """Decide about all blocks of a message. Return also the ID that each ADD receives."""
     invalidated: dict[int, int] = {}
     while True:
         attempt = _DecisionPass(resolved, draft, author, invalidated)
         decisions = [attempt.decide(block) for block in resolved.message.blocks]
         more = attempt.newly_invalidated()
         if not more:
-            return Decisions(
-                [_with_diagnostics(decision) for decision in decisions], attempt.numbers
-            )
+            return [*map(_with_diagnostics, decisions)], attempt.numbers
         invalidated |= more
 
 
@@ -227,8 +211,7 @@ class _DecisionPass:
         author: AuthorHistoryBuilder,
         invalidated: Mapping[int, int],
     ) -> None:
-        firsts = resolved.duplicates.originals
-        self.numbers = {number: first.item_id for number, first in firsts.items()}
+        self.numbers = {number: first.item_id for number, first in resolved.originals.items()}
         self._resolved = resolved
         self._draft = draft
         self._author = author
@@ -242,12 +225,11 @@ class _DecisionPass:
         self._dependencies: list[tuple[int, int]] = []
 
     def decide(self, block: DeltaBlock) -> BlockDecision:
-        """Decide about the next block."""
         delta = block.delta
         if delta is None:
             # If there are too many blocks, the first one has the reason for all.
             reasons = block.diagnostics or self._resolved.message.blocks[0].diagnostics
-            return BlockDecision(BlockOutcome.REFUSED, reasons)
+            return BlockDecision(block, BlockOutcome.REFUSED, reasons)
         resolved = self._resolved
         meanings = resolved.block_meanings(block.number)
         is_plain = are_unchanged(meanings) and resolved.ambiguous.keys().isdisjoint(meanings)
@@ -257,13 +239,15 @@ class _DecisionPass:
             key, first = self._find_duplicate(block, delta, meanings)
             if first is not None:
                 diagnostics = (*block.diagnostics, _duplicate_diagnostic(block, first))
-                return BlockDecision(BlockOutcome.DUPLICATE, diagnostics, meanings, key)
+                return BlockDecision(block, BlockOutcome.DUPLICATE, diagnostics, meanings, key)
             refused = tuple(self._state_problems(block, delta, meanings))
         if refused:
             self._refused.add(block.number)
-            return BlockDecision(BlockOutcome.REFUSED, block.diagnostics, meanings, key, refused)
+            return BlockDecision(
+                block, BlockOutcome.REFUSED, block.diagnostics, meanings, key, refused
+            )
         self._record(block.number, delta, meanings)
-        return BlockDecision(BlockOutcome.APPLIED, block.diagnostics, meanings, key)
+        return BlockDecision(block, BlockOutcome.APPLIED, block.diagnostics, meanings, key)
 
     def newly_invalidated(self) -> dict[int, int]:
         """Return the blocks that depend on a later ADD which is refused after all.
@@ -301,14 +285,15 @@ class _DecisionPass:
             if target in self._refused or self._invalidated.get(block.number) == target:
                 yield partial(self._dependency_diagnostic, block, each, cast("int", target))
                 return
-        for collision in find_collisions(meanings, found):
-            yield partial(colliding_keys, block, collision)
+        for each, other in find_collisions(meanings, found):
+            yield partial(colliding_keys, block, each, other, meanings[other])
 
     def _dependency_diagnostic(
         self, block: DeltaBlock, mention: IdMention, first: int
     ) -> Diagnostic:
         if first in self._refused:
-            return depends_on_refused(block, mention, first)
+            code, words = deltas_codes.DEPENDS_ON_REFUSED, {"name": mention.written}
+            return block_diagnostic(block, code, mention.path, first=first, **words)
         # Only this block makes the section too full for the item that it names.
         section = block.written("section") or ""
         return section_full(block, section, MAX_ACTIVE_HYPOTHESES)
@@ -317,16 +302,16 @@ class _DecisionPass:
         self, block: DeltaBlock, delta: Delta, meanings: Meanings
     ) -> tuple[BlockKey | None, AppliedBlock | None]:
         """Return the block's key, and the applied block that it repeats, if any (R8)."""
-        resent = self._resolved.duplicates
+        resolved = self._resolved
         if delta.operation is Operation.ADD:
-            return resent.keys.get(block.number), resent.originals.get(block.number)
+            return resolved.keys.get(block.number), resolved.originals.get(block.number)
         ids = {written: each for written, each in meanings.items() if isinstance(each, str)}
         if len(ids) < len(meanings) or not self._author.count:
             return None, None
         item_id, payload = ids[delta.target_id or ""], delta.payload
         if not are_unchanged(ids):
             payload = rewrite_ids(delta, ids, self._draft.thread_id)
-        key = block_key(delta, item_id, payload, self._resolved.base.number)
+        key = block_key(delta, item_id, payload, resolved.base.number)
         firsts = self._author.equal_blocks(key)
         if not firsts or delta.operation is Operation.KILL:
             return key, firsts[0] if firsts else None
@@ -377,11 +362,13 @@ class _DecisionPass:
         target = self._resolved.meanings[written]
         item = self._draft.items.get(target) if isinstance(target, str) else None
         killed = item.killed if item else None
-        by = killed.agent if killed else self._resolved.message.posted.message.sender
-        return already_killed(block, path, target if isinstance(target, str) else written, by)
+        words = {
+            "id": target if isinstance(target, str) else written,
+            "name": killed.agent if killed else self._resolved.message.posted.message.sender,
+        }
+        return block_diagnostic(block, merging_codes.TARGET_KILLED, path, **words)
 
     def _record(self, number: int, delta: Delta, meanings: Meanings) -> None:
-        """Record an applied block for the blocks after it."""
         for each in meanings.values():
             if isinstance(each, int):
                 self._dependencies.append((number, each))
@@ -420,52 +407,41 @@ def final_ids(meanings: Meanings, numbers: Mapping[int, str]) -> dict[str, str]:
 # Final IDs, and warnings about rewritten and ambiguous IDs
 
 
-class FinalBlock(NamedTuple):
-    """A block with its final IDs, its outcome and its diagnostics.
-
-    `meant_id` is the item that the target of a refused block refers to, if known.
-    """
-
-    block: DeltaBlock
-    outcome: BlockOutcome
-    diagnostics: tuple[Diagnostic, ...]
-    item_id: str | None = None
-    payload: Mapping[str, object] = MappingProxyType({})
-    rewrites: tuple[RewrittenId, ...] = ()
-    key: BlockKey | None = None
-    meant_id: str | None = None
-
-
 def finalise_blocks(
-    resolved: ResolvedIds, decisions: Decisions, draft: ArtifactDraft
-) -> Iterator[FinalBlock]:
+    resolved: ResolvedIds,
+    decisions: list[BlockDecision],
+    numbers: Mapping[int, str],
+    draft: ArtifactDraft,
+) -> Iterator[BlockDecision]:
     """Yield every block of a message with its final IDs, in order."""
-    may_have_moved = _may_have_moved(resolved, decisions, draft)
-    for block, decision in zip(resolved.message.blocks, decisions.by_block, strict=True):
+    resolve = None
+    if _may_have_moved(resolved, decisions, draft):
+        resolve = cache(resolved.view.resolve)
+    for decision in decisions:
+        block, outcome, diagnostics, meanings, key = decision[:5]
         delta = block.delta
-        if decision.outcome is BlockOutcome.REFUSED or delta is None:
-            diagnostics = tuple(
-                _with_readings(each, block, resolved, decisions, draft)
-                for each in decision.diagnostics
+        if outcome is BlockOutcome.REFUSED or delta is None:
+            yield decision._replace(
+                diagnostics=tuple(
+                    _with_readings(each, block, resolved, numbers, draft) for each in diagnostics
+                ),
+                meant_id=final_ids(meanings, numbers).get((delta and delta.target_id) or ""),
             )
-            target = delta.target_id if delta else None
-            meant_id = final_ids(decision.meanings, decisions.numbers).get(target or "")
-            yield FinalBlock(block, BlockOutcome.REFUSED, diagnostics, meant_id=meant_id)
             continue
-        diagnostics, payload, target = decision.diagnostics, delta.payload, delta.target_id
+        payload, target = delta.payload, delta.target_id
         rewrites: tuple[RewrittenId, ...] = ()
-        ids = final_ids(decision.meanings, decisions.numbers)
+        ids = final_ids(meanings, numbers)
         if not are_unchanged(ids):
             rewrites = _rewrites(resolved.mentions[block.number], ids)
             payload = rewrite_ids(delta, ids, draft.thread_id)
-        if decision.outcome is BlockOutcome.APPLIED:
+        if outcome is BlockOutcome.APPLIED:
             if rewrites or not resolved.ambiguous.keys().isdisjoint(ids):
                 diagnostics += tuple(_id_diagnostics(block, rewrites, resolved, draft))
-            if may_have_moved:
-                diagnostics += tuple(_prose_diagnostics(block, resolved, decisions))
-        item_id = decisions.numbers[block.number] if target is None else ids[target]
-        yield FinalBlock(
-            block, decision.outcome, diagnostics, item_id, payload, rewrites, decision.key
+            if resolve:
+                diagnostics += tuple(_prose_diagnostics(block, resolve, numbers))
+        item_id = numbers[block.number] if target is None else ids[target]
+        yield BlockDecision(
+            block, outcome, diagnostics, meanings, key, (), item_id, payload, rewrites
         )
 
 
@@ -479,11 +455,13 @@ def _rewrites(found: list[IdMention], ids: Mapping[str, str]) -> tuple[Rewritten
     return tuple(RewrittenId(field, old, new) for (field, old), new in changed.items())
 
 
-def _may_have_moved(resolved: ResolvedIds, decisions: Decisions, draft: ArtifactDraft) -> bool:
+def _may_have_moved(
+    resolved: ResolvedIds, decisions: list[BlockDecision], draft: ArtifactDraft
+) -> bool:
     """Return whether the author's own items can have other numbers than the author expected."""
-    counts = resolved.views.chosen.counts
-    applied = sum(decision.outcome is BlockOutcome.APPLIED for decision in decisions.by_block)
-    return applied < len(decisions.by_block) or any(counts[p] != draft.counts[p] for p in counts)
+    counts = resolved.view.counts
+    is_applied = all(each.outcome is BlockOutcome.APPLIED for each in decisions)
+    return not is_applied or any(counts[p] != draft.counts[p] for p in counts)
 
 
 def _id_diagnostics(
@@ -492,7 +470,6 @@ def _id_diagnostics(
     resolved: ResolvedIds,
     draft: ArtifactDraft,
 ) -> Iterator[Diagnostic]:
-    """Yield the diagnostics for ambiguous and rewritten IDs."""
     places = {
         (each.field, each.written): each for each in reversed(resolved.mentions[block.number])
     }
@@ -510,14 +487,13 @@ def _id_diagnostics(
 
 
 def _prose_diagnostics(
-    block: DeltaBlock, resolved: ResolvedIds, decisions: Decisions
+    block: DeltaBlock, meaning: Callable[[str], Target | None], numbers: Mapping[int, str]
 ) -> Iterator[Diagnostic]:
     """Yield warnings for rewritten IDs that occur in prose, which is never changed."""
-    meaning = resolved.views.chosen.resolve
     reported = 0
     for path, item_id in ids_in_prose(block.delta) if block.delta else ():
         target = meaning(item_id)
-        final = decisions.numbers.get(target) if isinstance(target, int) else target
+        final = numbers.get(target) if isinstance(target, int) else target
         if final is not None and final != item_id and reported < MAX_REPORTED:
             reported += 1
             words = {"where": str(path[1]), "id": item_id, "other": final}
@@ -528,7 +504,7 @@ def _with_readings(
     found: Diagnostic,
     block: DeltaBlock,
     resolved: ResolvedIds,
-    decisions: Decisions,
+    numbers: Mapping[int, str],
     draft: ArtifactDraft,
 ) -> Diagnostic:
     """Add a ready-to-send block for each of the two items that an ambiguous target can mean."""
@@ -538,7 +514,7 @@ def _with_readings(
     ready = []
     other = {written: resolved.ambiguous.get(written, each) for written, each in meanings.items()}
     for reading in (meanings, other):
-        ids = final_ids(reading, decisions.numbers)
+        ids = final_ids(reading, numbers)
         if len(ids) == len(meanings):
             payload = rewrite_ids(block.delta, ids, draft.thread_id)
             target_id = ids[block.delta.target_id or ""]

@@ -5,10 +5,11 @@ item that an EDIT or a KILL changes is copied into a mutable form and frozen aga
 thousand edits of one list cost a thousand steps.
 """
 
+from __future__ import annotations
+
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from brenner.artifact.model import (
     ITEM_SECTIONS,
@@ -37,8 +38,11 @@ from brenner.artifact.state import (
     is_replaced,
     latest_version_before,
 )
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
+    LIST_KINDS,
+    MAP_KINDS,
     PREDICTIONS_TABLE,
     RESEARCH_THREAD,
     SECTIONS,
@@ -49,47 +53,36 @@ from brenner.protocol.delta.schema import (
 )
 from brenner.protocol.delta.validate import WHITE_SPACE, is_blank
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
 # Open conflicts during a merge (R12)
 
 _SECTION_ORDER = {section.prefix[0]: index for index, section in enumerate(SECTIONS.values())}
 
 
-class _OpenConflict:
-    """An open conflict, to which more displaced values can be added."""
-
-    def __init__(
-        self, version: int, source: Source, displaced: Iterable[DisplacedValue] = ()
-    ) -> None:
-        self.version = version
-        self.source = source
-        self.displaced = list(displaced)
-
-
-class Displacement(NamedTuple):
-    """A value of another author that the current edit displaced."""
-
-    path: Path
-    agent: str
-
-
 class OpenConflicts:
-    """The open conflicts by item and field (R12)."""
+    """The open conflicts by item and field (R12).
+
+    Each is kept with a list of its displaced values, which grows with every edit. A conflict's own
+    `displaced` and `value` are set only at the end.
+    """
 
     def __init__(self, conflicts: Iterable[Conflict]) -> None:
-        self._open: dict[str, dict[Path, _OpenConflict]] = {}
-        self._displacements: list[Displacement] = []
+        self._open: dict[str, dict[Path, tuple[Conflict, list[DisplacedValue]]]] = {}
+        self._displaced_agents: list[tuple[Path, str]] = []
         for conflict in conflicts:
-            opened = _OpenConflict(conflict.version, conflict.source, conflict.displaced)
-            self._open.setdefault(conflict.item_id, {})[conflict.path] = opened
+            of_item = self._open.setdefault(conflict.item_id, {})
+            of_item[conflict.path] = (conflict, list(conflict.displaced))
 
     def record_change(self, item_id: str, path: Path, change: Change, base: int) -> None:
         """Open or close a conflict for an edit on `base` that sets or confirms a value."""
         before, by = change.before, change.source
         is_other = change.value != change.replaced
-        lost = []
         if before is not None and is_other and _is_unseen(before, by, base):
-            lost = [DisplacedValue(change.replaced, before.source)]
-        self._update(item_id, path, lost, by, base)
+            self._update(item_id, path, [DisplacedValue(change.replaced, before.source)], by, base)
+        elif item_id in self._open:
+            self._update(item_id, path, [], by, base)
         if is_other:
             self.set_source(item_id, path, by)
 
@@ -114,36 +107,33 @@ class OpenConflicts:
 
     def set_source(self, item_id: str, path: Path, by: Source) -> None:
         """Update the source of the current value, if there is a conflict about it."""
-        conflict = self._open.get(item_id, {}).get(path)
-        if conflict is not None:
-            conflict.source = by
+        of_item = self._open.get(item_id)
+        if of_item and path in of_item:
+            conflict, displaced = of_item[path]
+            of_item[path] = (conflict._replace(source=by), displaced)
 
     def conflicting_keys(self, item_id: str, name: str) -> list[str]:
-        """Return the keys of a map that have an open conflict."""
         return [path[1] for path in self._open.get(item_id, ()) if path[0] == name and path[1:]]
 
     def _update(
         self, item_id: str, path: Path, lost: list[DisplacedValue], by: Source, base: int
     ) -> None:
         of_item = self._open.get(item_id, {})
-        conflict = of_item.get(path)
-        if conflict and base >= conflict.version:
+        if path in of_item and base >= of_item[path][0].version:
             del of_item[path]
-            conflict = None
         if lost:
-            if conflict is None:
-                conflict = _OpenConflict(by.version, by)
-                self._open.setdefault(item_id, {})[path] = conflict
-            conflict.displaced += lost
-            self._displacements += [Displacement(path, each.source.agent) for each in lost]
+            conflict = Conflict(item_id, path, by.version, None, by, ())
+            of_item = self._open.setdefault(item_id, {})
+            of_item.setdefault(path, (conflict, []))[1].extend(lost)
+            self._displaced_agents += [(path, each.source.agent) for each in lost]
 
     def close_item(self, item_id: str) -> None:
         """Close all conflicts of an item that was killed."""
         self._open.pop(item_id, None)
 
-    def pop_displacements(self) -> list[Displacement]:
-        """Return and clear the displacements since the last call."""
-        noted, self._displacements = self._displacements, []
+    def pop_displaced_agents(self) -> list[tuple[Path, str]]:
+        """Return and clear whose values were displaced since the last call, with their paths."""
+        noted, self._displaced_agents = self._displaced_agents, []
         return noted
 
     def to_conflicts(self, artifact: Artifact) -> tuple[Conflict, ...]:
@@ -152,16 +142,15 @@ class OpenConflicts:
             return ()
         items = {item.id: item for _section, item in artifact.all_items()}
         return tuple(
-            Conflict(
-                item_id,
-                path,
-                conflict.version,
-                _current_value(items[item_id], path),
-                conflict.source,
-                tuple(conflict.displaced),
+            conflict._replace(
+                value=_current_value(items[item_id], path), displaced=tuple(displaced)
             )
-            for item_id in sorted(self._open, key=_artifact_order)
-            for path, conflict in sorted(self._open[item_id].items(), key=lambda each: each[0])
+            for item_id in sorted(
+                self._open, key=lambda each: (_SECTION_ORDER[each[0]], item_sort_key(each))
+            )
+            for path, (conflict, displaced) in sorted(
+                self._open[item_id].items(), key=lambda each: each[0]
+            )
         )
 
 
@@ -170,10 +159,6 @@ def _is_unseen(before: Change, by: Source, base: int) -> bool:
     source = before.source
     is_edit = source.operation == Operation.EDIT
     return is_edit and source.agent != by.agent and source.version > base
-
-
-def _artifact_order(item_id: str) -> tuple[int, tuple[int, str]]:
-    return (_SECTION_ORDER[item_id[0]], item_sort_key(item_id))
 
 
 def _current_value(item: Item, path: Path) -> object:
@@ -188,16 +173,11 @@ def _current_value(item: Item, path: Path) -> object:
 # A mutable list is an ordered set (a dict without values), so that adding an element takes constant
 # time. A mutable map is a plain dict. Text, flags and choices are the same in both forms.
 
-LIST_KINDS = frozenset({FieldKind.ANCHORS, FieldKind.ITEMS, FieldKind.REFERENCES})
-MAP_KINDS = frozenset({FieldKind.OUTCOMES, FieldKind.SCORE})
 _FIELDS_OF = {section.prefix: section.fields for section in SECTIONS.values()}
 
 
-class MutableItem(NamedTuple):
-    """The mutable form of an item."""
-
-    fields: dict[str, object]
-    changes: dict[Path, Change]
+# The mutable form of an item: its fields, and the latest change of each
+MutableItem = tuple[dict[str, object], dict[Path, Change]]
 
 
 def schema_of(item_id: str) -> Mapping[str, Field]:
@@ -239,20 +219,13 @@ def freeze_fields(item_id: str, fields: dict[str, object]) -> Fields:
     )
 
 
-def element_key(element: object) -> str:
-    """Return an element of a list as a part of a path."""
-    if isinstance(element, Reference):
-        return f"{element.relation} {element.session} {element.item}"
-    return str(element)
-
-
 def record_new_field(
     changes: dict[Path, Change], by: Source, name: str, kind: FieldKind, value: object
 ) -> None:
     """Record who set a new field, separately for each element of a list and each key of a map."""
     if kind in LIST_KINDS:
         for element in cast("dict[object, None]", value):
-            changes[name, element_key(element)] = Change(by, element)
+            changes[name, str(element)] = Change(by, element)
     elif kind in MAP_KINDS:
         for key, each in cast("dict[str, object]", value).items():
             changes[name, key] = Change(by, each)
@@ -263,13 +236,6 @@ def record_new_field(
 # The draft
 
 KILLED_PATH: Path = ("killed",)
-
-
-class EditContext(NamedTuple):
-    """The source of an edit and its base version."""
-
-    source: Source
-    base: int
 
 
 class ArtifactDraft:
@@ -296,19 +262,15 @@ class ArtifactDraft:
         self._late_counts: dict[int, dict[str, int]] = {}
 
     def is_killed(self, item_id: str) -> bool:
-        """Return whether an existing item is killed."""
         return self.items[item_id].killed is not None
 
     def title(self, item_id: str) -> str:
-        """Return the current title of an item."""
         mutable = self._mutable_items.get(item_id)
-        called = (mutable.fields if mutable else self.items[item_id].fields).get
+        called = (mutable[0] if mutable else self.items[item_id].fields).get
         return str(called("name") or called("condition") or item_id)
 
     def is_late(self, position: ThreadPosition) -> bool:
-        """Return whether a published version should already have read a message at this
-        position.
-        """
+        """Return whether a published version should have read a message at this position."""
         published = self._versions[-1]
         return published.at is not None and position < (published.at, published.message_id)
 
@@ -379,35 +341,41 @@ class ArtifactDraft:
             fields["predictions"] = MappingProxyType(cells)
 
     def edit(
-        self, item_id: str, section: Section, payload: Mapping[str, object], step: EditContext
+        self,
+        item_id: str,
+        section: Section,
+        payload: Mapping[str, object],
+        by: Source,
+        base: int,
     ) -> None:
-        """Change only the fields that the payload names."""
+        """Change only the fields that the payload names. `base` is the base of the edit."""
         for name, value in payload.items():
             field = section.fields.get(name)
             if field is None:
                 continue
             if field.kind in MAP_KINDS:
-                self._edit_map(item_id, name, value, is_replaced(name, payload), step)
+                given = cast("dict[str, object]", value)
+                if is_replaced(name, payload):
+                    self._drop_keys(item_id, name, given, by, base)
+                for key, each in given.items():
+                    self.set(item_id, (name, key), each, by, base)
             elif field.kind in LIST_KINDS:
-                given = cast("dict[object, None]", to_mutable(field.kind, value))
-                self._edit_list(item_id, name, given, is_replaced(name, payload), step)
+                self._edit_list(item_id, name, payload, by, base)
             else:
-                self.set(item_id, (name,), value if has_content(value) else None, step)
+                self.set(item_id, (name,), value if has_content(value) else None, by, base)
 
-    def set(self, item_id: str, path: Path, value: object, step: EditContext) -> None:
+    def set(self, item_id: str, path: Path, value: object, by: Source, base: int) -> None:
         """Set one field, or one key of a map. None removes it."""
-        item = self.mutable_item(item_id)
-        holder, key = item.fields, path[0]
+        holder, changes = self.mutable_item(item_id)
         if len(path) > 1:
-            holder = cast("dict[str, object]", item.fields.setdefault(path[0], {}))
-            key = path[1]
-        before = item.changes.get(path)
+            holder = cast("dict[str, object]", holder.setdefault(path[0], {}))
+        key = path[-1]
         old = holder.get(key)
-        change = Change(step.source, value, old, before)
-        self.open_conflicts.record_change(item_id, path, change, step.base)
+        change = Change(by, value, old, changes.get(path))
+        self.open_conflicts.record_change(item_id, path, change, base)
         if value == old:
             return
-        item.changes[path] = change
+        changes[path] = change
         if value is None:
             del holder[key]
         else:
@@ -415,48 +383,42 @@ class ArtifactDraft:
 
     def fill(self, item_id: str, name: str, text: str, by: Source) -> None:
         """Set an empty field. This is not an edit and closes no conflict about the field."""
-        item = self.mutable_item(item_id)
-        if name not in item.fields:
-            item.fields[name] = text
-            item.changes[(name,)] = Change(by, text, None, item.changes.get((name,)))
+        fields, changes = self.mutable_item(item_id)
+        if name not in fields:
+            fields[name] = text
+            changes[(name,)] = Change(by, text, None, changes.get((name,)))
             self.open_conflicts.set_source(item_id, (name,), by)
 
-    def _edit_map(
-        self, item_id: str, name: str, value: object, is_whole: bool, step: EditContext
+    def _drop_keys(
+        self, item_id: str, name: str, given: Mapping[str, object], by: Source, base: int
     ) -> None:
-        given = cast("dict[str, object]", value)
-        if is_whole:
-            killed = set(self._killed_hypotheses) if name == "predictions" else set()
-            standing = cast("dict[str, object]", self.mutable_item(item_id).fields.get(name, {}))
-            gone = dict.fromkeys([*standing, *self.open_conflicts.conflicting_keys(item_id, name)])
-            for key in [key for key in gone if key not in given and key not in killed]:
-                self.set(item_id, (name, key), None, step)
-        for key, each in given.items():
-            self.set(item_id, (name, key), each, step)
+        """Remove the keys of a map that an EDIT replaces as a whole, and that it does not have."""
+        kept = {*given, *(self._killed_hypotheses if name == "predictions" else ())}
+        standing = cast("dict[str, object]", self.mutable_item(item_id)[0].get(name, {}))
+        gone = dict.fromkeys([*standing, *self.open_conflicts.conflicting_keys(item_id, name)])
+        for key in [key for key in gone if key not in kept]:
+            self.set(item_id, (name, key), None, by, base)
 
     def _edit_list(
-        self,
-        item_id: str,
-        name: str,
-        given: "dict[object, None]",
-        is_whole: bool,
-        step: EditContext,
+        self, item_id: str, name: str, payload: Mapping[str, Any], by: Source, base: int
     ) -> None:
-        item = self.mutable_item(item_id)
-        standing = cast("dict[object, None]", item.fields.setdefault(name, {}))
+        given = dict.fromkeys(map(_to_reference, payload[name]))
+        is_whole = is_replaced(name, payload)
+        fields, changes = self.mutable_item(item_id)
+        standing = cast("dict[object, None]", fields.setdefault(name, {}))
         dropped = [each for each in standing if each not in given] if is_whole else []
-        lost = [(each, item.changes.get((name, element_key(each)))) for each in dropped]
-        self.open_conflicts.record_list_change(item_id, (name,), lost, step.source, step.base)
+        lost = [(each, changes.get((name, str(each)))) for each in dropped]
+        self.open_conflicts.record_list_change(item_id, (name,), lost, by, base)
         for each, before in lost:
-            item.changes[name, element_key(each)] = Change(step.source, None, each, before)
+            changes[name, str(each)] = Change(by, None, each, before)
         new = [each for each in given if each not in standing]
         if dropped or new:
-            self.open_conflicts.set_source(item_id, (name,), step.source)
+            self.open_conflicts.set_source(item_id, (name,), by)
         for each in new:
-            path = (name, element_key(each))
-            item.changes[path] = Change(step.source, each, None, item.changes.get(path))
+            path = (name, str(each))
+            changes[path] = Change(by, each, None, changes.get(path))
         if is_whole:
-            item.fields[name] = given
+            fields[name] = given
         else:
             standing.update(given)
 
@@ -466,23 +428,20 @@ class ArtifactDraft:
         if item.killed is not None:
             return
         self.items[item_id] = item._replace(killed=killed)
-        self.mutable_item(item_id).changes[KILLED_PATH] = Change(by, killed.reason)
+        self.mutable_item(item_id)[1][KILLED_PATH] = Change(by, killed.reason)
         self.open_conflicts.close_item(item_id)
         if section is HYPOTHESIS_SLATE:
             self.active_hypotheses -= 1
             self._killed_hypotheses.append(item_id)
             for row in self._order[PREDICTIONS_TABLE.id]:
                 if self.items[row].killed is None:
-                    self.set(
-                        row, ("predictions", item_id), NOT_APPLICABLE, EditContext(by, by.version)
-                    )
+                    self.set(row, ("predictions", item_id), NOT_APPLICABLE, by, by.version)
 
     def references_of(self, item_id: str) -> Iterable[Reference]:
-        """Return the current references of an item."""
         item = self._mutable_items.get(item_id)
         if item is None:
             return self.items[item_id].references
-        return cast("dict[Reference, None]", item.fields.get("references", {}))
+        return cast("dict[Reference, None]", item[0].get("references", {}))
 
     # Mutable items and freezing
 
@@ -496,15 +455,16 @@ class ArtifactDraft:
                 for name, value in self.items[item_id].fields.items()
             }
             changes = dict(self.blame.get(item_id, {}))
-            item = self._mutable_items[item_id] = MutableItem(fields, changes)
+            item = self._mutable_items[item_id] = fields, changes
             self.blame[item_id] = changes
         return item
 
     def freeze(self) -> tuple[Item, Mapping[str, tuple[Item, ...]], Blame]:
         """Return the research thread, all other items by section, and the blame."""
-        for item_id, item in self._mutable_items.items():
-            fields = freeze_fields(item_id, item.fields)
-            self.items[item_id] = self.items[item_id]._replace(fields=fields)
+        for item_id, (fields, _) in self._mutable_items.items():
+            self.items[item_id] = self.items[item_id]._replace(
+                fields=freeze_fields(item_id, fields)
+            )
         sections = {
             section_id: tuple([self.items[item_id] for item_id in ids])
             for section_id, ids in self._order.items()

@@ -4,17 +4,16 @@ Merging is a pure function: the same input gives the same output, byte for byte.
 by the order of R9 and processed one after the other.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import datetime
-from types import MappingProxyType
-from typing import NamedTuple, cast
+from __future__ import annotations
 
-from brenner.artifact.merge.decide import FinalBlock, block_diagnostic, decide, finalise_blocks
+from types import MappingProxyType
+from typing import TYPE_CHECKING, cast
+
+from brenner.artifact.merge.decide import BlockDecision, block_diagnostic, decide, finalise_blocks
 from brenner.artifact.merge.draft import (
     NO_OTHER_SESSIONS,
     ArtifactDraft,
     CycleFinder,
-    EditContext,
     LeftOutReference,
     OtherSessions,
     SessionItem,
@@ -49,9 +48,9 @@ from brenner.diagnostics.codes import lint_sections as lint_sections_codes
 from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.codes.messages import QUESTION_FROM_TITLE
 from brenner.diagnostics.codes.publishing import AP_009
-from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.truncate import truncate_for_blocks, truncate_for_message
 from brenner.markdown.blocks import parse_blocks
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.parse import read_blocks, render_delta
 from brenner.protocol.delta.schema import (
     ASSUMPTION_LEDGER,
@@ -62,8 +61,14 @@ from brenner.protocol.delta.schema import (
     DeltaBlock,
     Operation,
 )
-from brenner.protocol.messages import PostedMessage, iso, thread_order_key
+from brenner.protocol.messages import StoredMessage, iso, thread_order_key
 from brenner.protocol.roster_config import roster_json
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from datetime import datetime
+
+    from brenner.diagnostics.model import Diagnostic
 
 # Operation, section, target and name of a block, for the ledger
 
@@ -126,7 +131,6 @@ class MergeRun:
         self._has_question = state.has_question
 
     def take(self, message: DeltaMessage | KickoffMessage) -> None:
-        """Process the next message."""
         self._created_at = self._created_at or iso(message.posted.at)
         if isinstance(message, KickoffMessage):
             self._take_kickoff(message)
@@ -165,9 +169,7 @@ class MergeRun:
     # Kickoffs (R15)
 
     def _take_kickoff(self, kickoff: KickoffMessage) -> None:
-        """Fill the empty fields from the first kickoff with a question. Later ones change only
-        the roster.
-        """
+        """Fill the empty fields from the first kickoff with a question, the roster from each."""
         if kickoff.roster:
             self._roster = MappingProxyType(roster_json(kickoff.roster))
         if not kickoff.question:
@@ -186,10 +188,10 @@ class MergeRun:
             self.warnings.append(found._replace(message_id=posted.id))
 
     def _question(self) -> str:
-        value = self._draft.mutable_item(RESEARCH_THREAD.prefix).fields.get("statement")
+        value = self._draft.mutable_item(RESEARCH_THREAD.prefix)[0].get("statement")
         return value if isinstance(value, str) else ""
 
-    def _fill_field(self, name: str, text: str, posted: PostedMessage) -> None:
+    def _fill_field(self, name: str, text: str, posted: StoredMessage) -> None:
         by = Source(posted.id, posted.message.sender, 0, self._version, KICKOFF)
         if text:
             self._draft.fill(RESEARCH_THREAD.prefix, name, text, by)
@@ -201,11 +203,13 @@ class MergeRun:
         sender = posted.message.sender
         self.senders.setdefault(sender, posted.id)
         base = self._base(message)
-        author = self._author(sender)
+        author = self._authors.setdefault(
+            sender, AuthorHistoryBuilder(self._state.authors.get(sender))
+        )
         draft = self._draft
         resolved = resolve_ids(message, base, draft, author)
-        decisions = decide(resolved, draft, author)
-        final = list(finalise_blocks(resolved, decisions, draft))
+        decisions, numbers = decide(resolved, draft, author)
+        final = list(finalise_blocks(resolved, decisions, numbers, draft))
         lines = {each.block.number: each.block.fence.line for each in final}
         diagnostics = truncate_for_blocks(self._apply_all(final, posted, base), lines)
         self.ledger += [
@@ -229,17 +233,12 @@ class MergeRun:
             self.warnings.append(found._replace(message_id=message.posted.id))
         return base
 
-    def _author(self, sender: str) -> AuthorHistoryBuilder:
-        if sender not in self._authors:
-            self._authors[sender] = AuthorHistoryBuilder(self._state.authors.get(sender))
-        return self._authors[sender]
-
     def _apply_all(
-        self, final: list[FinalBlock], posted: PostedMessage, base: Version
+        self, final: list[BlockDecision], posted: StoredMessage, base: Version
     ) -> dict[int, tuple[Diagnostic, ...]]:
         """Apply the accepted blocks. Return all diagnostics by block number."""
         diagnostics = {each.block.number: each.diagnostics for each in final}
-        waiting: dict[str, list[FinalBlock]] = {}  # for a later block that adds the item
+        waiting: dict[str, list[BlockDecision]] = {}  # for a later block that adds the item
         for each in final:
             if each.outcome is not BlockOutcome.APPLIED:
                 continue
@@ -253,7 +252,7 @@ class MergeRun:
         return diagnostics
 
     def _apply(
-        self, final: FinalBlock, posted: PostedMessage, base: Version
+        self, final: BlockDecision, posted: StoredMessage, base: Version
     ) -> Iterator[Diagnostic]:
         delta, item_id = cast("Delta", final.block.delta), final.item_id or ""
         section = SECTIONS[delta.section]
@@ -271,20 +270,20 @@ class MergeRun:
         if delta.operation is Operation.ADD:
             self._draft.add(item_id, section, payload, by, (posted.at, posted.id))
             return
-        self._draft.edit(item_id, section, payload, EditContext(by, base.number))
-        for noted in self._draft.open_conflicts.pop_displacements():
+        self._draft.edit(item_id, section, payload, by, base.number)
+        for path, agent in self._draft.open_conflicts.pop_displaced_agents():
             yield block_diagnostic(
                 final.block,
                 merging_codes.CONFLICTING_EDIT,
-                ("payload", *noted.path),
-                label=".".join(noted.path),
+                ("payload", *path),
+                label=".".join(path),
                 id=item_id,
-                name=noted.agent,
+                name=agent,
                 version=base.number,
             )
 
     def _without_cycles(
-        self, final: FinalBlock, posted: PostedMessage
+        self, final: BlockDecision, posted: StoredMessage
     ) -> tuple[Mapping[str, object], list[Diagnostic]]:
         """Return the payload without the references that would close a reference cycle (R21)."""
         item_id, payload = final.item_id or "", final.payload
@@ -308,7 +307,9 @@ class MergeRun:
                 self._references.add(item_id, reference)
         return {**payload, "references": kept}, found
 
-    def _unseen_edits(self, final: FinalBlock, sender: str, base: Version) -> Iterator[Diagnostic]:
+    def _unseen_edits(
+        self, final: BlockDecision, sender: str, base: Version
+    ) -> Iterator[Diagnostic]:
         """Warn about edits of the item that the author of the kill cannot have seen (R12)."""
         item_id = final.item_id or ""
         if self._draft.is_killed(item_id):
@@ -334,7 +335,7 @@ class MergeRun:
 
 
 def _ledger_entry(
-    final: FinalBlock, diagnostics: tuple[Diagnostic, ...], posted: PostedMessage
+    final: BlockDecision, diagnostics: tuple[Diagnostic, ...], posted: StoredMessage
 ) -> Entry:
     block, delta = final.block, final.block.delta
     operation, section, target_id, name = delta_header(delta) if delta else block_header(block)
@@ -357,7 +358,7 @@ def _ledger_entry(
 
 
 def _remember(
-    author: AuthorHistoryBuilder, applied: list[FinalBlock], resolved: ResolvedIds
+    author: AuthorHistoryBuilder, applied: list[BlockDecision], resolved: ResolvedIds
 ) -> None:
     """Store the applied blocks in the author's history, to detect duplicates later."""
     message_id, base = resolved.message.posted.id, resolved.base.number
@@ -375,12 +376,11 @@ def _remember(
 
 
 def _circular_reference(
-    final: FinalBlock, reference: Reference, cycle: list[SessionItem]
+    final: BlockDecision, reference: Reference, cycle: list[SessionItem]
 ) -> Diagnostic:
-    value = f"{reference.relation} {reference.session} {reference.item}"
     # When a version is rebuilt, the references of the other sessions at that time are unknown.
     chain = format_cycle(cycle) or "through other sessions, as they stood then"
-    words = {"value": value, "id": final.item_id or "", "chain": chain}
+    words = {"value": str(reference), "id": final.item_id or "", "chain": chain}
     return block_diagnostic(
         final.block, merging_codes.CIRCULAR_REFERENCE, ("payload", "references"), **words
     )
@@ -421,9 +421,7 @@ _MINIMUM_RULES = {
 
 
 def completeness_warnings(artifact: Artifact, has_question: bool) -> Iterator[Diagnostic]:
-    """Yield a warning for a missing question, too few items, no third alternative, no scale
-    check.
-    """
+    """Warn of a missing question, too few items, no third alternative, no scale check."""
     if not has_question and not artifact.research_thread.text("statement"):
         yield merging_codes.NO_KICKOFF.at(thread_id=artifact.metadata.session_id or "")
     for layout in LAYOUT:
@@ -487,7 +485,7 @@ class Merge(NamedTuple):
 
 def merge(
     state: State,
-    messages: Iterable[PostedMessage],
+    messages: Iterable[StoredMessage],
     roster: Collection[str] | None = None,
     operator: str = OPERATOR,
     elsewhere: OtherSessions = NO_OTHER_SESSIONS,

@@ -1,27 +1,27 @@
 """Parse the DELTA and KICKOFF messages of a thread, and resolve the item IDs in them (R11)."""
 
+from __future__ import annotations
+
 import heapq
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import takewhile
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
-from brenner.artifact.merge.draft import ArtifactDraft
 from brenner.artifact.state import (
     AppliedBlock,
     AuthorHistoryBuilder,
     BlockKey,
     Counts,
-    ThreadPosition,
     Version,
     block_key,
     latest_version_before,
 )
-from brenner.diagnostics.model import Diagnostic
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import Block, BlockKind, parse_blocks
 from brenner.markdown.escape import read_fields
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.body import (
     BodySection,
     check_version_field,
@@ -50,9 +50,13 @@ from brenner.protocol.grammar import (
     VERSION,
 )
 from brenner.protocol.message_types import DELTA, KICKOFF
-from brenner.protocol.messages import PostedMessage
 from brenner.protocol.roster import Roster, read_configuration
 from brenner.protocol.subjects import Subject, parse_subject
+
+if TYPE_CHECKING:
+    from brenner.artifact.merge.draft import ArtifactDraft
+    from brenner.diagnostics.model import Diagnostic
+    from brenner.protocol.messages import StoredMessage
 
 # Parsing messages
 
@@ -60,7 +64,7 @@ from brenner.protocol.subjects import Subject, parse_subject
 class DeltaMessage(NamedTuple):
     """A parsed DELTA message: its blocks, and the version that it states as its base."""
 
-    posted: PostedMessage
+    posted: StoredMessage
     shorthand: str
     blocks: list[DeltaBlock]
     stated_base: int | None
@@ -70,14 +74,14 @@ class DeltaMessage(NamedTuple):
 class KickoffMessage(NamedTuple):
     """A parsed KICKOFF message. `is_from_title` means that the question is only its title (R15)."""
 
-    posted: PostedMessage
+    posted: StoredMessage
     question: str
     context: str
     is_from_title: bool
     roster: Roster | None = None
 
 
-def parse_posted(posted: PostedMessage) -> DeltaMessage | KickoffMessage | None:
+def parse_posted(posted: StoredMessage) -> DeltaMessage | KickoffMessage | None:
     """Parse a message. Return None for message types that do not change the artifact."""
     subject = parse_subject(posted.message.subject)
     if subject is None:
@@ -87,7 +91,7 @@ def parse_posted(posted: PostedMessage) -> DeltaMessage | KickoffMessage | None:
     return _parse_kickoff(posted) if subject.type == KICKOFF.name else None
 
 
-def _parse_delta_message(posted: PostedMessage, subject: Subject) -> DeltaMessage:
+def _parse_delta_message(posted: StoredMessage, subject: Subject) -> DeltaMessage:
     found = parse_blocks(posted.message.body)
     deltas = attach_repairs(read_blocks(found, posted.message.thread_id))
     warnings = tuple(check_version_field(DELTA, found))
@@ -105,7 +109,7 @@ def stated_base(body: list[Block], label: str = DELTA.version_field) -> int | No
     return stated[0] if stated else None
 
 
-def _parse_kickoff(posted: PostedMessage) -> KickoffMessage:
+def _parse_kickoff(posted: StoredMessage) -> KickoffMessage:
     body = posted.message.body
     found = parse_blocks(body)
     under = parse_sections(found)
@@ -174,9 +178,7 @@ def _field_mentions(field: Field, value: object, thread_id: str) -> Iterator[IdM
 
 
 def refers_to_thread(reference: Mapping[str, str], thread_id: str) -> bool:
-    """Return whether a reference is to an item of this thread. Malformed IDs are reported
-    elsewhere.
-    """
+    """Return whether a reference is to a well-formed item ID of this thread."""
     item = reference["item"]
     is_name = ITEM_ID.fullmatch(item) or LOCAL_REFERENCE.fullmatch(item)
     return is_name is not None and reference["session"] == thread_id
@@ -234,9 +236,10 @@ def ids_in_prose(delta: Delta) -> Iterator[tuple[JsonPath, str]]:
 
 # What an ID refers to: an existing item, or the ADD of this message with that block number
 Target = str | int
+Meanings = Mapping[str, Target | None]  # by the ID as written; None: unknown
 
-_ADD_IN_TEXT = re.compile(r'"operation"\s*:\s*"ADD"')
-_SECTION_IN_TEXT = re.compile(r'"section"\s*:\s*"([a-z_]+)"')
+_ADD_IN_TEXT = lazy_pattern(r'"operation"\s*:\s*"ADD"')
+_SECTION_IN_TEXT = lazy_pattern(r'"section"\s*:\s*"([a-z_]+)"')
 
 
 def _no_items(_prefix: str) -> Sequence[str]:
@@ -271,21 +274,8 @@ class NumberingView(NamedTuple):
         return earlier[beyond - 1] if beyond <= len(earlier) else None
 
 
-class NumberingViews(NamedTuple):
-    """Both views of a message, and whether the thread view applies."""
-
-    base: NumberingView
-    thread: NumberingView
-    is_thread: bool
-
-    @property
-    def chosen(self) -> NumberingView:
-        """Return the view that applies."""
-        return self.thread if self.is_thread else self.base
-
-
 def base_version(
-    posted: PostedMessage, stated: int | None, versions: tuple[Version, ...]
+    posted: StoredMessage, stated: int | None, versions: tuple[Version, ...]
 ) -> Version:
     """Return the base of a message: the stated version, or the latest published before it."""
     if stated is not None:
@@ -296,9 +286,7 @@ def base_version(
 
 
 def own_adds(blocks: Iterable[DeltaBlock]) -> dict[str, list[int]]:
-    """Return the ADDs of a message by section prefix. Include refused ones, since their author
-    counts them.
-    """
+    """Return the ADDs of a message by section prefix, with refused ones: the author counts them."""
     own: dict[str, list[int]] = {}
     for block in blocks:
         section = _section_of_add(block)
@@ -319,56 +307,6 @@ def _section_of_add(block: DeltaBlock) -> NumberingSection | None:
     return SECTIONS.get(section[1]) if section and _ADD_IN_TEXT.search(block.fence.text) else None
 
 
-class OwnItems(NamedTuple):
-    """The author's own items, by the prefix of the section.
-
-    `adds` are the ADDs of the message. Those in `resent` repeat an item that the author had added
-    before. `earlier` are the author's items of earlier messages on the same base.
-    """
-
-    adds: Mapping[str, Sequence[int]]
-    resent: Mapping[int, str]
-    earlier: Callable[[str], Sequence[str]]
-
-    def others(self, prefix: str) -> Sequence[str]:
-        """Return the earlier items that the message does not repeat, so that each item counts
-        once.
-        """
-        before = self.earlier(prefix)
-        if not self.resent:
-            return before
-        known = set(self.resent.values())
-        return [item_id for item_id in before if item_id not in known]
-
-    def new(self) -> Mapping[str, Sequence[int]]:
-        """Return the ADDs of the message that the thread does not have already."""
-        return {
-            prefix: [number for number in numbers if number not in self.resent]
-            for prefix, numbers in self.adds.items()
-        }
-
-
-def numbering_views(
-    mentioned: Iterable[str], own: OwnItems, base: Version, counts: Counts
-) -> NumberingViews:
-    """Return both views of a message that names these IDs. `counts` are the thread's, just
-    before it.
-
-    Every ID of the base view exists in the thread view too. So the base view applies, unless the
-    message names an ID that only the thread view has: then the author has read the thread.
-    """
-    others = cache(own.others)
-    in_base, in_thread = (
-        NumberingView(base.counts, own.adds, others),
-        NumberingView(counts, own.new()),
-    )
-    is_thread = any(
-        in_base.resolve(item_id) is None and in_thread.resolve(item_id) is not None
-        for item_id in mentioned
-    )
-    return NumberingViews(in_base, in_thread, is_thread)
-
-
 # Duplicate ADDs: ADDs that equal an applied one of an earlier message (R8)
 #
 # A duplicate refers to the item of the original. So resending a message with one corrected block
@@ -376,52 +314,17 @@ def numbering_views(
 # of the same message can be compared only after that one.
 
 
-class DuplicateAdds(NamedTuple):
-    """The resent ADDs with the original blocks, and the keys of all compared ADDs."""
-
-    originals: Mapping[int, AppliedBlock]
-    keys: Mapping[int, BlockKey]
-
-
-def adds_without_mentions(
-    blocks: list[DeltaBlock], mentioned: Mapping[int, list[IdMention]]
-) -> dict[int, BlockKey]:
-    """Return the ADDs that name no items, with their keys. They mean the same in every view."""
-    return {
-        block.number: block_key(block.delta, None, block.delta.payload, 0)
-        for block in blocks
-        if block.delta is not None and block.delta.operation is Operation.ADD
-        if not mentioned[block.number]
-    }
-
-
-def resent_without_mentions(
-    keys: Mapping[int, BlockKey],
-    blocks: list[DeltaBlock],
-    draft: ArtifactDraft,
-    author: AuthorHistoryBuilder,
-) -> dict[int, str]:
-    """Return the resent ones among them, with their items. This needs no numbering view."""
-    search = _DuplicateSearch(draft, author, _killing_blocks(blocks, {}))
-    found = {number: search.find_original(number, key) for number, key in keys.items()}
-    return {number: first.item_id for number, first in found.items() if first is not None}
-
-
 def find_duplicate_adds(
-    blocks: list[DeltaBlock],
-    meanings: Mapping[int, Mapping[str, Target | None]],
-    plain: Mapping[int, BlockKey],
-    draft: ArtifactDraft,
-    author: AuthorHistoryBuilder,
-) -> DuplicateAdds:
-    """Find all resent ADDs, given what the IDs in each block refer to."""
-    adds = {
-        block.number: block.delta
-        for block in blocks
-        if block.delta is not None and block.delta.operation is Operation.ADD
-    }
-    kills = _killing_blocks(blocks, {w: t for found in meanings.values() for w, t in found.items()})
-    search = _DuplicateSearch(draft, author, kills)
+    adds: Mapping[int, Delta],
+    meanings: Mapping[int, Meanings],
+    keys: dict[int, BlockKey],
+    search: _DuplicateSearch,
+) -> dict[int, AppliedBlock]:
+    """Return the resent ADDs with the blocks that they repeat, given what the IDs in each block
+    refer to.
+
+    Add the key of each ADD that can be compared to `keys`.
+    """
     needs = {
         number: {target for target in meanings[number].values() if isinstance(target, int)}
         for number in adds
@@ -431,12 +334,11 @@ def find_duplicate_adds(
         for each in wanted:
             needed_by.setdefault(each, []).append(number)
     originals: dict[int, AppliedBlock] = {}
-    keys = dict(plain)
     waiting = [number for number, wanted in needs.items() if not wanted]
     heapq.heapify(waiting)  # in order, so that among equal ADDs the first repeats the first
     while waiting:
         number = heapq.heappop(waiting)
-        key = keys.get(number) or _add_key(adds[number], meanings[number], originals, draft)
+        key = keys.get(number) or _add_key(adds[number], meanings[number], originals, search.draft)
         if key is None:
             continue
         keys[number] = key
@@ -448,16 +350,22 @@ def find_duplicate_adds(
                 if not needs[dependent]:
                     heapq.heappush(waiting, dependent)
     left = {number: adds[number] for number, wanted in needs.items() if wanted}
-    if left:
-        originals |= _in_cycles(left, meanings, originals, search)
-    return DuplicateAdds(originals, keys)
+    return originals | _in_cycles(left, meanings, originals, search) if left else originals
+
+
+def _adds(blocks: list[DeltaBlock]) -> dict[int, Delta]:
+    return {
+        block.number: block.delta
+        for block in blocks
+        if block.delta is not None and block.delta.operation is Operation.ADD
+    }
 
 
 def _in_cycles(
     left: Mapping[int, Delta],
-    meanings: Mapping[int, Mapping[str, Target | None]],
+    meanings: Mapping[int, Meanings],
     originals: Mapping[int, AppliedBlock],
-    search: "_DuplicateSearch",
+    search: _DuplicateSearch,
 ) -> dict[int, AppliedBlock]:
     """Find resent ADDs among those that name each other.
 
@@ -499,20 +407,19 @@ class _DuplicateSearch:
     ) -> AppliedBlock | None:
         """Return the applied ADD that this block repeats, if its item is active."""
         known = self.author.equal_blocks(key, as_written=as_written)
-        active = [first for first in known if self._is_active(first.item_id, number)]
+        active = [  # and not killed by an earlier block of the message
+            first
+            for first in known
+            if not self.draft.is_killed(first.item_id)
+            and self._kills.get(first.item_id, number) >= number
+        ]
         if not active:
             return None
         self._taken[key] += 1
         return active[min(self._taken[key], len(active)) - 1]
 
-    def _is_active(self, item_id: str, number: int) -> bool:
-        """Return whether the item is active and no earlier block kills it."""
-        return not self.draft.is_killed(item_id) and self._kills.get(item_id, number) >= number
 
-
-def _killing_blocks(
-    blocks: list[DeltaBlock], meaning: Mapping[str, Target | None]
-) -> dict[str, int]:
+def _killing_blocks(blocks: list[DeltaBlock], meaning: Meanings) -> dict[str, int]:
     """Return the items that the message kills, each with the first block that kills it."""
     kills: dict[str, int] = {}
     for block in blocks:
@@ -526,7 +433,7 @@ def _killing_blocks(
 
 def _add_key(
     delta: Delta,
-    meanings: Mapping[str, Target | None],
+    meanings: Meanings,
     originals: Mapping[int, AppliedBlock],
     draft: ArtifactDraft,
 ) -> BlockKey | None:
@@ -544,106 +451,151 @@ def _add_key(
 
 # Resolving the IDs of a message (R11)
 
-Meanings = Mapping[str, Target | None]
-_NO_DUPLICATES = DuplicateAdds({}, {})
-
 
 class ResolvedIds(NamedTuple):
     """What the IDs of a message refer to.
 
-    `meanings` has every ID and `@name` of its blocks, resolved in the view that applies: an item,
-    the number of the block that adds it, or None. `ambiguous` are those that the thread view reads
-    differently, if the message does not show which view its author used.
+    `meanings` has every ID and `@name` of its blocks, resolved in `view`, the view that applies: an
+    item, the number of the block that adds it, or None. `ambiguous` are those that the thread view
+    reads differently, if the message does not show which view its author used. `originals` are the
+    resent ADDs with the blocks that they repeat, `keys` the keys of all compared ADDs.
     """
 
     message: DeltaMessage
     base: Version
-    views: NumberingViews
+    view: NumberingView
     mentions: Mapping[int, list[IdMention]]
     meanings: Meanings
     ambiguous: Meanings
-    duplicates: DuplicateAdds
+    originals: Mapping[int, AppliedBlock]
+    keys: Mapping[int, BlockKey]
 
     def block_meanings(self, number: int) -> Meanings:
         """Return what the IDs in one block refer to."""
-        meanings = self.meanings
-        return {each.written: meanings[each.written] for each in self.mentions[number]}
+        return _meanings_of(self.mentions[number], self.meanings)
+
+
+def _meanings_of(mentions: list[IdMention], meanings: Meanings) -> Meanings:
+    return {each.written: meanings[each.written] for each in mentions}
 
 
 def resolve_ids(
     message: DeltaMessage, base: Version, draft: ArtifactDraft, author: AuthorHistoryBuilder
 ) -> ResolvedIds:
-    """Resolve the IDs of a message."""
     blocks = message.blocks
-    mentioned = {
+    mentions = {
         b.number: id_mentions(b.delta, draft.thread_id) for b in blocks if b.delta is not None
     }
     names = {f"@{b.delta.local_id}": b.number for b in blocks if b.delta and b.delta.local_id}
-    ids = {each.written for found in mentioned.values() for each in found} - names.keys()
-    plain = adds_without_mentions(blocks, mentioned) if author.count else {}
-    position = (message.posted.at, message.posted.id)
-    own = OwnItems(
-        own_adds(blocks),
-        resent_without_mentions(plain, blocks, draft, author) if plain else {},
-        partial(_earlier_items, author, base, draft, position),
-    )
-    both = numbering_views(ids, own, base, draft.counts_before(position, base))
-    meanings: dict[str, Target | None] = {
-        each: _resolve_existing(both.chosen, each, draft) for each in ids
+    ids = {each.written for found in mentions.values() for each in found} - names.keys()
+    # ADDs that name no items mean the same in every view.
+    adds = _adds(blocks) if author.count else {}
+    keys = {
+        number: block_key(delta, None, delta.payload, 0)
+        for number, delta in adds.items()
+        if not mentions[number]
     }
-    meanings |= names
-    resolved = ResolvedIds(message, base, both, mentioned, meanings, {}, _NO_DUPLICATES)
-    if author.count:
-        by_block = {number: resolved.block_meanings(number) for number in mentioned}
-        duplicates = find_duplicate_adds(blocks, by_block, plain, draft, author)
-        resolved = resolved._replace(
-            meanings=_with_duplicates(meanings, duplicates), duplicates=duplicates
-        )
-    is_certain = both.is_thread or message.stated_base == base.number
-    return (
-        resolved
-        if is_certain
-        else resolved._replace(ambiguous=_ambiguous_ids(resolved, ids, draft))
+    in_base, in_thread = _numbering_views(
+        message, _resent_items(keys, blocks, draft, author), base, draft, author
     )
+    # Every ID of the base view exists in the thread view too. So the base view applies, unless the
+    # message names an ID that only the thread view has: then the author has read the thread.
+    is_thread = any(
+        in_base.resolve(each) is None and in_thread.resolve(each) is not None for each in ids
+    )
+    view = in_thread if is_thread else in_base
+    meanings = {**_resolve_existing(view, ids, draft), **names}
+    originals: dict[int, AppliedBlock] = {}
+    if adds:
+        by_block = {number: _meanings_of(mentions[number], meanings) for number in adds}
+        search = _DuplicateSearch(draft, author, _killing_blocks(blocks, meanings))
+        originals = find_duplicate_adds(adds, by_block, keys, search)
+        meanings = _with_originals(meanings, originals)
+    ambiguous: Meanings = {}
+    if ids and not is_thread and message.stated_base != base.number:
+        others = _with_originals(_resolve_existing(in_thread, ids, draft), originals)
+        ambiguous = {
+            written: other
+            for written, other in others.items()
+            if other not in (None, meanings[written])
+        }
+    return ResolvedIds(message, base, view, mentions, meanings, ambiguous, originals, keys)
 
 
-def _earlier_items(
+def _resent_items(
+    keys: Mapping[int, BlockKey],
+    blocks: list[DeltaBlock],
+    draft: ArtifactDraft,
     author: AuthorHistoryBuilder,
+) -> dict[int, str]:
+    """Return the resent ones among ADDs that name no items, with their items."""
+    if not keys:
+        return {}
+    search = _DuplicateSearch(draft, author, _killing_blocks(blocks, {}))
+    found = {number: search.find_original(number, key) for number, key in keys.items()}
+    return {number: first.item_id for number, first in found.items() if first is not None}
+
+
+def _numbering_views(
+    message: DeltaMessage,
+    resent: Mapping[int, str],
     base: Version,
     draft: ArtifactDraft,
-    position: ThreadPosition,
-    prefix: str,
-) -> Sequence[str]:
-    """Return the author's items of earlier messages on that base."""
-    added = author.items_added_on(base.number, prefix)
-    if not draft.is_late(position):
-        return added
-    return [item_id for item_id in added if draft.was_added_before(item_id, position)]
+    author: AuthorHistoryBuilder,
+) -> tuple[NumberingView, NumberingView]:
+    """Return the base view and the thread view of a message.
+
+    `resent` are the ADDs that repeat an item which the author had added before. The thread view
+    counts it as an item, the base view as an ADD, so that each counts once.
+    """
+    adds = own_adds(message.blocks)
+    position = (message.posted.at, message.posted.id)
+    is_late = draft.is_late(position)
+    repeated = set(resent.values())
+
+    def earlier_items(prefix: str) -> Sequence[str]:
+        """Return the author's items of earlier messages on that base."""
+        added = author.items_added_on(base.number, prefix)
+        if not is_late and not repeated:
+            return added
+        return [
+            item_id
+            for item_id in added
+            if item_id not in repeated
+            and (not is_late or draft.was_added_before(item_id, position))
+        ]
+
+    new = {
+        prefix: [number for number in numbers if number not in resent]
+        for prefix, numbers in adds.items()
+    }
+    return (
+        NumberingView(
+            base.counts, adds, cache(earlier_items) if resent or is_late else earlier_items
+        ),
+        NumberingView(draft.counts_before(position, base), new),
+    )
 
 
-def _resolve_existing(view: NumberingView, written: str, draft: ArtifactDraft) -> Target | None:
-    target = view.resolve(written)
-    return target if isinstance(target, int) or target in draft.items else None
+def _resolve_existing(
+    view: NumberingView, ids: Iterable[str], draft: ArtifactDraft
+) -> dict[str, Target | None]:
+    resolved = ((written, view.resolve(written)) for written in ids)
+    return {
+        written: target if isinstance(target, int) or target in draft.items else None
+        for written, target in resolved
+    }
 
 
-def _with_duplicates(meanings: Meanings, duplicates: DuplicateAdds) -> dict[str, Target | None]:
+def _with_originals(
+    meanings: Meanings, originals: Mapping[int, AppliedBlock]
+) -> dict[str, Target | None]:
     """Replace resent ADDs in the meanings by their existing items."""
-    originals = duplicates.originals
     return {
         written: originals[target].item_id
         if isinstance(target, int) and target in originals
         else target
         for written, target in meanings.items()
-    }
-
-
-def _ambiguous_ids(resolved: ResolvedIds, ids: set[str], draft: ArtifactDraft) -> Meanings:
-    """Return the IDs that the thread view reads differently from the base view."""
-    others = {each: _resolve_existing(resolved.views.thread, each, draft) for each in ids}
-    return {
-        written: other
-        for written, other in _with_duplicates(others, resolved.duplicates).items()
-        if other not in (None, resolved.meanings[written])
     }
 
 

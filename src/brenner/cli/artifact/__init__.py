@@ -1,28 +1,20 @@
 """`brenner artifact`: the group of commands that show, compare, verify and lint artifacts."""
 
+from __future__ import annotations
+
 import click
 
-from brenner.cli.options import LazyCommand, LazyGroup, examples, group_options
+from brenner.cli.options import LazyGroup, examples, group_options
 
 COMMANDS = {
-    "show": LazyCommand("brenner.cli.artifact.show", "show", "Print an artifact, also as JSON."),
-    "history": LazyCommand("brenner.cli.artifact.history", "history", "List the versions."),
-    "diff": LazyCommand(
-        "brenner.cli.artifact.diff", "diff", "Say what changed between two artifacts."
-    ),
-    "blame": LazyCommand(
-        "brenner.cli.artifact.blame", "blame", "Say who set each field, and when."
-    ),
-    "ledger": LazyCommand(
-        "brenner.cli.artifact.ledger", "ledger", "Say what became of every block."
-    ),
-    "verify": LazyCommand(
-        "brenner.cli.artifact.verify", "verify", "Rebuild every version, compare."
-    ),
-    "lint": LazyCommand(
-        "brenner.cli.artifact.lint", "lint", "Check an artifact against the rules."
-    ),
-    "export": LazyCommand("brenner.cli.artifact.export", "export", "Write JSON, Markdown or HTML."),
+    "show": ("brenner.cli.artifact.show", "show", "Print an artifact, also as JSON."),
+    "history": ("brenner.cli.artifact.history", "history", "List the versions."),
+    "diff": ("brenner.cli.artifact.diff", "diff", "Say what changed between two artifacts."),
+    "blame": ("brenner.cli.artifact.blame", "blame", "Say who set each field, and when."),
+    "ledger": ("brenner.cli.artifact.ledger", "ledger", "Say what became of every block."),
+    "verify": ("brenner.cli.artifact.verify", "verify", "Rebuild every version, compare."),
+    "lint": ("brenner.cli.artifact.lint", "lint", "Check an artifact against the rules."),
+    "export": ("brenner.cli.artifact.export", "export", "Write JSON, Markdown or HTML."),
 }
 
 

@@ -1,7 +1,8 @@
 """`brenner artifact blame`: for every field its author, the message, and the value it replaced."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -10,16 +11,18 @@ from brenner.artifact.diff import field_label, value_text
 from brenner.cli.artifact.common import (
     BOLD,
     DIM,
-    EXIT_INVALID,
-    EXIT_OK,
     INDENT,
+    ORIGIN_DEFAULTS,
     STRUCK,
     ArtifactReader,
     LoadedArtifact,
+    find_item,
+    no_such_item,
     notes_json,
+    with_authors,
     write_unreadable,
 )
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_INVALID, EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, write_diagnostics, write_json
 from brenner.cli.table import Cell, DisplayRow, TableColumn, table
 from brenner.cli.terminal import (
@@ -32,10 +35,12 @@ from brenner.cli.terminal import (
     write_lines,
 )
 from brenner.diagnostics.model import Diagnostic
-from brenner.mail.model import Trust
+from brenner.protocol.messages import Trust
 from brenner.text import thread_argument
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from brenner.artifact.state import Change
     from brenner.services.blame import BlameRow
 
@@ -56,13 +61,7 @@ _DETAIL_INDENT = "    "
 @click.command(
     "blame",
     cls=JsonCommand,
-    json_defaults={
-        "thread_id": None,
-        "version": None,
-        "source": None,
-        "message_id": None,
-        "fields": [],
-    },
+    json_defaults=ORIGIN_DEFAULTS | {"fields": []},
     epilog=examples(
         "brenner artifact blame RS-20251230-cell-fate",
         "brenner artifact blame RS-20251230-cell-fate@v2 H2",
@@ -84,7 +83,6 @@ def blame(
     item or field, the mail does not know the file, or a message that set one of the fields was
     altered in the store.
     """
-    from brenner.cli.artifact.common import with_authors
     from brenner.services.blame import blame_row_json
     from brenner.services.identity import thread_trust
 
@@ -109,17 +107,13 @@ def blame(
         write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
         lines = _lines(loaded, found, place, sys.stdout, with_history=with_history)
         write_lines(lines, pager=pager)
-    return EXIT_INVALID if any(map(_has_altered_source, found)) else EXIT_OK
+    is_altered = any(
+        row.is_altered(change) for row in found if row.change for change in row.change.history()
+    )
+    return EXIT_INVALID if is_altered else EXIT_OK
 
 
-def _has_altered_source(row: "BlameRow") -> bool:
-    """Return whether a message that ever set the field was altered in the store."""
-    return row.change is not None and any(map(row.is_altered, row.change.history()))
-
-
-def _select_rows(loaded: LoadedArtifact, place: str | None) -> "list[BlameRow]":
-    """Return the requested rows. Raise RequestError if there are none."""
-    from brenner.cli.artifact.common import find_item, no_such_item
+def _select_rows(loaded: LoadedArtifact, place: str | None) -> list[BlameRow]:
     from brenner.services.blame import blame_rows, item_blame_rows, rows_of_field
 
     state = loaded.version.state if loaded.version else None
@@ -137,7 +131,7 @@ def _select_rows(loaded: LoadedArtifact, place: str | None) -> "list[BlameRow]":
 
 def _lines(
     loaded: LoadedArtifact,
-    found: "Sequence[BlameRow]",
+    found: Sequence[BlameRow],
     place: str | None,
     out: TextIO,
     *,
@@ -161,7 +155,7 @@ def _lines(
 # All fields in a table, with the replaced value below each
 
 
-def _table_row(row: "BlameRow") -> DisplayRow:
+def _table_row(row: BlameRow) -> DisplayRow:
     change, value = row.change, [_value_span(row.value, is_gone=row.value is None)]
     name = [Span(f"{row.item_id}.", DIM), Span(row.field)]
     if change is None:
@@ -178,7 +172,7 @@ def _table_row(row: "BlameRow") -> DisplayRow:
     return DisplayRow(cells, [_replaced_spans(change)] if change.replaced is not None else ())
 
 
-def _trust_warning(row: "BlameRow") -> list[Span]:
+def _trust_warning(row: BlameRow) -> list[Span]:
     """Return a warning if the sender of the value is unverified, or its message was altered."""
     if row.is_altered(row.change):
         return [Span("altered", ATTENTION)]
@@ -186,14 +180,13 @@ def _trust_warning(row: "BlameRow") -> list[Span]:
     return [Span("unverified", ATTENTION)] if is_open else []
 
 
-def _replaced_spans(change: "Change") -> list[Span]:
+def _replaced_spans(change: Change) -> list[Span]:
     by = _author_text(change.before)
     text = f"replaced what {by} said: " if by else "replaced: "
     return [Span(_DETAIL_INDENT + text, DIM), _value_span(change.replaced, is_gone=True)]
 
 
-def _author_text(change: "Change | None") -> str:
-    """Return the agent, the message and the version of a change; nothing if it is unknown."""
+def _author_text(change: Change | None) -> str:
     if change is None:
         return ""
     source = change.source
@@ -209,7 +202,7 @@ def _value_span(value: object, *, is_gone: bool) -> Span:
 # One field in full
 
 
-def _whole_field_lines(row: "BlameRow", out: TextIO, *, with_history: bool) -> Iterator[str]:
+def _whole_field_lines(row: BlameRow, out: TextIO, *, with_history: bool) -> Iterator[str]:
     """Yield the value of a field, its author and what it replaced, or its whole history."""
     label = field_label(row.section, row.path)
     yield fold([Span(INDENT)], [Span(row.name, BOLD), Span(f"  {label}", DIM)], INDENT, out)
@@ -222,9 +215,8 @@ def _whole_field_lines(row: "BlameRow", out: TextIO, *, with_history: bool) -> I
     history = list(change.history()) if with_history else [change]
     for each in history:
         mark = _trust_warning(row._replace(change=each))
-        yield fold(
-            [Span(_DETAIL_INDENT)], [*_source_spans(each), *_with_gap(mark)], _DETAIL_INDENT, out
-        )
+        spans = [*_source_spans(each), *([Span("  "), *mark] if mark else [])]
+        yield fold([Span(_DETAIL_INDENT)], spans, _DETAIL_INDENT, out)
         yield _value_lines(each.value, out)
     last = history[-1]
     if last.replaced is not None:
@@ -241,15 +233,11 @@ def _whole_field_lines(row: "BlameRow", out: TextIO, *, with_history: bool) -> I
         )
 
 
-def _source_spans(change: "Change") -> list[Span]:
+def _source_spans(change: Change) -> list[Span]:
     source = change.source
     block = f", block {source.block}" if source.block else ""
     words = f"  {source.operation}, message {source.message_id}{block}, in v{source.version}"
     return [agent_span(source.agent), Span(words, DIM)]
-
-
-def _with_gap(mark: list[Span]) -> list[Span]:
-    return [Span("  "), *mark] if mark else []
 
 
 def _value_lines(value: object, out: TextIO) -> str:

@@ -1,18 +1,20 @@
 """Shared by the artifact commands: reading a TARGET, linting, finding items, layout of fields."""
 
+from __future__ import annotations
+
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Self, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
 import click
 
 from brenner.artifact.diff import diff
 from brenner.artifact.model import LAYOUT_BY_SECTION, Item, SectionLayout
+from brenner.artifact.parse import parse_artifact
 from brenner.cli.io import STANDARD_INPUT, read_text
-from brenner.cli.options import Settings
+from brenner.cli.options import EXIT_USAGE
 from brenner.cli.output import count_by_severity, failure_json, write_diagnostics, write_json
 from brenner.cli.terminal import Span, Style, fold
 from brenner.diagnostics.codes import artifacts as artifacts_codes
@@ -22,13 +24,17 @@ from brenner.diagnostics.codes.stores import HASH_MISMATCH
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError, Summary, worst_first
 from brenner.limits import MOST_BODY_BYTES
 from brenner.lint.linter import LintReport, lint_parsed
-from brenner.protocol.thread_ids import is_valid_thread_id
+from brenner.named_tuple import NamedTuple
+from brenner.protocol.thread_ids import check_thread_id, is_valid_thread_id
 from brenner.text import closest, did_you_mean, escape_control
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from brenner.artifact.format import ParsedArtifact
     from brenner.artifact.model import Artifact
     from brenner.artifact.state import Conflict
+    from brenner.cli.options import Settings
     from brenner.lint.context import SourceText
     from brenner.services.versions import LoadedVersion, Target
     from brenner.services.workspace import Workspace
@@ -70,7 +76,7 @@ def field_lines(fields: Sequence[tuple[str, Iterable[Span]]], stream: TextIO) ->
 _OR_FIELD = ", or an ID and a field such as `H2.claim`"
 
 
-def find_item(loaded: "LoadedArtifact", item_id: str) -> tuple[SectionLayout, Item]:
+def find_item(loaded: LoadedArtifact, item_id: str) -> tuple[SectionLayout, Item]:
     """Return the item of that ID, the first if a file has it twice.
 
     Raise RequestError if there is none.
@@ -81,7 +87,7 @@ def find_item(loaded: "LoadedArtifact", item_id: str) -> tuple[SectionLayout, It
     raise no_such_item(loaded.name, item_id, (item.id for _, item in loaded.artifact.all_items()))
 
 
-def no_such_item(name: str, wanted: str, known: "Iterable[str]") -> RequestError:
+def no_such_item(name: str, wanted: str, known: Iterable[str]) -> RequestError:
     """Return the error that an item or a field does not exist, with the closest name."""
     suggestion = did_you_mean(closest(wanted, list(known)))
     return RequestError(
@@ -94,9 +100,6 @@ def no_such_item(name: str, wanted: str, known: "Iterable[str]") -> RequestError
 # Reading files
 
 
-EXIT_OK, EXIT_INVALID, EXIT_UNREADABLE = 0, 1, 2
-
-
 def read_file(name: str) -> str | Diagnostic:
     """Return the text of a file that is not a message, or a diagnostic."""
     text = read_text(name)
@@ -105,13 +108,11 @@ def read_file(name: str) -> str | Diagnostic:
     return messages_codes.FILE_TOO_LARGE.at(path=display_name(name), most=MOST_BODY_BYTES)
 
 
-def read_artifact(name: str) -> "ParsedArtifact | Diagnostic":
+def read_artifact(name: str) -> ParsedArtifact | Diagnostic:
     """Return the artifact in a file, or a diagnostic."""
     text = read_file(name)
     if isinstance(text, Diagnostic):
         return text
-    from brenner.artifact.parse import parse_artifact
-
     parsed = parse_artifact(text)
     outline, artifact = parsed.outline, parsed.artifact
     if outline.headings or outline.front_matter is not None or any(artifact.sections.values()):
@@ -126,11 +127,10 @@ def read_artifact(name: str) -> "ParsedArtifact | Diagnostic":
 def write_unreadable(found: Diagnostic, name: str, *, as_json: bool) -> int:
     """Report why a file cannot be read, and return the exit code."""
     if as_json:
-        document = {"file": name} | failure_json(found, click.get_current_context(silent=True))
-        write_json(document | {"file": name})
+        write_json({"file": name} | failure_json(found) | {"file": name})
     else:
         write_diagnostics([found], display_name(name), sys.stderr)
-    return EXIT_UNREADABLE
+    return EXIT_USAGE
 
 
 def display_name(name: str) -> str:
@@ -146,6 +146,8 @@ def display_name(name: str) -> str:
 
 
 FILE_SOURCE = "file"
+# The keys of `LoadedArtifact.to_json`, with their values if there is no artifact
+ORIGIN_DEFAULTS: dict[str, object] = dict.fromkeys(("thread_id", "version", "source", "message_id"))
 _VERSION_SEPARATOR = "@"
 # Prefixes of research and coordination threads: such a name is checked as a thread ID
 _THREAD_PREFIXES = ("RS-", "COORD-")
@@ -162,10 +164,10 @@ class LoadedArtifact(NamedTuple):
 
     name: str
     given: str
-    artifact: "Artifact"
+    artifact: Artifact
     text: str
-    parsed: "ParsedArtifact | None" = None
-    version: "LoadedVersion | None" = None
+    parsed: ParsedArtifact | None = None
+    version: LoadedVersion | None = None
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -181,7 +183,7 @@ class LoadedArtifact(NamedTuple):
         return frozenset(each.message_id for each in found if each.message_id)
 
     @property
-    def conflicts(self) -> "tuple[Conflict, ...]":
+    def conflicts(self) -> tuple[Conflict, ...]:
         """Return the open conflicts, if the state of the version is known."""
         state = self.version.state if self.version else None
         return state.conflicts if state else ()
@@ -222,7 +224,7 @@ class ArtifactReader:
         self.resources.close()
 
     @property
-    def workspace(self) -> "Workspace":
+    def workspace(self) -> Workspace:
         """Return the workspace. Open it on first use."""
         if self._workspace is None:
             from brenner.cli.workspace import workspace_of  # a file needs no mailbox
@@ -246,7 +248,7 @@ class ArtifactReader:
                 return _load_file(name)  # reports that there is no such file
             raise
 
-    def version(self, target: "Target", given: str, *, with_state: bool = False) -> LoadedArtifact:
+    def version(self, target: Target, given: str, *, with_state: bool = False) -> LoadedArtifact:
         """Load a version of a thread."""
         from brenner.services.versions import load_version
 
@@ -260,7 +262,7 @@ def version_name(thread_id: str, number: int | None) -> str:
     return thread_id if number is None else f"{thread_id}@v{number}"
 
 
-def thread_target(name: str) -> "Target | None":
+def thread_target(name: str) -> Target | None:
     """Return the thread that a name refers to, or None for a file, whether or not it exists.
 
     A name with `@vN` is always a thread. Without it a file that exists comes before a thread of the
@@ -298,8 +300,6 @@ def _check_misspelt_thread_id(name: str) -> None:
     thread_id = name.partition(_VERSION_SEPARATOR)[0]
     if not thread_id.startswith(_THREAD_PREFIXES) or _is_file(name):
         return
-    from brenner.protocol.thread_ids import check_thread_id
-
     for found in check_thread_id(thread_id):
         if found.severity is ERROR:
             raise RequestError(found)
@@ -331,36 +331,26 @@ def notes_json(read: Iterable[LoadedArtifact]) -> dict[str, object]:
 # Linting, with the source text of the project
 
 
-class AnchorSource(NamedTuple):
-    """The source text that anchors (§n) refer to, or notes about why it cannot be read."""
+def project_source(
+    reader: ArtifactReader, loaded: LoadedArtifact
+) -> tuple[SourceText | None, tuple[Diagnostic, ...]]:
+    """Return the source text that anchors (§n) refer to, or notes about why it cannot be read.
 
-    text: "SourceText | None" = None
-    notes: tuple[Diagnostic, ...] = ()
-
-
-NO_ANCHOR_SOURCE = AnchorSource()
-
-
-def project_source(reader: ArtifactReader, loaded: LoadedArtifact) -> AnchorSource:
-    """Return the source text of the project for a version. A file belongs to no project."""
+    A file belongs to no project and has none.
+    """
     if loaded.version is None:
-        return NO_ANCHOR_SOURCE
+        return None, ()
     from brenner.services.compile import load_source_text
 
     try:
-        return AnchorSource(load_source_text(reader.workspace.project), ())
+        return load_source_text(reader.workspace.project), ()
     except RequestError as refused:
-        return AnchorSource(None, (refused.diagnostic,))
+        return None, (refused.diagnostic,)
 
 
-def lint_loaded(loaded: LoadedArtifact, source: AnchorSource = NO_ANCHOR_SOURCE) -> LintReport:
+def lint_loaded(loaded: LoadedArtifact, source: SourceText | None = None) -> LintReport:
     """Return the lint report, with line numbers in the artifact's Markdown."""
-    parsed = loaded.parsed
-    if parsed is None:
-        from brenner.artifact.parse import parse_artifact
-
-        parsed = parse_artifact(loaded.text)
-    return lint_parsed(parsed, source.text)
+    return lint_parsed(loaded.parsed or parse_artifact(loaded.text), source)
 
 
 def lint_verdict(report: LintReport) -> str:

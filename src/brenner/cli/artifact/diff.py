@@ -1,9 +1,10 @@
 """`brenner artifact diff`: what changed between two artifacts, by item and word or line by line."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterator
 from types import MappingProxyType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -18,12 +19,12 @@ from brenner.artifact.diff import (
     unchanged_sentence,
 )
 from brenner.artifact.diff import diff as compare
-from brenner.artifact.model import Metadata
-from brenner.artifact.text_diff import Mark
+from brenner.artifact.render import render_artifact
+from brenner.artifact.state import empty_state
+from brenner.artifact.text_diff import Mark, unified_diff
 from brenner.cli.artifact.common import (
     BOLD,
     DIM,
-    EXIT_OK,
     INDENT,
     STRUCK,
     ArtifactReader,
@@ -36,13 +37,18 @@ from brenner.cli.artifact.common import (
     write_unreadable,
 )
 from brenner.cli.io import STANDARD_INPUT
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, styled, supports_styles, write_diagnostics, write_json
 from brenner.cli.terminal import PLAIN, Span, Style, fold, pager_option, write_lines
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.protocol.grammar import VERSION
 from brenner.text import escape_control, escape_control_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brenner.artifact.model import Metadata
 
 _JSON_DEFAULTS: dict[str, object] = {"old": None, "new": None, "sentence": None, "changes": None}
 _JSON_DEFAULTS |= {"unchanged": None, "items": [], "metadata": []}
@@ -142,10 +148,8 @@ def _load_version(reader: ArtifactReader, thread_id: str, number: int) -> Loaded
     name = version_name(thread_id, number)
     if number:
         return reader.version(Target(thread_id, number), name)
-    from brenner.services.versions import empty_version
-
-    nothing = empty_version(thread_id)
-    return LoadedArtifact(name, name, nothing.artifact, nothing.text)
+    nothing = empty_state(thread_id).artifact
+    return LoadedArtifact(name, name, nothing, render_artifact(nothing))
 
 
 # Output
@@ -161,13 +165,10 @@ def _document(old: LoadedArtifact, new: LoadedArtifact, *, as_text: bool) -> dic
 
 
 def _unified(old: LoadedArtifact, new: LoadedArtifact) -> str:
-    from brenner.artifact.text_diff import unified_diff
-
     return unified_diff(old.text, new.text, escape_control(old.name), escape_control(new.name))
 
 
 def _write(old: LoadedArtifact, new: LoadedArtifact, *, as_text: bool, pager: bool) -> None:
-
     out = sys.stdout
     if as_text and not out.isatty():
         out.write(_unified(old, new))  # exact, so that `patch` accepts it
@@ -181,7 +182,6 @@ def _write(old: LoadedArtifact, new: LoadedArtifact, *, as_text: bool, pager: bo
 
 
 def _title(loaded: LoadedArtifact) -> str:
-    """Return the name, for a file with its version."""
     number = loaded.number
     has_no_version = loaded.parsed is None or number is None
     return loaded.name if has_no_version else f"{loaded.name} (v{number})"
@@ -224,7 +224,7 @@ def change_lines(
         yield "\n" + fold([Span(INDENT)], [Span("Metadata", BOLD)], INDENT, out)
         fields = [(field.field, _change_spans(field_spans(field), out)) for field in found.metadata]
         yield from field_lines(fields, out)
-    yield from _unchanged_lines(found, out)
+    yield "\n" + fold([], [Span(unchanged_sentence(found.unchanged), DIM)], "", out)
 
 
 _LINE_STYLES: dict[str, Style] = {"+": {"fg": "green"}, "-": {"fg": "red"}, "@": {"fg": "cyan"}}
@@ -243,10 +243,6 @@ def _pair_warning(old: Metadata, new: Metadata) -> str:
     if old.version is not None and new.version is not None and new.version < old.version:
         return f"NEW is the older version: v{new.version} after v{old.version}."
     return ""
-
-
-def _unchanged_lines(found: Diff, out: TextIO) -> Iterator[str]:
-    yield "\n" + fold([], [Span(unchanged_sentence(found.unchanged), DIM)], "", out)
 
 
 def _item_lines(change: ItemChange, out: TextIO) -> Iterator[str]:

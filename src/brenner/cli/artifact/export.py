@@ -1,20 +1,25 @@
 """`brenner artifact export`: write an artifact as JSON, Markdown or one HTML page."""
 
+from __future__ import annotations
+
 import json
 import sys
 
 import click
 
 from brenner.cli.artifact.common import (
-    EXIT_OK,
+    ORIGIN_DEFAULTS,
     ArtifactReader,
     LoadedArtifact,
+    lint_loaded,
+    lint_verdict,
     notes_json,
+    project_source,
     write_unreadable,
 )
 from brenner.cli.io import STANDARD_INPUT as STANDARD_OUTPUT
 from brenner.cli.io import check_overwrite, write_atomically
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, note_changes_made, write_diagnostics, write_json
 from brenner.cli.terminal import print_hint, print_message, write_exact
 from brenner.diagnostics.model import Diagnostic
@@ -27,8 +32,7 @@ _FORMAT_BY_SUFFIX = {".json": JSON, ".html": HTML, ".htm": HTML}
 @click.command(
     "export",
     cls=JsonCommand,
-    json_defaults={"thread_id": None, "version": None, "source": None, "message_id": None}
-    | {"output": None, "format": None, "bytes": 0},
+    json_defaults=ORIGIN_DEFAULTS | {"output": None, "format": None, "bytes": 0},
     epilog=examples(
         "brenner artifact export RS-20251230-cell-fate --output cell-fate.html",
         "brenner artifact export RS-20251230-cell-fate@v2 --format json | jq .hypothesis_slate",
@@ -52,7 +56,7 @@ def export(settings: Settings, target: str, form: str | None, file: str, force: 
     the standard output. FILE is written whole or not at all. Exit code 1: there is no such thread
     or version; 2: the file cannot be read, or FILE is there already.
     """
-    chosen = form or _format_from_suffix(file)
+    chosen = form or _FORMAT_BY_SUFFIX.get(file[file.rfind(".") :].lower(), MARKDOWN)
     is_out = file == STANDARD_OUTPUT
     if is_out and settings.as_json and chosen != JSON:
         message = "With --json give --output FILE: the standard output is for the document."
@@ -83,19 +87,10 @@ def export(settings: Settings, target: str, form: str | None, file: str, force: 
     return EXIT_OK
 
 
-def _format_from_suffix(file: str) -> str:
-    for ending, form in _FORMAT_BY_SUFFIX.items():
-        if file.lower().endswith(ending):
-            return form
-    return MARKDOWN
-
-
 def _export_text(reader: ArtifactReader, loaded: LoadedArtifact, form: str) -> str:
     if form == MARKDOWN:
         return loaded.text
-    from brenner.cli.artifact.common import lint_loaded, lint_verdict, project_source
-
-    report = lint_loaded(loaded, project_source(reader, loaded))
+    report = lint_loaded(loaded, project_source(reader, loaded)[0])
     if form == HTML:
         from brenner.artifact.html import artifact_html
 

@@ -1,13 +1,14 @@
 """`brenner artifact history`: the versions of a thread, as the publish document draws them."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from brenner.cli.artifact.common import BOLD, DIM, EXIT_OK, ArtifactReader, require_thread
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.artifact.common import BOLD, DIM, ArtifactReader, require_thread
+from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, write_json
 from brenner.cli.terminal import (
     ATTENTION,
@@ -20,11 +21,14 @@ from brenner.cli.terminal import (
     pager_option,
     write_lines,
 )
-from brenner.diagnostics.model import Diagnostic
 from brenner.text import escape_control, thread_argument
 
 if TYPE_CHECKING:
-    from brenner.services.versions import ListedVersion, VersionList
+    from collections.abc import Iterator
+
+    from brenner.diagnostics.model import Diagnostic
+    from brenner.services.versions import ListedVersion
+    from brenner.session.versions import VersionHistory
 
 
 _BRANCH, _LAST_BRANCH, _TRUNK, _NO_TRUNK = "├── ", "└── ", "│   ", "    "
@@ -32,12 +36,8 @@ _SHORT_HASH = 12
 _STATES: dict[str, Style] = {"Draft": DIM, "Pending": ATTENTION, "Persisted": PLAIN}
 
 
-class _HistoryEntry(NamedTuple):
-    """A COMPILED message in the tree: its line, and the lines below it."""
-
-    message_id: int
-    line: list[Span]
-    below: list[list[Span]]
+# A COMPILED message in the tree: its id, its line, and the lines below it
+_HistoryEntry = tuple[int, list[Span], list[list[Span]]]
 
 
 @click.command(
@@ -58,31 +58,35 @@ def history(settings: Settings, thread: str, pager: bool) -> int:
     A COMPILED message that is no version is listed too, with the reason. Exit code 1: nobody has
     written to the thread.
     """
-    from brenner.services.versions import load_version_list as versions_of
+    from brenner.services.versions import load_version_list, version_list_json
 
     with ArtifactReader(settings) as reader:
-        found = versions_of(reader.workspace, require_thread(thread))
+        history, versions = load_version_list(reader.workspace, require_thread(thread))
     if settings.as_json:
-        from brenner.services.versions import version_list_json
-
-        write_json(version_list_json(found))
+        write_json(version_list_json(history, versions))
     else:
-        write_lines(_lines(found, sys.stdout), pager=pager)
+        write_lines(_lines(history, versions, sys.stdout), pager=pager)
     return EXIT_OK
 
 
-def _lines(found: "VersionList", out: TextIO) -> Iterator[str]:
-    """Yield the tree, then how many messages are unread and how to compile them."""
-    yield fold([Span("Thread: ")], [Span(escape_control(found.thread_id), BOLD)], "", out)
-    latest = found.versions[-1] if found.versions else None
-    entries = [_version_entry(each, is_latest=each is latest) for each in found.versions]
-    entries += [_no_version_entry(each) for each in found.others]
-    entries.sort(key=lambda entry: entry.message_id)
-    for number, entry in enumerate(entries, 1):
-        yield from _entry_lines(entry, out, is_last=number == len(entries))
-    thread = thread_argument(found.thread_id)
-    count = found.unread
-    if not found.versions:
+def _lines(
+    history: VersionHistory, versions: tuple[ListedVersion, ...], out: TextIO
+) -> Iterator[str]:
+    from brenner.services.versions import not_versions
+
+    yield fold([Span("Thread: ")], [Span(escape_control(history.thread_id), BOLD)], "", out)
+    latest = versions[-1] if versions else None
+    entries = [_version_entry(each, is_latest=each is latest) for each in versions]
+    entries += [_no_version_entry(each) for each in not_versions(history)]
+    entries.sort(key=lambda entry: entry[0])
+    for number, (_, line, below) in enumerate(entries, 1):
+        is_last = number == len(entries)
+        margin = Span(_NO_TRUNK if is_last else _TRUNK, DIM)
+        yield fold([Span(_LAST_BRANCH if is_last else _BRANCH, DIM)], line, margin.text, out)
+        yield from (fold([margin], spans, margin.text, out) for spans in below)
+    thread = thread_argument(history.thread_id)
+    count = len(history.unread)
+    if not versions:
         yield format_hint(f"No version yet: `brenner compile {thread}` publishes the first.", out)
     elif count:
         messages = "1 message is" if count == 1 else f"{count} messages are"
@@ -92,14 +96,7 @@ def _lines(found: "VersionList", out: TextIO) -> Iterator[str]:
         )
 
 
-def _entry_lines(entry: _HistoryEntry, out: TextIO, *, is_last: bool) -> Iterator[str]:
-    margin = Span(_NO_TRUNK if is_last else _TRUNK, DIM)
-    yield fold([Span(_LAST_BRANCH if is_last else _BRANCH, DIM)], entry.line, margin.text, out)
-    for spans in entry.below:
-        yield fold([margin], spans, margin.text, out)
-
-
-def _version_entry(version: "ListedVersion", *, is_latest: bool) -> _HistoryEntry:
+def _version_entry(version: ListedVersion, *, is_latest: bool) -> _HistoryEntry:
     """Return an entry such as `COMPILED: v3 (2025-12-30T14:00:00Z)  ← latest`, with its summary."""
     line = [
         Span("COMPILED:", STYLE_OF_TYPE["COMPILED"]),
@@ -114,15 +111,10 @@ def _version_entry(version: "ListedVersion", *, is_latest: bool) -> _HistoryEntr
         below.append(Span(", closed"))
     if version.summary:
         below += [Span(": ", DIM), Span(escape_control(version.summary), DIM)]
-    return _HistoryEntry(version.message.id, line, [below])
+    return version.message.id, line, [below]
 
 
 def _no_version_entry(found: Diagnostic) -> _HistoryEntry:
     """Return the entry of a COMPILED message that is no version: the reason, and what to do."""
-    line = [
-        Span(f"message {found.message_id}: no version", ATTENTION),
-        Span(f"  {found.id}", DIM),
-    ]
-    return _HistoryEntry(
-        found.message_id or 0, line, [[Span(found.message)], [Span(f"→ {found.fix}")]]
-    )
+    line = [Span(f"message {found.message_id}: no version", ATTENTION), Span(f"  {found.id}", DIM)]
+    return found.message_id or 0, line, [[Span(found.message)], [Span(f"→ {found.fix}")]]

@@ -1,8 +1,9 @@
 """`brenner artifact ledger`: the outcome of every delta block of a version."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -11,16 +12,16 @@ from brenner.artifact.state import BlockOutcome, Entry, count_outcomes, is_liste
 from brenner.cli.artifact.common import (
     BOLD,
     DIM,
-    EXIT_INVALID,
-    EXIT_OK,
     INDENT,
+    ORIGIN_DEFAULTS,
     ArtifactReader,
     LoadedArtifact,
     notes_json,
     thread_target,
+    with_authors,
     write_unreadable,
 )
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_INVALID, EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, write_diagnostics, write_json
 from brenner.cli.table import Cell, DisplayRow, TableColumn, table
 from brenner.cli.terminal import (
@@ -36,11 +37,12 @@ from brenner.cli.terminal import (
 )
 from brenner.diagnostics.codes.merging import ID_REWRITTEN
 from brenner.diagnostics.model import Diagnostic, Severity, worst_first
-from brenner.mail.model import Trust
+from brenner.named_tuple import NamedTuple
+from brenner.protocol.messages import Trust
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
-    from brenner.services.version_store import VersionLedger
+    from collections.abc import Iterator, Sequence
 
 
 _DETAIL_INDENT = "      "
@@ -81,11 +83,7 @@ class _LedgerRow(NamedTuple):
     "ledger",
     cls=JsonCommand,
     json_defaults={
-        "thread_id": None,
-        "version": None,
-        "source": None,
-        "message_id": None,
-        "versions": [],
+        **(ORIGIN_DEFAULTS | {"versions": []}),
         **{outcome.value: 0 for outcome in BlockOutcome},
         "entries": [],
         "entries_left_out": 0,
@@ -116,11 +114,12 @@ def ledger(settings: Settings, target: str, of_all: bool, pager: bool) -> int:
         read = reader.read(target, with_state=True)
         if isinstance(read, Diagnostic):
             return write_unreadable(read, target, as_json=settings.as_json)
-        from brenner.cli.artifact.common import with_authors
         from brenner.services.identity import thread_trust
+        from brenner.services.version_store import load_ledgers
 
         loaded = with_authors(reader, read)
-        found = _load_ledgers(reader, loaded, of_all=of_all)
+        ledgers = load_ledgers(reader.workspace, loaded.thread_id or "")
+        found = [each for each in ledgers if of_all or each.number == loaded.number]
         trust_by_message = thread_trust(reader.workspace.mailbox, loaded.thread_id or "")
     lines = [
         _LedgerRow(
@@ -138,19 +137,6 @@ def ledger(settings: Settings, target: str, of_all: bool, pager: bool) -> int:
         write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
         write_lines(_ledger_lines(loaded, lines, sys.stdout, of_all=of_all), pager=pager)
     return EXIT_INVALID if any(line.is_altered for line in lines) else EXIT_OK
-
-
-def _load_ledgers(
-    reader: ArtifactReader, loaded: LoadedArtifact, *, of_all: bool
-) -> "tuple[VersionLedger, ...]":
-    from brenner.services.version_store import VersionLedger, load_ledger, load_ledgers
-
-    if of_all:
-        return load_ledgers(reader.workspace, loaded.thread_id or "")
-    number = loaded.number or 0
-    is_mail = loaded.version is not None and loaded.version.source == "mail"
-    entries = load_ledger(reader.workspace, loaded.thread_id or "", number) if is_mail else ()
-    return (VersionLedger(number, entries),)
 
 
 def _document(
@@ -179,7 +165,6 @@ def _document(
 def _ledger_lines(
     loaded: LoadedArtifact, lines: Sequence[_LedgerRow], out: TextIO, *, of_all: bool
 ) -> Iterator[str]:
-    """Yield the counts, then the refused blocks, the duplicates, and the applied ones."""
     name = loaded.thread_id or "" if of_all else loaded.name
     yield fold([], list(_headline(name, lines)), INDENT, out)
     if not lines:
@@ -201,9 +186,10 @@ def _ledger_lines(
         yield format_hint("`brenner mail show MESSAGE` shows what was sent.", out)
     if of[BlockOutcome.DUPLICATE]:
         yield "\n" + fold([], [Span("Duplicates", BOLD)], INDENT, out)
-        yield from (
-            _duplicate_line(line, out, of_all=of_all) for line in of[BlockOutcome.DUPLICATE]
-        )
+        for line in of[BlockOutcome.DUPLICATE]:
+            duplicate = Span(f"  {describe_duplicate(line.entry)}")
+            spans = [*_block_spans(line, of_all=of_all), duplicate]
+            yield fold([Span(INDENT)], spans, _DETAIL_INDENT, out)
     if of[BlockOutcome.APPLIED]:
         yield "\n" + fold([], [Span("Applied", BOLD)], INDENT, out)
         applied = of[BlockOutcome.APPLIED]
@@ -231,29 +217,19 @@ def _headline(name: str, lines: Sequence[_LedgerRow]) -> Iterator[Span]:
 
 
 def _refused_lines(line: _LedgerRow, out: TextIO, *, of_all: bool) -> Iterator[str]:
-    """Yield a refused block, the reasons, the fixes, and the blocks that can be sent instead."""
     yield fold([Span(INDENT)], _block_spans(line, of_all=of_all), _DETAIL_INDENT, out)
     for found in sorted(line.entry.diagnostics, key=worst_first):
         spans = [Span(found.id, _SEVERITY_STYLES[found.severity]), Span(f"  {found.message}")]
         yield fold([Span(_DETAIL_INDENT)], spans, _DETAIL_INDENT, out)
         yield fold([Span(f"{_DETAIL_INDENT}→ ")], [Span(found.fix)], f"{_DETAIL_INDENT}  ", out)
+    # what the author can send: the repaired block, or those to choose from
     blocks = dict.fromkeys(
-        each for found in line.entry.diagnostics for each in _corrected_blocks(found)
+        block
+        for found in line.entry.diagnostics
+        for block in (*([found.repaired] if found.repaired else []), *found.readings)
     )
     for block in blocks:
         yield fold([Span(_DETAIL_INDENT)], [Span(block.rstrip("\n"), DIM)], _DETAIL_INDENT, out)
-
-
-def _corrected_blocks(found: Diagnostic) -> tuple[str, ...]:
-    """Return blocks that the author can send: the repaired one, or those to choose from."""
-    return (*([found.repaired] if found.repaired else []), *found.readings)
-
-
-def _duplicate_line(line: _LedgerRow, out: TextIO, *, of_all: bool) -> str:
-    duplicate = Span(f"  {describe_duplicate(line.entry)}")
-    return fold(
-        [Span(INDENT)], [*_block_spans(line, of_all=of_all), duplicate], _DETAIL_INDENT, out
-    )
 
 
 def _block_spans(line: _LedgerRow, *, of_all: bool) -> list[Span]:
@@ -279,7 +255,6 @@ def _applied_row(line: _LedgerRow) -> DisplayRow:
 
 
 def _note_cells(entry: Entry) -> Iterator[Cell]:
-    """Yield the rewrites of a block, and warnings for its author."""
     for rewrite in entry.rewrites:
         change = f"{rewrite.field}: {rewrite.old} became {rewrite.new}"
         yield [Span(f"{_DETAIL_INDENT}rewritten  {change}", DIM)]

@@ -1,15 +1,15 @@
 """`brenner artifact lint`: check an artifact; report as text, JSON, SARIF or deltas."""
 
+from __future__ import annotations
+
 import sys
-from io import StringIO
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING
 
 import click
 
 from brenner import __version__
 from brenner.cli.artifact.common import (
-    EXIT_UNREADABLE,
-    AnchorSource,
+    ORIGIN_DEFAULTS,
     ArtifactReader,
     LoadedArtifact,
     display_name,
@@ -19,34 +19,37 @@ from brenner.cli.artifact.common import (
     write_unreadable,
 )
 from brenner.cli.io import STANDARD_INPUT
-from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import JsonCommand, count_by_severity, styled, write_diagnostics, write_json
+from brenner.cli.options import (
+    EXIT_INVALID,
+    EXIT_OK,
+    EXIT_USAGE,
+    Settings,
+    common_options,
+    examples,
+)
+from brenner.cli.output import (
+    JsonCommand,
+    count_by_severity,
+    diagnostic_lines,
+    styled,
+    write_diagnostics,
+    write_json,
+)
 from brenner.cli.terminal import pager_option, write_lines
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, RequestError
-from brenner.lint.linter import LintReport
+from brenner.lint.context import read_source_text
 from brenner.lint.rules_cross import QUESTIONS
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from brenner.lint.context import SourceText
+    from brenner.lint.linter import LintReport
 
 
-EXIT_OK, EXIT_INVALID = 0, 1
-_JSON_DEFAULTS: dict[str, object] = {
-    **dict.fromkeys(("file", "thread_id", "version", "source", "message_id")),
-    "judgement": [],
-    "notes": [],
-}
-
-
-class _ReportFormats(NamedTuple):
-    """The requested format of the report. If none is set, it is text."""
-
-    json: bool
-    sarif: bool
-    fix: bool
-    questions: bool
+_JSON_DEFAULTS = {"file": None} | ORIGIN_DEFAULTS | {"judgement": [], "notes": []}
 
 
 @click.command(
@@ -86,72 +89,47 @@ def lint(  # noqa: PLR0913  (one parameter per option)
     if target == source_text == STANDARD_INPUT:
         message = "The standard input can be read only once."
         raise click.UsageError(message)
-    forms = _ReportFormats(settings.as_json, as_sarif, fix, questions)
-    _check_one_format(**forms._asdict())
+    _check_one_format(json=settings.as_json, sarif=as_sarif, fix=fix, questions=questions)
     with ArtifactReader(settings) as reader:
-        loaded, source_option = _read(reader, target, forms), _read_source_option(source_text)
+        try:
+            loaded = reader.read(target)
+        except RequestError as refused:
+            if as_sarif:  # an unknown thread or version is a failed run, too
+                _write_failed_sarif(refused.diagnostic, target)
+            raise
+        given = _read_source_option(source_text)
         if isinstance(loaded, Diagnostic):
-            return _report_unreadable(loaded, target, forms)
-        if isinstance(source_option, Diagnostic):
-            return _report_unreadable(source_option, source_text or "", forms)
-        source = AnchorSource(source_option) if source_option else project_source(reader, loaded)
+            return _report_unreadable(settings, loaded, target, as_sarif=as_sarif)
+        if isinstance(given, Diagnostic):
+            return _report_unreadable(settings, given, source_text or "", as_sarif=as_sarif)
+        source, notes = (given, ()) if given else project_source(reader, loaded)
     report = lint_loaded(loaded, source)
-    _write(report, loaded, source, forms, pager=pager)
-    return EXIT_OK if report.valid else EXIT_INVALID
-
-
-def _read(
-    reader: ArtifactReader, target: str, forms: _ReportFormats
-) -> LoadedArtifact | Diagnostic:
-    """Read the artifact. An unknown thread or version also gives a failed run in SARIF."""
-    try:
-        return reader.read(target)
-    except RequestError as refused:
-        if forms.sarif:
-            _write_failed_sarif(refused.diagnostic, target)
-        raise
-
-
-def _write(
-    report: LintReport,
-    loaded: LoadedArtifact,
-    source: AnchorSource,
-    forms: _ReportFormats,
-    *,
-    pager: bool,
-) -> None:
-    if forms.json:
-        write_json(_document(loaded, source, report))
-        return
-    notes = (*source.notes, *(loaded.version.notes if loaded.version else ()))
-    write_diagnostics(notes, loaded.name, sys.stderr)
-    if forms.sarif:
+    notes = (*notes, *(loaded.version.notes if loaded.version else ()))
+    if settings.as_json:
+        write_json(_document(loaded, notes, report))
+    else:
+        write_diagnostics(notes, loaded.name, sys.stderr)
+    if as_sarif:
         from brenner.lint.sarif import to_sarif
 
         write_json(to_sarif(report, _uri(loaded.given), __version__))
-    elif forms.fix:
+    elif fix:
         _write_deltas(report, loaded.name)
-    else:
-        page = _TerminalBuffer()
-        _write_report(report, loaded.name, page, with_questions=forms.questions)
-        write_lines(page.getvalue().splitlines(keepends=True), pager=pager)
+    elif not settings.as_json:
+        write_lines(_report_lines(report, loaded.name, with_questions=questions), pager=pager)
+    return EXIT_OK if report.valid else EXIT_INVALID
 
 
-class _TerminalBuffer(StringIO):
-    """A buffer that has the width and styles of the standard output, to be paged."""
-
-    def isatty(self) -> bool:
-        return sys.stdout.isatty()
+def _report_unreadable(settings: Settings, found: Diagnostic, name: str, *, as_sarif: bool) -> int:
+    if not as_sarif:
+        return write_unreadable(found, name, as_json=settings.as_json)
+    _write_failed_sarif(found, name)
+    return EXIT_USAGE
 
 
 def _document(
-    loaded: LoadedArtifact, source: AnchorSource, report: LintReport
+    loaded: LoadedArtifact, notes: tuple[Diagnostic, ...], report: LintReport
 ) -> dict[str, object]:
-    """Return the report and the origin of the artifact.
-
-    `notes` are the warnings about a version.
-    """
-    notes = (*source.notes, *(loaded.version.notes if loaded.version else ()))
     return {
         "file": loaded.given if loaded.parsed else None,
         **loaded.to_json(),
@@ -168,25 +146,16 @@ def _check_one_format(**forms: bool) -> None:
         raise click.UsageError(message)
 
 
-def _report_unreadable(found: Diagnostic, name: str, forms: _ReportFormats) -> int:
-    if not forms.sarif:
-        return write_unreadable(found, name, as_json=forms.json)
-    _write_failed_sarif(found, name)
-    return EXIT_UNREADABLE
-
-
 def _write_failed_sarif(found: Diagnostic, name: str) -> None:
     from brenner.lint.sarif import failure_to_sarif
 
     write_json(failure_to_sarif(found, _uri(name), __version__))
 
 
-def _read_source_option(name: str | None) -> "SourceText | Diagnostic | None":
+def _read_source_option(name: str | None) -> SourceText | Diagnostic | None:
     """Return the section numbers of the source text, or a diagnostic if it cannot be read."""
     if name is None:
         return None
-    from brenner.lint.context import read_source_text
-
     text = read_file(name)
     if isinstance(text, Diagnostic):
         return text
@@ -194,21 +163,22 @@ def _read_source_option(name: str | None) -> "SourceText | Diagnostic | None":
     return codes.NO_SECTION_NUMBERS.at(path=display_name(name)) if source.is_empty else source
 
 
-def _write_report(report: LintReport, name: str, out: TextIO, *, with_questions: bool) -> None:
-    write_diagnostics(report.violations, name, out)
+def _report_lines(report: LintReport, name: str, *, with_questions: bool) -> Iterator[str]:
+    out = sys.stdout
+    yield from diagnostic_lines(report.violations, name, out)
     if report.valid:
         verdict = styled("valid", out, fg="green", bold=True)
     else:
         verdict = styled("not valid", out, fg="magenta", bold=True)
-    out.write(f"{escape_control(name)}: {verdict}: {count_by_severity(report.summary)}\n")
+    yield f"{escape_control(name)}: {verdict}: {count_by_severity(report.summary)}\n"
     count = len(report.deltas)
     if count:
-        out.write(f"  `--fix` prints {count} delta{'s' * (count != 1)} ready to send.\n")
+        yield f"  `--fix` prints {count} delta{'s' * (count != 1)} ready to send.\n"
     if with_questions:
-        out.writelines(f"  {each.section.id}: {each.question}\n" for each in QUESTIONS)
+        yield from (f"  {section}: {question}\n" for section, _, question in QUESTIONS)
     else:
         note = f"  {len(QUESTIONS)} questions are left to people: `--questions` lists them."
-        out.write(styled(note, out, dim=True) + "\n")
+        yield styled(note, out, dim=True) + "\n"
 
 
 def _write_deltas(report: LintReport, name: str) -> None:

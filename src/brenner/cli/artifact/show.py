@@ -1,10 +1,10 @@
 """`brenner artifact show`: an artifact as text for the terminal, as Markdown and as JSON."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -14,9 +14,7 @@ from brenner.artifact.model import (
     LAYOUT,
     NONE_REGISTERED,
     TITLE,
-    Artifact,
     Item,
-    Metadata,
     SectionLayout,
     in_display_order,
     total_score,
@@ -26,8 +24,8 @@ from brenner.artifact.state import KICKOFF, Conflict, Source
 from brenner.cli.artifact.common import (
     BOLD,
     DIM,
-    EXIT_OK,
     INDENT,
+    ORIGIN_DEFAULTS,
     POSITIVE,
     STRUCK,
     VALUE_INDENT,
@@ -42,13 +40,12 @@ from brenner.cli.artifact.common import (
     project_source,
     write_unreadable,
 )
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, terminal_width, write_diagnostics, write_json
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
     Span,
-    Style,
     agent_span,
     display_width,
     fold,
@@ -58,7 +55,6 @@ from brenner.cli.terminal import (
     write_lines,
 )
 from brenner.diagnostics.model import Diagnostic
-from brenner.lint.linter import LintReport
 from brenner.protocol.delta.schema import (
     ANOMALY_REGISTER,
     DISCRIMINATIVE_TESTS,
@@ -69,16 +65,19 @@ from brenner.protocol.delta.schema import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from brenner.artifact.state import State
+    from brenner.lint.linter import LintReport
 
 
 # JSON output
 
 
-_ORIGIN_KEYS = ("thread_id", "version", "source", "message_id")
 # The keys that the document always has, with their values if there is no artifact
 JSON_DEFAULTS: dict[str, object] = {
-    **dict.fromkeys((*_ORIGIN_KEYS, "metadata", RESEARCH_THREAD.id)),
+    **ORIGIN_DEFAULTS,
+    **dict.fromkeys(("metadata", RESEARCH_THREAD.id)),
     **{section.id: [] for section in ITEM_SECTIONS},
     "conflicts": [],
     "lint": None,
@@ -142,39 +141,24 @@ def show(settings: Settings, target: str, item_id: str | None, pager: bool) -> i
             write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
             sys.stdout.write(loaded.text)
             return EXIT_OK
-        report = lint_loaded(loaded, project_source(reader, loaded))
+        report = lint_loaded(loaded, project_source(reader, loaded)[0])
     if settings.as_json:
-        is_whole = item_id is None
-        write_json(
-            artifact_document(loaded, report) if is_whole else item_document(loaded, item_id or "")
-        )
+        whole = artifact_document(loaded, report) if item_id is None else None
+        write_json(whole or item_document(loaded, item_id or ""))
         return EXIT_OK
-    lines = _lines(loaded, item_id, report, sys.stdout)
+    lines = (
+        document_lines(loaded, report, sys.stdout)
+        if item_id is None
+        else item_lines(loaded, *find_item(loaded, item_id), sys.stdout)
+    )
     write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
     write_lines(lines, pager=pager)
     return EXIT_OK
 
 
-def _lines(
-    loaded: LoadedArtifact, item_id: str | None, report: LintReport, out: TextIO
-) -> Iterator[str]:
-    """Return the lines of the artifact or of one item.
-
-    Raise RequestError at once if there is no such item.
-    """
-    from brenner.cli.artifact.common import find_item
-
-    state = loaded.version.state if loaded.version else None
-    display = make_display(loaded.artifact, report, state)
-    if item_id is None:
-        return document_lines(display, out)
-    return item_lines(display, *find_item(loaded, item_id), out)
-
-
 # Open conflicts: the values side by side, each with its author
 
 
-_ATTENTION: Style = MappingProxyType({"fg": "magenta", "bold": True})
 _GAP = "  "
 _MIN_VALUE_WIDTH = 28  # columns of a value in the side-by-side layout
 _REMOVED_VALUE = "(taken away)"
@@ -188,7 +172,7 @@ def conflict_lines(conflict: Conflict, section: str, before: str, stream: TextIO
     The first value is the current one.
     """
     label = field_label(section, conflict.path)
-    yield fold([Span(before)], [Span(f"Open conflict: {label}", _ATTENTION)], before, stream)
+    yield fold([Span(before)], [Span(f"Open conflict: {label}", ATTENTION)], before, stream)
     sides = [
         (conflict.value, conflict.source),
         *((lost.value, lost.source) for lost in conflict.displaced),
@@ -231,39 +215,20 @@ def _side_value(side: ConflictSide) -> str:
 # The artifact as text
 
 
-class ArtifactDisplay(NamedTuple):
-    """An artifact with what is shown around it: lint report, state, open conflicts by item."""
-
-    artifact: Artifact
-    report: "LintReport | None"
-    state: "State | None"
-    conflicts: "Mapping[str, list[Conflict]]"
-
-
-def make_display(
-    artifact: Artifact, report: "LintReport | None" = None, state: "State | None" = None
-) -> ArtifactDisplay:
-    """Group the open conflicts by item."""
-    conflicts: dict[str, list[Conflict]] = {}
-    for conflict in state.conflicts if state else ():
-        conflicts.setdefault(conflict.item_id, []).append(conflict)
-    return ArtifactDisplay(artifact, report, state, conflicts)
-
-
-def document_lines(display: ArtifactDisplay, out: TextIO) -> Iterator[str]:
+def document_lines(loaded: LoadedArtifact, report: LintReport, out: TextIO) -> Iterator[str]:
     """Yield the title, one line about the version, the open conflicts, and the seven sections."""
-    session = display.artifact.metadata.session_id
+    session = loaded.artifact.metadata.session_id
     yield fold([], [Span(f"{TITLE}: {session}" if session else TITLE, BOLD)], INDENT, out)
-    yield version_line(display, out)
-    if display.conflicts:
-        yield fold([], _open_conflict_spans(display), INDENT, out)
+    yield version_line(loaded, report, out)
+    if loaded.conflicts:
+        yield fold([], _open_conflict_spans(loaded), INDENT, out)
     for layout in LAYOUT:
         yield "\n" + fold([], [Span(layout.heading, BOLD)], INDENT, out)
-        yield from _section_lines(display, layout, out)
+        yield from _section_lines(loaded, layout, out)
 
 
 def item_lines(
-    display: ArtifactDisplay, layout: SectionLayout, item: Item, out: TextIO
+    loaded: LoadedArtifact, layout: SectionLayout, item: Item, out: TextIO
 ) -> Iterator[str]:
     """Yield the heading, the fields, who killed the item and why, and its open conflicts."""
     style = PLAIN if item.is_active else STRUCK
@@ -279,17 +244,18 @@ def item_lines(
     if item.killed:
         fields += [(label, [Span(text)]) for label, text in kill_texts(item.killed)]
     yield from field_lines(fields, out)
-    for conflict in display.conflicts.get(item.id, ()):
-        yield from conflict_lines(conflict, layout.section.id, VALUE_INDENT, out)
+    for conflict in loaded.conflicts:
+        if conflict.item_id == item.id:
+            yield from conflict_lines(conflict, layout.section.id, VALUE_INDENT, out)
 
 
-def version_line(display: ArtifactDisplay, out: TextIO) -> str:
+def version_line(loaded: LoadedArtifact, report: LintReport, out: TextIO) -> str:
     """Return the version, the lint verdict, the contributors, and the compile time."""
-    metadata = display.artifact.metadata
-    parts = [[Span(each, DIM)] for each in _version_words(metadata) if each]
-    if display.report:
-        parts.append([_verdict_span(display.report)])
-    names = list(_contributors(display))
+    metadata = loaded.artifact.metadata
+    version = f"v{metadata.version}" if metadata.version is not None else ""
+    parts = [[Span(each, DIM)] for each in (version, metadata.status) if each]
+    parts.append([Span(lint_verdict(report), POSITIVE if report.valid else ATTENTION)])
+    names = list(_contributors(loaded))
     if names:
         parts.append([Span("from ", DIM), *names])
     by = f" by {metadata.compiled_by}" if metadata.compiled_by else ""
@@ -301,25 +267,17 @@ def version_line(display: ArtifactDisplay, out: TextIO) -> str:
     return fold([], spans, "", out) if spans else ""
 
 
-def _version_words(metadata: Metadata) -> tuple[str, str]:
-    number = metadata.version
-    return (f"v{number}" if number is not None else "", metadata.status or "")
-
-
-def _verdict_span(report: "LintReport") -> Span:
-    return Span(lint_verdict(report), POSITIVE if report.valid else ATTENTION)
-
-
-def _contributors(display: ArtifactDisplay) -> Iterator[Span]:
+def _contributors(loaded: LoadedArtifact) -> Iterator[Span]:
     """Yield the agents that have set something, or else the metadata's contributors."""
-    named: Iterable[Span] = map(agent_span, _agents(display.state)) if display.state else ()
-    found = list(named) or [Span(each, DIM) for each in display.artifact.metadata.contributors]
+    state = loaded.version.state if loaded.version else None
+    found = [agent_span(each) for each in _agents(state)] if state else []
+    found = found or [Span(each, DIM) for each in loaded.artifact.metadata.contributors]
     for number, span in enumerate(found):
         yield from [Span(", ", DIM)] * bool(number)
         yield span
 
 
-def _agents(state: "State") -> dict[str, None]:
+def _agents(state: State) -> dict[str, None]:
     """Return the agents that have set something, in order of their first change.
 
     The author of the kickoff does not count.
@@ -330,25 +288,25 @@ def _agents(state: "State") -> dict[str, None]:
     return dict.fromkeys(source.agent for source in found)
 
 
-def _open_conflict_spans(display: ArtifactDisplay) -> list[Span]:
-    """Return how many conflicts are open, where, and how to resolve them."""
-    found = [conflict for each in display.conflicts.values() for conflict in each]
+def _open_conflict_spans(loaded: LoadedArtifact) -> list[Span]:
+    items = list(dict.fromkeys(each.item_id for each in loaded.conflicts))
+    found = sorted(loaded.conflicts, key=lambda each: items.index(each.item_id))
     count = "1 conflict is open" if len(found) == 1 else f"{len(found)} conflicts are open"
     where = ", ".join(f"{each.item_id}.{each.field}" for each in found)
-    version = f"v{display.artifact.metadata.version}"
+    version = f"v{loaded.artifact.metadata.version}"
     settled = "it" if len(found) == 1 else "each"
     how = f". An EDIT of the field with `**Base Version**: {version}` settles {settled}."
     return [Span(count, ATTENTION), Span(f": {where}"), Span(how, DIM)]
 
 
-def _section_lines(display: ArtifactDisplay, layout: SectionLayout, out: TextIO) -> Iterator[str]:
-    artifact, section = display.artifact, layout.section
+def _section_lines(loaded: LoadedArtifact, layout: SectionLayout, out: TextIO) -> Iterator[str]:
+    artifact, section = loaded.artifact, layout.section
     if section is RESEARCH_THREAD:
         items = [artifact.research_thread] if artifact.research_thread.fields else []
     else:
         items = in_display_order(section, artifact.sections[section.id])
     for number, item in enumerate(items):
-        yield "\n" * bool(number) + "".join(item_lines(display, layout, item, out))
+        yield "\n" * bool(number) + "".join(item_lines(loaded, layout, item, out))
     if not items and section is ANOMALY_REGISTER:
         yield fold([Span(INDENT)], [Span(f"{NONE_REGISTERED}.", DIM)], INDENT, out)
     elif not items:

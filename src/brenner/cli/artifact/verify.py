@@ -1,10 +1,9 @@
 """`brenner artifact verify`: rebuild every version from the mail, and compare it."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Timer
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -12,31 +11,31 @@ import click
 from brenner.cli.artifact.common import (
     BOLD,
     DIM,
-    EXIT_INVALID,
-    EXIT_OK,
     INDENT,
     POSITIVE,
     ArtifactReader,
     thread_target,
     write_unreadable,
 )
-from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import JsonCommand, write_diagnostics, write_json
+from brenner.cli.io import unreadable_input
+from brenner.cli.options import EXIT_INVALID, EXIT_OK, Settings, common_options, examples
+from brenner.cli.output import JsonCommand, slow_notice, write_diagnostics, write_json
 from brenner.cli.terminal import ATTENTION, Span, fold, format_hint, pager_option, write_lines
 from brenner.cli.workspace import workspace_without_mail
 from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import mail as mail_codes
-from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.protocol.thread_ids import cross_reference
 from brenner.text import escape_control, thread_argument
 
 if TYPE_CHECKING:
-    from brenner.services.versions import Target, Verification, VerifiedVersion
+    from collections.abc import Iterator
+
+    from brenner.services.version_store import VerifiedVersion
+    from brenner.services.versions import Target, Verification
     from brenner.services.workspace import Workspace
 
 
-_PROGRESS_DELAY = 1.0  # seconds
 _HASH_CHARACTERS = 12
 
 
@@ -80,7 +79,7 @@ def verify(settings: Settings, thread: str, archive: str | None, files: bool, pa
     found = _archive_problem(archive)
     if found:
         return write_unreadable(found, archive or "", as_json=settings.as_json)
-    with ArtifactReader(settings) as reader, _progress_message(f"Rebuilding {thread}"):
+    with ArtifactReader(settings) as reader, slow_notice(escape_control(f"Rebuilding {thread}")):
         workspace = reader.workspace if archive is None else workspace_without_mail(settings)
         archive_path, result = _rebuild(workspace, target, archive, files=files)
     requested = _requested_versions(result, target.version)
@@ -98,23 +97,17 @@ def verify(settings: Settings, thread: str, archive: str | None, files: bool, pa
 
 
 def _archive_problem(archive: str | None) -> Diagnostic | None:
-    """Return a diagnostic if the given archive cannot be opened."""
     try:
         if archive is not None:
             Path(archive).open("rb").close()
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        return messages_codes.UNREADABLE_INPUT.at(path=archive or "", reason=reason)
-    except ValueError:
-        return messages_codes.UNREADABLE_INPUT.at(
-            path=archive or "", reason="that is not a file's name"
-        )
+    except (OSError, ValueError) as error:
+        return unreadable_input(archive or "", error)
     return None
 
 
 def _rebuild(
-    workspace: "Workspace", target: "Target", archive: str | None, *, files: bool
-) -> "tuple[Path | None, Verification]":
+    workspace: Workspace, target: Target, archive: str | None, *, files: bool
+) -> tuple[Path | None, Verification]:
     """Rebuild the versions. Return the archive that was used, if any, and the result."""
     from brenner.services.versions import verify as rebuild_all
 
@@ -123,17 +116,14 @@ def _rebuild(
     try:
         return None, rebuild_all(workspace, target.thread_id, files=files)
     except RequestError as refused:
-        beside = workspace.project.folder / _archive_path(target.thread_id)
+        path = cross_reference(target.thread_id).artifact_path
+        beside = workspace.project.folder / (path.removesuffix(".md") + ".mail.jsonl")
         if refused.diagnostic.id != mail_codes.UNKNOWN_THREAD.id or not beside.is_file():
             raise
         return beside, rebuild_all(workspace, target.thread_id, beside, files=files)
 
 
-def _archive_path(thread_id: str) -> str:
-    return cross_reference(thread_id).artifact_path.removesuffix(".md") + ".mail.jsonl"
-
-
-def _requested_versions(result: "Verification", number: int | None) -> "list[VerifiedVersion]":
+def _requested_versions(result: Verification, number: int | None) -> list[VerifiedVersion]:
     """Return all versions, or the requested one and any lower one that stopped the rebuild."""
     return [
         each
@@ -142,7 +132,7 @@ def _requested_versions(result: "Verification", number: int | None) -> "list[Ver
     ]
 
 
-def _raise_nothing_verified(result: "Verification", target: "Target") -> None:
+def _raise_nothing_verified(result: Verification, target: Target) -> None:
     """Raise RequestError if nothing was verified, so that it does not look like success."""
     thread_id, known = result.thread_id, [each.number for each in result.versions]
     if not known:
@@ -159,26 +149,8 @@ def _raise_nothing_verified(result: "Verification", target: "Target") -> None:
     )
 
 
-@contextmanager
-def _progress_message(doing: str) -> Iterator[None]:
-    """Print on a terminal after a second what is going on."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    timer = Timer(_PROGRESS_DELAY, lambda: sys.stderr.write(f"{escape_control(doing)} …\n"))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
 def _lines(
-    result: "Verification",
-    requested: "list[VerifiedVersion]",
-    archive_path: Path | None,
-    out: TextIO,
+    result: Verification, requested: list[VerifiedVersion], archive_path: Path | None, out: TextIO
 ) -> Iterator[str]:
     source = f"from {archive_path}" if archive_path else "from the mail"
     title = f"{escape_control(result.thread_id)}, rebuilt {escape_control(source)}"

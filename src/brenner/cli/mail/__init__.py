@@ -1,25 +1,25 @@
 """`brenner mail`: the group of commands for the mailbox."""
 
+from __future__ import annotations
+
 import click
 
-from brenner.cli.options import LazyCommand, LazyGroup, examples, group_options
+from brenner.cli.options import LazyGroup, examples, group_options
 
 COMMANDS = {
-    "inbox": LazyCommand("brenner.cli.mail.inbox", "inbox", "List what was sent to you."),
-    "thread": LazyCommand("brenner.cli.mail.thread", "thread", "Read a thread, or list them."),
-    "show": LazyCommand("brenner.cli.mail.show", "show", "Read one message whole."),
-    "send": LazyCommand("brenner.cli.mail.send", "send", "Check a message and send it."),
-    "ack": LazyCommand("brenner.cli.mail.ack", "ack", "Acknowledge messages."),
-    "mark": LazyCommand("brenner.cli.mail.ack", "mark", "Mark messages as read or unread."),
-    "pending": LazyCommand("brenner.cli.mail.pending", "command", "Say who owes an ACK for what."),
-    "search": LazyCommand(
-        "brenner.cli.mail.search", "search", "Find messages by words and filters."
-    ),
-    "agents": LazyCommand("brenner.cli.mail.agents", "agents", "List who is registered, or one."),
-    "register": LazyCommand("brenner.cli.mail.agents", "register", "Register a name for mail."),
-    "export": LazyCommand("brenner.cli.mail.archive", "export", "Write all mail to an archive."),
-    "import": LazyCommand("brenner.cli.mail.archive", "import_", "Take mail over from an archive."),
-    "copy": LazyCommand("brenner.cli.mail.copy", "copy", "Copy all mail to another home."),
+    "inbox": ("brenner.cli.mail.inbox", "inbox", "List what was sent to you."),
+    "thread": ("brenner.cli.mail.thread", "thread", "Read a thread, or list them."),
+    "show": ("brenner.cli.mail.show", "show", "Read one message whole."),
+    "send": ("brenner.cli.mail.send", "send", "Check a message and send it."),
+    "ack": ("brenner.cli.mail.ack", "ack", "Acknowledge messages."),
+    "mark": ("brenner.cli.mail.ack", "mark", "Mark messages as read or unread."),
+    "pending": ("brenner.cli.mail.pending", "command", "Say who owes an ACK for what."),
+    "search": ("brenner.cli.mail.search", "search", "Find messages by words and filters."),
+    "agents": ("brenner.cli.mail.agents", "agents", "List who is registered, or one."),
+    "register": ("brenner.cli.mail.agents", "register", "Register a name for mail."),
+    "export": ("brenner.cli.mail.archive", "export", "Write all mail to an archive."),
+    "import": ("brenner.cli.mail.archive", "import_", "Take mail over from an archive."),
+    "copy": ("brenner.cli.mail.copy", "copy", "Copy all mail to another home."),
 }
 
 

@@ -1,21 +1,25 @@
 """`brenner mail ack` and `brenner mail mark`: acknowledge messages, mark them as read or unread."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from shlex import quote
+from typing import TYPE_CHECKING
 
 import click
 
-from brenner.cli.options import MESSAGE_ID, Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, MESSAGE_ID, Settings, common_options, examples
 from brenner.cli.output import note_changes_made, write_json
 from brenner.cli.terminal import print_hint, print_message
-from brenner.cli.workspace import EXIT_OK, workspace_of
+from brenner.cli.workspace import workspace_of
 from brenner.mail.mailbox import Capability
 from brenner.mail.model import SendResult, stored_json
 from brenner.mail.rules import check_recipient
 from brenner.protocol.message_types import ACK_STATUSES
 from brenner.services.acknowledge import acknowledge
-from brenner.services.workspace import Workspace
 from brenner.text import escape_control, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @click.command("mark", epilog=examples("brenner mail mark 12 14", "brenner mail mark --unread 12"))
@@ -75,26 +79,21 @@ def ack(settings: Settings, ids: tuple[int, ...], status: str, notes: str) -> in
     """
     wanted = tuple(dict.fromkeys(ids))
     with workspace_of(settings) as here:
-        _check_recipients(here, wanted)
+        for each in wanted:  # a wrong one is refused before the first ACK is sent
+            check_recipient(here.mailbox.message(each), here.actor)
         sent = [
             (each, acknowledge(here.mailbox, here.actor, each, status, notes)) for each in wanted
         ]
     note_changes_made()
     if settings.as_json:
-        write_json({"agent": here.actor, "acknowledged": [_ack_json(*each) for each in sent]})
+        acknowledged = [
+            {"id": message_id, "sent": each.is_new, "ack": stored_json(each.stored)}
+            for message_id, each in sent
+        ]
+        write_json({"agent": here.actor, "acknowledged": acknowledged})
     else:
         _write_acks(sent, here.actor)
     return EXIT_OK
-
-
-def _check_recipients(here: Workspace, ids: Sequence[int]) -> None:
-    """Refuse a wrong message before the first ACK is sent, not between two of them."""
-    for message_id in ids:
-        check_recipient(here.mailbox.message(message_id), here.actor)
-
-
-def _ack_json(message_id: int, sent: SendResult) -> dict[str, object]:
-    return {"id": message_id, "sent": sent.is_new, "ack": stored_json(sent.stored)}
 
 
 def _write_acks(sent: Sequence[tuple[int, SendResult]], actor: str) -> None:

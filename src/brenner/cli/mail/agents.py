@@ -1,14 +1,15 @@
 """`brenner mail agents` and `brenner mail register`: list agents, register a name."""
 
+from __future__ import annotations
+
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from brenner.cli.mail.show import full_time, labelled_lines
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import note_changes_made, write_json
 from brenner.cli.table import WIDE_TERMINAL, DisplayRow, TableColumn, format_time, table
 from brenner.cli.terminal import (
@@ -26,7 +27,6 @@ from brenner.cli.terminal import (
     write_lines,
 )
 from brenner.cli.workspace import (
-    EXIT_OK,
     is_in_memory,
     workspace_for_writing,
     workspace_of,
@@ -34,8 +34,12 @@ from brenner.cli.workspace import (
 )
 from brenner.mail.mailbox import Capability
 from brenner.mail.model import Agent, Profile, agent_json
-from brenner.services.workspace import Workspace
 from brenner.text import escape_control
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from brenner.services.workspace import Workspace
 
 _COLUMNS = (
     TableColumn("Name"),
@@ -48,15 +52,8 @@ _COLUMNS = (
 )
 
 
-class _AgentSummary(NamedTuple):
-    """An agent, its number of unread messages if the store has read marks, and of ACKs it owes."""
-
-    agent: Agent
-    unread: int | None
-    owes: int
-
-    def to_json(self) -> dict[str, object]:
-        return agent_json(self.agent) | {"unread": self.unread, "owes": self.owes}
+# An agent, its number of unread messages if the store has read marks, and of ACKs that it owes
+_AgentSummary = tuple[Agent, int | None, int]
 
 
 @click.command("agents", epilog=examples("brenner mail agents", "brenner mail agents BlueLake"))
@@ -68,11 +65,14 @@ def agents(settings: Settings, name: str | None, pager: bool) -> int:
 
     Exit code 1: nobody is registered under that name.
     """
-    with workspace_of(settings) as here:
+    with workspace_of(settings) as here, here.mailbox.reading():
         wanted = here.mailbox.agents() if name is None else (here.mailbox.agent(name),)
         summaries = _summarise(here, wanted)
     if settings.as_json:
-        documents = [each.to_json() for each in summaries]
+        documents = [
+            agent_json(agent) | {"unread": unread, "owes": owes}
+            for agent, unread, owes in summaries
+        ]
         write_json({"agents": documents} if name is None else documents[0])
     else:
         write_lines(
@@ -87,9 +87,7 @@ def _summarise(here: Workspace, wanted: Sequence[Agent]) -> list[_AgentSummary]:
     owes = Counter(debt.debtor for debt in mailbox.debts(only))
     has_read_marks = Capability.READ_MARKS not in mailbox.lacks
     return [
-        _AgentSummary(
-            agent, mailbox.unread(agent.name) if has_read_marks else None, owes[agent.name]
-        )
+        (agent, mailbox.unread(agent.name) if has_read_marks else None, owes[agent.name])
         for agent in wanted
     ]
 
@@ -104,12 +102,12 @@ def _list_lines(summaries: Sequence[_AgentSummary]) -> Iterator[str]:
 
 
 def _row(summary: _AgentSummary) -> DisplayRow:
-    agent = summary.agent
+    agent, unread, owes = summary
     return DisplayRow(
         (
             [agent_span(agent.name)],
-            [_unread_span(summary.unread)],
-            [Span(str(summary.owes), ATTENTION if summary.owes else QUIET)],
+            [Span("–" if unread is None else str(unread), STRONG if unread else QUIET)],
+            [Span(str(owes), ATTENTION if owes else QUIET)],
             [Span(agent.program)],
             [Span(agent.model)],
             [Span(agent.task)],
@@ -118,24 +116,18 @@ def _row(summary: _AgentSummary) -> DisplayRow:
     )
 
 
-def _unread_span(count: int | None) -> Span:
-    return Span("–" if count is None else str(count), STRONG if count else QUIET)
-
-
-def _profile_span(text: str) -> Span:
-    """Return a field of the agent's profile on one line."""
-    return Span(escape_control(text, len(text) + 1)) if text else Span("not said", QUIET)
-
-
 def _agent_lines(summary: _AgentSummary) -> Iterator[str]:
-    agent, out = summary.agent, sys.stdout
+    (agent, unread, owes), out = summary, sys.stdout
     yield fold([], [agent_span(agent.name)], "", out)
     profile = (("Program", agent.program), ("Model", agent.model), ("Task", agent.task))
-    fields = [(label, [_profile_span(text)]) for label, text in profile]
+    fields = [
+        (label, [Span(escape_control(text, len(text) + 1)) if text else Span("not said", QUIET)])
+        for label, text in profile
+    ]
     fields += [
         ("Registered", [Span(full_time(agent.registered_at))]),
-        ("Unread", [Span("not told" if summary.unread is None else str(summary.unread))]),
-        ("Owes", [Span(f"{summary.owes} ACK{'s' * (summary.owes != 1)}")]),
+        ("Unread", [Span("not told" if unread is None else str(unread))]),
+        ("Owes", [Span(f"{owes} ACK{'s' * (owes != 1)}")]),
     ]
     yield from labelled_lines(fields, out)
 

@@ -1,17 +1,25 @@
 """`brenner mail export` and `brenner mail import`: write all mail to an archive, read it back."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import IO, get_args
+from typing import IO, TYPE_CHECKING, get_args
 
 import click
 
 from brenner.cli.artifact.common import display_name
-from brenner.cli.io import STANDARD_INPUT, check_overwrite, write_atomically
+from brenner.cli.io import STANDARD_INPUT, check_overwrite, unreadable_input, write_atomically
 from brenner.cli.io import STANDARD_INPUT as STANDARD_OUTPUT
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import (
+    EXIT_INVALID,
+    EXIT_OK,
+    EXIT_USAGE,
+    Settings,
+    common_options,
+    examples,
+)
 from brenner.cli.output import (
     count_by_severity,
     failure_json,
@@ -21,21 +29,24 @@ from brenner.cli.output import (
     write_json,
 )
 from brenner.cli.terminal import print_hint, print_message, write_exact
-from brenner.cli.workspace import EXIT_INVALID, EXIT_OK, EXIT_UNREADABLE, workspace_of
+from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.codes import messages as codes
+from brenner.diagnostics.codes.stores import NOT_AN_ARCHIVE
 from brenner.diagnostics.model import Diagnostic, Summary
-from brenner.mail.archive.jsonl import FATAL_CODES
+from brenner.mail.archive.jsonl import FATAL_CODES, MBOX_IS_NOT_READ
 from brenner.mail.model import RestoreResult
 from brenner.mail.open import store_of
 from brenner.services.archive import (
+    ArchiveExport,
     Form,
-    ImportOptions,
     archive_lines,
-    export_archive,
     import_archive,
     is_archive_start,
 )
 from brenner.text import escape_control, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 _FORMAT_BY_SUFFIX: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".mbox": "mbox"}
 
@@ -60,17 +71,17 @@ _FORMAT_BY_SUFFIX: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".m
 def export(settings: Settings, file: str, form: Form | None, force: bool) -> int:
     """Write all mail of the project to FILE, or to the standard output.
 
-    `brenner mail import` takes it in again, with its ids, times and hashes. The file is written
+    `brenner mail import` takes JSON lines in again, with ids, times and hashes. The file is written
     whole or not at all. In a terminal control characters are spelled out, so redirect it.
     """
-    chosen = form or _format_from_suffix(file)
+    chosen = form or _FORMAT_BY_SUFFIX.get(file[file.rfind(".") :].lower(), "jsonl")
     if file == STANDARD_OUTPUT and settings.as_json:
         message = "With --json give a FILE: the standard output is for the document."
         raise click.UsageError(message)
     if file != STANDARD_OUTPUT:
         check_overwrite(file, replace=force)
     with workspace_of(settings) as here:
-        outgoing = export_archive(here.mailbox, chosen)
+        outgoing = ArchiveExport(here.mailbox, chosen)
         portions = with_progress(outgoing, "Exporting")
         if file == STANDARD_OUTPUT:
             _write_to_stdout(portions)
@@ -86,19 +97,13 @@ def export(settings: Settings, file: str, form: Form | None, force: bool) -> int
     if file != STANDARD_OUTPUT:
         messages = f"{count:,} message{'s' * (count != 1)}"
         print_message(f"Wrote {escape_control(file)}: {messages}, {size:,} bytes of {chosen}.")
-        print_hint(f"`brenner mail import {escape_control(file)}` takes it in, in any project.")
+        if chosen == "jsonl":
+            print_hint(f"`brenner mail import {escape_control(file)}` takes it in, in any project.")
     if not count:
         print_message(
             "There is no mail in this project: `brenner doctor` says which it is.", sys.stderr
         )
     return EXIT_OK
-
-
-def _format_from_suffix(file: str) -> Form:
-    for ending, form in _FORMAT_BY_SUFFIX.items():
-        if file.lower().endswith(ending):
-            return form
-    return "jsonl"
 
 
 def _write_to_stdout(portions: Iterable[bytes]) -> None:
@@ -128,7 +133,7 @@ _MAX_MEMORY_BYTES = 8 * 1024 * 1024
     "--format",
     "form",
     type=click.Choice(get_args(Form)),
-    help="JSON lines or mbox; else as the file begins.",
+    help="JSON lines; an mbox is not read back.",
 )
 @click.option(
     "--accept-decisions",
@@ -147,23 +152,26 @@ def import_(settings: Settings, file: str, form: Form | None, accept_decisions: 
     with --accept-decisions. Exit code 1: something in the archive is wrong; 2: it cannot be read,
     or is no archive.
     """
+    if form == "mbox":
+        refusal = NOT_AN_ARCHIVE.at(path=display_name(file), reason=MBOX_IS_NOT_READ)
+        return _write_faults([refusal], file, settings)
     source = _open_input(file)
     if isinstance(source, Diagnostic):
         return _write_unreadable(source, file, settings)
     with source, workspace_of(settings, create=True) as here:
         try:
             with _seekable(source) as archive:
-                form = form or _detect_format(archive)
-                lines = with_progress(archive_lines(archive), "Importing")
-                options = ImportOptions(
-                    store_of(here.project).shown,
-                    here.project.operator,
-                    accept_decisions,
-                    datetime.now(UTC),
+                result = import_archive(
+                    here.mailbox,
+                    with_progress(archive_lines(archive), "Importing"),
+                    display_name(file),
+                    where=store_of(here.project).shown,
+                    operator=here.project.operator,
+                    accept_decisions=accept_decisions,
+                    now=datetime.now(UTC),
                 )
-                result = import_archive(here.mailbox, lines, form, display_name(file), options)
         except OSError as error:  # from the file: the store raises its own errors
-            return _write_unreadable(_unreadable(file, error), file, settings)
+            return _write_unreadable(unreadable_input(file, error), file, settings)
     if not isinstance(result, RestoreResult):
         return _write_faults(result, file, settings)
     note_changes_made()
@@ -181,15 +189,8 @@ def _open_input(name: str) -> IO[bytes] | Diagnostic:
         return sys.stdin.buffer
     try:
         return open(name, "rb")  # noqa: PTH123  (as it was typed; the caller closes it)
-    except OSError as error:
-        return _unreadable(name, error)
-    except ValueError:
-        return codes.UNREADABLE_INPUT.at(path=name, reason="that is not a file's name")
-
-
-def _unreadable(name: str, error: OSError) -> Diagnostic:
-    reason = (error.strerror or type(error).__name__).lower()
-    return codes.UNREADABLE_INPUT.at(path=name, reason=reason)
+    except (OSError, ValueError) as error:
+        return unreadable_input(name, error)
 
 
 @contextmanager
@@ -223,32 +224,22 @@ def _copy_archive(source: IO[bytes], copy: IO[bytes]) -> None:
                 return
 
 
-def _detect_format(archive: IO[bytes]) -> Form:
-    """Return the format by the first byte: an mbox begins with `From `, JSON lines with a brace."""
-    start = archive.tell()
-    first = archive.read(1)
-    archive.seek(start)
-    return "mbox" if first == b"F" else "jsonl"
-
-
 def _write_unreadable(found: Diagnostic, file: str, settings: Settings) -> int:
     if settings.as_json:
         write_json(failure_json(found))
     else:
         write_diagnostics([found], display_name(file), sys.stderr)
-    return EXIT_UNREADABLE
+    return EXIT_USAGE
 
 
 def _write_faults(found: Iterable[Diagnostic], file: str, settings: Settings) -> int:
     faults = tuple(found)
     if settings.as_json:
-        summary = Summary.of(faults)._asdict()
-        violations = [each.to_json() for each in faults]
-        write_json({"valid": False, "summary": summary, "violations": violations})
+        write_json(failure_json(*faults))
     else:
         write_diagnostics(faults, display_name(file), sys.stderr)
     if any(each.code in FATAL_CODES for each in faults):
-        return EXIT_UNREADABLE
+        return EXIT_USAGE
     if not settings.as_json:
         print_message(f"Nothing was imported: {count_by_severity(Summary.of(faults))}.", sys.stderr)
     return EXIT_INVALID

@@ -1,12 +1,14 @@
 """`brenner mail copy`: copy all mail of a project to another store, and verify the copy."""
 
+from __future__ import annotations
+
 import os
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_INVALID, EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import (
     JsonCommand,
     Progress,
@@ -16,16 +18,17 @@ from brenner.cli.output import (
     write_json,
 )
 from brenner.cli.terminal import print_hint, print_message
-from brenner.cli.workspace import EXIT_INVALID, EXIT_OK, exit_code, location_label
+from brenner.cli.workspace import exit_code, location_label
 from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.model import BrennerError, Summary
 from brenner.mail.mailbox import Capability
 from brenner.mail.open import store_of
+from brenner.services.init_project import store_setting
 from brenner.store_url import redact_address
 from brenner.text import grouped, joined
 
 if TYPE_CHECKING:
-    from brenner.services.copy_mail import CopyResult, MailCounts
+    from brenner.services.copy_mail import CopyResult
 
 
 _MAX_RENUMBERED = 8
@@ -75,7 +78,7 @@ def copy(settings: Settings, source: str | None, target: str | None, force: bool
     except BrennerError as error:
         if not settings.as_json:
             raise
-        document = failure_json(error.diagnostic, click.get_current_context())
+        document = failure_json(error.diagnostic)
         write_json({**document, "from": _store_name(here), "to": _store_name(there)})
         return exit_code(error)
     note_changes_made()
@@ -99,7 +102,7 @@ def _store_name(project: Project) -> str:
         return redact_address(project.store or "")
 
 
-def _document(done: "CopyResult", target: Project) -> dict[str, object]:
+def _document(done: CopyResult, target: Project) -> dict[str, object]:
     """Return the stable JSON form. Keys are only ever added."""
     return {
         "from": done.source,
@@ -109,14 +112,14 @@ def _document(done: "CopyResult", target: Project) -> dict[str, object]:
         "skipped": done.restored.skipped,
         "renumbered": [{"from": old, "to": new} for old, new in done.restored.renumbered],
         "new_agents": list(done.restored.new_agents),
-        "source": done.of_source._asdict(),
-        "target": done.of_target._asdict(),
+        "source": done.of_source,
+        "target": done.of_target,
         "versions": [
             {
                 "thread_id": fact.thread_id,
-                "version": fact.version,
-                "artifact_sha256": fact.sha256,
-                "ok": not fact.difference,
+                "version": fact.number,
+                "artifact_sha256": fact.artifact_sha256,
+                "ok": fact.ok,
             }
             for fact in done.versions
         ],
@@ -131,16 +134,14 @@ def _document(done: "CopyResult", target: Project) -> dict[str, object]:
 
 def _setting_line(target: Project) -> str | None:
     """Return the line for the settings file, or None for the default store."""
-    from brenner.services.init_project import store_setting
-
     setting = store_setting(target)
-    return setting.line if setting else None
+    return setting[0] if setting else None
 
 
 # Text output
 
 
-def _write(done: "CopyResult", target: Project, *, is_own: bool) -> None:
+def _write(done: CopyResult, target: Project, *, is_own: bool) -> None:
     restored = done.restored
     print_message(_result_text(done))
     if restored.new_agents:
@@ -157,10 +158,10 @@ def _write(done: "CopyResult", target: Project, *, is_own: bool) -> None:
         print_message("The copy is not complete. The source is as it was: keep it.", sys.stderr)
 
 
-def _result_text(done: "CopyResult") -> str:
+def _result_text(done: CopyResult) -> str:
     added, skipped = done.restored.added, done.restored.skipped
     places = f"from {done.source} to {done.target}"
-    if not done.of_source.messages:
+    if not done.of_source["messages"]:
         return f"There is no message to copy {places}: {_amount_text(done.of_source)}."
     if not added:
         all_of_it = "All messages are" if done.restored.new_agents else "Everything is"
@@ -170,14 +171,12 @@ def _result_text(done: "CopyResult") -> str:
     return f"Copied {grouped(added, 'message')} {places}{there}. Compared: {compared}."
 
 
-def _amount_text(amount: "MailCounts") -> str:
-    return (
-        f"{grouped(amount.messages, 'message')}, {grouped(amount.threads, 'thread')}, "
-        f"{grouped(amount.agents, 'agent')}"
-    )
+def _amount_text(counts: dict[str, int]) -> str:
+    kinds = ("message", "thread", "agent")
+    return ", ".join(grouped(counts[f"{kind}s"], kind) for kind in kinds)
 
 
-def _ids_and_times_text(done: "CopyResult") -> str:
+def _ids_and_times_text(done: CopyResult) -> str:
     renumbered = done.restored.renumbered
     if done.is_anew:
         ids = f", and so are ids: {_renumbered_text(renumbered)}" if renumbered else ""
@@ -193,13 +192,13 @@ def _ids_and_times_text(done: "CopyResult") -> str:
     return f"{joined(['ids', *kept]).capitalize()} are as they were."
 
 
-def _renumbered_text(renumbered: "tuple[tuple[int, int], ...]") -> str:
+def _renumbered_text(renumbered: tuple[tuple[int, int], ...]) -> str:
     shown = [f"{old} → {new}" for old, new in renumbered[:_MAX_RENUMBERED]]
     left = len(renumbered) - len(shown)
     return ", ".join(shown) + (f" and {left:,} more" if left else "")
 
 
-def _verification_text(done: "CopyResult") -> str:
+def _verification_text(done: CopyResult) -> str:
     """Summarise the verification.
 
     A version that did not verify before the copy does not verify after it.
@@ -211,7 +210,7 @@ def _verification_text(done: "CopyResult") -> str:
         words = {1: "The version follows", 2: "Both versions follow"}
         text = words.get(right, f"All {right} versions follow")
     else:
-        wrong = [f"v{fact.version} of {fact.thread_id}" for fact in done.unverified]
+        wrong = [f"v{fact.number} of {fact.thread_id}" for fact in done.unverified]
         more = len(wrong) - _MAX_VERSIONS
         names = ", ".join(wrong[:_MAX_VERSIONS]) + (f" and {more} more" if more > 0 else "")
         text = f"{names} did not follow from the mail before; {grouped(right, 'version')} followed"
@@ -219,12 +218,11 @@ def _verification_text(done: "CopyResult") -> str:
 
 
 def _next_step(target: Project, *, is_own: bool) -> str:
-    from brenner.services.init_project import store_setting
-
     setting = None if is_own else store_setting(target)
     if setting is None:
         return "Next: `brenner mail thread` lists what is here."
-    words = f"Next: write `{setting.line}` into {SETTINGS_FILE}, so that every command uses it"
-    if setting.lacks_password:
+    line, lacks_password = setting
+    words = f"Next: write `{line}` into {SETTINGS_FILE}, so that every command uses it"
+    if lacks_password:
         words += "; the password belongs into `PGPASSWORD` or `PGPASSFILE`, not there"
     return f"{words}."

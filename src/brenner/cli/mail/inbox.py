@@ -1,13 +1,14 @@
 """`brenner mail inbox`: the messages sent to an agent, newest first."""
 
+from __future__ import annotations
+
 import sys
 import time
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import write_json
 from brenner.cli.table import (
     MESSAGE_COLUMNS,
@@ -21,13 +22,17 @@ from brenner.cli.table import (
     trust_mark,
 )
 from brenner.cli.terminal import format_hint, format_message, pager_option, write_lines
-from brenner.cli.workspace import EXIT_OK, workspace_of
-from brenner.config import Project
+from brenner.cli.workspace import workspace_of
 from brenner.mail.model import InboxFilter, InboxMessage, InboxPage, inbox_message_json, next_before
 from brenner.mail.open import store_of
 from brenner.protocol.grammar import MESSAGE_TYPES
-from brenner.services.workspace import Workspace
 from brenner.text import as_option, escape_control
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from brenner.config import Project
+    from brenner.services.workspace import Workspace
 
 _NOTICE_AFTER = 1.0  # seconds; a shorter wait is not announced
 _MAX_WAIT = 7 * 24 * 3600
@@ -82,80 +87,58 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
     Nothing is marked as read by looking. In a terminal subjects are cut to its width; into a pipe
     everything goes whole. Exit code 0, also where there is nothing.
     """
-    query = _InboxQuery(InboxFilter(unread, owed, types, thread_id), limit, before)
-    result = _fetch(settings, query, wait or 0.0)
+    wanted = InboxFilter(unread, owed, types, thread_id)
+
+    def read(here: Workspace) -> InboxPage:
+        return here.mailbox.inbox(here.actor, wanted, limit=limit, before=before)
+
+    page, here = _fetch(settings, read, wait or 0.0)
     if settings.as_json:
-        write_json(_document(result))
+        write_json(_document(page, here.actor))
     else:
-        write_lines(_lines(result, query), pager=pager)
+        write_lines(_lines(page, here, _filter_words(wanted, before)), pager=pager)
     return EXIT_OK
 
 
-class _InboxQuery(NamedTuple):
-    """The filters and the page that were requested."""
-
-    wanted: InboxFilter
-    limit: int
-    before: int | None
-
-    @property
-    def filter_words(self) -> list[str]:
-        """Return the active filters in words."""
-        wanted = self.wanted
-        words = (
-            (wanted.unread, "unread only"),
-            (wanted.owed, "only what is owed"),
-            (wanted.types, f"only {' or '.join(wanted.types)}"),
-            (wanted.thread_id is not None, f"only {escape_control(wanted.thread_id or '')}"),
-            (self.before is not None, f"older than message {self.before}"),
-        )
-        return [word for is_asked, word in words if is_asked]
-
-    def page(self, here: Workspace) -> InboxPage:
-        """Return the page that matches now."""
-        return here.mailbox.inbox(here.actor, self.wanted, limit=self.limit, before=self.before)
+def _filter_words(wanted: InboxFilter, before: int | None) -> list[str]:
+    """Return the active filters in words."""
+    words = (
+        (wanted.unread, "unread only"),
+        (wanted.owed, "only what is owed"),
+        (wanted.types, f"only {' or '.join(wanted.types)}"),
+        (wanted.thread_id is not None, f"only {escape_control(wanted.thread_id or '')}"),
+        (before is not None, f"older than message {before}"),
+    )
+    return [word for is_asked, word in words if is_asked]
 
 
-class _InboxResult(NamedTuple):
-    """The page, the owner of the inbox, and the operator."""
-
-    page: InboxPage
-    name: str
-    operator: str
-
-    @property
-    def as_option(self) -> str:
-        """Return the `--as` option that a command needs for the same inbox."""
-        return as_option(self.name, self.operator)
-
-
-def _fetch(settings: Settings, query: _InboxQuery, seconds: float) -> _InboxResult:
+def _fetch(
+    settings: Settings, read: Callable[[Workspace], InboxPage], seconds: float
+) -> tuple[InboxPage, Workspace]:
     """Return the matching page. If it is empty, wait up to `seconds` for mail."""
     end = time.monotonic() + seconds
     is_announced = False
     while True:
         with workspace_of(settings) as here:
             if not here.is_new_operator:
-                return _InboxResult(
-                    _wait_for_mail(here, query, end), here.actor, here.project.operator
-                )
+                return _wait_for_mail(here, read, end), here
         if not is_announced:
             _print_waiting(end)
             is_announced = True
         if not _wait_for_store(here.project, end):
-            page = InboxPage((), has_more=False)
-            return _InboxResult(page, here.actor, here.project.operator)
+            return InboxPage((), has_more=False), here
 
 
-def _wait_for_mail(here: Workspace, query: _InboxQuery, end: float) -> InboxPage:
-    mailbox = here.mailbox
-    position = mailbox.position()
-    page = query.page(here)
+def _wait_for_mail(
+    here: Workspace, read: Callable[[Workspace], InboxPage], end: float
+) -> InboxPage:
+    position = here.mailbox.position()
+    page = read(here)
     if not page.messages:
         _print_waiting(end)
     while not page.messages and (left := end - time.monotonic()) > 0:
-        position = mailbox.wait(position, left)
-        page = query.page(here)
+        position = here.mailbox.wait(position, left)
+        page = read(here)
     return page
 
 
@@ -178,28 +161,27 @@ def _print_waiting(end: float) -> None:
         sys.stderr.write(f"Nothing yet; waiting up to {left:.0f} s …\n")
 
 
-def _document(result: _InboxResult) -> dict[str, object]:
-    page = result.page
+def _document(page: InboxPage, name: str) -> dict[str, object]:
     stored = [received.stored for received in page.messages]
     return {
-        "agent": result.name,
+        "agent": name,
         "messages": [inbox_message_json(received) for received in page.messages],
         "has_more": page.has_more,
         "next_before": next_before(stored, has_more=page.has_more),
     }
 
 
-def _lines(result: _InboxResult, query: _InboxQuery) -> Iterator[str]:
+def _lines(page: InboxPage, here: Workspace, filters: list[str]) -> Iterator[str]:
     """Yield a headline, the table, the legend of its marks, and how to continue."""
-    page = result.page
+    name, operator = here.actor, here.project.operator
     if not page.messages:
-        yield from _empty_lines(result, is_narrowed=bool(query.filter_words))
+        yield from _empty_lines(name, operator, is_narrowed=bool(filters))
         return
-    yield format_message(_headline(result, query), sys.stdout) + "\n"
+    yield format_message(_headline(page, name, filters), sys.stdout) + "\n"
     marks = [_marks(received) for received in page.messages]
     rows = [message_row(each.stored, mark) for each, mark in zip(page.messages, marks, strict=True)]
     yield from table(MESSAGE_COLUMNS, rows, sys.stdout)
-    notes = legend(marks, result.as_option)
+    notes = legend(marks, as_option(name, operator))
     if page.has_more:
         older = f"Older ones: the same with `--before {page.messages[-1].stored.id}`."
         notes.append(format_message(older, sys.stdout))
@@ -211,14 +193,14 @@ def _marks(received: InboxMessage) -> str:
     return marks + trust_mark(received.stored)
 
 
-def _headline(result: _InboxResult, query: _InboxQuery) -> str:
+def _headline(page: InboxPage, name: str, filters: list[str]) -> str:
     """Return the owner, the filters, and what is left to do.
 
     Copies of a message count as one ACK.
     """
-    messages = result.page.messages
+    messages = page.messages
     count = len(messages)
-    shown = " shown, there are older ones" if result.page.has_more else ""
+    shown = " shown, there are older ones" if page.has_more else ""
     unread = sum(received.is_read is False for received in messages)
     # The hash covers the thread ID, so copies in different threads count separately.
     owed = len({received.stored.content_hash for received in messages if received.owes_ack})
@@ -227,19 +209,19 @@ def _headline(result: _InboxResult, query: _InboxQuery) -> str:
         f"{unread} unread" if unread else "",
         f"{owed} to acknowledge" if owed else "",
     ]
-    which = "".join(f", {words}" for words in query.filter_words)
+    which = "".join(f", {words}" for words in filters)
     counts = ", ".join(part for part in parts if part)
-    return f"Inbox of {escape_control(result.name)}{which}: {counts}."
+    return f"Inbox of {escape_control(name)}{which}: {counts}."
 
 
-def _empty_lines(result: _InboxResult, *, is_narrowed: bool) -> Iterator[str]:
-    name = escape_control(result.name)
+def _empty_lines(actor: str, operator: str, *, is_narrowed: bool) -> Iterator[str]:
+    name = escape_control(actor)
     if is_narrowed:
-        all_of_it = f"`brenner mail inbox{result.as_option}` shows all of it."
+        all_of_it = f"`brenner mail inbox{as_option(actor, operator)}` shows all of it."
         yield format_message(f"Nothing in the inbox of {name} fits. {all_of_it}", sys.stdout)
         return
     appears = f"What others send to {name} will appear here, newest first:"
     yield format_message(f"No mail for {name} yet. {appears}", sys.stdout)
-    sender = "SENDER" if result.name == result.operator else escape_control(result.operator)
+    sender = "SENDER" if actor == operator else escape_control(operator)
     new = f"`brenner new INFO --as {sender} --to {name} > message.md`"
     yield format_hint(f"{new}; fill it in; `brenner mail send message.md`", sys.stdout)

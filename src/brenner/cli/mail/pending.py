@@ -1,12 +1,14 @@
 """`brenner mail pending`: ACKs that agents owe; resend or escalate the overdue ones."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import note_changes_made, write_json
 from brenner.cli.table import (
     FROM_COLUMN,
@@ -32,12 +34,16 @@ from brenner.cli.terminal import (
     subject_spans,
     write_lines,
 )
-from brenner.cli.workspace import EXIT_OK, workspace_for_writing, workspace_of
+from brenner.cli.workspace import workspace_for_writing, workspace_of
 from brenner.mail.model import SendResult, stored_json
 from brenner.protocol.messages import duration_text, exact_time, iso
 from brenner.services.acknowledge import DueAck, escalate, pending_acks, resend
-from brenner.services.workspace import Workspace
 from brenner.text import escape_control, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from brenner.services.workspace import Workspace
 
 _COLUMNS = (
     TableColumn("Owes", min_width=14),
@@ -87,7 +93,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
         found = pending_acks(here.mailbox, now, deadline, debtor=agent, thread_id=thread_id)
         late = [each for each in found if each.is_overdue]
         resent = resend(here.mailbox, _resendable(late, here)) if resends else ()
-        escalated = _escalate(here, late) if escalates else ()
+        operator = here.project.operator
+        escalated = escalate(here.mailbox, late, here.actor, operator) if escalates else ()
     if resent or escalated:
         note_changes_made()
     shown = sorted(late if overdue else found, key=_worst_first)
@@ -107,10 +114,6 @@ def _resendable(late: Iterable[DueAck], here: Workspace) -> list[DueAck]:
     return [
         each for each in late if here.is_operator or each.pending.first.message.sender == here.actor
     ]
-
-
-def _escalate(here: Workspace, late: Sequence[DueAck]) -> tuple[SendResult, ...]:
-    return escalate(here.mailbox, late, here.actor, here.project.operator)
 
 
 def _worst_first(each: DueAck) -> tuple[bool, datetime, int, str]:

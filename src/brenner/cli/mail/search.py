@@ -1,14 +1,15 @@
 """`brenner mail search`: find messages by words, phrases and filters."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterator, Sequence
 from types import MappingProxyType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import supports_styles, write_diagnostics, write_json
+from brenner.cli.options import EXIT_INVALID, EXIT_OK, Settings, common_options, examples
+from brenner.cli.output import failure_json, supports_styles, write_diagnostics, write_json
 from brenner.cli.table import (
     MESSAGE_COLUMNS,
     before_option,
@@ -27,12 +28,16 @@ from brenner.cli.terminal import (
     pager_option,
     write_lines,
 )
-from brenner.cli.workspace import EXIT_INVALID, EXIT_OK, workspace_of
-from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.cli.workspace import workspace_of
 from brenner.mail import search as excerpts
 from brenner.mail.model import SearchPage, next_before, stored_json
 from brenner.mail.search import Query, parse_query
-from brenner.services.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from brenner.diagnostics.model import Diagnostic
+    from brenner.services.workspace import Workspace
 
 # Excerpts
 
@@ -48,17 +53,17 @@ def excerpt_spans(body: str, phrases: Sequence[tuple[str, ...]], out: TextIO) ->
     parts = excerpts.excerpt(body, phrases)
     if not parts:
         return []
-    first, *others = (_excerpt_span(part, out) for part in parts)
+    first, *others = (_excerpt_span(*part, out) for part in parts)
     return [first._replace(text=_INDENT + first.text), *others]
 
 
-def _excerpt_span(part: excerpts.ExcerptPart, out: TextIO) -> Span:
-    if not part.is_match:
-        return Span(part.text, QUIET)
+def _excerpt_span(text: str, is_match: bool, out: TextIO) -> Span:
+    if not is_match:
+        return Span(text, QUIET)
     return (
-        Span(part.text, _MATCH_STYLE)
+        Span(text, _MATCH_STYLE)
         if supports_styles(out)
-        else Span(f"{_MATCH_START}{part.text}{_MATCH_END}")
+        else Span(f"{_MATCH_START}{text}{_MATCH_END}")
     )
 
 
@@ -102,9 +107,7 @@ def search(
 
 def _report_invalid_query(found: tuple[Diagnostic, ...], *, as_json: bool) -> int:
     if as_json:
-        violations = [each.to_json() for each in found]
-        summary = Summary.of(found)._asdict()
-        write_json({"valid": False, "summary": summary, "violations": violations})
+        write_json(failure_json(*found))
     else:
         write_diagnostics(found, "query", sys.stderr)
     return EXIT_INVALID

@@ -1,14 +1,24 @@
 """`brenner mail send`: check a message from a file or from options, then send it."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Mapping
 from shlex import quote
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from brenner.cli.io import STANDARD_INPUT, read_message, read_text
-from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options, examples
+from brenner.cli.options import (
+    EXIT_INVALID,
+    EXIT_OK,
+    EXIT_USAGE,
+    MESSAGE_ID,
+    Number,
+    Settings,
+    common_options,
+    examples,
+)
 from brenner.cli.output import (
     JsonCommand,
     count_by_severity,
@@ -17,14 +27,7 @@ from brenner.cli.output import (
     write_json,
 )
 from brenner.cli.terminal import print_hint, print_message
-from brenner.cli.workspace import (
-    EXIT_INVALID,
-    EXIT_OK,
-    EXIT_UNREADABLE,
-    is_in_memory,
-    workspace_for_writing,
-    workspace_with_store,
-)
+from brenner.cli.workspace import is_in_memory, workspace_for_writing, workspace_with_store
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.mailbox import Capability
@@ -34,8 +37,12 @@ from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.validate import Report
 from brenner.services import send as drafts
 from brenner.services.send import Outcome, SendOptions, send_text
-from brenner.services.workspace import Workspace
 from brenner.text import escape_control, joined, thread_argument
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from brenner.services.workspace import Workspace
 
 # Composing a message from options. Diagnostics then name the option instead of a line.
 
@@ -57,77 +64,35 @@ _REQUIRED_OPTIONS = {
 }
 
 
-class MessageOptions(NamedTuple):
-    """The parts of a message that options give. None or empty if an option was not given."""
-
-    thread_id: str | None
-    recipients: tuple[str, ...]
-    subject: str | None
-    body: str | None
-    ack_required: bool | None
-
-    @property
-    def are_given(self) -> bool:
-        """Return whether the message is made from options, not read from a file."""
-        return self != _NO_OPTIONS
-
-
-_NO_OPTIONS = MessageOptions(None, (), None, None, None)
-
-
-class MessageDraft(NamedTuple):
-    """The text of a message file. `name` is the file; a composed message has none."""
-
-    text: str
-    name: str | None
-
-    def locate(self, found: Diagnostic) -> tuple[str, Diagnostic]:
-        """Return the file or option that a diagnostic is about, and the diagnostic relative to
-        it.
-        """
-        if self.name is not None:
-            return "<stdin>" if self.name == STANDARD_INPUT else self.name, found
-        part, moved = drafts.locate_in_draft(self.text, found)
-        return _OPTION_OF_PART[part], moved
-
-
-def compose(
-    flags: MessageOptions, here: Workspace, reply_to: int | None
-) -> MessageDraft | Diagnostic:
-    """Return the message that the options describe, or a diagnostic if its body cannot be read.
+def compose(flags: Mapping[str, Any], here: Workspace, reply_to: int | None) -> str | Diagnostic:
+    """Return the message file that the options describe, or a diagnostic of its unreadable body.
 
     By default a reply goes to the thread and the sender of the message that it answers.
     """
+    parts = dict(flags)
     if reply_to is not None:
         answered = here.mailbox.message(reply_to)
-        to = flags.recipients or drafts.reply_recipients(answered, here.actor)
-        thread_id = flags.thread_id or answered.message.thread_id
-        flags = flags._replace(thread_id=thread_id, recipients=to)
-    _check_complete(flags._asdict())
-    body = _read_body(flags.body or "")
-    if isinstance(body, Diagnostic):
-        return body
-    to = tuple(name.strip() for each in flags.recipients for name in each.split(","))
-    message = Message(
-        thread_id=flags.thread_id or "",
-        sender=here.actor,
-        recipients=tuple(name for name in to if name),
-        subject=flags.subject or "",
-        body=body,
-        ack_required=flags.ack_required,
-    )
-    _check_headers(message)
-    return MessageDraft(render_message_file(message), None)
-
-
-def _check_complete(parts: Mapping[str, object]) -> None:
-    missing = [option for name, option in _REQUIRED_OPTIONS.items() if parts[name] in (None, ())]
+        parts["recipients"] = parts["recipients"] or drafts.reply_recipients(answered, here.actor)
+        parts["thread_id"] = parts["thread_id"] or answered.message.thread_id
+    missing = [option for name, option in _REQUIRED_OPTIONS.items() if not _is_given(parts[name])]
     if missing:
-        message = (
+        error = (
             f"A message that is made from options also needs {', '.join(missing)}. "
             "Or give a FILE: `brenner new TYPE` prints one to fill in."
         )
-        raise click.UsageError(message)
+        raise click.UsageError(error)
+    body = _read_body(parts["body"])
+    if isinstance(body, Diagnostic):
+        return body
+    names = (name.strip() for each in parts["recipients"] for name in each.split(","))
+    parts |= {"sender": here.actor, "recipients": tuple(filter(None, names)), "body": body}
+    message = Message(**parts)
+    _check_headers(message)
+    return render_message_file(message)
+
+
+def _is_given(value: object) -> bool:
+    return value not in (None, ())
 
 
 def _check_headers(message: Message) -> None:
@@ -196,7 +161,7 @@ def send(  # noqa: PLR0913  (one parameter per option)
     key: str | None,
     position: int | None,
     no_check: bool,
-    **flags: object,
+    **flags: Any,
 ) -> int:
     """Check a message and send it: a message FILE, or one made from options.
 
@@ -208,59 +173,67 @@ def send(  # noqa: PLR0913  (one parameter per option)
 
     Exit code 0: sent, or sent before with this key; 1: refused; 2: it cannot be read.
     """
-    parts = MessageOptions(**flags)  # type: ignore[arg-type]
-    _check_usage(file, parts, key)
-    read = None if parts.are_given else _read(file or STANDARD_INPUT, settings)
+    is_composed = any(map(_is_given, flags.values()))
+    _check_usage(file, key, is_composed=is_composed)
+    name = None if is_composed else file or STANDARD_INPUT
+    read = None if name is None else read_message(name, settings)
     if isinstance(read, Diagnostic):
-        return _report_unreadable(read, file or STANDARD_INPUT, settings)
+        return _report_unreadable(read, name or "", settings)
     with workspace_for_writing(settings) as here:
-        draft = read or compose(parts, here, reply_to)
-        if isinstance(draft, Diagnostic):
-            return _report_unreadable(draft, "--body", settings)
-        actor = settings.actor if draft.name else here.actor
+        text = compose(flags, here, reply_to) if read is None else read
+        if isinstance(text, Diagnostic):
+            return _report_unreadable(text, "--body", settings)
+        actor = settings.actor if name else here.actor
         project = here.project
         options = SendOptions(
             actor, not no_check, reply_to, key, position, project.operator, project
         )
-        outcome = send_text(here.mailbox, draft.text, options)
+        outcome = send_text(here.mailbox, text, options)
     if outcome.sent and is_in_memory(here):
         with workspace_with_store(here) as here:
-            outcome = send_text(here.mailbox, draft.text, options)
+            outcome = send_text(here.mailbox, text, options)
     if outcome.sent:
         note_changes_made()
     if settings.as_json:
-        write_json(_document(outcome, draft))
+        write_json(_document(outcome, text, name))
     else:
-        _write(outcome, draft, has_keys=Capability.IDEMPOTENCY_KEYS not in here.mailbox.lacks)
+        has_keys = Capability.IDEMPOTENCY_KEYS not in here.mailbox.lacks
+        _write(outcome, text, name, has_keys=has_keys)
     return EXIT_OK if outcome.sent else EXIT_INVALID
 
 
-def _check_usage(file: str | None, parts: MessageOptions, key: str | None) -> None:
+def _check_usage(file: str | None, key: str | None, *, is_composed: bool) -> None:
     if key is not None and not key.strip():
         message = "--key needs a text; leave it out to send the message in any case."
         raise click.UsageError(message)
-    if file is not None and parts.are_given:
+    if file is not None and is_composed:
         message = "Give a FILE or the parts of the message as options, not both."
         raise click.UsageError(message)
-    if file is None and not parts.are_given and (sys.stdin is None or sys.stdin.isatty()):
+    if file is None and not is_composed and (sys.stdin is None or sys.stdin.isatty()):
         message = "Give a FILE, or - to read from the standard input, or --thread, --to, --subject."
         raise click.UsageError(message)
 
 
-def _read(name: str, settings: Settings) -> MessageDraft | Diagnostic:
-    text = read_message(name, settings)
-    return text if isinstance(text, Diagnostic) else MessageDraft(text, name)
+def _locate(found: Diagnostic, text: str, name: str | None) -> tuple[str, Diagnostic]:
+    """Return the file or option that a diagnostic is about, and the diagnostic in it.
+
+    A composed message has no file name.
+    """
+    if name is not None:
+        return "<stdin>" if name == STANDARD_INPUT else name, found
+    part, moved = drafts.locate_in_draft(text, found)
+    return _OPTION_OF_PART[part], moved
 
 
 def _report_unreadable(found: Diagnostic, name: str, settings: Settings) -> int:
     if settings.as_json:
-        write_json(_document(Outcome(Report(None, None, (found,)), None), MessageDraft("", name)))
+        write_json(_document(Outcome(Report(None, None, (found,)), None), "", name))
     else:
-        write_diagnostics([found], "<stdin>" if name == STANDARD_INPUT else name, sys.stderr)
-    return EXIT_UNREADABLE if found.id in _UNREADABLE_CODES else EXIT_INVALID
+        write_diagnostics([found], _locate(found, "", name)[0], sys.stderr)
+    return EXIT_USAGE if found.id in _UNREADABLE_CODES else EXIT_INVALID
 
 
-def _document(outcome: Outcome, draft: MessageDraft) -> dict[str, object]:
+def _document(outcome: Outcome, text: str, name: str | None) -> dict[str, object]:
     """Return the JSON document. Line numbers count in the file or option that the user gave."""
     report, sent = outcome.report, outcome.sent
     return {
@@ -269,19 +242,19 @@ def _document(outcome: Outcome, draft: MessageDraft) -> dict[str, object]:
         "message": stored_json(sent.stored) if sent else None,
         "valid": report.valid,
         "summary": report.summary._asdict(),
-        "violations": [draft.locate(found)[1].to_json() for found in report.violations],
+        "violations": [_locate(found, text, name)[1].to_json() for found in report.violations],
         "corrected": report.corrected,
     }
 
 
-def _write(outcome: Outcome, draft: MessageDraft, *, has_keys: bool) -> None:
+def _write(outcome: Outcome, text: str, name: str | None, *, has_keys: bool) -> None:
     for found in sorted(outcome.report.violations, key=worst_first):
-        name, placed = draft.locate(found)
-        write_diagnostics([placed], name, sys.stderr)
+        place, located = _locate(found, text, name)
+        write_diagnostics([located], place, sys.stderr)
     if outcome.sent:
         _write_sent(outcome.sent, has_keys=has_keys)
     else:
-        _write_refused(outcome.report, draft)
+        _write_refused(outcome.report, name)
 
 
 def _write_sent(sent: SendResult, *, has_keys: bool) -> None:
@@ -309,17 +282,14 @@ def _write_sent(sent: SendResult, *, has_keys: bool) -> None:
         print_hint(f"`brenner mail thread {thread}` shows the thread.")
 
 
-def _write_refused(report: Report, draft: MessageDraft) -> None:
+def _write_refused(report: Report, name: str | None) -> None:
     print_message(f"Not sent: {count_by_severity(report.summary)}.", sys.stderr)
     if report.corrected is None:
         print_hint(
             "There is no certain correction: at least one error needs its author.", sys.stderr
         )
-    elif draft.name in (None, STANDARD_INPUT):
+    elif name is None or name == STANDARD_INPUT:
         print_hint("The same with `--json` has the message corrected, as `corrected`.", sys.stderr)
     else:
-        name = escape_control(draft.name or "")
-        separator = "-- " if name.startswith("-") else ""
-        print_hint(
-            f"`brenner check --fix {separator}{quote(name)}` prints it corrected.", sys.stderr
-        )
+        file = "-- " * name.startswith("-") + quote(escape_control(name))
+        print_hint(f"`brenner check --fix {file}` prints it corrected.", sys.stderr)

@@ -1,13 +1,14 @@
 """`brenner mail show`: one message in full, and messages as text for other commands."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from brenner.cli.options import MESSAGE_ID, Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, MESSAGE_ID, Settings, common_options, examples
 from brenner.cli.output import terminal_width, write_json
 from brenner.cli.table import format_time, importance_spans, trust_spans
 from brenner.cli.terminal import (
@@ -22,13 +23,17 @@ from brenner.cli.terminal import (
     write_exact,
     write_lines,
 )
-from brenner.cli.workspace import EXIT_OK, workspace_of
+from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.model import RequestError
-from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Delivery, StoredMessage, message_with_deliveries_json
+from brenner.mail.model import Delivery, message_with_deliveries_json
 from brenner.protocol.message_types import wants_ack
-from brenner.protocol.messages import exact_time, relative_time, render_message_file
+from brenner.protocol.messages import StoredMessage, exact_time, relative_time, render_message_file
 from brenner.text import escape_control
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from brenner.mail.mailbox import Mailbox
 
 # A message as text: sender, recipients, ACKs, body
 
@@ -191,7 +196,7 @@ def show(settings: Settings, message_id: int, raw: bool, pager: bool) -> int:
     if raw and settings.as_json:
         message = "--raw and --json do not go together: the document has the exact text."
         raise click.UsageError(message)
-    with workspace_of(settings) as here:
+    with workspace_of(settings) as here, here.mailbox.reading():
         stored = here.mailbox.message(message_id)
         deliveries = here.mailbox.deliveries(message_id)
         is_repeated = is_resend(here.mailbox, stored)
@@ -208,10 +213,11 @@ def _lines(
     stored: StoredMessage, deliveries: Sequence[Delivery], *, is_repeated: bool
 ) -> Iterator[str]:
     out, message, copies = sys.stdout, stored.message, stored.envelope.cc
+    trust = [span for each in trust_spans(stored) for span in (Span("  "), each)]
     title = f"Message {stored.id} in {escape_control(message.thread_id)}"
     yield fold([], [Span(title, STRONG)], "  ", out)
     fields: list[tuple[str, list[Span]]] = [
-        ("From", [agent_span(message.sender), *_with_gap(trust_spans(stored))]),
+        ("From", [agent_span(message.sender), *trust]),
         ("To", list(name_spans(name for name in message.recipients if name not in copies))),
         ("Cc", list(name_spans(copies))),
         ("Sent", [Span(full_time(stored.at))]),
@@ -235,8 +241,3 @@ def _lines(
     yield from labelled_lines(fields, out)
     yield "\n"
     yield from body_lines(message.body, out)
-
-
-def _with_gap(spans: Sequence[Span]) -> list[Span]:
-    """Put a gap before the spans, if there are any."""
-    return [Span("  "), *spans] if spans else []

@@ -1,13 +1,15 @@
 """`brenner mail thread`: read a thread in its order, or list all threads."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import click
 
 from brenner.cli.mail.show import is_resend, message_head, message_lines
-from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, MESSAGE_ID, Number, Settings, common_options, examples
 from brenner.cli.output import write_json
 from brenner.cli.table import THREAD_COLUMN, DisplayRow, TableColumn, format_time, table
 from brenner.cli.terminal import (
@@ -19,27 +21,19 @@ from brenner.cli.terminal import (
     write_exact,
     write_lines,
 )
-from brenner.cli.workspace import EXIT_OK, workspace_of
-from brenner.mail.model import (
-    Delivery,
-    StoredMessage,
-    ThreadPage,
-    ThreadSummary,
-    message_with_deliveries_json,
-)
+from brenner.cli.workspace import workspace_of
+from brenner.mail.model import Delivery, ThreadPage, ThreadSummary, message_with_deliveries_json
 from brenner.mail.rules import unknown_thread_error
-from brenner.protocol.messages import iso, render_message_file
-from brenner.services.workspace import Workspace
+from brenner.protocol.messages import StoredMessage, iso, render_message_file
 from brenner.text import escape_control, thread_argument
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
-class _LoadedThread(NamedTuple):
-    """A page of a thread, with the deliveries of each message."""
+    from brenner.services.workspace import Workspace
 
-    thread_id: str
-    page: ThreadPage
-    messages: tuple[tuple[StoredMessage, tuple[Delivery, ...]], ...]
-    copies: frozenset[int]  # IDs of messages that repeat an earlier one
+
+_Messages = list[tuple[StoredMessage, tuple[Delivery, ...]]]
 
 
 @click.command(
@@ -91,22 +85,31 @@ def thread(  # noqa: PLR0913  (one parameter per option)
             message = "Give a THREAD; without one, all threads are listed."
             raise click.UsageError(message)
         return _list_threads(settings, pager=pager)
-    with workspace_of(settings) as here:
-        read = _load_thread(here, thread_id, limit, before, after)
+    with workspace_of(settings) as here, here.mailbox.reading():
+        page = here.mailbox.thread(thread_id, limit=limit, before=before, after=after)
+        if not page.position:
+            known = [each.thread_id for each in here.mailbox.threads()]
+            raise unknown_thread_error(thread_id, known)
+        messages = [(each, here.mailbox.deliveries(each.id)) for each in page.messages]
+        copies = set(_resent_ids(here, page.messages))
     if settings.as_json:
-        write_json(_thread_document(read))
+        write_json(_thread_document(thread_id, page, messages))
     elif raw:
-        for stored, _ in read.messages:
-            is_copy = stored.id in read.copies
+        for stored in page.messages:
+            is_copy = stored.id in copies
             sys.stdout.write(message_head(stored, sys.stdout, is_exact=True, is_copy=is_copy))
-            write_exact(_end_with_newline(render_message_file(stored.message)), sys.stdout)
+            text = render_message_file(stored.message)
+            # It must not run into the next message.
+            write_exact(text if text.endswith("\n") else text + "\n", sys.stdout)
     else:
-        write_lines(_thread_lines(read, limit, full=full), pager=pager)
+        more = " --full" * full + (f" --limit {limit}" if limit else "")
+        head, notes = _thread_head(thread_id, page), _more_notes(thread_id, page, more)
+        bodies = _message_lines(messages, copies, full=full)
+        write_lines(chain(head, bodies, notes), pager=pager)
     return EXIT_OK
 
 
 def _list_threads(settings: Settings, *, pager: bool) -> int:
-
     with workspace_of(settings) as here:
         threads = here.mailbox.threads()
     if settings.as_json:
@@ -116,22 +119,8 @@ def _list_threads(settings: Settings, *, pager: bool) -> int:
     return EXIT_OK
 
 
-def _load_thread(
-    here: Workspace, thread_id: str, limit: int | None, before: int | None, after: int | None
-) -> _LoadedThread:
-    page = here.mailbox.thread(thread_id, limit=limit, before=before, after=after)
-    if not page.position:
-        raise unknown_thread_error(thread_id, [each.thread_id for each in here.mailbox.threads()])
-    with_deliveries = tuple((each, here.mailbox.deliveries(each.id)) for each in page.messages)
-    return _LoadedThread(
-        thread_id, page, with_deliveries, frozenset(_resent_ids(here, page.messages))
-    )
-
-
 def _resent_ids(here: Workspace, messages: Sequence[StoredMessage]) -> Iterator[int]:
-    """Yield the IDs of messages that are copies of an earlier one, which is usually on the same
-    page.
-    """
+    """Yield the IDs of copies of an earlier message, which is usually on the same page."""
     hashes = {each.id: each.content_hash for each in messages}
     for each in messages:
         if each.reply_to in hashes:
@@ -142,44 +131,41 @@ def _resent_ids(here: Workspace, messages: Sequence[StoredMessage]) -> Iterator[
             yield each.id
 
 
-def _thread_document(read: _LoadedThread) -> dict[str, object]:
-    page = read.page
+def _thread_document(thread_id: str, page: ThreadPage, messages: _Messages) -> dict[str, object]:
     return {
-        "thread_id": read.thread_id,
+        "thread_id": thread_id,
         "position": page.position,
         "has_earlier": page.has_earlier,
         "has_later": page.has_later,
-        "messages": [
-            message_with_deliveries_json(stored, deliveries) for stored, deliveries in read.messages
-        ],
+        "messages": [message_with_deliveries_json(*each) for each in messages],
     }
 
 
-def _thread_lines(read: _LoadedThread, limit: int | None, *, full: bool) -> Iterator[str]:
-    """Yield a headline, the messages, and how to see the rest."""
-    page, shown = read.page, len(read.messages)
+def _thread_head(thread_id: str, page: ThreadPage) -> Iterator[str]:
+    shown = len(page.messages)
     count = f"{page.position} message{'s' * (page.position != 1)}"
     part = "" if shown == page.position else f", {shown} of them here"
-    yield format_message(f"{escape_control(read.thread_id)}: {count}{part}", sys.stdout)
-    for stored, deliveries in read.messages:
+    yield format_message(f"{escape_control(thread_id)}: {count}{part}", sys.stdout)
+
+
+def _message_lines(messages: _Messages, copies: set[int], *, full: bool) -> Iterator[str]:
+    for stored, deliveries in messages:
         yield "\n"
-        is_repeated = stored.id in read.copies
-        yield from message_lines(stored, deliveries, sys.stdout, is_whole=full, is_copy=is_repeated)
-    notes = []
-    more = " --full" * full + (f" --limit {limit}" if limit else "")
-    thread = thread_argument(read.thread_id)
-    if page.has_earlier and read.messages:
-        first = read.messages[0][0].id
-        notes.append(f"Earlier ones: `brenner mail thread --before {first}{more} {thread}`.\n")
-    if page.has_later and read.messages:
-        last = read.messages[-1][0].id
-        notes.append(f"Later ones: `brenner mail thread --after {last}{more} {thread}`.\n")
-    yield from ["\n", *notes] if notes else []
+        is_copy = stored.id in copies
+        yield from message_lines(stored, deliveries, sys.stdout, is_whole=full, is_copy=is_copy)
 
 
-def _end_with_newline(text: str) -> str:
-    """End the text with a line feed, so that it does not run into the next message."""
-    return text if text.endswith("\n") else text + "\n"
+def _more_notes(thread_id: str, page: ThreadPage, options: str) -> Iterator[str]:
+    """Yield how to see the rest."""
+    messages, thread = page.messages, thread_argument(thread_id)
+    if messages and (page.has_earlier or page.has_later):
+        yield "\n"
+    if page.has_earlier and messages:
+        command = f"brenner mail thread --before {messages[0].id}{options} {thread}"
+        yield f"Earlier ones: `{command}`.\n"
+    if page.has_later and messages:
+        command = f"brenner mail thread --after {messages[-1].id}{options} {thread}"
+        yield f"Later ones: `{command}`.\n"
 
 
 # The list of threads, the one with the newest message first

@@ -1,16 +1,18 @@
 """`brenner session link`: print a read-only guest link to the pages of a session."""
 
+from __future__ import annotations
+
 import os
 import sys
 from datetime import UTC, datetime, timedelta
 
 import click
 
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import note_changes_made, write_diagnostics, write_json
 from brenner.cli.serve import URL_VARIABLE, pages_url
 from brenner.cli.terminal import print_hint
-from brenner.cli.workspace import EXIT_OK, workspace_of
+from brenner.cli.workspace import workspace_of
 from brenner.protocol.messages import exact_time
 from brenner.server.settings import read_token
 from brenner.services.identity import AGENT_MAIL_SERVER, BRENNER_SERVER, TOKEN, identify_server
@@ -52,33 +54,33 @@ def link(
     who reaches it, and the plain address is the link.
     """
     base = pages_url(url)
-    token = read_token(token_file, os.environ)
+    token, warnings = read_token(token_file, os.environ)
     with workspace_of(settings) as here:
         load_status(here, thread)
     note_changes_made()
     until = datetime.now(UTC) + timedelta(days=days)
     path = links.session(thread)
-    if token.value is not None:
-        path = f"{links.GUEST}/{signed(token.value, thread, until)}"
+    if token is not None:
+        path = f"{links.GUEST}/{signed(token, thread, until)}"
     warning = _server_warning(base) if url is None else None
     if settings.as_json:
         write_json(
             {
                 "thread_id": thread,
                 "url": base + path,
-                "signed": token.value is not None,
-                "until": exact_time(until) if token.value is not None else None,
+                "signed": token is not None,
+                "until": exact_time(until) if token is not None else None,
                 "answers": warning is None if url is None else None,
-                "violations": [found.to_json() for found in token.warnings],
+                "violations": [found.to_json() for found in warnings],
             }
         )
         return EXIT_OK
-    write_diagnostics(token.warnings, "brenner", sys.stderr)
+    write_diagnostics(warnings, "brenner", sys.stderr)
     sys.stdout.write(f"{base}{path}\n")
     sys.stdout.flush()
     if warning:
         print_hint(warning, sys.stderr)
-    if token.value is None:
+    if token is None:
         plain = f"It is the plain address: no token is named, by --token-file or {TOKEN}."
         print_hint(plain, sys.stderr)
     else:
@@ -91,11 +93,8 @@ def _server_warning(base: str) -> str | None:
     who = identify_server(f"{base}/mcp", _PROBE_TIMEOUT)
     if who == BRENNER_SERVER:
         return None
-    there = (
-        "a server of Agent Mail answers"
-        if who == AGENT_MAIL_SERVER
-        else "no server of Brenner answers"
-    )
+    is_other = who == AGENT_MAIL_SERVER
+    there = "a server of Agent Mail answers" if is_other else "no server of Brenner answers"
     return (
         f"At {base} {there} now. If `brenner serve` listens elsewhere, say where with --url "
         f"or {URL_VARIABLE}."

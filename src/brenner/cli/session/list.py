@@ -1,13 +1,14 @@
 """`brenner session list`: all sessions in a table, the most urgent first."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
-from brenner.cli.options import Number, Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Number, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, Progress, terminal_width, write_json
 from brenner.cli.table import Cell, DisplayRow, TableColumn, table
 from brenner.cli.terminal import (
@@ -24,14 +25,14 @@ from brenner.cli.terminal import (
     pager_option,
     write_lines,
 )
-from brenner.cli.workspace import EXIT_OK, workspace_of
+from brenner.cli.workspace import workspace_of
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.messages import duration_text, exact_time
 from brenner.services.sessions import SessionList, list_sessions
 from brenner.session.model import Phase
 from brenner.session.overview import (
     NO_SESSIONS,
     START_COMMAND,
-    AckViewer,
     ColorRole,
     Need,
     Overview,
@@ -45,8 +46,11 @@ from brenner.session.overview import (
     summarize_counts,
     urgency_key,
 )
-from brenner.session.status_text import PHASE_LABELS
+from brenner.session.status_text import PHASE_LABELS, StatusReader
 from brenner.text import joined, thread_argument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 _MAX_SESSIONS = 50
 _CONVERSATION = "conversation"
@@ -99,19 +103,28 @@ def list_(  # noqa: PLR0913  (one parameter per option)
     with workspace_of(settings) as here, Progress() as progress:
         found = list_sessions(here, progress)
     now, deadline = datetime.now(UTC), here.project.ack_deadline
-    query = _ListQuery(here.actor, now, deadline, phase, limit, is_all)
     if is_line:
-        sys.stdout.write(
-            summarize_counts(count_needs(found.sessions.values(), now, deadline)) + "\n"
-        )
+        counts = count_needs(found.sessions.values(), now, deadline)
+        sys.stdout.write(f"{summarize_counts(counts)}\n")
         return EXIT_OK
     from brenner.services.session_files import sessions_only_in_files  # `--line` does not need it
 
     only_files = sessions_only_in_files(here.project, found.sessions)
-    matching = sorted(filter(query.matches_phase, found.sessions.values()), key=query.sort_key)
+    in_phase = (
+        each for each in found.sessions.values() if phase in (None, each.phase or _CONVERSATION)
+    )
+    matching = sorted(in_phase, key=lambda each: urgency_key(each, now, deadline))
     if settings.as_json:
-        write_json({**_document(matching, query), "only_files": list(only_files)})
+        # The counts cover all matching sessions, even if `limit` lists fewer
+        write_json(
+            {
+                "sessions": [overview_json(each, now, deadline) for each in matching[:limit]],
+                "summary": count_needs(matching, now, deadline),
+                "only_files": list(only_files),
+            }
+        )
     else:
+        query = _ListQuery(here.actor, now, deadline, phase, limit, is_all)
         write_lines(_lines(matching, found, query, only_files), pager=pager)
     return EXIT_OK
 
@@ -126,37 +139,6 @@ class _ListQuery(NamedTuple):
     limit: int | None
     is_all: bool
 
-    def matches_phase(self, each: Overview) -> bool:
-        """Return whether a session is in the requested phase."""
-        return self.phase in (None, each.phase or _CONVERSATION)
-
-    def sort_key(self, each: Overview) -> tuple[object, ...]:
-        """Return a sort key that puts urgent sessions first."""
-        return urgency_key(each, self.now, self.deadline)
-
-    def is_only_counted(self, each: Overview) -> bool:
-        """Return whether a session is counted but not listed: complete, with nothing open."""
-        is_done = needs_of(each, self.now, self.deadline)[0] is Need.COMPLETE
-        return is_done and not (self.is_all or self.phase)
-
-    @property
-    def max_rows(self) -> int | None:
-        """Return how many rows the table has at most, or None for no limit."""
-        return self.limit or (None if self.is_all else _MAX_SESSIONS)
-
-
-def _document(matching: Sequence[Overview], query: _ListQuery) -> dict[str, object]:
-    """Return the JSON document.
-
-    The counts cover all matching sessions, even if `limit` lists fewer.
-    """
-    return {
-        "sessions": [
-            overview_json(each, query.now, query.deadline) for each in matching[: query.limit]
-        ],
-        "summary": count_needs(matching, query.now, query.deadline),
-    }
-
 
 def _lines(
     matching: Sequence[Overview], found: SessionList, query: _ListQuery, only_files: Sequence[str]
@@ -169,11 +151,19 @@ def _lines(
 
     summary = count_needs(matching, query.now, query.deadline)
     yield format_message(f"{summarize_counts(summary)}.", sys.stdout)
-    you = AckViewer(query.actor, "You owe", query.now, query.deadline)
-    if acks := describe_owed_acks([each for session in matching for each in session.owed], you):
+    you = StatusReader(query.actor, "", query.now, query.deadline)
+    owed = [each for session in matching for each in session.owed]
+    if acks := describe_owed_acks(owed, you, "You owe"):
         yield format_message(acks, sys.stdout)
-    listed = [each for each in matching if not query.is_only_counted(each)]
-    shown = listed[: query.max_rows]
+    # Complete sessions in which nothing is open are only counted
+    listed = [
+        each
+        for each in matching
+        if query.is_all
+        or query.phase
+        or needs_of(each, query.now, query.deadline)[0] is not Need.COMPLETE
+    ]
+    shown = listed[: query.limit or (None if query.is_all else _MAX_SESSIONS)]
     if shown:
         yield "\n"
         yield from session_table(shown, query.now, query.deadline)
@@ -252,36 +242,41 @@ _DOT, _COMMA = Span(" · ", QUIET), Span(", ")
 
 def session_table(shown: Sequence[Overview], now: datetime, deadline: timedelta) -> Iterator[str]:
     """Return the table lines for the width of the terminal."""
-    sessions = [_SessionCells(each, now, deadline) for each in shown]
     width = terminal_width(sys.stdout)
-    if not width:
-        return table(_PIPE_COLUMNS, [_pipe_row(each) for each in sessions], sys.stdout)
-    if width < _WIDE_TERMINAL:
-        return table(_NARROW_COLUMNS, [_narrow_row(each) for each in sessions], sys.stdout)
-    return table(_WIDE_COLUMNS, [_wide_row(each) for each in sessions], sys.stdout)
+    columns: Sequence[TableColumn] = _PIPE_COLUMNS
+    row: Callable[[Overview, list[Span], Cell], DisplayRow] = _pipe_row
+    if width:
+        is_wide = width >= _WIDE_TERMINAL
+        columns, row = (_WIDE_COLUMNS, _wide_row) if is_wide else (_NARROW_COLUMNS, _narrow_row)
+    rows = []
+    for each in shown:
+        needs = describe_needs(each, now, deadline)
+        spans = [Span(text, _ROLE_STYLES[role]) for text, role in needs]
+        rows.append(row(each, spans, [Span(duration_text(now - each.last_at), QUIET)]))
+    return table(columns, rows, sys.stdout)
 
 
-def _narrow_row(each: "_SessionCells") -> DisplayRow:
-    head, *others = each.needs()
-    progress = each.progress({need.text for need in (head, *others)})
-    below = (_join_spans(([need] for need in others), _COMMA), progress, each.question())
-    return DisplayRow(([head], each.thread_id(), each.idle()), _second_line(below))
+def _narrow_row(each: Overview, needs: list[Span], idle: Cell) -> DisplayRow:
+    head, *others = needs
+    more = _join_spans(([need] for need in others), _COMMA)
+    below = (more, _progress_spans(each, {need.text for need in needs}), _question_spans(each))
+    return DisplayRow(([head], [Span(each.thread_id, STRONG)], idle), _second_line(below))
 
 
-def _wide_row(each: "_SessionCells") -> DisplayRow:
-    head, *others = each.needs()
-    [phase] = each.phase()
-    cells = ([head], each.thread_id(), each.round(), [phase], each.turn(), each.idle())
+def _wide_row(each: Overview, needs: list[Span], idle: Cell) -> DisplayRow:
+    head, *others = needs
+    phase = _phase_span(each)
     more = _join_spans(([need] for need in others if need.text != phase.text), _COMMA)
-    return DisplayRow(cells, _second_line((more, each.question())))
+    cells = ([head], *_id_and_round(each), [phase], _turn_spans(each), idle)
+    return DisplayRow(cells, _second_line((more, _question_spans(each))))
 
 
-def _pipe_row(each: "_SessionCells") -> DisplayRow:
-    needs = _join_spans(([need] for need in each.needs()), _COMMA)
-    turn = each.turn(most=len(each.overview.awaited))
-    last = [Span(exact_time(each.overview.last_at))]
-    cells = (needs, each.thread_id(), each.round(), each.phase(), turn, last, each.question())
-    return DisplayRow(cells)
+def _pipe_row(each: Overview, needs: list[Span], _idle: Cell) -> DisplayRow:
+    all_needs = _join_spans(([need] for need in needs), _COMMA)
+    turn = _turn_spans(each, most=len(each.awaited))
+    last = [Span(exact_time(each.last_at))]
+    cells = (all_needs, *_id_and_round(each), [_phase_span(each)], turn, last)
+    return DisplayRow((*cells, _question_spans(each)))
 
 
 def _second_line(parts: Iterable[Sequence[Span]]) -> list[Cell]:
@@ -290,57 +285,36 @@ def _second_line(parts: Iterable[Sequence[Span]]) -> list[Cell]:
     return [[Span("  "), *below]] if below else []
 
 
-class _SessionCells(NamedTuple):
-    """The table cells of a session at a given time."""
+def _id_and_round(each: Overview) -> tuple[Cell, Cell]:
+    """Return the cells of the thread and of its round. A conversation has none."""
+    return [Span(each.thread_id, STRONG)], [Span(str(each.round))] if each.phase else []
 
-    overview: Overview
-    now: datetime
-    deadline: timedelta
 
-    def needs(self) -> list[Span]:
-        """Return what is open, the most urgent first and critiques last.
+def _phase_span(each: Overview) -> Span:
+    text, role = describe_phase(each)
+    return Span(text, _ROLE_STYLES[role])
 
-        If nothing is open, return the phase.
-        """
-        words = describe_needs(self.overview, self.now, self.deadline)
-        return [Span(each.text, _ROLE_STYLES[each.role]) for each in words]
 
-    def progress(self, shown: Collection[str]) -> list[Span]:
-        """Return the round, the awaited agents, and the phase unless it is in `shown`."""
-        phase = PHASE_LABELS[self.overview.phase]
-        has_round = self.overview.phase is not None
-        parts = [
-            [Span(f"round {self.overview.round}")] if has_round else [],
-            [Span(phase)] if phase not in shown else [],
-            [Span("waits for "), *self.turn()] if self.overview.awaited else [],
-        ]
-        return _join_spans((part for part in parts if part), _COMMA)
+def _progress_spans(each: Overview, shown: Collection[str]) -> list[Span]:
+    """Return the round, the awaited agents, and the phase unless it is in `shown`."""
+    phase = PHASE_LABELS[each.phase]
+    parts = [
+        [Span(f"round {each.round}")] if each.phase else [],
+        [Span(phase)] if phase not in shown else [],
+        [Span("waits for "), *_turn_spans(each)] if each.awaited else [],
+    ]
+    return _join_spans((part for part in parts if part), _COMMA)
 
-    def turn(self, most: int = _MAX_NAMES) -> list[Span]:
-        """Return the agents that the round waits for, in the order of the participants."""
-        awaited = self.overview.awaited
-        names = [[agent_span(each.name)] for each in awaited[:most]]
-        more = len(awaited) - len(names)
-        return _join_spans(names, _COMMA) + ([Span(f" and {more} more")] if more else [])
 
-    def thread_id(self) -> Cell:
-        return [Span(self.overview.thread_id, STRONG)]
+def _turn_spans(each: Overview, most: int = _MAX_NAMES) -> list[Span]:
+    """Return the agents that the round waits for, in the order of the participants."""
+    names = [[agent_span(name)] for name, _ in each.awaited[:most]]
+    more = len(each.awaited) - len(names)
+    return _join_spans(names, _COMMA) + ([Span(f" and {more} more")] if more else [])
 
-    def round(self) -> Cell:
-        """Return the current round. A conversation has none."""
-        return [Span(str(self.overview.round))] if self.overview.phase else []
 
-    def phase(self) -> Cell:
-        text, role = describe_phase(self.overview)
-        return [Span(text, _ROLE_STYLES[role])]
-
-    def idle(self) -> Cell:
-        """Return the time since the last message."""
-        return [Span(duration_text(self.now - self.overview.last_at), QUIET)]
-
-    def question(self) -> list[Span]:
-        """Return the research question, or nothing if there is none."""
-        return [Span(self.overview.question, QUIET)] if self.overview.question else []
+def _question_spans(each: Overview) -> list[Span]:
+    return [Span(each.question, QUIET)] if each.question else []
 
 
 def _join_spans(parts: Iterable[Sequence[Span]], gap: Span) -> list[Span]:

@@ -1,16 +1,19 @@
 """Decisions of the operator about a session: `complete`, `void`, `adopt` and `dismiss`."""
 
+from __future__ import annotations
+
 import re
 import sys
 
 import click
 
 from brenner.cli.compile import JSON_DEFAULTS, compile_options, report
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, note_changes_made, write_diagnostics, write_json
 from brenner.cli.terminal import print_hint, print_message
-from brenner.cli.workspace import EXIT_OK, exit_code, workspace_of, write_error
+from brenner.cli.workspace import exit_code, workspace_of, write_error
 from brenner.diagnostics.model import Summary
+from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.model import stored_json
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import DismissResult, adopt_thread, check_operator, void_version
@@ -112,34 +115,36 @@ def adopt(settings: Settings, thread: str) -> int:
     there is no such message, or it holds no artifact that one could go on with.
     """
     with workspace_of(settings) as here:
-        done = adopt_thread(here, thread)
+        version, message, in_vain = adopt_thread(here, thread)
     note_changes_made()
-    found = (*done.in_vain, *done.notes, *done.unresolved)
+    found = (*in_vain, *version.warnings, *version.unresolved)
+    adopted, count = version.record.adopted, len(version.record.messages)
+    adopted_id, adopted_number = (adopted.id, adopted.version) if adopted else (None, None)
     if settings.as_json:
         write_json(
             {
                 "thread_id": thread,
-                "version": done.version,
-                "adopted_message_id": done.adopted_message_id,
-                "adopted_version": done.adopted_version,
-                "taken_as_read": done.taken_as_read,
-                "message": stored_json(done.message),
+                "version": version.number,
+                "adopted_message_id": adopted_id,
+                "adopted_version": adopted_number,
+                "taken_as_read": count,
+                "message": stored_json(message),
                 "violations": [each.to_json() for each in found],
                 "summary": Summary.of(found)._asdict(),
             }
         )
         return EXIT_OK
-    write_diagnostics(done.in_vain, "brenner", sys.stderr)
-    write_diagnostics(done.notes, f"message {done.adopted_message_id}", sys.stderr)
-    for each in done.unresolved:
+    write_diagnostics(in_vain, "brenner", sys.stderr)
+    write_diagnostics(version.warnings, f"message {adopted_id}", sys.stderr)
+    for each in version.unresolved:
         write_diagnostics([each], f"{thread} {each.item or ''}".rstrip(), sys.stderr)
-    how = "as far as it could be read: see above" if done.notes else "as it is"
+    how = "as far as it could be read: see above" if version.warnings else "as it is"
     print_message(
-        f"Published v{done.version}, as message {done.message.id}: the artifact of message "
-        f"{done.adopted_message_id} (v{done.adopted_version}), {how}."
+        f"Published v{version.number}, as message {message.id}: the artifact of message "
+        f"{adopted_id} (v{adopted_number}), {how}."
     )
     print_hint(
-        f"{done.taken_as_read} messages before it count as read. "
+        f"{count} messages before it count as read. "
         f"`brenner compile {thread_argument(thread)}` takes in what came after it."
     )
     return EXIT_OK
@@ -148,7 +153,7 @@ def adopt(settings: Settings, thread: str) -> int:
 # `brenner session dismiss`: ignore a refused block
 
 
-_BLOCK_ADDRESS = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?", re.ASCII)
+_BLOCK_ADDRESS = lazy_pattern(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?", re.ASCII)
 
 
 @click.command(

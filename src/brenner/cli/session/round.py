@@ -1,23 +1,29 @@
 """`brenner session round`: send the kickoffs of the next round."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import click
 
 from brenner.cli.options import Settings, common_options, examples
-from brenner.cli.output import JsonCommand, note_changes_made
+from brenner.cli.output import JsonCommand
 from brenner.cli.roster import roster_options
 from brenner.cli.session.start import (
     EXCERPT_FILE,
     UnreadableOption,
     read_texts,
+    report,
     report_unreadable,
+    spawn_after_mail,
     spawn_options,
 )
 from brenner.cli.terminal import pager_option
 from brenner.cli.workspace import is_in_memory, workspace_of, workspace_with_store
 from brenner.diagnostics.model import Summary
 from brenner.mail.mailbox import Capability
+from brenner.services.spawn_agents import check_can_spawn
+from brenner.services.start_session import StartStatus
 
 if TYPE_CHECKING:
     from brenner.services.next_round import RoundOptions
@@ -25,8 +31,6 @@ if TYPE_CHECKING:
     from brenner.services.spawn_agents import SpawnOptions, TerminalResult
     from brenner.services.start_session import Started
     from brenner.services.workspace import Workspace
-
-    _StartResult = tuple[Started, TerminalResult | None]
 
 _JSON_DEFAULTS: dict[str, object] = {
     "thread_id": None,
@@ -73,8 +77,8 @@ def round_(
     settings: Settings,
     thread: str,
     *,
-    wish: "RosterRequest",
-    spawn_request: "SpawnOptions",
+    wish: RosterRequest,
+    spawn_request: SpawnOptions,
     pager: bool,
     **options_given: object,
 ) -> int:
@@ -93,9 +97,8 @@ def round_(
         name: value if isinstance(value, str) else None for name, value in options_given.items()
     }
     texts = _read_option_texts(text_values)
-    if isinstance(texts, UnreadableOption):
+    if isinstance(texts, tuple):
         return report_unreadable(texts, settings)
-    from brenner.cli.session.start import report
     from brenner.services.next_round import RoundOptions
 
     options = RoundOptions(
@@ -124,7 +127,7 @@ def _read_option_texts(values: dict[str, str | None]) -> dict[str, str] | Unread
         message = "--excerpt-file and --excerpt do not go together."
         raise click.UsageError(message)
     texts = read_texts(values, (*_TEXT_OPTIONS, EXCERPT_FILE))
-    if isinstance(texts, UnreadableOption):
+    if isinstance(texts, tuple):
         return texts
     for name in ("focus", "question"):
         if values[name] is not None and not texts[name].strip():
@@ -134,15 +137,13 @@ def _read_option_texts(values: dict[str, str | None]) -> dict[str, str] | Unread
 
 
 def _run(
-    settings: Settings, thread: str, options: "RoundOptions", spawn_request: "SpawnOptions"
-) -> "_StartResult":
+    settings: Settings, thread: str, options: RoundOptions, spawn_request: SpawnOptions
+) -> tuple[Started, TerminalResult | None]:
     """Start the round.
 
     Detect predictable failures before an agent is registered or a kickoff is sent.
     """
     from brenner.services.next_round import start_round
-    from brenner.services.spawn_agents import check_can_spawn, spawn_after_kickoffs
-    from brenner.services.start_session import StartStatus
 
     with workspace_of(settings) as here:
         if options.dry_run or _needs_dry_run_first(here, spawn_request):
@@ -151,17 +152,14 @@ def _run(
             if not is_wrong:
                 check_can_spawn(here, dry_run.roster, dry_run.recipients, spawn_request, thread)
             if options.dry_run:
-                return dry_run, spawn_after_kickoffs(here, dry_run, spawn_request)
+                return spawn_after_mail(here, dry_run, spawn_request)
             if is_wrong:
                 return dry_run._replace(status=StartStatus.REFUSED, registered=()), None
     with workspace_with_store(here) as here:
-        done = start_round(here, thread, options)
-        if any(each.stored for each in done.kickoffs) or done.registered:
-            note_changes_made()
-        return done, spawn_after_kickoffs(here, done, spawn_request)
+        return spawn_after_mail(here, start_round(here, thread, options), spawn_request)
 
 
-def _needs_dry_run_first(here: "Workspace", spawn_request: "SpawnOptions") -> bool:
+def _needs_dry_run_first(here: Workspace, spawn_request: SpawnOptions) -> bool:
     """Return whether a dry run must come first, so that a refused round leaves nothing behind.
 
     That is so without a store, if a server owns the names, or if terminals are to be opened.

@@ -1,13 +1,15 @@
 """`brenner session show`: where a session is in every system: mail, files, terminals, beads."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from brenner.cli.mail.show import full_time, labelled_lines
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, write_json
 from brenner.cli.session.status import bead_json, bead_spans
 from brenner.cli.terminal import (
@@ -23,32 +25,32 @@ from brenner.cli.terminal import (
     pager_option,
     write_lines,
 )
-from brenner.cli.workspace import EXIT_OK, workspace_of
+from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.model import Summary
 from brenner.integrations.programs import NTM, TMUX, Bead
-from brenner.integrations.tmux import TerminalSession
-from brenner.persist.git import Persistence
 from brenner.protocol.messages import iso
-from brenner.services.genealogy import ArtifactFile, MailThread, SessionLocations, locate_session
+from brenner.services.genealogy import SessionLocations, locate_session
 from brenner.text import escape_control, plural, thread_argument
+
+if TYPE_CHECKING:
+    from brenner.integrations.tmux import TerminalSession
+    from brenner.persist.git import Persistence
+    from brenner.session.model import SessionStatus
 
 _SHORT_HASH = 12
 _STATES: dict[str, Style] = {"Draft": QUIET, "Pending": ATTENTION}
 Field = tuple[str, Sequence[Span]]
 
 
-# JSON output
-
-
-def whereabouts_document(found: SessionLocations) -> dict[str, object]:
+def _document(found: SessionLocations) -> dict[str, object]:
     """Return the stable JSON form. Keys are only ever added."""
-    problems = [found.file.problem] if found.file.problem else []
+    problems = [found.problem] if found.problem else []
     return {
         "thread_id": found.names.thread_id,
         "kind": str(found.names.kind),
-        "mail": _mail_json(found.mail) if found.mail else None,
+        "mail": _mail_json(found.store, found.status) if found.status else None,
         "artifact": _file_json(found),
-        "archive": found.file.archive,
+        "archive": found.archive,
         "terminal": _terminal_json(found),
         "bead": _bead_json(found),
         "roster": [{"agent": name, "role": role} for name, role in found.roster],
@@ -57,21 +59,26 @@ def whereabouts_document(found: SessionLocations) -> dict[str, object]:
     }
 
 
-def _mail_json(mail: MailThread) -> dict[str, object]:
-    times = {"first_at": iso(mail.first_at), "last_at": iso(mail.last_at)}
-    return mail._asdict() | times
+def _mail_json(store: str, status: SessionStatus) -> dict[str, object]:
+    return {
+        "store": store,
+        "messages": status.position,
+        "first_at": iso(status.first_at),
+        "last_at": iso(status.last_at),
+        "version": status.version.number if status.version else None,
+        "message_id": status.version.message_id if status.version else None,
+    }
 
 
 def _file_json(found: SessionLocations) -> dict[str, object]:
-    file = found.file
     return {
-        "path": file.path,
-        "exists": file.is_there,
-        "version": file.metadata.version,
-        "session_id": file.metadata.session_id,
+        "path": found.names.artifact_path,
+        "exists": found.has_file,
+        "version": found.metadata.version,
+        "session_id": found.metadata.session_id,
         "front_matter": found.names.front_matter,
-        "edited": file.is_edited,
-        "persistence": file.persistence._asdict() if file.persistence else None,
+        "edited": found.is_edited,
+        "persistence": found.persistence._asdict() if found.persistence else None,
     }
 
 
@@ -102,71 +109,53 @@ def _bead_json(found: SessionLocations) -> dict[str, object] | None:
     return {"command": f"bd show {thread_argument(found.names.bead)}", **(bead or {})}
 
 
-# Text output
-
-
-def whereabouts_lines(found: SessionLocations, out: TextIO) -> Iterator[str]:
+def _lines(found: SessionLocations, out: TextIO) -> Iterator[str]:
     """Yield one field per system, in the order of the contract, then the roster."""
-    title = [
-        Span(escape_control(found.names.thread_id), STRONG),
-        Span(f"  {found.names.kind}", QUIET),
-    ]
-    yield fold([], title, "  ", out)
-    yield from labelled_lines(
-        [
-            *_mail_fields(found),
-            *_file_fields(found),
-            *_program_fields(found),
-            *_roster_fields(found),
-        ],
-        out,
-    )
+    name, kind = escape_control(found.names.thread_id), f"  {found.names.kind}"
+    yield fold([], [Span(name, STRONG), Span(kind, QUIET)], "  ", out)
+    fields = (_mail_fields, _file_fields, _program_fields, _roster_fields)
+    yield from labelled_lines([each for some in fields for each in some(found)], out)
 
 
 def _mail_fields(found: SessionLocations) -> Iterator[Field]:
-    mail, thread = found.mail, thread_argument(found.names.thread_id)
-    if mail is None:
+    status, thread = found.status, thread_argument(found.names.thread_id)
+    if status is None:
         yield "Mail thread", [Span("none in this store", QUIET)]
         return
-    count = plural(mail.messages, "message")
-    yield (
-        "Mail thread",
-        [Span(f"{count} in "), Span(escape_control(mail.store), is_unbreakable=True)],
-    )
+    count, store = plural(status.position, "message"), escape_control(found.store)
+    yield "Mail thread", [Span(f"{count} in "), Span(store, is_unbreakable=True)]
     yield "", [_command_span(f"brenner mail thread {thread}")]
-    yield "First, last", [Span(full_time(mail.first_at)), Span("\n" + full_time(mail.last_at))]
-    if mail.version is None:
+    yield "First, last", [Span(full_time(status.first_at)), Span("\n" + full_time(status.last_at))]
+    latest = status.version
+    if latest is None:
         yield "Latest", [Span("no version yet", QUIET)]
     else:
-        yield "Latest", [Span(f"v{mail.version}", STRONG), Span(f", message {mail.message_id}")]
+        yield "Latest", [Span(f"v{latest.number}", STRONG), Span(f", message {latest.message_id}")]
 
 
 def _file_fields(found: SessionLocations) -> Iterator[Field]:
-    file = found.file
-    yield (
-        "Artifact file",
-        [Span(escape_control(file.path), is_unbreakable=True), *_file_state(file)],
-    )
-    if file.persistence:
-        yield "", [*_persistence_spans(found, file.persistence)]
-    yield (
-        "Front matter",
-        [Span(found.names.front_matter, is_unbreakable=True), *_missing_id_warning(file)],
-    )
-    if file.archive:
-        yield "Archive", [Span(escape_control(file.archive), is_unbreakable=True)]
+    path = Span(escape_control(found.names.artifact_path), is_unbreakable=True)
+    yield "Artifact file", [path, *_file_state(found)]
+    if found.persistence:
+        yield "", [*_persistence_spans(found, found.persistence)]
+    front_matter = [Span(found.names.front_matter, is_unbreakable=True)]
+    if found.has_file and not found.problem and found.metadata.session_id is None:
+        front_matter.append(Span("  which the file does not say", ATTENTION))
+    yield "Front matter", front_matter
+    if found.archive:
+        yield "Archive", [Span(escape_control(found.archive), is_unbreakable=True)]
 
 
-def _file_state(file: ArtifactFile) -> Iterator[Span]:
+def _file_state(found: SessionLocations) -> Iterator[Span]:
     """Return which version the file contains, or why it cannot be read."""
-    number = file.metadata.version
-    if file.problem:
-        yield Span(f"  {file.problem.message}", ATTENTION)
-    elif not file.is_there:
+    number = found.metadata.version
+    if found.problem:
+        yield Span(f"  {found.problem.message}", ATTENTION)
+    elif not found.has_file:
         yield Span("  not written", QUIET)
     else:
         yield Span(f"  v{number}" if number is not None else "  without a version", STRONG)
-    if file.is_edited:
+    if found.is_edited:
         yield Span(", changed by hand since", ATTENTION)
 
 
@@ -175,18 +164,12 @@ def _persistence_spans(found: SessionLocations, persistence: Persistence) -> Ite
 
     If the mail has no version, it is about the version in the file.
     """
-    latest = found.mail.version if found.mail else None
-    number = found.file.metadata.version if latest is None else latest
+    latest = found.status.version if found.status else None
+    number = latest.number if latest else found.metadata.version
     yield Span(f"v{number} is " if number is not None else "")
     yield Span(persistence.status, _STATES.get(persistence.status, PLAIN))
     if persistence.commit:
         yield Span(f", commit {escape_control(persistence.commit[:_SHORT_HASH])}")
-
-
-def _missing_id_warning(file: ArtifactFile) -> Iterator[Span]:
-    """Warn if the file does not contain the session ID."""
-    if file.is_there and not file.problem and file.metadata.session_id is None:
-        yield Span("  which the file does not say", ATTENTION)
 
 
 def _program_fields(found: SessionLocations) -> Iterator[Field]:
@@ -270,7 +253,7 @@ def show(settings: Settings, thread: str, pager: bool) -> int:
     with workspace_of(settings) as here:
         found = locate_session(here, thread)
     if settings.as_json:
-        write_json(whereabouts_document(found))
+        write_json(_document(found))
     else:
-        write_lines(whereabouts_lines(found, sys.stdout), pager=pager)
+        write_lines(_lines(found, sys.stdout), pager=pager)
     return EXIT_OK

@@ -3,18 +3,26 @@
 `session round` uses the same text options, spawn options and report.
 """
 
+from __future__ import annotations
+
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from shlex import quote
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from brenner.cli.io import STANDARD_INPUT, read_text
 from brenner.cli.mail.show import INDENT, body_lines, name_spans
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import (
+    EXIT_INVALID,
+    EXIT_OK,
+    EXIT_USAGE,
+    Settings,
+    common_options,
+    examples,
+)
 from brenner.cli.output import (
     JsonCommand,
     count_by_severity,
@@ -38,9 +46,6 @@ from brenner.cli.terminal import (
     write_lines,
 )
 from brenner.cli.workspace import (
-    EXIT_INVALID,
-    EXIT_OK,
-    EXIT_UNREADABLE,
     exit_code,
     indented,
     is_in_memory,
@@ -52,21 +57,30 @@ from brenner.config import find_project
 from brenner.diagnostics.codes.sessions import ROUND_OF_CLOSED_SESSION
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.mailbox import Capability
-from brenner.mail.open import Store, store_of
+from brenner.mail.open import store_of
+from brenner.services.rosters import resolve_roster
 from brenner.services.spawn_agents import (
-    BroadcastResult,
-    SpawnResult,
+    SpawnOptions,
     TerminalResult,
+    check_can_spawn,
     kickoff_summary,
+    spawn_after_kickoffs,
     started_json,
 )
-from brenner.services.start_session import KickoffDelivery, KickoffState, Started, StartStatus
+from brenner.services.start_session import (
+    KickoffDelivery,
+    KickoffState,
+    Started,
+    StartOptions,
+    StartStatus,
+    start_session,
+)
 from brenner.text import escape_control, joined, thread_argument
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
     from brenner.services.rosters import RosterRequest
-    from brenner.services.spawn_agents import SpawnOptions
-    from brenner.services.start_session import StartOptions
     from brenner.services.workspace import Workspace
 
     _StartResult = tuple[Started, TerminalResult | None]
@@ -75,18 +89,13 @@ if TYPE_CHECKING:
 
 
 EXCERPT_FILE = "excerpt_file"  # its value is always a file
-
-
-class UnreadableOption(NamedTuple):
-    """An option whose file cannot be read, with the diagnostic."""
-
-    option: str
-    found: Diagnostic
+UnreadableOption = tuple[str, Diagnostic]
+"""An option whose file cannot be read, and why."""
 
 
 def read_texts(
     options: Mapping[str, str | None], names: Iterable[str]
-) -> "dict[str, str] | UnreadableOption":
+) -> dict[str, str] | UnreadableOption:
     """Return the text of each option by name, or the first option whose file cannot be read.
 
     An option that was not given has an empty text.
@@ -99,18 +108,12 @@ def read_texts(
     for name in names:
         text = _option_text(name, options[name])
         if isinstance(text, Diagnostic):
-            return UnreadableOption(option_name(name), text)
+            return f"--{name.replace('_', '-')}", text
         texts[name] = text
     return texts
 
 
-def option_name(name: str) -> str:
-    """Return an option as it is typed."""
-    return f"--{name.replace('_', '-')}"
-
-
 def _option_text(name: str, value: str | None) -> str | Diagnostic:
-    """Return the value of an option, or the text of the file that it names."""
     if value is None:
         return ""
     if name == EXCERPT_FILE or value == STANDARD_INPUT:
@@ -120,11 +123,12 @@ def _option_text(name: str, value: str | None) -> str | Diagnostic:
 
 def report_unreadable(wrong: UnreadableOption, settings: Settings) -> int:
     """Report an option whose file cannot be read, and return the exit code."""
+    option, found = wrong
     if settings.as_json:
-        write_json(failure_json(wrong.found, click.get_current_context()))
+        write_json(failure_json(found))
     else:
-        write_diagnostics([wrong.found], wrong.option, sys.stderr)
-    return EXIT_UNREADABLE
+        write_diagnostics([found], option, sys.stderr)
+    return EXIT_USAGE
 
 
 # `--spawn` and `--broadcast`
@@ -148,8 +152,6 @@ def spawn_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def command(*args: object, **options: Any) -> Any:
-        from brenner.services.spawn_agents import SpawnOptions  # `--help` does not need it
-
         request = SpawnOptions(
             options.pop("spawn"), options.pop("broadcast"), bool(options.get("dry_run"))
         )
@@ -169,12 +171,6 @@ _JSON_DEFAULTS: dict[str, object] = {
     "neighbours": None,
 }
 _TEXT_OPTIONS = ("question", "context", "hypotheses", "constraints", "outputs")
-_OPTION_NAMES = {name: f"--{name}" for name in _TEXT_OPTIONS} | {
-    EXCERPT_FILE: "--excerpt-file",
-    "sections": "--excerpt",
-    "thread_id": "--thread-id",
-    "bead": "--bead",
-}
 
 
 @click.command(
@@ -213,8 +209,8 @@ _OPTION_NAMES = {name: f"--{name}" for name in _TEXT_OPTIONS} | {
 def start(
     settings: Settings,
     *,
-    wish: "RosterRequest",
-    spawn_request: "SpawnOptions",
+    wish: RosterRequest,
+    spawn_request: SpawnOptions,
     dry_run: bool,
     pager: bool,
     **options_given: Any,
@@ -234,11 +230,9 @@ def start(
     register = bool(options_given.pop("register"))
     _check_usage(options_given)
     texts = read_texts(options_given, (*_TEXT_OPTIONS, EXCERPT_FILE))
-    if isinstance(texts, UnreadableOption):
+    if isinstance(texts, tuple):
         return report_unreadable(texts, settings)
     _check_question(texts)
-    from brenner.services.start_session import StartOptions
-
     options = StartOptions(
         question=texts["question"],
         context=texts["context"],
@@ -258,88 +252,69 @@ def start(
     return report(done, attended, as_json=settings.as_json, pager=pager)
 
 
-def _run(
-    settings: Settings, options: "StartOptions", spawn_request: "SpawnOptions"
-) -> "_StartResult":
+def _run(settings: Settings, options: StartOptions, spawn_request: SpawnOptions) -> _StartResult:
     """Start the session.
 
     If there is no store yet, create one only if the session is not refused.
     """
-    from brenner.services.start_session import StartStatus, start_session
-
     if options.dry_run:
         with workspace_of(settings) as here:
             _check_spawn(here, options, spawn_request)
-            return _spawn_after_mail(here, start_session(here, options), spawn_request)
-    if Capability.PROJECT_NAMES in _store(settings).lacks:
+            return spawn_after_mail(here, start_session(here, options), spawn_request)
+    store = store_of(find_project(settings.project, os.environ, settings.store))
+    if Capability.PROJECT_NAMES in store.lacks:
         return _run_on_agent_mail(settings, options, spawn_request)
     with workspace_for_writing(settings) as here:
         _check_spawn(here, options, spawn_request)
         done = start_session(here, options)
         if not is_in_memory(here) or done.status is StartStatus.REFUSED:
-            return _spawn_after_mail(here, done, spawn_request)
+            return spawn_after_mail(here, done, spawn_request)
     with workspace_with_store(here) as here:
-        return _spawn_after_mail(here, start_session(here, options), spawn_request)
+        return spawn_after_mail(here, start_session(here, options), spawn_request)
 
 
 def _run_on_agent_mail(
-    settings: Settings, options: "StartOptions", spawn_request: "SpawnOptions"
-) -> "_StartResult":
+    settings: Settings, options: StartOptions, spawn_request: SpawnOptions
+) -> _StartResult:
     """Start the session on a server that owns the names. A refused start registers no agent."""
-    from brenner.services.start_session import StartStatus, start_session
-
     with workspace_of(settings) as here:
         _check_spawn(here, options, spawn_request)
         dry_run = start_session(here, options._replace(dry_run=True))
     if Summary.of(dry_run.diagnostics).errors:
         return dry_run._replace(status=StartStatus.REFUSED, registered=()), None
     with workspace_with_store(here) as here:
-        return _spawn_after_mail(here, start_session(here, options), spawn_request)
+        return spawn_after_mail(here, start_session(here, options), spawn_request)
 
 
-def _check_spawn(here: "Workspace", options: "StartOptions", spawn_request: "SpawnOptions") -> None:
+def _check_spawn(here: Workspace, options: StartOptions, spawn_request: SpawnOptions) -> None:
     """Refuse a spawn that is known to fail. Problems of the roster are reported later."""
     if not spawn_request:
         return
-    from brenner.services.rosters import resolve_roster
-    from brenner.services.spawn_agents import check_can_spawn
-
     resolved = resolve_roster(here.project, os.environ, options.wish)
     names = () if resolved.errors else resolved.recipients
     thread_id = options.bead if options.thread_id is None else options.thread_id
     check_can_spawn(here, resolved.roster, names, spawn_request, thread_id)
 
 
-def _spawn_after_mail(
-    here: "Workspace", done: "Started", spawn_request: "SpawnOptions"
-) -> "_StartResult":
+def spawn_after_mail(here: Workspace, done: Started, spawn_request: SpawnOptions) -> _StartResult:
     """Record the changes of the mail, then open or notify the agents in a terminal."""
-    from brenner.services.start_session import StartStatus
-
-    if done.status is not StartStatus.DRY_RUN:
-        _note_changes(done)
+    is_changed = any(each.stored for each in done.kickoffs) or done.registered
+    if is_changed and done.status is not StartStatus.DRY_RUN:
+        note_changes_made()
     if not spawn_request:
         return done, None
-    from brenner.services.spawn_agents import spawn_after_kickoffs
-
     return done, spawn_after_kickoffs(here, done, spawn_request)
 
 
-def _store(settings: Settings) -> Store:
-    return store_of(find_project(settings.project, os.environ, settings.store))
-
-
-def _note_changes(done: "Started") -> None:
-    if any(each.stored for each in done.kickoffs) or done.registered:
-        note_changes_made()
-
-
 def _check_usage(options: dict[str, str | None]) -> None:
-    for pair in ((EXCERPT_FILE, "sections"), ("thread_id", "bead")):
-        if None not in [options[name] for name in pair]:
-            message = f"{' and '.join(_OPTION_NAMES[name] for name in pair)} do not go together."
+    for one, other, names in (
+        (EXCERPT_FILE, "sections", "--excerpt-file and --excerpt"),
+        ("thread_id", "bead", "--thread-id and --bead"),
+    ):
+        if options[one] is not None and options[other] is not None:
+            message = f"{names} do not go together."
             raise click.UsageError(message)
-    missing = [_OPTION_NAMES[name] for name in ("question", "context") if options[name] is None]
+    missing = [f"--{name}" for name in ("question", "context") if options[name] is None]
     if missing:
         message = f"A kickoff needs {' and '.join(missing)}."
         raise click.UsageError(message)
@@ -355,57 +330,41 @@ def _check_question(texts: dict[str, str]) -> None:
 # Text report on the agents in a terminal
 
 
-def write_spawn_report(done: TerminalResult) -> None:
-    """Write problems to the standard error, the rest to the standard output."""
-    write_diagnostics(done.diagnostics, done.program, sys.stderr)
-    for line in spawn_report_lines(done, sys.stdout):
-        sys.stdout.write(line)
-
-
 def spawn_report_lines(done: TerminalResult, out: TextIO) -> Iterator[str]:
     """Yield which agents were opened and notified, or would be, then how to see them."""
     if done.is_skipped:
         yield format_message("Nobody was opened or told, as not all have got their mail.", out)
         return
-    lines = [
-        *(_spawned_messages(done, done.spawned) if done.spawned else ()),
-        *(_notified_messages(done, done.told) if done.told else ()),
-    ]
+    lines = [*_spawned_messages(done), *_notified_messages(done)]
     for line in lines:
         yield format_message(line, out)
-    if lines and not done.wish.dry_run:
+    if lines and not done.is_dry_run:
         yield format_hint(f"`{escape_control(done.attach, len(done.attach))}` shows them.", out)
 
 
-def _spawned_messages(done: TerminalResult, spawned: SpawnResult) -> Iterator[str]:
+def _spawned_messages(done: TerminalResult) -> Iterator[str]:
     session = escape_control(done.session)
-    if spawned.opened:
-        verb = "Would open" if done.wish.dry_run else "Opened"
+    if done.opened:
+        verb = "Would open" if done.is_dry_run else "Opened"
+        # Ntm uses its own commands, so only the name is shown.
+        words = 1 if done.program == "ntm" else None
         agents = joined(
-            f"{each.agent} ({_command_text(done, each.command)})" for each in spawned.opened
+            f"{agent} ({' '.join(command[:words])})" for agent, (_, command) in done.opened.items()
         )
         yield f"{verb} {agents} in {session}, with {done.program}."
-    if spawned.before:
-        yield f"Open before in {session}: {joined(spawned.before)}."
-    if spawned.is_left_untouched:
+    if done.open_before:
+        yield f"Open before in {session}: {joined(done.open_before)}."
+    if done.is_left_untouched:
         yield f"The session {session} is open already, and was left as it is."
 
 
-def _command_text(done: TerminalResult, command: tuple[str, ...]) -> str:
-    """Return the command of an agent. Ntm uses its own commands, so only the name is shown."""
-    return command[0] if done.program == "ntm" else " ".join(command)
-
-
-def _notified_messages(done: TerminalResult, notified: BroadcastResult) -> Iterator[str]:
-    if not notified.names:
+def _notified_messages(done: TerminalResult) -> Iterator[str]:
+    if not done.told:
         return
-    verb = "Would tell" if done.wish.dry_run else "Told"
-    whom = (
-        f"all panes of {escape_control(done.session)}"
-        if notified.is_to_all_panes
-        else joined(notified.names)
-    )
-    whose = "the" if notified.is_to_all_panes else "its" if len(notified.names) == 1 else "their"
+    verb = "Would tell" if done.is_dry_run else "Told"
+    whom, whose = joined(done.told), "its" if len(done.told) == 1 else "their"
+    if done.is_to_all_panes:
+        whom, whose = f"all panes of {escape_control(done.session)}", "the"
     yield f"{verb} {whom} to read {whose} mail."
 
 
@@ -429,7 +388,8 @@ def report(
         else:
             _write(done, summary)
         if attended:
-            write_spawn_report(attended)
+            write_diagnostics(attended.diagnostics, attended.program, sys.stderr)
+            sys.stdout.writelines(spawn_report_lines(attended, sys.stdout))
         if done.status in (StartStatus.SENT, StartStatus.NOTHING):
             print_hint(_next_step(done))
     for failed in (done.failed, attended.failed if attended else None):

@@ -1,15 +1,16 @@
 """`brenner session status`: the status of a session as a screen, as one line and as JSON."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
 from brenner.cli.mail.show import labelled_lines
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, terminal_width, write_json
 from brenner.cli.table import WIDE_TERMINAL, Cell, DisplayRow, TableColumn, cut, format_time, table
 from brenner.cli.terminal import (
@@ -27,29 +28,27 @@ from brenner.cli.terminal import (
     pager_option,
     write_lines,
 )
-from brenner.cli.workspace import EXIT_OK, workspace_of
+from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
-from brenner.integrations.programs import Bead
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import RESEARCH_THREAD_ID
 from brenner.protocol.message_types import CRITIQUE
 from brenner.protocol.messages import duration_text, exact_time
-from brenner.services.identity import UnverifiedMessages
-from brenner.services.workspace import Workspace
+from brenner.protocol.thread_ids import cross_reference
 from brenner.session.model import (
-    LatestVersion,
     OpenAck,
     OpenCritique,
     OpenMessage,
     Participant,
     Phase,
+    PublishedVersion,
     RefusedBlock,
     SessionStatus,
 )
 from brenner.session.overview import Need, Overview, needs_of, status_json
 from brenner.session.status_text import (
     PHASE_LABELS,
-    Attention,
     NextStep,
     StatusReader,
     attention,
@@ -58,6 +57,13 @@ from brenner.session.status_text import (
     next_step,
 )
 from brenner.text import escape_control, joined, plural, thread_argument
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from brenner.integrations.programs import Bead
+    from brenner.protocol.messages import StoredMessage
+    from brenner.services.workspace import Workspace
 
 _MAX_LISTED = 10
 
@@ -105,7 +111,8 @@ def status(
             return EXIT_OK
 
         screen = _load_screen(here, thread_id)
-    reader = _make_reader(here)
+    project = here.project
+    reader = StatusReader(here.actor, project.operator, datetime.now(UTC), project.ack_deadline)
     if settings.as_json:
         write_json(status_document(screen, reader))
     else:
@@ -135,37 +142,30 @@ def _check_thread_exists(here: Workspace, thread_id: str) -> None:
         raise mention_artifact_file(here, thread_id, unknown_thread_error(thread_id, known))
 
 
-def _load_screen(here: Workspace, thread_id: str) -> "StatusScreen":
-    from brenner.integrations.programs import find_bead
+def _load_screen(here: Workspace, thread_id: str) -> StatusScreen:
     from brenner.services.identity import unverified_in_thread
-    from brenner.services.references import unresolved_references
     from brenner.services.session_status import load_status
     from brenner.session.status import messages_with_error_reply
 
     found = load_status(here, thread_id)
-    broken = unresolved_references(here, found.history.state.artifact)
-    bead = find_bead(thread_id, here.project.folder)
-    unverified = unverified_in_thread(here.mailbox, found.history)
-    return StatusScreen(
-        found.status, broken, bead, messages_with_error_reply(found.messages), unverified
-    )
+    broken: tuple[Diagnostic, ...] = ()
+    if found.status.references:
+        from brenner.services.references import unresolved_references
 
+        broken = unresolved_references(here, found.history.state.artifact)
+    bead = None
+    if cross_reference(thread_id).bead:
+        from brenner.integrations.programs import find_bead
 
-def _make_reader(here: Workspace) -> "StatusReader":
-    from brenner.session.status_text import StatusReader
-
-    return StatusReader(
-        here.actor, here.project.operator, datetime.now(UTC), here.project.ack_deadline
-    )
+        bead = find_bead(thread_id, here.project.folder)
+    unverified = unverified_in_thread(found.messages, found.history)
+    notified = messages_with_error_reply(found.messages)
+    return StatusScreen(found.status, broken, bead, notified, *unverified)
 
 
 def _only_session(here: Workspace) -> str:
-    """Return the only session that is not complete.
-
-    If all are complete, return the only session.
-    """
+    """Return the only session that is not complete; if all are complete, the only session."""
     from brenner.services.sessions import overviews
-    from brenner.session.model import Phase
 
     sessions = {key: each.phase for key, each in overviews(here).items() if each.phase}
     unfinished = [key for key, phase in sessions.items() if phase is not Phase.COMPLETE]
@@ -242,17 +242,15 @@ def _open_counts(overview: Overview, now: datetime, deadline: timedelta) -> list
     needs = needs_of(overview, now, deadline)
     stopped = [str(Need.STOPPED)] if Need.STOPPED in needs else []
     return stopped + [
-        f"{count} {_need_text(need, count)}" for need, count in counts.items() if count
+        f"{count} {'handoff' if need is Need.HANDOFFS and count == 1 else need}"
+        for need, count in counts.items()
+        if count
     ]
-
-
-def _need_text(need: Need, count: int) -> str:
-    return "handoff" if need is Need.HANDOFFS and count == 1 else str(need)
 
 
 def _awaited_names(overview: Overview, room: int) -> str:
     """Return the agents that the round waits for: as many names as fit, and how many more."""
-    names = [escape_control(each.name) for each in overview.awaited]
+    names = [escape_control(name) for name, _ in overview.awaited]
     for shown in range(len(names), 0, -1):
         more = f" +{len(names) - shown}" if shown < len(names) else ""
         text = f": {', '.join(names[:shown])}{more}"
@@ -266,6 +264,7 @@ def _awaited_names(overview: Overview, room: int) -> str:
 
 _T = TypeVar("_T")
 _MAX_ROWS = 5  # of each table in a terminal
+_MAX_RANK_WIDTH = 12
 _INDENT = "      "
 _OPEN_COLUMNS = (
     TableColumn("ID", is_right=True),
@@ -305,26 +304,17 @@ def _urgency(each: OpenMessage) -> tuple[int, datetime, int]:
 
 
 def _message_row(each: OpenMessage) -> DisplayRow:
-    rank = [Span(f" {each.rank}", QUIET)] if each.rank else []
+    # Its text comes from an agent and may be long
+    rank = [Span(escape_control(f" {each.rank}"), QUIET)] if each.rank else []
     return DisplayRow(
         (
             [Span(str(each.message_id), STRONG)],
-            [Span(each.type, STYLE_OF_TYPE.get(each.type, QUIET)), *_cut_rank(rank)],
+            [Span(each.type, STYLE_OF_TYPE.get(each.type, QUIET)), *cut(rank, _MAX_RANK_WIDTH)],
             [Span(each.about or each.subject)],
             [agent_span(each.sender)],
             [*_name_spans(each.waiting_for)],
         )
     )
-
-
-def _cut_rank(spans: Sequence[Span]) -> list[Span]:
-    """Cut the severity to one word's width: its text comes from an agent and may be long."""
-    return cut(
-        [piece._replace(text=escape_control(piece.text)) for piece in spans], _MAX_RANK_WIDTH
-    )
-
-
-_MAX_RANK_WIDTH = 12
 
 
 def _name_spans(agents: Sequence[str]) -> Iterator[Span]:
@@ -503,14 +493,15 @@ class StatusScreen(NamedTuple):
     """The status of a session, with what other sources add.
 
     `notified` are the messages whose authors were notified of their refused blocks. `unverified`
-    are the messages whose senders are unverified.
+    are the messages whose senders are unverified, some of them new.
     """
 
     status: SessionStatus
     unresolved: tuple[Diagnostic, ...] = ()
     bead: Bead | None = None
     notified: frozenset[int] = frozenset()
-    unverified: UnverifiedMessages = UnverifiedMessages()
+    unverified: tuple[int, ...] = ()
+    new_unverified: tuple[StoredMessage, ...] = ()
 
 
 def status_document(screen: StatusScreen, reader: StatusReader) -> dict[str, object]:
@@ -518,7 +509,7 @@ def status_document(screen: StatusScreen, reader: StatusReader) -> dict[str, obj
     return status_json(screen.status, reader.now, reader.deadline) | {
         "bead": bead_json(screen.bead),
         "unresolved": [each.to_json() for each in screen.unresolved],
-        "unverified": list(screen.unverified.ids),
+        "unverified": list(screen.unverified),
     }
 
 
@@ -554,22 +545,13 @@ def _title_lines(status: SessionStatus, out: TextIO) -> Iterator[str]:
 def _attention_lines(status: SessionStatus, reader: StatusReader, out: TextIO) -> Iterator[str]:
     found = attention(status, reader.now, reader.deadline)
     for each in found:
-        yield fold(
-            [_attention_mark(each)],
-            [Span(each.text, _ATTENTION_STYLES.get(each.kind, PLAIN))],
-            "    ",
-            out,
-        )
+        style = _ATTENTION_STYLES.get(each.kind, PLAIN)
+        mark = Span("  ! ", style) if each.kind in _URGENT_KINDS else Span("  · ", QUIET)
+        yield fold([mark], [Span(each.text, style)], "    ", out)
     if not found:
         waits = joined(each.name for each in status.awaited)
         why = f": the round waits for {waits}" if waits else ""
         yield fold([Span("  ")], [Span(f"Nothing needs you{why}", QUIET)], "  ", out)
-
-
-def _attention_mark(each: Attention) -> Span:
-    if each.kind in _URGENT_KINDS:
-        return Span("  ! ", _ATTENTION_STYLES[each.kind])
-    return Span("  · ", QUIET)
 
 
 def _fact_fields(screen: StatusScreen, out: TextIO) -> Iterator[tuple[str, Sequence[Span]]]:
@@ -584,20 +566,21 @@ def _fact_fields(screen: StatusScreen, out: TextIO) -> Iterator[tuple[str, Seque
         yield "Bead", bead_spans(screen.bead)
     if not status.phase:
         yield "Messages", [Span(str(status.position))]
-    if screen.unverified.ids:
-        yield "Unverified", [*_unverified_spans(screen.unverified)]
+    if screen.unverified:
+        yield "Unverified", [*_unverified_spans(screen)]
 
 
-def _unverified_spans(found: UnverifiedMessages) -> Iterator[Span]:
+def _unverified_spans(screen: StatusScreen) -> Iterator[Span]:
     """Return spans such as `messages 12 (DELTA, BlueLake) and 14 (mail, RedCreek); 9 older`.
 
     New messages are highlighted.
     """
-    if found.new:
-        words = [f"{each.id} ({each.type or 'mail'}, {each.message.sender})" for each in found.new]
+    new, older = screen.new_unverified, len(screen.unverified) - len(screen.new_unverified)
+    if new:
+        words = [f"{each.id} ({each.type or 'mail'}, {each.message.sender})" for each in new]
         yield Span(f"message{'s' * (len(words) > 1)} {joined(words)}", ATTENTION)
-    if found.older:
-        yield Span(f"{'; ' if found.new else ''}{found.older} older", QUIET)
+    if older:
+        yield Span(f"{'; ' if new else ''}{older} older", QUIET)
 
 
 _LABEL_WIDTH = 14  # columns before the value of a field
@@ -610,7 +593,7 @@ def _one_line(text: str, out: TextIO) -> list[Span]:
     return cut([piece], width - _LABEL_WIDTH) if width else [piece]
 
 
-def _version_spans(version: LatestVersion, out: TextIO) -> Iterator[Span]:
+def _version_spans(version: PublishedVersion, out: TextIO) -> Iterator[Span]:
     """Return spans such as `v1, 3 h ago: draft, 6 lint errors, 2 warnings, no third
     alternative`.
     """
@@ -627,7 +610,7 @@ def _version_spans(version: LatestVersion, out: TextIO) -> Iterator[Span]:
     yield Span(", ".join(escape_control(each) for each in found if each))
 
 
-def _compiled_time(version: LatestVersion, out: TextIO) -> str:
+def _compiled_time(version: PublishedVersion, out: TextIO) -> str:
     """Return when the version was compiled. The time comes from its compiler and may be invalid."""
     try:
         return format_time(datetime.fromisoformat(version.compiled_at), out)
@@ -637,11 +620,8 @@ def _compiled_time(version: LatestVersion, out: TextIO) -> str:
 
 def _unread_spans(status: SessionStatus) -> Iterator[Span]:
     """Return what has arrived since the latest version."""
-    words = describe_unread(status)
-    if words:
-        arrived, becomes = words
-        yield Span(f"\n{arrived}; ")
-        yield Span(becomes)
+    if words := describe_unread(status):
+        yield Span(f"\n{'; '.join(words)}")
 
 
 def _agent_lines(status: SessionStatus, now: datetime, out: TextIO) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """`brenner session watch`: follow sessions live, as text with a progress line or as JSON lines."""
 
+from __future__ import annotations
+
 import errno
 import json
 import os
@@ -11,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from types import FrameType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self, TextIO
 
 import click
 
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import failure_json, note_changes_made, write_diagnostics
 from brenner.cli.session.list import session_table
 from brenner.cli.table import cut, importance_spans, trust_spans
@@ -35,35 +37,32 @@ from brenner.cli.terminal import (
     styled_line,
     subject_spans,
 )
-from brenner.cli.workspace import EXIT_OK, exit_code, workspace_of, write_error
-from brenner.config import ACK_DEADLINE
-from brenner.diagnostics.model import BrennerError, Diagnostic, Summary, UnavailableError
+from brenner.cli.workspace import exit_code, workspace_of, write_error
+from brenner.config import ACK_DEADLINE, OPERATOR
+from brenner.diagnostics.model import BrennerError, UnavailableError
 from brenner.mail.model import stored_json
 from brenner.protocol.messages import duration_text, exact_time, iso
 from brenner.services.compile import compile_result_json, compile_summary
-from brenner.services.watch import (
-    AutoCompiled,
-    AutoCompileFailed,
-    Event,
-    Idle,
-    MessageArrived,
-    PhaseChanged,
-    StoreBack,
-    StoreLost,
-    WatchOptions,
-    WatchStarted,
-)
+from brenner.services.watch import Event, WatchOptions
 from brenner.services.watch import watch as follow
-from brenner.session.model import OpenAck, Participant, Phase, SessionStatus, Turn
+from brenner.session.model import Participant, Phase, SessionStatus
 from brenner.session.overview import overview_json, status_json, urgency_key
 from brenner.session.routing import RouteStep
-from brenner.session.status_text import PHASE_LABELS
+from brenner.session.status_text import (
+    PHASE_LABELS,
+    StatusReader,
+    describe_turn,
+    next_step,
+)
 from brenner.text import escape_control, joined, plural, thread_argument
 
+if TYPE_CHECKING:
+    from brenner.protocol.messages import StoredMessage
+    from brenner.services.compile import CompileResult
+    from brenner.session.overview import Overview
+    from brenner.session.routing import Route
+
 # Events as JSON lines. Keys are only ever added.
-
-
-Document = dict[str, object]
 
 
 class JsonView:
@@ -71,89 +70,68 @@ class JsonView:
 
     def __init__(self, options: WatchOptions) -> None:
         self._options = options
-        self.deadline = ACK_DEADLINE
+        self.operator, self.deadline = OPERATOR, ACK_DEADLINE
 
-    def show(self, event: Event) -> None:
-        """Write the event. `Idle` events are not written."""
-        if isinstance(event, Idle):
-            return
-        name, fields = _JSON_EVENTS[type(event)]
-        write_json_line({"event": name, "at": iso(_now()), **fields(self, event)})
+    def show(self, event: Event | None) -> None:
+        if event:
+            event(self)
 
     def end(self, reason: str) -> None:
-        """Write the last line."""
-        write_json_line({"event": "stopped", "at": iso(_now()), "reason": reason})
+        _write_event("stopped", {"reason": reason})
 
     def erase(self) -> None:
         """Do nothing: there is no progress line."""
 
-    def watching(self, event: WatchStarted) -> Document:
-        """Return the fields of the first event."""
-        sessions = [overview_json(each, _now(), self.deadline) for each in event.sessions]
-        return {
-            "store": event.where,
+    def watching(
+        self, store: str, sessions: tuple[Overview, ...], status: SessionStatus | None
+    ) -> None:
+        document = {
+            "store": store,
             "thread_id": self._options.thread_id,
             "auto_compile": self._options.auto_compile,
-            "session": self._status(event.status) if event.status else None,
-            "sessions": sessions,
+            "session": status_json(status, _now(), self.deadline) if status else None,
+            "sessions": [overview_json(each, _now(), self.deadline) for each in sessions],
         }
+        _write_event("watching", document)
 
-    def message(self, event: MessageArrived) -> Document:
-        """Return the fields of a message that arrived."""
-        stored, found, _, after = event.taken
-        return {
+    def message(self, stored: StoredMessage, route: Route, status: SessionStatus | None) -> None:
+        document = {
             "thread_id": stored.message.thread_id,
             "message": stored_json(stored),
-            "route": found.to_json(),
-            "phase": after.phase.value if after and after.phase else None,
-            "round": after.round if after else None,
+            "route": route.to_json(),
+            "phase": status.phase.value if status and status.phase else None,
+            "round": status.round if status else None,
         }
+        _write_event("message", document)
 
-    def phase(self, event: PhaseChanged) -> Document:
-        """Return the fields of a phase change."""
-        status = event.status
-        return {
+    def phase(self, before: Phase | None, status: SessionStatus) -> None:
+        document = {
             "thread_id": status.thread_id,
-            "before": event.before.value if event.before else None,
+            "before": before.value if before else None,
             "after": status.phase.value if status.phase else None,
-            "session": self._status(status),
+            "session": status_json(status, _now(), self.deadline),
         }
+        _write_event("phase", document)
 
-    def compiled(self, event: AutoCompiled) -> Document:
-        """Return the fields of a compile, as `compile --json` has them."""
-        return compile_result_json(event.done)
+    def compiled(self, done: CompileResult) -> None:
+        """Write a compile, as `compile --json` does."""
+        _note_compile(done)
+        _write_event("compiled", compile_result_json(done))
 
-    def compile_failed(self, event: AutoCompileFailed) -> Document:
-        """Return the fields of a failed compile."""
-        is_away = isinstance(event.error, UnavailableError)  # the watch retries it
-        status = "unavailable" if is_away else "refused"
-        return {
-            "thread_id": event.thread_id,
-            "status": status,
-            **_failure_document(event.error.diagnostic),
-        }
+    def compile_failed(self, thread_id: str, error: BrennerError) -> None:
+        status = "unavailable" if isinstance(error, UnavailableError) else "refused"
+        document = {"thread_id": thread_id, "status": status}
+        _write_event("compiled", document | failure_json(error.diagnostic))
 
-    def lost(self, event: StoreLost) -> Document:
-        """Return the fields of a lost connection to the mailbox."""
-        return _failure_document(event.error.diagnostic)
+    def lost(self, error: BrennerError, at: datetime) -> None:  # noqa: ARG002
+        _write_event("lost", failure_json(error.diagnostic))
 
-    def back(self, event: StoreBack) -> Document:
-        """Return the fields of a restored connection."""
-        return {"seconds": round(event.seconds, 3)}
-
-    def _status(self, status: SessionStatus) -> Mapping[str, object]:
-        return status_json(status, _now(), self.deadline)
+    def back(self, seconds: float) -> None:
+        _write_event("back", {"seconds": round(seconds, 3)})
 
 
-_JSON_EVENTS: dict[type, tuple[str, Callable[[JsonView, Any], Document]]] = {
-    WatchStarted: ("watching", JsonView.watching),
-    MessageArrived: ("message", JsonView.message),
-    PhaseChanged: ("phase", JsonView.phase),
-    AutoCompiled: ("compiled", JsonView.compiled),
-    AutoCompileFailed: ("compiled", JsonView.compile_failed),
-    StoreLost: ("lost", JsonView.lost),
-    StoreBack: ("back", JsonView.back),
-}
+def _write_event(name: str, fields: Mapping[str, object]) -> None:
+    write_json_line({"event": name, "at": iso(_now()), **fields})
 
 
 def write_json_line(document: Mapping[str, object]) -> None:
@@ -162,9 +140,10 @@ def write_json_line(document: Mapping[str, object]) -> None:
     sys.stdout.flush()
 
 
-def _failure_document(found: Diagnostic) -> Document:
-    summary = Summary.of([found])._asdict()
-    return {"valid": False, "summary": summary, "violations": [found.to_json()]}
+def _note_compile(done: CompileResult) -> None:
+    """Record a published version before it is reported: the report may fail."""
+    if done.message:
+        note_changes_made()
 
 
 def _now() -> datetime:
@@ -304,11 +283,6 @@ def _terminal_columns() -> int:
 
 _MAX_NAMES = 4
 _MINUTE = timedelta(minutes=1)
-_TURN_WORDS = {
-    Turn.OWES_ACK: "owes an ACK",
-    Turn.OWES_DELTA: "owes a delta",
-    Turn.TO_CORRECT: "has to correct what was refused",
-}
 _PHASE_STYLES = {
     Phase.READY_TO_COMPILE: STYLE_OF_TYPE["COMPILED"],
     Phase.COMPLETE: QUIET,
@@ -320,53 +294,20 @@ def phase_span(phase: Phase | None) -> Span:
     return Span(PHASE_LABELS[phase], _PHASE_STYLES.get(phase, STRONG) if phase else QUIET)
 
 
-def next_step_text(status: SessionStatus, *, auto_compile: bool) -> str:
-    """Return why the session is in its phase, and what moves it on."""
-    thread, version = thread_argument(status.thread_id), status.version
-    if status.phase is Phase.READY_TO_COMPILE:
-        return _ready_text(status, auto_compile=auto_compile)
-    if status.phase is Phase.IN_CRITIQUE and status.is_closed:
-        again = f"brenner session round --reopen {thread}"
-        return f"nothing has come of round {status.round}. Ask again with `{again}`."
-    if status.phase is Phase.IN_CRITIQUE and version:
-        return (
-            f"v{version.number} is out. Go on with `brenner session round {thread}`, or end "
-            f"with `brenner session complete {thread}`."
-        )
-    if status.phase is Phase.COMPLETE and version:
-        return f"v{version.number} is the last version."
-    return _missing_text(status)
-
-
-def _ready_text(status: SessionStatus, *, auto_compile: bool) -> str:
-    """Return what a compile would apply. A closed session is compiled only with `--reopen`."""
-    thread, version = thread_argument(status.thread_id), status.version
-    text = f"nothing is missing, and {plural(status.applies, 'block')} would be applied"
-    if version and status.is_closed:
-        reopen = f"`brenner compile --reopen {thread}`"
-        return f"{text}. The session was closed with v{version.number}; to go on with it: {reopen}."
-    if auto_compile:
-        return f"{text}; it is compiled now."
-    return f"{text}. Compile: `brenner compile {thread}`."
-
-
-def _missing_text(status: SessionStatus) -> str:
-    """Return which agents have to do what."""
-    if status.compile_blocker:
-        thread = thread_argument(status.thread_id)
-        return f"nothing can be compiled; `brenner artifact verify {thread}` says why."
-    by_turn = {turn: [p.name for p in status.awaited if p.turn is turn] for turn in _TURN_WORDS}
-    parts = [
-        f"{joined(names)} {_plural(_TURN_WORDS[turn], len(names))}"
-        for turn, names in by_turn.items()
-        if names
-    ]
-    return f"{', '.join(parts)}." if parts else "no delta has come in yet that could be applied."
-
-
-def _plural(words: str, number: int) -> str:
-    verb, _, rest = words.partition(" ")
-    return words if number == 1 else f"{'have' if verb == 'has' else verb[:-1]} {rest}"
+def next_step_text(status: SessionStatus, reader: StatusReader, *, auto_compile: bool) -> str:
+    """Return who is awaited, and what moves the session on, in the words of `session status`."""
+    step = next_step(status, reader)
+    awaited = "; ".join(
+        f"{each.name} {describe_turn(each, status, reader.now).text}" for each in status.awaited
+    )
+    if step.does == "watch":
+        return f"{awaited or 'no delta has come in yet that could be applied'}."
+    if auto_compile and status.phase is Phase.READY_TO_COMPILE and not status.is_closed:
+        return f"{step.words}; it is compiled now."
+    text = f"{step.words}: `{step.command}`"
+    if step.instead:
+        text += f", {step.instead[0]}: `{step.instead[1]}`"
+    return f"{awaited}. {text}." if awaited else f"{text}."
 
 
 # Contents of the progress line
@@ -389,15 +330,10 @@ def session_progress(status: SessionStatus, now: datetime) -> list[Span]:
 
 def _waiting_since(each: Participant, status: SessionStatus) -> datetime:
     """Return since when an agent is awaited: since its last kickoff, or its own last message."""
-    acks = (
-        ack for ack in status.open_acks if ack.debtor == each.name and _is_kickoff_ack(ack, each)
-    )
-    first = next(acks, None)
-    return first.last_sent if first else each.last_at or status.last_at
-
-
-def _is_kickoff_ack(ack: OpenAck, each: Participant) -> bool:
-    return each.kickoff in (ack.message_id, ack.last_message_id)
+    for ack in status.open_acks:
+        if ack.debtor == each.name and each.kickoff in (ack.message_id, ack.last_message_id):
+            return ack.last_sent
+    return each.last_at or status.last_at
 
 
 def _duration_text(now: datetime, since: datetime, words: str) -> str:
@@ -428,11 +364,6 @@ def _phase_count_spans(found: Counter[Phase]) -> Iterator[Span]:
         yield Span(f"{found[phase]} {PHASE_LABELS[phase]}", style)
 
 
-def lost_span(since: str) -> Span:
-    """Return the progress while the mailbox is unavailable."""
-    return Span(f"the mailbox has been away since {since}; still trying", ATTENTION)
-
-
 # Events as text
 
 
@@ -446,22 +377,20 @@ class TextView:
 
     def __init__(self, options: WatchOptions) -> None:
         self._options = options
-        self.deadline = ACK_DEADLINE
+        self.operator, self.deadline = OPERATOR, ACK_DEADLINE
         self._line = ProgressLine()
         self._status: SessionStatus | None = None
         self._phases: dict[str, Phase | None] = {}
         self._last_at: datetime | None = None
         self._lost_at: datetime | None = None
 
-    def show(self, event: Event) -> None:
-        """Write the event and redraw the progress line."""
-        if not isinstance(event, Idle):
+    def show(self, event: Event | None) -> None:
+        if event:
             with self._line.cleared():
-                _TEXT_EVENTS[type(event)](self, event)
+                event(self)
         self._line.draw(self._progress())
 
     def end(self, reason: str) -> None:
-        """Erase the progress line and print why the watch ended."""
         self._line.erase()
         words = {"until": f"It is {PHASE_LABELS[self._options.until]}."}
         print_message(words.get(reason, "Stopped."), sys.stderr)
@@ -471,81 +400,82 @@ class TextView:
         self._line.erase()
 
     def _progress(self) -> list[Span]:
-        now = _text_view_now()
+        now = _now()
         if self._lost_at:
-            return [lost_span(_clock(self._lost_at, now))]
+            since = _clock(self._lost_at, now)
+            return [Span(f"the mailbox has been away since {since}; still trying", ATTENTION)]
         if self._options.thread_id is not None:
             return session_progress(self._status, now) if self._status else []
         return project_progress(self._phases.values(), self._last_at, now)
 
     # One method for each event
 
-    def watching(self, event: WatchStarted) -> None:
-        """Write the current status of the session, or the list of sessions."""
-        self._status = event.status
-        self._phases = {each.thread_id: each.phase for each in event.sessions}
-        self._last_at = max((each.last_at for each in event.sessions), default=None)
+    def watching(
+        self,
+        store: str,  # noqa: ARG002
+        sessions: tuple[Overview, ...],
+        status: SessionStatus | None,
+    ) -> None:
+        self._status = status
+        self._phases = {each.thread_id: each.phase for each in sessions}
+        self._last_at = max((each.last_at for each in sessions), default=None)
         out = sys.stdout
-        if event.status:
-            status = event.status
+        if status:
             head = [Span(escape_control(status.thread_id), STRONG), Span("  ")]
             if status.phase:
                 head.append(Span(f"round {status.round}, "))
             head.append(phase_span(status.phase))
             out.write(fold([], head, "  ", out))
             if status.phase:
-                self._print_next_step(status)
+                print_hint(self._next_step(status))
         else:
-            self._write_sessions(event)
+            self._write_sessions(sessions)
         if sys.stderr.isatty():
             until = self._options.until
             end = f" until it is {PHASE_LABELS[until]}" if until else ""
             print_message(f"Watching{end}; Ctrl-C ends it.", sys.stderr)
 
-    def _write_sessions(self, event: WatchStarted) -> None:
-        shown = [each for each in event.sessions if each.phase and each.phase is not Phase.COMPLETE]
-        shown.sort(key=lambda each: urgency_key(each, _text_view_now(), self.deadline))
+    def _write_sessions(self, sessions: tuple[Overview, ...]) -> None:
+        shown = [each for each in sessions if each.phase and each.phase is not Phase.COMPLETE]
+        shown.sort(key=lambda each: urgency_key(each, _now(), self.deadline))
         if not shown:
             print_message("No session is open.")
             return
-        sys.stdout.writelines(session_table(shown[:_MAX_SESSIONS], _text_view_now(), self.deadline))
+        sys.stdout.writelines(session_table(shown[:_MAX_SESSIONS], _now(), self.deadline))
         if len(shown) > _MAX_SESSIONS:
             print_hint(f"{len(shown) - _MAX_SESSIONS} more: `brenner session list`.")
 
-    def message(self, event: MessageArrived) -> None:
-        """Write a message (time, ID, sender, subject), and below it what it means."""
-        stored, found, _, after = event.taken
+    def message(self, stored: StoredMessage, route: Route, status: SessionStatus | None) -> None:
         out, message = sys.stdout, stored.message
-        self._update(after, message.thread_id, stored.at)
-        start = [Span(f"{self._time(stored.at):<8}  ", QUIET)]
+        self._status, self._phases[message.thread_id] = status, status.phase if status else None
+        self._last_at = max(self._last_at or stored.at, stored.at)
+        start = [Span(f"{_time_text(stored.at, out):<8}  ", QUIET)]
         head = [Span(f"{stored.id}", QUIET), Span("  "), agent_span(message.sender), Span("  ")]
         for piece in (*trust_spans(stored), *importance_spans(stored)):
             head += [piece, Span("  ")]
         out.write(fold(start, [*head, *subject_spans(message.subject)], _INDENT, out))
-        style = QUIET if found.step in _QUIET_STEPS and not found.codes else PLAIN
+        style = QUIET if route.step in _QUIET_STEPS and not route.codes else PLAIN
         words = [
             Span("→ ", QUIET),
             *self._thread_spans(message.thread_id),
-            *code_spans(found.words, style),
+            *code_spans(route.words, style),
         ]
         out.write(fold([Span(_INDENT)], words, _INDENT + "  ", out))
 
-    def phase(self, event: PhaseChanged) -> None:
-        """Write a phase change, and what it requires."""
-        status, out = event.status, sys.stdout
-        before = Span(PHASE_LABELS[event.before] if event.before else "new session")
+    def phase(self, before: Phase | None, status: SessionStatus) -> None:
+        out = sys.stdout
         change = [
             *self._thread_spans(status.thread_id),
-            before,
+            Span(PHASE_LABELS[before] if before else "new session"),
             Span(" → "),
             phase_span(status.phase),
         ]
-        rest = f": {next_step_text(status, auto_compile=self._options.auto_compile)}"
+        rest = f": {self._next_step(status)}"
         out.write(fold([Span(_INDENT)], [*change, *code_spans(rest)], _INDENT + "  ", out))
 
-    def compiled(self, event: AutoCompiled) -> None:
+    def compiled(self, done: CompileResult) -> None:
         """Write what `--auto-compile` did, as a short form of the report of `brenner compile`."""
-        done = event.done
+        _note_compile(done)
         for found in done.notes:
             place = f"message {found.message_id}" if found.message_id else "brenner"
             write_diagnostics([found], place, sys.stderr)
@@ -562,44 +492,32 @@ class TextView:
         if done.failed:
             write_error(done.failed)
 
-    def compile_failed(self, event: AutoCompileFailed) -> None:
-        """Write why a compile failed. The event comes only once."""
-        print_message(f"{escape_control(event.thread_id)} is not compiled:", sys.stderr)
-        write_error(event.error)
+    def compile_failed(self, thread_id: str, error: BrennerError) -> None:
+        print_message(f"{escape_control(thread_id)} is not compiled:", sys.stderr)
+        write_error(error)
 
-    def lost(self, event: StoreLost) -> None:
-        """Write that the connection to the mailbox is lost."""
-        self._lost_at = event.at
-        found = event.error.diagnostic
+    def lost(self, error: BrennerError, at: datetime) -> None:
+        self._lost_at = at
+        found = error.diagnostic
         self._write_alert(
-            event.at, f"Lost ({found.id}): {found.message} It is tried again until it answers."
+            at, f"Lost ({found.id}): {found.message} It is tried again until it answers."
         )
 
-    def back(self, event: StoreBack) -> None:
-        """Write that the mailbox is available again."""
+    def back(self, seconds: float) -> None:
         self._lost_at = None
-        duration = duration_text(timedelta(seconds=event.seconds))
-        self._write_alert(
-            _text_view_now(), f"Back after {duration}; what came in meanwhile follows."
-        )
+        duration = duration_text(timedelta(seconds=seconds))
+        self._write_alert(_now(), f"Back after {duration}; what came in meanwhile follows.")
 
     def _write_alert(self, at: datetime, words: str) -> None:
         err = sys.stderr
-        start = [
-            Span(f"{_clock(at, _text_view_now()) if err.isatty() else exact_time(at)}  ", QUIET)
-        ]
+        start = [Span(f"{_time_text(at, err)}  ", QUIET)]
         err.write(fold(start, [Span(words, ATTENTION)], _INDENT, err))
 
     # Helpers
 
-    def _update(self, status: SessionStatus | None, thread_id: str, at: datetime) -> None:
-        self._phases[thread_id] = status.phase if status else None
-        self._last_at = max(self._last_at or at, at)
-        self._status = status
-
-    def _print_next_step(self, status: SessionStatus) -> None:
-        words = next_step_text(status, auto_compile=self._options.auto_compile)
-        print_hint(words[:1].upper() + words[1:] if words[:1] == "n" else words)
+    def _next_step(self, status: SessionStatus) -> str:
+        reader = StatusReader(self.operator, self.operator, _now(), self.deadline)
+        return next_step_text(status, reader, auto_compile=self._options.auto_compile)
 
     def _thread_spans(self, thread_id: str) -> list[Span]:
         """Return the thread ID, if several sessions are watched."""
@@ -607,29 +525,15 @@ class TextView:
             return []
         return [Span(thread_id, STRONG), Span("  ")]
 
-    def _time(self, at: datetime) -> str:
-        return _clock(at, _text_view_now()) if sys.stdout.isatty() else exact_time(at)
 
-
-_TEXT_EVENTS: dict[type, Callable[[TextView, Any], None]] = {
-    WatchStarted: TextView.watching,
-    MessageArrived: TextView.message,
-    PhaseChanged: TextView.phase,
-    AutoCompiled: TextView.compiled,
-    AutoCompileFailed: TextView.compile_failed,
-    StoreLost: TextView.lost,
-    StoreBack: TextView.back,
-}
+def _time_text(at: datetime, stream: TextIO) -> str:
+    return _clock(at, _now()) if stream.isatty() else exact_time(at)
 
 
 def _clock(at: datetime, now: datetime) -> str:
     """Return the local time of day, or the date if it is another day."""
     here = at.astimezone()
     return f"{here:%H:%M:%S}" if here.date() == now.astimezone().date() else f"{here:%Y-%m-%d}"
-
-
-def _text_view_now() -> datetime:
-    return datetime.now(UTC)
 
 
 _COMPILE_NOTICE = "The compile is finished first; Ctrl-C again breaks it off."
@@ -694,13 +598,12 @@ def _run(settings: Settings, options: WatchOptions) -> int:
     with StopSignals() as stop:
         try:
             with workspace_of(settings) as here, _erase_at_end(view):
-                view.deadline = here.project.ack_deadline
+                view.operator, view.deadline = here.project.operator, here.project.ack_deadline
                 for event in follow(here, options, lambda: stop.deferred(_COMPILE_NOTICE)):
                     with stop.deferred():
-                        if isinstance(event, AutoCompiled) and event.done.message:
-                            note_changes_made()
                         view.show(event)
-                        _check_reader(event)
+                        if event is None:
+                            _check_reader()
         except KeyboardInterrupt:
             reason = "interrupted"
         stop.ignore_further()
@@ -717,9 +620,9 @@ def _erase_at_end(view: TextView | JsonView) -> Iterator[None]:
         view.erase()
 
 
-def _check_reader(event: Event) -> None:
+def _check_reader() -> None:
     """Raise BrokenPipeError if the reader of the pipe is gone, as with `head`."""
-    if not isinstance(event, Idle) or sys.stdout.isatty():
+    if sys.stdout.isatty():
         return
     reader = select.poll()
     try:

@@ -1,21 +1,23 @@
 """MCP client of an Agent Mail server: JSON-RPC, sessions, retries, tools and resources."""
 
+from __future__ import annotations
+
 import json
 import re
 import threading
 import time
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 from urllib.parse import quote, urlencode
 
 from brenner import __version__
 from brenner.diagnostics.codes.stores import SERVER_LACKS
 from brenner.diagnostics.model import RequestError, UnavailableError
+from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.agent_mail.http import (
     Deadline,
     HttpAnswer,
-    HttpRequest,
     KeepAliveConnection,
     ServerErrors,
     without_side_effects,
@@ -25,40 +27,21 @@ from brenner.store_url import redact_address
 # The server's tools and resource templates
 
 
-_PLACEHOLDER = re.compile(r"\{(\w+)(\*?)\}")
-_QUERY_PART = re.compile(r"\{\?[^}]*\}$")
+_PLACEHOLDER = lazy_pattern(r"\{(\w+)(\*?)\}")
+_QUERY_PART = lazy_pattern(r"\{\?[^}]*\}$")
 _SCHEME = "resource://"
 
 Json = Mapping[str, object]
 
 
-class Tools:
-    """The server's tools by name. A tool whose schema lists no arguments may take any."""
-
-    def __init__(self, listed: Iterable[object]) -> None:
-        self._arguments = dict(
-            _parse_tool(each) for each in listed if isinstance(each, Mapping) and "name" in each
-        )
-
-    def has(self, tool: str, argument: str | None = None) -> bool:
-        """Return whether the server has the tool and, if given, whether it takes the argument."""
-        if tool not in self._arguments:
-            return False
-        taken = self._arguments[tool]
-        return argument is None or taken is None or argument in taken
-
-
 def _parse_tool(listed: Json) -> tuple[str, frozenset[str] | None]:
+    """Return the name of a tool and its arguments; None if its schema lists none: it takes any."""
     schema = listed.get("inputSchema")
     taken = schema.get("properties") if isinstance(schema, Mapping) else None
     return str(listed["name"]), frozenset(taken) if isinstance(taken, Mapping) else None
 
 
-class ResourceTemplate(NamedTuple):
-    """A URI template of resources, and whether it declares a query."""
-
-    pattern: re.Pattern[str]
-    has_query: bool
+ResourceTemplate = tuple[re.Pattern[str], bool]  # of paths, and whether it declares a query
 
 
 def parse_templates(listed: Iterable[object]) -> tuple[ResourceTemplate, ...]:
@@ -73,14 +56,12 @@ def _parse_template(text: str) -> ResourceTemplate:
     pieces = [re.escape(each) for each in literal[::3]]
     placeholders = [".+" if each else "[^/]+" for each in literal[2::3]]
     pattern = "".join(a + b for a, b in zip(pieces, [*placeholders, ""], strict=True))
-    return ResourceTemplate(re.compile(pattern, re.ASCII), bool(_QUERY_PART.search(text)))
+    return re.compile(pattern, re.ASCII), bool(_QUERY_PART.search(text))
 
 
 def hides_query(known: Iterable[ResourceTemplate], path: str) -> bool:
-    """Return whether the template of a path declares no query, so that a query must be in the
-    path.
-    """
-    return any(each.pattern.fullmatch(path) and not each.has_query for each in known)
+    """Return whether the template of a path declares no query: then it must be in the path."""
+    return any(pattern.fullmatch(path) and not has_query for pattern, has_query in known)
 
 
 # Reading answers. An error is an HTTP status with `{"detail"}`, a JSON-RPC `error`, or a tool
@@ -89,15 +70,15 @@ def hides_query(known: Iterable[ResourceTemplate], path: str) -> bool:
 
 _PARSE_ERRORS = (-32700, -32600)
 _METHOD_NOT_FOUND, _INTERNAL_ERROR = -32601, -32603
-_SERVER_FAILURE = re.compile(
+_SERVER_FAILURE = lazy_pattern(
     r"unexpected error|internal (server )?error|error processing request"
     r"|disk is full|no space left|quota exceeded|disk I/O error|too many open files|\[Errno \d+\]"
     r"|database( table| schema)? is locked|readonly database|read-only file system"
     r"|disk image is malformed|not a database|unable to open database|(Operational|Database)Error",
     re.IGNORECASE,
 )
-_UNKNOWN_NAME = re.compile(r"unknown (tool|resource)\W+(.*?)\W*", re.IGNORECASE | re.DOTALL)
-_SESSION_REQUIRED = re.compile(r"\bsession\b|\binitiali[sz]", re.IGNORECASE)
+_UNKNOWN_NAME = lazy_pattern(r"unknown (tool|resource)\W+(.*?)\W*", re.IGNORECASE | re.DOTALL)
+_SESSION_REQUIRED = lazy_pattern(r"\bsession\b|\binitiali[sz]", re.IGNORECASE)
 _WEB_PAGE = "text/html"
 # Answers of other programs, such as a static file server
 _OTHER_PROGRAM_STATUSES = (HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
@@ -118,16 +99,148 @@ def requires_session(answer: HttpAnswer) -> bool:
     )
 
 
-class AnswerReader:
-    """Parses the answers of one server, and raises the errors in them."""
+def _parse_json(text: bytes | str) -> object:
+    """Return the JSON value, or None if it is invalid or `null`."""
+    try:
+        value: object = json.loads(text, parse_constant=_reject_constant)
+    except (ValueError, RecursionError):
+        return None
+    return value
 
-    def __init__(self, errors: ServerErrors, *, has_token: bool) -> None:
+
+def _reject_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _error_text(body: bytes) -> str:
+    return _find_reason(_parse_json(body))
+
+
+def _find_reason(value: object) -> str:
+    """Return the reason from any of the fields where servers put it."""
+    if not isinstance(value, Mapping):
+        return ""
+    for name in ("detail", "message", "error_description", "error"):
+        reason = value.get(name)
+        if isinstance(reason, str):
+            return reason
+        if isinstance(reason, Mapping):
+            return _find_reason(reason)
+    return ""
+
+
+def _describe_status(status: int, reason: str) -> str:
+    known = {each.value: each.phrase for each in HTTPStatus}
+    words = f"{status} {known.get(status, '')}".strip()
+    return f"it answers {words}" + (f", {reason}" if reason and reason != known.get(status) else "")
+
+
+def _not_json_reason(content_type: str) -> str:
+    is_page = content_type.startswith(_WEB_PAGE)
+    return "a web page answers there" if is_page else "that is not JSON"
+
+
+_PROTOCOL = "2025-06-18"
+_SESSION = "Mcp-Session-Id"
+_HEADERS = {
+    "Content-Type": "application/json",
+    "Accept": "application/json, text/event-stream",
+    "User-Agent": "brenner",
+    # A mailbox never validates content. Messages were validated before if that was wanted, and
+    # imported ones must be stored unchanged, so our own server must not validate them either.
+    "Brenner-Checked": "true",
+}
+_CLIENT = {"name": "brenner", "version": __version__}
+_RETRY_SECONDS = 1.0  # without a Retry-After header
+_MOST_RETRIES = 5
+_MOST_PAGES = 100  # of one list
+
+
+class RpcClient:
+    """JSON-RPC requests to one server; its answers are parsed, and errors in them raised."""
+
+    def __init__(self, url: str, token: str | None, errors: ServerErrors) -> None:
+        self._has_token = token is not None
         self._errors = errors
-        self._has_token = has_token
+        self._connection = KeepAliveConnection(url, errors, is_response)
+        self._headers = _HEADERS | ({"Authorization": f"Bearer {token}"} if token else {})
+        self._number = 0
 
-    def result(self, answer: HttpAnswer, number: int, method: str) -> Json:
+    def request(
+        self, method: str, params: Json, deadline: Deadline, *, may_repeat: bool = True
+    ) -> Json:
+        """Call a method and return its result.
+
+        A server that requires a session rejects a request without a valid one. Then a session is
+        started and the request repeated: the first one had no effect.
+        """
+        answer = self._answer(method, params, deadline, may_repeat=may_repeat)
+        if requires_session(answer):
+            self._begin_session(deadline)
+            answer = self._answer(method, params, deadline, may_repeat=may_repeat)
+        return self._result(answer, self._number, method)
+
+    def list_all(self, method: str, name: str, deadline: Deadline) -> list[object]:
+        found: list[object] = []
+        params: Json = {}
+        for _ in range(_MOST_PAGES):
+            page = self.request(method, params, deadline)
+            part = page.get(name)
+            if not isinstance(part, list):
+                reason = f"the answer to `{method}` has no `{name}`"
+                raise self._errors.invalid_answer(reason)
+            found += part
+            if not page.get("nextCursor"):
+                return found
+            params = {"cursor": page["nextCursor"]}
+        reason = f"the list of `{method}` does not end"
+        raise self._errors.invalid_answer(reason)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _begin_session(self, deadline: Deadline) -> None:
+        self._headers.pop(_SESSION, None)
+        params = {"protocolVersion": _PROTOCOL, "capabilities": {}, "clientInfo": _CLIENT}
+        with without_side_effects():
+            answer = self._answer("initialize", params, deadline, may_repeat=True)
+            agreed = self._result(answer, self._number, "initialize").get("protocolVersion")
+            if not (isinstance(agreed, str) and agreed.isascii() and agreed.isprintable()):
+                reason = "it does not say which version of the protocol it speaks"
+                raise self._errors.invalid_answer(reason)
+            self._headers["MCP-Protocol-Version"] = agreed
+            session = answer.headers.get(_SESSION.lower())
+            self._headers |= {_SESSION: session} if session else {}
+            notification = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+            self._check_status(self._post_with_retry(notification, deadline, may_repeat=True))
+
+    def _answer(
+        self, method: str, params: Json, deadline: Deadline, *, may_repeat: bool
+    ) -> HttpAnswer:
+        self._number += 1
+        message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
+        return self._post_with_retry(message, deadline, may_repeat=may_repeat)
+
+    def _post_with_retry(
+        self, message: Mapping[str, object], deadline: Deadline, *, may_repeat: bool
+    ) -> HttpAnswer:
+        """Post a message; retry after "too many requests" while the deadline allows it.
+
+        Such a rejected request had no effect, so any request can be repeated.
+        """
+        body = json.dumps(message).encode()
+        answer = self._connection.post(body, self._headers, deadline, may_repeat=may_repeat)
+        for _ in range(_MOST_RETRIES):
+            pause = _retry_after(answer)
+            if answer.status != HTTPStatus.TOO_MANY_REQUESTS or not deadline.allows(pause):
+                break
+            time.sleep(pause)
+            answer = self._connection.post(body, self._headers, deadline, may_repeat=may_repeat)
+        return answer
+
+    def _result(self, answer: HttpAnswer, number: int, method: str) -> Json:
         """Return the result of the request with that number."""
-        self.check_status(answer)
+        self._check_status(answer)
         response = _parse_json(answer.body)
         if response is None:
             raise self._errors.invalid_answer(
@@ -147,7 +260,7 @@ class AnswerReader:
             raise self._errors.invalid_answer(reason)
         return result
 
-    def check_status(self, answer: HttpAnswer) -> None:
+    def _check_status(self, answer: HttpAnswer) -> None:
         """Raise an error unless the HTTP status means success."""
         status, reason_text = answer.status, _error_text(answer.body)
         if status in _OTHER_PROGRAM_STATUSES and not reason_text:
@@ -177,7 +290,6 @@ class AnswerReader:
         return value
 
     def resource_value(self, result: Json) -> object:
-        """Return the content of a resource."""
         texts = self._texts(result.get("contents"))
         if len(texts) != 1:
             reason = "a resource has to be one text"
@@ -235,149 +347,6 @@ class AnswerReader:
         return value
 
 
-def _parse_json(text: bytes | str) -> object:
-    """Return the JSON value, or None if it is invalid or `null`."""
-    try:
-        value: object = json.loads(text, parse_constant=_reject_constant)
-    except (ValueError, RecursionError):
-        return None
-    return value
-
-
-def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(name)
-
-
-def _error_text(body: bytes) -> str:
-    """Return the reason in an error answer, if the answer is JSON."""
-    return _find_reason(_parse_json(body))
-
-
-def _find_reason(value: object) -> str:
-    """Return the reason from any of the fields where servers put it."""
-    if not isinstance(value, Mapping):
-        return ""
-    for name in ("detail", "message", "error_description", "error"):
-        reason = value.get(name)
-        if isinstance(reason, str):
-            return reason
-        if isinstance(reason, Mapping):
-            return _find_reason(reason)
-    return ""
-
-
-def _describe_status(status: int, reason: str) -> str:
-    known = {each.value: each.phrase for each in HTTPStatus}
-    words = f"{status} {known.get(status, '')}".strip()
-    return f"it answers {words}" + (f", {reason}" if reason and reason != known.get(status) else "")
-
-
-def _not_json_reason(content_type: str) -> str:
-    is_page = content_type.startswith(_WEB_PAGE)
-    return "a web page answers there" if is_page else "that is not JSON"
-
-
-_PROTOCOL = "2025-06-18"
-_SESSION = "Mcp-Session-Id"
-_HEADERS = {
-    "Content-Type": "application/json",
-    "Accept": "application/json, text/event-stream",
-    "User-Agent": "brenner",
-    # A mailbox never validates content. Messages were validated before if that was wanted, and
-    # imported ones must be stored unchanged, so our own server must not validate them either.
-    "Brenner-Checked": "true",
-}
-_CLIENT = {"name": "brenner", "version": __version__}
-_RETRY_SECONDS = 1.0  # without a Retry-After header
-_MOST_RETRIES = 5
-_MOST_PAGES = 100  # of one list
-
-
-class RpcClient:
-    """JSON-RPC requests to one server."""
-
-    def __init__(self, url: str, token: str | None, errors: ServerErrors) -> None:
-        self.reader = AnswerReader(errors, has_token=token is not None)
-        self._errors = errors
-        self._connection = KeepAliveConnection(url, errors, is_response)
-        self._headers = _HEADERS | ({"Authorization": f"Bearer {token}"} if token else {})
-        self._number = 0
-
-    def request(
-        self, method: str, params: Json, deadline: Deadline, *, may_repeat: bool = True
-    ) -> Json:
-        """Call a method and return its result.
-
-        A server that requires a session rejects a request without a valid one. Then a session is
-        started and the request repeated: the first one had no effect.
-        """
-        answer = self._answer(method, params, deadline, may_repeat=may_repeat)
-        if requires_session(answer):
-            self._begin_session(deadline)
-            answer = self._answer(method, params, deadline, may_repeat=may_repeat)
-        return self.reader.result(answer, self._number, method)
-
-    def list_all(self, method: str, name: str, deadline: Deadline) -> list[object]:
-        """Return all pages of a list."""
-        found: list[object] = []
-        params: Json = {}
-        for _ in range(_MOST_PAGES):
-            page = self.request(method, params, deadline)
-            part = page.get(name)
-            if not isinstance(part, list):
-                reason = f"the answer to `{method}` has no `{name}`"
-                raise self._errors.invalid_answer(reason)
-            found += part
-            if not page.get("nextCursor"):
-                return found
-            params = {"cursor": page["nextCursor"]}
-        reason = f"the list of `{method}` does not end"
-        raise self._errors.invalid_answer(reason)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
-
-    def _begin_session(self, deadline: Deadline) -> None:
-        self._headers.pop(_SESSION, None)
-        params = {"protocolVersion": _PROTOCOL, "capabilities": {}, "clientInfo": _CLIENT}
-        with without_side_effects():
-            answer = self._answer("initialize", params, deadline, may_repeat=True)
-            agreed = self.reader.result(answer, self._number, "initialize").get("protocolVersion")
-            if not (isinstance(agreed, str) and agreed.isascii() and agreed.isprintable()):
-                reason = "it does not say which version of the protocol it speaks"
-                raise self._errors.invalid_answer(reason)
-            self._headers["MCP-Protocol-Version"] = agreed
-            session = answer.headers.get(_SESSION.lower())
-            self._headers |= {_SESSION: session} if session else {}
-            notification = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-            self.reader.check_status(self._post_with_retry(notification, deadline, may_repeat=True))
-
-    def _answer(
-        self, method: str, params: Json, deadline: Deadline, *, may_repeat: bool
-    ) -> HttpAnswer:
-        self._number += 1
-        message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
-        return self._post_with_retry(message, deadline, may_repeat=may_repeat)
-
-    def _post_with_retry(
-        self, message: Mapping[str, object], deadline: Deadline, *, may_repeat: bool
-    ) -> HttpAnswer:
-        """Post a message; retry after "too many requests" while the deadline allows it.
-
-        Such a rejected request had no effect, so any request can be repeated.
-        """
-        request = HttpRequest(json.dumps(message).encode(), self._headers, may_repeat)
-        answer = self._connection.post(request, deadline)
-        for _ in range(_MOST_RETRIES):
-            pause = _retry_after(answer)
-            if answer.status != HTTPStatus.TOO_MANY_REQUESTS or not deadline.allows(pause):
-                break
-            time.sleep(pause)
-            answer = self._connection.post(request, deadline)
-        return answer
-
-
 def _retry_after(answer: HttpAnswer) -> float:
     seconds = answer.headers.get("retry-after", "").strip()
     return float(seconds) if seconds.isdecimal() and seconds.isascii() else _RETRY_SECONDS
@@ -398,7 +367,6 @@ _REPEATABLE = frozenset(
 
 
 def path_segment(text: str) -> str:
-    """Encode a text as one segment of a resource path."""
     return quote(text, safe="")
 
 
@@ -413,7 +381,7 @@ class Client:
             reason = "the token has characters that no request can carry"
             raise self._errors.denied(reason)
         self._rpc = RpcClient(url, token, self._errors)
-        self._tools: Tools | None = None
+        self._tools: dict[str, frozenset[str] | None] | None = None
         self._templates: tuple[ResourceTemplate, ...] | None = None
         self._lock = threading.RLock()
 
@@ -425,19 +393,18 @@ class Client:
         """
         with self._lock:
             deadline = Deadline(self._seconds)
-            tools = self._get_tools(deadline)
-            if not tools.has(tool):
+            if not self._has(tool, None, deadline):
                 what = f"the tool `{tool}`"
                 raise self._errors.missing_feature(what)
             supported = {
                 name: value
                 for name, value in arguments.items()
-                if value is not None and tools.has(tool, name)
+                if value is not None and self._has(tool, name, deadline)
             }
             params = {"name": tool, "arguments": supported}
             may_repeat = tool in _REPEATABLE
             result = self._rpc.request("tools/call", params, deadline, may_repeat=may_repeat)
-            return self._rpc.reader.tool_value(result)
+            return self._rpc.tool_value(result)
 
     def read(self, path: str, query: Mapping[str, str]) -> object:
         """Read the resource at a path whose segments were encoded by `path_segment`."""
@@ -456,16 +423,15 @@ class Client:
     def offers(self, tool: str, argument: str | None = None) -> bool:
         """Return whether the server has the tool and, if given, whether it takes the argument."""
         with self._lock:
-            return self._get_tools(Deadline(self._seconds)).has(tool, argument)
+            return self._has(tool, argument, Deadline(self._seconds))
 
     def close(self) -> None:
-        """Close the connection."""
         with self._lock:
             self._rpc.close()
 
     def _resource(self, address: str, deadline: Deadline) -> object:
         result = self._rpc.request("resources/read", {"uri": f"resource://{address}"}, deadline)
-        return self._rpc.reader.resource_value(result)
+        return self._rpc.resource_value(result)
 
     def _read_with_plain_query(
         self, address: str, query: Mapping[str, str], refused: RequestError, deadline: Deadline
@@ -483,16 +449,17 @@ class Client:
             raise refused
         return value
 
-    def _get_tools(self, deadline: Deadline) -> Tools:
+    def _has(self, tool: str, argument: str | None, deadline: Deadline) -> bool:
         if self._tools is None:
             with without_side_effects():
-                self._tools = Tools(self._rpc.list_all("tools/list", "tools", deadline))
-        return self._tools
+                listed = self._rpc.list_all("tools/list", "tools", deadline)
+            found = (each for each in listed if isinstance(each, Mapping) and "name" in each)
+            self._tools = dict(map(_parse_tool, found))
+        taken = self._tools.get(tool)
+        return tool in self._tools and (argument is None or taken is None or argument in taken)
 
     def _get_templates(self, deadline: Deadline) -> tuple[ResourceTemplate, ...]:
-        """Return the resource templates. A server without a list may have resources all the
-        same.
-        """
+        """Return the resource templates; without such a list a server may still have resources."""
         if self._templates is None:
             try:
                 listed = self._rpc.list_all(_LIST_TEMPLATES, "resourceTemplates", deadline)

@@ -4,13 +4,13 @@ One timeout covers a whole request: connecting, sending and reading the answer. 
 whether the server may have received the request. It cannot, unless the last byte was sent.
 """
 
+from __future__ import annotations
+
 import io
-import re
 import selectors
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from http.client import (
     HTTP_PORT,
@@ -22,13 +22,17 @@ from http.client import (
     IncompleteRead,
     RemoteDisconnected,
 )
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import Code, RequestError, UnavailableError
+from brenner.lazy_pattern import lazy_pattern
+from brenner.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
     from _typeshed import ReadableBuffer, WriteableBuffer
 
 
@@ -56,7 +60,7 @@ _ROLE_ADVICE = (
 )
 _MOST_REASON_CHARACTERS = 200
 # Text around the reason: which tool failed, and links to documentation
-_BOILERPLATE = re.compile(
+_BOILERPLATE = lazy_pattern(
     r"^Error (?:calling tool|reading resource(?: from template)?) '.*?': "
     r"|For further information visit \S+"
 )
@@ -92,7 +96,6 @@ class ServerErrors:
         return self._unavailable(codes.SERVER_UNREACHABLE, reason, advice=_UNREACHABLE_ADVICE)
 
     def untrusted_certificate(self, reason: str) -> UnavailableError:
-        """Return the error for a server whose certificate is not valid."""
         return self._unavailable(codes.SERVER_UNREACHABLE, reason, advice=_CERTIFICATE_ADVICE)
 
     def denied(self, reason: str, *, is_role: bool = False) -> UnavailableError:
@@ -105,11 +108,9 @@ class ServerErrors:
         return MaybeSentError(found) if reached else UnavailableError(found)
 
     def lost(self, reason: str, *, reached: bool) -> UnavailableError:
-        """Return the error for a broken connection."""
         return self._unavailable(codes.SERVER_LOST, reason, reached=reached)
 
     def invalid_answer(self, reason: str, *, reached: bool = True) -> UnavailableError:
-        """Return the error for an answer that cannot be parsed."""
         return self._unavailable(codes.SERVER_NONSENSE, reason, reached=reached)
 
     def failed(self, reason: str, *, reached: bool = True, ended: bool = True) -> UnavailableError:
@@ -127,7 +128,6 @@ class ServerErrors:
         return UnavailableError(codes.SERVER_LACKS.at(where=self.where, what=what))
 
     def refused(self, reason: str) -> RequestError:
-        """Return the error for a request that the server rejects."""
         return RequestError(codes.SERVER_REFUSED.at(where=self.where, reason=self._clean(reason)))
 
     def _unavailable(
@@ -164,7 +164,6 @@ class Deadline:
         return left
 
     def allows(self, seconds: float) -> bool:
-        """Return whether so many seconds remain."""
         return time.monotonic() + seconds < self._end
 
 
@@ -178,17 +177,15 @@ class TimedSocket:
         self.socket = connected
         self.deadline = deadline
 
-    def sendall(self, data: "ReadableBuffer") -> None:
+    def sendall(self, data: ReadableBuffer) -> None:
         """Send all data; if this raises, the last byte was not sent."""
         self.socket.settimeout(self.deadline.left())
         self.socket.sendall(data)
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """Return the incoming data as a file."""
         return io.BufferedReader(_TimedReader(self))
 
     def close(self) -> None:
-        """Close the socket once no reader uses it."""
         self.socket.close()
 
 
@@ -200,7 +197,7 @@ class _TimedReader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: "WriteableBuffer") -> int | None:
+    def readinto(self, buffer: WriteableBuffer) -> int | None:
         self._timed.socket.settimeout(self._timed.deadline.left())
         return self._incoming.readinto(buffer)
 
@@ -229,7 +226,6 @@ def open_socket(host: str, port: int, deadline: Deadline) -> socket.socket:
 
 
 def wrap_tls(plain: socket.socket, context: ssl.SSLContext, host: str) -> socket.socket:
-    """Start TLS on a connection."""
     try:
         return context.wrap_socket(plain, server_hostname=host)
     except BaseException:
@@ -241,14 +237,6 @@ MOST_BYTES = 256 * 1024 * 1024  # the first download has all mail of a project
 _CHUNK_BYTES = 64 * 1024
 _EVENT_STREAM = "text/event-stream"
 _DATA_FIELD = b"data:"
-
-
-class HttpRequest(NamedTuple):
-    """A request. `may_repeat` says that sending it twice does no harm."""
-
-    body: bytes
-    headers: Mapping[str, str]
-    may_repeat: bool
 
 
 class HttpAnswer(NamedTuple):
@@ -272,43 +260,44 @@ class KeepAliveConnection:
         self._url = urlsplit(url)
         self._errors = errors
         self._is_response = is_response
-        self._idle: _OpenConnection | None = None
+        self._idle: tuple[HTTPConnection, TimedSocket] | None = None
 
-    def post(self, request: HttpRequest, deadline: Deadline) -> HttpAnswer:
+    def post(
+        self, body: bytes, headers: dict[str, str], deadline: Deadline, *, may_repeat: bool
+    ) -> HttpAnswer:
         """Send a request and return the answer.
 
         A server may close an idle connection at any time. Then the request is sent again on a new
-        one, if it was not sent or may be repeated.
+        one, if it was not sent, or if sending it twice does no harm (`may_repeat`).
         """
         while True:
             reused = self._reusable()
-            try:
-                return self._exchange(reused or self._connect(deadline), request, deadline)
-            except _ConnectionLost as gone:
-                if reused is None or (gone.was_sent and not request.may_repeat):
-                    raise self._errors.lost(gone.reason, reached=gone.was_sent) from None
+            opened = reused or self._connect(deadline)
+            answer = self._exchange(*opened, body, headers, deadline)
+            if isinstance(answer, HttpAnswer):
+                return answer
+            if reused is None or (isinstance(answer, MaybeSentError) and not may_repeat):
+                raise answer
 
     def close(self) -> None:
-        """Close the connection."""
-        if self._idle is not None:
-            self._idle.http.close()
-            self._idle.timed.close()
+        for each in self._idle or ():
+            each.close()
         self._idle = None
 
-    def _reusable(self) -> "_OpenConnection | None":
+    def _reusable(self) -> tuple[HTTPConnection, TimedSocket] | None:
         """Return the idle connection, or None if the server has closed it.
 
         No request is pending, so readable data means the end of the connection.
         """
         if self._idle is not None:
             with selectors.DefaultSelector() as selector:
-                selector.register(self._idle.timed.socket, selectors.EVENT_READ)
+                selector.register(self._idle[1].socket, selectors.EVENT_READ)
                 is_over = bool(selector.select(0))
             if is_over:
                 self.close()
         return self._idle
 
-    def _connect(self, deadline: Deadline) -> "_OpenConnection":
+    def _connect(self, deadline: Deadline) -> tuple[HTTPConnection, TimedSocket]:
         host = self._url.hostname or ""
         try:
             self._idle = self._open_connection(host, deadline)
@@ -327,7 +316,7 @@ class KeepAliveConnection:
             raise self._errors.unreachable(_describe_os_error(error)) from None
         return self._idle
 
-    def _open_connection(self, host: str, deadline: Deadline) -> "_OpenConnection":
+    def _open_connection(self, host: str, deadline: Deadline) -> tuple[HTTPConnection, TimedSocket]:
         if self._url.scheme == "https":
             context = ssl.create_default_context()
             port = self._url.port or HTTPS_PORT
@@ -339,23 +328,31 @@ class KeepAliveConnection:
             found = open_socket(host, port, deadline)
         http.auto_open = 0
         http.sock = timed = TimedSocket(found, deadline)
-        return _OpenConnection(http, timed)
+        return http, timed
 
     def _exchange(
-        self, connection: "_OpenConnection", request: HttpRequest, deadline: Deadline
-    ) -> HttpAnswer:
-        """Send and receive. Unless all goes well, close the connection."""
-        connection.timed.deadline = deadline
+        self,
+        http: HTTPConnection,
+        timed: TimedSocket,
+        body: bytes,
+        headers: dict[str, str],
+        deadline: Deadline,
+    ) -> HttpAnswer | UnavailableError:
+        """Send and receive. Unless all goes well, close the connection.
+
+        Return an error if the connection broke before the answer was complete.
+        """
+        timed.deadline = deadline
         was_sent = is_well = False
         try:
-            was_sent = self._send(connection.http, request)
-            with closing(connection.http.getresponse()) as response:
+            was_sent = self._send(http, body, headers)
+            with closing(http.getresponse()) as response:
                 answer = HttpAnswer(response.status, _headers(response), self._read_body(response))
                 is_well = response.isclosed() and not response.will_close
         except TimeoutError:
             raise self._errors.timeout(deadline.seconds, reached=was_sent) from None
         except OSError as error:
-            raise _ConnectionLost(_describe_os_error(error), was_sent=was_sent) from None
+            return self._errors.lost(_describe_os_error(error), reached=was_sent)
         except IncompleteRead:
             raise self._incomplete_answer() from None
         except HTTPException:
@@ -366,7 +363,7 @@ class KeepAliveConnection:
                 self.close()
         return answer
 
-    def _send(self, http: HTTPConnection, request: HttpRequest) -> bool:
+    def _send(self, http: HTTPConnection, body: bytes, headers: dict[str, str]) -> bool:
         """Send the request, and return whether all of it was sent.
 
         A server may reject a large request and close before it has read it all: its answer is still
@@ -374,7 +371,7 @@ class KeepAliveConnection:
         """
         target = quote(self._url.path or "/", safe="/%:@!$&'()*+,;=~")
         try:
-            http.request("POST", target, request.body, dict(request.headers))
+            http.request("POST", target, body, headers)
         except (BrokenPipeError, ConnectionResetError):
             return False
         return True
@@ -393,9 +390,7 @@ class KeepAliveConnection:
         return bytes(body)
 
     def _read_event(self, response: HTTPResponse) -> bytes:
-        """Return the first event that is the answer. An event is its `data:` lines up to an
-        empty line.
-        """
+        """Return the first event that is the answer: its `data:` lines up to an empty line."""
         size, data = 0, list[bytes]()
         while line := response.readline(MOST_BYTES):
             self._check_size(size := size + len(line))
@@ -416,20 +411,6 @@ class KeepAliveConnection:
 
     def _incomplete_answer(self) -> Exception:
         return self._errors.lost("the answer broke off", reached=True)
-
-
-class _OpenConnection(NamedTuple):
-    http: HTTPConnection
-    timed: TimedSocket
-
-
-class _ConnectionLost(Exception):
-    """The connection broke before the answer was complete."""
-
-    def __init__(self, reason: str, *, was_sent: bool) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.was_sent = was_sent
 
 
 def _headers(response: HTTPResponse) -> dict[str, str]:

@@ -4,13 +4,13 @@ Each call first downloads new messages into a mirror in memory, which then answe
 mailbox. No agent is registered unless that is requested.
 """
 
+from __future__ import annotations
+
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import AlteredError, BrennerError, RequestError, UnavailableError
@@ -21,12 +21,10 @@ from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.http import MaybeSentError
 from brenner.mail.agent_mail.mirror import (
     UNKNOWN,
-    InvalidAnswer,
     Mirror,
     ProjectIdentity,
     ProjectView,
     ServerMessage,
-    TokenStore,
     as_list,
     as_object,
     as_server_stores,
@@ -40,15 +38,11 @@ from brenner.mail.agent_mail.mirror import (
 )
 from brenner.mail.mailbox import NO_FILTER, Capability, MissingCapabilities
 from brenner.mail.model import (
-    DEFAULT_ENVELOPE,
     Agent,
-    Delivery,
-    Envelope,
-    Importance,
     InboxFilter,
     InboxPage,
+    InvalidRecordError,
     MessageRecord,
-    PendingAck,
     Profile,
     RegistrationResult,
     ReleaseResult,
@@ -58,16 +52,20 @@ from brenner.mail.model import (
     RestoreResult,
     SearchPage,
     SendResult,
-    StoredMessage,
-    ThreadPage,
-    ThreadSummary,
     UnchangedSince,
 )
 from brenner.mail.rules import suggest_names, unregistered_agents
-from brenner.mail.search import Query
 from brenner.protocol.message_types import wants_ack
-from brenner.protocol.messages import Message
-from brenner.store_url import AgentMailAddress
+from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, Importance, StoredMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from brenner.mail.search import Query
+    from brenner.protocol.messages import Message
+    from brenner.store_url import AgentMailAddress
 
 # Registration. A server may assign another name, or take a name from another project.
 
@@ -88,7 +86,8 @@ def register(view: ProjectView, profile: Profile, *, update: bool) -> Registrati
 
 def check_not_in_other_project(view: ProjectView, names: Iterable[str]) -> None:
     """Raise RequestError if another project has a name: the server would take it from there."""
-    _raise_name_elsewhere(view.client, view.mail.names_in_other_projects(names), view.registered)
+    projects = names_in_other_projects(view.client, names, view.slug)
+    _raise_name_elsewhere(view.client, projects, view.registered)
 
 
 def check_new_name(client: Client, name: str) -> None:
@@ -143,11 +142,9 @@ def _find_registered(view: ProjectView, profile: Profile, lost: MaybeSentError) 
 
 
 def _registration_arguments(view: ProjectView, profile: Profile) -> dict[str, object]:
-    """Return the arguments of `register_agent`. Servers require program and model, also of
-    people.
-    """
+    """Return the arguments of `register_agent`; servers require program and model."""
     return {
-        "project_key": view.mail.identity.key,
+        "project_key": view.key,
         "program": profile.program or UNKNOWN,
         "model": profile.model or UNKNOWN,
         "name": profile.name,
@@ -167,28 +164,26 @@ _ACKNOWLEDGE = "acknowledge_message"
 _SEND = "send_message"
 
 
-class SendConditions(NamedTuple):
-    """The conditions of a send: the message it answers, its idempotency key, its position."""
-
-    reply_to: int | None = None
-    key: str | None = None
-    position: int | UnchangedSince | None = None
-
-
-def send(
-    view: ProjectView, message: Message, conditions: SendConditions, envelope: Envelope
+def send(  # noqa: PLR0913
+    view: ProjectView,
+    message: Message,
+    envelope: Envelope,
+    *,
+    reply_to: int | None,
+    key: str | None,
+    position: int | UnchangedSince | None,
 ) -> SendResult:
     """Send a message if the thread meets the conditions.
 
     A message without a thread starts one whose name is not known yet, so that thread is empty.
     """
-    mirror, reply_to = view.refresh(), conditions.reply_to
+    mirror = view.refresh()
     if message.sender not in view.registered:
         check_not_in_other_project(view, [message.sender])
-    rules.check_storable(message, view.registered, conditions.key)
+    rules.check_storable(message, view.registered, key)
     first = (
         _find_duplicate(mirror, message, _supported_envelope(view, envelope))
-        if conditions.key is not None
+        if key is not None
         else None
     )
     if first:
@@ -196,10 +191,10 @@ def send(
     if reply_to is not None:
         rules.check_reply(mirror.message(reply_to), message)
     now_there = mirror.thread(message.thread_id).position if message.thread_id else 0
-    rules.check_position(message.thread_id, conditions.position, now_there)
-    if isinstance(conditions.position, UnchangedSince):
-        arrived = mirror.thread_arrivals(message.thread_id, conditions.position.arrival)
-        rules.check_unchanged_since(message.thread_id, conditions.position, arrived)
+    rules.check_position(message.thread_id, position, now_there)
+    if isinstance(position, UnchangedSince):
+        arrived = mirror.thread_arrivals(message.thread_id, position.arrival)
+        rules.check_unchanged_since(message.thread_id, position, arrived)
     stored = post(view, message, envelope)
     _acknowledge(view, stored)
     return SendResult(stored._replace(reply_to=reply_to), is_new=True)
@@ -233,7 +228,7 @@ def _supported_envelope(view: ProjectView, envelope: Envelope) -> Envelope:
 def _send_arguments(view: ProjectView, message: Message, envelope: Envelope) -> dict[str, object]:
     """Return the arguments of `send_message`; the client omits those that the server lacks."""
     return {
-        "project_key": view.mail.identity.key,
+        "project_key": view.key,
         "sender_name": message.sender,
         "to": [name for name in message.recipients if name not in envelope.cc],
         "cc": list(envelope.cc) or None,
@@ -260,7 +255,7 @@ def _parse_send_answer(view: ProjectView, answer: object) -> ServerMessage:
             reason = "it delivered the message to nobody"
             raise RequestError(codes.SERVER_REFUSED.at(where=view.client.where, reason=reason))
         return parse_server_message(as_object(deliveries[0], "a delivery").get("payload"))
-    except InvalidAnswer as error:
+    except InvalidRecordError as error:
         found = codes.SERVER_NONSENSE.at(where=view.client.where, reason=str(error))
         raise MaybeSentError(found) from None
 
@@ -276,7 +271,7 @@ def _read_back(view: ProjectView, sent: ServerMessage) -> StoredMessage:
                 return view.mirror.message(sent.id)
     except BrennerError:
         return view.mirror.add_message(sent)
-    what = f"it is not in the mail of the project `{view.mail.identity.key}`"
+    what = f"it is not in the mail of the project `{view.key}`"
     raise _altered_error(view, sent.id, what)
 
 
@@ -425,7 +420,6 @@ def _missing_messages(
 
 
 def _send_all(view: ProjectView, missing: Iterable[StoredMessage]) -> Iterator[tuple[int, int]]:
-    """Send the messages; yield the old and the new id of each."""
     for count, stored in enumerate(missing):
         try:
             new = post(view, stored.message, stored.envelope)
@@ -436,7 +430,8 @@ def _send_all(view: ProjectView, missing: Iterable[StoredMessage]) -> Iterator[t
         yield stored.id, new.id
 
 
-_FindProject = Callable[[Client, str], ProjectIdentity | None]
+P = ParamSpec("P")
+T = TypeVar("T")
 _POLL_SECONDS = 0.5  # each poll is one request
 
 _MISSING_CAPABILITIES: MissingCapabilities = MappingProxyType(
@@ -462,6 +457,18 @@ _MISSING_CAPABILITIES: MissingCapabilities = MappingProxyType(
 )
 
 
+def _read_mirror(
+    method: Callable[Concatenate[Mirror, P], T],
+) -> Callable[Concatenate[AgentMailMailbox, P], T]:
+    """Return a method of the mailbox that refreshes the mirror, and lets it answer."""
+
+    def read(self: AgentMailMailbox, /, *args: P.args, **named: P.kwargs) -> T:
+        with self._view.refreshed() as mirror:
+            return method(mirror, *args, **named)
+
+    return read
+
+
 class AgentMailMailbox:
     """A mailbox on an Agent Mail server."""
 
@@ -469,7 +476,7 @@ class AgentMailMailbox:
 
     def __init__(self, client: Client, identity: ProjectIdentity, own: Path | None = None) -> None:
         self._client = client
-        self._view = ProjectView(client, identity, TokenStore(own, client.where, identity.key))
+        self._view = ProjectView(client, identity, own)
         self.operator: str | None = None  # unused: the server cannot store `decides`
 
     @classmethod
@@ -495,9 +502,7 @@ class AgentMailMailbox:
 
     @classmethod
     def check_new_name(cls, address: AgentMailAddress, token: str | None, name: str) -> None:
-        """Raise RequestError if another project has a name, for a project that does not exist
-        yet.
-        """
+        """Raise RequestError if another project has the name of a project's first agent."""
         client = _connect(address, token)
         try:
             check_new_name(client, name)
@@ -509,7 +514,7 @@ class AgentMailMailbox:
         cls,
         address: AgentMailAddress,
         token: str | None,
-        find_or_create: _FindProject,
+        find_or_create: Callable[[Client, str], ProjectIdentity | None],
         own: Path | None,
     ) -> Self:
         client = _connect(address, token)
@@ -527,9 +532,11 @@ class AgentMailMailbox:
         with self._view.lock:
             return register(self._view, profile, update=update)
 
-    def agents(self) -> tuple[Agent, ...]:
+    def agents(self, names: Iterable[str] | None = None) -> tuple[Agent, ...]:
         with self._view.refreshed():
-            return tuple(sorted(self._view.registered.values()))
+            known = self._view.registered
+            wanted = known if names is None else {*names}
+            return tuple(sorted(each for each in known.values() if each.name in wanted))
 
     def agent(self, name: str) -> Agent:
         """Return an agent. The error for one that moved to another project names that project."""
@@ -564,37 +571,28 @@ class AgentMailMailbox:
         """Send a message. Trust is up to the server, so it is not sent."""
         message = rules.normalize_message(message)
         envelope = rules.normalize_envelope(envelope, message)
-        conditions = SendConditions(reply_to, key, position)
         with self._view.lock:
-            return send(self._view, message, conditions, envelope)
+            return send(
+                self._view, message, envelope, reply_to=reply_to, key=key, position=position
+            )
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Ask the server once, at the beginning of the block."""
+        return self._view.frozen()
 
     def message(self, message_id: int) -> StoredMessage:
         """Return a message; one in the mirror needs no refresh, as messages never change."""
         known = message_id in self._view.mirror
         return (self._view.mirror if known else self._view.refresh()).message(message_id)
 
-    def deliveries(self, message_id: int) -> tuple[Delivery, ...]:
-        with self._view.refreshed() as mirror:
-            return mirror.deliveries(message_id)
-
-    def thread(
-        self,
-        thread_id: str,
-        *,
-        limit: int | None = None,
-        before: int | None = None,
-        after: int | None = None,
-    ) -> ThreadPage:
-        with self._view.refreshed() as mirror:
-            return mirror.thread(thread_id, limit=limit, before=before, after=after)
-
-    def thread_arrivals(self, thread_id: str, after: int) -> tuple[StoredMessage, ...]:
-        with self._view.refreshed() as mirror:
-            return mirror.thread_arrivals(thread_id, after)
-
-    def threads(self, limit: int | None = None) -> tuple[ThreadSummary, ...]:
-        with self._view.refreshed() as mirror:
-            return mirror.threads(limit)
+    deliveries = _read_mirror(Mirror.deliveries)
+    thread = _read_mirror(Mirror.thread)
+    thread_arrivals = _read_mirror(Mirror.thread_arrivals)
+    threads = _read_mirror(Mirror.threads)
+    debts = _read_mirror(Mirror.debts)
+    position = _read_mirror(Mirror.position)
+    arrivals = _read_mirror(Mirror.arrivals)
+    records = _read_mirror(Mirror.records)
 
     def inbox(
         self,
@@ -630,16 +628,8 @@ class AgentMailMailbox:
         with self._view.refreshed() as mirror:
             return mirror.search(query, reader=reader, limit=limit, before=before)
 
-    def debts(
-        self, debtor: str | None = None, thread_id: str | None = None
-    ) -> tuple[PendingAck, ...]:
-        with self._view.refreshed() as mirror:
-            return mirror.debts(debtor, thread_id)
-
     def mark(self, name: str, message_ids: Iterable[int], *, is_read: bool) -> int:
-        """Mark messages as read. All of them count as changed: the server has no read state to
-        compare.
-        """
+        """Mark messages as read. All count as changed: the server reports no read state."""
         wanted = dict.fromkeys(message_ids)
         with self._view.refreshed() as mirror:
             mirror.agent(name)
@@ -673,14 +663,6 @@ class AgentMailMailbox:
     def reservations(self) -> tuple[Reservation, ...]:
         return server_reservations.active_reservations(self._view)
 
-    def position(self) -> int:
-        with self._view.refreshed() as mirror:
-            return mirror.position()
-
-    def arrivals(self, after: int, limit: int | None = None) -> tuple[StoredMessage, ...]:
-        with self._view.refreshed() as mirror:
-            return mirror.arrivals(after, limit)
-
     def wait(self, position: int, seconds: float) -> int:
         deadline = time.monotonic() + seconds
         while (now_there := self.position()) <= position:
@@ -700,10 +682,6 @@ class AgentMailMailbox:
 
     def keep(self, contents: Mapping[str, str]) -> None:
         """Do nothing: the server has no cache."""
-
-    def records(self) -> Iterator[MessageRecord]:
-        with self._view.refreshed() as mirror:
-            return mirror.records()
 
     def restore(self, agents: Iterable[Agent], records: Iterable[MessageRecord]) -> RestoreResult:
         with self._view.lock:

@@ -4,40 +4,41 @@ The server reports neither which messages are acknowledged nor which acknowledge
 The in-memory mailbox computes both from the messages that the mirror downloads.
 """
 
+from __future__ import annotations
+
 import math
 import os
-import re
 import threading
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_NONSENSE, STORE_UNUSABLE
 from brenner.diagnostics.model import RequestError, UnavailableError, UnknownOutcomeError
+from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.agent_mail.client import Client, path_segment
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Agent, Envelope, Importance, InboxMessage, StoredMessage, Trust
+from brenner.mail.model import Agent, InboxMessage, InvalidRecordError
 from brenner.mail.rules import message_order, unregistered_agents
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import wants_ack
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Envelope, Importance, Message, StoredMessage, Trust
 
-# Parsing the server's JSON. Invalid parts raise InvalidAnswer; none is ignored.
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Parsing the server's JSON. Invalid parts raise InvalidRecordError; none is ignored.
 
 
 Fields = Mapping[str, object]
 
 # Servers require a program and a model. An agent without them, such as the operator, gets this.
 UNKNOWN = "unknown"
-
-
-class InvalidAnswer(Exception):
-    """Part of an answer is invalid; the text says what."""
 
 
 class ServerMessage(NamedTuple):
@@ -58,17 +59,17 @@ class ServerMessage(NamedTuple):
 
 
 def as_object(document: object, what: str) -> Fields:
-    """Return a JSON object; raise InvalidAnswer if it is none."""
+    """Return a JSON object; raise InvalidRecordError if it is none."""
     return document if isinstance(document, Mapping) else _reject(f"{what} is not an object")
 
 
 def as_list(document: object, what: str) -> list[object]:
-    """Return a JSON list; raise InvalidAnswer if it is none."""
+    """Return a JSON list; raise InvalidRecordError if it is none."""
     return document if isinstance(document, list) else _reject(f"{what} is not a list")
 
 
 def get_text(fields: Fields, name: str) -> str:
-    """Return a text field; raise InvalidAnswer if it is not valid Unicode text."""
+    """Return a text field; raise InvalidRecordError if it is not valid Unicode text."""
     value = fields.get(name)
     if not isinstance(value, str):
         _reject(f"`{name}` is not a text")
@@ -80,7 +81,7 @@ def get_text(fields: Fields, name: str) -> str:
 
 
 def get_int(fields: Fields, name: str) -> int:
-    """Return an integer field; raise InvalidAnswer if it is none."""
+    """Return an integer field; raise InvalidRecordError if it is none."""
     value = fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int):
         _reject(f"`{name}` is not a number")
@@ -88,7 +89,6 @@ def get_int(fields: Fields, name: str) -> int:
 
 
 def parse_server_message(document: object) -> ServerMessage:
-    """Parse a message of a list."""
     fields = as_object(document, "a message")
     number = get_int(fields, "id")
     # A message without a thread starts one, named after its id.
@@ -173,7 +173,7 @@ def get_time(fields: Fields, name: str) -> datetime:
 
 
 def _reject(reason: str) -> NoReturn:
-    raise InvalidAnswer(reason)
+    raise InvalidRecordError(reason)
 
 
 class Mirror(MemoryMailbox):
@@ -190,11 +190,9 @@ class Mirror(MemoryMailbox):
         return message_id in self._messages
 
     def set_agents(self, agents: Mapping[str, Agent]) -> None:
-        """Update the agents."""
         self._agents |= agents
 
     def add_message(self, item: ServerMessage) -> StoredMessage:
-        """Add the next message."""
         stored = self._new_message(item.message, item.id, item.at)._replace(envelope=item.envelope)
         self._add_agents(unregistered_agents(stored, self._agents))
         self._add(stored)
@@ -224,12 +222,7 @@ _TOTAL_FIELD, _OTHER_PROJECT_CODE = "messages_so_far", "OTHER_PROJECT"
 _BODY_OMITTED_FIELD, _BODIES_BEFORE_FIELD = "body_left_out", "bodies_before"
 
 
-class ProjectIdentity(NamedTuple):
-    """A project's id, slug and key on its server."""
-
-    id: int
-    slug: str
-    key: str
+ProjectIdentity = tuple[int, str, str]  # its id, slug and key on the server
 
 
 class AgentDirectory(NamedTuple):
@@ -247,30 +240,104 @@ class AgentDirectory(NamedTuple):
     total: int | None
     raw: object
 
-    def is_unchanged_since(self, before: "AgentDirectory") -> bool:
+    def is_unchanged_since(self, before: AgentDirectory) -> bool:
         """Return whether certainly no message was sent since the earlier directory."""
         if self.total is not None:
             return self.total == before.total
         return self.collector is not None and self == before
 
 
-class ProjectMail:
-    """Queries for the mail of one project. Times are exclusive; lists may include other
-    projects.
+# How late a message may be, compared with the newest known one, to be found at once. A later one
+# (the server's clock was set back) is found by the next full refresh.
+_OVERLAP = timedelta(minutes=1)
+_FULL_REFRESH_SECONDS = 60.0
+
+
+class ProjectView:
+    """The mail of one project on its server, with its mirror and its tokens.
+
+    Times in queries are exclusive; lists may include other projects.
     """
 
-    def __init__(self, client: Client, identity: ProjectIdentity) -> None:
+    def __init__(self, client: Client, identity: ProjectIdentity, own: Path | None) -> None:
         self.client = client
-        self.identity = identity
+        self._project_id, self.slug, self.key = identity
+        self.mirror = Mirror()
+        self.lock = threading.RLock()
+        self.tokens = TokenStore(own, client.where, self.key)
+        self._directory: AgentDirectory | None = None
+        self._full_refresh_at = -math.inf
+        self._is_frozen = False
+
+    @property
+    def registered(self) -> Mapping[str, Agent]:
+        """The agents that can send and receive now; current after `refresh`."""
+        return self._directory.agents if self._directory else {}
+
+    def actor_arguments(self, name: str) -> dict[str, object]:
+        """Return the arguments that identify the calling agent; a server may require its token."""
+        return {
+            "project_key": self.key,
+            "agent_name": name,
+            "registration_token": self.tokens.get(name),
+        }
+
+    def refresh(self, *, whole: bool = False) -> Mirror:
+        """Download new messages, unless the directory shows that there are none.
+
+        Messages of one refresh are added in order of their ids, as in a first download.
+        """
+        with self.lock:
+            self._refresh(whole=whole)
+        return self.mirror
+
+    @contextmanager
+    def refreshed(self) -> Iterator[Mirror]:
+        """Yield the refreshed mirror; no other thread changes it meanwhile."""
+        with self.lock:
+            yield self.refresh()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Refresh once, and not again until the end of the block."""
+        with self.refreshed():
+            before, self._is_frozen = self._is_frozen, True
+            try:
+                yield
+            finally:
+                self._is_frozen = before
+
+    def _refresh(self, *, whole: bool) -> None:
+        if self._is_frozen:
+            return
+        now = time.monotonic()
+        is_full = whole or now >= self._full_refresh_at + _FULL_REFRESH_SECONDS
+        directory = self.directory()
+        before = self._directory
+        if is_full or before is None or not directory.is_unchanged_since(before):
+            newest = None if is_full else self.mirror.newest_at
+            since = newest - _OVERLAP if newest else None
+            for item in fetch_new_messages(self, directory, since):
+                self.mirror.add_message(item)
+        self.mirror.set_agents(directory.agents)
+        self._directory = directory
+        if is_full:
+            self._full_refresh_at = now
+
+    def unknown_outcome(self, lost: UnavailableError, what: str) -> UnknownOutcomeError:
+        """Return the error for a connection that was lost during a change."""
+        title = lost.diagnostic.code.title
+        reason = title[0].lower() + title[1:]
+        found = OUTCOME_UNKNOWN.at(where=self.client.where, reason=reason, what=what)
+        return UnknownOutcomeError(found)
 
     def directory(self) -> AgentDirectory:
-        """Fetch the agents of the project."""
-        document = self.client.read(f"agents/{path_segment(self.identity.key)}", {})
+        document = self.client.read(f"agents/{path_segment(self.key)}", {})
         with invalid_as_unavailable(self.client):
             fields = as_object(document, "the directory")
             listed = as_list(fields.get("agents"), "`agents`")
             agents = {agent.name: agent for agent in map(parse_agent, listed)}
-            name = f"global-inbox-{self.identity.slug}"
+            name = f"global-inbox-{self.slug}"
             collector = agents.pop(name, None) and name
             total = get_int(fields, _TOTAL_FIELD) if _TOTAL_FIELD in fields else None
             unread = [
@@ -279,11 +346,9 @@ class ProjectMail:
         return AgentDirectory(agents, collector, sum(unread), total, document)
 
     def inbox(self, name: str, since: datetime | None) -> list[ServerMessage]:
-        """Fetch the messages that an agent received, with bodies; few servers add the
-        recipients.
-        """
+        """Fetch the messages to an agent, with bodies; few servers add the recipients."""
         arguments = {
-            "project_key": self.identity.key,
+            "project_key": self.key,
             "agent_name": name,
             "limit": _MOST_MESSAGES,
             "include_bodies": True,
@@ -294,7 +359,7 @@ class ProjectMail:
     def outbox(self, name: str, since: datetime | None, *, bodies: bool) -> list[ServerMessage]:
         """Fetch the messages that an agent sent, with recipients."""
         query = {
-            "project": self.identity.key,
+            "project": self.key,
             "limit": str(_MOST_MESSAGES),
             "since_ts": _format_time(since),
         }
@@ -318,26 +383,19 @@ class ProjectMail:
             query["before"] = before
 
     def search_word(self, word: str) -> list[ServerMessage]:
-        """Fetch the messages that contain a word, with recipients; empty if the server has no
-        search.
-        """
+        """Fetch the messages with a word, with recipients; none if the server has no search."""
         if not self.client.offers(_SEARCH):
             return []
         arguments = {
-            "project_key": self.identity.key,
+            "project_key": self.key,
             "query": f'"{word}"',
             "limit": _MOST_MESSAGES,
             "include_bodies": False,
         }
         return self._parse_messages(self.client.call(_SEARCH, arguments))
 
-    def names_in_other_projects(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the names that belong to another project, each with that project."""
-        return names_in_other_projects(self.client, names, self.identity.slug)
-
     def is_ours(self, item: ServerMessage) -> bool:
-        """Return whether the message belongs to this project."""
-        return item.project in (None, self.identity.id)
+        return item.project in (None, self._project_id)
 
     def _parse_messages(self, document: object) -> list[ServerMessage]:
         with invalid_as_unavailable(self.client):
@@ -385,10 +443,10 @@ def names_in_other_projects(
 
 @contextmanager
 def invalid_as_unavailable(client: Client) -> Iterator[None]:
-    """Turn InvalidAnswer into an UnavailableError that names the server."""
+    """Turn InvalidRecordError into an UnavailableError that names the server."""
     try:
         yield
-    except InvalidAnswer as error:
+    except InvalidRecordError as error:
         found = codes.SERVER_NONSENSE.at(where=client.where, reason=str(error))
         raise UnavailableError(found) from None
 
@@ -432,13 +490,12 @@ def _parse_identity(client: Client, key: str, document: object) -> ProjectIdenti
     """
     with invalid_as_unavailable(client):
         fields = as_object(document, "a project")
-        found = ProjectIdentity(
-            get_int(fields, "id"), get_text(fields, "slug"), get_text(fields, "human_key")
-        )
-    if key not in (found.key, found.slug):
-        reason = f"it takes the project `{key}` for `{found.key}`, which it knows already"
+        slug, found = get_text(fields, "slug"), get_text(fields, "human_key")
+        number = get_int(fields, "id")
+    if key not in (found, slug):
+        reason = f"it takes the project `{key}` for `{found}`, which it knows already"
         raise RequestError(codes.SERVER_REFUSED.at(where=client.where, reason=reason))
-    return found
+    return number, slug, found
 
 
 def _list_projects(client: Client) -> list[tuple[str, str]]:
@@ -474,57 +531,43 @@ def _format_time(at: datetime | None) -> str | None:
 
 
 _TIME_MARGIN = timedelta(seconds=1)
-_WORD = re.compile(r"\b[A-Za-z0-9]+\b")  # one word for every search engine
+_WORD = lazy_pattern(r"\b[A-Za-z0-9]+\b")  # one word for every search engine
 
 
-class RecipientNames(NamedTuple):
-    """The recipients of a message, and which of them get a copy."""
-
-    recipients: tuple[str, ...] = ()
-    copies: tuple[str, ...] = ()
-
-
+RecipientNames = tuple[tuple[str, ...], tuple[str, ...]]  # recipients, and those who get a copy
 RecipientsById = dict[int, RecipientNames]
 
 
 def fetch_new_messages(
-    mail: ProjectMail, directory: AgentDirectory, known: Container[int], since: datetime | None
+    view: ProjectView, directory: AgentDirectory, since: datetime | None
 ) -> list[ServerMessage]:
-    """Return the messages after a time that are not known, sorted by id.
+    """Return the messages after a time that the mirror lacks, sorted by id.
 
     The collector's inbox also has messages of agents that moved to another project, but none from
     before the collector existed. So a full download reads that inbox and the outboxes.
     """
-    items = _fetch_collected(mail, directory, since) if directory.collector else []
+    items = _fetch_collected(view, directory, since) if directory.collector else []
     if since is None or not directory.collector:
         for name in directory.agents:
-            items += mail.outbox(name, since, bodies=True)
-    unknown = _unknown_messages(mail, items, known)
-    recipients = _find_recipients(
-        mail, directory, [item for item in unknown if not item.has_recipients]
-    )
+            items += view.outbox(name, since, bodies=True)
+    # Each message once. Later lists, from senders, contain more.
+    new = {item.id: item for item in items if item.id not in view.mirror and view.is_ours(item)}
+    unaddressed = [item for item in new.values() if not item.has_recipients]
+    recipients = _find_recipients(view, directory, unaddressed)
     return [
         _with_recipients(item, recipients.get(item.id, _recipient_names(item)), directory.collector)
-        for item in unknown
+        for _, item in sorted(new.items())
     ]
 
 
 def _fetch_collected(
-    mail: ProjectMail, directory: AgentDirectory, since: datetime | None
+    view: ProjectView, directory: AgentDirectory, since: datetime | None
 ) -> list[ServerMessage]:
-    items = mail.inbox(directory.collector or "", since)
+    items = view.inbox(directory.collector or "", since)
     if since is None and len(items) < directory.collected:
         reason = f"it has {directory.collected} messages, and shows only {len(items)}"
-        raise UnavailableError(SERVER_NONSENSE.at(where=mail.client.where, reason=reason))
+        raise UnavailableError(SERVER_NONSENSE.at(where=view.client.where, reason=reason))
     return items
-
-
-def _unknown_messages(
-    mail: ProjectMail, items: Iterable[ServerMessage], known: Container[int]
-) -> list[ServerMessage]:
-    """Return each unknown message once, sorted by id. Later lists, from senders, contain more."""
-    found = {item.id: item for item in items if item.id not in known and mail.is_ours(item)}
-    return sorted(found.values(), key=lambda item: item.id)
 
 
 def _with_recipients(
@@ -541,51 +584,49 @@ def _with_recipients(
 
 
 def _find_recipients(
-    mail: ProjectMail, directory: AgentDirectory, items: list[ServerMessage]
+    view: ProjectView, directory: AgentDirectory, items: list[ServerMessage]
 ) -> RecipientsById:
     """Return the recipients of messages, from the first source that has them."""
     recipients: RecipientsById = {}
     for find in (_recipients_from_outboxes, _recipients_from_search, _recipients_from_inboxes):
         missing = [item for item in items if item.id not in recipients]
-        recipients |= find(mail, directory, missing) if missing else {}
+        recipients |= find(view, directory, missing) if missing else {}
     return recipients
 
 
 def _recipients_from_outboxes(
-    mail: ProjectMail, directory: AgentDirectory, items: list[ServerMessage]
+    view: ProjectView, directory: AgentDirectory, items: list[ServerMessage]
 ) -> RecipientsById:
     """Return the recipients of messages whose senders are still in the project."""
     recipients: RecipientsById = {}
     for sender in {item.message.sender for item in items} & directory.agents.keys():
         since = _time_before(item for item in items if item.message.sender == sender)
         with suppress(RequestError):  # the sender has just moved to another project
-            recipients |= _listed_recipients(mail.outbox(sender, since, bodies=False))
+            recipients |= _listed_recipients(view.outbox(sender, since, bodies=False))
     return recipients
 
 
 def _recipients_from_search(
-    mail: ProjectMail, _: AgentDirectory, items: list[ServerMessage]
+    view: ProjectView, _: AgentDirectory, items: list[ServerMessage]
 ) -> RecipientsById:
     """Return the recipients of messages of other senders, by searching a word of each."""
     words = {_WORD.search(f"{item.message.subject} {item.message.body}") for item in items}
     recipients: RecipientsById = {}
     for word in {found[0].lower() for found in words if found}:
-        recipients |= _listed_recipients(mail.search_word(word))
+        recipients |= _listed_recipients(view.search_word(word))
     return recipients
 
 
 def _recipients_from_inboxes(
-    mail: ProjectMail, directory: AgentDirectory, items: list[ServerMessage]
+    view: ProjectView, directory: AgentDirectory, items: list[ServerMessage]
 ) -> RecipientsById:
     """Return those recipients that are still in the project, from their inboxes."""
-    recipients: RecipientsById = {item.id: RecipientNames() for item in items}
+    recipients: RecipientsById = {item.id: ((), ()) for item in items}
     for name in directory.agents:
-        for item in mail.inbox(name, _time_before(items)):
+        for item in view.inbox(name, _time_before(items)):
             if item.id in recipients and not item.is_mention:
                 got, copies = recipients[item.id]
-                recipients[item.id] = RecipientNames(
-                    (*got, name), (*copies, *[name] * item.is_copy)
-                )
+                recipients[item.id] = ((*got, name), (*copies, *[name] * item.is_copy))
     return recipients
 
 
@@ -594,11 +635,10 @@ def _listed_recipients(items: Iterable[ServerMessage]) -> RecipientsById:
 
 
 def _recipient_names(item: ServerMessage) -> RecipientNames:
-    return RecipientNames(item.message.recipients, item.envelope.cc)
+    return item.message.recipients, item.envelope.cc
 
 
 def _time_before(items: Iterable[ServerMessage]) -> datetime:
-    """Return a time before all of them."""
     return min(item.at for item in items) - _TIME_MARGIN
 
 
@@ -622,7 +662,6 @@ class TokenStore:
         self._folder = folder / "agent-mail" / project_digest if folder else None
 
     def get(self, name: str) -> str | None:
-        """Return the token of an agent, or None."""
         if name not in self._known and self._folder:
             file = self._folder / name
             try:
@@ -654,75 +693,3 @@ class TokenStore:
 def _unusable_token_file(file: Path, error: Exception) -> UnavailableError:
     reason = getattr(error, "strerror", None) or "it is not UTF-8"
     return UnavailableError(STORE_UNUSABLE.at(path=str(file), reason=f"a token of it: {reason}"))
-
-
-# Refreshing the mirror
-
-
-# How late a message may be, compared with the newest known one, to be found at once. A later one
-# (the server's clock was set back) is found by the next full refresh.
-_OVERLAP = timedelta(minutes=1)
-_FULL_REFRESH_SECONDS = 60.0
-
-
-class ProjectView:
-    """A project's mirror, its server, and its tokens."""
-
-    def __init__(self, client: Client, identity: ProjectIdentity, tokens: TokenStore) -> None:
-        self.client = client
-        self.mail = ProjectMail(client, identity)
-        self.mirror = Mirror()
-        self.lock = threading.RLock()
-        self.tokens = tokens
-        self._directory: AgentDirectory | None = None
-        self._full_refresh_at = -math.inf
-
-    @property
-    def registered(self) -> Mapping[str, Agent]:
-        """The agents that can send and receive now; current after `refresh`."""
-        return self._directory.agents if self._directory else {}
-
-    def actor_arguments(self, name: str) -> dict[str, object]:
-        """Return the arguments that identify the calling agent; a server may require its token."""
-        return {
-            "project_key": self.mail.identity.key,
-            "agent_name": name,
-            "registration_token": self.tokens.get(name),
-        }
-
-    def refresh(self, *, whole: bool = False) -> Mirror:
-        """Download new messages, unless the directory shows that there are none.
-
-        Messages of one refresh are added in order of their ids, as in a first download.
-        """
-        with self.lock:
-            self._refresh(whole=whole)
-        return self.mirror
-
-    @contextmanager
-    def refreshed(self) -> Iterator[Mirror]:
-        """Yield the refreshed mirror; no other thread changes it meanwhile."""
-        with self.lock:
-            yield self.refresh()
-
-    def _refresh(self, *, whole: bool) -> None:
-        now = time.monotonic()
-        is_full = whole or now >= self._full_refresh_at + _FULL_REFRESH_SECONDS
-        directory = self.mail.directory()
-        before = self._directory
-        if is_full or before is None or not directory.is_unchanged_since(before):
-            newest = None if is_full else self.mirror.newest_at
-            since = newest - _OVERLAP if newest else None
-            for item in fetch_new_messages(self.mail, directory, self.mirror, since):
-                self.mirror.add_message(item)
-        self.mirror.set_agents(directory.agents)
-        self._directory = directory
-        if is_full:
-            self._full_refresh_at = now
-
-    def unknown_outcome(self, lost: UnavailableError, what: str) -> UnknownOutcomeError:
-        """Return the error for a connection that was lost during a change."""
-        title = lost.diagnostic.code.title
-        reason = title[0].lower() + title[1:]
-        found = OUTCOME_UNKNOWN.at(where=self.client.where, reason=reason, what=what)
-        return UnknownOutcomeError(found)

@@ -4,9 +4,11 @@ The server grants every request and reports conflicts by its own comparison of p
 added. The server stores a repeated reservation twice; here the new one replaces the old one.
 """
 
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
+
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import BrennerError, UnavailableError
@@ -24,6 +26,9 @@ from brenner.mail.agent_mail.mirror import (
     invalid_as_unavailable,
 )
 from brenner.mail.model import ReleaseResult, Reservation, ReservationRequest, ReservationResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 _RESERVE = "file_reservation_paths"
 _RELEASE = "release_file_reservations"
@@ -75,7 +80,7 @@ def active_reservations(view: ProjectView) -> tuple[Reservation, ...]:
     if not view.client.offers(_RESERVE):
         what = f"the tool `{_RESERVE}`"
         raise UnavailableError(codes.SERVER_LACKS.at(where=view.client.where, what=what))
-    path = f"file_reservations/{path_segment(view.mail.identity.slug)}"
+    path = f"file_reservations/{path_segment(view.slug)}"
     document = view.client.read(path, {"active_only": "true"})
     with invalid_as_unavailable(view.client):
         listed = as_list(document, "the list of reservations")

@@ -1,8 +1,10 @@
-"""The JSON Lines archive of mail, and the record format that both archive forms share.
+"""The JSON Lines archive of mail.
 
 A header, the agents, the messages in order of arrival, and a closing line with their count: one
 object per line. The closing line shows whether messages are missing.
 """
+
+from __future__ import annotations
 
 import json
 import re
@@ -12,17 +14,26 @@ from typing import NoReturn
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import Diagnostic
+from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import (
     MOST_BODY_BYTES,
     MOST_NUMBER_DIGITS,
     MOST_PROFILE_BYTES,
     MOST_RECORD_BYTES,
 )
-from brenner.mail.model import Agent, Envelope, Importance, MessageRecord, StoredMessage, Trust
+from brenner.mail.model import Agent, InvalidRecordError, MessageRecord
 from brenner.protocol.grammar import AGENT_NAME, ISO_TIME
-from brenner.protocol.messages import Message, content_hash, iso
+from brenner.protocol.messages import (
+    Envelope,
+    Importance,
+    Message,
+    StoredMessage,
+    Trust,
+    content_hash,
+    iso,
+)
 
-# The record format, shared with mbox
+# The record format
 #
 # An archive is untrusted input. One error is reported per record, and an invalid record is skipped
 # whole: part of a message would give other versions of an artifact.
@@ -37,34 +48,17 @@ FATAL_CODES = (codes.NOT_AN_ARCHIVE, codes.ARCHIVE_TOO_NEW)
 # The largest integer that every JSON parser reads exactly
 _MOST_ID = 2**53 - 1
 # Finer than the store's clock: it could not be stored
-_BELOW_MICROSECONDS = re.compile(r"[.,][0-9]{7}")
-
-
-class InvalidRecordError(Exception):
-    """A record is invalid; the text says why."""
+_BELOW_MICROSECONDS = lazy_pattern(r"[.,][0-9]{7}")
 
 
 def reject_record(reason: str) -> NoReturn:
-    """Raise InvalidRecordError."""
     raise InvalidRecordError(reason)
 
 
 # Writing
 
 
-def agent_fields(agent: Agent) -> dict[str, object]:
-    """Return the fields of an agent."""
-    return {
-        "agent": agent.name,
-        "program": agent.program,
-        "model": agent.model,
-        "task": agent.task,
-        "registered_at": iso(agent.registered_at),
-    }
-
-
 def record_fields(record: MessageRecord) -> dict[str, object]:
-    """Return the fields of a message."""
     stored, message = record.stored, record.stored.message
     return {
         "id": stored.id,
@@ -99,46 +93,6 @@ def _envelope_fields(envelope: Envelope) -> dict[str, object]:
 
 
 # Reading
-
-
-class RecordReader:
-    """Validates the records of one archive.
-
-    Ids must be unique, or links would be ambiguous. A message may not be newer than `latest`: it
-    would stay the last of its thread until that time.
-    """
-
-    def __init__(self, latest: datetime | None = None) -> None:
-        self._latest = latest
-        self._ids: set[int] = set()
-        self._agents: set[str] = set()
-
-    def agent(self, fields: Fields, line: int) -> Agent | Diagnostic:
-        """Return the agent, or what is wrong with it."""
-        try:
-            agent = _parse_agent(fields)
-            if agent.name in self._agents:
-                reject_record(f"the agent `{agent.name}` is there a second time")
-        except InvalidRecordError as fault:
-            return codes.INVALID_RECORD.at(line, reason=str(fault))
-        self._agents.add(agent.name)
-        return agent
-
-    def record(self, fields: Fields, line: int) -> MessageRecord | Diagnostic:
-        """Return the message, or what is wrong with it."""
-        try:
-            record = _parse_record(fields, len(self._ids) + 1)
-            stored = record.stored
-            if stored.content_hash != content_hash(stored.message):
-                return codes.HASH_MISMATCH.at(line, id=stored.id)
-            if stored.id in self._ids:
-                reject_record(f"another message of this archive has the id {stored.id}, too")
-            if self._latest and stored.at > self._latest:
-                reject_record(f"`at` is {iso(stored.at)}, which is in the future")
-        except InvalidRecordError as fault:
-            return codes.INVALID_RECORD.at(line, reason=str(fault))
-        self._ids.add(stored.id)
-        return record
 
 
 def _parse_agent(fields: Fields) -> Agent:
@@ -283,11 +237,12 @@ def _read_at(fields: Fields, recipients: tuple[str, ...]) -> tuple[tuple[str, da
     return tuple((name, _time(at, "read")) for name, at in value.items())
 
 
+MBOX_IS_NOT_READ = "it looks like an mbox, not like JSON lines, and only JSON lines are read"
 _FORMAT = "brenner-mail"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _KIND_KEYS = ("agent", "id", "end")  # of an agent, a message, the closing line
 _SECOND_ARCHIVE = "a second archive begins here; import one after the other"
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_STRING = lazy_pattern(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 # A record has little outside its texts; each byte there may take twenty bytes of memory
 _MOST_OUTSIDE_TEXTS = 8 * 1024 * 1024
 
@@ -296,7 +251,9 @@ def encode(agents: Iterable[Agent], records: Iterable[MessageRecord]) -> Iterato
     """Yield the lines of an archive, each with its line feed."""
     yield _encode_line({"format": _FORMAT, "version": VERSION})
     for agent in agents:
-        yield _encode_line(agent_fields(agent))
+        fields = {"agent": agent.name, "program": agent.program, "model": agent.model}
+        times = {"registered_at": iso(agent.registered_at)}
+        yield _encode_line({**fields, "task": agent.task, **times})
     count = 0
     for record in records:
         count += 1
@@ -305,9 +262,7 @@ def encode(agents: Iterable[Agent], records: Iterable[MessageRecord]) -> Iterato
 
 
 def _encode_line(fields: Fields) -> str:
-    """Return one object. Control characters and line separators are escaped, so that the file is
-    safe to show in a terminal.
-    """
+    """Return one object; what could move a terminal or end a line is escaped."""
     text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
     if not text.isprintable():
         text = "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
@@ -342,7 +297,6 @@ def decode(
 
 
 def _check_header(line: bytes, number: int, name: str) -> Diagnostic | None:
-    """Return why the archive cannot be read, or None."""
     try:
         fields = _parse_object(line)
     except InvalidRecordError:
@@ -359,16 +313,22 @@ def _not_an_archive_reason(line: bytes) -> str:
     if not line:
         return "it is empty"
     if line.startswith(b"From "):
-        return "it looks like an mbox, not like JSON lines"
+        return MBOX_IS_NOT_READ
     return f'its first line is not `{{"format":"{_FORMAT}","version":{VERSION}}}`'
 
 
 class _JsonlArchive:
-    """Parses the lines after the header, and checks that none is missing."""
+    """Parses the lines after the header, and checks that none is missing.
+
+    Ids must be unique, or links would be ambiguous. A message may not be newer than `latest`: it
+    would stay the last of its thread until that time.
+    """
 
     def __init__(self, latest: datetime | None) -> None:
         self.is_closed = False
-        self._reader = RecordReader(latest)
+        self._latest = latest
+        self._ids: set[int] = set()
+        self._agents: set[str] = set()
         self._messages = 0
         self._is_valid = True
 
@@ -388,15 +348,34 @@ class _JsonlArchive:
         if len(kinds) > 1:  # ambiguous: one of them would be lost
             reject_record(f"it has {' and '.join(kinds)}, but a line is one thing only")
         if "agent" in fields:
-            if self._messages:
-                reject_record("an agent stands after a message; agents come first")
-            return self._reader.agent(fields, number)
+            return self._agent(fields)
         if "end" in fields:
             self.is_closed = True
             self._check_count(fields["end"])
             return None
         self._messages += 1
-        return self._reader.record(fields, number)
+        return self._record(fields, number)
+
+    def _agent(self, fields: Fields) -> Agent:
+        if self._messages:
+            reject_record("an agent stands after a message; agents come first")
+        agent = _parse_agent(fields)
+        if agent.name in self._agents:
+            reject_record(f"the agent `{agent.name}` is there a second time")
+        self._agents.add(agent.name)
+        return agent
+
+    def _record(self, fields: Fields, line: int) -> MessageRecord | Diagnostic:
+        record = _parse_record(fields, len(self._ids) + 1)
+        stored = record.stored
+        if stored.content_hash != content_hash(stored.message):
+            return codes.HASH_MISMATCH.at(line, id=stored.id)
+        if stored.id in self._ids:
+            reject_record(f"another message of this archive has the id {stored.id}, too")
+        if self._latest and stored.at > self._latest:
+            reject_record(f"`at` is {iso(stored.at)}, which is in the future")
+        self._ids.add(stored.id)
+        return record
 
     def _check_count(self, count: object) -> None:
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:

@@ -2,40 +2,43 @@
 schema.
 """
 
+from __future__ import annotations
+
 import logging
 import os
 import re
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from enum import Enum
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import psycopg
 from psycopg import sql, waiting
-from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo, TransactionStatus
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import Code, Diagnostic, RequestError, UnavailableError
-from brenner.mail.model import StoredMessage
 from brenner.mail.search import Query, tokenize
 from brenner.mail.sql.queries import message_tags, query_tags
 from brenner.mail.sql.rows import (
     DamagedRowError,
-    Executor,
-    FilterNumbers,
     Row,
     SearchSource,
+    Statement,
     as_int,
 )
 from brenner.store_url import DEFAULT_SCHEMA, PostgresAddress, redact_address
 from brenner.text import closest
+
+if TYPE_CHECKING:
+    from psycopg.abc import PQGen
+
+    from brenner.protocol.messages import StoredMessage
 
 SILENCE = 30.0
 _WAKE_SECONDS = 0.1  # how soon Ctrl-C and the deadline are noticed
@@ -98,112 +101,97 @@ def _with_timeout(gen: PQGen[Answer], silence: float) -> Generator[Any, Any, Ans
 LOCK_SECONDS = 60
 
 
-class ServerLabel(NamedTuple):
-    """The server's name for people, and the secret to be removed from its error messages."""
-
-    where: str
-    database: str
-    secret: str = ""
-
-    def reason(self, text: str) -> str:
-        """Return the first line of an error message as part of a sentence, without secrets."""
-        line = text.strip().partition("\n")[0].rstrip(".")
-        for prefix in _MESSAGE_PREFIXES:
-            line = line.rpartition(prefix)[2]
-        if self.secret:
-            line = line.replace(self.secret, "…")
-        # A password that is not percent-encoded ends up in the host name.
-        return re.sub(r"\S*@\S*", "…", line).strip() or "it does not say why"
-
-
 _MESSAGE_PREFIXES = ("failed: ", "connection is bad: ", "FATAL:  ", "ERROR:  ")
 
 
-class _ConnectionFailure(NamedTuple):
-    """A pattern of error messages of failed connections, with its code and advice."""
-
-    pattern: re.Pattern[str]
-    code: Code
-    advice: str
-
-
-def _failure(pattern: str, code: Code, advice: str) -> _ConnectionFailure:
-    return _ConnectionFailure(re.compile(pattern), code, advice)
-
-
-_UNKNOWN_FAILURE = _failure(
-    "",
-    codes.SERVER_UNREACHABLE,
-    "Look whether PostgreSQL runs there and takes connections, and whether the address is right",
-)
-_CONNECTION_FAILURES = (
-    _failure("SSL negotiation|expected authentication request", codes.SERVER_NONSENSE, ""),
-    _failure(
+# A pattern of the message, the code, and the advice; the first match counts, the last matches all
+_CONNECTION_FAILURES: tuple[tuple[str, Code, str], ...] = (
+    ("SSL negotiation|expected authentication request", codes.SERVER_NONSENSE, ""),
+    (
         "password|authentication",
         codes.SERVER_DENIED,
         "Give the right name and password: in the address, in `PGPASSWORD`, or in `~/.pgpass`",
     ),
-    _failure(
+    (
         "^role |not permitted to log in",
         codes.SERVER_DENIED,
         "Make the role on the server (`createuser NAME`), or name another one in the address",
     ),
-    _failure(
+    (
         "pg_hba.conf",
         codes.SERVER_DENIED,
-        "Ask for a line in the server's `pg_hba.conf` that lets you in, or for TLS in the address "
-        "(`?sslmode=require`)",
+        (
+            "Ask for a line in the server's `pg_hba.conf` that lets you in, or for TLS in the "
+            "address (`?sslmode=require`)"
+        ),
     ),
-    _failure(
+    (
         "(?i)ssl|certificate|tls",
         codes.SERVER_DENIED,
-        "Correct what the address says of TLS (`sslmode`, `sslrootcert`, `sslcert`, `sslkey`), or "
-        "the server's certificate",
+        (
+            "Correct what the address says of TLS (`sslmode`, `sslrootcert`, `sslcert`, `sslkey`), "
+            "or the server's certificate"
+        ),
     ),
-    _failure(
+    (
         "permission denied",
         codes.SERVER_DENIED,
         "Let the role connect: `GRANT CONNECT ON DATABASE … TO …`, or name another one",
     ),
-    _failure(
+    (
         "^database .* does not exist",
         codes.SERVER_UNREACHABLE,
         "Make the database: `createdb {database}` on that server, or name one that is there",
     ),
-    _failure(
+    (
         "Connection refused|No such file or directory",
         codes.SERVER_UNREACHABLE,
-        "Start PostgreSQL there, or correct host and port in the address: "
-        "`postgresql://HOST:PORT/DATABASE`",
+        (
+            "Start PostgreSQL there, or correct host and port in the address: "
+            "`postgresql://HOST:PORT/DATABASE`"
+        ),
     ),
-    _failure(
+    (
         "resolve host|translate host name|Name or service not known",
         codes.SERVER_UNREACHABLE,
-        "Correct the name of the host in the address; it must not hold a character of the "
-        "password that an address wants written as `%40` or so",
+        (
+            "Correct the name of the host in the address; it must not hold a character of the "
+            "password that an address wants written as `%40` or so"
+        ),
     ),
-    _failure(
+    (
         "too many|connection slots",
         codes.SERVER_UNREACHABLE,
-        "Close programs that hold connections to that server, or let it take more of them "
-        "(`max_connections`)",
+        (
+            "Close programs that hold connections to that server, or let it take more of them "
+            "(`max_connections`)"
+        ),
     ),
-    _failure(
+    (
         "starting up|shutting down|recovery",
         codes.SERVER_UNREACHABLE,
         "Wait a moment, and repeat the command",
     ),
+    (
+        "",
+        codes.SERVER_UNREACHABLE,
+        (
+            "Look whether PostgreSQL runs there and takes connections, and whether the address is "
+            "right"
+        ),
+    ),
 )
 
 
-def connection_error(label: ServerLabel, error: psycopg.Error) -> UnavailableError:
-    """Return the error for a failed connection, with advice."""
-    reason = label.reason(str(error))
-    failure = next(
-        (each for each in _CONNECTION_FAILURES if each.pattern.search(reason)), _UNKNOWN_FAILURE
+def connection_error(server: Server, error: psycopg.Error) -> UnavailableError:
+    reason = server.reason(str(error))
+    code, advice = next(
+        (code, advice)
+        for pattern, code, advice in _CONNECTION_FAILURES
+        if re.search(pattern, reason)
     )
-    advice = failure.advice.format(database=label.database)
-    found = failure.code.at(where=label.where, reason=reason, advice=f"{advice}.")
+    advice = advice.format(database=server.database)
+    found = code.at(where=server.where, reason=reason, advice=f"{advice}.")
     return UnavailableError(codes.add_nothing_done(found))
 
 
@@ -226,28 +214,28 @@ _PRIVILEGE_ADVICE = (
 
 
 @contextmanager
-def translate_errors(label: ServerLabel, *, is_writing: bool = False) -> Iterator[None]:
+def translate_errors(server: Server, *, is_writing: bool = False) -> Iterator[None]:
     """Turn exceptions of psycopg into ours."""
     try:
         yield
     except (psycopg.Error, DamagedRowError) as error:
-        raise UnavailableError(_diagnosis(label, error, is_writing)) from error
+        raise UnavailableError(_diagnosis(server, error, is_writing)) from error
 
 
 def _diagnosis(
-    label: ServerLabel, error: psycopg.Error | DamagedRowError, is_writing: bool
+    server: Server, error: psycopg.Error | DamagedRowError, is_writing: bool
 ) -> Diagnostic:
-    reason = label.reason(error_text(error))
+    reason = server.reason(error_text(error))
     if isinstance(error, ResponseTimeout):
-        return codes.SERVER_TIMEOUT.at(where=label.where, seconds=round(error.seconds))
+        return codes.SERVER_TIMEOUT.at(where=server.where, seconds=round(error.seconds))
     if isinstance(error, DamagedRowError):
-        return codes.STORE_CORRUPT.at(path=label.where, reason=reason)
+        return codes.STORE_CORRUPT.at(path=server.where, reason=reason)
     if error.sqlstate == _INSUFFICIENT_PRIVILEGE:
         if is_writing:
-            return codes.STORE_READ_ONLY.at(path=label.where)
-        return codes.SERVER_DENIED.at(where=label.where, reason=reason, advice=_PRIVILEGE_ADVICE)
+            return codes.STORE_READ_ONLY.at(path=server.where)
+        return codes.SERVER_DENIED.at(where=server.where, reason=reason, advice=_PRIVILEGE_ADVICE)
     code = _code_of(error)
-    where = label.where
+    where = server.where
     found = code.at(where=where, path=where, reason=reason, seconds=LOCK_SECONDS)
     return codes.add_nothing_done(found)  # the transaction was rolled back
 
@@ -307,17 +295,27 @@ class Server:
         if self.schema != DEFAULT_SCHEMA:
             where += f"?schema={self.schema}"
         options = _options(address.url, where)
-        self.place = ServerLabel(
-            where, options.get("dbname", "DATABASE"), options.get("password", "")
-        )
+        self.where = where  # for people, without secrets
+        self.database = options.get("dbname", "DATABASE")
+        self._secret = options.get("password", "")
         self._address = make_conninfo("", **options)
+
+    def reason(self, text: str) -> str:
+        """Return the first line of an error message as part of a sentence, without secrets."""
+        line = text.strip().partition("\n")[0].rstrip(".")
+        for prefix in _MESSAGE_PREFIXES:
+            line = line.rpartition(prefix)[2]
+        if self._secret:
+            line = line.replace(self._secret, "…")
+        # A password that is not percent-encoded ends up in the host name.
+        return re.sub(r"\S*@\S*", "…", line).strip() or "it does not say why"
 
     def connect(self) -> PostgresConnection:
         """Open a connection, and set its session parameters."""
         try:
             connection = PostgresConnection.connect(self._address, autocommit=True)
         except psycopg.Error as error:
-            raise connection_error(self.place, error) from error
+            raise connection_error(self, error) from error
         try:
             self._prepare(connection)
         except BaseException:
@@ -332,7 +330,7 @@ class Server:
         if info.parameter_status("server_encoding") != "UTF8":
             self._refuse("mail needs a database whose encoding is UTF8")
         connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-        with translate_errors(self.place):
+        with translate_errors(self):
             connection.execute(self._preparation)
 
     @cached_property
@@ -342,13 +340,11 @@ class Server:
         )
 
     def _refuse(self, reason: str) -> None:
-        raise UnavailableError(codes.STORE_UNUSABLE.at(path=self.place.where, reason=reason))
+        raise UnavailableError(codes.STORE_UNUSABLE.at(path=self.where, reason=reason))
 
 
 def _options(url: str, where: str) -> dict[str, str]:
-    """Return the connection options for libpq. Its own error about a bad URL may show the
-    password.
-    """
+    """Return the options for libpq, whose own error about a bad URL may show the password."""
     _check_option_names(url, where)
     try:
         from_url = {name: str(value) for name, value in conninfo_to_dict(url).items()}
@@ -386,13 +382,6 @@ def _check_option_names(url: str, where: str) -> None:
 MOST = 8
 
 
-class PooledConnection(NamedTuple):
-    """A connection in use. One that was idle may be dead."""
-
-    connection: PostgresConnection
-    is_new: bool
-
-
 class Pool:
     """A connection pool for many threads.
 
@@ -407,15 +396,15 @@ class Pool:
         self._slots = threading.Semaphore(MOST)
         self._is_closed = False
 
-    def acquire(self) -> PooledConnection:
-        """Return an idle or a new connection for exclusive use."""
+    def acquire(self) -> tuple[PostgresConnection, bool]:
+        """Return a connection for exclusive use, and whether it is new: an idle one may be dead."""
         if not self._slots.acquire(timeout=LOCK_SECONDS):
-            where = self._server.place.where
+            where = self._server.where
             raise UnavailableError(codes.STORE_BUSY.at(path=where, seconds=LOCK_SECONDS))
         try:
             with self._lock:
                 idle = self._idle.pop() if self._idle else None
-            return PooledConnection(idle or self._server.connect(), is_new=idle is None)
+            return idle or self._server.connect(), idle is None
         except BaseException:
             self._slots.release()
             raise
@@ -434,14 +423,13 @@ class Pool:
     @contextmanager
     def borrowed(self) -> Iterator[PostgresConnection]:
         """Lend a connection for the duration of a `with` block."""
-        connection = self.acquire().connection
+        connection, _ = self.acquire()
         try:
             yield connection
         finally:
             self.release(connection)
 
     def close(self) -> None:
-        """Close the idle connections; the others are closed on release."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
@@ -466,43 +454,42 @@ _ALL_TERMS = f"NOT EXISTS ({_TERMS} = 0)"
 _ANY_TERM = f"EXISTS ({_TERMS} > 0)"
 
 
-class PostgresWordIndex:
-    """The table `search`: a `tsvector` finds candidates, the folded text decides.
+def index_statement(stored: StoredMessage, thread: int, sender: int) -> Statement:
+    """Return the statement that adds a message to the table `search`.
 
-    PostgreSQL's phrase search loses positions in long texts, and a `tsvector` is limited to a
-    megabyte.
+    A `tsvector` finds candidates, the folded text decides: PostgreSQL's phrase search loses
+    positions in long texts, and a `tsvector` is limited to a megabyte.
     """
+    message = stored.message
+    tags = [f"{_TAG_PREFIX}{tag}" for tag in message_tags(stored, thread, sender)]
+    lines = (tokenize(message.subject), tokenize(message.body), tags)
+    words = {word for line in lines for word in line}
+    if sum(len(word.encode()) for word in words) > _MOST_VECTOR_BYTES:
+        words = {_TOO_LONG_TAG}
+    return (
+        "INSERT INTO search VALUES (?, array_to_tsvector(string_to_array(?, chr(32))), ?)",
+        (stored.arrival, " ".join(words), "\n".join(map(_padded, lines))),
+    )
 
-    def __init__(self, database: Executor) -> None:
-        self._database = database
 
-    def add(self, stored: StoredMessage, thread: int, sender: int) -> None:
-        message = stored.message
-        tags = [f"{_TAG_PREFIX}{tag}" for tag in message_tags(stored, thread, sender)]
-        lines = (tokenize(message.subject), tokenize(message.body), tags)
-        words = {word for line in lines for word in line}
-        if sum(len(word.encode()) for word in words) > _MOST_VECTOR_BYTES:
-            words = {_TOO_LONG_TAG}
-        self._database.execute(
-            "INSERT INTO search VALUES (?, array_to_tsvector(string_to_array(?, chr(32))), ?)",
-            (stored.arrival, " ".join(words), "\n".join(map(_padded, lines))),
-        )
-
-    def search_source(self, query: Query, numbers: FilterNumbers) -> SearchSource | None:
-        """Select candidates by their words, then check every phrase and tag in the text itself."""
-        groups = [[f"{_TAG_PREFIX}{tag}" for tag in tags] for tags in query_tags(query, numbers)]
-        conditions = [("words @@ ?::tsquery", _candidate_query(query, groups))]
-        conditions += [(_ALL_TERMS, "\n".join(map(_padded, query.phrases)))]
-        conditions += [(_ANY_TERM, "\n".join(f" {tag} " for tag in tags)) for tags in groups]
-        conditions = [(condition, value) for condition, value in conditions if value]
-        if not conditions:
-            return None
-        return SearchSource(
-            "search f CROSS JOIN messages m",
-            "f.arrival",
-            ("m.arrival = f.arrival", *(condition for condition, _ in conditions)),
-            tuple(value for _, value in conditions),
-        )
+def search_source(
+    query: Query, senders: Sequence[int], threads: Sequence[int]
+) -> SearchSource | None:
+    """Select candidates by their words, then check every phrase and tag in the text itself."""
+    found = query_tags(query, senders, threads)
+    groups = [[f"{_TAG_PREFIX}{tag}" for tag in tags] for tags in found]
+    conditions = [("words @@ ?::tsquery", _candidate_query(query, groups))]
+    conditions += [(_ALL_TERMS, "\n".join(map(_padded, query.phrases)))]
+    conditions += [(_ANY_TERM, "\n".join(f" {tag} " for tag in tags)) for tags in groups]
+    conditions = [(condition, value) for condition, value in conditions if value]
+    if not conditions:
+        return None
+    return SearchSource(
+        "search f CROSS JOIN messages m",
+        "f.arrival",
+        ("m.arrival = f.arrival", *(condition for condition, _ in conditions)),
+        tuple(value for _, value in conditions),
+    )
 
 
 def _padded(words: tuple[str, ...] | list[str]) -> str:
@@ -546,7 +533,7 @@ class Listeners:
 
         A notification between two waits ends the next one at once.
         """
-        with translate_errors(self._server.place):
+        with translate_errors(self._server):
             connection = self._listener()
             if connection is None:
                 yield _sleep
@@ -560,9 +547,7 @@ class Listeners:
                 self._idle.append(connection)
 
     def _listener(self) -> PostgresConnection | None:
-        """Return a listening connection, or None on a standby server, which sends no
-        notifications.
-        """
+        """Return a listening connection; None on a standby server, which never notifies."""
         with self._lock:
             idle = self._idle.pop() if self._idle else None
         if idle is not None:
@@ -605,14 +590,8 @@ def _sleep(seconds: float) -> None:
 MIGRATING_SECONDS = 3_600.0  # a large store takes long
 
 
-class SchemaState(Enum):
-    """What the database has under the name of the schema."""
-
-    ABSENT = "absent"
-    EMPTY = "empty"
-    OURS = "ours"
-    FOREIGN = "foreign"
-    CLOSED = "closed"  # no access for this role
+# What the database has under the name of the schema; it is closed if this role has no access
+SchemaState = Literal["absent", "empty", "ours", "foreign", "closed"]
 
 
 # Listing the tables is slow in a large database; `OR` skips it if the schema is ours.
@@ -657,45 +636,43 @@ class Schema:
     def state(self) -> SchemaState:
         row = self._connection.execute(_SELECT_STATE, (self._server.schema,)).fetchone()
         if row is None:
-            return SchemaState.ABSENT
+            return "absent"
         may_use, is_ours, has_tables = row
         if not may_use:
-            return SchemaState.CLOSED
+            return "closed"
         if not has_tables:
-            return SchemaState.EMPTY
-        return SchemaState.OURS if is_ours else SchemaState.FOREIGN
+            return "empty"
+        return "ours" if is_ours else "foreign"
 
     def is_there(self) -> bool:
-        """Return whether the schema exists and is not empty."""
-        with translate_errors(self._server.place):
-            return self.state() not in (SchemaState.ABSENT, SchemaState.EMPTY)
+        with translate_errors(self._server):
+            return self.state() not in ("absent", "empty")
 
     def version(self) -> int:
-        """Return the format version."""
         row = self._connection.execute("SELECT brenner_format FROM store").fetchone()
         return as_int(row[0] if row else None)
 
     def check(self) -> None:
         """Raise UnavailableError if the schema is missing, not ours, or newer than this program."""
         state = self.state()
-        if state is not SchemaState.OURS:
+        if state != "ours":
             self._refuse(state)
         check_version(self._server, self.version(), len(self._steps))
 
     def _refuse(self, state: SchemaState) -> NoReturn:
-        label, name = self._server.place, self._server.schema
-        if state is SchemaState.FOREIGN:
+        server, name = self._server, self._server.schema
+        if state == "foreign":
             reason = f"another program's tables are in the schema `{name}`"
-            raise UnavailableError(codes.STORE_FOREIGN.at(path=label.where, reason=reason))
-        if state is SchemaState.CLOSED:
+            raise UnavailableError(codes.STORE_FOREIGN.at(path=server.where, reason=reason))
+        if state == "closed":
             reason = f"the role may not use the schema `{name}`"
             raise self._denied(reason, _USAGE_ADVICE)
         reason = f"there is no mail in the schema `{name}`"
-        raise UnavailableError(codes.STORE_UNUSABLE.at(path=label.where, reason=reason))
+        raise UnavailableError(codes.STORE_UNUSABLE.at(path=server.where, reason=reason))
 
     def update(self) -> None:
         """Check an existing schema, and migrate it if it is older."""
-        with translate_errors(self._server.place):
+        with translate_errors(self._server):
             self.check()
             is_old = self.version() < len(self._steps)
         if is_old:
@@ -703,17 +680,17 @@ class Schema:
 
     def create(self) -> None:
         """Create the schema if it is missing or empty; otherwise update it."""
-        with translate_errors(self._server.place):
-            is_absent = self.state() in (SchemaState.ABSENT, SchemaState.EMPTY)
+        with translate_errors(self._server):
+            is_absent = self.state() in ("absent", "empty")
         if is_absent:
             self._migrate(create=True)
         else:
             self.update()
 
     def _migrate(self, *, create: bool) -> None:
-        connection, label = self._connection, self._server.place
+        connection = self._connection
         connection.silence = MIGRATING_SECONDS
-        with translate_errors(label, is_writing=True), connection.transaction():
+        with translate_errors(self._server, is_writing=True), connection.transaction():
             connection.execute(_LOCK, (self._server.schema,))
             try:
                 for number in range(
@@ -735,18 +712,18 @@ class Schema:
     def _create_if_absent(self) -> int:
         """Return the format version; 0 for a schema that is empty or created now."""
         state = self.state()
-        if state not in (SchemaState.ABSENT, SchemaState.EMPTY):
+        if state not in ("absent", "empty"):
             return self._existing_version()
-        if state is SchemaState.ABSENT:
+        if state == "absent":
             name = sql.Identifier(self._server.schema)
             self._connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
         return 0
 
     def _denied(self, reason: str, advice: str) -> UnavailableError:
-        label = self._server.place
-        words = advice.format(schema=self._server.schema, database=label.database)
+        server = self._server
+        words = advice.format(schema=server.schema, database=server.database)
         return UnavailableError(
-            codes.SERVER_DENIED.at(where=label.where, reason=reason, advice=words)
+            codes.SERVER_DENIED.at(where=server.where, reason=reason, advice=words)
         )
 
 
@@ -754,4 +731,4 @@ def check_version(server: Server, version: int, known: int) -> None:
     """Raise UnavailableError if the format is newer than this program."""
     if version > known:
         words = {"version": version, "known": known}
-        raise UnavailableError(codes.STORE_TOO_NEW.at(None, path=server.place.where, **words))
+        raise UnavailableError(codes.STORE_TOO_NEW.at(None, path=server.where, **words))

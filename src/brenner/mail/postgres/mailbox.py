@@ -8,14 +8,14 @@ Durability: when a write returns, the server has confirmed the commit. If the co
 before that, a new connection looks for the mark that every write leaves.
 """
 
+from __future__ import annotations
+
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 import psycopg
 from psycopg import sql
@@ -23,55 +23,47 @@ from psycopg.pq import TransactionStatus
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import UnavailableError, UnknownOutcomeError
-from brenner.mail.model import Agent, Clock, MessageRecord, RestoreResult
 from brenner.mail.postgres.connection import (
     LOCK_SECONDS,
     SILENCE,
     Listeners,
     Pool,
     PostgresConnection,
-    PostgresWordIndex,
     ResponseTimeout,
     Schema,
     Server,
     check_version,
     error_text,
+    index_statement,
     is_lost,
     migrations,
+    search_source,
     translate_errors,
 )
 from brenner.mail.sql.mailbox import SqlMailbox
-from brenner.mail.sql.rows import ResultRows, Row, Value, as_int, as_time
-from brenner.store_url import PostgresAddress
+from brenner.mail.sql.rows import Row, SearchSource, Statement, Value, as_int, as_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from brenner.mail.model import Agent, Clock, MessageRecord, RestoreResult
+    from brenner.mail.search import Query
+    from brenner.protocol.messages import StoredMessage
+    from brenner.store_url import PostgresAddress
 
 SETTLE_SECONDS = 15.0  # how long to ask a lost server whether it committed
 _RETRY_PAUSE = 0.25
 _ROLLBACK_SECONDS = 2.0
 _KEPT_COMMIT_MARKS = 1_000
-_BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {schema}; SELECT 1 FROM store"
+_BEGIN_READ = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SELECT 1 FROM store")
 _BEGIN_WRITE = (
-    "BEGIN ISOLATION LEVEL READ COMMITTED; {schema};"
-    " SELECT brenner_format, turn FROM store FOR UPDATE"
+    "BEGIN ISOLATION LEVEL READ COMMITTED",
+    "SELECT brenner_format, turn FROM store FOR UPDATE",
 )
 # Set in every transaction: a connection pooler may hand out a connection that another project
 # has prepared.
 _SET_SCHEMA = sql.SQL("SET LOCAL search_path TO {}")
-
-
-class _CommitMark(NamedTuple):
-    """The sequence number of a write, and the random mark that it stores."""
-
-    number: int
-    mark: str
-
-    @property
-    def commit(self) -> str:
-        """The statements that end the write, sent together."""
-        return (
-            f"INSERT INTO turns VALUES ({self.number}, '{self.mark}');"
-            f" DELETE FROM turns WHERE number <= {self.number - _KEPT_COMMIT_MARKS};"
-            f" UPDATE store SET turn = {self.number}; COMMIT"
-        )
 
 
 @lru_cache(500)
@@ -85,25 +77,22 @@ class PostgresDatabase:
 
     def __init__(self, server: Server, known: int) -> None:
         self.server = server
-        self.index = PostgresWordIndex(self)
         self._known_version = known
         self._pool = Pool(server)
         self._local = threading.local()
         schema = _SET_SCHEMA.format(sql.Identifier(server.schema)).as_string()
         self._read, self._write = (
-            each.format(schema=schema) for each in (_BEGIN_READ, _BEGIN_WRITE)
+            (begin, schema, first) for begin, first in (_BEGIN_READ, _BEGIN_WRITE)
         )
 
     @classmethod
     def is_there(cls, address: PostgresAddress) -> bool:
-        """Return whether the schema exists and is not empty."""
         server = Server(address)
         with closing(server.connect()) as connection:
             return Schema(server, connection).is_there()
 
     @classmethod
     def open(cls, address: PostgresAddress, steps: tuple[str, ...] | None = None) -> Self:
-        """Open an existing schema, and migrate it if it is older."""
         steps = migrations() if steps is None else steps
         database = cls(Server(address), len(steps))
         with database._first_connection() as connection:
@@ -112,7 +101,6 @@ class PostgresDatabase:
 
     @classmethod
     def create(cls, address: PostgresAddress) -> Self:
-        """Create the schema if it does not exist, and open it."""
         database = cls(Server(address), len(migrations()))
         with database._first_connection() as connection:
             Schema(database.server, connection).create()
@@ -130,13 +118,26 @@ class PostgresDatabase:
 
     @property
     def version(self) -> int:
-        """The format version."""
         with self.read_transaction():
-            return as_int(self.execute("SELECT brenner_format FROM store").fetchall()[0][0])
+            return as_int(self.query("SELECT brenner_format FROM store")[0][0])
 
-    def execute(self, sql: str, values: tuple[Value, ...] = ()) -> ResultRows:
-        """Run a statement in the transaction of this thread."""
+    def execute(self, sql: str, values: tuple[Value, ...] = ()) -> psycopg.Cursor[Row]:
         return self._connection.execute(_to_psycopg(sql), values)
+
+    def query(self, sql: str, values: tuple[Value, ...] = ()) -> list[Row]:
+        return self.execute(sql, values).fetchall()
+
+    def query_all(self, statements: Sequence[Statement]) -> list[list[Row]]:
+        """Send all statements, then read their results: in a write transaction one round trip."""
+        return [cursor.fetchall() for cursor in [self.execute(*each) for each in statements]]
+
+    def index_message(self, stored: StoredMessage, thread: int, sender: int) -> None:
+        self.execute(*index_statement(stored, thread, sender))
+
+    def search_source(
+        self, query: Query, senders: Sequence[int], threads: Sequence[int]
+    ) -> SearchSource | None:
+        return search_source(query, senders, threads)
 
     @property
     def _connection(self) -> PostgresConnection:
@@ -149,43 +150,60 @@ class PostgresDatabase:
 
     @contextmanager
     def read_transaction(self) -> Iterator[None]:
-        """Begin a read transaction: all statements see the same snapshot."""
         if self._in_transaction:
             yield
             return
-        with translate_errors(self.server.place), self._transaction(self._read):
+        with translate_errors(self.server), self._transaction(self._read):
             yield
             self._connection.execute("COMMIT")
 
     @contextmanager
-    def write_transaction(self, what: str = "the change") -> Iterator[None]:
-        """Begin a write transaction under the write lock.
+    def write_transaction(
+        self, what: str = "the change", reads: Sequence[Statement] = ()
+    ) -> Iterator[list[list[Row]]]:
+        """Begin a write transaction under the write lock, and run its first reads.
 
-        Check that no newer program has migrated the schema.
+        Check that no newer program has migrated the schema. The lock and the reads take one round
+        trip, and so do the last writes and the commit.
         """
         if self._in_transaction:
-            yield
+            yield self.query_all(reads)
             return
-        label = self.server.place
-        with translate_errors(label, is_writing=True), self._transaction(self._write) as answer:
-            version, before = answer
+        with (
+            translate_errors(self.server, is_writing=True),
+            self._transaction(self._write, reads) as answers,
+        ):
+            ((version, before),), *found = answers
             check_version(self.server, as_int(version), self._known_version)
-            commit_mark = _CommitMark(as_int(before) + 1, secrets.token_hex(16))
-            with self._connection.pipeline():  # do not wait for unread results
-                yield
-            self._commit(commit_mark, what)
+            number, mark = as_int(before) + 1, secrets.token_hex(16)
+            is_committing = False
+            try:
+                with self._connection.pipeline():  # do not wait for unread results
+                    yield found
+                    is_committing = True
+                    self._commit(number, mark)
+            except psycopg.Error as error:
+                is_open = not self._connection.closed and not is_lost(error)
+                if (
+                    not is_committing
+                    or is_open
+                    or not self._was_committed(number, mark, what, error)
+                ):
+                    raise
 
     @property
     def _in_transaction(self) -> bool:
         return getattr(self._local, "connection", None) is not None
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Row]:
-        """Begin a transaction on a connection for this thread, and yield the last result row."""
-        connection, answer = self._begin_on_pooled(begin)
+    def _transaction(
+        self, begin: tuple[str, ...], reads: Sequence[Statement] = ()
+    ) -> Iterator[list[list[Row]]]:
+        """Begin a transaction on a connection for this thread, and yield the first results."""
+        connection, answers = self._begin_on_pooled(begin, reads)
         self._local.connection = connection
         try:
-            yield answer
+            yield answers
         except BaseException:
             _roll_back(connection)
             raise
@@ -193,8 +211,10 @@ class PostgresDatabase:
             self._local.connection = None
             self._pool.release(connection)
 
-    def _begin_on_pooled(self, begin: str) -> tuple[PostgresConnection, Row]:
-        """Return a connection with a new transaction.
+    def _begin_on_pooled(
+        self, begin: tuple[str, ...], reads: Sequence[Statement]
+    ) -> tuple[PostgresConnection, list[list[Row]]]:
+        """Return a connection with a new transaction, and its first results.
 
         An idle connection may be dead, for example after a server restart. Nothing was done on it
         yet, so the next connection is tried.
@@ -202,23 +222,22 @@ class PostgresDatabase:
         while True:
             connection, is_new = self._pool.acquire()
             try:
-                return connection, _begin(connection, begin)
+                return connection, _begin(connection, begin, reads)
             except BaseException as error:
                 _roll_back(connection)
                 self._pool.release(connection)
                 if is_new or not connection.closed or not _is_dead_connection(error):
                     raise
 
-    def _commit(self, commit_mark: _CommitMark, what: str) -> None:
-        connection = self._connection
-        try:
-            connection.execute(commit_mark.commit.encode())
-        except psycopg.Error as error:
-            is_open = not connection.closed and not is_lost(error)
-            if is_open or not self._was_committed(commit_mark, what, error):
-                raise
+    def _commit(self, number: int, mark: str) -> None:
+        """Store the random mark of the write with that sequence number, and commit."""
+        oldest = number - _KEPT_COMMIT_MARKS
+        self.execute("INSERT INTO turns VALUES (?, ?)", (number, mark))
+        self.execute("DELETE FROM turns WHERE number <= ?", (oldest,))
+        self.execute("UPDATE store SET turn = ?", (number,))
+        self.execute("COMMIT")
 
-    def _was_committed(self, commit_mark: _CommitMark, what: str, error: psycopg.Error) -> bool:
+    def _was_committed(self, number: int, mark: str, what: str, error: psycopg.Error) -> bool:
         """Return whether a write was committed whose answer was lost.
 
         Raise UnknownOutcomeError if that cannot be determined.
@@ -227,58 +246,55 @@ class PostgresDatabase:
         done = None
         while time.monotonic() < deadline:
             try:
-                done = self._has_mark(commit_mark)
+                done = self._has_mark(number, mark)
             except (UnavailableError, psycopg.Error):
                 time.sleep(_RETRY_PAUSE)
             else:
                 break
         if done is None:
-            label = self.server.place
-            reason = label.reason(error_text(error))
-            found = codes.OUTCOME_UNKNOWN.at(where=label.where, reason=reason, what=what)
+            reason, where = self.server.reason(error_text(error)), self.server.where
+            found = codes.OUTCOME_UNKNOWN.at(where=where, reason=reason, what=what)
             raise UnknownOutcomeError(found) from error
         return done
 
-    def _has_mark(self, commit_mark: _CommitMark) -> bool | None:
+    def _has_mark(self, number: int, mark: str) -> bool | None:
         """Return whether the store has the mark of a write, or None if it may be deleted
         already.
 
         Once the write lock is held, the lost transaction has ended.
         """
         with closing(self.server.connect()) as connection:
-            _, latest = _begin(connection, self._write)
-            found = connection.execute(
-                "SELECT mark FROM turns WHERE number = %s", (commit_mark.number,)
-            )
-            row = found.fetchone()
-        if row is None:
-            return False if as_int(latest) < commit_mark.number else None
-        return row[0] == commit_mark.mark
+            reads = [("SELECT mark FROM turns WHERE number = ?", (number,))]
+            ((_, latest),), found = _begin(connection, self._write, reads)
+        if not found:
+            return False if as_int(latest) < number else None
+        return found[0][0] == mark
 
-    def snapshot(self) -> "PostgresSnapshot":
-        """Open a snapshot on a separate connection; it neither blocks writers nor sees their
-        changes.
-        """
+    def snapshot(self) -> PostgresDatabase:
+        """Open a snapshot on a separate connection, which blocks no writer."""
         connection = self.server.connect()
         try:
-            with translate_errors(self.server.place):
+            with translate_errors(self.server):
                 _begin(connection, self._read)
         except BaseException:
             connection.close()
             raise
-        return PostgresSnapshot(self.server, connection)
+        return _Snapshot(self.server, self._known_version, connection)
+
+    def translate_errors(self) -> AbstractContextManager[None]:
+        return translate_errors(self.server)
 
     def probe_write(self) -> None:
         """Write and roll back; raise what a real write would raise."""
-        with suppress(_ProbeRollback), self.write_transaction():
+        with translate_errors(self.server, is_writing=True), self._transaction(self._write):
             self.execute("UPDATE store SET last_time = last_time")
-            raise _ProbeRollback
+            self.execute("ROLLBACK")
 
     def integrity(self) -> tuple[str, ...]:
         """Return what is missing; the server itself checks the rest."""
         sql = "SELECT count(*), coalesce(max(arrival), 0) FROM messages"
         with self.read_transaction():
-            count, last = self.execute(sql).fetchall()[0]
+            count, last = self.query(sql)[0]
         return () if count == last else (f"{last} messages came in, and {count} are there",)
 
     def analyze(self) -> None:
@@ -286,36 +302,27 @@ class PostgresDatabase:
         with (
             suppress(UnavailableError),
             self._pool.borrowed() as connection,
-            translate_errors(self.server.place),
+            translate_errors(self.server),
         ):
             connection.execute("ANALYZE messages, deliveries, search")
 
     def close(self) -> None:
-        """Close the pool."""
         self._pool.close()
 
 
-class PostgresSnapshot:
+class _Snapshot(PostgresDatabase):
     """A read transaction that lasts until it is closed, usable in any thread."""
 
-    def __init__(self, server: Server, connection: PostgresConnection) -> None:
-        self._server = server
-        self._connection = connection
+    def __init__(self, server: Server, known: int, connection: PostgresConnection) -> None:
+        super().__init__(server, known)
+        self._own_connection = connection
 
-    def execute(self, sql: str, values: tuple[Value, ...] = ()) -> ResultRows:
-        return self._connection.execute(_to_psycopg(sql), values)
-
-    def translate_errors(self) -> AbstractContextManager[None]:
-        """Turn exceptions of psycopg into ours."""
-        return translate_errors(self._server.place)
+    @property
+    def _connection(self) -> PostgresConnection:
+        return self._own_connection
 
     def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
-
-
-class _ProbeRollback(Exception):
-    """Rolls back a trial write."""
+        self._own_connection.close()
 
 
 def _is_dead_connection(error: BaseException) -> bool:
@@ -323,16 +330,24 @@ def _is_dead_connection(error: BaseException) -> bool:
     return isinstance(error, psycopg.Error) and not isinstance(error, ResponseTimeout)
 
 
-def _begin(connection: PostgresConnection, begin: str) -> Row:
-    """Begin a transaction, and return the row of its last statement. Only a writer waits for a
+def _begin(
+    connection: PostgresConnection, begin: tuple[str, ...], reads: Sequence[Statement] = ()
+) -> list[list[Row]]:
+    """Begin a transaction in one round trip.
+
+    Return the rows of the last of these statements and of the reads. Only a writer waits for a
     lock.
     """
-    connection.silence = SILENCE + (LOCK_SECONDS if begin.endswith("FOR UPDATE") else 0)
-    cursor = connection.execute(begin.encode())
-    while cursor.nextset():
-        pass
+    *before, first = begin
+    connection.silence = SILENCE + (LOCK_SECONDS if first.endswith("FOR UPDATE") else 0)
+    with connection.pipeline():
+        for each in before:
+            connection.execute(each.encode())
+        cursors = [
+            connection.execute(_to_psycopg(sql), values) for sql, values in ((first, ()), *reads)
+        ]
     connection.silence = SILENCE
-    return (cursor.fetchone() if cursor.description else None) or ()
+    return [cursor.fetchall() for cursor in cursors]
 
 
 def _roll_back(connection: PostgresConnection) -> None:
@@ -348,11 +363,12 @@ def _roll_back(connection: PostgresConnection) -> None:
 
 
 _ANALYZE_FROM = 1_000
-_NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 
 class PostgresMailbox(SqlMailbox[PostgresDatabase]):
     """A mailbox in a PostgreSQL schema."""
+
+    now_sql = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
     def __init__(self, database: PostgresDatabase, clock: Clock | None = None) -> None:
         super().__init__(database)
@@ -361,23 +377,25 @@ class PostgresMailbox(SqlMailbox[PostgresDatabase]):
 
     @classmethod
     def is_there(cls, address: PostgresAddress) -> bool:
-        """Return whether the schema exists and is not empty."""
         return PostgresDatabase.is_there(address)
 
     @classmethod
     def open(cls, address: PostgresAddress, *, clock: Clock | None = None) -> Self:
-        """Open the mailbox in an existing schema."""
         return cls(PostgresDatabase.open(address), clock)
 
     @classmethod
     def create(cls, address: PostgresAddress, *, clock: Clock | None = None) -> Self:
-        """Open the mailbox; create the schema if it does not exist."""
         return cls(PostgresDatabase.create(address), clock)
 
     def _now(self) -> datetime:
-        if self._clock:
-            return self._clock()
-        return as_time(self.database.execute(_NOW).fetchall()[0][0])
+        return (
+            self._clock()
+            if self._clock
+            else self._time_of(self.database.query(f"SELECT {self.now_sql}")[0][0])
+        )
+
+    def _time_of(self, found: object) -> datetime:
+        return self._clock() if self._clock else as_time(found)
 
     def restore(self, agents: Iterable[Agent], records: Iterable[MessageRecord]) -> RestoreResult:
         restored = super().restore(agents, records)

@@ -1,18 +1,17 @@
 """The `Mailbox` interface over SQL, shared by SQLite and PostgreSQL; one transaction per call."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from brenner.mail import reservations as reservation_rules
 from brenner.mail import rules
 from brenner.mail.mailbox import NO_FILTER, NOTHING_MISSING
 from brenner.mail.model import (
-    DEFAULT_ENVELOPE,
     Agent,
     Delivery,
-    Envelope,
     InboxFilter,
     InboxPage,
     MessageRecord,
@@ -26,89 +25,31 @@ from brenner.mail.model import (
     RestoreResult,
     SearchPage,
     SendResult,
-    StoredMessage,
     ThreadPage,
     ThreadSummary,
     UnchangedSince,
 )
-from brenner.mail.reservations import replaced_ids, select_to_release
-from brenner.mail.search import Query
 from brenner.mail.sql import queries, rows
 from brenner.mail.sql.rows import (
     Database,
-    Executor,
     Row,
-    agent_number,
     as_int,
     as_time,
     microseconds,
 )
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, StoredMessage
 
-# File reservations
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
+    from brenner.mail.search import Query
+    from brenner.protocol.messages import Message
 
 _SELECT_RESERVATIONS = (
     "SELECT r.id, a.name, r.pattern, r.exclusive, r.reason, r.created_at, r.expires_at"
     " FROM reservations r JOIN agents a ON a.number = r.agent WHERE r.expires_at > ?"
 )
-
-
-def active_reservations(database: Executor, now: datetime) -> tuple[Reservation, ...]:
-    """Return the reservations that have not expired, oldest first."""
-    found = database.execute(f"{_SELECT_RESERVATIONS} ORDER BY r.id", (microseconds(now),))
-    return tuple(map(_reservation_from_row, found))
-
-
-def insert_reservations(
-    database: Executor, name: str, request: ReservationRequest, now: datetime
-) -> tuple[Reservation, ...]:
-    """Store the requested reservations. Delete those that they replace, and all expired ones."""
-    agent = agent_number(database, name)
-    database.execute("DELETE FROM reservations WHERE expires_at <= ?", (microseconds(now),))
-    count = "SELECT count(*) FROM reservations WHERE agent <> ?"
-    others = as_int(database.execute(count, (agent,)).fetchall()[0][0])
-    _delete_by_id(database, replaced_ids(request, _reservations_of(database, agent, now), others))
-    expires_at = now + timedelta(seconds=request.seconds)
-    granted = []
-    for pattern in request.patterns:
-        row = database.execute(
-            "INSERT INTO reservations (agent, pattern, exclusive, reason, created_at, expires_at)"
-            " VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-            (
-                *(agent, pattern, request.exclusive, request.reason),
-                *(microseconds(now), microseconds(expires_at)),
-            ),
-        ).fetchall()[0]
-        fields = (request.exclusive, request.reason, now, expires_at)
-        granted.append(Reservation(as_int(row[0]), name, pattern, *fields))
-    return tuple(granted)
-
-
-def delete_reservations(
-    database: Executor,
-    name: str,
-    now: datetime,
-    patterns: Iterable[str] | None,
-    ids: Iterable[int] | None,
-) -> int:
-    """Delete reservations of an agent, and return how many."""
-    own = _reservations_of(database, agent_number(database, name), now)
-    released = select_to_release(own, patterns, ids)
-    _delete_by_id(database, (each.id for each in released))
-    return len(released)
-
-
-def _reservations_of(database: Executor, agent: int, now: datetime) -> tuple[Reservation, ...]:
-    found = database.execute(
-        f"{_SELECT_RESERVATIONS} AND r.agent = ? ORDER BY r.id", (microseconds(now), agent)
-    )
-    return tuple(map(_reservation_from_row, found))
-
-
-def _delete_by_id(database: Executor, ids: Iterable[int]) -> None:
-    for number in ids:
-        database.execute("DELETE FROM reservations WHERE id = ?", (number,))
 
 
 def _reservation_from_row(row: Row) -> Reservation:
@@ -123,38 +64,6 @@ def _reservation_from_row(row: Row) -> Reservation:
     )
 
 
-# Digests of agents' secrets
-
-
-def select_digest(database: Executor, name: str) -> str | None:
-    """Return the digest of an agent's secret, or None."""
-    agent = agent_number(database, name)
-    row = database.execute("SELECT digest FROM secrets WHERE agent = ?", (agent,)).fetchone()
-    return str(row[0]) if row else None
-
-
-def find_agent_by_digest(database: Executor, digest: str) -> str | None:
-    """Return the agent whose secret has this digest, or None."""
-    row = database.execute(
-        "SELECT MIN(a.name) FROM secrets s JOIN agents a ON a.number = s.agent WHERE s.digest = ?",
-        (digest,),
-    ).fetchone()
-    return None if row is None or row[0] is None else str(row[0])
-
-
-def insert_digest(database: Executor, name: str, digest: str, *, replace: bool) -> bool:
-    """Store a digest, and return whether it was stored. Writers are serialized: the first one
-    wins.
-    """
-    agent = agent_number(database, name)
-    conflict = "UPDATE SET digest = excluded.digest" if replace else "NOTHING"
-    inserted = database.execute(
-        f"INSERT INTO secrets VALUES (?, ?) ON CONFLICT (agent) DO {conflict} RETURNING agent",
-        (agent, digest),
-    )
-    return bool(inserted.fetchall())
-
-
 D = TypeVar("D", bound=Database)
 _LAST_CHARACTER = "\U0010ffff"
 
@@ -163,6 +72,7 @@ class SqlMailbox(ABC, Generic[D]):
     """A mailbox in a SQL database."""
 
     lacks = NOTHING_MISSING
+    now_sql = "NULL"  # the time of the database, if that is the store's time
 
     def __init__(self, database: D) -> None:
         self.database = database
@@ -170,7 +80,11 @@ class SqlMailbox(ABC, Generic[D]):
 
     @abstractmethod
     def _now(self) -> datetime:
-        """Return the store's current time."""
+        """Return the store's current time, in a transaction."""
+
+    def _time_of(self, found: object) -> datetime:  # noqa: ARG002
+        """Return the store's time, given what `now_sql` has found."""
+        return self._now()
 
     def register(self, profile: Profile, *, update: bool = False) -> RegistrationResult:
         with self.database.write_transaction():
@@ -189,9 +103,9 @@ class SqlMailbox(ABC, Generic[D]):
             )
             return RegistrationResult(Agent(*merged, before.registered_at), before)
 
-    def agents(self) -> tuple[Agent, ...]:
+    def agents(self, names: Iterable[str] | None = None) -> tuple[Agent, ...]:
         with self.database.read_transaction():
-            return rows.select_agents(self.database)
+            return rows.select_agents(self.database, names)
 
     def agent(self, name: str) -> Agent:
         with self.database.read_transaction():
@@ -199,15 +113,29 @@ class SqlMailbox(ABC, Generic[D]):
 
     def digest(self, name: str) -> str | None:
         with self.database.read_transaction():
-            return select_digest(self.database, name)
+            agent = rows.agent_number(self.database, name)
+            found = self.database.query("SELECT digest FROM secrets WHERE agent = ?", (agent,))
+            return str(found[0][0]) if found else None
 
     def named_by(self, digest: str) -> str | None:
         with self.database.read_transaction():
-            return find_agent_by_digest(self.database, digest)
+            found = self.database.query(
+                "SELECT MIN(a.name) FROM secrets s JOIN agents a ON a.number = s.agent"
+                " WHERE s.digest = ?",
+                (digest,),
+            )
+            return None if found[0][0] is None else str(found[0][0])
 
     def claim(self, name: str, digest: str, *, replace: bool = False) -> bool:
         with self.database.write_transaction("the claim"):
-            return insert_digest(self.database, name, digest, replace=replace)
+            agent = rows.agent_number(self.database, name)
+            conflict = "UPDATE SET digest = excluded.digest" if replace else "NOTHING"
+            inserted = self.database.query(
+                f"INSERT INTO secrets VALUES (?, ?) ON CONFLICT (agent) DO {conflict}"
+                " RETURNING agent",
+                (agent, digest),
+            )
+            return bool(inserted)
 
     def send(
         self,
@@ -220,40 +148,73 @@ class SqlMailbox(ABC, Generic[D]):
     ) -> SendResult:
         message = rules.normalize_message(message)
         envelope = rules.normalize_envelope(envelope, message)
-        with self.database.write_transaction("the message"):
-            known = rows.agent_numbers(self.database)
-            rules.check_storable(message, known, key)
-            sender = known[message.sender]
-            first = self._find_by_key(sender, key)
+        reads = [
+            rows.numbers_of((message.sender, *message.recipients)),
+            rows.thread_statement(message.thread_id),
+            (f"{queries.LAST_MESSAGE}, {self.now_sql}", ()),
+            *(
+                [(f"{rows.SELECT} WHERE m.id = ?", (rows.clamp(reply_to),))]
+                if reply_to is not None
+                else []
+            ),
+        ]
+        with self.database.write_transaction("the message", reads) as found:
+            known, thread, last = (
+                rows.numbers_from_rows(found[0]),
+                rows.thread_from_rows(found[1]),
+                found[2][0],
+            )
+            self._check_storable(message, known, key)
+            first = self._find_by_key(known[message.sender], key)
             if first is not None and key is not None:
                 rules.check_key_reuse(key, first, message, reply_to, envelope)
                 return SendResult(first, is_new=False)
             if not message.thread_id:
-                message = rules.with_thread_id(message, queries.next_id(self.database))
+                message = rules.with_thread_id(message, as_int(last[1] or 0) + 1)
+                thread = rows.find_thread(self.database, message.thread_id)
             if reply_to is not None:
-                rules.check_reply(rows.select_message(self.database, reply_to), message)
-            if isinstance(position, UnchangedSince):
-                arrived = queries.thread_arrivals(
-                    self.database, message.thread_id, position.arrival
-                )
-                rules.check_unchanged_since(message.thread_id, position, arrived)
-            elif position is not None:
-                now_there = queries.thread_position(self.database, message.thread_id)
-                rules.check_position(message.thread_id, position, now_there)
-            stored = queries.new_message(self.database, message, self._now(), reply_to, sender)
+                rules.check_reply(rows.require_message(found[3], reply_to), message)
+            self._check_position(message.thread_id, position, thread[1] if thread else 0)
+            number, sender = thread[0] if thread else None, known[message.sender]
+            settled = queries.settled_ids(self.database, message, reply_to, number, sender)
+            now = self._time_of(last[3])
+            stored = queries.new_message(message, now, reply_to, last, settled)
             decides = rules.counts_as_decision(message, self.operator)
             stored = stored._replace(envelope=envelope, decides=decides)
-            queries.insert_message(self.database, stored, known)
+            self.database.execute("UPDATE store SET last_time = ?", (microseconds(stored.at),))
+            queries.insert_message(self.database, stored, known, number)
             if key is not None:
                 self.database.execute("INSERT INTO keys VALUES (?, ?, ?)", (sender, key, stored.id))
         return SendResult(stored, is_new=True)
 
+    def _check_storable(self, message: Message, known: dict[str, int], key: str | None) -> None:
+        """Raise RequestError if the message cannot be stored or delivered.
+
+        Only then all names are read, for the suggestions.
+        """
+        names = (message.sender, *message.recipients)
+        is_known = all(name in known for name in names)
+        rules.check_storable(message, known if is_known else rows.agent_numbers(self.database), key)
+
+    def _check_position(
+        self, thread_id: str, position: int | UnchangedSince | None, now_there: int
+    ) -> None:
+        if isinstance(position, UnchangedSince):
+            arrived = queries.thread_arrivals(self.database, thread_id, position.arrival)
+            rules.check_unchanged_since(thread_id, position, arrived)
+        else:
+            rules.check_position(thread_id, position, now_there)
+
     def _find_by_key(self, sender: int, key: str | None) -> StoredMessage | None:
         """Return the message that the sender sent with that idempotency key, or None."""
-        found = self.database.execute(
-            "SELECT message FROM keys WHERE sender = ? AND key = ?", (sender, key)
-        ).fetchone()
-        return rows.select_message(self.database, rows.as_int(found[0])) if found else None
+        if key is None:
+            return None
+        sql = "SELECT message FROM keys WHERE sender = ? AND key = ?"
+        found = self.database.query(sql, (sender, key))
+        return rows.select_message(self.database, as_int(found[0][0])) if found else None
+
+    def reading(self) -> AbstractContextManager[object]:
+        return self.database.read_transaction()
 
     def message(self, message_id: int) -> StoredMessage:
         with self.database.read_transaction():
@@ -325,11 +286,11 @@ class SqlMailbox(ABC, Generic[D]):
             for message_id in dict.fromkeys(message_ids):
                 rules.check_recipient(rows.select_message(self.database, message_id), name)
                 changed += len(
-                    self.database.execute(
+                    self.database.query(
                         "UPDATE deliveries SET read_at = ? WHERE message = ? AND recipient = ?"
                         " AND (read_at IS NULL) = ? RETURNING 1",
                         (read_at, message_id, recipient, is_read),
-                    ).fetchall()
+                    )
                 )
         return changed
 
@@ -341,9 +302,36 @@ class SqlMailbox(ABC, Generic[D]):
         """
         request = reservation_rules.validate_request(request)
         with self.database.write_transaction("the reservations"):
-            granted = insert_reservations(self.database, name, request, self._now())
+            granted = self._insert_reservations(name, request, self._now())
         return ReservationResult(
             granted, reservation_rules.find_conflicts(granted, self.reservations())
+        )
+
+    def _insert_reservations(
+        self, name: str, request: ReservationRequest, now: datetime
+    ) -> tuple[Reservation, ...]:
+        """Store reservations. Delete those that they replace, and all expired ones."""
+        database, agent = self.database, rows.agent_number(self.database, name)
+        database.execute("DELETE FROM reservations WHERE expires_at <= ?", (microseconds(now),))
+        count = "SELECT count(*) FROM reservations WHERE agent <> ?"
+        others = as_int(database.query(count, (agent,))[0][0])
+        own = self._reservations_of(name, now)
+        self._delete_reservations(reservation_rules.replaced_ids(request, own, others))
+        expires_at = now + timedelta(seconds=request.seconds)
+        times = (microseconds(now), microseconds(expires_at))
+        made = [
+            database.query(
+                "INSERT INTO reservations"
+                " (agent, pattern, exclusive, reason, created_at, expires_at)"
+                " VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+                (agent, pattern, request.exclusive, request.reason, *times),
+            )
+            for pattern in request.patterns
+        ]
+        fields = (request.exclusive, request.reason, now, expires_at)
+        return tuple(
+            Reservation(as_int(found[0][0]), name, pattern, *fields)
+            for pattern, found in zip(request.patterns, made, strict=True)
         )
 
     def release(
@@ -351,15 +339,32 @@ class SqlMailbox(ABC, Generic[D]):
     ) -> ReleaseResult:
         with self.database.write_transaction("the release"):
             now = self._now()
-            return ReleaseResult(delete_reservations(self.database, name, now, patterns, ids), now)
+            own = self._reservations_of(name, now)
+            released = reservation_rules.select_to_release(own, patterns, ids)
+            self._delete_reservations(each.id for each in released)
+            return ReleaseResult(len(released), now)
+
+    def _delete_reservations(self, ids: Iterable[int]) -> None:
+        for number in ids:
+            self.database.execute("DELETE FROM reservations WHERE id = ?", (number,))
+
+    def _reservations_of(self, name: str, now: datetime) -> tuple[Reservation, ...]:
+        found = self.database.query(
+            f"{_SELECT_RESERVATIONS} AND r.agent = ? ORDER BY r.id",
+            (microseconds(now), rows.agent_number(self.database, name)),
+        )
+        return tuple(map(_reservation_from_row, found))
 
     def reservations(self) -> tuple[Reservation, ...]:
         with self.database.read_transaction():
-            return active_reservations(self.database, self._now())
+            found = self.database.query(
+                f"{_SELECT_RESERVATIONS} ORDER BY r.id", (microseconds(self._now()),)
+            )
+        return tuple(map(_reservation_from_row, found))
 
     def position(self) -> int:
         with self.database.read_transaction():
-            found = self.database.execute("SELECT max(arrival) FROM messages").fetchall()
+            found = self.database.query("SELECT max(arrival) FROM messages")
         return rows.as_int(found[0][0] or 0)
 
     def arrivals(self, after: int, limit: int | None = None) -> tuple[StoredMessage, ...]:
@@ -368,24 +373,21 @@ class SqlMailbox(ABC, Generic[D]):
 
     @abstractmethod
     def wait(self, position: int, seconds: float) -> int:
-        """Wait until the position exceeds the given one or the timeout expires; return the
-        position.
-        """
+        """Wait for a position greater than the given one, or a timeout; return the position."""
 
     def kept(self, name: str) -> str | None:
         if not rows.is_storable_text(name):
             return None
         with self.database.read_transaction():
-            found = self.database.execute("SELECT content FROM kept WHERE name = ?", (name,))
-            row = found.fetchone()
-        return str(row[0]) if row else None
+            found = self.database.query("SELECT content FROM kept WHERE name = ?", (name,))
+        return str(found[0][0]) if found else None
 
     def kept_under(self, prefix: str) -> dict[str, str]:
         if not rows.is_storable_text(prefix):
             return {}
         with self.database.read_transaction():
             # No key contains the last character, so this range is all keys with the prefix.
-            found = self.database.execute(
+            found = self.database.query(
                 "SELECT name, content FROM kept WHERE name >= ? AND name < ?",
                 (prefix, prefix + _LAST_CHARACTER),
             )

@@ -3,9 +3,9 @@
 Each list is read in order from one index.
 """
 
-from collections.abc import Iterable, Iterator
-from datetime import datetime
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import RequestError
@@ -19,10 +19,8 @@ from brenner.mail.model import (
     PendingAck,
     RestoreResult,
     SearchPage,
-    StoredMessage,
     ThreadPage,
     ThreadSummary,
-    type_of,
 )
 from brenner.mail.rules import (
     ImportIdMap,
@@ -40,10 +38,8 @@ from brenner.mail.sql.rows import (
     NO_LIMIT,
     SELECT,
     Database,
-    Executor,
-    FilterNumbers,
+    Row,
     SearchSource,
-    Snapshot,
     Value,
     agent_number,
     agent_numbers,
@@ -60,18 +56,20 @@ from brenner.mail.sql.rows import (
     thread_number,
 )
 from brenner.protocol.acknowledgements import (
-    UnacknowledgedMessage,
     acknowledged_ids,
     settled_message_ids,
 )
 from brenner.protocol.message_types import TYPES, wants_ack
-from brenner.protocol.messages import Message, content_hash
+from brenner.protocol.messages import Message, StoredMessage, content_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
 
 
 def thread_page(
-    database: Executor, thread_id: str, limit: int | None, before: int | None, after: int | None
+    database: Database, thread_id: str, limit: int | None, before: int | None, after: int | None
 ) -> ThreadPage:
-    """Return part of a thread, in its order."""
     row = find_thread(database, thread_id)
     borders = [
         (sign, _order_key_in_thread(database, thread_id, message_id))
@@ -84,7 +82,7 @@ def thread_page(
     direction = "ASC" if after is not None else "DESC"
     inside = "".join(f" AND (m.at, m.id) {sign} (?, ?)" for sign, _ in borders)
     key_values = [part for _, key in borders for part in key]
-    rows = database.execute(
+    rows = database.query(
         f"{SELECT} WHERE m.thread = ?{inside} ORDER BY m.at {direction}, m.id {direction} LIMIT ?",
         (thread, *key_values, sql_limit(limit)),
     )
@@ -99,7 +97,7 @@ def thread_page(
     )
 
 
-def _order_key_in_thread(database: Executor, thread_id: str, message_id: int) -> tuple[int, int]:
+def _order_key_in_thread(database: Database, thread_id: str, message_id: int) -> tuple[int, int]:
     """Return the order key of a message; raise RequestError if it is not in the thread."""
     stored = select_message(database, message_id)
     if stored.message.thread_id != thread_id:
@@ -111,25 +109,14 @@ def _order_key(stored: StoredMessage) -> tuple[int, int]:
     return microseconds(stored.at), stored.id
 
 
-def _has_message(database: Executor, thread: int, sign: str, key: tuple[int, int]) -> bool:
+def _has_message(database: Database, thread: int, sign: str, key: tuple[int, int]) -> bool:
     """Return whether the thread has a message before (`<`) or after (`>`) the order key."""
-    return bool(
-        database.execute(
-            f"SELECT 1 FROM messages WHERE thread = ? AND (at, id) {sign} (?, ?) LIMIT 1",
-            (thread, *key),
-        ).fetchall()
-    )
+    sql = f"SELECT 1 FROM messages WHERE thread = ? AND (at, id) {sign} (?, ?) LIMIT 1"
+    return bool(database.query(sql, (thread, *key)))
 
 
-def thread_position(database: Executor, thread_id: str) -> int:
-    """Return the number of messages in a thread."""
-    row = find_thread(database, thread_id)
-    return row[1] if row else 0
-
-
-def thread_summaries(database: Executor, limit: int | None) -> tuple[ThreadSummary, ...]:
-    """Return all threads, the one with the newest message first."""
-    rows = database.execute(
+def thread_summaries(database: Database, limit: int | None) -> tuple[ThreadSummary, ...]:
+    rows = database.query(
         "SELECT name, position, first_at, last_at FROM threads"
         " ORDER BY last_at DESC, last_id DESC LIMIT ?",
         (sql_limit(limit),),
@@ -200,7 +187,7 @@ def _index_hint(database: Database, conditions: str) -> str:
 def _select_inbox(
     database: Database, conditions: str, values: tuple[Value, ...]
 ) -> list[InboxMessage]:
-    rows = database.execute(
+    rows = database.query(
         f"SELECT {COLUMNS}, d.read_at IS NOT NULL, d.owes_ack"
         f" FROM deliveries d {_index_hint(database, conditions)} CROSS JOIN messages m"
         f" WHERE m.id = d.message AND {conditions} ORDER BY d.at DESC, d.message DESC LIMIT ?",
@@ -217,18 +204,17 @@ def _select_inbox(
 
 
 def count_unread(database: Database, name: str) -> int:
-    """Return the number of unread messages of an agent."""
-    row = database.execute(
+    rows = database.query(
         f"SELECT count(*) FROM deliveries {database.index_hint('deliveries_unread')}"
         " WHERE recipient = ? AND read_at IS NULL",
         (agent_number(database, name),),
-    ).fetchall()[0]
-    return as_int(row[0])
+    )
+    return as_int(rows[0][0])
 
 
-def deliveries(database: Executor, stored: StoredMessage) -> tuple[Delivery, ...]:
+def deliveries(database: Database, stored: StoredMessage) -> tuple[Delivery, ...]:
     """Return the delivery state for each recipient, in the order of the recipients."""
-    rows = database.execute(
+    rows = database.query(
         "SELECT a.name, d.read_at, d.owes_ack, d.acknowledged_by FROM deliveries d"
         " JOIN agents a ON a.number = d.recipient WHERE d.message = ?",
         (stored.id,),
@@ -248,7 +234,6 @@ def deliveries(database: Executor, stored: StoredMessage) -> tuple[Delivery, ...
 def pending_acks(
     database: Database, debtor: str | None, thread_id: str | None
 ) -> tuple[PendingAck, ...]:
-    """Return the pending acknowledgements, oldest first."""
     conditions = "d.owes_ack"
     index = "deliveries_owed" if thread_id is None else "deliveries_owed_in_thread"
     values: list[Value] = []
@@ -258,7 +243,7 @@ def pending_acks(
     if thread_id is not None:
         conditions += " AND d.thread = ?"
         values.append(thread_number(database, thread_id))
-    rows = database.execute(
+    rows = database.query(
         f"SELECT {COLUMNS}, a.name FROM deliveries d {database.index_hint(index)}"
         " CROSS JOIN messages m JOIN agents a ON a.number = d.recipient"
         f" WHERE m.id = d.message AND {conditions}",
@@ -277,7 +262,7 @@ ALL_ARRIVALS = (0, NO_LIMIT)
 NO_ARRIVALS = (0, -1)
 
 
-def update_time_range(database: Executor, stored: StoredMessage) -> None:
+def update_time_range(database: Database, stored: StoredMessage) -> None:
     """Extend the time range of the block of arrivals that contains this message."""
     at = microseconds(stored.at)
     database.execute(
@@ -290,83 +275,83 @@ def update_time_range(database: Executor, stored: StoredMessage) -> None:
     )
 
 
-def arrival_bounds(database: Executor, query: Query) -> tuple[int, int]:
+def arrival_bounds(database: Database, query: Query) -> tuple[int, int]:
     """Return the lowest and highest arrival that can have the times of a query."""
     time_conditions = [("last_at >= ?", query.after), ("first_at < ?", query.before)]
     conditions = [sql for sql, at in time_conditions if at]
     if not conditions:
         return ALL_ARRIVALS
-    row = database.execute(
+    first, last = database.query(
         f"SELECT min(number), max(number) FROM spans WHERE {' AND '.join(conditions)}",
         tuple(microseconds(at) for _, at in time_conditions if at),
-    ).fetchall()[0]
-    if row[0] is None:
+    )[0]
+    if first is None:
         return NO_ARRIVALS
-    return as_int(row[0]) * ARRIVALS_PER_TIME_RANGE, as_int(
-        row[1]
-    ) * ARRIVALS_PER_TIME_RANGE + ARRIVALS_PER_TIME_RANGE - 1
+    size = ARRIVALS_PER_TIME_RANGE
+    return as_int(first) * size, (as_int(last) + 1) * size - 1
 
 
 # Storing a message with all derived rows
 
 
-def next_id(database: Executor) -> int:
-    """Return the id of the next message."""
-    return as_int(database.execute("SELECT max(id) FROM messages").fetchall()[0][0] or 0) + 1
+LAST_MESSAGE = (
+    "SELECT (SELECT last_time FROM store), (SELECT max(id) FROM messages),"
+    " (SELECT max(arrival) FROM messages)"
+)
 
 
 def new_message(
-    database: Executor, message: Message, now: datetime, reply_to: int | None, sender: int
+    message: Message, now: datetime, reply_to: int | None, last: Row, settled: tuple[int, ...]
 ) -> StoredMessage:
-    """Return a message to be stored, with its id, arrival and time."""
-    last_time, last_id, last_arrival = database.execute(
-        "SELECT (SELECT last_time FROM store), (SELECT max(id) FROM messages),"
-        " (SELECT max(arrival) FROM messages)"
-    ).fetchall()[0]
-    at = next_time(now, None if last_time is None else as_time(last_time))
-    database.execute("UPDATE store SET last_time = ?", (microseconds(at),))
+    """Return a message to be stored, with its id, arrival and time, after the `LAST_MESSAGE`."""
+    last_time, last_id, last_arrival = last[:3]
     new_id = as_int(last_id or 0) + 1
     return StoredMessage(
         id=new_id,
-        at=at,
+        at=next_time(now, None if last_time is None else as_time(last_time)),
         message=message,
         content_hash=content_hash(message),
         arrival=as_int(last_arrival or 0) + 1,
         origin_id=new_id,
         reply_to=reply_to,
-        acknowledges=_acknowledged_ids(database, message, reply_to, sender),
+        acknowledges=settled,
     )
 
 
-def _acknowledged_ids(
-    database: Executor, ack: Message, reply_to: int | None, sender: int
+def settled_ids(
+    database: Database, ack: Message, reply_to: int | None, thread: int | None, sender: int
 ) -> tuple[int, ...]:
     """Return the pending messages of its sender that an ACK settles in its thread."""
-    row = find_thread(database, ack.thread_id) if type_of(ack) == "ACK" else None
-    if row is None:
+    if thread is None or ack.type != "ACK":
         return ()
-    thread = row[0]
     named = acknowledged_ids(ack.body, reply_to)
-    contents = [
-        as_hash(row[0])
-        for message_id in named
-        for row in database.execute(
-            "SELECT hash FROM messages WHERE id = ? AND thread = ?", (clamp(message_id), thread)
-        )
-    ]
-    owed = database.execute(
-        "SELECT m.id, m.hash FROM deliveries d JOIN messages m ON m.id = d.message"
-        " WHERE d.thread = ? AND d.recipient = ? AND d.owes_ack ORDER BY m.at, m.id",
-        (thread, sender),
+    by_id = "SELECT hash FROM messages WHERE id = ? AND thread = ?"
+    owed, *found = database.query_all(
+        [
+            (
+                (
+                    "SELECT m.id, m.hash FROM deliveries d JOIN messages m ON m.id = d.message"
+                    " WHERE d.thread = ? AND d.recipient = ? AND d.owes_ack ORDER BY m.at, m.id"
+                ),
+                (thread, sender),
+            ),
+            *((by_id, (clamp(message_id), thread)) for message_id in named),
+        ]
     )
-    debts = [UnacknowledgedMessage(as_int(row[0]), as_hash(row[1])) for row in owed]
+    contents = [as_hash(row[0]) for rows in found for row in rows]
+    debts = [(as_int(row[0]), as_hash(row[1])) for row in owed]
     return settled_message_ids(named, contents, debts)
 
 
-def insert_message(database: Database, stored: StoredMessage, numbers: dict[str, int]) -> None:
-    """Store a message with all derived rows. `numbers` are those of the agents, by name."""
+def insert_message(
+    database: Database, stored: StoredMessage, numbers: dict[str, int], thread: int | None
+) -> None:
+    """Store a message with all derived rows.
+
+    `numbers` are those of the agents, by name; `thread` is that of the thread, None for a new one.
+    """
     message, at = stored.message, microseconds(stored.at)
-    thread = _upsert_thread(database, stored, at)
+    thread = _count_in_thread(database, stored, at, thread)
     sender = numbers[message.sender]
     database.execute(
         "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -379,7 +364,7 @@ def insert_message(database: Database, stored: StoredMessage, numbers: dict[str,
             stored.decides,
         ),
     )
-    name = type_of(message)
+    name = message.type
     wants = wants_ack(message)
     for recipient in message.recipients:
         owes = wants and recipient != message.sender
@@ -393,28 +378,27 @@ def insert_message(database: Database, stored: StoredMessage, numbers: dict[str,
             " acknowledged_by = coalesce(acknowledged_by, ?) WHERE message = ? AND recipient = ?",
             (stored.id, target, sender),
         )
-    database.index.add(stored, thread, sender)
+    database.index_message(stored, thread, sender)
     update_time_range(database, stored)
 
 
-def _upsert_thread(database: Executor, stored: StoredMessage, at: int) -> int:
+def _count_in_thread(database: Database, stored: StoredMessage, at: int, thread: int | None) -> int:
     """Count the message in its thread, and return the thread's number."""
-    row = find_thread(database, stored.message.thread_id)
-    if row is None:
-        made = database.execute(
+    if thread is None:
+        made = database.query(
             "INSERT INTO threads (name, position, first_at, last_at, last_id)"
             " VALUES (?, 1, ?, ?, ?) RETURNING number",
             (stored.message.thread_id, at, at, stored.id),
         )
-        return as_int(made.fetchall()[0][0])
+        return as_int(made[0][0])
     database.execute(
         "UPDATE threads SET position = position + 1,"
         " first_at = CASE WHEN first_at < ? THEN first_at ELSE ? END,"
         " last_id = CASE WHEN (last_at, last_id) < (?, ?) THEN ? ELSE last_id END,"
         " last_at = CASE WHEN last_at < ? THEN ? ELSE last_at END WHERE number = ?",
-        (at, at, at, stored.id, stored.id, at, at, row[0]),
+        (at, at, at, stored.id, stored.id, at, at, thread),
     )
-    return row[0]
+    return thread
 
 
 # Export and import of records
@@ -423,14 +407,12 @@ def _upsert_thread(database: Executor, stored: StoredMessage, at: int) -> int:
 _PAGE_MESSAGES = 20  # a message may have megabytes
 
 
-def arrivals(database: Executor, after: int, limit: int | None) -> tuple[StoredMessage, ...]:
-    """Return messages in order of arrival."""
+def arrivals(database: Database, after: int, limit: int | None) -> tuple[StoredMessage, ...]:
     sql = f"{SELECT} WHERE m.arrival > ? ORDER BY m.arrival LIMIT ?"
-    return tuple(map(message_from_row, database.execute(sql, (clamp(after), sql_limit(limit)))))
+    return tuple(map(message_from_row, database.query(sql, (clamp(after), sql_limit(limit)))))
 
 
 def thread_arrivals(database: Database, thread_id: str, after: int) -> tuple[StoredMessage, ...]:
-    """Return messages of one thread in order of arrival."""
     row = find_thread(database, thread_id)
     if row is None:
         return ()
@@ -438,13 +420,11 @@ def thread_arrivals(database: Database, thread_id: str, after: int) -> tuple[Sto
         f"{SELECT} {database.index_hint('messages_arrived')}"
         " WHERE m.thread = ? AND m.arrival > ? ORDER BY m.arrival"
     )
-    return tuple(map(message_from_row, database.execute(sql, (row[0], clamp(after)))))
+    return tuple(map(message_from_row, database.query(sql, (row[0], clamp(after)))))
 
 
-def export_records(snapshot: Snapshot) -> Iterator[MessageRecord]:
-    """Yield every message with its read marks, as the snapshot has them, then close the
-    snapshot.
-    """
+def export_records(snapshot: Database) -> Iterator[MessageRecord]:
+    """Yield every message with its read marks, then close the snapshot."""
     try:
         with snapshot.translate_errors():
             for page in _pages(snapshot):
@@ -455,8 +435,7 @@ def export_records(snapshot: Snapshot) -> Iterator[MessageRecord]:
         snapshot.close()
 
 
-def _pages(database: Executor) -> Iterator[tuple[StoredMessage, ...]]:
-    """Yield all messages, page by page."""
+def _pages(database: Database) -> Iterator[tuple[StoredMessage, ...]]:
     page = arrivals(database, 0, _PAGE_MESSAGES)
     while page:
         yield page
@@ -464,10 +443,10 @@ def _pages(database: Executor) -> Iterator[tuple[StoredMessage, ...]]:
 
 
 def _select_read_marks(
-    database: Executor, page: tuple[StoredMessage, ...]
+    database: Database, page: tuple[StoredMessage, ...]
 ) -> dict[int, list[tuple[str, datetime]]]:
     """Return which agent read each message of a page, and when."""
-    rows = database.execute(
+    rows = database.query(
         "SELECT d.message, a.name, d.read_at FROM messages m CROSS JOIN deliveries d"
         " JOIN agents a ON a.number = d.recipient WHERE m.arrival BETWEEN ? AND ?"
         " AND d.message = m.id AND d.read_at IS NOT NULL ORDER BY a.name",
@@ -479,7 +458,7 @@ def _select_read_marks(
     return marks
 
 
-def altered_messages(database: Executor) -> Iterator[str]:
+def altered_messages(database: Database) -> Iterator[str]:
     """Yield a sentence for each message whose content does not match its hash."""
     for page in _pages(database):
         for stored in page:
@@ -494,7 +473,7 @@ def import_records(
     known = agent_numbers(database)
     highest, position = (
         as_int(value or 0)
-        for value in database.execute("SELECT max(id), max(arrival) FROM messages").fetchall()[0]
+        for value in database.query("SELECT max(id), max(arrival) FROM messages")[0]
     )
     ids = ImportIdMap(highest)
     new_agents = add_agents(database, agents, known)
@@ -507,29 +486,30 @@ def import_records(
             continue
         position += 1
         imported = _without_invalid_links(database, ids.assign(stored, position, is_taken))
-        insert_message(database, imported, known)
+        thread = find_thread(database, stored.message.thread_id)
+        insert_message(database, imported, known, thread[0] if thread else None)
         _restore_read_marks(database, imported, record, known)
     return ids.result(new_agents)
 
 
-def _find_existing(database: Executor, stored: StoredMessage) -> tuple[int | None, bool]:
+def _find_existing(database: Database, stored: StoredMessage) -> tuple[int | None, bool]:
     """Return the id of the same message here, if any, and whether its id is taken."""
-    same, is_taken = database.execute(
+    same, is_taken = database.query(
         "SELECT (SELECT id FROM messages WHERE origin_id = ? AND hash = ?"
         " ORDER BY arrival LIMIT 1), EXISTS (SELECT 1 FROM messages WHERE id = ?)",
         (stored.origin_id, bytes.fromhex(stored.content_hash), stored.id),
-    ).fetchall()[0]
+    )[0]
     return None if same is None else as_int(same), bool(is_taken)
 
 
-def _without_invalid_links(database: Executor, imported: StoredMessage) -> StoredMessage:
+def _without_invalid_links(database: Database, imported: StoredMessage) -> StoredMessage:
     """Return the message without links that no store would have set."""
     linked = {target: select_message(database, target) for target in linked_ids(imported)}
     return drop_invalid_links(imported, linked)
 
 
 def _restore_read_marks(
-    database: Executor, imported: StoredMessage, record: MessageRecord, known: dict[str, int]
+    database: Database, imported: StoredMessage, record: MessageRecord, known: dict[str, int]
 ) -> None:
     for name, at in record.read_at:
         if name in imported.message.recipients:
@@ -539,7 +519,7 @@ def _restore_read_marks(
             )
 
 
-def add_agents(database: Executor, agents: Iterable[Agent], known: dict[str, int]) -> list[str]:
+def add_agents(database: Database, agents: Iterable[Agent], known: dict[str, int]) -> list[str]:
     """Insert the agents that are not registered, add them to `known`, and return their names.
 
     Names that look alike are accepted: stored mail cannot change its names.
@@ -553,14 +533,13 @@ def add_agents(database: Executor, agents: Iterable[Agent], known: dict[str, int
     return new
 
 
-def insert_agent(database: Executor, agent: Agent) -> int:
-    """Insert an agent, and return its number."""
-    row = database.execute(
+def insert_agent(database: Database, agent: Agent) -> int:
+    made = database.query(
         "INSERT INTO agents (name, program, model, task, registered_at) VALUES (?, ?, ?, ?, ?)"
         " RETURNING number",
         (*agent[:4], microseconds(agent.registered_at)),
-    ).fetchall()[0]
-    return as_int(row[0])
+    )
+    return as_int(made[0][0])
 
 
 # Full-text search: hits of the index, filtered by times and by the reader's inbox
@@ -573,23 +552,33 @@ def search(
     database: Database, query: Query, reader: int | None, limit: int, before: int
 ) -> SearchPage:
     """Return the hits with an arrival less than `before`, latest first."""
-    source = database.index.search_source(query, _filter_numbers(database, query))
-    reader_filter = next(
-        (
-            reader_filter
-            for reader_filter in _READER_FILTERS
-            if getattr(query, reader_filter.query_field)
-        ),
-        None,
-    )
-    first, last = _search_bounds(database, query, reader_filter, reader)
-    if source is None:
-        source = _reader_source(database, reader_filter, reader) if reader_filter else _ALL_MESSAGES
+    senders = [agent_number(database, name) for name in query.senders]
+    threads = [thread_number(database, name) for name in query.threads]
+    source = database.search_source(query, senders, threads)
+    asked = [each for each in _READER_FILTERS if getattr(query, each[0])][:1]
+    first, last = arrival_bounds(database, query)
+    for _, condition, index in asked:
+        hint = database.index_hint(index)
+        state = f"FROM deliveries {hint} WHERE recipient = ? AND {condition}"
+        low, high = database.query(
+            f"SELECT (SELECT min(arrival) {state}), (SELECT max(arrival) {state})",
+            (reader, reader),
+        )[0]
+        if low is None:
+            return SearchPage((), has_more=False)
+        first, last = max(first, as_int(low)), min(last, as_int(high))
+        source = source or SearchSource(
+            f"deliveries o {hint} CROSS JOIN messages m",
+            "o.arrival",
+            ("o.recipient = ?", f"o.{condition}", "m.arrival = o.arrival"),
+            (reader,),
+        )
+    source = source or SearchSource("messages m", "m.arrival")
     conditions, values = _search_conditions(database, query, reader)
     inside = " AND ".join(
         [*source.conditions, *conditions, f"{source.arrival_column} BETWEEN ? AND ?"]
     )
-    rows = database.execute(
+    rows = database.query(
         f"SELECT {COLUMNS} FROM {source.tables} WHERE {inside}"
         f" ORDER BY {source.arrival_column} DESC LIMIT ?",
         (*source.values, *values, first, min(last, before - 1), sql_limit(limit + 1)),
@@ -598,56 +587,11 @@ def search(
     return SearchPage(tuple(hits[:limit]), len(hits) > limit)
 
 
-class _ReaderFilter(NamedTuple):
-    """A filter about the reader's inbox: its field in the query, its SQL condition, its index."""
-
-    query_field: str
-    condition: str
-    index_name: str
-
-
+# Filters about the reader's inbox: the field in the query, the SQL condition, the index
 _READER_FILTERS = (
-    _ReaderFilter("needs_ack", "owes_ack", "deliveries_owed_arrived"),
-    _ReaderFilter("is_unread", "read_at IS NULL", "deliveries_unread_arrived"),
+    ("needs_ack", "owes_ack", "deliveries_owed_arrived"),
+    ("is_unread", "read_at IS NULL", "deliveries_unread_arrived"),
 )
-
-
-def _reader_source(
-    database: Database, reader_filter: _ReaderFilter, reader: int | None
-) -> SearchSource:
-    """Return the reader's deliveries as the source of a search, in index order."""
-    return SearchSource(
-        f"deliveries o {database.index_hint(reader_filter.index_name)} CROSS JOIN messages m",
-        "o.arrival",
-        ("o.recipient = ?", f"o.{reader_filter.condition}", "m.arrival = o.arrival"),
-        (reader,),
-    )
-
-
-def _search_bounds(
-    database: Database, query: Query, reader_filter: _ReaderFilter | None, reader: int | None
-) -> tuple[int, int]:
-    """Return the lowest and highest arrival of all hits, so that less has to be read."""
-    first, last = arrival_bounds(database, query)
-    if reader_filter:
-        hint = database.index_hint(reader_filter.index_name)
-        state = f"FROM deliveries {hint} WHERE recipient = ? AND {reader_filter.condition}"
-        row = database.execute(
-            f"SELECT (SELECT min(arrival) {state}), (SELECT max(arrival) {state})",
-            (reader, reader),
-        ).fetchall()[0]
-        if row[0] is None:
-            return NO_ARRIVALS
-        first, last = max(first, as_int(row[0])), min(last, as_int(row[1]))
-    return first, last
-
-
-def _filter_numbers(database: Executor, query: Query) -> FilterNumbers:
-    """Return the numbers of senders and threads; raise RequestError for an unknown one."""
-    return FilterNumbers(
-        tuple(agent_number(database, name) for name in query.senders),
-        tuple(thread_number(database, name) for name in query.threads),
-    )
 
 
 def _search_conditions(
@@ -662,18 +606,17 @@ def _search_conditions(
     if query.before is not None:
         conditions.append("m.at < ?")
         values.append(microseconds(query.before))
-    for reader_filter in _READER_FILTERS:
-        if getattr(query, reader_filter.query_field):
+    for field, condition, index in _READER_FILTERS:
+        if getattr(query, field):
             conditions.append(
-                "EXISTS (SELECT 1 FROM deliveries d"
-                f" {database.index_hint(reader_filter.index_name)} WHERE d.recipient = ?"
-                f" AND d.arrival = m.arrival AND d.{reader_filter.condition})"
+                f"EXISTS (SELECT 1 FROM deliveries d {database.index_hint(index)}"
+                f" WHERE d.recipient = ? AND d.arrival = m.arrival AND d.{condition})"
             )
             values.append(reader)
     return conditions, values
 
 
-def arrival_of(database: Executor, before: int | None) -> int:
+def arrival_of(database: Database, before: int | None) -> int:
     """Return the arrival of the message that a search page starts before, or `NO_LIMIT`."""
     return NO_LIMIT if before is None else select_message(database, before).arrival
 
@@ -691,15 +634,15 @@ def message_tags(stored: StoredMessage, thread: int, sender: int) -> list[str]:
     items = find_item_ids(f"{message.subject}\n{message.body}")
     tags = [tag("thread", thread), tag("sender", sender)]
     tags += [tag("item", item) for item in items]
-    return tags + [tag("type", name) for name in [type_of(message)] if name]
+    return tags + [tag("type", name) for name in [message.type] if name]
 
 
-def query_tags(query: Query, numbers: FilterNumbers) -> list[list[str]]:
+def query_tags(query: Query, senders: Sequence[int], threads: Sequence[int]) -> list[list[str]]:
     """Return groups of tags; a hit has at least one tag of each group."""
     alternatives = (
         [tag("type", name) for name in query.types],
-        [tag("sender", number) for number in numbers.senders],
-        [tag("thread", number) for number in numbers.threads],
+        [tag("sender", number) for number in senders],
+        [tag("thread", number) for number in threads],
         [tag("item", item) for item in query.items],
     )
     return [tags for tags in alternatives if tags]

@@ -3,62 +3,34 @@
 All backends share the same SQL texts; `?` is used for values only.
 """
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from __future__ import annotations
+
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import RequestError
-from brenner.mail.model import Agent, Envelope, Importance, StoredMessage, Trust
+from brenner.mail.model import Agent
 from brenner.mail.rules import unknown_agent_error, unknown_thread_error
-from brenner.mail.search import Query
-from brenner.protocol.messages import Message
+from brenner.named_tuple import NamedTuple
+from brenner.protocol.messages import Envelope, Importance, Message, StoredMessage, Trust
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
+
+    from brenner.mail.search import Query
 
 # The interface of the databases
 
 
 Value = str | bytes | int | float | None
 Row = tuple[object, ...]
+Statement = tuple[str, tuple[Value, ...]]
 
 
 class DamagedRowError(Exception):
     """A row violates the schema: another program has changed it."""
-
-
-class ResultRows(Protocol):
-    """The result of a statement."""
-
-    def fetchone(self) -> Row | None: ...
-
-    def fetchall(self) -> list[Row]: ...
-
-    def __iter__(self) -> Iterator[Row]: ...
-
-
-class Executor(Protocol):
-    """An object that runs SQL statements."""
-
-    def execute(self, sql: str, values: tuple[Value, ...] = ()) -> ResultRows: ...
-
-
-class Snapshot(Executor, Protocol):
-    """A separate connection with a consistent snapshot until it is closed."""
-
-    def translate_errors(self) -> AbstractContextManager[None]:
-        """Turn exceptions of the database driver into ours."""
-        ...
-
-    def close(self) -> None:
-        """Close the connection."""
-        ...
-
-
-class FilterNumbers(NamedTuple):
-    """The database numbers of the senders and threads that a query filters by."""
-
-    senders: tuple[int, ...]
-    threads: tuple[int, ...]
 
 
 class SearchSource(NamedTuple):
@@ -70,36 +42,44 @@ class SearchSource(NamedTuple):
     values: tuple[Value, ...] = ()
 
 
-class SearchIndex(Protocol):
-    """The full-text index: finds messages by words and by tags for filters."""
+class Database(Protocol):
+    """A database with the mail tables, and a full-text index of words and tags."""
 
-    def add(self, stored: StoredMessage, thread: int, sender: int) -> None:
-        """Add a message to the index."""
+    def execute(self, sql: str, values: tuple[Value, ...] = ()) -> object:
+        """Run a statement, or send it with the next query if its result does not matter."""
         ...
 
-    def search_source(self, query: Query, numbers: FilterNumbers) -> SearchSource | None:
-        """Translate a query for the index; return None if it has nothing that the index
-        contains.
-        """
+    def query(self, sql: str, values: tuple[Value, ...] = ()) -> list[Row]:
+        """Run a statement, and return its rows."""
         ...
 
-
-class Database(Executor, Protocol):
-    """A database with the mail tables."""
-
-    @property
-    def index(self) -> SearchIndex:
-        """The full-text index."""
+    def query_all(self, statements: Sequence[Statement]) -> list[list[Row]]:
+        """Run several statements in one round trip, and return the rows of each."""
         ...
 
     def read_transaction(self) -> AbstractContextManager[None]:
         """Begin a read transaction: all statements see the same snapshot."""
         ...
 
-    def write_transaction(self, what: str = ...) -> AbstractContextManager[None]:
-        """Begin a write transaction. Writers are serialized.
+    def write_transaction(
+        self, what: str = ..., reads: Sequence[Statement] = ...
+    ) -> AbstractContextManager[list[list[Row]]]:
+        """Begin a write transaction, and give the rows of its first reads. Writers are serialized.
 
         `what` names the change in the message about an unknown outcome.
+        """
+        ...
+
+    def index_message(self, stored: StoredMessage, thread: int, sender: int) -> None:
+        """Add a message to the full-text index."""
+        ...
+
+    def search_source(
+        self, query: Query, senders: Sequence[int], threads: Sequence[int]
+    ) -> SearchSource | None:
+        """Translate a query, with the numbers of its senders and threads, for the index.
+
+        Return None if it has nothing that the index contains.
         """
         ...
 
@@ -107,8 +87,12 @@ class Database(Executor, Protocol):
         """Return SQL that forces an index, or an empty text if the planner decides."""
         ...
 
-    def snapshot(self) -> Snapshot:
-        """Open a snapshot of the current mail."""
+    def snapshot(self) -> Self:
+        """Open a separate connection with a consistent snapshot until it is closed."""
+        ...
+
+    def translate_errors(self) -> AbstractContextManager[None]:
+        """Turn exceptions of the database driver into ours."""
         ...
 
     def integrity(self) -> tuple[str, ...]:
@@ -139,7 +123,6 @@ def microseconds(at: datetime) -> int:
 
 
 def as_time(value: object) -> datetime:
-    """Return a stored time as a datetime."""
     try:
         return _EPOCH + timedelta(microseconds=as_int(value))
     except OverflowError as error:
@@ -156,7 +139,6 @@ def as_int(value: object) -> int:
 
 
 def as_hash(value: object) -> str:
-    """Return a stored hash as hexadecimal text."""
     if not isinstance(value, bytes):
         message = f"a hash was expected, not {value!r}"
         raise DamagedRowError(message)
@@ -208,12 +190,17 @@ def join_column(parts: tuple[str, ...] | tuple[int, ...]) -> str:
     return ",".join(map(str, parts))
 
 
-def select_message(database: Executor, message_id: int) -> StoredMessage:
+def select_message(database: Database, message_id: int) -> StoredMessage:
     """Return the message with this id; raise RequestError if there is none."""
-    row = database.execute(f"{SELECT} WHERE m.id = ?", (clamp(message_id),)).fetchone()
-    if row is None:
+    rows = database.query(f"{SELECT} WHERE m.id = ?", (clamp(message_id),))
+    return require_message(rows, message_id)
+
+
+def require_message(rows: list[Row], message_id: int) -> StoredMessage:
+    """Return the message in the rows of a lookup; raise RequestError if there is none."""
+    if not rows:
         raise RequestError(codes.UNKNOWN_MESSAGE.at(id=message_id))
-    return message_from_row(row)
+    return message_from_row(rows[0])
 
 
 def clamp(number: int) -> int:
@@ -226,12 +213,19 @@ def sql_limit(limit: int | None) -> int:
     return NO_LIMIT if limit is None else max(0, min(limit, NO_LIMIT))
 
 
-def select_agents(database: Executor) -> tuple[Agent, ...]:
-    """Return all registered agents, sorted by name."""
-    rows = database.execute(
-        "SELECT name, program, model, task, registered_at FROM agents ORDER BY name"
-    )
-    return tuple(map(_agent_from_row, rows))
+_SELECT_AGENTS = "SELECT name, program, model, task, registered_at FROM agents"
+
+
+def select_agents(database: Database, names: Iterable[str] | None = None) -> tuple[Agent, ...]:
+    """Return the registered agents, sorted by name: all, or those of these names."""
+    storable = tuple(filter(is_storable_text, names or ()))
+    inside = "" if names is None else f" WHERE name IN ({_marks(storable)})"
+    found = database.query(f"{_SELECT_AGENTS}{inside} ORDER BY name", storable)
+    return tuple(map(_agent_from_row, found))
+
+
+def _marks(values: tuple[str, ...]) -> str:
+    return ", ".join("?" * len(values)) or "NULL"
 
 
 def _agent_from_row(row: Row) -> Agent:
@@ -239,39 +233,47 @@ def _agent_from_row(row: Row) -> Agent:
     return Agent(str(name), str(program), str(model), str(task), as_time(at))
 
 
-def agent_numbers(database: Executor) -> dict[str, int]:
-    """Return the number of each registered agent, by name."""
-    return {
-        str(name): as_int(number)
-        for name, number in database.execute("SELECT name, number FROM agents")
-    }
+def agent_numbers(database: Database) -> dict[str, int]:
+    return numbers_from_rows(database.query("SELECT name, number FROM agents"))
 
 
-def agent_number(database: Executor, name: str) -> int:
+def numbers_of(names: Iterable[str]) -> Statement:
+    """Return the statement for the numbers of these agents, as far as they are registered."""
+    storable = tuple(filter(is_storable_text, names))
+    return f"SELECT name, number FROM agents WHERE name IN ({_marks(storable)})", storable
+
+
+def numbers_from_rows(rows: list[Row]) -> dict[str, int]:
+    return {str(name): as_int(number) for name, number in rows}
+
+
+def agent_number(database: Database, name: str) -> int:
     """Return the number of an agent; raise RequestError if it is not registered."""
-    row = None
-    if is_storable_text(name):
-        sql = "SELECT number FROM agents WHERE name = ?"
-        row = database.execute(sql, (name,)).fetchone()
-    if row is None:
+    found = numbers_from_rows(database.query(*numbers_of((name,))))
+    if not found:
         raise unknown_agent_error(name, agent_numbers(database))
-    return as_int(row[0])
+    return found[name]
 
 
-def select_agent(database: Executor, name: str) -> Agent:
+def select_agent(database: Database, name: str) -> Agent:
     """Return an agent; raise RequestError if it is not registered."""
     number = agent_number(database, name)
-    sql = "SELECT name, program, model, task, registered_at FROM agents WHERE number = ?"
-    return _agent_from_row(database.execute(sql, (number,)).fetchall()[0])
+    return _agent_from_row(database.query(f"{_SELECT_AGENTS} WHERE number = ?", (number,))[0])
 
 
-def find_thread(database: Executor, thread_id: str) -> tuple[int, int] | None:
+def thread_statement(thread_id: str) -> Statement:
+    """Return the statement for the number and the position of a thread."""
+    name = thread_id if is_storable_text(thread_id) else None
+    return "SELECT number, position FROM threads WHERE name = ?", (name,)
+
+
+def find_thread(database: Database, thread_id: str) -> tuple[int, int] | None:
     """Return the number and the position of a thread, or None if it has no messages."""
-    if not is_storable_text(thread_id):
-        return None
-    sql = "SELECT number, position FROM threads WHERE name = ?"
-    row = database.execute(sql, (thread_id,)).fetchone()
-    return (as_int(row[0]), as_int(row[1])) if row else None
+    return thread_from_rows(database.query(*thread_statement(thread_id)))
+
+
+def thread_from_rows(rows: list[Row]) -> tuple[int, int] | None:
+    return (as_int(rows[0][0]), as_int(rows[0][1])) if rows else None
 
 
 def is_storable_text(text: str) -> bool:
@@ -279,10 +281,10 @@ def is_storable_text(text: str) -> bool:
     return "\0" not in text and text == text.encode(errors="replace").decode()
 
 
-def thread_number(database: Executor, thread_id: str) -> int:
+def thread_number(database: Database, thread_id: str) -> int:
     """Return the number of a thread; raise RequestError if it has no messages."""
     row = find_thread(database, thread_id)
     if row is None:
-        names = database.execute("SELECT name FROM threads ORDER BY last_at DESC LIMIT 200")
+        names = database.query("SELECT name FROM threads ORDER BY last_at DESC LIMIT 200")
         raise unknown_thread_error(thread_id, [str(name) for (name,) in names])
     return row[0]

@@ -7,12 +7,12 @@ flushed to the disk. The write survives a crash of the process or the system and
 the disk flushes as it reports.
 """
 
+from __future__ import annotations
+
 import os
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -21,55 +21,18 @@ import apsw
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import Code, Diagnostic, UnavailableError
-from brenner.mail.model import Clock, StoredMessage, system_clock
+from brenner.mail.model import Clock, system_clock
 from brenner.mail.search import Query, tokenize
 from brenner.mail.sql.mailbox import SqlMailbox
 from brenner.mail.sql.queries import message_tags, query_tags
-from brenner.mail.sql.rows import DamagedRowError, Executor, FilterNumbers, SearchSource, Value
+from brenner.mail.sql.rows import DamagedRowError, Row, SearchSource, Statement, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
 
-
-# The word index
-
-
-class SqliteWordIndex:
-    """The FTS5 table `search`, read in order of arrival. Tags are words in their own column."""
-
-    def __init__(self, database: Executor) -> None:
-        self._database = database
-
-    def add(self, stored: StoredMessage, thread: int, sender: int) -> None:
-        message = stored.message
-        texts = (
-            tokenize(message.subject),
-            tokenize(message.body),
-            message_tags(stored, thread, sender),
-        )
-        self._database.execute(
-            "INSERT INTO search (rowid, subject, body, tags) VALUES (?, ?, ?, ?)",
-            (stored.arrival, *map(" ".join, texts)),
-        )
-
-    def search_source(self, query: Query, numbers: FilterNumbers) -> SearchSource | None:
-        """Translate a query for FTS5.
-
-        Words contain only letters, digits and §, so none of them can be an operator.
-        """
-        parts = [f'{{subject body}} : "{" ".join(phrase)}"' for phrase in query.phrases]
-        parts += [f"tags : ({' OR '.join(_quote(tags))})" for tags in query_tags(query, numbers)]
-        if not parts:
-            return None
-        expression = " AND ".join(f"({part})" for part in parts)
-        source = "search f CROSS JOIN messages m"
-        return SearchSource(
-            source, "f.rowid", ("search MATCH ?", "m.arrival = f.rowid"), (expression,)
-        )
-
-
-def _quote(words: "Iterable[str]") -> list[str]:
-    return [f'"{word}"' for word in words]
+    from brenner.mail.model import Agent, MessageRecord, RestoreResult
+    from brenner.protocol.messages import StoredMessage
 
 
 APPLICATION_ID = 0x42524E52  # BRNR
@@ -81,6 +44,7 @@ _PRAGMAS = """
     PRAGMA foreign_keys = ON;
     PRAGMA trusted_schema = OFF;
     PRAGMA cell_size_check = ON;
+    PRAGMA temp_store = MEMORY;
 """
 
 
@@ -98,7 +62,6 @@ class SqliteDatabase:
         self, path: Path, connection: apsw.Connection, identity: tuple[int, int] | None = None
     ) -> None:
         self.path = path
-        self.index = SqliteWordIndex(self)
         self._connection = connection
         self._lock = threading.RLock()
         self._known_version = 0
@@ -155,7 +118,7 @@ class SqliteDatabase:
 
     def _prepare(self, steps: tuple[str, ...]) -> None:
         connection = self._connection
-        connection.set_busy_handler(_BusyHandler())
+        connection.set_busy_handler(_busy_handler())
         owner = connection.pragma("application_id")
         if owner != APPLICATION_ID:
             reason = "another program made it" if self.path.stat().st_size else "it is empty"
@@ -182,25 +145,61 @@ class SqliteDatabase:
 
     @property
     def version(self) -> int:
-        """The format version of the file."""
         return int(str(self._connection.pragma("user_version")))
 
     def execute(self, sql: str, values: tuple[Value, ...] = ()) -> apsw.Cursor:
         return self._connection.execute(sql, values)
 
+    def query(self, sql: str, values: tuple[Value, ...] = ()) -> list[Row]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def query_all(self, statements: Sequence[Statement]) -> list[list[Row]]:
+        return [self.query(*each) for each in statements]
+
+    def index_message(self, stored: StoredMessage, thread: int, sender: int) -> None:
+        """Add a message to the FTS5 table `search`; its tags are words in their own column."""
+        subject, body = tokenize(stored.message.subject), tokenize(stored.message.body)
+        texts = (subject, body, message_tags(stored, thread, sender))
+        self.execute(
+            "INSERT INTO search (rowid, subject, body, tags) VALUES (?, ?, ?, ?)",
+            (stored.arrival, *map(" ".join, texts)),
+        )
+
+    def search_source(
+        self, query: Query, senders: Sequence[int], threads: Sequence[int]
+    ) -> SearchSource | None:
+        """Translate a query for FTS5, which is read in order of arrival.
+
+        Words contain only letters, digits and §, so none of them can be an operator.
+        """
+        parts = [f'{{subject body}} : "{" ".join(phrase)}"' for phrase in query.phrases]
+        for tags in query_tags(query, senders, threads):
+            alternatives = " OR ".join(f'"{tag}"' for tag in tags)
+            parts.append(f"tags : ({alternatives})")
+        if not parts:
+            return None
+        expression = " AND ".join(f"({part})" for part in parts)
+        source = "search f CROSS JOIN messages m"
+        return SearchSource(
+            source, "f.rowid", ("search MATCH ?", "m.arrival = f.rowid"), (expression,)
+        )
+
     def index_hint(self, name: str) -> str:
         return f"INDEXED BY {name}"
 
     @contextmanager
-    def write_transaction(self, what: str = "") -> Iterator[None]:  # noqa: ARG002  a disk answers
+    def write_transaction(
+        self,
+        what: str = "",  # noqa: ARG002  a disk answers
+        reads: Sequence[Statement] = (),
+    ) -> Iterator[list[list[Row]]]:
         """Begin a write transaction, and check that no newer program has migrated the file."""
         with self._transaction("BEGIN IMMEDIATE"):
             self._check_version()
-            yield
+            yield self.query_all(reads)
 
     @contextmanager
     def read_transaction(self) -> Iterator[None]:
-        """Begin a read transaction: all statements see the same snapshot."""
         with self._transaction("BEGIN"):
             yield
 
@@ -236,15 +235,12 @@ class SqliteDatabase:
         raise UnavailableError(codes.STORE_UNUSABLE.at(path=str(self.path), reason=reason))
 
     def snapshot(self) -> Self:
-        """Open a snapshot on a separate connection; it neither blocks writers nor sees their
-        changes.
-        """
+        """Open a snapshot on a separate connection, which blocks no writer."""
         snapshot = self.open(self.path)
         snapshot.begin_snapshot()
         return snapshot
 
     def translate_errors(self) -> AbstractContextManager[None]:
-        """Turn exceptions of SQLite and the system into ours."""
         return translate_errors(self.path)
 
     def begin_snapshot(self) -> None:
@@ -277,7 +273,6 @@ class SqliteDatabase:
             return str(self._connection.pragma("journal_mode"))
 
     def close(self) -> None:
-        """Close the connection."""
         with self._lock, suppress(apsw.Error):
             self._connection.close()
 
@@ -349,19 +344,22 @@ def fsync_folder(folder: Path) -> None:
         os.close(number)
 
 
-class _BusyHandler:
-    """Retries until the busy timeout. Ctrl-C cannot interrupt SQLite's own timeout."""
+def _busy_handler() -> Callable[[int], bool]:
+    """Return a function that sleeps, and tells SQLite whether to retry after so many tries.
 
-    def __init__(self) -> None:
-        self._until = 0.0
+    Ctrl-C cannot interrupt SQLite's own timeout.
+    """
+    until = 0.0
 
-    def __call__(self, tries: int) -> bool:
-        """Sleep, and return whether to retry after so many tries."""
+    def wait(tries: int) -> bool:
+        nonlocal until
         now = time.monotonic()
         if tries == 0:
-            self._until = now + _BUSY_SECONDS
+            until = now + _BUSY_SECONDS
         time.sleep(min(0.001 * (tries + 1), _LONGEST_RETRY_PAUSE))
-        return now < self._until
+        return now < until
+
+    return wait
 
 
 # If a statement fails on our file, another program has changed the file. Other exceptions are bugs
@@ -379,7 +377,6 @@ _ERROR_CODES: tuple[tuple[tuple[type[Exception], ...], Code], ...] = (
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """Turn exceptions of SQLite and the system into ours."""
     try:
         yield
     except (apsw.Error, OSError, UnicodeDecodeError, DamagedRowError) as error:
@@ -422,6 +419,7 @@ def _is_full(path: str) -> bool:
 
 
 _POLL_SECONDS = 0.025  # a query takes about 20 µs
+_CACHE, _IMPORT_CACHE = -2_000, -200_000  # in KiB; the first is SQLite's default
 
 
 class SqliteMailbox(SqlMailbox[SqliteDatabase]):
@@ -433,16 +431,23 @@ class SqliteMailbox(SqlMailbox[SqliteDatabase]):
 
     @classmethod
     def open(cls, path: Path, *, clock: Clock = system_clock) -> Self:
-        """Open the mailbox in an existing file."""
         return cls(SqliteDatabase.open(path), clock)
 
     @classmethod
     def create(cls, path: Path, *, clock: Clock = system_clock) -> Self:
-        """Open the mailbox; create the file if it does not exist."""
         return cls(SqliteDatabase.create(path), clock)
 
     def _now(self) -> datetime:
         return self._clock()
+
+    def restore(self, agents: Iterable[Agent], records: Iterable[MessageRecord]) -> RestoreResult:
+        """Import with a large cache: otherwise pages of the index are written again and again."""
+        with self.database.translate_errors():
+            self.database.execute(f"PRAGMA cache_size = {_IMPORT_CACHE}")
+            try:
+                return super().restore(agents, records)
+            finally:
+                self.database.execute(f"PRAGMA cache_size = {_CACHE}")
 
     def wait(self, position: int, seconds: float) -> int:
         deadline = time.monotonic() + seconds

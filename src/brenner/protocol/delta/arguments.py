@@ -6,19 +6,24 @@ An unambiguous mistake is corrected and reported as an interpretation. An ambigu
 the result is shown but not sent. Everything else stays unchanged, for the check.
 """
 
+from __future__ import annotations
+
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.limits import MOST_BODY_BYTES
 from brenner.markdown.blocks import Block, BlockKind, parse_blocks
 from brenner.markdown.edits import LineIndex, apply_edits
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.lenient_json import NotJSON, decode_strict, scan
 from brenner.protocol.delta.parse import find_deltas, is_delta_fence
 from brenner.protocol.delta.schema import SECTIONS, TOP_LEVEL_KEYS, Operation, section_by_name
 from brenner.protocol.grammar import ITEM_ID
 from brenner.text import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
 
 # Extracting deltas from lists, wrapper objects and texts
 #
@@ -167,7 +172,6 @@ def _extract_from_fence(fence: Block, found: list[DeltaCandidate], other_text: l
 
 
 def _info_after_first_word(line: str) -> str:
-    """Return the text on a fence's opening line after the first word."""
     return line.lstrip(" `~").partition(" ")[2]
 
 
@@ -207,62 +211,32 @@ _KEY_ALIASES = {
 }
 
 
-class Interpretation(NamedTuple):
-    """How delta number `number` was interpreted, if not exactly as given."""
-
-    number: int
-    what: str
+DeltaText = tuple[str, list[str], list[str]]  # its JSON, how it was interpreted, the doubts
 
 
-class DeltaArguments(NamedTuple):
-    """The JSON texts of the deltas, one each, and how they were interpreted.
+def read_delta_arguments(values: Iterable[object]) -> list[DeltaText]:
+    """Read all values. None is lost: an unreadable one stays a text that the check refuses.
 
-    If there are `doubts`, the interpretation may be wrong.
+    An interpretation is what is not exactly as given. With doubts it may be wrong.
     """
-
-    texts: tuple[str, ...]
-    taken: tuple[Interpretation, ...]
-    doubts: tuple[Interpretation, ...] = ()
-
-
-class _Notes(NamedTuple):
-    """The interpretations and doubts of one delta."""
-
-    taken: list[str]
-    doubts: list[str]
+    texts = []
+    for found in (each for value in values for each in extract_deltas(value)):
+        value, taken, doubts = found.value, list(found.taken), list(found.doubts)
+        if isinstance(value, dict):
+            value = _normalise_delta(value, taken, doubts)
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+        texts.append((text, taken, doubts))
+    return texts
 
 
-def read_delta_arguments(values: Iterable[object]) -> DeltaArguments:
-    """Read all values. None is lost: an unreadable one stays a text that the check refuses."""
-    texts: list[str] = []
-    taken: list[Interpretation] = []
-    doubts: list[Interpretation] = []
-    for found in _extract_all(values):
-        notes = _Notes(list(found.taken), list(found.doubts))
-        value = found.value
-        normalised = _normalise_delta(value, notes) if isinstance(value, dict) else value
-        texts.append(normalised if isinstance(normalised, str) else _to_json_text(normalised))
-        taken += [Interpretation(len(texts), what) for what in notes.taken]
-        doubts += [Interpretation(len(texts), what) for what in notes.doubts]
-    return DeltaArguments(tuple(texts), tuple(taken), tuple(doubts))
-
-
-def _extract_all(values: Iterable[object]) -> Iterator[DeltaCandidate]:
-    for value in values:
-        yield from extract_deltas(value)
-
-
-def _to_json_text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def _normalise_delta(delta: dict[str, object], notes: _Notes) -> dict[str, object]:
-    """Return the delta with every unambiguous mistake at its top level corrected."""
-    value = _normalise_keys(delta, notes.taken)
-    _normalise_operation(value, notes.taken)
-    _normalise_section(value, notes.taken)
-    _normalise_target(value, notes.taken)
-    _normalise_payload(value, notes)
+def _normalise_delta(
+    delta: dict[str, object], notes: list[str], doubts: list[str]
+) -> dict[str, object]:
+    value = _normalise_keys(delta, notes)
+    _normalise_operation(value, notes)
+    _normalise_section(value, notes)
+    _normalise_target(value, notes)
+    _normalise_payload(value, notes, doubts)
     return value
 
 
@@ -337,14 +311,14 @@ def _normalise_target(value: dict[str, object], notes: list[str]) -> None:
             notes.append(f"the target `{target}` of an ADD was taken as none")
 
 
-def _normalise_payload(value: dict[str, object], notes: _Notes) -> None:
+def _normalise_payload(value: dict[str, object], notes: list[str], doubts: list[str]) -> None:
     """Decode a payload given as text, and move fields next to the payload into it."""
     payload = value.get("payload")
     if isinstance(payload, str):
         read = decode_with_repairs(payload)
         if read is not None and isinstance(read[0], dict):
             payload = value["payload"] = read[0]
-            notes.taken.extend(["the payload was given as a text", *read[1]])
+            notes.extend(["the payload was given as a text", *read[1]])
     section = SECTIONS.get(str(value.get("section")))
     if section is None or not (payload is None or isinstance(payload, dict)):
         return
@@ -356,8 +330,8 @@ def _normalise_payload(value: dict[str, object], notes: _Notes) -> None:
     value["payload"] = {**outside, **(payload or {})}
     listed = ", ".join(f"`{key}`" for key in outside)
     if payload is None:
-        notes.taken.append(f"no payload was given; it was made of {listed}")
+        notes.append(f"no payload was given; it was made of {listed}")
     elif outside.items() <= payload.items():
-        notes.taken.append(f"beside the payload, as in it: {listed}")
+        notes.append(f"beside the payload, as in it: {listed}")
     else:  # `name` next to the payload of an EDIT may identify the item, or rename it
-        notes.doubts.append(f"{listed} stood beside the payload, which would be read as shown")
+        doubts.append(f"{listed} stood beside the payload, which would be read as shown")

@@ -9,18 +9,25 @@ The scanner is a one-pass recursive descent parser; the depth limit is checked b
 down.
 """
 
+from __future__ import annotations
+
 import json
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from brenner.diagnostics.codes import deltas as codes
-from brenner.diagnostics.model import Code
+from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES, MOST_NUMBER_DIGITS
 from brenner.markdown.edits import TextEdit
-from brenner.text import escape_control
+from brenner.named_tuple import NamedTuple
+from brenner.text import escape_control, is_encodable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brenner.diagnostics.model import Code
 
 # The limit per text: more are not useful to the author, and cost time.
 MOST_FAULTS = 50
@@ -41,7 +48,7 @@ class Fault(NamedTuple):
 # escape for a line break.
 
 
-_SUSPICIOUS = re.compile(r"[\x00-\x1f\\\ud800-\udfff]")
+_SUSPICIOUS = lazy_pattern(r"[\x00-\x1f\\\ud800-\udfff]")
 CONTROL_NAMES = {
     "\n": "line break",
     "\r": "carriage return",
@@ -76,7 +83,7 @@ def check_string(token: str, start: int) -> Iterator[Fault]:
         offset = start + part.start()
         edit = TextEdit(offset, start + part.end(), "")
         if part.lastgroup == "control":
-            escape = _escaped_control(part[0])
+            escape = _SHORT_ESCAPES.get(part[0]) or f"\\u{ord(part[0]):04x}"
             words = {"character": CONTROL_NAMES.get(part[0], "control character"), "right": escape}
             correction = edit._replace(replacement=escape)
             yield Fault(codes.JSON_CONTROL_CHARACTER, offset, words, (correction,))
@@ -95,19 +102,15 @@ def to_double_quotes(token: str) -> str:
     return '"' + re.sub(r'(\\.)|"', lambda match: match[1] or '\\"', inside, flags=re.DOTALL) + '"'
 
 
-def _escaped_control(character: str) -> str:
-    return _SHORT_ESCAPES.get(character) or f"\\u{ord(character):04x}"
-
-
 # Tokens, and the faults between them
 #
 # Comments and Unicode spaces are skipped and recorded. A fault does not stop the scanner until
-# there are too many; unreadable text raises `ScanStoppedError`.
+# there are too many; unreadable text stops it, and the last fault has the reason.
 
 
 END = "end"
 
-_SPACES = re.compile(r"[ \t\r\n]*")
+_SPACES = lazy_pattern(r"[ \t\r\n]*")
 # No-break and other spaces, and zero-width characters, which JSON does not treat as space
 _UNICODE_SPACES = frozenset(
     "\u00a0\u2002\u2003\u2007\u2009\u200b\u200c\u200d\u202f\u2060\u3000\ufeff"
@@ -136,10 +139,6 @@ def _token_pattern(*, multiline: bool) -> re.Pattern[str]:
     )
 
 
-class ScanStoppedError(Exception):
-    """The scanner cannot continue; the last fault has the reason."""
-
-
 class JsonToken(NamedTuple):
     """A token and its position. `kind` is a group of the pattern, `stray`, or END.
 
@@ -152,18 +151,65 @@ class JsonToken(NamedTuple):
     end: int
 
 
-class TokenReader:
-    """A tokenizer that collects faults."""
+_NUMBER = lazy_pattern(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_COLON_NEXT = lazy_pattern(r"[ \t\r\n]*:")
+_LITERALS = frozenset({"true", "false", "null"})
+_PYTHON_LITERALS = {"True": "true", "False": "false", "None": "null"}
+_NOT_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
+_STRING_KINDS = frozenset({"string", "single", "curly"})
 
-    def __init__(self, text: str, start: int, *, multiline: bool, comments_end: int | None) -> None:
+
+class JsonNode:
+    """A value and its position.
+
+    `kind` is object, array, string, number or word. An object has `members`: the start and end of
+    each key, and its value (the last of equal keys). An array has `items`.
+    """
+
+    __slots__ = ("end", "items", "kind", "members", "start")
+
+    def __init__(self, kind: str, start: int, end: int) -> None:
+        self.kind = kind
+        self.start = start
+        self.end = end
+        self.members: dict[str, tuple[int, int, JsonNode]] = {}
+        self.items: list[JsonNode] = []
+
+
+def scan(
+    text: str, start: int = 0, comments_end: int | None = None, *, in_prose: bool = False
+) -> JsonScanner:
+    """Scan one value from `start` on, and outside of prose the spaces and comments after it.
+
+    `comments_end` is the offset of the last `*/` in the text, for callers that scan the text often.
+    """
+    scanner = JsonScanner(text, start, comments_end, in_prose=in_prose)
+    with suppress(NotJSON):
+        scanner.root = scanner.read_value(MOST_JSON_DEPTH)
+        if not in_prose:
+            scanner.skip()
+    return scanner
+
+
+class JsonScanner:
+    """A scanner of one value: the tokens, the grammar, the faults and all objects in the value.
+
+    `root` is None if the scanner stopped inside the value; `objects` are those found until then.
+    `position` is the end of the scanned text. `cut_off` means that the scanner stopped at the end
+    of the text; the last fault says the same.
+    """
+
+    def __init__(self, text: str, start: int, comments_end: int | None, *, in_prose: bool) -> None:
         self.text = text
-        self.multiline = multiline
-        self.token = _token_pattern(multiline=multiline)
+        self.in_prose = in_prose
+        self.token = _token_pattern(multiline=not in_prose)
         self.values = 0
         self.position = start
         self.comments_end = comments_end
         self.faults: list[Fault] = []
         self.cut_off = False
+        self.root: JsonNode | None = None
+        self.objects: list[JsonNode] = []
 
     def next_token(self) -> JsonToken:
         """Return the next token; comments before it are recorded as faults."""
@@ -174,7 +220,7 @@ class TokenReader:
             return JsonToken(match.lastgroup or "", match[0], match.start(), match.end())
         start = self.position
         if start == len(self.text) or self.text[start] == '"':
-            end = len(self.text) if self.multiline else self.line_end(start)
+            end = self.line_end(start) if self.in_prose else len(self.text)
             return JsonToken(END, self.text[start:end], start, end)
         self.position = start + 1
         return JsonToken("stray", self.text[start : start + 1], start, start + 1)
@@ -182,7 +228,8 @@ class TokenReader:
     def skip(self) -> None:
         """Skip white space and comments; record comments and Unicode spaces as faults."""
         while True:
-            self.position = start = _skip_spaces(self.text, self.position)
+            spaces = _SPACES.match(self.text, self.position)
+            self.position = start = spaces.end() if spaces else self.position
             end = self.comment_end(start)
             if end is not None:
                 comment = self.text[start:end]
@@ -208,7 +255,6 @@ class TokenReader:
         return None
 
     def line_end(self, start: int) -> int:
-        """Return the offset of the end of the line."""
         end = self.text.find("\n", start)
         return len(self.text) if end < 0 else end
 
@@ -226,12 +272,11 @@ class TokenReader:
         }
         self.faults.append(Fault(codes.INVALID_JSON, token.start, words, None))
         self.position = token.end
-        raise ScanStoppedError
+        raise NotJSON
 
     def fault(
         self, code: Code, offset: int, edits: tuple[TextEdit, ...] | None, **words: str
     ) -> None:
-        """Record a fault."""
         self.add(Fault(code, offset, words, edits))
 
     def add(self, fault: Fault) -> None:
@@ -240,92 +285,7 @@ class TokenReader:
         if len(self.faults) >= MOST_FAULTS:
             words = {"reason": f"there are {MOST_FAULTS} faults up to here; the rest was not read"}
             self.faults.append(Fault(codes.INVALID_JSON, fault.offset, words, None))
-            raise ScanStoppedError
-
-
-def _skip_spaces(text: str, start: int) -> int:
-    match = _SPACES.match(text, start)
-    return match.end() if match else start
-
-
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_COLON_NEXT = re.compile(r"[ \t\r\n]*:")
-_LITERALS = frozenset({"true", "false", "null"})
-_PYTHON_LITERALS = {"True": "true", "False": "false", "None": "null"}
-_NOT_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
-_STRING_KINDS = frozenset({"string", "single", "curly"})
-
-
-class JsonNode:
-    """A value and its position.
-
-    `kind` is object, array, string, number or word. An object has `members` (the last of equal
-    keys), an array `items`.
-    """
-
-    __slots__ = ("end", "items", "kind", "members", "start")
-
-    def __init__(self, kind: str, start: int, end: int) -> None:
-        self.kind = kind
-        self.start = start
-        self.end = end
-        self.members: dict[str, Member] = {}
-        self.items: list[JsonNode] = []
-
-
-class Member(NamedTuple):
-    """The position of a key, and its value."""
-
-    key_start: int
-    key_end: int
-    value: JsonNode
-
-
-class ScanResult(NamedTuple):
-    """The value at the start, its end, its faults and all objects in it.
-
-    `root` is None if the scanner stopped inside the value; `objects` are those found until then.
-    `cut_off` means that it stopped at the end of the text; the last fault says the same.
-    """
-
-    root: JsonNode | None
-    end: int
-    faults: tuple[Fault, ...]
-    objects: tuple[JsonNode, ...]
-    cut_off: bool = False
-
-
-def scan(text: str, start: int = 0, comments_end: int | None = None) -> ScanResult:
-    """Scan one value from `start` on, and the spaces and comments after it.
-
-    `comments_end` is the offset of the last `*/` in the text, for callers that scan the text often.
-    """
-    scanner = _JsonScanner(text, start, multiline=True, comments_end=comments_end)
-    root = None
-    with suppress(ScanStoppedError):
-        root = scanner.read_value(MOST_JSON_DEPTH)
-        scanner.skip()
-    return scanner.result(root)
-
-
-def scan_in_prose(text: str, start: int, comments_end: int) -> ScanResult:
-    """Scan one value inside prose; `comments_end` is the offset of the last `*/` in the text."""
-    scanner = _JsonScanner(text, start, multiline=False, comments_end=comments_end)
-    root = None
-    with suppress(ScanStoppedError):
-        root = scanner.read_value(MOST_JSON_DEPTH)
-    return scanner.result(root)
-
-
-class _JsonScanner(TokenReader):
-    def __init__(self, text: str, start: int, *, multiline: bool, comments_end: int | None) -> None:
-        super().__init__(text, start, multiline=multiline, comments_end=comments_end)
-        self.objects: list[JsonNode] = []
-
-    def result(self, root: JsonNode | None) -> ScanResult:
-        return ScanResult(
-            root, self.position, tuple(self.faults), tuple(self.objects), self.cut_off
-        )
+            raise NotJSON
 
     # The grammar
 
@@ -358,10 +318,11 @@ class _JsonScanner(TokenReader):
             if key in node.members:
                 self.fault(codes.JSON_DUPLICATE_KEY, start, None, key=key)
             # Record the key even if the scanner stops inside its value.
-            node.members[key] = Member(start, token.end, JsonNode("word", token.end, token.end))
+            node.members[key] = start, token.end, JsonNode("word", token.end, token.end)
             self.colon()
-            node.members[key] = Member(start, token.end, self.read_value(depth))
-            node.end = node.members[key].value.end
+            value = self.read_value(depth)
+            node.members[key] = start, token.end, value
+            node.end = value.end
         self.closed(node, token, comma)
         return node
 
@@ -466,7 +427,7 @@ class _JsonScanner(TokenReader):
     def check_depth(self, token: JsonToken, depth: int) -> None:
         if depth < 0:
             self.fault(codes.JSON_TOO_DEEP, token.start, None, most=str(MOST_JSON_DEPTH))
-            raise ScanStoppedError
+            raise NotJSON
 
 
 def decode_string(token: str) -> str:
@@ -485,7 +446,7 @@ def decode_string(token: str) -> str:
 def to_value(text: str, node: JsonNode) -> object:
     """Return the value of a node with its faults fixed; None for unreadable parts."""
     if node.kind == "object":
-        return {key: to_value(text, member.value) for key, member in node.members.items()}
+        return {key: to_value(text, value) for key, (_, _, value) in node.members.items()}
     if node.kind == "array":
         return [to_value(text, item) for item in node.items]
     token = text[node.start : node.end]
@@ -501,7 +462,7 @@ def to_value(text: str, node: JsonNode) -> object:
 
 
 _ESCAPED_CHARACTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_LATEX_COMMAND = re.compile(
+_LATEX_COMMAND = lazy_pattern(
     r"(?<!\\)(?:\\\\)*\\("
     r"beta|bar|begin|binom|frac|forall|nabla|neq|nu|rho|rightarrow|right|tau|times|theta|text|tilde"
     r")(?![A-Za-z])"
@@ -534,35 +495,27 @@ class NotJSON(ValueError):
 
 def decode_strict(text: str) -> object:
     """Decode strict JSON, or raise `NotJSON`. Use `scan` to find the errors."""
-    opened = text.count("{") + text.count("[")
     # An upper bound: the depth is at most the brackets, the values at most brackets + commas + 1.
-    if opened > MOST_JSON_DEPTH or opened + text.count(",") >= MOST_JSON_VALUES:
+    opened = text.count("{") + text.count("[")
+    is_long = len(text) >= MOST_JSON_VALUES and opened + text.count(",") >= MOST_JSON_VALUES
+    if is_long or opened > MOST_JSON_DEPTH:
         _require_no_faults(text)
     start = 0 if text.startswith("{") else len(text) - len(text.lstrip(_JSON_SPACES))
     try:
-        value, end = _DECODER.raw_decode(text, start)
+        value, end = _decode(text, start)
     except (ValueError, RecursionError):
         raise NotJSON from None
-    if text[end:].strip(_JSON_SPACES):
+    after = text[end:]
+    if after not in ("\n", "") and after.strip(_JSON_SPACES):
         raise NotJSON
-    if "\\u" in text or not (text.isascii() or _is_encodable(text)):
+    if "\\u" in text or not (text.isascii() or is_encodable(text)):
         _require_no_faults(text)
     return value
 
 
 def _require_no_faults(text: str) -> None:
-
     if scan(text).faults:
         raise NotJSON
-
-
-def _is_encodable(text: str) -> bool:
-    """Return whether the text itself contains no lone surrogate."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -589,9 +542,9 @@ def _reject_constant(_constant: str) -> object:
 
 
 _JSON_SPACES = " \t\r\n"
-_DECODER = json.JSONDecoder(
+_decode = json.JSONDecoder(
     object_pairs_hook=_reject_duplicate_keys,
     parse_int=_parse_integer,
     parse_float=_parse_float,
     parse_constant=_reject_constant,
-)
+).raw_decode

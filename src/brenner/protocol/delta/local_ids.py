@@ -1,11 +1,11 @@
 """Resolve local IDs: `"local_id": "epi"` on an ADD, `@epi` in the same message (R11)."""
 
-import re
-from collections.abc import Iterator
-from typing import NamedTuple, cast
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
 
 from brenner.diagnostics.codes import deltas as codes
-from brenner.diagnostics.model import Code
+from brenner.lazy_pattern import lazy_pattern
 from brenner.protocol.delta.parse import line_at
 from brenner.protocol.delta.problems import MOST_PROBLEMS, JsonPath, format_path
 from brenner.protocol.delta.schema import (
@@ -19,15 +19,16 @@ from brenner.protocol.delta.schema import (
 from brenner.protocol.grammar import LOCAL_ID, LOCAL_REFERENCE, LOCAL_REFERENCE_ATTEMPT
 from brenner.text import closest, did_you_mean
 
-_LOCAL_ID_IN_TEXT = re.compile(rf'"local_id"\s*:\s*"({LOCAL_ID.pattern})"')
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brenner.diagnostics.model import Code
+
+_LOCAL_ID_IN_TEXT = lazy_pattern(rf'"local_id"\s*:\s*"({LOCAL_ID.pattern})"')
 
 
-class LocalIdMention(NamedTuple):
-    """An `@name` at a path. `section` is the section of the item it must refer to; None for any."""
-
-    path: JsonPath
-    name: str
-    section: str | None = None
+# The path of an `@name`, the name, and the section of the item it must refer to; None for any
+LocalIdMention = tuple[JsonPath, str, str | None]
 
 
 def resolve_local_ids(blocks: list[DeltaBlock], thread_id: str | None) -> list[DeltaBlock]:
@@ -92,20 +93,19 @@ def _find_mentions(block: DeltaBlock, thread_id: str | None) -> Iterator[LocalId
     if section is None:
         return
     if target and _is_local_reference(target):
-        yield LocalIdMention(("target_id",), target[1:], section.id)
+        yield ("target_id",), target[1:], section.id
     payload = block.value.get("payload") if isinstance(block.value, dict) else None
     for name, content in payload.items() if isinstance(payload, dict) else ():
         if name in section.fields:
             field = section.fields[name]
             wanted = HYPOTHESIS_SLATE.id if field.kind is FieldKind.OUTCOMES else None
             for path, mentioned in _local_ids_in(field, content, thread_id):
-                yield LocalIdMention(("payload", name, *path), mentioned, wanted)
+                yield ("payload", name, *path), mentioned, wanted
 
 
 def _local_ids_in(
     field: Field, content: object, thread_id: str | None
 ) -> Iterator[tuple[JsonPath, str]]:
-    """Yield the local IDs in one field, each with its path inside the field."""
     if field.kind is FieldKind.OUTCOMES and isinstance(content, dict):
         yield from (((key,), key[1:]) for key in content if _is_local_reference(key))
     elif field.kind is FieldKind.ITEMS and isinstance(content, list):
@@ -136,48 +136,48 @@ def _is_local_reference(item: object) -> bool:
 def _check_mention(
     block: DeltaBlock, mention: LocalIdMention, owners: dict[str, DeltaBlock]
 ) -> DeltaBlock:
-    owner = owners.get(mention.name)
-    name = f"@{mention.name}"
+    path, written, wanted = mention
+    owner = owners.get(written)
+    name = f"@{written}"
     if owner is None:
-        near = closest(mention.name, owners)
+        near = closest(written, owners)
         hint = did_you_mean(f"@{near}" if near else None)
-        words = {"name": name, "field_name": format_path(mention.path), "suggestion": hint}
-        return _refuse(block, codes.UNKNOWN_LOCAL_ID, mention.path, **words)
-    section = owner.written("section")
-    if mention.section in (None, section) or owner.delta is None:
+        words = {"name": name, "field_name": format_path(path), "suggestion": hint}
+        return _refuse(block, codes.UNKNOWN_LOCAL_ID, path, **words)
+    if wanted in (None, owner.written("section")) or owner.delta is None:
         return block
-    if mention.path == ("target_id",):
-        prefix = SECTIONS[str(mention.section)].prefix
-        words = {"target": name, "section": str(mention.section), "prefix": prefix}
-        return _refuse(block, codes.TARGET_SECTION_MISMATCH, mention.path, **words)
+    if path == ("target_id",):
+        prefix = SECTIONS[str(wanted)].prefix
+        words = {"target": name, "section": str(wanted), "prefix": prefix}
+        return _refuse(block, codes.TARGET_SECTION_MISMATCH, path, **words)
     words = {
-        "name": format_path(mention.path[:-1]),
+        "name": format_path(path[:-1]),
         "value": name,
         "expected": "a hypothesis",
         "example": "H1",
         "suggestion": "",
     }
-    return _refuse(block, codes.INVALID_ITEM_ID, mention.path, **words)
+    return _refuse(block, codes.INVALID_ITEM_ID, path, **words)
 
 
 def _refuse_dependents(
     blocks: list[DeltaBlock], mentions: list[list[LocalIdMention]], owners: dict[str, DeltaBlock]
 ) -> None:
     """Refuse, transitively, blocks that refer to an item whose ADD is refused."""
-    waiting: dict[str, list[tuple[int, LocalIdMention]]] = {}
+    waiting: dict[str, list[tuple[int, JsonPath]]] = {}
     for index, found in enumerate(mentions):
-        for mention in found:
-            waiting.setdefault(mention.name, []).append((index, mention))
+        for path, name, _ in found:
+            waiting.setdefault(name, []).append((index, path))
     number = {owner.number: name for name, owner in owners.items()}
     refused = [name for name, owner in owners.items() if blocks[owner.number - 1].delta is None]
     while refused:
         name = refused.pop()
         first = owners[name].number
-        for index, mention in waiting.pop(name, []):
+        for index, path in waiting.pop(name, []):
             if blocks[index].delta is None:
                 continue
             code = codes.DEPENDS_ON_REFUSED
-            refused_too = _refuse(blocks[index], code, mention.path, name=f"@{name}", first=first)
+            refused_too = _refuse(blocks[index], code, path, name=f"@{name}", first=first)
             # It needs no change itself: fixing the block that it depends on fixes it too.
             is_mendable = blocks[index].is_mendable and owners[name].is_mendable
             blocks[index] = refused_too._replace(is_mendable=is_mendable)

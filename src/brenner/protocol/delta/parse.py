@@ -5,32 +5,38 @@ scanned again to find every error, its line and its repair. The module for local
 first use.
 """
 
+from __future__ import annotations
+
 import json
 import re
-from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import ERROR, INFO, WARNING, Diagnostic, Severity, worst_first
 from brenner.diagnostics.truncate import truncate_for_block
+from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_BLOCK_BYTES, MOST_BLOCKS, MOST_DIAGNOSTICS_OF_A_BLOCK
 from brenner.markdown.blocks import Block, BlockKind, parse_blocks
 from brenner.markdown.edits import TextEdit, apply_edits
 from brenner.markdown.escape import render_fence
 from brenner.protocol.delta.lenient_json import (
+    Fault,
     JsonNode,
+    JsonScanner,
     NotJSON,
-    ScanResult,
     decode_strict,
     find_latex_commands,
     scan,
-    scan_in_prose,
     to_value,
 )
-from brenner.protocol.delta.problems import JsonPath, Problem, RenameKey, SetValue, format_path
+from brenner.protocol.delta.problems import JsonPath, Problem, format_path
 from brenner.protocol.delta.schema import Delta, DeltaBlock
 from brenner.protocol.delta.validate import validate_delta
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 DELTA_INFO = "delta"
 _DELTA_INFO_PREFIXES = ("delta ", "delta\t")
@@ -62,13 +68,7 @@ def read_blocks(blocks: Iterable[Block], thread_id: str | None = None) -> list[D
         from brenner.protocol.delta.local_ids import resolve_local_ids
 
         read = resolve_local_ids(read, thread_id)
-    return [_truncate_diagnostics(block) if block.diagnostics else block for block in read]
-
-
-def _truncate_diagnostics(block: DeltaBlock) -> DeltaBlock:
-    return block._replace(
-        diagnostics=truncate_for_block(block.diagnostics, block.number, block.line)
-    )
+    return [_add_diagnostics(block, []) if block.diagnostics else block for block in read]
 
 
 def _may_use_local_ids(fence: Block) -> bool:
@@ -190,12 +190,12 @@ def render_delta(delta: Delta) -> str:
 
 
 # A failed closing line: too short, of the other kind, or with words after it
-_FAILED_CLOSING = re.compile(r"\s*\n[ \t]*((?:`{2,}|~{2,})(?!`|~|[ \t]*delta\b))[ \t]*([^\n]*)")
-_FENCE_LINE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
-_COMMA = re.compile(r",\s*")
+_FAILED_CLOSING = lazy_pattern(r"\s*\n[ \t]*((?:`{2,}|~{2,})(?!`|~|[ \t]*delta\b))[ \t]*([^\n]*)")
+_FENCE_LINE = lazy_pattern(r"[ \t]*(?:`{3,}|~{3,})")
+_COMMA = lazy_pattern(r",\s*")
 
 
-def find_deltas(text: str, start: int = 0) -> Iterator[tuple[JsonNode, ScanResult]]:
+def find_deltas(text: str, start: int = 0) -> Iterator[tuple[JsonNode, JsonScanner]]:
     """Yield each JSON object that looks like a delta, valid or not, in one pass over the text.
 
     Where the scanner stops, the search continues after that position.
@@ -203,13 +203,13 @@ def find_deltas(text: str, start: int = 0) -> Iterator[tuple[JsonNode, ScanResul
     position = text.find("{", start)
     comments_end = text.rfind("*/")
     while position >= 0:
-        found = scan_in_prose(text, position, comments_end)
+        found = scan(text, position, comments_end, in_prose=True)
         reached = position
         for node in found.objects:
             if node.start >= reached and _looks_like_a_delta(node):
                 yield node, found
                 reached = node.end
-        position = text.find("{", max(found.end, position + 1))
+        position = text.find("{", max(found.position, position + 1))
 
 
 def _looks_like_a_delta(node: JsonNode) -> bool:
@@ -261,7 +261,7 @@ def split_edits(
         line_end = "" if text.startswith("\n", position - 1) else "\n"
         edits.append(TextEdit(position, start, line_end + _block_separator(marker)))
         edits += [edit for fault in found.faults for edit in fault.edits or ()]
-        position = found.end
+        position = found.position
     return "another object", edits
 
 
@@ -270,7 +270,7 @@ def array_edits(root: JsonNode, marker: str) -> list[TextEdit]:
 
     The list may be the whole value or the only member of an object.
     """
-    only = next(iter(root.members.values())).value if len(root.members) == 1 else root
+    only = next(iter(root.members.values()))[2] if len(root.members) == 1 else root
     items = only.items
     if not items or any(item.kind != "object" for item in items):
         return []
@@ -306,14 +306,10 @@ def explain_json(block: DeltaBlock) -> DeltaBlock:
     found = _cached_scan(text)
     # A block that is cut off gets one diagnostic only: that it is not closed.
     faults = found.faults[:-1] if found.cut_off and not fence.closed else found.faults
+    readable = found.root or next(iter(found.objects), None)
     explained = block._replace(
-        value=_node_value(text, found.root or next(iter(found.objects), None)),
-        diagnostics=tuple(
-            fault.code.at(_line_of_offset(fence, fault.offset), **fault.words).in_block(
-                block.number
-            )
-            for fault in faults
-        ),
+        value=to_value(text, readable) if readable else None,
+        diagnostics=tuple(_fault_diagnostic(block, fault) for fault in faults),
         edits=tuple(edit for fault in found.faults for edit in fault.edits or ()),
         is_mendable=found.root is not None and all(f.edits is not None for f in found.faults),
     )
@@ -348,8 +344,8 @@ def explain_problems(block: DeltaBlock, problems: list[Problem]) -> DeltaBlock:
         block = block._replace(structure=structure, is_mendable=bool(structure))
     if not fence.closed:
         return _refuse_unclosed(block, root)
-    has_more = root.kind == "object" and found.end < len(text)
-    return _refuse_trailing_content(block, root, found.end) if has_more else block
+    has_more = root.kind == "object" and found.position < len(text)
+    return _refuse_trailing_content(block, root, found.position) if has_more else block
 
 
 def begins_on_fence_line(fence: Block) -> bool:
@@ -362,12 +358,7 @@ def warn_of_suspicious_escapes(block: DeltaBlock) -> DeltaBlock:
     faults = list(find_latex_commands(block.fence.text))
     if not faults:
         return block
-    found = [
-        fault.code.at(_line_of_offset(block.fence, fault.offset), **fault.words).in_block(
-            block.number
-        )
-        for fault in faults[:MOST_DIAGNOSTICS_OF_A_BLOCK]
-    ]
+    found = [_fault_diagnostic(block, each) for each in faults[:MOST_DIAGNOSTICS_OF_A_BLOCK]]
     return _add_diagnostics(block, found, {WARNING: len(faults) - len(found)})
 
 
@@ -381,12 +372,27 @@ def _add_diagnostics(
 
 def line_at(block: DeltaBlock, path: JsonPath) -> int:
     """Return the line in the body of the value at a path of the block's JSON."""
-    root = _cached_scan(block.fence.text).root
+    text, key = block.fence.text, path[-1] if path else 0
+    if block.delta is not None and isinstance(key, str) and "\\u" not in text:
+        # In sound JSON a key that occurs once needs no scanner.
+        places = list(re.finditer(rf'(?<!\\)"{re.escape(key)}"\s*:', text))
+        if len(places) == 1 and _has_path(block.value, path):
+            return _line_of_offset(block.fence, places[0].start())
+    root = _cached_scan(text).root
     return _line_of_offset(block.fence, _offset_of_path(root, path) if root else 0)
 
 
-def _node_value(text: str, node: JsonNode | None) -> object:
-    return to_value(text, node) if node else None
+def _has_path(value: Any, path: JsonPath) -> bool:
+    for step in path:
+        if isinstance(step, str) and step not in value:
+            return False
+        value = value[step]
+    return True
+
+
+def _fault_diagnostic(block: DeltaBlock, fault: Fault) -> Diagnostic:
+    line = _line_of_offset(block.fence, fault.offset)
+    return fault.code.at(line, **fault.words).in_block(block.number)
 
 
 def _problem_diagnostic(block: DeltaBlock, problem: Problem, root: JsonNode) -> Diagnostic:
@@ -409,7 +415,6 @@ def _refuse_unclosed(block: DeltaBlock, root: JsonNode | None) -> DeltaBlock:
 
 
 def _refuse_trailing_content(block: DeltaBlock, root: JsonNode, position: int) -> DeltaBlock:
-    """Refuse a block that contains something after its delta."""
     what, splits = split_edits(block.fence.text, root, position, block.fence.marker)
     line = _line_of_offset(block.fence, position)
     found = codes.SEVERAL_DELTAS_IN_BLOCK.at(line, what=what).in_block(block.number)
@@ -454,25 +459,20 @@ def _offset_of_path(root: JsonNode, path: JsonPath) -> int:
 
 
 def _repair_edits(root: JsonNode, problem: Problem) -> list[TextEdit]:
-    """Return the edit that makes the problem's certain repair."""
     repair, last = problem.repair, problem.path[-1] if problem.path else 0
     if repair is None:
         return []
     node = root
     for step in problem.path[:-1]:
-        node = node.items[step] if isinstance(step, int) else node.members[step].value
+        node = node.items[step] if isinstance(step, int) else node.members[step][2]
     if isinstance(last, int):
         value = node.items[last]
     elif last in node.members:
         start, end, value = node.members[last]
-        if isinstance(repair, RenameKey):
-            return [TextEdit(start, end, f'"{repair.key}"')]
-    elif isinstance(repair, SetValue) and node.members:
+        if repair.is_key:
+            return [TextEdit(start, end, repair.json_text)]
+    elif node.members and not repair.is_key:
         return [TextEdit(node.start + 1, node.start + 1, f'"{last}": {repair.json_text}, ')]
     else:
         return []
-    return (
-        []
-        if isinstance(repair, RenameKey)
-        else [TextEdit(value.start, value.end, repair.json_text)]
-    )
+    return [] if repair.is_key else [TextEdit(value.start, value.end, repair.json_text)]

@@ -1,11 +1,16 @@
 """Problems of a delta: a code, the path in the delta, and perhaps a certain repair."""
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import ERROR, Code
+from brenner.named_tuple import NamedTuple
 from brenner.text import closest, closest_certain, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 JsonPath = tuple[str | int, ...]
 
@@ -24,19 +29,16 @@ FIELD_ALIASES = {
 MOST_PROBLEMS = 50
 
 
-class SetValue(NamedTuple):
-    """Repair: replace the value with this JSON text."""
+class Repair(NamedTuple):
+    """A certain repair: the JSON text that replaces the value or, with `is_key`, the key."""
 
     json_text: str
+    is_key: bool = False
 
 
-class RenameKey(NamedTuple):
-    """Repair: rename the key."""
-
-    key: str
-
-
-Repair = SetValue | RenameKey
+def rename_key(key: str) -> Repair:
+    """Return the repair that renames a key."""
+    return Repair(f'"{key}"', is_key=True)
 
 
 class Problem(NamedTuple):
@@ -64,7 +66,6 @@ class Problems(list[Problem]):
     def report(
         self, code: Code, path: JsonPath, repair: Repair | None = None, **words: str
     ) -> None:
-        """Add a problem."""
         self.append(Problem(code, path, {"name": format_path(path)} | words, repair))
 
     def missing(self, path: JsonPath, asks: str, reason: str = "is missing") -> None:
@@ -78,7 +79,7 @@ class Problems(list[Problem]):
         self.report(
             codes.MISSING_REQUIRED_FIELD,
             path,
-            RenameKey(name) if is_certain else None,
+            rename_key(name) if is_certain else None,
             name=format_path((*path[:-1], name)),
             reason=f"is missing; `{written}` is not a field",
             asks=asks,
@@ -122,7 +123,7 @@ class Problems(list[Problem]):
         self.report(
             codes.UNKNOWN_FIELD,
             path,
-            RenameKey(near) if near and is_certain else None,
+            rename_key(near) if near and is_certain else None,
             name=key,
             where=where,
             known=format_names(known),
@@ -132,9 +133,8 @@ class Problems(list[Problem]):
     def wrong_type(
         self, path: JsonPath, content: object, expected: str, repair: Repair | None = None
     ) -> None:
-        """Report a value of the wrong type."""
-        actual = _TYPE_NAMES[type(content)]
-        hint = did_you_mean(repair.json_text if isinstance(repair, SetValue) else None)
+        actual = json_type_name(content)
+        hint = did_you_mean(repair.json_text if repair else None)
         self.report(
             codes.WRONG_TYPE, path, repair, actual=actual, expected=expected, suggestion=hint
         )
@@ -162,7 +162,7 @@ class Problems(list[Problem]):
     ) -> None:
         """Report a value that should be an item ID."""
         parent = format_path(path[:-1])
-        meant = repair[0].strip('"') if repair else None
+        meant = repair.json_text.strip('"') if repair else None
         self.report(
             codes.INVALID_ITEM_ID,
             path,

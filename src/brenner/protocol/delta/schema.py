@@ -5,13 +5,20 @@ Section IDs, prefixes and payload fields are those of delta_output_format ("Vali
 required fields of an ADD are "Empty Payload on ADD" of the former.
 """
 
-from collections.abc import Mapping
-from enum import StrEnum
-from typing import NamedTuple
+from __future__ import annotations
 
-from brenner.diagnostics.model import Diagnostic
-from brenner.markdown.blocks import Block
-from brenner.markdown.edits import TextEdit
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from brenner.named_tuple import NamedTuple
+from brenner.protocol.grammar import ITEM_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from brenner.diagnostics.model import Diagnostic
+    from brenner.markdown.blocks import Block
+    from brenner.markdown.edits import TextEdit
 
 
 class Operation(StrEnum):
@@ -35,16 +42,9 @@ class FieldKind(StrEnum):
     REFERENCES = "references"
 
 
-# R13: these kinds have a `{field}_replace` flag.
-COLLECTION_KINDS = frozenset(
-    {
-        FieldKind.ANCHORS,
-        FieldKind.ITEMS,
-        FieldKind.OUTCOMES,
-        FieldKind.SCORE,
-        FieldKind.REFERENCES,
-    }
-)
+LIST_KINDS = frozenset({FieldKind.ANCHORS, FieldKind.ITEMS, FieldKind.REFERENCES})
+MAP_KINDS = frozenset({FieldKind.OUTCOMES, FieldKind.SCORE})
+COLLECTION_KINDS = LIST_KINDS | MAP_KINDS  # R13: these have a `{field}_replace` flag
 
 
 class Field(NamedTuple):
@@ -76,6 +76,11 @@ class Section:
             ["replace", *(f"{f.name}_replace" for f in fields if f.kind in COLLECTION_KINDS)]
         )
         self.example_id = "RT" if prefix == "RT" else f"{prefix}1"
+
+    def is_valid_id(self, item_id: str) -> bool:
+        """Return whether an ID is the section's prefix and a number, or `RT`."""
+        match = ITEM_ID.fullmatch(item_id)
+        return match is not None and (match[1] or RESEARCH_THREAD.prefix) == self.prefix
 
     def __repr__(self) -> str:
         """Return a short form with the section's ID."""
@@ -264,14 +269,7 @@ class DeltaBlock(NamedTuple):
         content = self.value.get(key) if isinstance(self.value, dict) else None
         return content if isinstance(content, str) else None
 
-    def refused(self, diagnostic: Diagnostic) -> "DeltaBlock":
+    def refused(self, diagnostic: Diagnostic) -> DeltaBlock:
         """Return the block, refused for one more reason that cannot be fixed automatically."""
         found = (*self.diagnostics, diagnostic)
         return self._replace(delta=None, diagnostics=found, is_mendable=False)
-
-
-class StrayDelta(NamedTuple):
-    """Text that looks like a delta block but is none, and the edits that make it one."""
-
-    diagnostic: Diagnostic
-    edits: tuple[TextEdit, ...] = ()

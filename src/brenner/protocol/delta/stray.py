@@ -6,24 +6,33 @@ A fence inside another block is usually an example. It is only unwrapped if the 
 delta block, since nothing else can then be the contribution.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import deltas as codes
-from brenner.diagnostics.model import Code
+from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import Block, BlockKind, parse_blocks
 from brenner.markdown.edits import LineIndex, TextEdit
-from brenner.protocol.delta.lenient_json import JsonNode, ScanResult
 from brenner.protocol.delta.parse import find_deltas, has_delta_info, is_delta_fence
-from brenner.protocol.delta.schema import StrayDelta
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brenner.diagnostics.model import Code, Diagnostic
+    from brenner.protocol.delta.lenient_json import JsonNode, JsonScanner
+
+# Text that looks like a delta block but is none, and the edits that make it one
+StrayDelta = tuple["Diagnostic", tuple[TextEdit, ...]]
 
 _INDENT = "    "
-_SPACES = re.compile(r"[^\S\n]*+")
+_SPACES = lazy_pattern(r"[^\S\n]*+")
 # A line that the author may take for the start of a delta block, anywhere in the text
-_FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*delta\b", re.MULTILINE)
+_FENCE_LINE = lazy_pattern(r"^[ \t]*(`{3,}|~{3,})[ \t]*delta\b", re.MULTILINE)
 # A delta written as YAML, which the document considered and rejected
-_YAML_OPERATION = re.compile(r"^[ \t-]*operation:", re.MULTILINE)
-_YAML_SECTION = re.compile(r"^[ \t-]*section:", re.MULTILINE)
+_YAML_OPERATION = lazy_pattern(r"^[ \t-]*operation:", re.MULTILINE)
+_YAML_SECTION = lazy_pattern(r"^[ \t-]*section:", re.MULTILINE)
 _END_HINTS = {True: "", False: " that its own closing fence ends"}
 _OPENERS, _CLOSERS = frozenset("`'\"*|[(,"), frozenset("`'\"*|]),")
 
@@ -48,11 +57,7 @@ def find_strays(body: str, found: list[Block]) -> list[StrayDelta]:
             continue
         seen.append(block)
     strays += _in_prose(seen, index)
-    return sorted(strays, key=_by_line)
-
-
-def _by_line(stray: StrayDelta) -> int:
-    return stray.diagnostic.line or 0
+    return sorted(strays, key=lambda stray: stray[0].line or 0)
 
 
 def _strays_at(
@@ -64,12 +69,12 @@ def _strays_at(
     for offset in offsets:
         line += text.count("\n", reached, offset)
         reached = offset
-        yield StrayDelta(found._replace(line=line))
+        yield found._replace(line=line), ()
 
 
 def _in_quotation(block: Block) -> Iterator[StrayDelta]:
     if _is_labelled_delta(block):
-        yield StrayDelta(codes.QUOTED_DELTA.at(block.line))
+        yield codes.QUOTED_DELTA.at(block.line), ()
         return
     starts = (node.start for node, _ in find_deltas(block.text))
     first = block.line + (block.kind is BlockKind.FENCE)
@@ -96,7 +101,7 @@ def _in_code(block: Block, index: LineIndex, *, unwrap: bool) -> Iterator[StrayD
     found = codes.SWALLOWED_DELTA.at(where="an indented code block")
     for inner in filter(_is_labelled_delta, parse_blocks(block.text)):
         line = block.line + inner.line - 1
-        yield StrayDelta(found._replace(line=line), edits if unwrap and is_plain else ())
+        yield found._replace(line=line), edits if unwrap and is_plain else ()
         edits = ()  # they apply to the whole block, so only its first fence has them
 
 
@@ -115,7 +120,7 @@ def _in_fence(fence: Block, index: LineIndex, *, unwrap: bool) -> Iterator[Stray
     }
     for inner in swallowed:
         diagnostic = found[inner.closed]._replace(line=fence.line + inner.line)
-        yield StrayDelta(diagnostic, _unwrap(fence, inner, index) if unwrap else ())
+        yield diagnostic, _unwrap(fence, inner, index) if unwrap else ()
     if not swallowed:
         yield from _json_in_fence(fence, label, index)
 
@@ -129,17 +134,16 @@ def _json_in_fence(fence: Block, label: str, index: LineIndex) -> Iterator[Stray
     where = f"it stands in {label}"
     is_yaml = _YAML_OPERATION.search(fence.text) and _YAML_SECTION.search(fence.text)
     if not found and (is_yaml or fence.info.casefold().startswith("delta")):
-        yield StrayDelta(codes.INLINE_DELTA.at(fence.line, where=where))
+        yield codes.INLINE_DELTA.at(fence.line, where=where), ()
     starts = (node.start for node, _ in found)
     strays = list(_strays_at(codes.INLINE_DELTA, fence.text, starts, fence.line + 1, where))
     if strays and found[0][0].start == len(fence.text) - len(fence.text.lstrip()):
         # If something follows the first object, the check of the new delta block reports it.
-        strays[0] = strays[0]._replace(edits=_relabel(fence, index))
+        strays[0] = strays[0][0], _relabel(fence, index)
     yield from strays
 
 
 def _relabel(fence: Block, index: LineIndex) -> tuple[TextEdit, ...]:
-    """Return the edit that sets the fence's info string to `delta`."""
     line = index.line(fence.line)
     at = line.find(fence.marker)
     if at < 0:
@@ -167,15 +171,13 @@ def _remove_line(number: int, index: LineIndex) -> TextEdit:
 
 
 def _in_prose(seen: list[Block], index: LineIndex) -> Iterator[StrayDelta]:
-    """Yield deltas in the lines that belong to no fence, HTML block or quotation."""
     found = codes.INLINE_DELTA.at(where="it stands in no delta block")
     for first, last in _prose_ranges(seen, index.count):
         start, end = index.start(first), index.start(last + 1)
         text = index.text[start:end]
         for node, result in find_deltas(text):
             line = index.number(start + node.start)
-            edits = _wrap(text, node, result, start)
-            yield StrayDelta(found._replace(line=line), edits)
+            yield found._replace(line=line), _wrap(text, node, result, start)
 
 
 def _prose_ranges(seen: list[Block], last_line: int) -> Iterator[tuple[int, int]]:
@@ -201,12 +203,11 @@ def _character_before(text: str, position: int) -> str:
 
 
 def _character_after(text: str, position: int) -> str:
-    """Return the nearest non-space character after the position on its line, or ""."""
     end = _SPACES.match(text, position)
     return text[end.end() : end.end() + 1].strip() if end else ""
 
 
-def _wrap(text: str, node: JsonNode, result: ScanResult, offset: int) -> tuple[TextEdit, ...]:
+def _wrap(text: str, node: JsonNode, result: JsonScanner, offset: int) -> tuple[TextEdit, ...]:
     """Return the edits that fence a complete object, unless it is inside quotes or a list."""
     if result.root is not node:
         return ()

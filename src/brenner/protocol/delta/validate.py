@@ -4,6 +4,8 @@ All problems are collected. For a valid delta the checks only compare types and 
 composed only if something is wrong.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -15,10 +17,10 @@ from brenner.protocol.delta.problems import (
     JsonPath,
     Problem,
     Problems,
-    RenameKey,
-    SetValue,
+    Repair,
     format_names,
     json_type_name,
+    rename_key,
 )
 from brenner.protocol.delta.schema import (
     MOST_SCORE,
@@ -63,7 +65,7 @@ def is_blank(content: object) -> bool:
     """Return whether a field is empty: only white space, or an empty list or object."""
     if type(content) is str:
         return not content.strip(WHITE_SPACE)
-    return content in ([], {})
+    return isinstance(content, list | dict) and not content
 
 
 def _check_text(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
@@ -74,7 +76,7 @@ def _check_text(_field: Field, content: object, path: JsonPath, problems: Proble
 def _check_flag(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
     if type(content) is not bool:
         spelled = content.strip().lower() if type(content) is str else ""
-        repair = SetValue(spelled) if spelled in ("true", "false") else None
+        repair = Repair(spelled) if spelled in ("true", "false") else None
         problems.wrong_type(path, content, "true or false, without quotes", repair)
 
 
@@ -83,7 +85,7 @@ def _check_choice(field: Field, content: object, path: JsonPath, problems: Probl
         problems.wrong_type(path, content, "one of " + format_names(field.choices))
     elif content not in field.choices and not is_blank(content):
         meant = content.strip().lower()
-        repair = SetValue(json.dumps(meant)) if meant in field.choices else None
+        repair = Repair(json.dumps(meant)) if meant in field.choices else None
         near = closest(content, field.choices)
         problems.invalid_value(path, content, field.choices, near, repair)
 
@@ -97,15 +99,15 @@ def _check_anchors(_field: Field, content: object, path: JsonPath, problems: Pro
             problems.wrong_type((*path, index), anchor, "a text")
         elif not ANCHOR.fullmatch(anchor) or not is_ascending(anchor):
             _report_malformed_anchor(anchor, (*path, index), problems)
-        if problems.reach_limit:
+        if problems and problems.reach_limit:
             return
 
 
-def _wrap_in_list(content: object) -> SetValue | None:
+def _wrap_in_list(content: object) -> Repair | None:
     """Return the repair for a text in place of a list, unless it may list several values."""
     if type(content) is not str or is_blank(content) or "," in content or ";" in content:
         return None
-    return SetValue(json.dumps([content], ensure_ascii=False))
+    return Repair(json.dumps([content], ensure_ascii=False))
 
 
 def _report_malformed_anchor(anchor: str, path: JsonPath, problems: Problems) -> None:
@@ -138,14 +140,13 @@ def _check_items(_field: Field, content: object, path: JsonPath, problems: Probl
             problems.wrong_type(here, item, "an item's ID")
         elif not ITEM_ID.fullmatch(item) and not LOCAL_REFERENCE.fullmatch(item):
             tidy = item.strip().upper()
-            repair = SetValue(json.dumps(tidy)) if ITEM_ID.fullmatch(tidy) else None
+            repair = Repair(json.dumps(tidy)) if ITEM_ID.fullmatch(tidy) else None
             problems.invalid_item(here, item, "an item's ID", "H1", repair)
-        if problems.reach_limit:
+        if problems and problems.reach_limit:
             return
 
 
 def _check_outcomes(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
-    """Check a map from hypotheses to expected outcomes."""
     if type(content) is not dict:
         problems.wrong_type(path, content, 'an object such as {"H1": "…", "H2": "…"}')
         return
@@ -158,16 +159,16 @@ def _check_outcomes(_field: Field, content: object, path: JsonPath, problems: Pr
             )
         if type(outcome) is not str:
             problems.wrong_type(here, outcome, "a text")
-        elif is_blank(outcome):
+        elif outcome[:1] in WHITE_SPACE and is_blank(outcome):
             problems.missing(here, "what the hypothesis lets one expect", "is blank")
-        if problems.reach_limit:
+        if problems and problems.reach_limit:
             return
 
 
-def _rename_to_item_id(key: str, content: dict[str, object]) -> RenameKey | None:
+def _rename_to_item_id(key: str, content: dict[str, object]) -> Repair | None:
     tidy = key.strip().upper()
     is_certain = tidy.startswith("H") and ITEM_ID.fullmatch(tidy) and tidy not in content
-    return RenameKey(tidy) if is_certain else None
+    return rename_key(tidy) if is_certain else None
 
 
 def _check_score(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
@@ -185,15 +186,15 @@ def _check_score(_field: Field, content: object, path: JsonPath, problems: Probl
             )
         elif not 0 <= number <= MOST_SCORE:
             problems.invalid_value(here, str(number), map(str, range(MOST_SCORE + 1)))
-        if problems.reach_limit:
+        if problems and problems.reach_limit:
             return
 
 
-def _whole_number_repair(content: object) -> SetValue | None:
+def _whole_number_repair(content: object) -> Repair | None:
     """Return the repair for a number from 0 to 3 in quotes or with `.0`."""
     text = content.strip() if type(content) is str else repr(content)
     plain = text.removesuffix(".0")
-    return SetValue(plain) if plain in ("0", "1", "2", "3") else None
+    return Repair(plain) if plain in ("0", "1", "2", "3") else None
 
 
 def _check_references(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
@@ -207,7 +208,7 @@ def _check_references(_field: Field, content: object, path: JsonPath, problems: 
             problems.wrong_type(here, reference, expected)
         else:
             _check_reference(reference, here, problems)
-        if problems.reach_limit:
+        if problems and problems.reach_limit:
             return
 
 
@@ -249,7 +250,7 @@ def _check_reference_relation(relation: str, path: JsonPath, problems: Problems)
         problems.report(
             codes.INVALID_RELATION,
             path,
-            SetValue(json.dumps(tidy)) if tidy in RELATIONS else None,
+            Repair(json.dumps(tidy)) if tidy in RELATIONS else None,
             value=relation,
             expected=format_names(RELATIONS),
             suggestion=did_you_mean(closest(relation, RELATIONS)),
@@ -341,7 +342,6 @@ def _drop_nulls(payload: dict[str, object]) -> dict[str, object]:
 
 
 def _missing_fields(payload: dict[str, object], section: Section) -> dict[str, str]:
-    """Return the absent required fields, each with its description."""
     fields = section.fields
     return {name: fields[name].asks for name in fields if name in section.required - payload.keys()}
 
@@ -362,7 +362,7 @@ def _report_empty_edit(section: Section, unknown: list[str], problems: Problems)
     problems.report(
         codes.EMPTY_EDIT,
         ("payload", unknown[0]) if near else ("payload",),
-        RenameKey(near) if near and closest_certain(unknown[0], [near]) else None,
+        rename_key(near) if near and closest_certain(unknown[0], [near]) else None,
         section=section.id,
         known=format_names(section.fields),
         suggestion=did_you_mean(near),
@@ -464,7 +464,7 @@ def _correct_operation(name: object, problems: Problems) -> Operation | None:
     """
     if type(name) is str:
         meant = name.strip().upper()
-        repair = SetValue(json.dumps(meant)) if meant in _OPERATIONS else None
+        repair = Repair(json.dumps(meant)) if meant in _OPERATIONS else None
         hint = did_you_mean(meant if repair else _OPERATION_SYNONYMS.get(meant))
         problems.report(
             codes.INVALID_OPERATION, ("operation",), repair, value=name, suggestion=hint
@@ -488,7 +488,7 @@ def _correct_section(name: object, problems: Problems) -> Section | None:
         problems.report(
             codes.INVALID_SECTION,
             ("section",),
-            SetValue(json.dumps(meant)) if meant else None,
+            Repair(json.dumps(meant)) if meant else None,
             value=name,
             known=format_names(SECTIONS),
             suggestion=did_you_mean(meant),
@@ -510,10 +510,10 @@ def _check_target(
         path: JsonPath = ("operation",)
         problems.report(codes.OPERATION_NOT_ALLOWED, path, operation=operation.value)
     elif operation is ADD:
-        repair = SetValue("null") if target == "" else None
+        repair = Repair("null") if target == "" else None
         problems.report(codes.UNEXPECTED_TARGET, _TARGET_PATH, repair, target=str(target))
     elif target is None or target == "":
-        repair = SetValue('"RT"') if section is RESEARCH_THREAD else None
+        repair = Repair('"RT"') if section is RESEARCH_THREAD else None
         words = {"operation": operation.value, "example": section.example_id, "suggestion": ""}
         problems.report(codes.MISSING_TARGET, _TARGET_PATH, repair, **words)
     elif type(target) is not str:
@@ -540,7 +540,7 @@ def _report_malformed_target(target: str, section: Section, problems: Problems) 
     problems.report(
         codes.INVALID_TARGET,
         _TARGET_PATH,
-        SetValue(json.dumps(tidy)) if is_ours else None,
+        Repair(json.dumps(tidy)) if is_ours else None,
         target=target,
         reason="is not an item's ID",
         example=section.example_id,
@@ -576,7 +576,6 @@ def _check_payload(
 
 
 def _check_rationale(rationale: object, operation: Operation, problems: Problems) -> str:
-    """Report a blank, absent or wrong rationale."""
     if rationale is None or type(rationale) is str:
         if (
             operation is not KILL or not problems.have_errors
@@ -617,7 +616,7 @@ def _correct_keys(value: dict[str, object], problems: Problems) -> dict[str, obj
         if near != "target_id":
             problems.misspelt((key,), near, _KEY_ASKS[near])
             continue
-        repair = RenameKey(near) if closest_certain(key, [near]) else None
+        repair = rename_key(near) if closest_certain(key, [near]) else None
         operation = str(value.get("operation"))
         words = {"operation": operation, "example": "H1", "suggestion": f" `{key}` is not it."}
         problems.report(codes.MISSING_TARGET, (key,), repair, **words)

@@ -4,78 +4,295 @@ Nothing is created. An existing store is opened as by every command that reads i
 rolled back, in stores that can do so.
 """
 
+from __future__ import annotations
+
 import os
 import re
-from collections.abc import Iterator
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import timedelta
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import apsw
 
+from brenner import __version__
 from brenner.config import SETTINGS_FILE, Project
+from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.codes.publishing import GIT_MISSING, NOT_A_REPOSITORY
 from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, worst_first
 from brenner.integrations.programs import BD, NTM, TMUX, find_program, run_program
+from brenner.lazy_pattern import lazy_pattern
 from brenner.lint.context import read_source_text
-from brenner.mail.open import (
-    AgentMailStore,
-    PostgresStore,
-    SqliteStore,
-    Store,
-    open_mailbox,
-    store_of,
-    store_option,
-)
+from brenner.mail.agent_mail.client import Client
+from brenner.mail.open import SqliteStore, open_mailbox, store_of, store_option
 from brenner.persist.git import Repository
 from brenner.services.compile import read_project_source
-from brenner.services.doctor.common import (
-    OK,
+from brenner.services.doctor.stores import (
     PROBLEM,
     WARNING,
     Check,
-    brenner_check,
-    files_matching,
-    git_check,
-    git_would_add,
-    python_check,
-    sqlite_check,
+    identity_check,
+    milliseconds,
+    named_check,
+    nearest_existing,
+    run_rows,
+    store_checks,
 )
-from brenner.services.doctor.server import serve_checks
-from brenner.services.doctor.stores import DoctorContext, identity_check
-from brenner.services.identity import SECRET, TOKEN
+from brenner.services.identity import (
+    BRENNER_SERVER,
+    SECRET,
+    TOKEN,
+    identify_server,
+    is_local_host,
+)
 from brenner.services.init_project import mail_left_behind
 from brenner.services.rosters import inspect_project_roster
 from brenner.store_url import PostgresAddress, parse_store
 from brenner.text import escape_control, grouped
 
-# Optional external programs: their paths and versions
+if TYPE_CHECKING:
+    from brenner.mail.open import Store
+    from brenner.services.doctor.stores import CheckStatus, DoctorContext, Finding
+
+# The advice to run `brenner doctor`, which is pointless in its own output
+_DOCTOR_ADVICE = lazy_pattern(r"[.;:] `brenner doctor`[^.]*\.")
 
 
-_SECONDS = 3
-_VERSION_OPTIONS = {NTM: "--version", TMUX: "-V", BD: "--version"}
-_NOT_INSTALLED = {
-    NTM: "not installed (optional); --spawn takes tmux then",
-    TMUX: "not installed (optional); --spawn needs it, or ntm",
-    BD: "not installed (optional); no bead is shown then",
-}
+def run_checks(context: DoctorContext) -> Iterator[Check]:
+    """Yield every check as soon as it is done: some are slow in a large store."""
+    return (check._replace(fix=without_doctor_advice(check.fix)) for check in _checks(context))
+
+
+def without_doctor_advice(fix: str | None) -> str | None:
+    """Return the fix without the advice to run `brenner doctor`."""
+    return _DOCTOR_ADVICE.sub(".", fix) if fix else fix
+
+
+def _checks(context: DoctorContext) -> Iterator[Check]:
+    project = context.project
+    store = _find_store(project)
+    store_file = store.path if isinstance(store, SqliteStore) else None
+    yield from run_rows(
+        {
+            "python": python_check,
+            "brenner": lambda: f"{__version__}, {Path(__file__).parents[2]}",
+            "sqlite": lambda: sqlite_check(apsw.sqlite_lib_version()),
+            "git": lambda: _git_check(store_file),
+            **{name: partial(_program_check, name) for name in _PROGRAMS},
+            "project": lambda: f"{project.folder} ({project.folder_from})",
+        }
+    )
+    yield from _settings_checks(project)
+    if context.url is not None:
+        yield from serve_checks(context)
+    if isinstance(store, (Check, Diagnostic)):
+        yield named_check("store", store)
+        yield named_check("identity", identity_check(context, None))
+        return
+    yield named_check("secrets", secrets_check(project, context.token))
+    yield from store_checks(context, store)
+    yield from _left_behind_check(project)
+
+
+def _find_store(project: Project) -> Store | Check | Diagnostic:
+    """Return the store, or why it is unknown."""
+    if any(found.severity is ERROR for found in project.diagnostics):
+        detail = f"It was not looked at: `{SETTINGS_FILE}` may say where it is."
+        return Check(WARNING, detail, f"Mend `{SETTINGS_FILE}` first.")
+    try:
+        return store_of(project)
+    except BrennerError as error:
+        return error.diagnostic
+
+
+def _left_behind_check(project: Project) -> Iterator[Check]:
+    """Yield a warning if the project's own store has mail that its configured store lacks."""
+
+    def messages() -> int:
+        with open_mailbox(project, create=False) as mailbox:
+            return mailbox.position()
+
+    found = mail_left_behind(project, messages, store_option(project, "--to"))
+    if found:
+        yield named_check("left_behind", found)
+
+
+# Programs and libraries
+
+
+_OLDEST_PYTHON = (3, 11)
+# Older versions can damage a file in WAL mode when two connections write and checkpoint at once.
+_OLDEST_SQLITE = (3, 51, 3)
+_GIT_SECONDS = 20
+_PROGRAM_SECONDS = 3
 _MOST_VERSION_CHARACTERS = 60
+# Optional external programs: the option that prints the version, and what is lost without them
+_PROGRAMS = {
+    NTM: ("--version", "--spawn takes tmux then"),
+    TMUX: ("-V", "--spawn needs it, or ntm"),
+    BD: ("--version", "no bead is shown then"),
+}
 
 
-def integration_checks() -> Iterator[Check]:
-    """Yield one check per optional program; a missing one is no fault."""
-    for name, option in _VERSION_OPTIONS.items():
-        path = find_program(name)
-        if path is None:
-            yield Check(name, OK, _NOT_INSTALLED[name])
-            continue
-        ran = run_program([path, option], _SECONDS)
-        version_line = (
-            ran.out.strip().partition("\n")[0].removeprefix(f"{name} ") if ran.succeeded else ""
+def python_check() -> Finding:
+    """Check the Python version."""
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] < _OLDEST_PYTHON:
+        oldest = ".".join(map(str, _OLDEST_PYTHON))
+        return Check(PROBLEM, f"Python {found} is too old.", f"Use {oldest} or newer.")
+    return f"{found}, {sys.executable}"
+
+
+def sqlite_check(library: str) -> Finding:
+    """Check the version of the SQLite library that apsw contains."""
+    numbers = tuple(int(part) for part in library.split(".") if part.isdecimal())
+    if numbers >= _OLDEST_SQLITE:
+        return library
+    oldest = ".".join(map(str, _OLDEST_SQLITE))
+    return Check(
+        PROBLEM,
+        f"SQLite {library} can damage a store that several processes write to.",
+        f"Upgrade apsw, so that it brings SQLite {oldest} or newer: `pip install --upgrade apsw`.",
+    )
+
+
+def _git_check(store: Path | None) -> Finding:
+    """Check that git is installed, and that it would not commit the store."""
+    ran = _git(Path("/"), "--version")
+    if ran is None or ran.returncode:
+        fix = "Install git. Mail does without it; artifacts cannot be committed."
+        return Check(WARNING, "There is no git that can be run.", fix)
+    number = ran.stdout.strip().removeprefix("git version ")
+    if store and nearest_existing(store) == store and _git_would_add(store):
+        return Check(
+            WARNING,
+            f"{number}; the store is not ignored: git would commit the mail as a binary file.",
+            f"Write `{store.name}*` into a `.gitignore` beside it; if git tracks it already, "
+            "`git rm --cached` takes it out.",
         )
-        version = (
-            f"{escape_control(version_line, _MOST_VERSION_CHARACTERS)}, " if version_line else ""
+    return number
+
+
+def _git_would_add(file: Path) -> bool:
+    """Return whether a file is in a repository that does not ignore it."""
+    ignored = _git(file.parent, "check-ignore", "--quiet", "--", file.name)
+    # 0: it is ignored; 1: it is not; else there is no repository, or none that git trusts.
+    return ignored is not None and ignored.returncode == 1
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str] | None:
+    """Run git; return None if it cannot be run. Programs in the repository's config are not run."""
+    program = shutil.which("git")
+    if program is None:
+        return None
+    try:
+        return subprocess.run(  # noqa: S603
+            [program, "-c", "core.fsmonitor=false", *arguments],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_GIT_SECONDS,
+            check=False,
         )
-        yield Check(name, OK, f"{version}{escape_control(path)}")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _program_check(name: str) -> str:
+    """Return the version and path of an optional program; a missing one is no fault."""
+    option, loss = _PROGRAMS[name]
+    path = find_program(name)
+    if path is None:
+        return f"not installed (optional); {loss}"
+    ran = run_program([path, option], _PROGRAM_SECONDS)
+    line = ran.out.strip().partition("\n")[0].removeprefix(f"{name} ") if ran.succeeded else ""
+    found = f"{escape_control(line, _MOST_VERSION_CHARACTERS)}, " if line else ""
+    return f"{found}{escape_control(path)}"
+
+
+# The settings, and what they name: roster, source text, repository
+
+
+_NO_SECTIONS = (
+    "Give its headings numbers, as in `# §42 Counting`, or name another file as `source_text`."
+)
+
+
+def _settings_checks(project: Project) -> Iterator[Check]:
+    for found in project.diagnostics:
+        yield named_check("settings", found)
+    if any(found.severity is ERROR for found in project.diagnostics):
+        return
+    if not project.diagnostics:
+        has_file = os.path.lexists(project.folder / SETTINGS_FILE)
+        source = f"`{SETTINGS_FILE}`" if has_file else f"no `{SETTINGS_FILE}`, the defaults"
+        hours = project.ack_deadline / timedelta(hours=1)
+        words = f"{source}: the operator is `{project.operator}`, an ACK is due after {hours:g} h"
+        yield named_check("settings", words)
+    yield named_check("roster", _roster_check(project))
+    yield named_check("source_text", _source_text_check(project))
+    yield named_check("persisting", _persisting_check(project))
+
+
+def _roster_check(project: Project) -> Finding:
+    """Check the roster and the presets in the project's file."""
+    settings = inspect_project_roster(project)
+    if settings is None:
+        return "none in the project's files; flags can give the roles"
+    if not settings.found:
+        agents = grouped(len(settings.stated.entries), "agent")
+        presets = grouped(len(settings.presets), "preset")
+        return f"{settings.label}: {agents}, {presets} of its own"
+    worst, *others = sorted(settings.found, key=worst_first)
+    if not others:
+        return worst
+    check = Check.of(worst)
+    more = f" There is more: `brenner roster validate` lists {len(settings.found)} in all."
+    return check._replace(detail=check.detail.removesuffix(".") + "." + more)
+
+
+def _source_text_check(project: Project) -> Finding:
+    """Check that the source text can be read, and has numbered sections to cite."""
+    name = project.source_text
+    text = read_project_source(project)
+    if text is None:
+        return f"`{SETTINGS_FILE}` names none; anchors are not looked up"
+    if isinstance(text, Diagnostic):
+        fix = f"Bring `{name}` back, or correct `source_text` in `{SETTINGS_FILE}`."
+        return Check.of(text)._replace(fix=fix)
+    source = read_source_text(text, name or "")
+    if source.is_empty:
+        words = f"`{name}` has no section with a number: no anchor can be looked up in it."
+        return Check(WARNING, words, _NO_SECTIONS)
+    pairs = zip(source.firsts, source.lasts, strict=True)
+    count = sum(last - first + 1 for first, last in pairs)
+    return f"`{name}`, {grouped(count, 'section')}"
+
+
+def _persisting_check(project: Project) -> Finding:
+    """Check that versions can be committed; a problem only if the settings require it."""
+    try:
+        repository = Repository.find(project.folder)
+        repository.check(())
+    except BrennerError as error:
+        found = error.diagnostic
+        if project.persist.commit or project.persist.push:
+            return found
+        if found.code in (NOT_A_REPOSITORY, GIT_MISSING):  # `_git_check` reports a missing git
+            return "no git repository: versions can be written to files, not committed"
+        return Check.of(found)._replace(status=WARNING)
+    return f"versions can be committed in {repository.top}"
 
 
 # Secrets in files that git would commit
@@ -89,7 +306,7 @@ _CONFIG_FILES = (
 _MOST_BYTES = 1024 * 1024
 _SHORTEST_TOKEN = 8  # characters; a shorter one could be an ordinary word
 # A variable with a value, unless that is a reference to another variable
-_VARIABLE_WITH_VALUE = re.compile(
+_VARIABLE_WITH_VALUE = lazy_pattern(
     r"(?<!\$\{)(?<![\w$])(?:AGENT_MAIL_BEARER_TOKEN|HTTP_BEARER_TOKEN|PGPASSWORD"
     rf"|{TOKEN}|{SECRET})\b"
     r"[\"' \t]*[=:][ \t]*[\"']?[^\s\"'$]"
@@ -99,19 +316,18 @@ _CREDENTIAL_PATTERN = "brs_[A-Za-z0-9_-]{43}"
 _MOST_NAMED = 5
 
 
-def secrets_check(project: Project, token: str | None = None) -> Check:
+def secrets_check(project: Project, token: str | None = None) -> Finding:
     """Check that no secret is in a file that git would commit.
 
     `token` is the one of `brenner serve`.
     """
     found = [name for name in _CONFIG_FILES if _holds_secret(project, name, token or "")]
-    known = (name for name in found if git_would_add(project.folder / name))
-    committed = tuple(dict.fromkeys((*known, *files_matching(project.folder, _CREDENTIAL_PATTERN))))
+    known = [name for name in found if _git_would_add(project.folder / name)]
+    committed = tuple(dict.fromkeys((*known, *_files_with_credentials(project.folder))))
     if committed:
         names = ", ".join(f"`{escape_control(name)}`" for name in committed[:_MOST_NAMED])
         names += f" and {len(committed) - _MOST_NAMED} more" if len(committed) > _MOST_NAMED else ""
         return Check(
-            "secrets",
             WARNING,
             f"A password or token is in {names}, and git would commit it for everybody to read.",
             "Take it out, or let git ignore the file. A password belongs into `PGPASSWORD` or "
@@ -120,8 +336,16 @@ def secrets_check(project: Project, token: str | None = None) -> Check:
             "(`brenner agent secret NAME --new`).",
         )
     if found:
-        return Check("secrets", OK, f"in {', '.join(found)}, which git does not take")
-    return Check("secrets", OK, "no file of the project that was looked at holds one")
+        return f"in {', '.join(found)}, which git does not take"
+    return "no file of the project that was looked at holds one"
+
+
+def _files_with_credentials(folder: Path) -> Iterator[str]:
+    """Yield the text files with a secret that git tracks, has staged or would add."""
+    command = ("grep", "-l", "-I", "-z", "--extended-regexp")
+    for where in ("--untracked", "--cached"):
+        ran = _git(folder, *command, where, "-e", _CREDENTIAL_PATTERN)
+        yield from filter(None, ran.stdout.split("\0") if ran else ())
 
 
 def _holds_secret(project: Project, name: str, own_token: str) -> bool:
@@ -152,157 +376,111 @@ def _read_start(file: Path) -> str:
         return ""
 
 
-# Checks of what the settings name: roster, source text, repository
+# Whether agents can reach the mail over MCP: a round trip to `brenner serve`, if it runs
+#
+# A server is optional, so it is no fault if none runs. Another server at its address is reported,
+# because agents would send their mail there.
 
 
-_NO_SECTIONS = (
-    "Give its headings numbers, as in `# §42 Counting`, or name another file as `source_text`."
+_PROBE_SECONDS = 1.0  # for an optional server; a requested one may take longer
+_REQUESTED_SECONDS = 10.0
+_OWN_TOOL = "brenner_check"  # only Brenner has it
+_THEIR_TOOL = "fetch_inbox"
+_OTHER_PORT = (
+    "server of ours takes another port with `brenner serve --port N`, and its agents need that "
+    "address: `brenner agent config --client NAME --url http://127.0.0.1:N/mcp/`"
+)
+_SET_TOKEN = f"Set {TOKEN} to the token that the server was started with."
+_TOKEN_WITHHELD = (
+    f"{TOKEN} was not sent there: whoever listens does not say that it is `brenner serve`. "
+    f"A {_OTHER_PORT}."
 )
 
 
-def roster_check(project: Project) -> Check:
-    """Check the roster and the presets in the project's file."""
-    settings = inspect_project_roster(project)
-    if settings.label is None:
-        return Check("roster", OK, "none in the project's files; flags can give the roles")
-    if not settings.found:
-        words = (
-            f"{grouped(settings.agents, 'agent')}, {grouped(settings.presets, 'preset')} of its own"
+def serve_checks(context: DoctorContext) -> Iterator[Check]:
+    """Yield the check of the library that a server needs, then that of the server."""
+    yield named_check("mcp", _library_check())
+    url = context.url or ""
+    seconds = _REQUESTED_SECONDS if context.is_url_requested else _PROBE_SECONDS
+    # The token is sent only to a Brenner server.
+    is_withheld = bool(context.token) and identify_server(url, seconds) != BRENNER_SERVER
+    token = None if is_withheld else context.token
+    try:
+        with closing(Client(url, token, seconds=seconds)) as client:
+            found = _server_check(context, client)
+    except BrennerError as error:
+        fix = _TOKEN_WITHHELD if is_withheld else _SET_TOKEN
+        found = _failure_check(context, error.diagnostic, fix)
+    yield named_check("serve", found)
+
+
+def _library_check() -> Finding:
+    """Check that the library is installed, without importing it, which would be slow."""
+    try:
+        found = version("mcp") if find_spec("mcp") else None
+    except PackageNotFoundError:
+        found = None
+    if found is None:
+        return Check(
+            WARNING,
+            "The package `mcp` is not installed: `brenner serve` and `brenner mcp` need it.",
+            "Install Brenner again, with all that it depends on: `pip install --upgrade brenner`.",
         )
-        return Check("roster", OK, f"{settings.label}: {words}")
-    worst, *others = sorted(settings.found, key=worst_first)
-    check = Check.of("roster", worst)
-    if not others:
-        return check
-    more = f" There is more: `brenner roster validate` lists {len(settings.found)} in all."
-    return check._replace(detail=check.detail.removesuffix(".") + "." + more)
+    return f"{found}, for `brenner serve` and `brenner mcp`"
 
 
-def source_text_check(project: Project) -> Check:
-    """Check that the source text can be read, and has numbered sections to cite."""
-    name = project.source_text
-    text = read_project_source(project)
-    if text is None:
-        return Check("source_text", OK, f"`{SETTINGS_FILE}` names none; anchors are not looked up")
-    if isinstance(text, Diagnostic):
-        fix = f"Bring `{name}` back, or correct `source_text` in `{SETTINGS_FILE}`."
-        return Check.of("source_text", text)._replace(fix=fix)
-    source = read_source_text(text, name or "")
-    if source.is_empty:
-        words = f"`{name}` has no section with a number: no anchor can be looked up in it."
-        return Check("source_text", WARNING, words, _NO_SECTIONS)
-    pairs = zip(source.firsts, source.lasts, strict=True)
-    count = sum(last - first + 1 for first, last in pairs)
-    return Check("source_text", OK, f"`{name}`, {grouped(count, 'section')}")
+def _server_check(context: DoctorContext, client: Client) -> Finding:
+    """Check which project a Brenner server serves, and measure a round trip.
+
+    Another server is not asked for the project, because it would create one.
+    """
+    if not client.offers(_OWN_TOOL):
+        who = "an Agent Mail server" if client.offers(_THEIR_TOOL) else "another MCP server"
+        words = f"{client.where} is {who}, not `brenner serve`"
+        if context.is_url_requested:
+            return Check(PROBLEM, f"{words}.", f"A {_OTHER_PORT}.")
+        return f"{words}; a {_OTHER_PORT}"
+    started = time.perf_counter()
+    answer = client.call("health_check", {})
+    taken = milliseconds(time.perf_counter() - started)
+    health = answer if isinstance(answer, Mapping) else {}
+    served, folder = str(health.get("project", "")), context.project.folder
+    if os.path.realpath(served) != os.path.realpath(folder):
+        return Check(
+            _fault_status(context),
+            f"{client.where} serves `{escape_control(served)}`, not this project: agents that are "
+            "told to go there do not find its mail.",
+            "Stop that one, or run one for each project: `brenner serve --port N`, and "
+            "`brenner agent config --client NAME --url URL` for its agents.",
+        )
+    client.call("ensure_project", {"human_key": str(folder)})
+    details = [f"{key} {health[key]}" for key in ("version", "identity") if health.get(key)]
+    known = f" ({escape_control(', '.join(details))})" if details else ""
+    words = f"{client.where} serves this project{known}; a round trip takes {taken}"
+    parts = urlsplit(context.url or "")
+    if parts.scheme == "https" or is_local_host(parts.hostname or ""):
+        return words
+    return Check(
+        WARNING,
+        f"{words}. It is not encrypted: mail and secrets can be read on the way.",
+        "Put TLS in front of the server, or go through a tunnel, such as `ssh -L`.",
+    )
 
 
-def persisting_check(project: Project) -> Check:
-    """Check that versions can be committed; a problem only if the settings require it."""
-    wanted = project.persist.commit or project.persist.push
-    try:
-        repository = Repository.find(project.folder)
-        repository.check(())
-    except BrennerError as error:
-        found = error.diagnostic
-        if wanted:
-            return Check.of("persisting", found)
-        if found.code in (NOT_A_REPOSITORY, GIT_MISSING):  # `git_check` reports a missing git
-            words = "no git repository: versions can be written to files, not committed"
-            return Check("persisting", OK, words)
-        return Check.of("persisting", found)._replace(status=WARNING)
-    return Check("persisting", OK, f"versions can be committed in {repository.top}")
+def _failure_check(context: DoctorContext, found: Diagnostic, token_fix: str) -> Finding:
+    """Convert a connection failure to a check; without a requested server, some are no fault."""
+    if not context.is_url_requested:
+        if found.code == codes.SERVER_UNREACHABLE:
+            return f"nobody listens at {context.url}; `brenner serve` starts it (optional)"
+        if found.code == codes.SERVER_NONSENSE:
+            return f"{context.url} is another program's; a {_OTHER_PORT}"
+    if found.code == codes.SERVER_UNREACHABLE:
+        fix = "Start it with `brenner serve`, or give the address that it has."
+        return Check.of(found)._replace(fix=fix)
+    fix = token_fix if found.code == codes.SERVER_DENIED else f"A {_OTHER_PORT}."
+    return Check.of(found)._replace(status=_fault_status(context), fix=fix)
 
 
-# The advice to run `brenner doctor`, which is pointless in its own output
-_DOCTOR_ADVICE = re.compile(r"[.;:] `brenner doctor`[^.]*\.")
-
-
-def run_checks(context: DoctorContext) -> Iterator[Check]:
-    """Yield every check as soon as it is done: some are slow in a large store."""
-    return (check._replace(fix=without_doctor_advice(check.fix)) for check in _checks(context))
-
-
-def without_doctor_advice(fix: str | None) -> str | None:
-    """Return the fix without the advice to run `brenner doctor`."""
-    return _DOCTOR_ADVICE.sub(".", fix) if fix else fix
-
-
-def _checks(context: DoctorContext) -> Iterator[Check]:
-    project = context.project
-    store = _find_store(project)
-    yield python_check()
-    yield brenner_check()
-    yield sqlite_check(apsw.sqlite_lib_version())
-    yield git_check(store.path if isinstance(store, SqliteStore) else None)
-    yield from integration_checks()
-    yield Check("project", OK, f"{project.folder} ({project.folder_from})")
-    yield from _settings_checks(project)
-    if not any(found.severity is ERROR for found in project.diagnostics):
-        yield roster_check(project)
-        yield source_text_check(project)
-        yield persisting_check(project)
-    if context.endpoint:
-        yield from serve_checks(project, context.endpoint)
-    if isinstance(store, Check):
-        yield store
-        yield identity_check(context, None)
-    else:
-        yield from _store_checks(context, store)
-        yield from _left_behind_check(project)
-
-
-def is_fine(checks: tuple[Check, ...]) -> bool:
-    """Return whether there is no problem; warnings are fine."""
-    return all(check.status is not PROBLEM for check in checks)
-
-
-def _store_checks(context: DoctorContext, store: Store) -> Iterator[Check]:
-    """Yield the checks of the store; each backend is imported when it is used."""
-    yield secrets_check(context.project, context.endpoint.token if context.endpoint else None)
-    if isinstance(store, SqliteStore):
-        from brenner.services.doctor.stores import check_sqlite_store
-
-        yield from check_sqlite_store(context, store.path)
-    if isinstance(store, PostgresStore):
-        from brenner.services.doctor.stores import check_postgres_store
-
-        yield from check_postgres_store(context, store)
-    if isinstance(store, AgentMailStore):
-        from brenner.services.doctor.stores import check_agent_mail_store
-
-        yield from check_agent_mail_store(context, store)
-
-
-def _left_behind_check(project: Project) -> Iterator[Check]:
-    """Yield a warning if the project's own store has mail that its configured store lacks."""
-
-    def messages() -> int:
-        with open_mailbox(project, create=False) as mailbox:
-            return mailbox.position()
-
-    found = mail_left_behind(project, messages, store_option(project, "--to"))
-    if found:
-        yield Check.of("left_behind", found)
-
-
-def _find_store(project: Project) -> Store | Check:
-    """Return the store, or a check that explains why it is unknown."""
-    if any(found.severity is ERROR for found in project.diagnostics):
-        detail = f"It was not looked at: `{SETTINGS_FILE}` may say where it is."
-        return Check("store", WARNING, detail, f"Mend `{SETTINGS_FILE}` first.")
-    try:
-        return store_of(project)
-    except BrennerError as error:
-        return Check.of("store", error.diagnostic)
-
-
-def _settings_checks(project: Project) -> Iterator[Check]:
-    for found in project.diagnostics:
-        yield Check.of("settings", found)
-    if project.diagnostics:
-        return
-    has_file = os.path.lexists(project.folder / SETTINGS_FILE)
-    source = f"`{SETTINGS_FILE}`" if has_file else f"no `{SETTINGS_FILE}`, the defaults"
-    hours = project.ack_deadline / timedelta(hours=1)
-    words = f"{source}: the operator is `{project.operator}`, an ACK is due after {hours:g} h"
-    yield Check("settings", OK, words)
+def _fault_status(context: DoctorContext) -> CheckStatus:
+    """Return the status if agents cannot reach the server."""
+    return PROBLEM if context.is_url_requested else WARNING

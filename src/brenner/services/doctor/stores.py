@@ -1,77 +1,112 @@
 """Checks of `brenner doctor` for the store (SQLite, PostgreSQL or Agent Mail) and its mail."""
 
+from __future__ import annotations
+
 import os
 import secrets
+import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import ExitStack, closing
 from datetime import datetime, timedelta
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from shlex import quote
 from statistics import median
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from psycopg import sql
 
 from brenner.config import OPERATOR, SETTINGS_FILE, Project
 from brenner.diagnostics.codes import stores as codes
-from brenner.diagnostics.codes.stores import (
-    NAME_ELSEWHERE,
-    OPERATOR_NEEDS_NAME,
-    SERVER_DENIED,
-    SERVER_LACKS,
-)
-from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError
+from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, RequestError
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.agent_mail.mirror import ensure_project, find_project
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.open import AgentMailStore, PostgresStore, store_option
+from brenner.mail.open import AgentMailStore, PostgresStore, SqliteStore, Store, store_option
 from brenner.mail.postgres.connection import (
     PostgresConnection,
     Schema,
-    SchemaState,
     Server,
     translate_errors,
 )
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.rules import name_problem
 from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.messages import iso
 from brenner.services.acknowledge import pending_acks
-from brenner.services.doctor.common import (
-    OK,
-    WARNING,
-    Check,
-    encryption_check,
-    file_system_check,
-    milliseconds,
-    read_mounts,
-    space_check,
-)
-from brenner.services.doctor.server import ServerAddress
+from brenner.services.identity import is_local_host
 from brenner.services.init_project import explain_operator_name
-from brenner.services.workspace import (
-    StoreProblem,
-    create_problem,
-    empty_file_problem,
-    in_use_problem,
-    nearest_existing,
-    read_problem,
-    why_not_a_folder,
-    write_problem,
-)
+from brenner.services.workspace import nearest_entry, why_not_a_folder
 from brenner.text import grouped
+
+# In a folder without access os.path returns False, but pathlib raises.
+# ruff: noqa: PTH110, PTH112, PTH113, PTH114, PTH115, PTH202
 
 CLOCKS_DIFFER = timedelta(minutes=1)
 _MOST_PROBLEMS = 5
 _OPERATOR_TASK = "operator"  # the task of an agent that a mailbox registered as operator
-NOT_YET = "is not there yet; `brenner init` or the first message makes it"
+_NOT_YET = "is not there yet; `brenner init` or the first message makes it"
 
-RunCheck = Callable[[], Check]
-ExplainError = Callable[[str, Diagnostic], Check]
+
+class CheckStatus(StrEnum):
+    """The status of a check. A problem blocks something now; a warning may do so later."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+OK, WARNING, PROBLEM = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.PROBLEM
+
+
+class Check(NamedTuple):
+    """The result of one check. `is_content` means that the mail is at fault, not its store."""
+
+    status: CheckStatus
+    detail: str
+    fix: str | None = None
+    id: str | None = None
+    is_content: bool = False
+    name: str = ""
+
+    @classmethod
+    def of(cls, found: Diagnostic) -> Check:
+        """Convert a diagnostic to a check."""
+        status = PROBLEM if found.severity is ERROR else WARNING
+        place = f"Line {found.line}: " if found.line else ""
+        return cls(status, place + found.message, found.fix, found.id)
+
+
+Finding = str | Diagnostic | Check
+"""What a check returns: text if all is well, else a diagnostic or a check without its name."""
+Rows = Mapping[str, Callable[[], Finding]]
+"""A table of checks by name."""
+
+
+def named_check(name: str, found: Finding) -> Check:
+    """Convert a finding to the check of that name."""
+    if isinstance(found, str):
+        return Check(OK, found, name=name)
+    return (Check.of(found) if isinstance(found, Diagnostic) else found)._replace(name=name)
+
+
+def run_rows(rows: Rows, explain: Callable[[Diagnostic], Finding] = Check.of) -> Iterator[Check]:
+    """Yield every check. A failed one does not stop the others; a fault is reported once."""
+    reported: set[str] = set()
+    for name, check in rows.items():
+        try:
+            found = check()
+        except BrennerError as error:
+            id_ = error.diagnostic.id
+            words = "It could not be looked at, for the same reason."
+            is_known = id_ in reported
+            found = Check(WARNING, words, id=id_) if is_known else explain(error.diagnostic)
+            reported.add(id_)
+        yield named_check(name, found)
 
 
 class DoctorContext(NamedTuple):
@@ -80,70 +115,72 @@ class DoctorContext(NamedTuple):
     project: Project
     actor: str | None
     now: datetime
-    endpoint: ServerAddress | None = None
+    url: str | None = None
+    token: str | None = None
+    is_url_requested: bool = False
 
 
-def run_each(checks: Mapping[str, RunCheck], explain: ExplainError = Check.of) -> Iterator[Check]:
-    """Yield every check. A failed one does not stop the others; a fault is reported once."""
-    reported: set[str] = set()
-    for name, check in checks.items():
-        try:
-            yield check()
-        except BrennerError as error:
-            found = error.diagnostic
-            yield _same_reason(name, found) if found.id in reported else explain(name, found)
-            reported.add(found.id)
+def store_checks(context: DoctorContext, store: Store) -> Iterator[Check]:
+    """Yield the checks of the store and its mail; the acting name is checked in any case."""
+    with ExitStack() as stack:
+        if isinstance(store, SqliteStore):
+            rows = yield from _open_sqlite(context, store, stack)
+        elif isinstance(store, PostgresStore):
+            rows = yield from _open_postgres(context, store, stack)
+        elif isinstance(store, AgentMailStore):
+            rows = yield from _open_agent_mail(context, store, stack)
+        rows = rows or {"identity": lambda: identity_check(context, None)}
+        path = store.path if isinstance(store, SqliteStore) else None
+        yield from run_rows(rows, partial(_explain_file_error, path) if path else Check.of)
+    if isinstance(store, SqliteStore):
+        existing = nearest_existing(store.path)
+        yield named_check("file_system", file_system_check(existing, read_mounts()))
+        yield named_check("space", space_check(store.path))
 
 
-def _same_reason(name: str, found: Diagnostic) -> Check:
-    return Check(name, WARNING, "It could not be looked at, for the same reason.", id=found.id)
-
-
-def mail_checks(mailbox: Mailbox, context: DoctorContext, where: str) -> dict[str, RunCheck]:
-    """Return the checks for every store; `where` is its name in messages."""
+def _mail_rows(mailbox: Mailbox, context: DoctorContext, where: str) -> Rows:
+    """Return the checks of the mail in any store; `where` is its name in messages."""
     return {
         "mail": lambda: _mail_check(mailbox),
         "operator": lambda: _operator_check(mailbox, context.project, where),
-        "identity": lambda: identity_check(
-            context, tuple(agent.name for agent in mailbox.agents())
-        ),
-        "clock": lambda: clock_check(mailbox, context.now),
+        "identity": lambda: identity_check(context, [agent.name for agent in mailbox.agents()]),
+        "clock": lambda: _clock_check(mailbox, context.now),
         "acks": lambda: _acks_check(mailbox, context),
     }
 
 
-def integrity_check(problems: tuple[str, ...], where: str, sound: str) -> Check:
+def _integrity_check(problems: tuple[str, ...], where: str, sound: str) -> Finding:
     """Report faults in the mail itself."""
     if not problems:
-        return Check("integrity", OK, sound)
+        return sound
     words = "; ".join(problems[:_MOST_PROBLEMS])
     more = len(problems) - _MOST_PROBLEMS
     reason = f"{words}; and {more} more" if more > 0 else words
     found = codes.STORE_CORRUPT.at(path=where, reason=reason)
-    return Check.of("integrity", found)._replace(is_content=True)
+    return Check.of(found)._replace(is_content=True)
 
 
-def _mail_check(mailbox: Mailbox) -> Check:
+def _mail_check(mailbox: Mailbox) -> Finding:
     messages, agents = mailbox.position(), len(mailbox.agents())
-    return Check("mail", OK, f"{grouped(messages, 'message')}, {grouped(agents, 'agent')}")
+    return f"{grouped(messages, 'message')}, {grouped(agents, 'agent')}"
 
 
-def _operator_check(mailbox: Mailbox, project: Project, where: str) -> Check:
+def _operator_check(mailbox: Mailbox, project: Project, where: str) -> Finding:
     """Check that the operator can be registered, and that there is only one."""
     name, agents = project.operator, mailbox.agents()
     known = {agent.name for agent in agents}
     if name not in known and Capability.PROJECT_NAMES in mailbox.lacks:
-        taken = None if name == OPERATOR else _name_taken_check(mailbox, name)
-        return taken or new_operator_check(project, where)
+        if name != OPERATOR and (taken := _name_taken(mailbox, name)):
+            return taken
+        return _new_operator_check(project, where)
     found = None if name in known else name_problem(name, known)
     if found:
-        return Check.of("operator", explain_operator_name(found))
+        return explain_operator_name(found)
     others = [agent.name for agent in agents if agent.task == _OPERATOR_TASK and agent.name != name]
     if others:
         return Check(
-            "operator",
             WARNING,
-            f"The operator of this folder is `{name}`; {_quoted(others)} "
+            f"The operator of this folder is `{name}`; {', '.join(f'`{each}`' for each in others)} "
             f"{'is' if len(others) == 1 else 'are'} known as operator here, too. Each folder that "
             "shares the mail may have an operator of its own; but mail to a name that nobody uses "
             "is read by nobody.",
@@ -152,64 +189,52 @@ def _operator_check(mailbox: Mailbox, project: Project, where: str) -> Check:
             f"it is `{name}` now.",
         )
     state = "is registered" if name in known else "will be registered by the first message"
-    return Check("operator", OK, f"`{name}` {state}")
+    return f"`{name}` {state}"
 
 
-def _name_taken_check(mailbox: Mailbox, name: str) -> Check | None:
-    """Return a check if another project on the server has the operator's name."""
+def _name_taken(mailbox: Mailbox, name: str) -> Diagnostic | None:
+    """Return the error if another project on the server has the operator's name."""
     try:
         mailbox.agent(name)
     except RequestError as refused:
-        if refused.diagnostic.code == NAME_ELSEWHERE:
-            return Check.of("operator", refused.diagnostic)
+        if refused.diagnostic.code == codes.NAME_ELSEWHERE:
+            return refused.diagnostic
     return None
 
 
-def new_operator_check(project: Project, where: str) -> Check:
+def _new_operator_check(project: Project, where: str) -> Finding:
     """Check the name of a new operator on a server that may share names between projects."""
     name = project.operator
-    found = (
-        OPERATOR_NEEDS_NAME.at(where=where, name=name, option=store_option(project))
-        if name == OPERATOR
-        else name_problem(name, ())
-    )
-    if found:
-        return Check.of("operator", found)
-    return Check("operator", OK, f"`{name}` will be registered by the first message")
+    if name == OPERATOR:
+        return codes.OPERATOR_NEEDS_NAME.at(where=where, name=name, option=store_option(project))
+    return name_problem(name, ()) or f"`{name}` will be registered by the first message"
 
 
-def _quoted(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def identity_check(context: DoctorContext, known: tuple[str, ...] | None) -> Check:
+def identity_check(context: DoctorContext, known: list[str] | None) -> Finding:
     """Check the acting name; `known` are the registered names, None if they cannot be read."""
     name, operator = context.actor, context.project.operator
     if name is None:
-        words = f"neither --as nor AGENT_NAME; you act as the operator, `{operator}`"
-        return Check("identity", OK, words)
+        return f"neither --as nor AGENT_NAME; you act as the operator, `{operator}`"
     found = name_problem(name, known or ())
     if found:
-        return Check.of("identity", found)._replace(status=WARNING)
+        return Check.of(found)._replace(status=WARNING)
     if known is None or name in known or name == operator:
-        return Check("identity", OK, f"`{name}`")
+        return f"`{name}`"
     return Check(
-        "identity",
         WARNING,
         f"`{name}` is not registered here, and can neither send nor get mail.",
         f"`brenner mail register {name}`, or correct --as or AGENT_NAME.",
     )
 
 
-def clock_check(mailbox: Mailbox, now: datetime) -> Check:
+def _clock_check(mailbox: Mailbox, now: datetime) -> Finding:
     """Warn about mail from the future: it is sorted after all later mail (R9)."""
     now = now.replace(microsecond=0)
     ahead = [thread for thread in mailbox.threads() if thread.last_at > now + CLOCKS_DIFFER]
     if not ahead:
-        return Check("clock", OK, f"{iso(now)}; no message is dated later")
+        return f"{iso(now)}; no message is dated later"
     newest = mailbox.thread(ahead[0].thread_id, limit=1).messages[0]
     return Check(
-        "clock",
         WARNING,
         f"It is {iso(now)} here, and messages of a later time are in "
         f"{grouped(len(ahead), 'thread')}; the latest is #{newest.id}, "
@@ -219,124 +244,290 @@ def clock_check(mailbox: Mailbox, now: datetime) -> Check:
     )
 
 
-def _acks_check(mailbox: Mailbox, context: DoctorContext) -> Check:
+def _acks_check(mailbox: Mailbox, context: DoctorContext) -> Finding:
     owed = pending_acks(mailbox, context.now, context.project.ack_deadline)
     overdue = sum(each.is_overdue for each in owed)
     if not overdue:
-        words = f"{grouped(len(owed), 'ACK')} owed, none overdue" if owed else "none is owed"
-        return Check("acks", OK, words)
+        return f"{grouped(len(owed), 'ACK')} owed, none overdue" if owed else "none is owed"
     return Check(
-        "acks",
         WARNING,
         f"{grouped(overdue, 'ACK')} overdue, {len(owed)} owed in all.",
         "`brenner mail pending` says by whom; `--resend` and `--escalate` remind them.",
     )
 
 
+# The connection to a server: its latency and encryption
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{seconds * 1_000:.1f} ms"
+
+
+def timed(call: Callable[[], object]) -> str:
+    """Call a function, and return the time that it took."""
+    started = time.perf_counter()
+    call()
+    return milliseconds(time.perf_counter() - started)
+
+
+def encryption_check(words: str, host: str, *, is_encrypted: bool, fix: str) -> Finding:
+    """Check whether the connection to a server is encrypted. On this machine that is not needed."""
+    if is_encrypted:
+        return f"{words}; encrypted (TLS)"
+    if is_local_host(host):
+        return f"{words}; not encrypted, on this machine"
+    detail = f"{words}. It is not encrypted: mail and passwords can be read on the way."
+    return Check(WARNING, detail, fix)
+
+
 # The SQLite store: its file, its mail and its disk
 
+
+Problem = tuple[str, str]
+"""Why a store's file cannot be used, and how to fix it."""
 
 _NO_FOLDER = (
     "Mount the disk that it is on, or bring the folder back; if it is not needed, remove it."
 )
+_MEGABYTE, _GIGABYTE = 10**6, 10**9
+_LITTLE_SPACE = 100 * _MEGABYTE
+_NETWORK_FILE_SYSTEMS = frozenset(
+    {
+        *("9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "drvfs", "gfs2"),
+        *("glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "smb2"),
+        *("smb3", "smbfs", "sshfs", "virtiofs", "vboxsf"),
+    }
+)
+_TYPE_FIELD = 2  # the third field of a line in /proc/mounts
+_ESCAPES = {"\\040": " ", "\\011": "\t", "\\012": "\n", "\\134": "\\"}
 
 
-def check_sqlite_store(context: DoctorContext, path: Path) -> Iterator[Check]:
-    """Check an SQLite store, its mail and its disk."""
+def _open_sqlite(
+    context: DoctorContext, store: SqliteStore, stack: ExitStack
+) -> Generator[Check, None, Rows | None]:
+    """Open the store and return the checks of its mail; if that fails, yield why."""
+    path, project = store.path, context.project
+    unusable = _unusable_file(path)
+    if unusable or not os.path.lexists(path):
+        yield named_check("store", unusable or f"{_shown_path(project, path)} {_NOT_YET}")
+        return None
+    try:
+        mailbox = stack.enter_context(SqliteMailbox.open(path))
+    except BrennerError as error:
+        yield named_check("store", _explain_file_error(path, error.diagnostic))
+        return None
+    shown = f"{_shown_path(project, path)} ({project.store_from})"
+    sound = "the file is sound, and every message has its hash"
+    rows = _mail_rows(mailbox, context, str(path))
+    return {
+        "store": lambda: f"{shown}, format {mailbox.database.version}",
+        "write": lambda: _sqlite_write_check(mailbox),
+        "integrity": lambda: _integrity_check(mailbox.integrity(), str(path), sound),
+        "mail": rows["mail"],
+        "journal": lambda: _journal_check(mailbox),
+        **rows,
+    }
+
+
+def _unusable_file(path: Path) -> Check | None:
+    """Return why a store's file can be neither opened nor created; None if it can."""
     reason = why_not_a_folder(path)
-    problem = StoreProblem(reason, _NO_FOLDER) if reason else read_problem(path)
-    if problem:
-        yield _unusable_store(path, problem)
-        yield identity_check(context, None)
-    elif os.path.lexists(path):
-        yield from _check_open_sqlite(context, path)
-    else:
-        yield _missing_store(context.project, path)
-        yield identity_check(context, None)
-    yield file_system_check(nearest_existing(path), read_mounts())
-    yield space_check(path)
+    problem = (reason, _NO_FOLDER) if reason else _read_problem(path)
+    if not problem and not os.path.lexists(path):
+        problem = _create_problem(path)
+    if not problem:
+        return None
+    found = codes.STORE_UNUSABLE.at(path=str(path), reason=problem[0])
+    return Check.of(found)._replace(fix=problem[1])
 
 
-def _unusable_store(path: Path, problem: StoreProblem) -> Check:
-    found = codes.STORE_UNUSABLE.at(path=str(path), reason=problem.reason)
-    return Check.of("store", found)._replace(fix=problem.fix)
-
-
-def _explain_with_problem(path: Path, name: str, found: Diagnostic) -> Check:
+def _explain_file_error(path: Path, found: Diagnostic) -> Check:
     """Return the check of a store error, with the cause if it can be found."""
-    check = Check.of(name, found)
+    check = Check.of(found)
     find_problem = _PROBLEM_FINDERS.get(found.id)
     problem = find_problem(path) if find_problem else None
     if problem is None:
         return check
-    words = f"{check.detail} It seems that {problem.reason}."
-    return check._replace(detail=words, fix=problem.fix)
+    return check._replace(detail=f"{check.detail} It seems that {problem[0]}.", fix=problem[1])
 
 
-_PROBLEM_FINDERS: dict[str, Callable[[Path], StoreProblem | None]] = {
-    codes.STORE_READ_ONLY.id: write_problem,
-    codes.STORE_UNUSABLE.id: write_problem,
+def _read_problem(path: Path) -> Problem | None:
+    folder = nearest_entry(path.parent)
+    if not os.access(folder, os.X_OK):
+        return (
+            f"you may not look into the folder `{folder}`{_permissions(folder)}",
+            f"`chmod u+rwx {quote(str(folder))}`, or ask its owner.",
+        )
+    if os.path.islink(path) and not os.path.exists(path):
+        return (
+            f"it is a link to `{os.readlink(path)}`, where nothing is",
+            "Bring back what it leads to, or remove the link.",
+        )
+    if os.path.lexists(path) and not os.path.isfile(path):
+        kind = "it is a folder" if os.path.isdir(path) else "it is not a file"
+        return kind, "Name the file of a store: `--store sqlite:///PATH`."
+    if os.path.lexists(path) and not os.access(path, os.R_OK):
+        return (
+            f"you may not read it{_permissions(path)}",
+            f"`chmod u+rw {quote(str(path))}`, or ask its owner.",
+        )
+    return None
+
+
+def _create_problem(path: Path) -> Problem | None:
+    folder = nearest_entry(path.parent)
+    if os.access(folder, os.W_OK):
+        return None
+    return (
+        f"it is not there, and you may not write to `{folder}`{_permissions(folder)}",
+        f"`chmod u+w {quote(str(folder))}`, or choose another `--store sqlite:///PATH`.",
+    )
+
+
+def _write_problem(path: Path) -> Problem | None:
+    """Return which of the store's files, or its folder, cannot be written; None if all can."""
+    files = [path.parent, path, *_files_beside(path)]
+    locked = [each for each in files if os.path.exists(each) and not os.access(each, os.W_OK)]
+    if not locked:
+        return None
+    return (
+        "you may not write " + ", ".join(f"`{each}`{_permissions(each)}" for each in locked),
+        f"`chmod u+w {' '.join(quote(str(each)) for each in locked)}`, or ask the owner.",
+    )
+
+
+def _files_beside(path: Path) -> Iterator[Path]:
+    return (path.with_name(path.name + end) for end in ("-wal", "-shm"))
+
+
+def in_use_problem(path: Path) -> Problem | None:
+    """Return which other processes have the file open.
+
+    Only Linux reports them, and only processes that this user may inspect.
+    """
+    names = {str(path), *map(str, _files_beside(path))}
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            is_open = any(os.readlink(file) in names for file in (process / "fd").iterdir())
+            name = (process / "comm").read_text("utf-8", "replace").strip()
+        except OSError:  # another user's process, or it has just ended
+            continue
+        if is_open and process.name != str(os.getpid()):
+            found.append(f"process {process.name} (`{name}`)")
+    if not found:
+        return None
+    have = "has" if len(found) == 1 else "have"
+    return (
+        f"{', '.join(sorted(found))} {have} it open",
+        "Wait until it is done, or end it if it hangs; then repeat the command.",
+    )
+
+
+def _empty_file_problem(path: Path) -> Problem | None:
+    """Return a problem if the file is empty, after a failed copy or a wrong command."""
+    if not os.path.isfile(path) or os.path.getsize(path):
+        return None
+    fix = (
+        f"Move it away: `mv {quote(str(path))} {quote(f'{path}.empty')}`. Then bring a backup "
+        "back, or start a new store with `brenner init`."
+    )
+    return "nothing was ever stored in it, or all of it was lost", fix
+
+
+_PROBLEM_FINDERS: dict[str, Callable[[Path], Problem | None]] = {
+    codes.STORE_READ_ONLY.id: _write_problem,
+    codes.STORE_UNUSABLE.id: _write_problem,
     codes.STORE_BUSY.id: in_use_problem,
-    codes.STORE_FOREIGN.id: empty_file_problem,
+    codes.STORE_FOREIGN.id: _empty_file_problem,
 }
 
 
-def _missing_store(project: Project, path: Path) -> Check:
-    """Check that a missing store can be created; a missing store is no fault."""
-    problem = create_problem(path)
-    if problem:
-        return _unusable_store(path, problem)
-    return Check("store", OK, f"{_shown_path(project, path)} {NOT_YET}")
-
-
-def _check_open_sqlite(context: DoctorContext, path: Path) -> Iterator[Check]:
-    """Open the store, and yield all its checks."""
+def _permissions(path: Path) -> str:
+    """Return ` (mode 0600, of root)`, or nothing if the permissions cannot be read."""
     try:
-        mailbox = SqliteMailbox.open(path)
-    except BrennerError as error:
-        yield _explain_with_problem(path, "store", error.diagnostic)
-        yield identity_check(context, None)
-        return
-    with mailbox:
-        yield from run_each(_sqlite_checks(mailbox, context), partial(_explain_with_problem, path))
+        seen = path.stat()
+    except OSError:
+        return ""
+    try:
+        owner = path.owner()
+    except (KeyError, NotImplementedError):
+        owner = f"user {seen.st_uid}"
+    return f" (mode {seen.st_mode & 0o7777:04o}, of {owner})"
 
 
-def _sqlite_checks(mailbox: SqliteMailbox, context: DoctorContext) -> dict[str, RunCheck]:
-    where = str(mailbox.database.path)
-    sound = "the file is sound, and every message has its hash"
-    mail = mail_checks(mailbox, context, where)
-    return {
-        "store": lambda: _sqlite_store_check(mailbox, context.project),
-        "write": lambda: _sqlite_write_check(mailbox),
-        "integrity": lambda: integrity_check(mailbox.integrity(), where, sound),
-        "mail": mail.pop("mail"),
-        "journal": lambda: _journal_check(mailbox),
-        **mail,
-    }
-
-
-def _sqlite_store_check(mailbox: SqliteMailbox, project: Project) -> Check:
-    database = mailbox.database
-    words = (
-        f"{_shown_path(project, database.path)} ({project.store_from}), format {database.version}"
+def file_system_check(path: Path, mounts: str) -> Finding:
+    """Check whether the store is on a network file system."""
+    kind = file_system(os.path.realpath(path), mounts)
+    if kind is None:
+        return "Its kind cannot be told on this system."
+    if kind.removeprefix("fuse.") not in _NETWORK_FILE_SYSTEMS:
+        return kind
+    return Check(
+        WARNING,
+        f"The store is on `{kind}`, which other machines can share. SQLite keeps it whole only "
+        "as long as all processes that use it run on one machine.",
+        "Keep the store on a local disk: `--store sqlite:////PATH`, or `store` in `brenner.toml`.",
     )
-    return Check("store", OK, words)
 
 
-def _sqlite_write_check(mailbox: SqliteMailbox) -> Check:
+def file_system(path: str, mounts: str) -> str | None:
+    """Return the type of the file system of an absolute path, from the text of /proc/mounts."""
+    best, kind = "", None
+    for line in mounts.splitlines():
+        fields = line.split(" ")
+        if len(fields) <= _TYPE_FIELD:
+            continue
+        point = fields[_TYPE_FIELD - 1]
+        for escape, character in _ESCAPES.items():
+            point = point.replace(escape, character)
+        inside = path == point or path.startswith(point.rstrip("/") + "/")
+        # A later mount hides an earlier one.
+        if inside and len(point) >= len(best):
+            best, kind = point, fields[_TYPE_FIELD]
+    return kind
+
+
+def read_mounts() -> str:
+    """Return the text of /proc/mounts; empty on systems without it."""
+    try:
+        return Path("/proc/mounts").read_text("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def space_check(path: Path, free: int | None = None) -> Finding:
+    """Check the free disk space."""
+    try:
+        free = shutil.disk_usage(nearest_existing(path)).free if free is None else free
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        return Check(WARNING, f"The room on its disk cannot be told: {reason}.")
+    unit, divisor = ("GB", _GIGABYTE) if free >= _GIGABYTE else ("MB", _MEGABYTE)
+    words = f"{free / divisor:,.1f} {unit} free"
+    if free < _LITTLE_SPACE:
+        return Check(WARNING, f"Only {words} on the store's disk.", "Make room on it.")
+    return words
+
+
+def nearest_existing(path: Path) -> Path:
+    """Return the path, or the nearest folder above it that exists."""
+    return next(each for each in (path, *path.parents) if os.path.exists(each))
+
+
+def _sqlite_write_check(mailbox: SqliteMailbox) -> Finding:
     mailbox.database.probe_write()
-    return Check("write", OK, "a write was tried and taken back")
+    return "a write was tried and taken back"
 
 
-def _journal_check(mailbox: SqliteMailbox) -> Check:
+def _journal_check(mailbox: SqliteMailbox) -> Finding:
     mode = mailbox.database.journal_mode
     if mailbox.database.is_immutable:
-        return Check("journal", OK, "not looked at: the store can only be read here")
+        return "not looked at: the store can only be read here"
     if mode == "wal":
-        return Check("journal", OK, "WAL: readers and the writer do not wait for each other")
+        return "WAL: readers and the writer do not wait for each other"
     path = mailbox.database.path
     return Check(
-        "journal",
         WARNING,
         f"The store is in journal mode `{mode}`: readers and writers wait for each other.",
         "Close every program that uses it, then set it back with the program sqlite3: "
@@ -357,8 +548,8 @@ _ROUND_TRIPS = 5
 _NOTIFY_SECONDS = 5.0
 # Whether the role may create a missing schema or its tables
 _MAY_CREATE = {
-    SchemaState.ABSENT: "SELECT has_database_privilege(current_database(), 'CREATE')",
-    SchemaState.EMPTY: "SELECT has_schema_privilege(%(schema)s, 'CREATE')",
+    "absent": "SELECT has_database_privilege(current_database(), 'CREATE')",
+    "empty": "SELECT has_schema_privilege(%(schema)s, 'CREATE')",
 }
 _ASK_FOR_SCHEMA = (
     "Ask for the schema: `CREATE SCHEMA {schema} AUTHORIZATION …`; or for the right to make it: "
@@ -371,126 +562,93 @@ _POSTGRES_TLS = (
 )
 
 
-def check_postgres_store(context: DoctorContext, store: PostgresStore) -> Iterator[Check]:
-    """Check a PostgreSQL server, then the mail in it."""
+def _open_postgres(
+    context: DoctorContext, store: PostgresStore, stack: ExitStack
+) -> Generator[Check, None, Rows | None]:
+    """Open the store and return the checks of its mail; if that fails, yield why."""
+    name = "server"
     try:
         server = Server(store.address)
         started = time.perf_counter()
-        connection = server.connect()
+        with closing(server.connect()) as connection:
+            seconds = time.perf_counter() - started
+            server_check = partial(_postgres_server_check, server, connection, seconds)
+            yield from run_rows({"server": server_check})
+            name = "store"
+            missing = _missing_schema(server, connection)
+        if missing:
+            yield named_check("store", missing)
+            return None
+        mailbox = stack.enter_context(PostgresMailbox.open(store.address))
     except BrennerError as error:
-        yield Check.of("server", error.diagnostic)
-        yield identity_check(context, None)
-        return
-    seconds = time.perf_counter() - started
-    with closing(connection):
-        yield from run_each({"server": lambda: _postgres_server_check(server, connection, seconds)})
-        try:
-            missing = _missing_schema_check(server, connection)
-        except BrennerError as error:
-            missing = Check.of("store", error.diagnostic)
-    if missing:
-        yield missing
-        yield identity_check(context, None)
-    else:
-        yield from _check_open_postgres(context, store, server)
+        yield named_check(name, error.diagnostic)
+        return None
+    return _postgres_rows(mailbox, context, server)
 
 
-def _postgres_server_check(server: Server, connection: PostgresConnection, seconds: float) -> Check:
+def _postgres_rows(mailbox: PostgresMailbox, context: DoctorContext, server: Server) -> Rows:
+    where = server.where
+    shown = f"the schema `{server.schema}` in {where} ({context.project.store_from})"
+    sound = "no message is missing, and every one has its hash"
+    write = "a write was tried and taken back, in"
+    return {
+        "store": lambda: f"{shown}, format {mailbox.database.version}",
+        "write": lambda: f"{write} {timed(mailbox.database.probe_write)}",
+        "notify": lambda: _notify_check(server),
+        "integrity": lambda: _integrity_check(mailbox.integrity(), where, sound),
+        **_mail_rows(mailbox, context, where),
+        "clock": lambda: _postgres_clock_check(mailbox, context, server),
+    }
+
+
+def _postgres_server_check(
+    server: Server, connection: PostgresConnection, seconds: float
+) -> Finding:
     """Check the server's version, its round trip time, and encryption."""
-    with translate_errors(server.place):
-        trip = median(_round_trip_seconds(connection) for _ in range(_ROUND_TRIPS))
+    trips = []
+    for _ in range(_ROUND_TRIPS):
+        started = time.perf_counter()
+        with translate_errors(server):
+            connection.execute("SELECT 1").fetchall()
+        trips.append(time.perf_counter() - started)
+    number = connection.info.server_version
     words = (
-        f"PostgreSQL {_pg_version(connection)}; connected in {milliseconds(seconds)}, a "
-        f"round trip takes {milliseconds(trip)}"
+        f"PostgreSQL {number // 10_000}.{number % 10_000}; connected in {milliseconds(seconds)}, a "
+        f"round trip takes {milliseconds(median(trips))}"
     )
     host = connection.info.hostaddr or connection.info.host
     is_encrypted = connection.pgconn.ssl_in_use
     return encryption_check(words, host, is_encrypted=is_encrypted, fix=_POSTGRES_TLS)
 
 
-def _pg_version(connection: PostgresConnection) -> str:
-    number = connection.info.server_version
-    return f"{number // 10_000}.{number % 10_000}"
-
-
-def _round_trip_seconds(connection: PostgresConnection) -> float:
-    started = time.perf_counter()
-    connection.execute("SELECT 1").fetchall()
-    return time.perf_counter() - started
-
-
-def _missing_schema_check(server: Server, connection: PostgresConnection) -> Check | None:
-    """Check whether a missing schema can be created; return None if it exists."""
-    with translate_errors(server.place):
+def _missing_schema(server: Server, connection: PostgresConnection) -> Finding | None:
+    """Return whether a missing schema can be created; None if it exists."""
+    with translate_errors(server):
         state = Schema(server, connection).state()
         if state not in _MAY_CREATE:
             return None
         row = connection.execute(_MAY_CREATE[state], {"schema": server.schema}).fetchone()
     if row and row[0]:
-        return Check("store", OK, f"the schema `{server.schema}` {NOT_YET}")
+        return f"the schema `{server.schema}` {_NOT_YET}"
     reason = f"the role may not make the tables of the schema `{server.schema}`"
-    advice = _ASK_FOR_SCHEMA.format(schema=server.schema, database=server.place.database)
-    found = SERVER_DENIED.at(where=server.place.where, reason=reason, advice=advice)
-    return Check.of("store", found)
+    advice = _ASK_FOR_SCHEMA.format(schema=server.schema, database=server.database)
+    return codes.SERVER_DENIED.at(where=server.where, reason=reason, advice=advice)
 
 
-def _check_open_postgres(
-    context: DoctorContext, store: PostgresStore, server: Server
-) -> Iterator[Check]:
-    """Open the mailbox, and yield all its checks."""
-    try:
-        mailbox = PostgresMailbox.open(store.address)
-    except BrennerError as error:
-        yield Check.of("store", error.diagnostic)
-        yield identity_check(context, None)
-        return
-    with mailbox:
-        yield from run_each(_postgres_checks(mailbox, context, server))
-
-
-def _postgres_checks(
-    mailbox: PostgresMailbox, context: DoctorContext, server: Server
-) -> dict[str, RunCheck]:
-    where = server.place.where
-    sound = "no message is missing, and every one has its hash"
-    return {
-        "store": lambda: _postgres_store_check(mailbox, context.project, server),
-        "write": lambda: _postgres_write_check(mailbox),
-        "notify": lambda: _notify_check(server),
-        "integrity": lambda: integrity_check(mailbox.integrity(), where, sound),
-        **mail_checks(mailbox, context, where),
-        "clock": lambda: _postgres_clock_check(mailbox, context, server),
-    }
-
-
-def _postgres_store_check(mailbox: PostgresMailbox, project: Project, server: Server) -> Check:
-    version = mailbox.database.version
-    words = f"the schema `{server.schema}` in {server.place.where} ({project.store_from})"
-    return Check("store", OK, f"{words}, format {version}")
-
-
-def _postgres_write_check(mailbox: PostgresMailbox) -> Check:
-    started = time.perf_counter()
-    mailbox.database.probe_write()
-    taken = milliseconds(time.perf_counter() - started)
-    return Check("write", OK, f"a write was tried and taken back, in {taken}")
-
-
-def _notify_check(server: Server) -> Check:
+def _notify_check(server: Server) -> Finding:
     """Check that NOTIFY reaches a waiting client; a connection pooler may drop it."""
     channel = f"brenner doctor {secrets.token_hex(8)}"
     listen = sql.SQL("LISTEN {}").format(sql.Identifier(channel))
     with closing(server.connect()) as listener, closing(server.connect()) as notifier:
-        with translate_errors(server.place):
+        with translate_errors(server):
             listener.execute(listen)
             started = time.perf_counter()
             notifier.execute("SELECT pg_notify(%s, '')", (channel,))
             received = list(listener.notifies(timeout=_NOTIFY_SECONDS, stop_after=1))
         taken = milliseconds(time.perf_counter() - started)
     if received:
-        return Check("notify", OK, f"a notification was heard after {taken}")
+        return f"a notification was heard after {taken}"
     return Check(
-        "notify",
         WARNING,
         f"A notification was not heard within {_NOTIFY_SECONDS:g} seconds: who waits for mail "
         "learns of it late.",
@@ -501,18 +659,17 @@ def _notify_check(server: Server) -> Check:
 
 def _postgres_clock_check(
     mailbox: PostgresMailbox, context: DoctorContext, server: Server
-) -> Check:
+) -> Finding:
     """Compare this clock with the server's, which gives the times of the mail."""
-    with closing(server.connect()) as connection, translate_errors(server.place):
+    with closing(server.connect()) as connection, translate_errors(server):
         row = connection.execute(_NOW).fetchone()
     now = row[0] if row and isinstance(row[0], datetime) else context.now
     apart = now - context.now
     if abs(apart) <= CLOCKS_DIFFER:
-        return clock_check(mailbox, now)
+        return _clock_check(mailbox, now)
     how = "behind" if apart > timedelta(0) else "ahead of"
     minutes = f"{abs(apart) / timedelta(minutes=1):,.0f} minutes"
     return Check(
-        "clock",
         WARNING,
         f"This machine's clock is {minutes} {how} the server's, which dates the mail.",
         "Set the one that is wrong: here, ACKs look overdue too early or too late; there, mail "
@@ -530,33 +687,43 @@ _USEFUL = {
     "mark_message_read": "nothing can be marked as read",
     "acknowledge_message": "agents that ask only the server do not see what is acknowledged",
 }
-
-
 _AGENT_MAIL_TLS = (
     "Put TLS in front of the server, and write `agent-mail+https://…`; or go through a tunnel, "
     "such as `ssh -L`."
 )
 
 
-def check_agent_mail_store(context: DoctorContext, store: AgentMailStore) -> Iterator[Check]:
-    """Check an Agent Mail server, its tools, then the project on it."""
+def _open_agent_mail(
+    context: DoctorContext, store: AgentMailStore, stack: ExitStack
+) -> Generator[Check, None, Rows | None]:
+    """Open the store and return the checks of its mail; if that fails, yield why."""
+    name, project = "server", store.address.project or ""
     try:
-        client = Client(store.address.url or "", store.token)
+        client = stack.enter_context(closing(Client(store.address.url or "", store.token)))
+        yield named_check("server", _agent_mail_server_check(client, store))
+        yield from run_rows({"tools": lambda: _tools_check(client)})
+        name = "store"
+        if find_project(client, project) is None:
+            yield named_check("store", f"the project `{project}` {_NOT_YET}")
+            yield named_check("lacks", _lacks())
+            yield named_check("operator", _new_operator_check(context.project, store.shown))
+            return None
+        mailbox = stack.enter_context(AgentMailMailbox.open(store.address, store.token))
     except BrennerError as error:
-        yield Check.of("server", error.diagnostic)
-        yield identity_check(context, None)
-        return
-    with closing(client):
-        checks = list(run_each({"server": lambda: _agent_mail_server_check(client, store)}))
-        yield from checks
-        if any(check.id for check in checks):  # the server does not respond
-            yield identity_check(context, None)
-            return
-        yield from run_each({"tools": lambda: _tools_check(client)})
-        yield from _check_agent_mail_project(context, store, client)
+        yield named_check(name, error.diagnostic)
+        return None
+    # Existing projects are not changed by `ensure_project`, but it needs the permission to write.
+    write = "allowed, as `ensure_project` answers in {}; a message was not tried: it would stay"
+    shown = f"the project `{project}` ({context.project.store_from}) is known there"
+    return {
+        "store": lambda: shown,
+        "write": lambda: write.format(timed(lambda: ensure_project(client, project))),
+        "lacks": _lacks,
+        **_mail_rows(mailbox, context, store.shown),
+    }
 
 
-def _agent_mail_server_check(client: Client, store: AgentMailStore) -> Check:
+def _agent_mail_server_check(client: Client, store: AgentMailStore) -> Finding:
     """Check that the server responds, its round trip time, and encryption."""
     started = time.perf_counter()
     if client.offers(_HEALTH):  # the first call also connects, so it is not timed
@@ -571,72 +738,20 @@ def _agent_mail_server_check(client: Client, store: AgentMailStore) -> Check:
     )
 
 
-def _tools_check(client: Client) -> Check:
+def _tools_check(client: Client) -> Finding:
     """Check that the server has the tools that are needed; servers differ."""
     needed = [name for name in _NEEDED if not client.offers(name)]
     if needed:
         what = f"the tools {', '.join(f'`{name}`' for name in needed)}"
-        return Check.of("tools", SERVER_LACKS.at(where=client.where, what=what))
+        return codes.SERVER_LACKS.at(where=client.where, what=what)
     lost = [f"no `{name}`: {why}" for name, why in _USEFUL.items() if not client.offers(name)]
     if lost:
         fix = "Mail works without; a server started with all its tools has them."
-        return Check("tools", WARNING, f"It offers what is needed, but {'; '.join(lost)}.", fix)
-    return Check("tools", OK, "it offers all that is used")
+        return Check(WARNING, f"It offers what is needed, but {'; '.join(lost)}.", fix)
+    return "it offers all that is used"
 
 
-def _check_agent_mail_project(
-    context: DoctorContext, store: AgentMailStore, client: Client
-) -> Iterator[Check]:
-    """Yield the checks of the project on the server and of its mail."""
-    try:
-        is_known = find_project(client, store.address.project or "") is not None
-        mailbox = AgentMailMailbox.open(store.address, store.token) if is_known else None
-    except BrennerError as error:
-        yield Check.of("store", error.diagnostic)
-        yield identity_check(context, None)
-        return
-    if mailbox is None:
-        yield Check("store", OK, f"the project `{store.address.project}` {NOT_YET}")
-        yield _lacks_check()
-        yield new_operator_check(context.project, store.shown)
-        yield identity_check(context, None)
-        return
-    with mailbox:
-        yield from run_each(_agent_mail_checks(mailbox, context, store, client))
-
-
-def _agent_mail_checks(
-    mailbox: AgentMailMailbox, context: DoctorContext, store: AgentMailStore, client: Client
-) -> dict[str, RunCheck]:
-    return {
-        "store": lambda: _agent_mail_store_check(context, store),
-        "write": lambda: _agent_mail_write_check(client, store),
-        "lacks": _lacks_check,
-        **mail_checks(mailbox, context, store.shown),
-    }
-
-
-def _agent_mail_store_check(context: DoctorContext, store: AgentMailStore) -> Check:
-    words = f"the project `{store.address.project}` ({context.project.store_from})"
-    return Check("store", OK, f"{words} is known there")
-
-
-def _agent_mail_write_check(client: Client, store: AgentMailStore) -> Check:
-    """Check the permission to write, without a message, which could not be deleted.
-
-    `ensure_project` for an existing project changes nothing, but needs the permission.
-    """
-    started = time.perf_counter()
-    ensure_project(client, store.address.project or "")
-    taken = milliseconds(time.perf_counter() - started)
-    words = (
-        f"allowed, as `ensure_project` answers in {taken}; a message was not tried: it would stay"
-    )
-    return Check("write", OK, words)
-
-
-def _lacks_check() -> Check:
-    """Report the capabilities that this store lacks, which is no fault."""
+def _lacks() -> str:
+    """Return the capabilities that this store lacks, which is no fault."""
     lacks = AgentMailMailbox.lacks
-    words = "; ".join(f"{ability} ({reason})" for ability, reason in lacks.items())
-    return Check("lacks", OK, f"this home is without {words}")
+    return "this home is without " + "; ".join(f"{each} ({why})" for each, why in lacks.items())

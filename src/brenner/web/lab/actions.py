@@ -2,33 +2,36 @@
 idempotency keys, and the operator's workspace.
 """
 
-import re
+from __future__ import annotations
+
 import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from brenner.diagnostics.codes import serving as serving_codes
 from brenner.diagnostics.codes import web as web_codes
 from brenner.diagnostics.model import (
+    BrennerError,
     Diagnostic,
     RequestError,
     UnavailableError,
     UnknownOutcomeError,
 )
+from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.mail.model import DEFAULT_ENVELOPE, Envelope, Trust
-from brenner.services.acknowledge import RECEIVED, AckRequest, AckResult, send_ack
-from brenner.services.workspace import Workspace
+from brenner.named_tuple import NamedTuple
+from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, Trust
+from brenner.services.acknowledge import RECEIVED, send_ack
 from brenner.text import closest, did_you_mean
 from brenner.web.request import CSRF_FIELD, KEY_FIELD, Document, Page, RequestContext, is_digits
 
 if TYPE_CHECKING:
     from brenner.mail.model import SendResult, UnchangedSince
     from brenner.protocol.messages import Message
+    from brenner.services.workspace import Workspace
 
 
 # JSON requests of scripts.
@@ -42,35 +45,28 @@ YES_OR_NO_TYPE = f"{FLAG_TYPE}, or yes or no"
 NAMES_TYPE, NAME_OR_NAMES_TYPE, NUMBERS_TYPE = "a list of names", "names", "message numbers"
 DRY_RUN = "dry_run"
 ROW_FIELDS = ("name", "role", "program", "model", "notes")
-_ROW = re.compile(rf"agent\.([1-9][0-9]{{0,2}})\.(?:{'|'.join(ROW_FIELDS)})")
+_ROW = lazy_pattern(rf"agent\.([1-9][0-9]{{0,2}})\.(?:{'|'.join(ROW_FIELDS)})")
+_ROW_KEYS = tuple(f"agent.N.{field}" for field in ROW_FIELDS)  # as error messages list them
+MAX_ROWS = 50
 _OWN_KEYS = (KEY_FIELD, CSRF_FIELD)
 _NULL = "null"
 
 
-class RequestSchema(NamedTuple):
-    """The keys of one action with their types, and how many rows of agents it accepts."""
-
-    kinds: Mapping[str, str]
-    rows: int = 0
-
-    @property
-    def known(self) -> tuple[str, ...]:
-        """The keys as error messages list them."""
-        rows = [f"agent.N.{field}" for field in ROW_FIELDS] if self.rows else []
-        return (*self.kinds, *rows, KEY_FIELD)
+RequestSchema: TypeAlias = Mapping[str, str]  # the keys of an action, with their types
 
 
-def request_schema(*, rows: int = 0, **keys: Iterable[str]) -> RequestSchema:
-    """Return a schema from keys by type. Every action accepts `dry_run`."""
+def request_schema(*, rows: bool = False, **keys: Iterable[str]) -> RequestSchema:
+    """Return a schema from keys by type. Every action accepts `dry_run`, some rows of agents."""
     kinds = {
         "texts": TEXT_TYPE,
         "flags": FLAG_TYPE,
         "numbers": NUMBER_TYPE,
         "names": NAME_OR_NAMES_TYPE,
+        "messages": NUMBERS_TYPE,
+        "answers": YES_OR_NO_TYPE,
     }
-    kinds |= {"messages": NUMBERS_TYPE, "answers": YES_OR_NO_TYPE}
     found = {name: kinds[kind] for kind, names in keys.items() for name in names}
-    return RequestSchema(MappingProxyType({**found, DRY_RUN: FLAG_TYPE}), rows)
+    return found | {DRY_RUN: FLAG_TYPE} | dict.fromkeys(_ROW_KEYS if rows else (), TEXT_TYPE)
 
 
 def is_dry_run(context: RequestContext) -> bool:
@@ -88,23 +84,19 @@ def request_faults(context: RequestContext, schema: RequestSchema) -> tuple[Diag
 def _key_faults(
     sent: Mapping[str, object], key: str, where: str, schema: RequestSchema
 ) -> Iterator[Diagnostic]:
-    row = _ROW.fullmatch(key)
-    if row and 1 <= int(row[1]) <= schema.rows:
+    row = _ROW.fullmatch(key) if _ROW_KEYS[0] in schema else None
+    if row and int(row[1]) <= MAX_ROWS:
         yield from _row_faults(sent, key, where, int(row[1]))
-    elif key in schema.kinds:
-        yield from type_faults(key, schema.kinds[key], sent[key])
-    elif key in _OWN_KEYS:
-        yield from type_faults(key, TEXT_TYPE, sent[key])
+    elif key in _OWN_KEYS or (key in schema and key not in _ROW_KEYS):
+        yield from type_faults(key, schema.get(key, TEXT_TYPE), sent[key])
     else:
-        yield unknown_key(key, where, schema.known)
+        yield unknown_key(key, where, (*schema, KEY_FIELD))
 
 
 def _row_faults(
     sent: Mapping[str, object], key: str, where: str, number: int
 ) -> Iterator[Diagnostic]:
-    """Yield the faults of a row. Rows are read up to the first gap, so a later one would be
-    ignored.
-    """
+    """Yield the faults of a row. Rows are read up to a gap, so later ones would be ignored."""
     yield from type_faults(key, TEXT_TYPE, sent[key])
     for each in range(1, number + 1):
         needed = f"agent.{each}.name"
@@ -189,15 +181,6 @@ class ActionResult(NamedTuple):
     to: tuple[tuple[str, str], ...] = ()
 
 
-class Guard(NamedTuple):
-    """The form field that states which state was seen, and how to read that state from a
-    preview.
-    """
-
-    field: str
-    of: Callable[[Document], object]
-
-
 class Action(NamedTuple):
     """One action of the lab. `form` is the page with the form, `do` does it.
 
@@ -205,7 +188,8 @@ class Action(NamedTuple):
     as a Page. It keeps everything that was typed, and its key stays valid. `preview` shows what
     would be sent while the form is filled in. `schema` describes the JSON of scripts; it is None
     for an action that validates requests itself. `dry_run` answers a dry run if there is no
-    preview.
+    preview. `guard` is the form field that states which state was seen, and how to read that state
+    from a preview.
     """
 
     name: str
@@ -215,7 +199,7 @@ class Action(NamedTuple):
     is_of_session: bool = True
     schema: RequestSchema | None = None
     dry_run: Callable[[RequestContext], Page] | None = None
-    guard: Guard | None = None
+    guard: tuple[str, Callable[[Document], object]] | None = None
 
 
 # Idempotency keys: a double click, a reload and the Back button get the same result.
@@ -351,13 +335,13 @@ class _VerifiedMailbox:
 
     def send(
         self,
-        message: "Message",
+        message: Message,
         *,
         reply_to: int | None = None,
         key: str | None = None,
-        position: "int | UnchangedSince | None" = None,
+        position: int | UnchangedSince | None = None,
         envelope: Envelope = DEFAULT_ENVELOPE,
-    ) -> "SendResult":
+    ) -> SendResult:
         if message.sender == self._proven:
             envelope = envelope._replace(trust=Trust.VERIFIED)
         return self._mailbox.send(
@@ -380,19 +364,15 @@ def marks_verified(context: RequestContext) -> bool:
 
 def send_lab_ack(
     context: RequestContext, message_id: int, status: str = RECEIVED, notes: str = ""
-) -> AckResult:
+) -> tuple[SendResult, BrennerError | None]:
     """Acknowledge a message as the operator who is logged in."""
     workspace = lab_workspace(context)
     proven = Envelope(trust=Trust.VERIFIED)
-    return send_ack(
-        workspace.mailbox, AckRequest(workspace.actor, message_id, status, notes, proven)
-    )
+    return send_ack(workspace.mailbox, workspace.actor, message_id, status, notes, proven)
 
 
 def mailbox_key(context: RequestContext, part: str = "") -> str | None:
-    """Return the idempotency key of the form in the mailbox, which survives a restart of the
-    server.
-    """
+    """Return the form's idempotency key in the mailbox, which survives a restart of the server."""
     form_key = context.form.get(KEY_FIELD)
     if not form_key:
         return None

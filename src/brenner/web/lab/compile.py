@@ -5,16 +5,16 @@ the next version differs by now, nothing is published and the form is shown agai
 lists the messages that arrived since the form was opened.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from __future__ import annotations
+
 from functools import partial
 from http import HTTPStatus
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from brenner.artifact.diff import describe_block, describe_outcome, summary
-from brenner.artifact.state import BlockOutcome, Entry
-from brenner.diagnostics.codes.publishing import FILE_OVERTAKEN
+from brenner.artifact.state import BlockOutcome
+from brenner.diagnostics.codes.publishing import ARTIFACT_FILE_EDITED, FILE_OVERTAKEN
 from brenner.diagnostics.model import BrennerError, Diagnostic, worst_first
-from brenner.mail.model import StoredMessage
 from brenner.persist.git import persistence_of
 from brenner.protocol.messages import parse_message_file
 from brenner.services.compile import (
@@ -28,27 +28,20 @@ from brenner.services.compile import (
     refused_entries,
 )
 from brenner.services.decisions import check_operator
-from brenner.services.persist import NO_FILE, EditedByHand, PersistOptions, file_digest
+from brenner.services.persist import NO_FILE, PersistOptions, file_digest
 from brenner.services.publish import messages_after, preview_digest
-from brenner.services.versions import (
-    PersistableVersion,
-    PersistPreview,
-    load_latest,
-    persist_latest,
-    preview_persist,
-)
+from brenner.services.versions import PersistPreview, load_latest, persist_latest, preview_persist
 from brenner.text import escape_control, joined, plural
 from brenner.web import links
-from brenner.web.lab.actions import (
-    Action,
-    ActionResult,
-    Guard,
-    is_dry_run,
-    lab_workspace,
-    request_schema,
-)
+from brenner.web.lab.actions import Action, ActionResult, is_dry_run, lab_workspace, request_schema
 from brenner.web.request import Page, RequestContext, form_number, is_checked
 from brenner.web.views.versions import changed_items
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from brenner.persist.artifact_file import VersionText
+    from brenner.session.versions import VersionHistory
 
 # Documents of a compile, truncated for a page
 
@@ -75,7 +68,11 @@ def compiled_document(
         "summary_of_changes": summary(done.diff),
         "items": changed_items(done.diff.items[:MAX_ITEMS], done.ledger),
         "more_items": max(0, len(done.diff.items) - MAX_ITEMS),
-        "ledger": [_block_document(entry, is_done=is_done) for entry in shown],
+        "ledger": [
+            entry.to_json()
+            | {"words": describe_block(entry), "outcome": describe_outcome(entry, is_read=is_done)}
+            for entry in shown
+        ],
         "more_blocks": max(0, len(done.ledger) - MAX_BLOCKS),
         "blocks": len(done.ledger),
         "refused": len(refused),
@@ -90,7 +87,6 @@ def compiled_document(
 
 
 def _would_words(done: CompileResult, *, notify: bool) -> str:
-    """Return everything that the button will do."""
     if done.status is CompileStatus.REFUSED:
         return compile_summary(done).replace("(--strict)", "(“Strict” is ticked)")
     if done.status is not CompileStatus.DRY_RUN:
@@ -137,37 +133,18 @@ def _persist_words(done: CompileResult) -> str:
     return f" Then it {joined(does)}."
 
 
-def _block_document(entry: Entry, *, is_done: bool) -> dict[str, object]:
-    words = {"words": describe_block(entry), "outcome": describe_outcome(entry, is_read=is_done)}
-    return entry.to_json() | words
-
-
 def _lint_document(done: CompileResult) -> dict[str, object]:
     found = done.lint.violations
     return {
         "valid": done.lint.valid,
         "summary": done.lint.summary._asdict(),
-        "violations": [each.to_json() for each in sorted(found, key=worst_first)[:MAX_FINDINGS]],
+        "violations": _worst_findings(found),
         "more": max(0, len(found) - MAX_FINDINGS),
     }
 
 
 def _worst_findings(found: Iterable[Diagnostic]) -> list[dict[str, object]]:
     return [each.to_json() for each in sorted(found, key=worst_first)[:MAX_FINDINGS]]
-
-
-def arrivals_document(arrived: Sequence[StoredMessage]) -> list[dict[str, object]]:
-    """Return the latest messages that arrived since the form was opened."""
-    return [
-        {
-            "message_id": each.id,
-            "type": each.type,
-            "from": each.message.sender,
-            "subject": each.message.subject,
-            "at": each.at.isoformat(),
-        }
-        for each in arrived[-MAX_ARRIVALS:]
-    ]
 
 
 # Manual edits of the artifact file, as a message
@@ -178,15 +155,11 @@ def edits_document(error: BrennerError) -> dict[str, object] | None:
 
     Return None if no delta can express them.
     """
-    letter = error.diagnostic.repaired if isinstance(error, EditedByHand) else None
+    letter = error.diagnostic.repaired if error.diagnostic.code is ARTIFACT_FILE_EDITED else None
     if not letter:
         return None
     message = parse_message_file(letter).message
-    return {
-        "to": list(message.recipients),
-        "subject": message.subject,
-        "body": message.body,
-    }
+    return {"to": list(message.recipients), "subject": message.subject, "body": message.body}
 
 
 # Checkboxes for persisting: file, commit, push
@@ -217,83 +190,86 @@ _FLAGS = ("strict", "reopen", "notify", "persist", *PERSIST_FLAGS)
 _POSITION, _SINCE, _DIGEST = "position", "since", "seen"
 
 
-class PublishKind(NamedTuple):
-    """Which version is published: the next one, or the last one, which closes the session."""
-
-    title: str
-    close: bool
-
-
-def publish_action(name: str, kind: PublishKind) -> Action:
-    """Return the action that publishes that version."""
+def publish_action(name: str, title: str, *, close: bool) -> Action:
+    """Return the action that publishes the next version, or the last one, with `close`."""
     return Action(
         name,
-        partial(publish_form, kind),
-        partial(publish, kind),
-        partial(publish_preview, kind),
+        partial(publish_form, title=title, close=close),
+        partial(publish, title=title, close=close),
+        partial(publish_preview, title=title, close=close),
         schema=request_schema(numbers=(_POSITION,), texts=(_DIGEST, FILE_FIELD), flags=_FLAGS),
-        guard=Guard(_POSITION, lambda seen: seen.get(_POSITION)),
+        guard=(_POSITION, lambda seen: seen.get(_POSITION)),
     )
 
 
-def publish_form(kind: PublishKind, context: RequestContext) -> Page:
+def publish_form(context: RequestContext, title: str, *, close: bool) -> Page:
     """Return the form with the preview."""
     document = {
         "thread_id": context.thread_id,
-        "closes": kind.close,
+        "closes": close,
         "fields": {name: is_checked(context.form, name) for name in _FLAGS},
-        "preview": _preview_document(kind, context),
+        "preview": _preview_document(context, close=close),
     }
-    return Page("lab/compile.html", kind.title, document, is_live=False)
+    return Page("lab/compile.html", title, document, is_live=False)
 
 
-def publish_preview(kind: PublishKind, context: RequestContext) -> Page:
+def publish_preview(context: RequestContext, title: str, *, close: bool) -> Page:
     """Return what would be published with the options of the form."""
     return Page(
-        "lab/compile_part.html", kind.title, _preview_document(kind, context), is_live=False
+        "lab/compile_part.html", title, _preview_document(context, close=close), is_live=False
     )
 
 
-def publish(kind: PublishKind, context: RequestContext) -> ActionResult | Page:
+def publish(context: RequestContext, title: str, *, close: bool) -> ActionResult | Page:
     """Publish the previewed version. A script may publish without a preview."""
     position = form_number(context.form, _POSITION)
     if position is None and context.sent is None:
-        return publish_form(kind, context)
-    done = _compile(kind, context, position=position)
-    if done.status is CompileStatus.REFUSED or _did_nothing(done):
-        page = publish_form(kind, context)
+        return publish_form(context, title, close=close)
+    done = _compile(context, position, close=close)
+    is_nothing = done.status is CompileStatus.NOTHING
+    did_nothing = is_nothing and not (done.persisted or done.notified or done.failed)
+    if done.status is CompileStatus.REFUSED or did_nothing:
+        page = publish_form(context, title, close=close)
         return page._replace(
             document={**page.document, "is_undone": True}, status=HTTPStatus.UNPROCESSABLE_ENTITY
         )
     return _publish_result(done)
 
 
-def _did_nothing(done: CompileResult) -> bool:
-    is_more = done.persisted or done.notified or done.failed
-    return done.status is CompileStatus.NOTHING and not is_more
-
-
 # The preview
 
 
-def _preview_document(kind: PublishKind, context: RequestContext) -> dict[str, object]:
+def _preview_document(context: RequestContext, *, close: bool) -> dict[str, object]:
     """Return what would be published, or the error, with the guards for the form."""
-    seen: dict[str, object] = {"fault": None, "details": [], "compiled": None, "position": None}
-    seen |= {"thread_id": context.thread_id, "closes": kind.close, "can_act": False, "edits": None}
-    seen |= {"since": None, "news": [], _DIGEST: None, FILE_FIELD: None}
+    seen: dict[str, object] = {
+        "fault": None,
+        "details": [],
+        "compiled": None,
+        "position": None,
+        "thread_id": context.thread_id,
+        "closes": close,
+        "can_act": False,
+        "edits": None,
+        "since": None,
+        "news": [],
+        _DIGEST: None,
+        FILE_FIELD: None,
+    }
     try:
         # Read the position first: what arrives after it must be refused, not published unseen.
         position = lab_workspace(context).mailbox.thread(context.thread_id, limit=1).position
         seen |= _arrivals(context, position)
         guard = form_number(context.form, _POSITION) if is_dry_run(context) else None
-        done = _compile(kind, context, guard, dry_run=True)
-        notify = is_checked(context.form, "notify")
+        done = _compile(context, guard, close=close, dry_run=True)
+        notify, is_new = is_checked(context.form, "notify"), done.status is CompileStatus.DRY_RUN
         compiled = compiled_document(done, is_done=False, notify=notify)
-        seen |= {"position": position, "compiled": compiled, "can_act": compiled["can_act"]}
         seen |= {
-            _DIGEST: preview_digest(done.artifact) if done.status is CompileStatus.DRY_RUN else None
+            "position": position,
+            "compiled": compiled,
+            "can_act": compiled["can_act"],
+            _DIGEST: preview_digest(done.artifact) if is_new else None,
+            FILE_FIELD: file_digest(context.site.workspace.project, context.thread_id),
         }
-        seen |= {FILE_FIELD: file_digest(context.site.workspace.project, context.thread_id)}
     except BrennerError as error:
         seen |= {"fault": error.diagnostic.to_json(), "details": list(error.details)}
         seen["edits"] = edits_document(error)
@@ -301,21 +277,17 @@ def _preview_document(kind: PublishKind, context: RequestContext) -> dict[str, o
 
 
 def _compile(
-    kind: PublishKind,
-    context: RequestContext,
-    position: int | None = None,
-    *,
-    dry_run: bool = False,
+    context: RequestContext, position: int | None, *, close: bool, dry_run: bool = False
 ) -> CompileResult:
     workspace, form = lab_workspace(context), context.form
-    if kind.close:
+    if close:
         check_operator(workspace, "complete a session")
     options = CompileOptions(
         dry_run=dry_run,
         strict=is_checked(form, "strict"),
         reopen=is_checked(form, "reopen"),
         notify=is_checked(form, "notify"),
-        close=kind.close,
+        close=close,
         persist=requested_persist(form, is_meant=not dry_run),
         position=position,
         seen=None if dry_run else form.get(_DIGEST) or None,
@@ -324,11 +296,21 @@ def _compile(
 
 
 def _arrivals(context: RequestContext, position: int) -> dict[str, object]:
-    """Return the messages that arrived since the form was opened."""
+    """Return the latest messages that arrived since the form was opened."""
     since = form_number(context.form, _SINCE)
     since = position if since is None else since
     arrived = messages_after(lab_workspace(context).mailbox, context.thread_id, since)
-    return {"since": since, "news": arrivals_document(arrived)}
+    news = [
+        {
+            "message_id": each.id,
+            "type": each.type,
+            "from": each.message.sender,
+            "subject": each.message.subject,
+            "at": each.at.isoformat(),
+        }
+        for each in arrived[-MAX_ARRIVALS:]
+    ]
+    return {"since": since, "news": news}
 
 
 # Results
@@ -366,8 +348,8 @@ def _publish_links(done: CompileResult) -> list[tuple[str, str]]:
     return to
 
 
-COMPILE_ACTION = publish_action("compile", PublishKind("Compile", close=False))
-COMPLETE_ACTION = publish_action("complete", PublishKind("Complete the session", close=True))
+COMPILE_ACTION = publish_action("compile", "Compile", close=False)
+COMPLETE_ACTION = publish_action("complete", "Complete the session", close=True)
 
 
 # Persist the latest version
@@ -406,7 +388,7 @@ def _persist(context: RequestContext) -> ActionResult | Page:
     workspace = lab_workspace(context)
     latest = _seen_version(context)
     options = persist_options(context.form, is_meant=True)
-    obstacle = preview_persist(workspace, latest, options).error
+    obstacle = preview_persist(workspace, *latest, options).error
     if obstacle and obstacle.diagnostic.code is FILE_OVERTAKEN:
         raise obstacle  # the preview shows the file as it is now
     if obstacle:
@@ -415,10 +397,10 @@ def _persist(context: RequestContext) -> ActionResult | Page:
             document={**page.document, "is_undone": True}, status=HTTPStatus.UNPROCESSABLE_ENTITY
         )
     try:
-        done = persist_latest(workspace, latest, options)
+        done = persist_latest(workspace, *latest, options)
     except BrennerError as error:
         return _partial_result(context, latest, error)
-    number = latest.version.number
+    number = latest[1].number
     document = {
         "thread_id": context.thread_id,
         "version": number,
@@ -437,10 +419,10 @@ def _persist(context: RequestContext) -> ActionResult | Page:
 
 
 def _partial_result(
-    context: RequestContext, latest: PersistableVersion, error: BrennerError
+    context: RequestContext, latest: tuple[VersionHistory, VersionText], error: BrennerError
 ) -> ActionResult:
     """Return how far it came. What is written stays, and repeating the action does the rest."""
-    workspace, version = lab_workspace(context), latest.version
+    workspace, version = lab_workspace(context), latest[1]
     now = persistence_of(workspace.project, version.thread_id, version.text)
     is_there = file_digest(workspace.project, version.thread_id) != NO_FILE
     how_far = {
@@ -472,7 +454,7 @@ def _trial_options(context: RequestContext) -> PersistOptions:
     return persist_options(context.form, is_meant=False)
 
 
-def _seen_version(context: RequestContext) -> PersistableVersion:
+def _seen_version(context: RequestContext) -> tuple[VersionHistory, VersionText]:
     """Return the previewed version: the same number and the same message."""
     number, message = (form_number(context.form, name) for name in (_VERSION, _MESSAGE))
     return load_latest(lab_workspace(context), context.thread_id, number, message)
@@ -487,7 +469,8 @@ def _persist_document(context: RequestContext, options: PersistOptions) -> dict[
             if is_dry_run(context)
             else load_latest(workspace, context.thread_id)
         )
-        seen = preview_persist(workspace, latest, options)
+        history, version = latest
+        seen = preview_persist(workspace, history, version, options)
     except BrennerError as error:
         return _persist_error(error)
     obstacle = seen.error
@@ -503,7 +486,7 @@ def _persist_document(context: RequestContext, options: PersistOptions) -> dict[
         "commit": seen.commit,
         "destination": seen.destination,
         "archive": seen.archive,
-        "unread": len(latest.history.unread),
+        "unread": len(history.unread),
         "notes": [each.to_json() for each in seen.notes],
         "fault": obstacle.diagnostic.to_json() if obstacle else None,
         "details": list(obstacle.details) if obstacle else [],
@@ -525,7 +508,6 @@ def _persist_error(error: BrennerError) -> dict[str, object]:
 
 
 def _persist_would_words(seen: PersistPreview) -> str:
-    """Return what the button will do."""
     if seen.error:
         return "Nothing will be written: something is in the way."
     number, path, commit = seen.version.number, seen.persistence.path, seen.persistence.commit
@@ -538,7 +520,6 @@ def _persist_would_words(seen: PersistPreview) -> str:
 
 
 def _persist_steps(seen: PersistPreview) -> list[str]:
-    """Return the remaining steps, in words."""
     if seen.error:
         return []
     number, path, commit = seen.version.number, seen.persistence.path, seen.persistence.commit
@@ -569,5 +550,5 @@ PERSIST_ACTION = Action(
     _persist,
     _persist_preview,
     schema=request_schema(numbers=(_VERSION, _MESSAGE), texts=(FILE_FIELD,), flags=PERSIST_FLAGS),
-    guard=Guard(_VERSION, lambda seen: seen.get(_VERSION)),
+    guard=(_VERSION, lambda seen: seen.get(_VERSION)),
 )

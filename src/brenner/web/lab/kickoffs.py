@@ -2,13 +2,14 @@
 preview for each recipient, and faults beside their fields.
 """
 
+from __future__ import annotations
+
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import messages as messages_codes
@@ -17,6 +18,7 @@ from brenner.diagnostics.codes.artifacts import FILE_AHEAD_OF_MAIL
 from brenner.diagnostics.codes.web import FIELD_EMPTY, FIELDS_CONTRADICT
 from brenner.diagnostics.model import BrennerError, Diagnostic, UnavailableError, worst_first
 from brenner.mail.mailbox import Capability
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.roster import (
     DEFAULT_3_AGENT,
     ROLES,
@@ -28,15 +30,19 @@ from brenner.protocol.roster import (
     check_partial_roster,
     validate_roster_coverage,
 )
-from brenner.protocol.roster_resolve import ResolvedRoster
-from brenner.services.rosters import ListedPreset, RosterRequest, list_presets, resolve_roster
+from brenner.services.rosters import RosterRequest, list_presets, resolve_roster
 from brenner.services.spawn_agents import kickoff_summary, program_commands, started_json
 from brenner.services.start_session import KickoffDelivery, KickoffState, Started, StartStatus
-from brenner.services.workspace import Workspace
 from brenner.text import joined, plural, thread_argument
 from brenner.web import links
-from brenner.web.lab.actions import ROW_FIELDS, ActionResult, lab_workspace
+from brenner.web.lab.actions import MAX_ROWS, ROW_FIELDS, ActionResult, lab_workspace
 from brenner.web.request import Document, Page, RequestContext, is_checked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from brenner.protocol.roster_resolve import ResolvedRoster
+    from brenner.services.workspace import Workspace
 
 # The roster in the form: the session's own source of the roster (R20).
 #
@@ -44,126 +50,122 @@ from brenner.web.request import Document, Page, RequestContext, is_checked
 # it comes from the sources below: the project's file or a preset.
 
 
-MAX_ROWS = 50
 ADD, DROP, FILL_IN = "add", "drop", "preset"
+_NO_AGENT = RosterEntry("", "")
 
 
-class RosterRow(NamedTuple):
-    """The fields of one agent in the form."""
+class KickoffForm(NamedTuple):
+    """The content of a kickoff form: texts and checkboxes by field, and the roster."""
 
-    name: str = ""
-    role: str = ""
-    program: str = ""
-    model: str = ""
-    notes: str = ""
-
-    @property
-    def entry(self) -> RosterEntry:
-        more = (each or None for each in self[2:])
-        return RosterEntry(self.name, self.role, *more)
-
-
-class RosterForm(NamedTuple):
-    """The part of a form that names the agents and their roles."""
-
-    rows: tuple[RosterRow, ...] = ()
+    texts: Mapping[str, str]
+    rows: tuple[RosterEntry, ...] = ()
     mode: str = Mode.ROLE_SEPARATED.value
     name: str = ""
     preset: str = ""
 
     @property
-    def used(self) -> tuple[RosterRow, ...]:
+    def used(self) -> tuple[RosterEntry, ...]:
         """The rows with any text. One without a name is reported, not ignored."""
         return tuple(row for row in self.rows if any(row))
 
     @property
     def wish(self) -> RosterRequest:
         """The requested roster. Every agent with a row gets a kickoff."""
-        entries = tuple(row.entry for row in self.used if row.role)
+        entries = tuple(row for row in self.used if row.role)
         stated = PartialRoster(entries, self.mode or None, self.name or None)
-        return RosterRequest(
-            recipients=tuple((row.name, None) for row in self.used), session=stated
-        )
+        recipients = tuple((row.agent_name, None) for row in self.used)
+        return RosterRequest(recipients=recipients, session=stated)
+
+    @property
+    def digest(self) -> str:
+        """A digest of the texts and agents."""
+        content = [sorted(self.texts.items()), self.used, self.mode, self.name]
+        return sha256(json.dumps(content).encode()).hexdigest()
+
+    def with_roster(self, resolved: ResolvedRoster) -> KickoffForm:
+        """Return the form with the rows of a resolved roster."""
+        roster = resolved.roster
+        rows = tuple(roster.entry(name) or RosterEntry(name, "") for name in resolved.recipients)
+        return self._replace(rows=rows[:MAX_ROWS], mode=roster.mode, name=roster.name or "")
+
+    def with_preset(self, preset: RosterPreset) -> KickoffForm:
+        """Fill the places of a preset into the rows, in order. Typed names stay."""
+        names = [row.agent_name for row in self.rows]
+        places = len(preset.entries)
+        placeholders = (*preset.placeholder_names, *[""] * places)
+        given = (*names, *placeholders[len(names) :]) if any(names) else placeholders
+        rows = [
+            preset_entry._replace(agent_name=name)
+            for preset_entry, name in zip(preset.entries, given[:places], strict=True)
+        ]
+        left = [row for row in self.rows[places:] if any(row)]
+        return self._replace(rows=(*rows, *left), name=preset.name)
 
 
-def read_roster_form(form: Mapping[str, str]) -> RosterForm:
-    """Read the roster from form fields."""
-    rows = []
+def _read_rows(form: Mapping[str, str]) -> Iterator[RosterEntry]:
     for number in range(1, MAX_ROWS + 1):
         if f"agent.{number}.name" not in form:
-            break
-        values = (form.get(f"agent.{number}.{field}", "").strip() for field in ROW_FIELDS)
-        rows.append(RosterRow(*values))
-    words = (form.get(name, "").strip() for name in ("mode", "roster_name", "preset"))
-    return RosterForm(tuple(rows), *words)
+            return
+        name, role, *more = (form.get(f"agent.{number}.{key}", "").strip() for key in ROW_FIELDS)
+        yield RosterEntry(name, role, *(value or None for value in more))
 
 
-def roster_form_of(resolved: ResolvedRoster) -> RosterForm:
-    """Return the form rows of a resolved roster."""
-    roster = resolved.roster
-    entries = (roster.entry(name) or RosterEntry(name, "") for name in resolved.recipients)
-    rows = tuple(RosterRow(*(value or "" for value in entry)) for entry in entries)
-    return RosterForm(rows[:MAX_ROWS], roster.mode, roster.name or "")
-
-
-def new_roster_form(workspace: Workspace) -> RosterForm:
-    """Return the project's roster, or the places of its preset with the names that it suggests,
-    if any.
+def with_project_roster(workspace: Workspace, typed: KickoffForm) -> KickoffForm:
+    """Return the form with the project's roster, or with the places of its preset and the names
+    that it suggests, if any.
     """
     resolved = resolve_roster(workspace.project, os.environ, RosterRequest())
     if resolved.recipients and not resolved.errors:
-        return roster_form_of(resolved)
+        return typed.with_roster(resolved)
     listed = list_presets(workspace.project)[0]
-    default = next((each.preset for each in listed if each.is_default), DEFAULT_3_AGENT)
-    return with_preset(RosterForm(preset=default.id), default)
+    default = next((preset for preset, _, is_default in listed if is_default), DEFAULT_3_AGENT)
+    return typed._replace(preset=default.id).with_preset(default)
 
 
 def press_button(
-    workspace: Workspace, typed: RosterForm, then: str
-) -> tuple[RosterForm, str] | None:
+    workspace: Workspace, typed: KickoffForm, then: str
+) -> tuple[KickoffForm, str] | None:
     """Apply one of the roster's own buttons. Return the form and the field to focus, or None."""
     what, _, number = then.partition(".")
     if what == ADD:
-        rows = (*typed.rows, RosterRow())[:MAX_ROWS]
+        rows = (*typed.rows, _NO_AGENT)[:MAX_ROWS]
         return typed._replace(rows=rows), f"agent.{len(rows)}.name"
     if what == DROP and number.isdecimal():
         at = int(number) - 1
         rows = (*typed.rows[:at], *typed.rows[at + 1 :])
         return typed._replace(rows=rows), f"agent.{min(int(number), len(rows))}.name"
     if what == FILL_IN:
-        known = {each.preset.id: each.preset for each in list_presets(workspace.project)[0]}
+        known = {each.id: each for each, *_ in list_presets(workspace.project)[0]}
         preset = known.get(typed.preset)
-        return (with_preset(typed, preset), "agent.1.name") if preset else (typed, "preset")
+        return (typed.with_preset(preset), "agent.1.name") if preset else (typed, "preset")
     return None
-
-
-def with_preset(typed: RosterForm, preset: RosterPreset) -> RosterForm:
-    """Fill the places of a preset into the rows, in order. Typed names stay."""
-    names = [row.name for row in typed.rows]
-    places = len(preset.entries)
-    placeholders = (*preset.placeholder_names, *[""] * places)
-    given = (*names, *placeholders[len(names) :])[:places] if any(names) else placeholders[:places]
-    rows = [
-        RosterRow(*(value or "" for value in preset_entry.for_agent(name)))
-        for preset_entry, name in zip(preset.entries, given, strict=True)
-    ]
-    left = [row for row in typed.rows[places:] if any(row)]
-    return typed._replace(rows=(*rows, *left), name=preset.name)
 
 
 # The document of the roster
 
 
-def roster_document(workspace: Workspace, typed: RosterForm) -> dict[str, object]:
+def roster_document(workspace: Workspace, typed: KickoffForm) -> dict[str, object]:
     """Return the rows and the menus."""
     return {
-        "agents": [{"number": at, **row._asdict()} for at, row in enumerate(typed.rows, 1)],
+        "agents": [
+            {"number": at, **dict(zip(ROW_FIELDS, (each or "" for each in row), strict=True))}
+            for at, row in enumerate(typed.rows, 1)
+        ],
         "can_add": len(typed.rows) < MAX_ROWS,
         "mode": typed.mode,
         "modes": [Mode.ROLE_SEPARATED.value, Mode.UNIFIED.value],
         "roster_name": typed.name,
         "preset": typed.preset,
-        "presets": [_preset_document(each) for each in list_presets(workspace.project)[0]],
+        "presets": [
+            {
+                "id": preset.id,
+                "name": preset.name,
+                "description": preset.description,
+                "places": len(preset.entries),
+                "default": is_default,
+            }
+            for preset, _, is_default in list_presets(workspace.project)[0]
+        ],
         "roles": list(ROLES),
         "known_agents": known_names(workspace),
         "programs": sorted(program_commands(workspace.project)),
@@ -180,21 +182,9 @@ def known_names(workspace: Workspace) -> list[str]:
     return [name for name in names if name != workspace.project.operator]
 
 
-def _preset_document(listed: ListedPreset) -> dict[str, object]:
-    preset = listed.preset
-    return {
-        "id": preset.id,
-        "name": preset.name,
-        "description": preset.description,
-        "places": len(preset.entries),
-        "default": listed.is_default,
-    }
-
-
 AGENTS, QUESTION, CONTEXT, EXCERPT, SECTIONS, THREAD, REGISTER, TITLE = (
     *("agents", "question", "context", "excerpt", "sections", "thread_id", "register", "title"),
 )
-_OR_REMOVE = ", or remove the row"
 _DIGEST, _DIGEST_OF = "seen", "seen_of"
 # The field of each code. Other faults are shown only at the head of the form.
 _FIELD_OF_CODE: Mapping[str, str] = MappingProxyType(
@@ -239,39 +229,10 @@ _FAULT_FIELDS = (
 )
 
 
-class KickoffForm(NamedTuple):
-    """The content of a kickoff form: texts and checkboxes by field, and the roster."""
-
-    texts: Mapping[str, str]
-    roster: RosterForm
-
-
-def form_digest(typed: KickoffForm) -> str:
-    """Return a digest of the texts and agents of a form."""
-    roster = typed.roster
-    content = [sorted(typed.texts.items()), roster.used, roster.mode, roster.name]
-    return sha256(json.dumps(content).encode()).hexdigest()
-
-
 def seen_digest(context: RequestContext, typed: KickoffForm) -> str | None:
-    """Return the digest of the kickoffs that the preview showed, or None if the form has changed
-    since.
-    """
-    is_same = context.form.get(_DIGEST_OF) == form_digest(typed)
+    """Return the digest of the previewed kickoffs, None if the form has changed since."""
+    is_same = context.form.get(_DIGEST_OF) == typed.digest
     return context.form.get(_DIGEST) if is_same else None
-
-
-class KickoffTrial(NamedTuple):
-    """The result of a dry run, or the faults that prevent one."""
-
-    started: Started | None
-    faults: tuple[Diagnostic, ...] = ()
-
-    @property
-    def found(self) -> tuple[Diagnostic, ...]:
-        """All diagnostics, worst first."""
-        found = (*self.faults, *(self.started.diagnostics if self.started else ()))
-        return tuple(sorted(found, key=worst_first))
 
 
 def read_texts(form: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
@@ -281,9 +242,7 @@ def read_texts(form: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
 
 
 def empty_field(field: str, expected: str, called: str = "", otherwise: str = "") -> Diagnostic:
-    """Return the diagnostic for a required field. `called` is its name if it differs from the
-    form's.
-    """
+    """Return the diagnostic for a required field, which error messages name as `called`."""
     words = {"field": called or field, "expected": expected, "otherwise": otherwise}
     return FIELD_EMPTY.at(None, **words)._replace(field=field)
 
@@ -293,55 +252,32 @@ def conflicting_fields(one: str, other: str) -> Diagnostic:
     return FIELDS_CONTRADICT.at(one=one, other=other)._replace(field=other)
 
 
-def unnamed_rows(typed: RosterForm) -> list[Diagnostic]:
-    """Return the diagnostics for rows with any text and no name. They are not ignored."""
-    return [
-        empty_field(f"agent.{number}.name", "who it is", f"name of agent {number}", _OR_REMOVE)
-        for number, row in enumerate(typed.rows, 1)
-        if any(row) and not row.name
-    ]
-
-
-def no_recipients(typed: RosterForm) -> list[Diagnostic]:
-    """Return the diagnostic for a form without agents. It does not mean all agents of the
-    project.
-    """
-    if typed.used:
-        return []
-    fix = "Name at least one agent, each in a row of its own."
-    return [mail_codes.SENT_TO_NOBODY.at()._replace(fix=fix)]
-
-
 # The preview
 
 
-def preview_document(trial: KickoffTrial, typed: KickoffForm) -> dict[str, object]:
+def preview_document(
+    started: Started | None, found: Sequence[Diagnostic], typed: KickoffForm
+) -> dict[str, object]:
     """Return what would be sent to which agent, and the faults.
 
     The form sends the two digests along: of the previewed kickoffs, and of the form they are for.
     """
-    started, roster = trial.started, typed.roster
+    numbers = range(1, len(typed.rows) + 1)
+    row_fields = [f"agent.{number}.{field}" for number in numbers for field in ("name", "role")]
     return {
         _DIGEST: started.digest if started else None,
-        _DIGEST_OF: form_digest(typed),
-        "would": would_words(trial),
+        _DIGEST_OF: typed.digest,
+        "would": would_words(started, found),
         "started": started_json(started) if started else None,
         "sent_before": _already_sent(started),
-        "violations": faults_with_fields(trial.found, roster),
-        "places": [*_FAULT_FIELDS, *_row_fields(roster)],
+        "violations": faults_with_fields(found, typed),
+        "places": [*_FAULT_FIELDS, *row_fields],
     }
 
 
-def _row_fields(typed: RosterForm) -> list[str]:
-    """Return the fields of the rows that can have faults."""
-    numbers = range(1, len(typed.rows) + 1)
-    return [f"agent.{number}.{field}" for number in numbers for field in ("name", "role")]
-
-
-def would_words(trial: KickoffTrial) -> str:
+def would_words(started: Started | None, found: Iterable[Diagnostic]) -> str:
     """Return what the button will do, in one sentence."""
-    errors = sum(each.severity.value == "error" for each in trial.found)
-    started = trial.started
+    errors = sum(each.severity.value == "error" for each in found)
     if errors or started is None:
         return f"Nothing can be sent yet: {plural(errors, 'error')}."
     to_send = [each for each in started.kickoffs if each.state is not KickoffState.SENT_BEFORE]
@@ -358,7 +294,7 @@ def _already_sent(started: Started | None) -> list[str]:
     return [kickoff_summary(started, each) for each in kickoffs if started and each.stored]
 
 
-def faults_with_fields(found: Iterable[Diagnostic], typed: RosterForm) -> list[dict[str, object]]:
+def faults_with_fields(found: Iterable[Diagnostic], typed: KickoffForm) -> list[dict[str, object]]:
     """Return each fault with its field, which may be in one row."""
     rows = _row_faults(typed)
     return [
@@ -383,7 +319,7 @@ def _fault_field(found: Diagnostic) -> str | None:
     return found.field if found.id in own else _FIELD_OF_CODE.get(found.id)
 
 
-def _row_faults(typed: RosterForm) -> dict[tuple[str, str], str]:
+def _row_faults(typed: KickoffForm) -> dict[tuple[str, str], str]:
     """Return the field of each possible fault of a row, by code and message."""
     known: dict[tuple[str, str], str] = {}
     before: list[str] = []
@@ -391,20 +327,19 @@ def _row_faults(typed: RosterForm) -> dict[tuple[str, str], str]:
         if not any(row):
             continue
         faults = [
-            *check_partial_roster(PartialRoster((row.entry,) if row.role else ())),
-            *validate_roster_coverage(_EMPTY_ROSTER, [row.name]).violations,
-            messages_codes.INVALID_AGENT_NAME.at(name=row.name),
+            *check_partial_roster(PartialRoster((row,) if row.role else ())),
+            *validate_roster_coverage(Roster(()), [row.agent_name]).violations,
+            messages_codes.INVALID_AGENT_NAME.at(name=row.agent_name),
         ]
-        if row.name in before:
-            faults.append(sessions_codes.DUPLICATE_AGENT.at(name=row.name))
+        if row.agent_name in before:
+            faults.append(sessions_codes.DUPLICATE_AGENT.at(name=row.agent_name))
         for each in faults:
             field = "role" if each.code in _ROLE_CODES else "name"
             known.setdefault((each.id, each.message), f"agent.{number}.{field}")
-        before.append(row.name)
+        before.append(row.agent_name)
     return known
 
 
-_EMPTY_ROSTER = Roster(())
 _ROLE_CODES = (sessions_codes.INVALID_ROLE, sessions_codes.MISSING_ROSTER_ENTRY)
 
 
@@ -470,9 +405,9 @@ def _result_words(started: Started) -> str:
 class KickoffKind(NamedTuple):
     """One kind of kickoff form: for a session or for a round.
 
-    `start` sends the kickoffs, or tries to in a dry run. `faults` finds what only a form can have
-    wrong. `new` is the initial content, `about` adds fields to the page. With `has_defaults` the
-    initial form can be sent as it is, and so has a preview.
+    `start` sends the kickoffs, or tries to in a dry run. `new` is the initial content, `required`
+    says what is expected in the fields that must be filled in. With `has_defaults` the initial form
+    can be sent as it is, and so has a preview.
     """
 
     template: str
@@ -480,9 +415,8 @@ class KickoffKind(NamedTuple):
     texts: tuple[str, ...]
     ticks: tuple[str, ...]
     new: Callable[[RequestContext], KickoffForm]
-    faults: Callable[[KickoffForm], list[Diagnostic]]
     start: Callable[[RequestContext, KickoffForm, bool], Started]
-    about: Callable[[RequestContext], Mapping[str, object]]
+    required: Mapping[str, str]
     has_defaults: bool = False
 
 
@@ -496,22 +430,18 @@ def form(kind: KickoffKind, context: RequestContext) -> Page:
 def preview(kind: KickoffKind, context: RequestContext) -> Page:
     """Return what would be sent."""
     typed = _read_form(kind, context)
-    trial = _try(kind, context, typed)
-    document = preview_document(trial, typed)
+    document = preview_document(*_try(kind, context, typed), typed)
     return Page("lab/kickoffs_part.html", kind.title, document, is_live=False)
 
 
 def do(kind: KickoffKind, context: RequestContext) -> ActionResult | Page:
     """Send the kickoffs, or apply another button of the form, which sends nothing."""
     typed, then = _read_form(kind, context), context.form.get("then", "")
-    after = press_button(lab_workspace(context), typed.roster, then)
+    after = press_button(lab_workspace(context), typed, then)
     if after:
-        return _form_page(kind, context, typed._replace(roster=after[0]), focus=after[1])
-    faults = _faults(kind, typed)
-    if faults:
-        return _refused_page(kind, context, typed)
-    started = kind.start(context, typed, False)
-    if started.status is StartStatus.REFUSED:
+        return _form_page(kind, context, after[0], focus=after[1])
+    started = None if any(_faults(kind, typed)) else kind.start(context, typed, False)
+    if started is None or started.status is StartStatus.REFUSED:
         return _refused_page(kind, context, typed)
     if started.status is StartStatus.INCOMPLETE:
         return _partial_page(kind, context, typed, started)
@@ -527,29 +457,50 @@ def _partial_page(
     page = _form_page(kind, context, typed._replace(texts=texts_to_send))
     document = {**page.document, "partly": partial_document(started)}
     if context.sent is not None:
-        document["violations"] = faults_with_fields(started.diagnostics, typed.roster)
+        document["violations"] = faults_with_fields(started.diagnostics, typed)
     return page._replace(document=document, status=partial_status(started))
 
 
 def _read_form(kind: KickoffKind, context: RequestContext) -> KickoffForm:
-    ticks = {name: "yes" for name in kind.ticks if is_checked(context.form, name)}
-    texts = {**read_texts(context.form, kind.texts), **dict.fromkeys(kind.ticks, ""), **ticks}
-    roster = read_roster_form(context.form)
-    if kind.has_defaults and context.sent is not None and not roster.rows:
+    form = context.form
+    ticks = {name: "yes" if is_checked(form, name) else "" for name in kind.ticks}
+    words = (form.get(name, "").strip() for name in ("mode", "roster_name", "preset"))
+    typed = KickoffForm({**read_texts(form, kind.texts), **ticks}, tuple(_read_rows(form)), *words)
+    if kind.has_defaults and context.sent is not None and not typed.rows:
         # A script without agents means the default ones, as the command does.
-        known = kind.new(context).roster
-        roster = known._replace(mode=roster.mode or known.mode, name=roster.name or known.name)
-    return KickoffForm(texts, roster)
+        known = kind.new(context)
+        mode, name = typed.mode or known.mode, typed.name or known.name
+        return typed._replace(rows=known.rows, mode=mode, name=name)
+    return typed
 
 
-def _faults(kind: KickoffKind, typed: KickoffForm) -> tuple[Diagnostic, ...]:
-    return (*kind.faults(typed), *no_recipients(typed.roster), *unnamed_rows(typed.roster))
+def _faults(kind: KickoffKind, typed: KickoffForm) -> Iterator[Diagnostic]:
+    """Yield what only a form can have wrong. A form without agents does not mean all agents of the
+    project, and a row without a name is not ignored.
+    """
+    for field, expected in kind.required.items():
+        if not typed.texts[field]:
+            yield empty_field(field, expected)
+    if typed.texts["excerpt"] and typed.texts["sections"]:
+        yield conflicting_fields("excerpt", "sections")
+    if not typed.used:
+        fix = "Name at least one agent, each in a row of its own."
+        yield mail_codes.SENT_TO_NOBODY.at()._replace(fix=fix)
+    for number, row in enumerate(typed.rows, 1):
+        if any(row) and not row.agent_name:
+            name = f"name of agent {number}"
+            yield empty_field(f"agent.{number}.name", "who it is", name, ", or remove the row")
 
 
-def _try(kind: KickoffKind, context: RequestContext, typed: KickoffForm) -> KickoffTrial:
-    """Return the result of a dry run. Faults that only a form can have prevent it."""
-    faults = _faults(kind, typed)
-    return KickoffTrial(None if faults else kind.start(context, typed, True), faults)
+def _try(
+    kind: KickoffKind, context: RequestContext, typed: KickoffForm
+) -> tuple[Started | None, list[Diagnostic]]:
+    """Return the result of a dry run, and all diagnostics, worst first. Faults that only a form can
+    have prevent the dry run.
+    """
+    faults = tuple(_faults(kind, typed))
+    started = None if faults else kind.start(context, typed, True)
+    return started, sorted(started.diagnostics if started else faults, key=worst_first)
 
 
 def _form_page(
@@ -557,8 +508,9 @@ def _form_page(
 ) -> Page:
     document: dict[str, object] = {
         "fields": dict(typed.texts),
-        **roster_document(lab_workspace(context), typed.roster),
-        **kind.about(context),
+        **roster_document(lab_workspace(context), typed),
+        **({"thread_id": context.thread_id} if "thread" in context.parameters else {}),
+        "source_text": context.site.workspace.project.source_text,
         "focus": focus,
         "violations": [],
         "partly": None,
@@ -583,9 +535,7 @@ def _preview_fields(
 ) -> dict[str, object]:
     """Return the preview and the faults. If the store is away, there is no preview."""
     try:
-        trial = _try(kind, context, typed)
+        seen = preview_document(*_try(kind, context, typed), typed)
     except BrennerError as error:
-        found = faults_with_fields([error.diagnostic], typed.roster)
-        return {"violations": found}
-    seen = preview_document(trial, typed)
+        return {"violations": faults_with_fields([error.diagnostic], typed)}
     return {"preview": seen, "violations": seen["violations"]}

@@ -4,23 +4,28 @@ A browser shows the secret once and gets a cookie. A script sends it with each r
 header `Brenner-Secret`.
 """
 
-import hashlib
+from __future__ import annotations
+
 import hmac
 import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import web as codes
 from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.mail.mailbox import Capability
 from brenner.services.identity import matches_digest, operator_digest, secret_digest
-from brenner.services.workspace import Workspace
-from brenner.web.auth import LoginThrottle, ThrottledError
+from brenner.web.auth import LoginThrottle
 from brenner.web.lab.actions import IdempotencyKeys
 from brenner.web.request import CSRF_FIELD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from brenner.services.workspace import Workspace
 
 # Logins, in memory: they end with the server
 
@@ -43,52 +48,15 @@ class Login:
         self.once = IdempotencyKeys()
 
 
-class Logins:
-    """All logins in memory, by a digest of their cookies, so that the memory contains no usable
-    cookie.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._logins: OrderedDict[str, tuple[Login, float]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def begin(self, login: Login) -> str:
-        """Add a login and return its cookie."""
-        cookie = secrets.token_urlsafe(_TOKEN_BYTES)
-        with self._lock:
-            self._logins[_cookie_digest(cookie)] = (login, self._clock())
-            while len(self._logins) > _MAX_LOGINS:
-                self._logins.popitem(last=False)
-        return cookie
-
-    def find(self, cookie: str) -> Login | None:
-        """Return the login of a cookie, and restart its idle timeout."""
-        name, now = _cookie_digest(cookie), self._clock()
-        with self._lock:
-            login, last = self._logins.pop(name, (None, 0.0))
-            if login is None or now - last > _IDLE_SECONDS:
-                return None
-            self._logins[name] = (login, now)
-        return login
-
-    def end(self, cookie: str) -> None:
-        """Log out."""
-        with self._lock:
-            self._logins.pop(_cookie_digest(cookie), None)
-
-
 def _cookie_digest(cookie: str) -> str:
-    return hashlib.sha256(cookie.encode(errors="surrogatepass")).hexdigest()
+    return sha256(cookie.encode(errors="surrogatepass")).hexdigest()
 
 
 _COOKIE_DIGITS = 8
 
 
 class LabAuth:
-    """Authentication for the lab of one project. `secret` is for this run, if the store keeps
-    none.
-    """
+    """Authentication for the lab of one project. A store without secrets has one for this run."""
 
     def __init__(
         self,
@@ -99,7 +67,9 @@ class LabAuth:
         self._mailbox = workspace.mailbox
         self.operator = workspace.project.operator
         self._own_digest = secret_digest(secret) if secret else None
-        self._logins = Logins(clock)
+        self._clock = clock
+        # By a digest of their cookies, so that the memory contains no usable cookie; with last use
+        self._logins: OrderedDict[str, tuple[Login, float]] = OrderedDict()
         self._throttle = LoginThrottle(clock)
         self._script: Login | None = None
         self._lock = threading.Lock()
@@ -116,16 +86,22 @@ class LabAuth:
 
     def enter(self, secret: str, address: str) -> str:
         """Log in and return a new cookie."""
-        return self._logins.begin(Login(self.operator, digest=self._check_secret(secret, address)))
+        login = Login(self.operator, digest=self._check_secret(secret, address))
+        cookie = secrets.token_urlsafe(_TOKEN_BYTES)
+        with self._lock:
+            self._logins[_cookie_digest(cookie)] = (login, self._clock())
+            while len(self._logins) > _MAX_LOGINS:
+                self._logins.popitem(last=False)
+        return cookie
 
     def leave(self, cookies: Mapping[str, str]) -> None:
         """Log out."""
-        self._logins.end(cookies.get(self.cookie, ""))
+        with self._lock:
+            self._logins.pop(_cookie_digest(cookies.get(self.cookie, "")), None)
 
     def login(self, cookies: Mapping[str, str]) -> Login | None:
         """Return the login of the browser. A login with a replaced secret ends."""
-        cookie = cookies.get(self.cookie)
-        login = self._logins.find(cookie) if cookie else None
+        login = self._known_login(cookies)
         if login is None:
             return None
         current = self.digest
@@ -140,11 +116,21 @@ class LabAuth:
         If it is known that the store `is_away`, it is not asked, because that could take long.
         """
         if is_away:
-            return self._logins.find(cookies.get(self.cookie, ""))
+            return self._known_login(cookies)
         try:
             return self.login(cookies)
         except UnavailableError:
-            return self._logins.find(cookies.get(self.cookie, ""))
+            return self._known_login(cookies)
+
+    def _known_login(self, cookies: Mapping[str, str]) -> Login | None:
+        """Return the login of the cookie, and restart its idle timeout."""
+        name, now = _cookie_digest(cookies.get(self.cookie, "")), self._clock()
+        with self._lock:
+            login, last = self._logins.pop(name, (None, 0.0))
+            if login is None or now - last > _IDLE_SECONDS:
+                return None
+            self._logins[name] = (login, now)
+        return login
 
     def script(self, secret: str, address: str) -> Login:
         """Return the shared login of all scripts that send the secret."""
@@ -172,5 +158,5 @@ class LabAuth:
             return digest
         seconds = self._throttle.begin(address)
         if seconds:
-            raise ThrottledError(seconds)
+            raise RequestError(codes.TOO_MANY_ATTEMPTS.at(seconds=seconds))
         raise RequestError(codes.LOGIN_REFUSED.at(operator=self.operator))

@@ -3,16 +3,19 @@
 Messages are checked as `brenner mail send` checks them, and previewed as they would be sent.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
-from typing import NamedTuple
 
 from brenner.diagnostics.codes.mail import UNKNOWN_MESSAGE
 from brenner.diagnostics.codes.messages import INVALID_HEADER
-from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnknownOutcomeError
-from brenner.mail.model import PendingAck, SendResult, StoredMessage, stored_json
+from brenner.diagnostics.model import BrennerError, RequestError, UnknownOutcomeError
+from brenner.lazy_pattern import lazy_pattern
+from brenner.mail.model import SendResult, stored_json
 from brenner.mail.rules import check_recipient
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import (
     ACK_STATUSES,
     CRITIQUE,
@@ -20,10 +23,9 @@ from brenner.protocol.message_types import (
     SectionRule,
     wants_ack,
 )
-from brenner.protocol.messages import Message, render_message_file
+from brenner.protocol.messages import Message, StoredMessage, render_message_file
 from brenner.protocol.subjects import compose_subject, parse_subject
-from brenner.protocol.validate import Report
-from brenner.services.acknowledge import RECEIVED, AckResult
+from brenner.services.acknowledge import RECEIVED
 from brenner.services.send import (
     SUBJECT_FIELD,
     SendOptions,
@@ -43,97 +45,70 @@ from brenner.web.lab.actions import (
     send_lab_ack,
 )
 from brenner.web.lab.kickoffs import empty_field
-from brenner.web.request import Document, Page, RequestContext, form_values, is_digits
+from brenner.web.request import Page, RequestContext, form_values, is_digits
 
 MAX_OFFERED = 60  # names that a form offers; others can be typed
 TO_FIELD, MORE_FIELD = "to", "more"
 
 
-class DraftMessage(NamedTuple):
-    """A message from a form, and the message that it replies to."""
+class CheckedDraft(NamedTuple):
+    """A message from a form, its violations with their fields, and the result if it was sent."""
 
     message: Message
-    reply_to: int | None = None
-
-    @property
-    def text(self) -> str:
-        """The text of the message file."""
-        return render_message_file(self.message)
-
-
-class CheckedDraft(NamedTuple):
-    """The violations of a draft, each with its form field; and the sent message, if it was sent."""
-
-    violations: tuple[dict[str, object], ...]
-    is_valid: bool
+    violations: tuple[dict[str, object], ...] = ()
+    is_valid: bool = False
     corrected: str | None = None
     sent: SendResult | None = None
 
 
-def check_draft(context: RequestContext, draft: DraftMessage) -> CheckedDraft:
-    """Check a draft as `mail send` does, without storing it."""
-    fault = _form_fault(draft)
+def check_draft(
+    context: RequestContext, message: Message, reply_to: int | None = None, *, send: bool
+) -> CheckedDraft:
+    """Check a message as `mail send` does. Send it if that is wanted and it is valid."""
+    fault = _form_fault(message)
     if fault:
-        return fault
-    workspace = lab_workspace(context)
-    report = examine_text(workspace.mailbox, draft.text, _options(context, draft))
-    return _check_result(draft, report)
-
-
-def send_draft(context: RequestContext, draft: DraftMessage) -> CheckedDraft:
-    """Send a draft, unless it is invalid."""
-    fault = _form_fault(draft)
-    if fault:
-        return fault
-    report, sent = send_text(lab_workspace(context).mailbox, draft.text, _options(context, draft))
-    return _check_result(draft, report)._replace(sent=sent)
-
-
-def _options(context: RequestContext, draft: DraftMessage) -> SendOptions:
-    project = context.site.workspace.project
-    return SendOptions(
+        return CheckedDraft(message, (fault,))
+    project, mailbox = context.site.workspace.project, lab_workspace(context).mailbox
+    options = SendOptions(
         actor=project.operator,
-        reply_to=draft.reply_to,
+        reply_to=reply_to,
         key=mailbox_key(context),
         operator=project.operator,
         project=project,
     )
+    text, sent = render_message_file(message), None
+    if send:
+        report, sent = send_text(mailbox, text, options)
+    else:
+        report = examine_text(mailbox, text, options)
+    found = (locate_in_draft(text, each) for each in report.violations)
+    violations = tuple({**moved.to_json(), "at": part} for part, moved in found)
+    return CheckedDraft(message, violations, report.valid, report.corrected, sent)
 
 
-def _form_fault(draft: DraftMessage) -> CheckedDraft | None:
-    """Return the fault of a draft that has no body, or a header with several lines.
+def _form_fault(message: Message) -> dict[str, object] | None:
+    """Return the fault of a message that has no body, or a header with several lines.
 
     A line feed in a header would begin another header, or the body. A message without a body says
     nothing, but could still settle an ACK.
     """
-    message = draft.message
     if not message.body.strip():
         found = empty_field("body", "what you want to say", "text")
-        return CheckedDraft(({**found.to_json(), "at": "body"},), is_valid=False)
+        return {**found.to_json(), "at": "body"}
     for part, text in ((SUBJECT_FIELD, message.subject), (TO_FIELD, " ".join(message.recipients))):
         if len(text.splitlines()) > 1:
             found = INVALID_HEADER.at(line_text=text, reason="it has more than one line")
-            return CheckedDraft(({**found.to_json(), "at": part},), is_valid=False)
+            return {**found.to_json(), "at": part}
     return None
-
-
-def _check_result(draft: DraftMessage, report: Report) -> CheckedDraft:
-    found = tuple(_fault_document(draft.text, each) for each in report.violations)
-    return CheckedDraft(found, report.valid, report.corrected)
-
-
-def _fault_document(text: str, found: Diagnostic) -> dict[str, object]:
-    part, moved = locate_in_draft(text, found)
-    return {**moved.to_json(), "at": part}
 
 
 # Documents and fields of the forms
 
 
-def preview_document(draft: DraftMessage, checked: CheckedDraft) -> Document:
+def preview_page(checked: CheckedDraft) -> Page:
     """Return the message as it would be sent, with its violations."""
-    message = draft.message
-    return {
+    message = checked.message
+    document = {
         "thread_id": message.thread_id,
         "from": message.sender,
         "to": list(message.recipients),
@@ -144,6 +119,7 @@ def preview_document(draft: DraftMessage, checked: CheckedDraft) -> Document:
         "violations": list(checked.violations),
         "corrected": checked.corrected,
     }
+    return Page("lab/letter_preview.html", "Preview", document, is_live=False)
 
 
 def offered_recipients(context: RequestContext, first: Iterable[str] = ()) -> tuple[str, ...]:
@@ -206,7 +182,7 @@ def sent_result(context: RequestContext, checked: CheckedDraft, sent: SendResult
 # Reply to a message, or write to a session
 
 
-_REPLY_PREFIX = re.compile(r"(?:\s*+re\s*+:)++\s*+", re.IGNORECASE)
+_REPLY_PREFIX = lazy_pattern(r"(?:\s*+re\s*+:)++\s*+", re.IGNORECASE)
 _ACK_ANSWERS = {"yes": True, "no": False}
 
 
@@ -220,7 +196,9 @@ def _reply_form(context: RequestContext, checked: CheckedDraft | None = None) ->
     subject = context.form.get("subject", "") if typed else _reply_subject(original)
     document = {
         "thread_id": context.thread_id,
-        "answered": _original_document(original) if original else None,
+        "answered": _message_document(original) | {"body": original.message.body}
+        if original
+        else None,
         "offered": list(offered),
         "chosen": list(chosen),
         "fields": {
@@ -240,7 +218,7 @@ def _reply_form(context: RequestContext, checked: CheckedDraft | None = None) ->
 
 def _reply(context: RequestContext) -> ActionResult | Page:
     original = _checked_original(context)
-    checked = send_draft(context, _reply_draft(context, original))
+    checked = _checked_reply(context, original, send=True)
     if checked.sent is None:
         return _reply_form(context, checked)
     done = sent_result(context, checked, checked.sent)
@@ -250,12 +228,12 @@ def _reply(context: RequestContext) -> ActionResult | Page:
 
 
 def _reply_preview(context: RequestContext) -> Page:
-    draft = _reply_draft(context, _checked_original(context))
-    document = preview_document(draft, check_draft(context, draft))
-    return Page("lab/letter_preview.html", "Preview", document, is_live=False)
+    return preview_page(_checked_reply(context, _checked_original(context), send=False))
 
 
-def _reply_draft(context: RequestContext, original: StoredMessage | None) -> DraftMessage:
+def _checked_reply(
+    context: RequestContext, original: StoredMessage | None, *, send: bool
+) -> CheckedDraft:
     form = context.form
     message = Message(
         thread_id=context.thread_id,
@@ -265,7 +243,7 @@ def _reply_draft(context: RequestContext, original: StoredMessage | None) -> Dra
         body=with_newline(form.get("body", "")),
         ack_required=_wants_ack(context),
     )
-    return DraftMessage(message, original.id if original else None)
+    return check_draft(context, message, original.id if original else None, send=send)
 
 
 def _wants_ack(context: RequestContext) -> bool | None:
@@ -278,11 +256,9 @@ def _wants_ack(context: RequestContext) -> bool | None:
 
 
 def _with_ack(context: RequestContext, message_id: int, done: ActionResult) -> ActionResult:
-    """Acknowledge the original message after the reply was sent. If that fails, the result says
-    so.
-    """
+    """Acknowledge the original message after the reply. If that fails, the result says so."""
     try:
-        ack = send_lab_ack(context, message_id).sent
+        ack, _ = send_lab_ack(context, message_id)
     except BrennerError as error:
         found = error.diagnostic
         says = f"{done.says} But message {message_id} could not be acknowledged: {found.message}"
@@ -307,7 +283,6 @@ def _checked_original(context: RequestContext) -> StoredMessage | None:
 
 
 def _original(context: RequestContext) -> StoredMessage | None:
-    """Return the message that is replied to, or None."""
     given = context.form.get("message") or context.query.get("message") or ""
     return thread_message(context, given) if given else None
 
@@ -332,15 +307,13 @@ def _reply_subject(original: StoredMessage | None) -> str:
     return compose_subject("INFO", f"Re: {_REPLY_PREFIX.sub('', words, count=1)}")
 
 
-def _original_document(original: StoredMessage) -> dict[str, object]:
-    message = original.message
+def _message_document(stored: StoredMessage) -> dict[str, object]:
     return {
-        "id": original.id,
-        "from": message.sender,
-        "subject": message.subject,
-        "type": original.type,
-        "at": original.at.isoformat(),
-        "body": message.body,
+        "id": stored.id,
+        "from": stored.message.sender,
+        "subject": stored.message.subject,
+        "type": stored.type,
+        "at": stored.at.isoformat(),
     }
 
 
@@ -362,16 +335,26 @@ _NOTHING_CHOSEN = "Choose at least one message."
 
 
 def _acknowledge_form(context: RequestContext, problem: str = "") -> Page:
-    pending = _pending_acks(context)
+    workspace = context.site.workspace
+    pending = workspace.mailbox.debts(workspace.project.operator, context.thread_id)
     requested = context.query.get("message", "")
     chosen = (
         form_values(context, "message")
         if context.form
-        else ((requested,) if requested else _latest_ids(pending))
+        # By default the last copy of each message: its ACK settles the earlier copies, too
+        else ((requested,) if requested else tuple(str(each.last.id) for each in pending))
     )
-    shown = [_pending_document(each) for each in pending[:_MAX_SHOWN]]
+    shown = [
+        _message_document(each.last)
+        | {"at": each.first.at.isoformat(), "times_sent": each.times_sent, "is_owed": True}
+        for each in pending[:_MAX_SHOWN]
+    ]
     owed = {str(each["id"]) for each in shown}
-    others = [_message_document(context, each) for each in chosen if each not in owed]
+    others = [
+        _message_document(thread_message(context, each)) | {"times_sent": 1, "is_owed": False}
+        for each in chosen
+        if each not in owed
+    ]
     document = {
         "thread_id": context.thread_id,
         "messages": [*others, *shown],
@@ -395,10 +378,10 @@ def _acknowledge(context: RequestContext) -> ActionResult | Page:
     if problem:
         return _acknowledge_form(context, problem)
     status, notes = context.form.get("status") or RECEIVED, context.form.get("notes", "").strip()
-    sent: list[tuple[int, AckResult]] = []
+    sent: list[tuple[int, SendResult, BrennerError | None]] = []
     for each in ids:
         try:
-            sent.append((each, send_lab_ack(context, each, status, notes)))
+            sent.append((each, *send_lab_ack(context, each, status, notes)))
         except BrennerError as error:
             if not sent:
                 raise
@@ -407,7 +390,6 @@ def _acknowledge(context: RequestContext) -> ActionResult | Page:
 
 
 def _acknowledge_dry_run(context: RequestContext) -> Page:
-    """Return the same faults without sending."""
     return _acknowledge_form(context, _problem(context, _chosen_messages(context)))
 
 
@@ -434,12 +416,12 @@ def _chosen_messages(context: RequestContext) -> list[int]:
 
 def _acknowledge_result(
     context: RequestContext,
-    sent: list[tuple[int, AckResult]],
+    sent: list[tuple[int, SendResult, BrennerError | None]],
     wanted: int,
     error: BrennerError | None = None,
 ) -> ActionResult:
     """Return what was sent, and where it stopped if not all was."""
-    new = [each for each, ack in sent if ack.sent.is_new]
+    new = [each for each, ack, _ in sent if ack.is_new]
     says = f"Acknowledged {plural(len(new), 'message')}: {', '.join(map(str, new))}."
     if not new:
         says = "All of that was acknowledged before; nothing was sent now."
@@ -450,12 +432,12 @@ def _acknowledge_result(
             else "No more were"
         )
         says = f"{len(sent)} of {wanted} are acknowledged. {rest}: {error.diagnostic.message}"
-    unmarked = [ack.mark_error for _, ack in sent if ack.mark_error]
+    unmarked = [unmarked for _, _, unmarked in sent if unmarked]
     found = [*([error] if error else []), *unmarked]
     document = {
         "acknowledged": [
-            {"id": each, "sent": ack.sent.is_new, "ack": stored_json(ack.sent.stored)}
-            for each, ack in sent
+            {"id": each, "sent": ack.is_new, "ack": stored_json(ack.stored)}
+            for each, ack, _ in sent
         ],
         "violations": [each.diagnostic.to_json() for each in found],
     }
@@ -470,42 +452,6 @@ def _acknowledge_result(
         (links.LAB, "What you owe elsewhere"),
     )
     return ActionResult(is_done=error is None, says=says, document=document, to=to)
-
-
-def _pending_acks(context: RequestContext) -> tuple[PendingAck, ...]:
-    workspace = context.site.workspace
-    return workspace.mailbox.debts(workspace.project.operator, context.thread_id)
-
-
-def _latest_ids(pending: tuple[PendingAck, ...]) -> tuple[str, ...]:
-    """Return the last copy of each message. Its ACK settles the earlier copies, too."""
-    return tuple(str(each.last.id) for each in pending)
-
-
-def _pending_document(each: PendingAck) -> dict[str, object]:
-    message = each.last.message
-    return {
-        "id": each.last.id,
-        "from": message.sender,
-        "subject": message.subject,
-        "type": each.last.type,
-        "at": each.first.at.isoformat(),
-        "times_sent": each.times_sent,
-        "is_owed": True,
-    }
-
-
-def _message_document(context: RequestContext, given: str) -> dict[str, object]:
-    stored = thread_message(context, given)
-    return {
-        "id": stored.id,
-        "from": stored.message.sender,
-        "subject": stored.message.subject,
-        "type": stored.type,
-        "at": stored.at.isoformat(),
-        "times_sent": 1,
-        "is_owed": False,
-    }
 
 
 _ACKNOWLEDGE_SCHEMA = request_schema(messages=("message",), texts=("status", "notes"))
@@ -579,32 +525,27 @@ def _in_form_words(context: RequestContext, checked: CheckedDraft) -> CheckedDra
 
 
 def _send_critique(context: RequestContext) -> ActionResult | Page:
-    checked = _in_form_words(context, send_draft(context, _critique_draft(context)))
-    return (
-        sent_result(context, checked, checked.sent)
-        if checked.sent
-        else _critique_form(context, checked)
-    )
+    checked = _checked_critique(context, send=True)
+    if checked.sent is None:
+        return _critique_form(context, checked)
+    return sent_result(context, checked, checked.sent)
 
 
 def _critique_preview(context: RequestContext) -> Page:
-    draft = _critique_draft(context)
-    document = preview_document(draft, _in_form_words(context, check_draft(context, draft)))
-    return Page("lab/letter_preview.html", "Preview", document, is_live=False)
+    return preview_page(_checked_critique(context, send=False))
 
 
-def _critique_draft(context: RequestContext) -> DraftMessage:
-    title = " ".join(context.form.get("title", "").split())
+def _checked_critique(context: RequestContext, *, send: bool) -> CheckedDraft:
     target = _target(context)
-    return DraftMessage(
-        Message(
-            thread_id=context.thread_id,
-            sender=context.site.workspace.project.operator,
-            recipients=recipients(context),
-            subject=compose_subject(CRITIQUE.name, title or target),
-            body=_critique_body(context, title or target, target),
-        )
+    title = " ".join(context.form.get("title", "").split()) or target
+    message = Message(
+        thread_id=context.thread_id,
+        sender=context.site.workspace.project.operator,
+        recipients=recipients(context),
+        subject=compose_subject(CRITIQUE.name, title),
+        body=_critique_body(context, title, target),
     )
+    return _in_form_words(context, check_draft(context, message, send=send))
 
 
 def _critique_body(context: RequestContext, title: str, target: str) -> str:
@@ -659,7 +600,6 @@ def _section_document(rule: SectionRule, context: RequestContext) -> dict[str, o
 
 
 def _field(rule: SectionRule) -> str:
-    """Return the form field of a section."""
     return rule.name.lower().replace(" ", "_")
 
 

@@ -3,11 +3,14 @@
 They exist only if the server was started with the lab.
 """
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from http import HTTPStatus
 from shlex import quote
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import anyio
@@ -27,7 +30,7 @@ from brenner.diagnostics.model import (
 )
 from brenner.services.identity import SECRET_HEADER
 from brenner.web import links
-from brenner.web.auth import ThrottledError, retry_after, retry_after_header
+from brenner.web.auth import retry_after, retry_after_header
 from brenner.web.lab import messages, start
 from brenner.web.lab.actions import (
     DRY_RUN,
@@ -40,7 +43,6 @@ from brenner.web.lab.actions import (
     would_be_refused,
 )
 from brenner.web.lab.compile import COMPILE_ACTION, COMPLETE_ACTION, PERSIST_ACTION
-from brenner.web.lab.login import LabAuth
 from brenner.web.request import (
     JSON_TYPE,
     KEY_FIELD,
@@ -59,13 +61,11 @@ from brenner.web.request import (
 )
 from brenner.web.responses import diagnostic_page, error_page, to_response, wants_json
 
+if TYPE_CHECKING:
+    from brenner.web.lab.login import LabAuth
+
 ACTIONS = (
-    *(
-        start.START_ACTION,
-        COMPILE_ACTION,
-        PERSIST_ACTION,
-        messages.REPLY_ACTION,
-    ),
+    *(start.START_ACTION, COMPILE_ACTION, PERSIST_ACTION, messages.REPLY_ACTION),
     *(
         messages.ACKNOWLEDGE_ACTION,
         messages.CRITIQUE_ACTION,
@@ -103,7 +103,9 @@ def submit(action: Action, context: RequestContext) -> ActionResult | Page:
             return action.do(context)
         except AlteredError as altered:  # it is stored, so it must not be sent again
             found = altered.diagnostic
-            return ActionResult(is_done=True, says=found.message, document=_fault_document(found))
+            return ActionResult(
+                is_done=True, says=found.message, document={"violations": [found.to_json()]}
+            )
 
     try:
         result = keys.act(key, f"{context.path} {_content_digest(context)}", do)
@@ -113,9 +115,7 @@ def submit(action: Action, context: RequestContext) -> ActionResult | Page:
 
 
 def preview_page(action: Action, context: RequestContext, *, is_part: bool) -> Page:
-    """Return what would be done: alone (`is_part`) for the script of the page, or in the whole
-    form.
-    """
+    """Return what would be done: alone (`is_part`) for the page's script, or in the whole form."""
     if action.preview is None:
         raise RequestError(NO_SUCH_PAGE.at(path=context.path))
     if is_part:
@@ -183,8 +183,9 @@ def _guard_changed(page: Page, action: Action, context: RequestContext) -> bool:
     seen = page.document.get("preview")
     if action.guard is None or not isinstance(seen, Mapping):
         return False
-    shown = action.guard.of(seen)
-    return shown is not None and context.form.get(action.guard.field) != str(shown)
+    field, state_of = action.guard
+    shown = state_of(seen)
+    return shown is not None and context.form.get(field) != str(shown)
 
 
 # JSON requests of scripts
@@ -227,9 +228,7 @@ def _content_digest(context: RequestContext) -> str:
 
 
 def with_key(context: RequestContext, *, is_script: bool) -> RequestContext:
-    """Return the context with an idempotency key. A script may choose its own, or gets a new
-    one.
-    """
+    """Return the context with an idempotency key: for a script its own or a new one."""
     form = context.form if isinstance(context.form, Form) else Form(context.form.items())
     keys, key = _keys(context), form.get(KEY_FIELD, "")
     if not is_script:
@@ -269,10 +268,6 @@ def _keys(context: RequestContext) -> IdempotencyKeys:
     if context.login is None:
         raise RequestError(codes.NOT_LOGGED_IN.at(operator=context.site.workspace.project.operator))
     return context.login.once
-
-
-def _fault_document(found: Diagnostic) -> Document:
-    return {"violations": [found.to_json()]}
 
 
 # Login, logout and the home page of the lab
@@ -364,7 +359,7 @@ def _login_cookie(auth: LabAuth, value: str) -> Cookie:
 def _login_status(error: BrennerError | None) -> int:
     if error is None:
         return HTTPStatus.OK
-    if isinstance(error, ThrottledError):
+    if retry_after(error):
         return HTTPStatus.TOO_MANY_REQUESTS
     return (
         HTTPStatus.SERVICE_UNAVAILABLE
@@ -422,9 +417,7 @@ class LabEndpoints:
         self._limiter = anyio.CapacityLimiter(_MAX_THREADS)
 
     def get(self, function: Callable[[RequestContext], PageResult]) -> _Endpoint:
-        """Return the endpoint of a page that needs a login. Others are redirected to the login
-        page.
-        """
+        """Return the endpoint of a page that needs a login. Others are sent to the login page."""
 
         def work(request: Request, context: RequestContext) -> PageResult:
             if context.login is None and wants_json(request):
@@ -508,7 +501,6 @@ class LabEndpoints:
 
 
 def _with_body(request: Request, context: RequestContext, body: bytes) -> RequestContext:
-    """Return the context with the parsed request body."""
     if request.method != "POST":
         return context
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -519,7 +511,6 @@ def _with_body(request: Request, context: RequestContext, body: bytes) -> Reques
 
 
 def _with_login(request: Request, context: RequestContext) -> RequestContext:
-    """Return the context with the login, if there is one."""
     auth = lab_auth(context)
     if _is_script(request):
         return context._replace(

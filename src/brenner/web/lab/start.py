@@ -1,5 +1,7 @@
 """Lab actions that send kickoffs: start a session, and start the next round."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from functools import partial
 from http import HTTPStatus
@@ -21,7 +23,6 @@ from brenner.web.lab.actions import (
     TEXT_TYPE,
     Action,
     ActionResult,
-    Guard,
     is_dry_run,
     lab_workspace,
     request_schema,
@@ -29,16 +30,14 @@ from brenner.web.lab.actions import (
     unknown_key,
 )
 from brenner.web.lab.kickoffs import (
-    MAX_ROWS,
     KickoffForm,
     KickoffKind,
     conflicting_fields,
     empty_field,
-    new_roster_form,
     partial_status,
-    roster_form_of,
     seen_digest,
     sent_result,
+    with_project_roster,
 )
 from brenner.web.request import CSRF_FIELD, KEY_FIELD, Document, Page, RequestContext, form_number
 
@@ -95,10 +94,22 @@ def _json_options(
     texts = {name: str(given.get(name, "")) for name in _JSON_TEXTS}
     names = given.get("recipients")
     recipients = tuple((name, None) for name in names) if isinstance(names, list) else ()
+    wish = RosterRequest(recipients=recipients, preset=texts["preset"] or None, session=session)
+    return _start_options(context, texts, wish)._replace(
+        bead=texts["bead"] or None,
+        dry_run=given.get(DRY_RUN) is True,
+        register=given.get("register") is True,
+    )
+
+
+def _start_options(
+    context: RequestContext, texts: Mapping[str, str], wish: RosterRequest
+) -> StartOptions:
+    """Return the options that a form and a JSON request have in common."""
     return StartOptions(
         question=texts["question"],
         context=texts["context"],
-        wish=RosterRequest(recipients=recipients, preset=texts["preset"] or None, session=session),
+        wish=wish,
         title=texts["title"],
         excerpt=texts["excerpt"],
         sections=texts["sections"] or None,
@@ -106,17 +117,12 @@ def _json_options(
         constraints=texts["constraints"],
         outputs=texts["outputs"],
         thread_id=texts["thread_id"] or None,
-        bead=texts["bead"] or None,
-        dry_run=given.get(DRY_RUN) is True,
-        register=given.get("register") is True,
         today=context.now.date(),
     )
 
 
 def _json_faults(given: Mapping[str, object]) -> Iterator[Diagnostic]:
-    """Yield the faults of the request. An unknown key is one, so that it is not silently
-    ignored.
-    """
+    """Yield the faults of the request. An unknown key is one: it must not be ignored."""
     for key, value in given.items():
         if key in _KEY_TYPES:
             yield from type_faults(key, _KEY_TYPES[key], value)
@@ -169,45 +175,18 @@ _REGISTER = "register"
 
 
 def _new_start_form(context: RequestContext) -> KickoffForm:
-    texts = dict.fromkeys((*_START_TEXTS, _REGISTER), "")
-    return KickoffForm(texts, new_roster_form(lab_workspace(context)))
-
-
-def _start_faults(typed: KickoffForm) -> list[Diagnostic]:
-    texts = typed.texts
-    found = []
-    if not texts["question"]:
-        found.append(empty_field("question", "one sentence that could turn out false"))
-    if not texts["context"]:
-        found.append(empty_field("context", "two to four sentences of background"))
-    if texts["excerpt"] and texts["sections"]:
-        found.append(conflicting_fields("excerpt", "sections"))
-    return found
+    empty = KickoffForm(dict.fromkeys((*_START_TEXTS, _REGISTER), ""))
+    return with_project_roster(lab_workspace(context), empty)
 
 
 def _start(context: RequestContext, typed: KickoffForm, dry_run: bool) -> Started:
-    texts = typed.texts
-    options = StartOptions(
-        question=texts["question"],
-        context=texts["context"],
-        wish=typed.roster.wish,
-        title=texts["title"].strip(),
-        excerpt=texts["excerpt"],
-        sections=texts["sections"].strip() or None,
-        hypotheses=texts["hypotheses"],
-        constraints=texts["constraints"],
-        outputs=texts["outputs"],
-        thread_id=texts["thread_id"].strip() or None,
+    names = {name: typed.texts[name].strip() for name in ("title", "sections", "thread_id")}
+    options = _start_options(context, {**typed.texts, **names}, typed.wish)._replace(
         dry_run=dry_run,
-        register=bool(texts[_REGISTER]),
-        today=context.now.date(),
+        register=bool(typed.texts[_REGISTER]),
         seen=None if dry_run else seen_digest(context, typed),
     )
     return start_session(lab_workspace(context), options)
-
-
-def _start_page_fields(context: RequestContext) -> Mapping[str, object]:
-    return {"source_text": context.site.workspace.project.source_text}
 
 
 _START_KIND = KickoffKind(
@@ -216,9 +195,8 @@ _START_KIND = KickoffKind(
     _START_TEXTS,
     (_REGISTER,),
     _new_start_form,
-    _start_faults,
     _start,
-    _start_page_fields,
+    _REQUIRED,
 )
 
 
@@ -236,11 +214,7 @@ def _preview_start(context: RequestContext) -> Page:
 
 
 START_ACTION = Action(
-    "start",
-    partial(kickoffs.form, _START_KIND),
-    _do_start,
-    _preview_start,
-    is_of_session=False,
+    "start", partial(kickoffs.form, _START_KIND), _do_start, _preview_start, is_of_session=False
 )
 
 
@@ -255,21 +229,16 @@ _BASE = "base"
 def _new_round_form(context: RequestContext) -> KickoffForm:
     """Return the agents of earlier rounds, in their roles."""
     workspace = lab_workspace(context)
-    earlier = earlier_kickoffs(load_status(workspace, context.thread_id).messages)
-    resolved = round_roster(workspace, earlier, RosterRequest())
-    return KickoffForm(dict.fromkeys((*_ROUND_TEXTS, *_ROUND_FLAGS), ""), roster_form_of(resolved))
-
-
-def _round_faults(typed: KickoffForm) -> list[Diagnostic]:
-    both = typed.texts["excerpt"] and typed.texts["sections"]
-    return [conflicting_fields("excerpt", "sections")] if both else []
+    roster, asked, _ = earlier_kickoffs(load_status(workspace, context.thread_id).messages)
+    resolved = round_roster(workspace, roster, asked, RosterRequest())
+    return KickoffForm(dict.fromkeys((*_ROUND_TEXTS, *_ROUND_FLAGS), "")).with_roster(resolved)
 
 
 def _start_round(context: RequestContext, typed: KickoffForm, dry_run: bool) -> Started:
     texts = typed.texts
     is_meant = not dry_run or is_dry_run(context)  # a preview in a form is of the current thread
     options = RoundOptions(
-        wish=typed.roster.wish,
+        wish=typed.wish,
         focus=texts["focus"],
         question=texts["question"],
         title=texts["title"].strip(),
@@ -286,11 +255,6 @@ def _start_round(context: RequestContext, typed: KickoffForm, dry_run: bool) -> 
     return start_round(lab_workspace(context), context.thread_id, options)
 
 
-def _round_page_fields(context: RequestContext) -> Mapping[str, object]:
-    project = context.site.workspace.project
-    return {"thread_id": context.thread_id, "source_text": project.source_text}
-
-
 def _base_version(seen: Document) -> object:
     started = seen.get("started")
     number = started.get("round") if isinstance(started, Mapping) else None
@@ -303,9 +267,8 @@ _ROUND_KIND = KickoffKind(
     _ROUND_TEXTS,
     _ROUND_FLAGS,
     _new_round_form,
-    _round_faults,
     _start_round,
-    _round_page_fields,
+    MappingProxyType({}),
     has_defaults=True,
 )
 
@@ -318,7 +281,7 @@ NEXT_ROUND_ACTION = Action(
         texts=(*_ROUND_TEXTS, "mode", "roster_name"),
         flags=_ROUND_FLAGS,
         numbers=(_BASE,),
-        rows=MAX_ROWS,
+        rows=True,
     ),
-    guard=Guard(_BASE, _base_version),
+    guard=(_BASE, _base_version),
 )

@@ -2,14 +2,14 @@
 evidence matrix.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from __future__ import annotations
+
 from itertools import islice
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.artifact.diff import field_label
 from brenner.artifact.evidence import (
-    Cell,
     EvidenceColumn,
     EvidenceMatrix,
     evidence_matrix,
@@ -35,6 +35,7 @@ from brenner.artifact.state import Change, State
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import RequestError
 from brenner.lint.linter import LintReport, lint
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
@@ -55,17 +56,15 @@ from brenner.services.compile import load_readable_source_text
 from brenner.services.identity import message_trust
 from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.session.genealogy import SECTION_LABELS, Direction, relation_text
-from brenner.session.references import ReferenceGraph
-from brenner.session.versions import type_of
 from brenner.text import cut, thread_argument
 from brenner.web import links
 from brenner.web.compare import version_before
 from brenner.web.items import (
-    ItemLinks,
     VersionAnnotations,
     conflicts_by_item,
     findings_by_item,
     is_table,
+    item_addresses,
     item_json,
     last_changes,
     names_in_item,
@@ -79,7 +78,12 @@ from brenner.web.rendering import (
     session_page_links,
 )
 from brenner.web.request import Document, Page, PageResult, RequestContext
-from brenner.web.sessions import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from brenner.session.references import ReferenceGraph
+    from brenner.web.sessions import Session
 
 TEMPLATE = "pages/artifact.html"
 _MAX_WHOLE = 80  # items shown at once; a larger artifact shows the beginning of each section
@@ -117,9 +121,7 @@ def page(context: RequestContext) -> PageResult:
 
 
 def shown_version(context: RequestContext) -> ShownVersion | None:
-    """Return the requested version, None before the first. Raise RequestError if it does not
-    exist.
-    """
+    """Return the requested version, None before the first. Raise RequestError if unknown."""
     session, query = session_or_none(context), context.query_number("version")
     loaded = _load(context, session, query)
     if loaded is None:
@@ -197,7 +199,7 @@ def _document(
         context, version.annotations, last_changes(version.annotations, items)
     )
     on_page = {item.id for item in items}
-    item_links = ItemLinks(context, annotations, item_ids(version.artifact), on_page)
+    known = item_ids(version.artifact)
     return {
         "session": session_document(context),
         **version_document(version),
@@ -223,7 +225,7 @@ def _document(
             )
             for layout, found, some in sections
         ],
-        "addresses": item_links.addresses(items),
+        "addresses": item_addresses(context, annotations, items, known, on_page),
     }
 
 
@@ -255,7 +257,6 @@ def item_ids(artifact: Artifact) -> frozenset[str]:
 
 
 def _previous_version(context: RequestContext, version: ShownVersion) -> int | None:
-    """Return the version before the shown one."""
     number = version.loaded.number
     if version.loaded.source != "mail" or number is None:
         return None
@@ -263,7 +264,6 @@ def _previous_version(context: RequestContext, version: ShownVersion) -> int | N
 
 
 def _requested_section(context: RequestContext) -> str | None:
-    """Return the requested section, None for all."""
     name = context.query.get("section", "")
     return name if name in SECTIONS else None
 
@@ -274,7 +274,6 @@ def _requested_section(context: RequestContext) -> str | None:
 def _section_pages(
     context: RequestContext, version: ShownVersion, *, is_whole: bool
 ) -> Iterator[tuple[SectionLayout, ListPage, Sequence[Item]]]:
-    """Yield each section with the items that the page shows."""
     wanted = _requested_section(context)
     is_whole = is_whole or _fits_on_page(version.artifact)
     for layout in LAYOUT:
@@ -289,7 +288,6 @@ def _section_pages(
 
 
 def _fits_on_page(artifact: Artifact) -> bool:
-    """Return whether all items are shown on one page."""
     return sum(map(len, artifact.sections.values())) <= _MAX_WHOLE
 
 
@@ -377,7 +375,7 @@ def item_page(context: RequestContext) -> PageResult:
         **version_document(version),
         "item": item_json(annotations, section, item),
         "history": list(_history(annotations, section, item)),
-        "addresses": ItemLinks(context, annotations, item_ids(version.artifact)).addresses([item]),
+        "addresses": item_addresses(context, annotations, [item], item_ids(version.artifact)),
         "section": section.id,
         "section_words": SECTION_LABELS[section.id],
         "place": item_address(version, item.id),
@@ -392,16 +390,14 @@ def item_page(context: RequestContext) -> PageResult:
 
 def _find_item(version: ShownVersion, wanted: str) -> tuple[Section, Item]:
     """Return the section and the item. A research thread without fields is not found."""
-    meant = find_part(version.artifact, version.annotations.thread_id, "", wanted).item_id
+    _, meant = find_part(version.artifact, version.annotations.thread_id, "", wanted)
     return next(
         (section, item) for section, item in version.artifact.all_items() if item.id == meant
     )
 
 
 def _history(annotations: VersionAnnotations, section: Section, item: Item) -> Iterator[Document]:
-    """Yield every value of every field, newest first, under the keys of `artifact blame
-    --history`.
-    """
+    """Yield all values of all fields, newest first, with the keys of `artifact blame --history`."""
     for row in item_blame_rows(section, item, annotations.blame.get(item.id, {})):
         document = blame_row_json(row._replace(trusts=annotations.trusts), with_history=True)
         changes = document["history"]
@@ -412,7 +408,6 @@ def _history(annotations: VersionAnnotations, section: Section, item: Item) -> I
 
 
 def _adjacent_items(version: ShownVersion, section: Section, item: Item) -> dict[str, object]:
-    """Return the links to the items before and after it in its section."""
     ids = [each.id for each in section_items(version.artifact, LAYOUT_BY_SECTION[section.id])]
     index = ids.index(item.id) if item.id in ids else 0
     previous = version.annotations.link(ids[index - 1]) if index else None
@@ -448,17 +443,17 @@ _FIRST_PREFIXES = ("C", "T")
 
 def _critiques(session: Session, item: Item) -> Iterator[Document]:
     """Yield the CRITIQUE messages that mention it, in the order of the mail."""
-    for filed in session.messages:
-        message = filed.posted.message
-        if type_of(filed) != CRITIQUE.name:
+    for stored in session.messages:
+        message = stored.message
+        if stored.type != CRITIQUE.name:
             continue
         text = f"{message.subject}\n{message.body}"
         if any(match[0] == item.id for match in ITEM_ID_IN_MAIL.finditer(text)):
             yield {
-                "message_id": filed.posted.id,
+                "message_id": stored.id,
                 "from": message.sender,
                 "subject": message.subject,
-                "at": iso(filed.posted.at),
+                "at": iso(stored.at),
             }
 
 
@@ -473,15 +468,12 @@ def _references(context: RequestContext, item: Item) -> dict[str, object]:
     """
     node = SessionItem(context.thread_id, item.id)
     graph = context.site.reading.references()
-    named = [(SessionItem(each.session, each.item), each.relation) for each in item.references]
     up = [
-        _reference(there, relation, Direction.ANCESTORS, graph)
-        if context.may_see(there.session)
-        else _hidden_reference(there, relation)
-        for there, relation in named
+        _reference(context, SessionItem(each.session, each.item), each.relation, graph)
+        for each in item.references
     ]
     down = [
-        _reference(edge.origin, edge.relation, Direction.DESCENDANTS, graph)
+        _reference(context, edge.origin, edge.relation, graph, Direction.DESCENDANTS)
         for edge in graph.into(node)
         if context.may_see(edge.origin.session)
     ]
@@ -493,30 +485,23 @@ def _references(context: RequestContext, item: Item) -> dict[str, object]:
 
 
 def _reference(
-    node: SessionItem, relation: str, direction: Direction, graph: ReferenceGraph
+    context: RequestContext,
+    node: SessionItem,
+    relation: str,
+    graph: ReferenceGraph,
+    direction: Direction = Direction.ANCESTORS,
 ) -> Document:
-    """Return one reference, and whether its target exists."""
+    """Return one reference. A guest who may not see that session does not learn what is in it."""
+    may_see = context.may_see(node.session)
+    is_there = graph.has(node)
     return {
         "relation": relation,
         "words": relation_text([relation], direction),
         "session": node.session,
         "item": node.item,
-        "link": links.item(node.session, node.item) if graph.has(node) else None,
-        "killed": graph.killed(node) is not None,
-        "is_there": graph.has(node),
-    }
-
-
-def _hidden_reference(node: SessionItem, relation: str) -> Document:
-    """Return the same for a guest who may not see that session, without whether it exists."""
-    return {
-        "relation": relation,
-        "words": relation_text([relation], Direction.ANCESTORS),
-        "session": node.session,
-        "item": node.item,
-        "link": None,
-        "killed": None,
-        "is_there": None,
+        "link": links.item(node.session, node.item) if may_see and is_there else None,
+        "killed": graph.killed(node) is not None if may_see else None,
+        "is_there": is_there if may_see else None,
     }
 
 
@@ -566,8 +551,9 @@ def _evidence(
         "unseparated": [_unseparated(found, section) for section in _KINDS],
         "unkept": [
             {"id": each.item.id, "discriminates": cut(each.item.text("discriminates"), _MAX_TITLE)}
-            for each in islice(_unkept_columns(found), _MAX_PAIRS)
-        ],
+            for each in found.columns
+            if fails_to_discriminate(each, found.hypotheses)
+        ][:_MAX_PAIRS],
         "strangers": list(islice(_unknown_hypotheses(found), _MAX_PAIRS)),
         **_tests(found),
     }
@@ -593,16 +579,15 @@ def _column(column: EvidenceColumn, found: EvidenceMatrix, rows: ListPage) -> Do
         "killed": item.killed._asdict() if item.killed else None,
         "score": total_score(item) if item.score else None,
         "discriminates": cut(item.text("discriminates"), _MAX_TITLE) or None,
-        "cells": [_cell(cell) for cell in rows.slice(column.cells)],
+        "cells": [
+            {"outcome": cut(cell.outcome, _MAX_OUTCOME), "letter": cell.letter or None}
+            for cell in rows.slice(column.cells)
+        ],
         "groups": {
             letter: list(ids[:_MAX_PAIRS])
             for letter, ids in groups_by_letter(column, found.hypotheses).items()
         },
     }
-
-
-def _cell(cell: Cell) -> Document:
-    return {"outcome": cut(cell.outcome, _MAX_OUTCOME), "letter": cell.letter or None}
 
 
 def _unseparated(found: EvidenceMatrix, section: Section) -> Document:
@@ -621,12 +606,7 @@ def _unseparated(found: EvidenceMatrix, section: Section) -> Document:
     }
 
 
-def _unkept_columns(found: EvidenceMatrix) -> Iterator[EvidenceColumn]:
-    return (each for each in found.columns if fails_to_discriminate(each, found.hypotheses))
-
-
 def _unknown_hypotheses(found: EvidenceMatrix) -> Iterator[Document]:
-    """Yield the outcomes for hypotheses that are not in the slate."""
     for column in found.columns:
         for name, outcome in column.unknown_hypotheses:
             yield {"id": column.item.id, "hypothesis": name, "outcome": cut(outcome, _MAX_TITLE)}

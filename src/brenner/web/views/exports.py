@@ -2,29 +2,29 @@
 as JSON.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from html import escape
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from jinja2 import ChoiceLoader, DictLoader, Environment
 from markupsafe import Markup
 
-from brenner import __version__
-from brenner.artifact.html import text_html
+from brenner.artifact.render import render_artifact
 from brenner.artifact.serialize import artifact_json
 from brenner.artifact.state import ledger_json
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.model import RequestError
-from brenner.mail.model import StoredMessage, stored_json
+from brenner.lazy_pattern import lazy_pattern
+from brenner.mail.model import stored_json
 from brenner.protocol.messages import iso
 from brenner.services.version_store import require_thread_id
 from brenner.services.versions import Target, load_version, version_list_json
@@ -34,9 +34,14 @@ from brenner.web.compare import version_before, version_numbers, version_side
 from brenner.web.layout import session_document, session_or_none
 from brenner.web.rendering import environment, style_sheet, time_in_full
 from brenner.web.request import Document, Download, Page, PageResult, RequestContext
-from brenner.web.sessions import Session
 from brenner.web.views import artifact, project, versions
 from brenner.web.views.versions import items_document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from datetime import datetime
+
+    from brenner.web.sessions import Session
 
 # JSON export, with the keys of the command line
 
@@ -57,13 +62,18 @@ def session_export(context: RequestContext) -> dict[str, object]:
         "exported_at": iso(context.now),
         "status": status_json(session.status, context.now, deadline),
         "artifact": _artifact(session),
-        "history": version_list_json(session.version_list),
+        "history": version_list_json(session.history, session.version_list),
         "ledger": [
             {"version": number, **ledger_json(each.entries)}
             for number, each in sorted(session.ledgers.items())
         ],
         "has_bodies": has_bodies,
-        "messages": [_message(each, has_bodies=has_bodies) for each in session.stored],
+        "messages": [
+            stored_json(each)
+            | {"raw": links.message(each.id, "raw")}
+            | ({} if has_bodies else {"body": None})
+            for each in session.stored
+        ],
     }
 
 
@@ -82,16 +92,11 @@ def _artifact(session: Session) -> dict[str, object] | None:
     }
 
 
-def _message(stored: StoredMessage, *, has_bodies: bool) -> dict[str, object]:
-    document = stored_json(stored) | {"raw": links.message(stored.id, "raw")}
-    return document if has_bodies else document | {"body": None}
-
-
 # Links inside of one file
 
 
-_HREF = re.compile(r'href="([^"]*)"')
-_ID = re.compile(r'\bid="([^"]*)"')
+_HREF = lazy_pattern(r'href="([^"]*)"')
+_ID = lazy_pattern(r'\bid="([^"]*)"')
 NOT_INCLUDED = "#elsewhere"
 
 
@@ -111,9 +116,7 @@ def localise_links(html: str, thread_id: str) -> str:
 
 
 def _anchor(address: str, thread_id: str) -> str:
-    """Return the anchor of a page in the file, NOT_INCLUDED for a page that is not of this
-    session.
-    """
+    """Return the anchor of a page in the file, NOT_INCLUDED for a page of another session."""
     parts = urlsplit(address)
     if not parts.path:
         return f"#{parts.fragment}"
@@ -144,23 +147,10 @@ _MAX_COMPARED = 30  # versions with all changes; older ones have only a sentence
 _MAX_MESSAGES = 5_000
 
 
-def overview_document(
-    context: RequestContext, chapters: Sequence[tuple[str, str]]
-) -> dict[str, object]:
-    """Return the first page of the report: the session, its status, and the chapters."""
-    return {
-        "session": session_document(context),
-        "thread_id": context.thread_id,
-        "project": context.site.about.name,
-        "exported_at": iso(context.now),
-        "chapters": [{"id": anchor, "title": title} for anchor, title in chapters],
-    }
-
-
 def versions_document(context: RequestContext) -> dict[str, object]:
     """Return the history, latest version first, with the changes of each version."""
     session = context.session
-    document = version_list_json(session.version_list)
+    document = version_list_json(session.history, session.version_list)
     listed = cast("list[dict[str, object]]", document["versions"])[::-1]
     documents = [
         each | {"changed": _changed(context, session, cast("int", each["version"]))}
@@ -172,7 +162,6 @@ def versions_document(context: RequestContext) -> dict[str, object]:
 
 
 def _changed(context: RequestContext, session: Session, number: int) -> dict[str, object]:
-    """Return the changes of a version, as its page shows them."""
     old = version_before(session, number)
     found = items_document(context, version_side(session, old), version_side(session, number))
     wanted = ("sentence", "items", "part", "same")
@@ -213,18 +202,8 @@ _MAIN_ONLY = MappingProxyType(
         "this file.</p>{% endif %}{% endmacro %}",
     }
 )
-_HEADING = re.compile(r"<h([1-5])\b")
-_FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
-
-
-class ReportChapter(NamedTuple):
-    """A chapter of the report: its anchor and title, and the page that it shows."""
-
-    id: str
-    title: str
-    template: str
-    document: Document
-    css: str = ""
+_HEADING = lazy_pattern(r"<h([1-5])\b")
+_FORM = lazy_pattern(r"<form\b.*?</form>", re.DOTALL)
 
 
 def report(context: RequestContext) -> str:
@@ -233,63 +212,55 @@ def report(context: RequestContext) -> str:
     Its chapters are the main parts of the session's pages, rendered with their own templates.
     """
     chapters = list(_chapters(context))
-    overview = overview_document(context, [(each.id, each.title) for each in chapters])
-    first = ReportChapter("top", "", "report/overview.html", overview)
-    parts = [_chapter_html(each, context) for each in (first, *chapters)]
-    last = _render("report/elsewhere.html", {"thread_id": context.thread_id}, context)
-    body = localise_links("\n".join([*parts, last]), context.thread_id)
-    return "\n".join([*_head(context), "<main>", body, "</main>", "</body>", "</html>", ""])
+    overview = {
+        "session": session_document(context),
+        "thread_id": context.thread_id,
+        "project": context.site.about.name,
+        "exported_at": iso(context.now),
+        "chapters": [{"id": anchor, "title": title} for anchor, title, *_ in chapters],
+    }
+    parts = [
+        _render("report/overview.html", overview, context),
+        *(_chapter_html(*each, context) for each in chapters),
+        _render("report/elsewhere.html", {"thread_id": context.thread_id}, context),
+    ]
+    file = {
+        "thread_id": context.thread_id,
+        "policy": _as_markup(escape(report_policy())),
+        "style": _as_markup(f"<style>{style_sheet()}</style>"),
+        "body": _as_markup(localise_links("\n".join(parts), context.thread_id)),
+    }
+    return _render("report/file.html", file, context) + "\n"
+
+
+def _as_markup(html: str) -> Markup:
+    """Mark our style, and what templates have escaped, as safe. Only this place does."""
+    return Markup(html)  # noqa: S704
 
 
 def report_policy() -> str:
     """Return the content security policy of the file: only its own style is allowed."""
-    digest = b64encode(sha256(_style().encode()).digest()).decode()
+    digest = b64encode(sha256(style_sheet().encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
-@cache
-def _style() -> str:
-    return style_sheet()
+# Chapters: anchor, title, template and document
 
 
-def _head(context: RequestContext) -> Iterator[str]:
-    yield "<!doctype html>"
-    yield '<html lang="en">'
-    yield "<head>"
-    yield '<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{escape(report_policy())}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield '<meta name="color-scheme" content="light dark">'
-    yield '<meta name="referrer" content="no-referrer">'
-    yield f'<meta name="generator" content="Brenner {escape(__version__)}">'
-    yield f"<title>{text_html(context.thread_id)}</title>"
-    yield f"<style>{_style()}</style>"
-    yield "</head>"
-    yield '<body class="report">'
-
-
-# Chapters
-
-
-def _chapters(context: RequestContext) -> Iterator[ReportChapter]:
-    """Yield the chapters that have content. Before the first version the artifact ones are
-    missing.
-    """
+def _chapters(context: RequestContext) -> Iterator[tuple[str, str, str, Document]]:
+    """Yield the chapters with content. Before the first version the artifact ones are missing."""
     if context.session.history.versions:
         document = artifact.whole_document(_with_query(context, provenance="1"))
-        css = "artifact provenance"
-        yield ReportChapter("artifact", "Artifact", artifact.TEMPLATE, document, css)
-        yield ReportChapter("evidence", "Evidence", *_page_parts(artifact.evidence_page, context))
-    yield ReportChapter("versions", "Versions", "report/versions.html", versions_document(context))
-    yield ReportChapter(
-        "ledger", "Refused blocks", *_page_parts(versions.ledger_page, context, outcome="refused")
-    )
-    yield ReportChapter("agents", "Agents", *_page_parts(project.agents_page, context))
-    yield ReportChapter("thread", "Thread", "report/thread.html", thread_document(context))
+        yield "artifact", "Artifact", artifact.TEMPLATE, document
+        yield "evidence", "Evidence", *_page_parts(artifact.evidence_page, context)
+    yield "versions", "Versions", "report/versions.html", versions_document(context)
+    refused = _page_parts(versions.ledger_page, context, outcome="refused")
+    yield "ledger", "Refused blocks", *refused
+    yield "agents", "Agents", *_page_parts(project.agents_page, context)
+    yield "thread", "Thread", "report/thread.html", thread_document(context)
 
 
 def _with_query(context: RequestContext, **query: str) -> RequestContext:
-    """Return the context with exactly these query parameters."""
     return context._replace(query=MappingProxyType(query))
 
 
@@ -335,16 +306,13 @@ def _render(template: str, document: Document, context: RequestContext) -> str:
     )
 
 
-def _chapter_html(chapter: ReportChapter, context: RequestContext) -> str:
+def _chapter_html(
+    anchor: str, title: str, template: str, document: Document, context: RequestContext
+) -> str:
     """Render a chapter without forms, its headings one level lower than on the page."""
-    text = _render(chapter.template, chapter.document, context)
-    if chapter.id == "top":
-        return text
-    text = _HEADING.sub(_lower_heading, _FORM.sub("", text))
-    css = f"chapter {chapter.css}".strip()
-    return (
-        f'<section class="{css}" id="{chapter.id}" aria-label="{chapter.title}">\n{text}</section>'
-    )
+    text = _HEADING.sub(_lower_heading, _FORM.sub("", _render(template, document, context)))
+    css = "chapter artifact provenance" if anchor == "artifact" else "chapter"
+    return f'<section class="{css}" id="{anchor}" aria-label="{title}">\n{text}</section>'
 
 
 def _lower_heading(heading: re.Match[str]) -> str:
@@ -353,9 +321,7 @@ def _lower_heading(heading: re.Match[str]) -> str:
 
 
 def page(context: RequestContext) -> PageResult:
-    """Return the requested export. The file name is the thread ID, which is valid as a file
-    name.
-    """
+    """Return the requested export. Its file name is the thread ID, which is valid as one."""
     form = context.parameters["form"]
     if form not in _FORMS:
         raise RequestError(NO_SUCH_PAGE.at(path=context.path))
@@ -372,7 +338,7 @@ def _markdown(context: RequestContext) -> Download:
     """Return the text of the requested or the latest version, unchanged."""
     number, session = context.query_number("version"), session_or_none(context)
     if session and (number or session.history.number) in version_numbers(session):
-        text = version_side(session, number or session.history.number).text
+        text = render_artifact(version_side(session, number or session.history.number))
     else:  # from the file if the mail has none, else an error
         text = load_version(context.site.workspace, Target(context.thread_id, number)).text
     name = f"{context.thread_id}.md" if number is None else f"{context.thread_id}-v{number}.md"

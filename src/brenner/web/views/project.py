@@ -2,31 +2,29 @@
 source text.
 """
 
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.artifact.state import BlockOutcome
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.model import Diagnostic, RequestError
-from brenner.mail.model import Agent, Trust
 from brenner.protocol.message_types import TYPES
-from brenner.protocol.messages import iso
+from brenner.protocol.messages import Trust, iso
 from brenner.protocol.roster import Roster, RosterEntry
 from brenner.protocol.roster_config import read_roster
 from brenner.services.compile import read_project_source
 from brenner.services.identity import agent_instructions
 from brenner.services.session_files import sessions_only_in_files
-from brenner.session.excerpts import Passage, passages_of
+from brenner.session.excerpts import passages_of
 from brenner.session.model import Participant, Phase, Turn
 from brenner.session.overview import (
     NO_SESSIONS,
     START_COMMAND,
     TURN_LABELS,
     WAITING_NEEDS,
-    AckViewer,
     Need,
     Overview,
     count_needs,
@@ -40,12 +38,17 @@ from brenner.session.overview import (
     urgency_key,
 )
 from brenner.session.status import AgentContribution, SurvivingWork, contributions
-from brenner.session.status_text import PHASE_LABELS, describe_turn
+from brenner.session.status_text import PHASE_LABELS, StatusReader, describe_turn
 from brenner.web import links
 from brenner.web.layout import delta_counts, session_document
 from brenner.web.rendering import MAX_BARS, list_page_document, requested_page, session_page_links
 from brenner.web.request import Document, Page, PageResult, RequestContext
-from brenner.web.sessions import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from brenner.mail.model import Agent
+    from brenner.web.sessions import Session
 
 _MAX_SHOWN = 50
 _CONVERSATION = "conversation"
@@ -56,27 +59,33 @@ _PHASES: dict[str, str] = {
 
 def page(context: RequestContext) -> PageResult:
     """Return all open sessions, those that wait for action first. Complete ones are folded."""
-    session_filter = _requested_filter(context)
+    project, phase = context.site.workspace.project, context.query.get("phase") or None
+    if phase not in (None, *_PHASES):
+        raise RequestError(NO_SUCH_PAGE.at(path=context.path))
     found = context.site.reading.listing()
-    everything = sorted(found.sessions.values(), key=session_filter.order)
-    fitting = [each for each in everything if session_filter.fits(each)]
-    folded = [each for each in fitting if session_filter.is_folded(each)]
-    unfolded = (
-        [each for each in fitting if not session_filter.is_folded(each)] if folded else fitting
+    now_and_deadline = context.now, project.ack_deadline
+    everything = sorted(
+        found.sessions.values(), key=lambda each: urgency_key(each, *now_and_deadline)
     )
-    summary = count_needs(fitting, session_filter.now, session_filter.deadline)
-    only_files = (
-        ()
-        if session_filter.phase
-        else sessions_only_in_files(context.site.workspace.project, found.sessions)
-    )
+    fitting = [each for each in everything if phase in (None, each.phase or _CONVERSATION)]
+    folded = [each for each in fitting if not phase and _is_finished(each, context)]
+    folded_ids = {each.thread_id for each in folded}
+    unfolded = [each for each in fitting if each.thread_id not in folded_ids]
+    summary = count_needs(fitting, *now_and_deadline)
+    only_files = () if phase else sessions_only_in_files(project, found.sessions)
+    list_page = requested_page(context, len(unfolded), _MAX_SHOWN)
     document: dict[str, object] = {
-        "words": session_filter.words(fitting, summary),
+        "words": _summary_words(fitting, summary, context),
         "summary": summary,
-        "phase": session_filter.phase,
+        "phase": phase,
         "phases": _phase_counts(everything),
-        **_page_document(unfolded, session_filter, context),
-        "complete": _folded_document(folded, session_filter),
+        "sessions": [_row(each, context) for each in list_page.slice(unfolded)],
+        **list_page_document(list_page, partial(links.home, phase)),
+        "complete": {
+            "total": len(folded),
+            "sessions": [_row(each, context) for each in folded[:_MAX_SHOWN]],
+            "next": links.home(Phase.COMPLETE) if len(folded) > _MAX_SHOWN else None,
+        },
         "only_files": list(only_files[:_MAX_SHOWN]),
         "only_files_count": len(only_files),
         "others": len(found.others),
@@ -86,96 +95,57 @@ def page(context: RequestContext) -> PageResult:
     return Page("pages/home.html", "Sessions", document)
 
 
-class _SessionFilter(NamedTuple):
-    """The phase to list, and what is needed to sort sessions and describe what they need."""
-
-    operator: str
-    now: datetime
-    deadline: timedelta
-    phase: str | None
-
-    def fits(self, each: Overview) -> bool:
-        """Return whether a session is in the requested phase."""
-        return self.phase in (None, each.phase or _CONVERSATION)
-
-    def order(self, each: Overview) -> tuple[object, ...]:
-        """Return the sort key: most urgent first."""
-        return urgency_key(each, self.now, self.deadline)
-
-    def worst(self, each: Overview) -> Need:
-        """Return the most urgent need of a session."""
-        return needs_of(each, self.now, self.deadline)[0]
-
-    def is_folded(self, each: Overview) -> bool:
-        """Return whether a session is complete without open ends, and no phase is requested."""
-        is_complete = each.phase is Phase.COMPLETE
-        return is_complete and not self.phase and self.worst(each) is Need.COMPLETE
-
-    def words(self, sessions: Sequence[Overview], summary: Mapping[str, int]) -> list[str]:
-        """Return the summary and the open ACKs in sentences."""
-        if not sessions:
-            return []
-        reader = AckViewer(self.operator, f"{self.operator} owes", self.now, self.deadline)
-        acks = describe_owed_acks([owed for each in sessions for owed in each.owed], reader)
-        return [f"{summarize_counts(summary)}.", *([acks] if acks else [])]
-
-    def row(self, each: Overview) -> Document:
-        """Return a session: the stable JSON of a row, and its words."""
-        waits = self.worst(each) in WAITING_NEEDS
-        phase = PHASE_LABELS[each.phase]
-        needs = describe_needs(each, self.now, self.deadline)
-        return {
-            **overview_json(each, self.now, self.deadline),
-            "waits": waits,
-            "phase_words": phase,
-            "need_words": [words._asdict() for words in needs if waits or words.text != phase],
-            "turns": self._turns(each),
-        }
-
-    def _turns(self, each: Overview) -> list[Document]:
-        """Return whose turn it is. Once everything has arrived, it is the operator's."""
-        if not each.awaited and each.phase is Phase.READY_TO_COMPILE and not each.is_stopped:
-            return [{"agent": self.operator, "words": "can compile"}]
-        return [{"agent": name, "words": TURN_LABELS[turn]} for name, turn in each.awaited]
+def _worst_need(each: Overview, context: RequestContext) -> Need:
+    return needs_of(each, context.now, context.site.workspace.project.ack_deadline)[0]
 
 
-def _requested_filter(context: RequestContext) -> _SessionFilter:
-    phase = context.query.get("phase") or None
-    if phase not in (None, *_PHASES):
-        raise RequestError(NO_SUCH_PAGE.at(path=context.path))
+def _is_finished(each: Overview, context: RequestContext) -> bool:
+    """Return whether a session is complete without open ends."""
+    return each.phase is Phase.COMPLETE and _worst_need(each, context) is Need.COMPLETE
+
+
+def _summary_words(
+    sessions: Sequence[Overview], summary: Mapping[str, int], context: RequestContext
+) -> list[str]:
+    """Return the summary and the open ACKs in sentences."""
+    if not sessions:
+        return []
     project = context.site.workspace.project
-    return _SessionFilter(project.operator, context.now, project.ack_deadline, phase)
+    operator, deadline = project.operator, project.ack_deadline
+    reader = StatusReader(operator, operator, context.now, deadline)
+    owed = [owed for each in sessions for owed in each.owed]
+    acks = describe_owed_acks(owed, reader, f"{operator} owes")
+    return [f"{summarize_counts(summary)}.", *([acks] if acks else [])]
+
+
+def _row(each: Overview, context: RequestContext) -> Document:
+    """Return a session: the stable JSON of a row, and its words."""
+    deadline = context.site.workspace.project.ack_deadline
+    waits = _worst_need(each, context) in WAITING_NEEDS
+    phase = PHASE_LABELS[each.phase]
+    turns = [{"agent": name, "words": TURN_LABELS[turn]} for name, turn in each.awaited]
+    if not turns and each.phase is Phase.READY_TO_COMPILE and not each.is_stopped:
+        # Everything has arrived, so it is the operator's turn.
+        turns = [{"agent": context.site.workspace.project.operator, "words": "can compile"}]
+    return {
+        **overview_json(each, context.now, deadline),
+        "waits": waits,
+        "phase_words": phase,
+        "need_words": [
+            {"text": text, "role": role}
+            for text, role in describe_needs(each, context.now, deadline)
+            if waits or text != phase
+        ],
+        "turns": turns,
+    }
 
 
 def _phase_counts(sessions: Sequence[Overview]) -> list[Document]:
-    """Return the number of sessions in each phase."""
     found = [str(each.phase or _CONVERSATION) for each in sessions]
     return [
         {"phase": phase, "words": words, "sessions": found.count(phase)}
         for phase, words in _PHASES.items()
     ]
-
-
-def _page_document(
-    sessions: Sequence[Overview], session_filter: _SessionFilter, context: RequestContext
-) -> Document:
-    """Return one page of the sessions. Beyond the last page it is the last one, because rows
-    move.
-    """
-    found = requested_page(context, len(sessions), _MAX_SHOWN)
-    return {
-        "sessions": [session_filter.row(each) for each in found.slice(sessions)],
-        **list_page_document(found, partial(links.home, session_filter.phase)),
-    }
-
-
-def _folded_document(sessions: Sequence[Overview], session_filter: _SessionFilter) -> Document:
-    """Return the first complete sessions, and the link to all of them."""
-    return {
-        "total": len(sessions),
-        "sessions": [session_filter.row(each) for each in sessions[:_MAX_SHOWN]],
-        "next": links.home(Phase.COMPLETE) if len(sessions) > _MAX_SHOWN else None,
-    }
 
 
 # The page `/sessions/T/agents`: participants, contributions, survival, and what each agent owes
@@ -192,14 +162,15 @@ def agents_page(context: RequestContext) -> PageResult:
     sent = session.cached(_contributions)
     names = _agent_names(session, sent)
     shown = requested_page(context, len(names), _AGENTS_PER_PAGE)
-    documents = _AgentDocuments(context, sent)
-    last = max([number for each in sent.values() for number, *_ in each.rounds], default=0)
+    found = read_roster(dict(session.merged.artifact.metadata.roster), "the session")
+    roster = found if isinstance(found, Roster) else Roster(())
+    last = max([number for each in sent.values() for number in each.rounds], default=0)
     document = {
         "session": session_document(context),
         "thread_id": session.thread_id,
         "version": session.history.number or None,
-        "mode": documents.roster.mode if documents.roster.entries else None,
-        "agents": [documents.agent(name) for name in shown.slice(names)],
+        "mode": roster.mode if roster.entries else None,
+        "agents": list(_agents(context, shown.slice(names), roster)),
         "rounds": list(range(max(1, last - _MAX_ROUNDS + 1), last + 1)),
         "following": session.history.number + 1,
         "most_charted": MAX_BARS,
@@ -220,79 +191,68 @@ def _agent_names(session: Session, sent: Mapping[str, AgentContribution]) -> Seq
     return list(dict.fromkeys((*participants, *debtors, *sent, *session.survivals)))
 
 
-class _AgentDocuments:
-    """Documents of the agents of one session."""
-
-    def __init__(self, context: RequestContext, sent: Mapping[str, AgentContribution]) -> None:
-        self._context, self._session, self._sent = context, context.session, sent
-        self._participants = {each.name: each for each in self._session.status.participants}
-        self._registered: dict[str, Agent] = {
-            each.name: each for each in self._session.workspace.mailbox.agents()
-        }
-        found = read_roster(dict(self._session.merged.artifact.metadata.roster), "the session")
-        self.roster = found if isinstance(found, Roster) else Roster(())
-        self._entries = {each.agent_name: each for each in reversed(self.roster.entries)}
-        stored = self._session.stored
-        self._messages = Counter(each.message.sender for each in stored)
-        self._last = {each.message.sender: each.posted.at for each in stored}
-        self._unverified = Counter(
-            each.message.sender for each in stored if each.envelope.trust is Trust.UNVERIFIED
-        )
-
-    def agent(self, name: str) -> Document:
-        """Return one agent."""
-        participant = self._participants.get(name)
-        last = participant.last_at if participant else self._last.get(name)
-        return {
-            **self._identity(name, participant),
-            **_contribution_document(
-                self._sent.get(name, AgentContribution(name)), self._session.thread_id, name
-            ),
-            **_survival_document(self._session.survivals.get(name, SurvivingWork())),
-            "deltas": self._session.cached(delta_counts).get(name, 0),
-            "owes": self._owes(name, participant),
-            "messages": self._messages[name],
-            "unverified": self._unverified[name],
+def _agents(context: RequestContext, names: Sequence[str], roster: Roster) -> Iterator[Document]:
+    """Yield the agents: who they are, what they have contributed, and what they owe."""
+    session = context.session
+    participants = {each.name: each for each in session.status.participants}
+    registered = {each.name: each for each in session.workspace.mailbox.agents()}
+    entries = {each.agent_name: each for each in reversed(roster.entries)}
+    messages = Counter(each.message.sender for each in session.stored)
+    last_times = {each.message.sender: each.at for each in session.stored}
+    unverified = Counter(
+        each.message.sender for each in session.stored if each.envelope.trust is Trust.UNVERIFIED
+    )
+    for name in names:
+        participant = participants.get(name)
+        last = participant.last_at if participant else last_times.get(name)
+        sent = session.cached(_contributions).get(name, AgentContribution(name))
+        entry = entries.get(name, _NO_ENTRY)
+        yield {
+            "name": name,
+            "role": (participant.role if participant else None) or entry.role or None,
+            "in_roster": name in entries,
+            "operator": name in session.history.operators,
+            **_program(entry, registered.get(name)),
+            **_contribution_document(sent, session.thread_id, name),
+            **_survival_document(session.survivals.get(name, SurvivingWork())),
+            "deltas": session.cached(delta_counts).get(name, 0),
+            "owes": _owes(context, name, participant),
+            "messages": messages[name],
+            "unverified": unverified[name],
             "last_at": iso(last) if last else None,
         }
 
-    def _identity(self, name: str, participant: Participant | None) -> Document:
-        entry = self._entries.get(name, _NO_ENTRY)
-        registered = self._registered.get(name)
-        return {
-            "name": name,
-            "role": (participant.role if participant else None) or entry.role or None,
-            "in_roster": name in self._entries,
-            "operator": name in self._session.history.operators,
-            "program": entry.program or (registered.program if registered else "") or None,
-            "model": entry.model or (registered.model if registered else "") or None,
-            "registered_at": iso(registered.registered_at) if registered else None,
-        }
 
-    def _owes(self, name: str, participant: Participant | None) -> Document:
-        """Return what an agent owes: its turn, open ACKs and corrections."""
-        status, now = self._session.status, self._context.now
-        deadline = self._context.site.workspace.project.ack_deadline
-        acks = [each for each in status.open_acks if each.debtor == name]
-        refusals = [each for each in status.refusals if each.agent == name]
-        words = describe_turn(participant, status, now) if participant else None
-        return {
-            "turn": participant.turn.value if participant else None,
-            "says": words._asdict() if words else None,
-            "delta": bool(participant and participant.turn is Turn.OWES_DELTA),
-            "acks": [open_ack_json(each, now, deadline) for each in acks[:_MAX_OWED]],
-            "overdue": sum(each.due(deadline) < now for each in acks),
-            "corrections": [
-                {"message_id": each.message_id, "block": each.block}
-                for each in refusals[:_MAX_OWED]
-            ],
-            "number_of_acks": len(acks),
-            "number_of_corrections": len(refusals),
-        }
+def _program(entry: RosterEntry, registered: Agent | None) -> Document:
+    return {
+        "program": entry.program or (registered.program if registered else "") or None,
+        "model": entry.model or (registered.model if registered else "") or None,
+        "registered_at": iso(registered.registered_at) if registered else None,
+    }
+
+
+def _owes(context: RequestContext, name: str, participant: Participant | None) -> Document:
+    """Return what an agent owes: its turn, open ACKs and corrections."""
+    status, now = context.session.status, context.now
+    deadline = context.site.workspace.project.ack_deadline
+    acks = [each for each in status.open_acks if each.debtor == name]
+    refusals = [each for each in status.refusals if each.agent == name]
+    words = describe_turn(participant, status, now) if participant else None
+    return {
+        "turn": participant.turn.value if participant else None,
+        "says": words._asdict() if words else None,
+        "delta": bool(participant and participant.turn is Turn.OWES_DELTA),
+        "acks": [open_ack_json(each, now, deadline) for each in acks[:_MAX_OWED]],
+        "overdue": sum(each.due(deadline) < now for each in acks),
+        "corrections": [
+            {"message_id": each.message_id, "block": each.block} for each in refusals[:_MAX_OWED]
+        ],
+        "number_of_acks": len(acks),
+        "number_of_corrections": len(refusals),
+    }
 
 
 def _contribution_document(sent: AgentContribution, thread_id: str, name: str) -> Document:
-    """Return the blocks that an agent has sent, and their outcomes."""
     refused = links.session(thread_id, "ledger", outcome=BlockOutcome.REFUSED.value, agent=name)
     return {
         "blocks": sent.blocks,
@@ -302,7 +262,10 @@ def _contribution_document(sent: AgentContribution, thread_id: str, name: str) -
         "killed": _id_list(sent.killed),
         "refused_for": [{"code": code, "blocks": count} for code, count in sent.codes],
         "refused_at": refused,
-        "rounds": [each._asdict() for each in sent.rounds[-_MAX_ROUNDS:]],
+        "rounds": [
+            {"round": number, **{outcome.value: counts[outcome] for outcome in BlockOutcome}}
+            for number, counts in list(sent.rounds.items())[-_MAX_ROUNDS:]
+        ],
     }
 
 
@@ -335,7 +298,7 @@ def connect_page(context: RequestContext) -> PageResult:
         "endpoint": about.endpoint,
         "identity": "strict" if about.is_strict else "open",
         "token": about.wants_token,
-        "clients": [each._asdict() for each in about.clients],
+        "clients": [{"name": name, "command": command} for name, command in about.clients],
         "remark": about.remark,
         "tell": agent_instructions(_NAME_PLACEHOLDER),
     }
@@ -345,23 +308,20 @@ def connect_page(context: RequestContext) -> PageResult:
 # The page `/help`: keys, words, marks and message types. A script opens it over any page.
 
 
-class _Shortcut(NamedTuple):
-    """Keys pressed in sequence (or a range of keys), and what they do."""
-
-    keys: tuple[str, ...]
-    does: str
-    between: str = " "
+def _shortcut(does: str, *keys: str, between: str = " ") -> Document:
+    """Return keys pressed in sequence (or a range of keys), and what they do."""
+    return {"keys": keys, "does": does, "between": between}
 
 
-_NOT_FOR_GUESTS = (_Shortcut(("/",), "search the mail"), _Shortcut(("g", "h"), "all sessions"))
+_NOT_FOR_GUESTS = (_shortcut("search the mail", "/"), _shortcut("all sessions", "g", "h"))
 _KEYS = (
-    _Shortcut(("?",), "this sheet"),
+    _shortcut("this sheet", "?"),
     *_NOT_FOR_GUESTS,
-    _Shortcut(("1", "6"), f"of a session: {', '.join(links.TABS)}", " to "),
-    _Shortcut(("j",), "next change, message, item or session"),
-    _Shortcut(("k",), "the one before it"),
-    _Shortcut(("p",), "show or hide who set what in the artifact"),
-    _Shortcut(("Esc",), "close what is open; leave the search field"),
+    _shortcut(f"of a session: {', '.join(links.TABS)}", "1", "6", between=" to "),
+    _shortcut("next change, message, item or session", "j"),
+    _shortcut("the one before it", "k"),
+    _shortcut("show or hide who set what in the artifact", "p"),
+    _shortcut("close what is open; leave the search field", "Esc"),
 )
 # Words of the pages, in the order in which a reader meets them
 _WORDS = (
@@ -391,12 +351,10 @@ _MARKS = (
 
 
 def help_page(context: RequestContext) -> PageResult:
-    """Return keys, words, marks and message types. Guests do not see keys for pages closed to
-    them.
-    """
+    """Return keys, words, marks and message types. Guests see no keys for pages closed to them."""
     is_guest = context.guest_of is not None
     document = {
-        "keys": [each._asdict() for each in _KEYS if not (is_guest and each in _NOT_FOR_GUESTS)],
+        "keys": [each for each in _KEYS if not (is_guest and each in _NOT_FOR_GUESTS)],
         "words": [{"word": word, "means": means} for word, means in _WORDS],
         "types": [
             {"type": each.name, "purpose": each.purpose, "ack_required": each.ack_required}
@@ -421,18 +379,17 @@ def source_page(context: RequestContext) -> PageResult:
         raise RequestError(text)
     passages = list(passages_of(text or ""))
     wanted = context.query_number("section")
-    index = next((at for at, each in enumerate(passages) if each.number == wanted), None)
+    index = next((at for at, each in enumerate(passages) if each[0] == wanted), None)
     around = (index or 0) // _SECTIONS_PER_PAGE + 1
     list_page = requested_page(context, len(passages), _SECTIONS_PER_PAGE, otherwise=around)
     document = {
         "path": project.source_text,
         "section": wanted if index is not None else None,
         "missing": wanted if index is None and passages else None,
-        "sections": [_passage(each) for each in list_page.slice(passages)],
+        "sections": [
+            {"number": number, "title": title, "text": words}
+            for number, title, words in list_page.slice(passages)
+        ],
         **list_page_document(list_page, lambda number: links.source(page=number)),
     }
     return Page("pages/source.html", "Source text", document, is_live=False)
-
-
-def _passage(passage: Passage) -> Document:
-    return {"number": passage.number, "title": passage.title, "text": passage.text}

@@ -2,21 +2,21 @@
 search.
 """
 
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from itertools import groupby
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from brenner.diagnostics.model import Diagnostic, RequestError, Summary
-from brenner.mail.model import SearchPage, StoredMessage, next_before, stored_json
+from brenner.mail.model import SearchPage, next_before, stored_json
 from brenner.mail.search import ExcerptPart, Query, excerpt, highlight, parse_query
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import KICKOFF
-from brenner.protocol.messages import render_message_file
+from brenner.protocol.messages import StoredMessage, render_message_file
 from brenner.protocol.thread_ids import is_valid_thread_id
-from brenner.services.workspace import Workspace
-from brenner.session.participants import ThreadRound
 from brenner.web import links
 from brenner.web.layout import session_document
 from brenner.web.messages import (
@@ -33,7 +33,13 @@ from brenner.web.messages import (
 )
 from brenner.web.rendering import list_page_document, requested_page
 from brenner.web.request import Document, Download, Page, PageResult, Redirect, RequestContext
-from brenner.web.sessions import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from brenner.services.workspace import Workspace
+    from brenner.session.participants import ThreadRound
+    from brenner.web.sessions import Session
 
 TREE, TIME = "tree", "time"
 NO_TYPE = "mail"  # value of `?type=` for mail without a protocol type
@@ -67,9 +73,7 @@ class _ThreadFilter(NamedTuple):
 
 
 def page(context: RequestContext) -> PageResult:
-    """Return one round in the order of the mail or as a tree, or the filtered messages of all
-    rounds.
-    """
+    """Return one round by time or as a tree, or the filtered messages of all rounds."""
     session = context.session
     wanted = context.query_number("message")
     there = thread_address(session, wanted) if wanted else None
@@ -109,9 +113,7 @@ def page(context: RequestContext) -> PageResult:
 
 
 def _requested_filter(context: RequestContext, session: Session) -> _ThreadFilter:
-    """Return the requested filter. By default it is all rounds if they fit on a page, else the
-    newest.
-    """
+    """Return the filter. By default all rounds are shown if they fit on a page, else the newest."""
     name, agent = context.query.get("type") or None, context.query.get("agent") or None
     number = context.query_number("round")
     if number is None and not (name or agent or _fits_on_page(session)):
@@ -121,16 +123,14 @@ def _requested_filter(context: RequestContext, session: Session) -> _ThreadFilte
 
 
 def _fits_on_page(session: Session) -> bool:
-    """Return whether the whole thread fits on one page."""
     return len(session.stored) <= MESSAGES_PER_PAGE
 
 
 def _messages_in_round(session: Session, thread_filter: _ThreadFilter) -> Sequence[StoredMessage]:
     if thread_filter.round is None:
         return session.stored
-    stored = session.cached(messages_by_id)
     found = (each for each in session.rounds if each.number == thread_filter.round)
-    return [stored[filed.posted.id] for each in found for filed in each.messages]
+    return [stored for each in found for stored in each.messages]
 
 
 def _group_kickoffs(shown: list[dict[str, object]]) -> None:
@@ -144,9 +144,7 @@ def _group_kickoffs(shown: list[dict[str, object]]) -> None:
 
 
 def _kickoff_runs(shown: list[dict[str, object]]) -> Iterator[list[dict[str, object]]]:
-    """Yield two or more kickoffs in a row of one sender. Replies between them in a tree are
-    skipped.
-    """
+    """Yield two or more kickoffs in a row of one sender, without replies between them."""
     top = (each for each in shown if not each["depth"])
     for (name, _), run in groupby(top, key=lambda each: (each["type"], each["from"])):
         group = list(run)
@@ -165,7 +163,6 @@ def _shared_with(each: Document, first: Document) -> Document | None:
 
 
 def _round_links(session: Session, thread_filter: _ThreadFilter) -> Document:
-    """Return links to the rounds around the shown one."""
     rounds = session.rounds
     index = next(
         (n for n, each in enumerate(rounds) if each.number == thread_filter.round), len(rounds) - 1
@@ -219,17 +216,9 @@ def _type(stored: StoredMessage) -> str:
     return stored.type or NO_TYPE
 
 
-def _type_counts(session: Session) -> Counter[str]:
-    return Counter(map(_type, session.stored))
-
-
-def _sender_counts(session: Session) -> Counter[str]:
-    return Counter(each.message.sender for each in session.stored)
-
-
 _COUNTS: dict[str, Callable[[Session], Counter[str]]] = {
-    "type": _type_counts,
-    "agent": _sender_counts,
+    "type": lambda session: Counter(map(_type, session.stored)),
+    "agent": lambda session: Counter(each.message.sender for each in session.stored),
 }
 
 
@@ -268,7 +257,6 @@ def raw_page(context: RequestContext) -> PageResult:
 
 
 def _session_or_none(context: RequestContext, thread_id: str) -> Session | None:
-    """Return the session of a thread, or None if it is not a session."""
     if not is_valid_thread_id(thread_id):
         return None
     try:
@@ -278,7 +266,6 @@ def _session_or_none(context: RequestContext, thread_id: str) -> Session | None:
 
 
 def _adjacent_messages(session: Session, message_id: int) -> Mapping[str, object]:
-    """Return the links to the messages before and after it in the thread."""
     numbers = list(session.cached(messages_by_id))
     index = numbers.index(message_id) if message_id in numbers else None
     if index is None:
@@ -294,7 +281,7 @@ def _adjacent_messages(session: Session, message_id: int) -> Mapping[str, object
 
 
 _MAX_FOUND = 50
-_NO_RESULTS = SearchPage((), has_more=False)
+_NO_RESULTS: SearchPage = SearchPage((), has_more=False)
 
 
 def search_page(context: RequestContext) -> PageResult:
@@ -367,10 +354,10 @@ def _result_document(stored: StoredMessage, query: Query) -> Document:
     return {
         **message,
         "in_session": is_valid_thread_id(stored.message.thread_id),
-        "marked": [_excerpt_part(each) for each in highlight(subject, query.phrases)],
-        "excerpt": [_excerpt_part(each) for each in excerpt(stored.message.body, query.phrases)],
+        "marked": _parts(highlight(subject, query.phrases)),
+        "excerpt": _parts(excerpt(stored.message.body, query.phrases)),
     }
 
 
-def _excerpt_part(part: ExcerptPart) -> Document:
-    return {"text": part.text, "found": part.is_match}
+def _parts(parts: Iterable[ExcerptPart]) -> list[Document]:
+    return [{"text": text, "found": is_match} for text, is_match in parts]

@@ -2,11 +2,13 @@
 blocks.
 """
 
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
+from operator import itemgetter
 from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from brenner.artifact.diff import (
     Diff,
@@ -22,10 +24,11 @@ from brenner.artifact.diff import (
     summary,
     unchanged_sentence,
 )
-from brenner.artifact.model import LAYOUT_BY_SECTION
+from brenner.artifact.model import LAYOUT_BY_SECTION, Artifact
+from brenner.artifact.render import render_artifact
 from brenner.artifact.serialize import diff_json, item_change_json
 from brenner.artifact.state import BlockOutcome, Conflict, Entry, count_outcomes
-from brenner.artifact.text_diff import LinePair, SideBySide, side_by_side, split_lines, unified_diff
+from brenner.artifact.text_diff import line_spans, side_by_side, split_lines, unified_diff
 from brenner.diagnostics.model import worst_first
 from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.delta.parse import is_delta_fence
@@ -33,7 +36,6 @@ from brenner.protocol.grammar import VERSION
 from brenner.protocol.message_types import DELTA
 from brenner.protocol.messages import iso
 from brenner.services.versions import (
-    ComparedVersion,
     ListedVersion,
     verification_json,
     verification_summary,
@@ -44,7 +46,6 @@ from brenner.text import thread_argument
 from brenner.web import links
 from brenner.web.compare import (
     SEEN_PARAMETER,
-    VersionPair,
     last_visit_document,
     mark_seen_link,
     requested_pair,
@@ -57,7 +58,13 @@ from brenner.web.items import conflicts_by_item
 from brenner.web.layout import session_document
 from brenner.web.rendering import list_page_document, requested_page, session_page_links
 from brenner.web.request import Document, Download, Page, PageResult, Redirect, RequestContext
-from brenner.web.sessions import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from brenner.markdown.blocks import Block
+    from brenner.web.sessions import Session
 
 _MAX_VERSIONS = 100
 _MAX_CHOICES = 300  # versions in a menu; more are typed
@@ -90,10 +97,10 @@ def version_choices(session: Session) -> list[int]:
 
 def history_document(context: RequestContext) -> dict[str, object]:
     """Return one page of the history, latest version first."""
-    session, history = context.session, context.session.version_list
-    found = requested_page(context, len(history.versions), _MAX_VERSIONS)
-    shown = tuple(found.slice(history.versions[::-1]))
-    document = version_list_json(history._replace(versions=shown))
+    session, versions = context.session, context.session.version_list
+    found = requested_page(context, len(versions), _MAX_VERSIONS)
+    shown = tuple(found.slice(versions[::-1]))
+    document = version_list_json(session.history, shown)
     listed = cast("list[dict[str, object]]", document["versions"])
     documents = [
         each | _version_extras(session, version)
@@ -133,18 +140,18 @@ _MAX_ITEMS = 100
 _MAX_UNCHANGED = 200
 
 
-def items_document(
-    context: RequestContext, old: ComparedVersion, new: ComparedVersion
-) -> dict[str, object]:
+def items_document(context: RequestContext, old: Artifact, new: Artifact) -> dict[str, object]:
     """Return the keys of `artifact diff --json` for one page of the items, with their marks."""
-    found = diff(old.artifact, new.artifact)
+    found = diff(old, new)
     list_page = requested_page(context, len(found.items), _MAX_ITEMS)
-    entries = _entries(context.session, old.number, new.number)
-    conflicts = _conflicts(context.session, new.number)
+    numbers = old.metadata.version or 0, new.metadata.version or 0
+    entries = _entries(context.session, *numbers)
+    known = context.session.ledgers.get(numbers[1])
+    conflicts = conflicts_by_item(known.state.conflicts if known else ())
     bare = found._replace(items=())
-    query = {"from": old.number, "to": new.number}
+    query = dict(zip(("from", "to"), numbers, strict=True))
     paging = list_page_document(list_page, session_page_links(context.thread_id, "diff", query))
-    return diff_json(bare, old.artifact.metadata, new.artifact.metadata) | {
+    return diff_json(bare, old.metadata, new.metadata) | {
         "sentence": summary(found),
         "changes": changed_ids(found),
         "items": changed_items(list_page.slice(found.items), entries, conflicts),
@@ -165,20 +172,12 @@ def _entries(session: Session, old: int, new: int) -> Iterator[Entry]:
             yield from ledger.entries
 
 
-def _conflicts(session: Session, number: int) -> Mapping[str, tuple[Conflict, ...]]:
-    """Return the open conflicts in a version, by item."""
-    known = session.ledgers.get(number)
-    return conflicts_by_item(known.conflicts if known else ())
-
-
 def changed_items(
     changed: Iterable[ItemChange],
     entries: Iterable[Entry],
     conflicts: Mapping[str, Iterable[Conflict]] = MappingProxyType({}),
 ) -> list[dict[str, object]]:
-    """Return items under the keys of `artifact diff --json`, with marks and the authors in
-    `entries`.
-    """
+    """Return items with the keys of `artifact diff --json`, marks and the authors in `entries`."""
     authors = _authors(entries)
     return [
         item_change_json(each)
@@ -206,7 +205,6 @@ def marks_json(marks: TextSpans) -> list[dict[str, str]]:
 
 
 def _authors(entries: Iterable[Entry]) -> Mapping[str, list[dict[str, object]]]:
-    """Return the authors and messages that changed each item."""
     found: dict[str, dict[tuple[str, int], None]] = {}
     for entry in entries:
         if entry.state is BlockOutcome.APPLIED and entry.item_id:
@@ -217,12 +215,12 @@ def _authors(entries: Iterable[Entry]) -> Mapping[str, list[dict[str, object]]]:
     }
 
 
-def _unchanged_items(found: Diff, new: ComparedVersion) -> list[dict[str, str]]:
+def _unchanged_items(found: Diff, new: Artifact) -> list[dict[str, str]]:
     """Return the items that did not change, up to a limit."""
     changed = {(change.section, change.id) for change in found.items}
     unchanged: Iterable[dict[str, str]] = (
         {"id": item.id, "section": section.id, "title": item.title}
-        for section, item in new.artifact.all_items()
+        for section, item in new.all_items()
         if item.fields and (section.id, item.id) not in changed
     )
     return list(islice(unchanged, _MAX_UNCHANGED))
@@ -235,63 +233,45 @@ _MAX_ROWS = 400
 _MAX_LINES = 2_000
 
 
-class _DiffRow(NamedTuple):
-    """A row of the side-by-side diff. `skipped` counts the equal lines before it that are
-    hidden.
-    """
-
-    pair: LinePair
-    skipped: int
-
-
-def columns_document(
-    context: RequestContext, old: ComparedVersion, new: ComparedVersion
-) -> dict[str, object]:
+def columns_document(context: RequestContext, old: Artifact, new: Artifact) -> dict[str, object]:
     """Return the changed rows, and those around them."""
-    found = side_by_side(old.text, new.text)
-    rows = list(_diff_rows(found))
-    list_page = requested_page(context, len(rows), _MAX_ROWS)
-    query = {"from": old.number, "to": new.number, "form": "text"}
+    before, after = split_lines(render_artifact(old)), split_lines(render_artifact(new))
+    pairs, skipped = side_by_side(before, after)
+    list_page = requested_page(context, len(pairs), _MAX_ROWS)
+    query = {"from": old.metadata.version, "to": new.metadata.version, "form": "text"}
     paging = list_page_document(list_page, session_page_links(context.thread_id, "diff", query))
+    rows = []
+    for pair in list_page.slice(pairs):
+        left, right = line_spans(pair, before, after)
+        rows.append(
+            {
+                "skipped": pair.skipped,
+                "same": pair.is_same,
+                "old": None if pair.old is None else pair.old + 1,
+                "new": None if pair.new is None else pair.new + 1,
+                "left": marks_json(left),
+                "right": marks_json(right),
+            }
+        )
     return {
-        "rows": [_diff_row_document(found, row) for row in list_page.slice(rows)],
-        "skipped": found.skipped if list_page.number == list_page.pages else 0,
+        "rows": rows,
+        "skipped": skipped if list_page.number == list_page.pages else 0,
         "part": paging,
         "next": paging["next"],
     }
 
 
-def _diff_rows(found: SideBySide) -> Iterator[_DiffRow]:
-    for stretch in found.hunks:
-        for number, pair in enumerate(stretch.pairs):
-            yield _DiffRow(pair, 0 if number else stretch.skipped)
-
-
-def _diff_row_document(found: SideBySide, row: _DiffRow) -> dict[str, object]:
-    left, right = found.spans_of(row.pair)
-    pair = row.pair
-    return {
-        "skipped": row.skipped,
-        "same": pair.is_same,
-        "old": None if pair.old is None else pair.old + 1,
-        "new": None if pair.new is None else pair.new + 1,
-        "left": marks_json(left),
-        "right": marks_json(right),
-    }
-
-
-def plain_text(context: RequestContext, old: ComparedVersion, new: ComparedVersion) -> str:
+def plain_text(context: RequestContext, old: Artifact, new: Artifact) -> str:
     """Return a unified diff, as the command line prints it."""
-    names = [f"{context.thread_id}@v{each.number}" for each in (old, new)]
-    return unified_diff(old.text, new.text, *names)
+    names = [f"{context.thread_id}@v{each.metadata.version}" for each in (old, new)]
+    return unified_diff(render_artifact(old), render_artifact(new), *names)
 
 
-def plain_document(
-    context: RequestContext, old: ComparedVersion, new: ComparedVersion
-) -> dict[str, object]:
+def plain_document(context: RequestContext, old: Artifact, new: Artifact) -> dict[str, object]:
     """Return the first lines of a unified diff, and the address of all of it."""
     lines = split_lines(plain_text(context, old, new))
-    raw = links.diff(context.thread_id, old.number, new.number, form="plain", raw=1)
+    numbers = old.metadata.version or 0, new.metadata.version or 0
+    raw = links.diff(context.thread_id, *numbers, form="plain", raw=1)
     return {
         "text": "".join(lines[:_MAX_LINES]),
         "raw": raw,
@@ -305,16 +285,16 @@ def plain_document(
 
 
 ITEMS, TEXT, PLAIN = "items", "text", "plain"
-_DOCUMENTS: Mapping[
-    str, Callable[[RequestContext, ComparedVersion, ComparedVersion], dict[str, object]]
-] = MappingProxyType({ITEMS: items_document, TEXT: columns_document, PLAIN: plain_document})
+_DOCUMENTS: Mapping[str, Callable[[RequestContext, Artifact, Artifact], dict[str, object]]] = (
+    MappingProxyType({ITEMS: items_document, TEXT: columns_document, PLAIN: plain_document})
+)
 
 
 def diff_page(context: RequestContext) -> PageResult:
     """Return what changed from one version to another."""
     session = context.session
-    pair = requested_pair(context)
-    old, new = version_side(session, pair.old), version_side(session, pair.new)
+    before, after, previous = requested_pair(context)
+    old, new = version_side(session, before), version_side(session, after)
     form = context.query.get("form", ITEMS)
     form = form if form in _DOCUMENTS else ITEMS
     if form == PLAIN and context.query.get("raw") == "1":
@@ -323,44 +303,44 @@ def diff_page(context: RequestContext) -> PageResult:
         "session": session_document(context),
         "thread_id": session.thread_id,
         "form": form,
-        "from": pair.old,
-        "to": pair.new,
+        "from": before,
+        "to": after,
         "choices": version_choices(session),
-        "since": _since(context, pair),
-        "steps": _steps(context, pair, form),
+        "since": _since(context, previous, after),
+        "steps": _steps(context, before, after, form),
         **_DOCUMENTS[form](context, old, new),
     }
-    title = f"v{pair.old} → v{pair.new}"
+    title = f"v{before} → v{after}"
     return Page("pages/diff.html", title, document)
 
 
-def _since(context: RequestContext, pair: VersionPair) -> dict[str, object] | None:
+def _since(
+    context: RequestContext, previous: tuple[int, datetime] | None, new: int
+) -> dict[str, object] | None:
     """Return the last visit if the page compares with it. Its fields are None if there was none."""
     if context.query.get("since") != "look":
         return None
-    previous = pair.last_visit
+    version, at = previous or (None, None)
     return {
-        "version": previous.version if previous else None,
-        "at": iso(previous.at) if previous else None,
-        "seen": mark_seen_link(context.session)
-        if previous and previous.version != pair.new
-        else None,
+        "version": version,
+        "at": iso(at) if at else None,
+        "seen": mark_seen_link(context.session) if version not in (None, new) else None,
     }
 
 
-def _steps(context: RequestContext, pair: VersionPair, form: str) -> dict[str, str | None]:
+def _steps(context: RequestContext, old: int, new: int, form: str) -> dict[str, str | None]:
     """Return the addresses of the comparisons before and after, and of this one backwards."""
     session = context.session
     thread_id = session.thread_id
     unchanged = None if form == ITEMS else form
-    earlier, later = min(pair.old, pair.new), max(pair.old, pair.new)
+    earlier, later = min(old, new), max(old, new)
     after = min((each for each in version_numbers(session) if each > later), default=None)
     return {
         "earlier": links.diff(thread_id, version_before(session, earlier), earlier, form=unchanged)
         if earlier
         else None,
         "later": links.diff(thread_id, later, after, form=unchanged) if after else None,
-        "back": links.diff(thread_id, pair.new, pair.old, form=unchanged),
+        "back": links.diff(thread_id, new, old, form=unchanged),
     }
 
 
@@ -375,11 +355,7 @@ UNREAD = "unread"  # value of `?version=` for blocks that no version has read
 _LEDGER_TAB = "ledger"
 
 
-class LedgerRow(NamedTuple):
-    """A ledger entry, and the version that has read it (None if none has)."""
-
-    version: int | None
-    entry: Entry
+_Row: TypeAlias = "tuple[int | None, Entry]"  # an entry, and the version that has read it
 
 
 def ledger_page(context: RequestContext) -> PageResult:
@@ -387,18 +363,24 @@ def ledger_page(context: RequestContext) -> PageResult:
     session = context.session
     everything = session.cached(ledger_rows)
     wanted = _requested_filters(context)
-    found = [row for row in everything if _matches(row, wanted)] if wanted else everything
+    found = [
+        row
+        for row in everything
+        if all(_FILTERS[name](row) == value for name, value in wanted.items())
+    ]
     shown = requested_page(context, len(found), _BLOCKS_PER_PAGE)
     document = {
         "session": session_document(context),
         "thread_id": session.thread_id,
-        "dismiss": None if context.guest_of is not None else _dismiss_command(session.thread_id),
+        # The block, such as `7.2`, is to be added
+        "dismiss": None
+        if context.guest_of is not None
+        else f"brenner session dismiss {thread_argument(session.thread_id)}",
         "blocks": len(everything),
         **session.cached(_counts),
         "versions": list(session.ledgers),
         "aside": [
-            each.diagnostic.to_json()
-            for each in session.history.ignored_blocks[:_MAX_FILTER_CHOICES]
+            ignored.to_json() for _, ignored in session.history.ignored_blocks[:_MAX_FILTER_CHOICES]
         ],
         "taken_as_read": list(session.cached(taken_as_read)),
         "filters": _filters(session, wanted),
@@ -409,31 +391,22 @@ def ledger_page(context: RequestContext) -> PageResult:
     return Page("pages/ledger.html", "Ledger", document)
 
 
-def _dismiss_command(thread_id: str) -> str:
-    """Return the command that dismisses a refused block. The block, such as `7.2`, is to be
-    added.
-    """
-    return f"brenner session dismiss {thread_argument(thread_id)}"
-
-
-def ledger_rows(session: Session) -> list[LedgerRow]:
+def ledger_rows(session: Session) -> list[_Row]:
     """Return every block of the session: unread ones, then version by version."""
-    unread = [LedgerRow(None, entry) for entry in session.unread_entries]
     newest_first = sorted(session.ledgers.values(), key=lambda each: -each.number)
-    return unread + [
-        LedgerRow(each.number, entry) for each in newest_first for entry in each.entries
+    return [
+        *((None, entry) for entry in session.unread_entries),
+        *((each.number, entry) for each in newest_first for entry in each.entries),
     ]
 
 
 def _counts(session: Session) -> Mapping[str, int]:
-    return count_outcomes(tuple(row.entry for row in session.cached(ledger_rows)))
+    return count_outcomes(tuple(entry for _, entry in session.cached(ledger_rows)))
 
 
 def taken_as_read(session: Session) -> tuple[int, ...]:
-    """Return the messages whose blocks are in no ledger, because an adopted version counts them
-    as read.
-    """
-    known = {row.entry.message_id for row in session.cached(ledger_rows)}
+    """Return the messages that an adopted version counts as read: their blocks are in no ledger."""
+    known = {entry.message_id for _, entry in session.cached(ledger_rows)}
     others = (each for each in session.stored if each.type == DELTA.name and each.id not in known)
     return tuple(
         each.id for each in others if any(map(is_delta_fence, parse_blocks(each.message.body)))
@@ -443,16 +416,12 @@ def taken_as_read(session: Session) -> tuple[int, ...]:
 # Filters
 
 
-def _version_value(row: LedgerRow) -> str:
-    return UNREAD if row.version is None else str(row.version)
-
-
 # The value that each filter compares; the page shows them in this order
-_FILTERS: Mapping[str, Callable[[LedgerRow], str]] = MappingProxyType(
+_FILTERS: Mapping[str, Callable[[_Row], str]] = MappingProxyType(
     {
-        "outcome": lambda row: row.entry.state.value,
-        "version": _version_value,
-        "agent": lambda row: row.entry.agent,
+        "outcome": lambda row: row[1].state.value,
+        "version": lambda row: UNREAD if row[0] is None else str(row[0]),
+        "agent": lambda row: row[1].agent,
     }
 )
 
@@ -463,10 +432,6 @@ def _requested_filters(context: RequestContext) -> dict[str, str]:
     version = VERSION.fullmatch(given["version"])
     given["version"] = version[1] if version else given["version"]
     return {name: value for name, value in given.items() if value}
-
-
-def _matches(row: LedgerRow, wanted: Mapping[str, str]) -> bool:
-    return all(_FILTERS[name](row) == value for name, value in wanted.items())
 
 
 def row_counts(session: Session) -> Counter[tuple[str, ...]]:
@@ -513,64 +478,56 @@ def _filters(session: Session, wanted: Mapping[str, str]) -> Document:
 # Rows
 
 
-def _groups(session: Session, shown: Sequence[LedgerRow]) -> Iterator[Document]:
+def _groups(session: Session, shown: Sequence[_Row]) -> Iterator[Document]:
     """Yield the rows of a page by version, with the outcomes of all blocks of the version."""
-    documents = _LedgerDocuments(session)
-    for version, group in groupby(shown, key=lambda row: row.version):
+    trusts = {each.id: each.envelope.trust for each in session.stored}
+    open_refusals = {(each.message_id, each.block) for each in session.status.refusals}
+    texts = _refused_texts(session, [entry for _, entry in shown])
+    for version, group in groupby(shown, key=itemgetter(0)):
         entries = session.unread_entries if version is None else session.ledgers[version].entries
-        yield {
-            "version": version,
-            "blocks": len(entries),
-            **count_outcomes(entries),
-            "entries": [documents.document(row) for row in group],
-        }
+        rows = [
+            _row_document(session, version, entry)
+            | {
+                "trust": trust.value if (trust := trusts.get(entry.message_id)) else None,
+                "open": (entry.message_id, entry.block) in open_refusals,
+                "sent": texts.get((entry.message_id, entry.block)),
+            }
+            for _, entry in group
+        ]
+        counts = count_outcomes(entries)
+        yield {"version": version, "blocks": len(entries), **counts, "entries": rows}
 
 
-class _LedgerDocuments:
-    """Documents of ledger rows. The texts of refused blocks come from their messages."""
+def _row_document(session: Session, version: int | None, entry: Entry) -> dict[str, object]:
+    """Return `Entry.to_json` with the words of the page."""
+    is_refused = entry.state is BlockOutcome.REFUSED
+    settled = session.resolved.get((entry.message_id, entry.block)) if is_refused else None
+    return {
+        **entry.to_json(),
+        "violations": [found.to_json() for found in sorted(entry.diagnostics, key=worst_first)],
+        "version": version,
+        "trust": None,
+        "says": describe_block(entry),
+        "outcome": describe_outcome(entry, is_read=version is not None),
+        "settled": {"how": settled[0], "message_id": settled[1]} if settled else None,
+    }
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._trusts = {
-            each.id: each.envelope.trust.value if each.envelope.trust else None
-            for each in session.stored
-        }
-        self._bodies = {each.posted.id: each.posted.message.body for each in session.messages}
-        self._open_refusals = {(each.message_id, each.block) for each in session.status.refusals}
-        self._fences: dict[int, list[str]] = {}
-        self._text_left = _MAX_PAGE_TEXT
 
-    def document(self, row: LedgerRow) -> Document:
-        """Return `Entry.to_json` with the words of the page."""
-        entry = row.entry
-        faults = sorted(entry.diagnostics, key=worst_first)
-        document: dict[str, object] = {
-            **entry.to_json(),
-            "violations": [found.to_json() for found in faults],
-            "version": row.version,
-            "trust": self._trusts.get(entry.message_id),
-            "says": describe_block(entry),
-            "outcome": describe_outcome(entry, is_read=row.version is not None),
-            "settled": None,
-            "open": (entry.message_id, entry.block) in self._open_refusals,
-            "sent": None,
-        }
-        if entry.state is BlockOutcome.REFUSED:
-            settled = self._session.resolved.get((entry.message_id, entry.block))
-            document["settled"] = (
-                {"how": settled.how.value, "message_id": settled.message_id} if settled else None
-            )
-            document["sent"] = self._sent(entry)
-        return document
-
-    def _sent(self, entry: Entry) -> Document:
-        """Return what the author wrote, cut if it is long."""
-        number = entry.message_id
-        if number not in self._fences:
-            found = filter(is_delta_fence, parse_blocks(self._bodies.get(number, "")))
-            self._fences[number] = [fence.text for fence in found]
-        fences = self._fences[number]
-        text = fences[entry.block - 1] if entry.block <= len(fences) else ""
-        most = max(0, min(_MAX_BLOCK_TEXT, self._text_left))
-        self._text_left -= min(len(text), most)
-        return {"text": text[:most], "is_cut": len(text) > most}
+def _refused_texts(
+    session: Session, entries: Iterable[Entry]
+) -> Mapping[tuple[int, int], Document]:
+    bodies = {each.id: each.message.body for each in session.messages}
+    fences: dict[int, list[Block]] = {}
+    found: dict[tuple[int, int], Document] = {}
+    left = _MAX_PAGE_TEXT
+    for entry in entries:
+        if entry.state is not BlockOutcome.REFUSED:
+            continue
+        number, block = entry.message_id, entry.block
+        if number not in fences:
+            fences[number] = list(filter(is_delta_fence, parse_blocks(bodies.get(number, ""))))
+        text = fences[number][block - 1].text if block <= len(fences[number]) else ""
+        most = min(_MAX_BLOCK_TEXT, left)
+        found[number, block] = {"text": text[:most], "is_cut": len(text) > most}
+        left -= min(len(text), most)
+    return found
