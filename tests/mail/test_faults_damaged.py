@@ -269,6 +269,23 @@ def test_a_log_whose_file_is_gone(store: Path) -> None:
     mailbox.close()
 
 
+def test_the_file_is_created_between_two_looks(store: Path) -> None:
+    """Another process creates the file after `create` found none; its log is not an old one."""
+
+    class LatePath(type(store)):  # type: ignore[misc]
+        looks = 0
+
+        def exists(self) -> bool:
+            self.looks += 1
+            return self.looks > 1 and super().exists()
+
+    with SqliteMailbox.open(store) as other:
+        other.send(letter("In the log."))
+        assert Path(f"{store}-wal").stat().st_size
+        with SqliteMailbox.create(LatePath(store)) as mailbox:
+            assert everything(mailbox)[-1] == "In the log."
+
+
 def test_a_file_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The name is claimed before the file gets it; who finds it claimed leaves it alone."""
 

@@ -291,16 +291,22 @@ _DANGLING_REFERENCES = 'SELECT DISTINCT "table" FROM pragma_foreign_key_check'
 
 def _has_empty_log(path: Path) -> bool:
     """Return whether the file is complete without its write-ahead log."""
-    log = Path(f"{path}-wal")
-    return path.is_file() and not (log.exists() and log.stat().st_size)
+    return path.is_file() and not _size(f"{path}-wal")
+
+
+def _size(path: str) -> int:
+    """Return the size of a file, 0 if it does not exist: another process may remove a log."""
+    try:
+        return Path(path).stat().st_size
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
 
 
 def check_no_log(path: Path) -> None:
     """Raise UnavailableError if a log of a missing file exists: a new file would replay it."""
-    if any(
-        log.exists() and log.stat().st_size
-        for log in (Path(f"{path}-wal"), Path(f"{path}-journal"))
-    ):
+    has_log = any(_size(f"{path}{ending}") for ending in ("-wal", "-journal"))
+    # Look for the file last: another process may have created it, and its log, in the meantime.
+    if has_log and not path.exists():
         reason = "the file is gone, and its log is still there"
         raise UnavailableError(codes.STORE_CORRUPT.at(path=str(path), reason=reason))
 
