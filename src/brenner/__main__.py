@@ -15,31 +15,11 @@ def main() -> None:
     import gc
 
     gc.set_threshold(_ALLOCATIONS_PER_COLLECTION)  # imports make thousands of objects, no garbage
-    _import_inspect_on_use()
     from brenner.cli.main import run  # four times as expensive to import
 
     code = run(sys.argv[1:])
     _exit_at_once(code)
     sys.exit(code)
-
-
-def _import_inspect_on_use() -> None:
-    """Let the import of `inspect` wait: click imports it, needs little of it, and it takes 3 ms."""
-
-    def load(name: str) -> object:
-        if sys.modules.get("inspect") is module:  # else a second copy, with sentinels of its own
-            del sys.modules["inspect"]
-        import inspect
-
-        return getattr(inspect, name)
-
-    def cleandoc(text: str) -> object:
-        """Do as `inspect.cleandoc`. click cleans the help of every option, mostly of one line."""
-        return load("cleandoc")(text) if "\n" in text else text.strip()  # type: ignore[operator]
-
-    module = type(sys)("inspect")
-    module.__dict__.update(__getattr__=load, cleandoc=cleandoc)
-    sys.modules.setdefault("inspect", module)
 
 
 def _exit_at_once(code: int) -> None:
