@@ -22,7 +22,7 @@ from brenner.cli.options import (
 from brenner.cli.output import note_changes_made, write_json
 from brenner.cli.serve import serve_url
 from brenner.cli.terminal import print_hint, print_message
-from brenner.cli.workspace import is_in_memory, workspace_for_writing, workspace_with_store
+from brenner.cli.workspace import workspace_for_writing
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes.serving import SECRET_GIVEN
 from brenner.diagnostics.codes.stores import HOME_CANNOT
@@ -244,11 +244,7 @@ def secret(settings: Settings, *, name: str, new: bool) -> int:
     """
     with workspace_for_writing(settings) as here:
         _check_may_get_secret(here, settings.actor, name)
-        if not is_in_memory(here):
-            created = _create_secret(here, name, is_new=new)
-    if is_in_memory(here):
-        with workspace_with_store(here) as here:
-            created = _create_secret(here, name, is_new=new)
+        created = _create_secret(here, name, is_new=new)
     note_changes_made()
     if settings.as_json:
         write_json({"name": name, "secret": created})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from brenner.cli.options import EXIT_INVALID, EXIT_UNAVAILABLE, EXIT_USAGE
 from brenner.cli.output import failure_json, write_diagnostics, write_json
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from brenner.cli.options import Settings
+    from brenner.mail.mailbox import Mailbox
 
 # Reporting failures
 
@@ -89,26 +91,34 @@ def workspace_of(settings: Settings, *, create: bool = False) -> Workspace:
     """Open the workspace of a command, and print warnings about the project's settings."""
     here = _open_workspace(_find_project(settings), settings.actor, create=create)
     store = store_of(here.project)
-    is_remote = isinstance(store, PostgresStore | AgentMailStore)
-    if is_remote and is_in_memory(here) and not settings.as_json:
-        # A missing file is easy to notice, a typo in an address is not.
-        print_message(f"There is no mail in {escape_control(store.shown)} yet.", sys.stderr)
+    if isinstance(store, PostgresStore | AgentMailStore) and not settings.as_json:
+        from brenner.mail.memory import MemoryMailbox
+
+        if isinstance(here.mailbox, MemoryMailbox):
+            # A missing file is easy to notice, a typo in an address is not.
+            print_message(f"There is no mail in {escape_control(store.shown)} yet.", sys.stderr)
     return here
 
 
-def workspace_for_writing(settings: Settings, *, needs_operator: bool = True) -> Workspace:
-    """Open the workspace of a command that writes unless it is refused.
+def workspace_for_writing(
+    settings: Settings, *, project: Project | None = None, needs_operator: bool = True
+) -> Workspace:
+    """Open the workspace of a command that writes. The first accepted write creates the store."""
+    project = project or _find_project(settings)
+    open_store = partial(
+        _open_workspace, project, settings.actor, create=True, needs_operator=needs_operator
+    )
+    store = store_of(project)
+    if store.is_there():
+        return open_store()
+    check_folder(store)
+    from brenner.mail.memory import MemoryMailbox, NewMailbox  # only for a project without mail
 
-    If there is no store yet, the mailbox is in memory, so that a refused command creates nothing.
-    Then `is_in_memory` is true, and the command repeats its work in `workspace_with_store`.
-    """
-    project = _find_project(settings)
-    has_store = store_of(project).is_there()
-    here = _open_workspace(project, settings.actor, create=has_store, needs_operator=needs_operator)
-    if not has_store:
-        with _errors_about_operator():
-            here.mailbox.register(Profile(project.operator, task="operator"), update=True)
-    return here
+    memory = MemoryMailbox(lacks=store.lacks)
+    with _errors_about_operator():
+        memory.register(Profile(project.operator, task="operator"))
+    mailbox = cast("Mailbox", NewMailbox(memory, lambda: open_store().mailbox))
+    return Workspace(mailbox, project, settings.actor or project.operator)
 
 
 def workspace_without_mail(settings: Settings) -> Workspace:
@@ -117,18 +127,6 @@ def workspace_without_mail(settings: Settings) -> Workspace:
 
     project = _find_project(settings)
     return Workspace(MemoryMailbox(), project, settings.actor or project.operator)
-
-
-def is_in_memory(here: Workspace) -> bool:
-    """Return whether the mailbox is only in memory, so that nothing is stored."""
-    from brenner.mail.memory import MemoryMailbox  # only commands that write need it
-
-    return isinstance(here.mailbox, MemoryMailbox)
-
-
-def workspace_with_store(here: Workspace, *, needs_operator: bool = True) -> Workspace:
-    """Open the same workspace with its store. Create the store if it does not exist."""
-    return _open_workspace(here.project, here.actor, create=True, needs_operator=needs_operator)
 
 
 def _find_project(settings: Settings) -> Project:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from copy import copy
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Self
 
@@ -16,7 +17,7 @@ from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import RequestError
 from brenner.mail import reservations as reservation_rules
 from brenner.mail import rules
-from brenner.mail.mailbox import NO_FILTER, NOTHING_MISSING, MissingCapabilities
+from brenner.mail.mailbox import NO_FILTER, NOTHING_MISSING, Mailbox, MissingCapabilities
 from brenner.mail.model import (
     Agent,
     Clock,
@@ -62,7 +63,7 @@ from brenner.protocol.messages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
 
@@ -489,3 +490,29 @@ class MemoryMailbox:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+# In an empty mailbox there is nothing to mark or to release.
+_FIRST_WRITES = frozenset({"claim", "register", "reserve", "send"})
+
+
+class NewMailbox:
+    """The mailbox of a store that does not exist yet. The first accepted write creates the store.
+
+    Each write is tried in memory first, so that a refused one creates nothing. From then on all
+    calls go to the created mailbox.
+    """
+
+    def __init__(self, memory: MemoryMailbox, create: Callable[[], Mailbox]) -> None:
+        self._mailbox: Mailbox = memory
+        self._create = create
+
+    def __getattr__(self, name: str) -> object:
+        if name in _FIRST_WRITES and isinstance(self._mailbox, MemoryMailbox):
+            return partial(self._write_first, name)
+        return getattr(self._mailbox, name)
+
+    def _write_first(self, method: str, *arguments: object, **options: object) -> object:
+        getattr(self._mailbox, method)(*arguments, **options)  # raises if it is refused
+        self._mailbox = self._create()
+        return getattr(self._mailbox, method)(*arguments, **options)

@@ -26,12 +26,7 @@ from brenner.cli.terminal import (
     print_message,
     write_lines,
 )
-from brenner.cli.workspace import (
-    is_in_memory,
-    workspace_for_writing,
-    workspace_of,
-    workspace_with_store,
-)
+from brenner.cli.workspace import workspace_for_writing, workspace_of
 from brenner.mail.mailbox import Capability
 from brenner.mail.model import Agent, Profile, agent_json
 from brenner.text import escape_control
@@ -159,9 +154,6 @@ def register(  # noqa: PLR0913  (one parameter per option)
     profile = Profile(name, program, model, task)
     with workspace_for_writing(settings, needs_operator=False) as here:
         agent, before = here.mailbox.register(profile, update=update)
-    if is_in_memory(here):
-        with workspace_with_store(here, needs_operator=False) as here:
-            agent, before = here.mailbox.register(profile, update=update)
     note_changes_made()
     if settings.as_json:
         write_json({"new": before is None, "changed": before != agent, "agent": agent_json(agent)})

@@ -27,7 +27,7 @@ from brenner.cli.output import (
     write_json,
 )
 from brenner.cli.terminal import print_hint, print_message
-from brenner.cli.workspace import is_in_memory, workspace_for_writing, workspace_with_store
+from brenner.cli.workspace import workspace_for_writing
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.mailbox import Capability
@@ -189,9 +189,6 @@ def send(  # noqa: PLR0913  (one parameter per option)
             actor, not no_check, reply_to, key, position, project.operator, project
         )
         outcome = send_text(here.mailbox, text, options)
-    if outcome.sent and is_in_memory(here):
-        with workspace_with_store(here) as here:
-            outcome = send_text(here.mailbox, text, options)
     if outcome.sent:
         note_changes_made()
     if settings.as_json:

@@ -19,7 +19,7 @@ from brenner.cli.session.start import (
     spawn_options,
 )
 from brenner.cli.terminal import pager_option
-from brenner.cli.workspace import is_in_memory, workspace_of, workspace_with_store
+from brenner.cli.workspace import workspace_for_writing, workspace_of
 from brenner.diagnostics.model import Summary
 from brenner.mail.mailbox import Capability
 from brenner.services.spawn_agents import check_can_spawn
@@ -155,15 +155,13 @@ def _run(
                 return spawn_after_mail(here, dry_run, spawn_request)
             if is_wrong:
                 return dry_run._replace(status=StartStatus.REFUSED, registered=()), None
-    with workspace_with_store(here) as here:
+    with workspace_for_writing(settings, project=here.project) as here:
         return spawn_after_mail(here, start_round(here, thread, options), spawn_request)
 
 
 def _needs_dry_run_first(here: Workspace, spawn_request: SpawnOptions) -> bool:
     """Return whether a dry run must come first, so that a refused round leaves nothing behind.
 
-    That is so without a store, if a server owns the names, or if terminals are to be opened.
+    That is so if a server owns the names, or if terminals are to be opened.
     """
-    return (
-        bool(spawn_request) or is_in_memory(here) or Capability.PROJECT_NAMES in here.mailbox.lacks
-    )
+    return bool(spawn_request) or Capability.PROJECT_NAMES in here.mailbox.lacks

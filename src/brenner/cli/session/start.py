@@ -45,14 +45,7 @@ from brenner.cli.terminal import (
     subject_spans,
     write_lines,
 )
-from brenner.cli.workspace import (
-    exit_code,
-    indented,
-    is_in_memory,
-    workspace_for_writing,
-    workspace_of,
-    workspace_with_store,
-)
+from brenner.cli.workspace import exit_code, indented, workspace_for_writing, workspace_of
 from brenner.config import find_project
 from brenner.diagnostics.codes.sessions import ROUND_OF_CLOSED_SESSION
 from brenner.diagnostics.model import Diagnostic, Summary
@@ -253,23 +246,11 @@ def start(
 
 
 def _run(settings: Settings, options: StartOptions, spawn_request: SpawnOptions) -> _StartResult:
-    """Start the session.
-
-    If there is no store yet, create one only if the session is not refused.
-    """
-    if options.dry_run:
-        with workspace_of(settings) as here:
-            _check_spawn(here, options, spawn_request)
-            return spawn_after_mail(here, start_session(here, options), spawn_request)
     store = store_of(find_project(settings.project, os.environ, settings.store))
-    if Capability.PROJECT_NAMES in store.lacks:
+    if Capability.PROJECT_NAMES in store.lacks and not options.dry_run:
         return _run_on_agent_mail(settings, options, spawn_request)
-    with workspace_for_writing(settings) as here:
+    with (workspace_of if options.dry_run else workspace_for_writing)(settings) as here:
         _check_spawn(here, options, spawn_request)
-        done = start_session(here, options)
-        if not is_in_memory(here) or done.status is StartStatus.REFUSED:
-            return spawn_after_mail(here, done, spawn_request)
-    with workspace_with_store(here) as here:
         return spawn_after_mail(here, start_session(here, options), spawn_request)
 
 
@@ -282,7 +263,7 @@ def _run_on_agent_mail(
         dry_run = start_session(here, options._replace(dry_run=True))
     if Summary.of(dry_run.diagnostics).errors:
         return dry_run._replace(status=StartStatus.REFUSED, registered=()), None
-    with workspace_with_store(here) as here:
+    with workspace_for_writing(settings, project=here.project) as here:
         return spawn_after_mail(here, start_session(here, options), spawn_request)
 
 
