@@ -1,8 +1,12 @@
-"""`brenner.open`: the mailbox of a project for programs."""
+"""The workspace of a project, as programs open it (`brenner.open`) and as commands that write."""
 
 from pathlib import Path
 
+import pytest
+
 import brenner
+from brenner.cli.options import Settings
+from brenner.cli.workspace import workspace_for_writing
 
 QUESTION = """\
 Thread: RS-20251230-cell-fate-dichotomy
@@ -57,3 +61,28 @@ def test_another_sender_is_refused(tmp_path: Path) -> None:
         assert outcome.sent is None
         assert [found.id for found in outcome.report.violations] == ["SENDER_MISMATCH"]
         assert workspace.mailbox.position() == 0
+
+
+def test_the_first_accepted_write_creates_the_store(tmp_path: Path) -> None:
+    """A refused one creates nothing; later reads see what was written."""
+    with workspace_for_writing(Settings(project=str(tmp_path))) as workspace:
+        mailbox = workspace.mailbox
+        with pytest.raises(brenner.RequestError):
+            mailbox.register(brenner.Profile("operator"))
+        assert list(tmp_path.iterdir()) == []
+        mailbox.register(brenner.Profile("BlueLake"))
+        assert [path.name for path in tmp_path.iterdir()] == [".brenner"]
+        assert [agent.name for agent in mailbox.agents()] == ["BlueLake", "Operator"]
+
+
+def test_a_store_that_another_process_creates_first(tmp_path: Path) -> None:
+    """The write goes to that store, and its mail is read from then on."""
+    with workspace_for_writing(Settings(project=str(tmp_path), actor="BlueLake")) as workspace:
+        with brenner.open(str(tmp_path), actor="BlueLake") as other:
+            other.mailbox.register(brenner.Profile("BlueLake"))
+            assert other.send(QUESTION).sent
+        workspace.mailbox.register(brenner.Profile("BlueLake"))
+        sent = workspace.send(QUESTION).sent
+        assert sent is not None
+        assert sent.stored.id == 2
+        assert workspace.mailbox.position() == 2
