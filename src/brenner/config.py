@@ -161,7 +161,6 @@ def _complete_address(project: Project, address: AgentMailAddress) -> AgentMailA
 
 
 def store_file(project: Project, address: SqliteAddress) -> Path:
-    """Return the file of an embedded store."""
     file = project.folder / os.path.expanduser(address.path)
     try:
         str(file).encode()

@@ -165,7 +165,6 @@ def _parse_sqlite(text: str) -> SqliteAddress:
 
 
 def _parse_server(parts: SplitResult) -> StoreAddress:
-    """Parse the address of a server by its scheme."""
     if parts.scheme in _POSTGRESQL:
         return _parse_postgres(parts)
     if parts.scheme in (f"{_AGENT_MAIL}+{over}" for over in _HTTP_SCHEMES):

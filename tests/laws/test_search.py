@@ -16,11 +16,11 @@ from brenner.mail.search import (
     find_item_ids,
     matches,
     parse_query,
-    render_query,
     tokenize,
 )
 from brenner.protocol.grammar import AGENT_NAME, MESSAGE_TYPES
 from brenner.protocol.messages import Message
+from search_text import render_query
 from strategies import agent_names, any_text, messages, thread_ids
 
 pytestmark = pytest.mark.fuzz

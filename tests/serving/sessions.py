@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from brenner.mcp.tool import Caller, ToolResult
-from brenner.mcp.untrusted_text import split_frames
 from brenner.protocol.delta.parse import read_deltas
 from serving.calls import Place, place
+from serving.frames import split_frames
 from session.round_play import NAMES, THREAD, started
 
 ANN, BEA, CAT = NAMES

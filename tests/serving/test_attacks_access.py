@@ -15,11 +15,11 @@ import pytest
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.mcp.untrusted_text import split_frames
 from brenner.server.middleware import LIVENESS
 from brenner.server.settings import ENDPOINTS, ServeSettings
 from servers.lifetime import until
 from serving.attacking import PATIENCE, call_bytes, letter, raw, request, scene, written
+from serving.frames import split_frames
 from serving.running import Inside, Served, inside
 from serving.sessions import HYPOTHESIS
 from session.round_play import NAMES, THREAD, block, delta, published, started

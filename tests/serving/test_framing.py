@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brenner.mcp.server import INSTRUCTIONS
-from brenner.mcp.untrusted_text import ForeignText, frame, framed_result, split_frames, text_author
+from brenner.mcp.untrusted_text import ForeignText, frame, framed_result, text_author
 from brenner.protocol.messages import Trust
+from serving.frames import split_frames
 from strategies import any_text
 
 TOKEN = "0a1b2c3d4e5f"  # noqa: S105  (of a frame)

@@ -14,9 +14,9 @@ from brenner.cli.artifact.common import LoadedArtifact
 from brenner.cli.artifact.show import item_document
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.mcp.tool import ToolResult
-from brenner.mcp.untrusted_text import split_frames
 from brenner.protocol.delta.parse import read_deltas
 from serving.calls import Place, place
+from serving.frames import split_frames
 from serving.sessions import (
     ADD,
     ANN,

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 
 from brenner.mcp.tool import ToolResult
-from brenner.mcp.untrusted_text import split_frames
 from brenner.protocol.delta.validate import WHITE_SPACE
 from brenner.protocol.messages import Message, StoredMessage
 from serving.calls import Place
+from serving.frames import split_frames
 from serving.sessions import ADD, ANN, BEA, CAT, EDIT, fine, in_session, post, value
 from session.round_play import THREAD, attack, block, critique, delta, hypothesis, published, send
 from strategies import hostile_text

@@ -11,7 +11,6 @@ from brenner.diagnostics.model import INFO
 from brenner.mail.model import Profile
 from brenner.markdown.blocks import BlockKind, parse_blocks
 from brenner.markdown.escape import unescape
-from brenner.mcp.untrusted_text import split_frames
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.message_types import DELTA
@@ -20,6 +19,7 @@ from brenner.protocol.subjects import parse_subject
 from brenner.protocol.validate import check_composed
 from brenner.services.contribute import ContributionRequest, prepare_contribution
 from brenner.services.identity import claim_name
+from serving.frames import split_frames
 from serving.sessions import (
     ADD,
     ANN,

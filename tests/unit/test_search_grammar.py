@@ -13,11 +13,11 @@ from brenner.mail.search import (
     find_item_ids,
     matches,
     parse_query,
-    render_query,
     tokenize,
 )
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.protocol.messages import Message
+from search_text import render_query
 
 PAGE = (Path(__file__).parents[2] / "docs" / "search.md").read_text("utf-8")
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)

@@ -339,7 +339,6 @@ _NO_CHANGES = "Nothing changed."
 
 
 def unchanged_sentence(count: int) -> str:
-    """Return a sentence with the number of unchanged items."""
     return f"{'1 item is' if count == 1 else f'{count} items are'} the same in both."
 
 

@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 # that it is parsed as text again.
 
 KILLED_MARK = "[KILLED]"
-KILLED_WORD = "KILLED"
 
 # The word at the end of the text, or followed by agent, time or reason
 _KILLED_PATTERN = r"""killed
@@ -289,7 +288,6 @@ _OUTCOME = lazy_pattern(rf"(?:\*\*)?{ITEM_ID.pattern}(?:\*\*)?[ \t]*:")
 
 
 def format_outcome(key: str, outcome: str) -> str:
-    """Return one entry of the expected outcomes."""
     return f"{escape_word(key)}: {escape(outcome, '  ')}"
 
 
@@ -315,7 +313,6 @@ def split_outcomes(raw: str) -> list[str]:
 
 
 def format_reference(reference: Reference) -> str:
-    """Return one entry of the references."""
     words = (reference.relation, reference.session, reference.item)
     return " ".join(map(escape_word, words))
 
@@ -402,7 +399,6 @@ _THIRD = lazy_pattern(rf"{_GAP}\(Third Alternative\)\Z", re.IGNORECASE)
 
 
 def title_heading(session_id: str | None) -> str:
-    """Return the title of the document."""
     return f"# {TITLE}: {escape_heading(session_id)}" if session_id else f"# {TITLE}"
 
 
@@ -430,7 +426,6 @@ def _score_ending(points: int) -> str:
 
 
 def names_third_alternative(name: str) -> bool:
-    """Return whether the name contains the words "third alternative"."""
     return THIRD_ALTERNATIVE.casefold() in name.casefold()
 
 

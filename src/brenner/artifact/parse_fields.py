@@ -81,7 +81,6 @@ class OpenField:
 
     @property
     def is_struck(self) -> bool:
-        """Return whether the whole field is struck through."""
         raws = [*filter(None, (self.raw,)), *(raw for raw, _, _ in self.entries)]
         return bool(raws) and all(strip_strikethrough(raw) is not None for raw in raws)
 
@@ -138,7 +137,6 @@ class FieldReader:
         return found
 
     def score(self, field: OpenField) -> object:
-        """Decode the parts of a score."""
         raws = [self._plain(raw) for raw in (field.raw, *(e[0] for e in field.entries)) if raw]
         if field.entries:
             what = f"`**{field.label}**` is a list with a part to a line"
@@ -166,7 +164,6 @@ class FieldReader:
         return found
 
     def references(self, field: OpenField) -> object:
-        """Decode references to items."""
         found = []
         for written, line, _ in self._entries(field):
             reference = read_reference(self._plain(written))
@@ -248,7 +245,6 @@ class OpenItem:
         self.kill_words: list[str] = []  # their words about agent, time and reason
 
     def mark_killed(self, words: str, *, is_canonical: bool = False) -> None:
-        """Mark the item as killed, with the words of the mark."""
         self.is_killed = True
         self.is_kill_canonical = self.is_kill_canonical and is_canonical
         if words:
@@ -382,7 +378,6 @@ def _report_contradiction(
 def report_unknown_label(
     notes: ParseNotes, section: Section, item_id: str | None, label: str, line: int
 ) -> ParseNote:
-    """Report a label that is unknown in this section."""
     layout = LAYOUT_BY_SECTION[section.id]
     known = list(layout.labels.values())
     words = {"label": label, "heading": f"## {layout.heading}"}

@@ -76,7 +76,6 @@ class Label(NamedTuple):
 
 
 def read_label(line: str) -> Label | None:
-    """Parse the label at the start of a line."""
     match = _LABEL.match(line) if line.startswith(("**", "~~**", "__", "~~__")) else None
     if match is None:
         return None

@@ -101,7 +101,6 @@ class _LatestChange(Change):
 
 
 def encode_blame(changes: Mapping[Path, Change]) -> str:
-    """Return the text of an item's blame."""
     heads: list[list[object]] = []
     histories: list[str] = []
     for path, latest in changes.items():
@@ -163,7 +162,6 @@ def _decode_history(text: str) -> Change | None:
 
 
 def encode_author(history: AuthorHistory) -> str:
-    """Return the text of an author's history."""
     adds = [[*where, items] for where, items in history.adds.items()]
     head = to_json_text([history.applied, adds, list(history.blocks), list(history.said)])
     return _TAB.join(
@@ -426,7 +424,6 @@ def _empty_value(kind: FieldKind) -> object:
 
 
 def plain_json(value: object) -> object:
-    """Convert a value of the model to plain JSON values."""
     if hasattr(value, "_asdict"):
         return plain_json(value._asdict())
     if isinstance(value, Mapping):
@@ -462,7 +459,6 @@ def _version_json(metadata: Metadata) -> dict[str, object]:
 
 
 def item_change_json(change: ItemChange) -> dict[str, object]:
-    """Return a changed item, field by field."""
     rank = {"old": change.rank[0], "new": change.rank[1]} if change.rank else None
     return {
         "id": change.id,

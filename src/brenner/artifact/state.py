@@ -352,7 +352,6 @@ class AuthorHistoryBuilder:
         self.remember((ADDS_AS_WRITTEN_PAGE, key[1]), applied)
 
     def remember_add(self, base: int, prefix: str, applied: AppliedBlock) -> None:
-        """Store the new item of an applied ADD."""
         self._adds.own((base, prefix), list, []).append(applied.item_id)
 
     def remember_edit(self, applied: AppliedBlock, edited: Iterable[EditedField]) -> None:
@@ -387,7 +386,6 @@ def block_key(
 
 
 def edited_fields(delta: Delta, payload: Mapping[str, object]) -> list[EditedField]:
-    """Return the content of an EDIT, field by field."""
     fields = SECTIONS[delta.section].fields
     return [
         EditedField(name, value, is_replaced(name, payload))
@@ -491,8 +489,6 @@ def _item_number(item: Item) -> int:
 
 
 class BlockOutcome(StrEnum):
-    """The result of processing a block."""
-
     APPLIED = "applied"
     REFUSED = "refused"
     DUPLICATE = "duplicate"
@@ -551,7 +547,6 @@ class Entry(NamedTuple):
 
 
 def count_outcomes(entries: tuple[Entry, ...]) -> dict[str, int]:
-    """Return the number of blocks per outcome."""
     states = [entry.state for entry in entries]
     return {outcome.value: states.count(outcome) for outcome in BlockOutcome}
 

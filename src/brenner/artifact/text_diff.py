@@ -68,8 +68,6 @@ def _common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
 
 
 class Mark(StrEnum):
-    """The kind of change of a span."""
-
     SAME = "same"
     REMOVED = "removed"
     INSERTED = "inserted"

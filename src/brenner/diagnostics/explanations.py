@@ -29,7 +29,6 @@ class Example(NamedTuple):
 
 @cache
 def catalogue_text() -> str:
-    """Return the text of `catalogue.toml`."""
     return (pkgutil.get_data(__name__, "catalogue.toml") or b"").decode()
 
 
@@ -41,6 +40,5 @@ def explanation(code_id: str) -> dict[str, str]:
 
 
 def example(code_id: str) -> Example:
-    """Return the example of one code."""
     found = explanation(code_id)
     return Example(cast("ExampleKind", found["kind"]), found["wrong"], found["right"])

@@ -147,7 +147,6 @@ class LintContext(NamedTuple):
         return self.lines.get((RESEARCH_THREAD.id,)) if line is None else line
 
     def section_diagnostic(self, code: Code, section: Section, **words: str | int) -> Diagnostic:
-        """Return a diagnostic at a section as a whole."""
         return code.at(self.lines.get((section.id,)), **words)
 
     def missing_section_diagnostic(

@@ -275,7 +275,6 @@ def calculations_present(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def has_digits(text: str) -> bool:
-    """Return whether a text contains a digit of any script."""
     return any(map(str.isdecimal, text))
 
 

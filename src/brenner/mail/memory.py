@@ -215,7 +215,6 @@ class MemoryMailbox:
     def _new_message(
         self, message: Message, message_id: int, at: datetime, reply_to: int | None = None
     ) -> StoredMessage:
-        """Return the message as the next one to be stored."""
         return StoredMessage(
             id=message_id,
             at=at,

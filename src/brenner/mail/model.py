@@ -221,7 +221,6 @@ def stored_json(stored: StoredMessage) -> dict[str, object]:
 
 
 def inbox_message_json(received: InboxMessage) -> dict[str, object]:
-    """Return a message of an inbox as JSON, with the reader's state."""
     return stored_json(received.stored) | {
         "read": received.is_read,
         "owes_ack": received.owes_ack,
@@ -231,7 +230,6 @@ def inbox_message_json(received: InboxMessage) -> dict[str, object]:
 def message_with_deliveries_json(
     stored: StoredMessage, deliveries: Iterable[Delivery]
 ) -> dict[str, object]:
-    """Return a message as JSON, with its state at each recipient."""
     return stored_json(stored) | {"deliveries": [delivery_json(each) for each in deliveries]}
 
 

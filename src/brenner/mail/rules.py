@@ -518,7 +518,6 @@ def unregistered_agents(stored: StoredMessage, known: Collection[str]) -> list[A
 
 
 def linked_ids(stored: StoredMessage) -> tuple[int, ...]:
-    """Return the ids of the messages that a message refers to."""
     return (*stored.acknowledges, *([stored.reply_to] if stored.reply_to else []))
 
 

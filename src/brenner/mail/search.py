@@ -16,13 +16,13 @@ from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_QUERY_BYTES, MOST_QUERY_TERMS
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import AGENT_NAME, ISO_TIME, ITEM_ID, ITEM_ID_IN_MAIL, MESSAGE_TYPES
-from brenner.protocol.messages import Message, iso
 from brenner.text import closest, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from brenner.diagnostics.model import Diagnostic
+    from brenner.protocol.messages import Message
 
 # Tokenizing. All backends index these words, and searches are compared with them.
 #
@@ -129,7 +129,6 @@ _PIECE = lazy_pattern(
     r"|\s++"
 )
 _FILTER_PATTERN = lazy_pattern(r"(-?[A-Za-z][A-Za-z_-]*):(.*)")
-_BARE_VALUE = lazy_pattern(r'[^\s",“”„]+')
 _MOST_ERRORS = 50  # a text with more is not a query
 _UNSTORABLE = lazy_pattern(r"[\x00\ud800-\udfff]")
 
@@ -325,29 +324,6 @@ def _suggest_filter(name: str) -> str | None:
         return f"type:{name.upper()}"
     known = _FILTER_ALIASES.get(name) or closest(name, FILTER_NAMES)
     return f"{known}:" if known else None
-
-
-def render_query(query: Query) -> str:
-    """Return a query as text that parses to the same query."""
-    chosen = {
-        "type": query.types,
-        "from": query.senders,
-        "thread": query.threads,
-        "item": query.items,
-        "is": ("unread",) if query.is_unread else (),
-        "needs": ("ack",) if query.needs_ack else (),
-        "before": (iso(query.before),) if query.before else (),
-        "after": (iso(query.after),) if query.after else (),
-    }
-    terms = [f"{name}:{','.join(map(_quote, values))}" for name, values in chosen.items() if values]
-    return " ".join([*terms, *(_quote(" ".join(phrase)) for phrase in query.phrases)])
-
-
-def _quote(value: str) -> str:
-    if _BARE_VALUE.fullmatch(value):
-        return value
-    doubled = value.replace('"', '""')
-    return f'"{doubled}"'
 
 
 def matches(query: Query, message: Message, at: datetime) -> bool:

@@ -129,13 +129,11 @@ def agent_json(agent: Agent, number: int = 0, last: datetime | None = None) -> d
 
 
 def last_sent(mailbox: Mailbox, name: str) -> datetime | None:
-    """Return when an agent last sent a message."""
     sent = mailbox.search(Query(senders=(name,)), limit=1).messages
     return sent[0].at if sent else None
 
 
 def agent_with_number(mailbox: Mailbox, agent: Agent) -> dict[str, object]:
-    """Return one agent with its number among all agents."""
     number = agent_numbers(mailbox.agents())[agent.name]
     return agent_json(agent, number, last_sent(mailbox, agent.name))
 
@@ -235,7 +233,6 @@ def sent_json(
 
 
 def recipients_json(stored: StoredMessage) -> JsonObject:
-    """Return the recipients of a message, and those in copy."""
     copies = stored.envelope.cc
     to = [name for name in stored.message.recipients if name not in copies]
     return {"to": to, "cc": list(copies), "bcc": []}

@@ -382,7 +382,6 @@ def find_resource(
 
 
 def unknown_resource(resources: Sequence[Resource], uri: str) -> Diagnostic:
-    """Return the diagnostic of an unknown resource, with the closest one."""
     forms = {_head(each.template): without_query(each.template) for each in resources}
     meant = closest(_head(uri), forms)
     known = ", ".join(f"`{head}`" for head in forms) or "none"

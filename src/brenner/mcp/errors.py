@@ -165,7 +165,6 @@ def fix_for_tools(code: Code, fix: str) -> str:
 
 
 def names_command(fix: str) -> bool:
-    """Return whether a fix needs a command line."""
     return _COMMAND.search(fix) is not None
 
 
@@ -190,7 +189,6 @@ def refused_result(
 
 
 def failed_result(error: BrennerError) -> ToolResult:
-    """Return the result of a call that raised an error."""
     answer = refused_result([error.diagnostic])
     if not error.details:
         return answer
@@ -330,7 +328,6 @@ def violation_json(found: Diagnostic, known: Collection[Diagnostic] = ()) -> dic
 
 
 def thread_violation_json(found: Diagnostic) -> dict[str, object]:
-    """Return a violation that results from the mail."""
     document = with_tool_fix(found).to_json()
     (message, message_in_full), (fix, fix_in_full) = _message(found), _fix(found)
     quoted = {"message_in_full": message_in_full, "fix_in_full": fix_in_full}

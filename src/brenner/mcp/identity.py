@@ -147,7 +147,6 @@ def _fetching_names(call: Call, agent: str, trust: Trust) -> list[str]:
 
 
 def name_of_connection(call: Call) -> str | None:
-    """Return the name whose secret the connection carries."""
     secret = call.caller.secret
     return name_of_secret(call.workspace.mailbox, secret) if secret else None
 

@@ -417,7 +417,6 @@ class LocationHandler(logging.Handler):
     """A log handler that writes the location and the exception type to standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one line."""
         kind = record.exc_info[0] if record.exc_info else None
         what = f" {kind.__name__}" if kind else ""
         level = record.levelname.lower()

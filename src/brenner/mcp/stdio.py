@@ -82,7 +82,6 @@ class StdioPipes:
         os.write(self._end_reading, _END)
 
     def stop_waiting(self) -> None:
-        """Stop waiting for a reader of the output."""
         os.write(self._end_writing, _END)
 
 
@@ -137,8 +136,6 @@ def serve(server: Server[Any], grace_seconds: float = _GRACE_SECONDS) -> tuple[i
 
 
 class _StdioConnection:
-    """The one connection of the process."""
-
     def __init__(self, server: Server[Any], pipes: StdioPipes, grace_seconds: float) -> None:
         self._server = server
         self._pipes = pipes

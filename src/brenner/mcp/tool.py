@@ -97,8 +97,6 @@ class Caller(NamedTuple):
 
 
 class ArgumentKind(StrEnum):
-    """The type of an argument's value."""
-
     TEXT = "text"
     NUMBER = "number"  # a whole one
     VERSION = "version"  # the same, also as `v2`
@@ -140,7 +138,6 @@ class Call(NamedTuple):
         return value if isinstance(value, str) else ""
 
     def number(self, name: str) -> int | None:
-        """Return a number argument."""
         value = self.arguments.get(name)
         return value if isinstance(value, int) else None
 
@@ -150,7 +147,6 @@ class Call(NamedTuple):
         return value if isinstance(value, bool) else None
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """Return an argument that is a list of texts."""
         value = self.arguments.get(name)
         return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
 

@@ -53,32 +53,15 @@ def text_author(name: str, trust: Trust | None = None) -> str:
     return f"{shown} ({trust.value})" if trust else shown
 
 
-def plain_or_foreign(
-    text: str, pattern: re.Pattern[str], author: str | None = None
-) -> str | ForeignText:
+def plain_or_foreign(text: str, pattern: re.Pattern[str]) -> str | ForeignText:
     """Return a name, an ID or a number as it is if it matches the pattern, else as foreign text."""
-    return text if pattern.fullmatch(text) else ForeignText(text, (author,) if author else ())
+    return text if pattern.fullmatch(text) else ForeignText(text)
 
 
 def frame(foreign: ForeignText, token: str) -> str:
     """Return the text between two lines that it cannot contain itself."""
     opening, closing = f"{_OPENING.format(token)}{_names(foreign.authors)}", _CLOSING.format(token)
     return f"{opening}\n{foreign.text}\n{closing}"
-
-
-def split_frames(text: str, token: str) -> tuple[str, tuple[str, ...]]:
-    """Return the text outside the frames, and the exact text inside each of them."""
-    outside: list[str] = []
-    inside: list[str] = []
-    rest = text
-    while True:
-        before, opening, after = rest.partition(_OPENING.format(token))
-        outside.append(before)
-        if not opening:
-            return "".join(outside), tuple(inside)
-        _, _, body = after.partition("\n")
-        content, _, rest = body.partition(f"\n{_CLOSING.format(token)}")
-        inside.append(content)
 
 
 def framed_result(

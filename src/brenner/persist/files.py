@@ -33,7 +33,6 @@ _NEW_FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def has_content(path: Path, data: bytes) -> bool:
-    """Return whether a file has exactly this content."""
     try:
         return path.read_bytes() == data
     except OSError:

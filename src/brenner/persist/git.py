@@ -58,8 +58,6 @@ _READ_ONLY_VARIABLES = {"GIT_OPTIONAL_LOCKS": "0"}
 
 
 class GitResult(NamedTuple):
-    """The exit code and the output of git."""
-
     code: int
     out: bytes
     err: str
@@ -171,7 +169,6 @@ def command_of(arguments: tuple[str, ...]) -> str:
 
 
 def git_error(result: GitResult, *arguments: str) -> UnavailableError:
-    """Return the error for a failed git command, with its output."""
     command = command_of(arguments)
     found = codes.GIT_FAILED.at(command=command, reason=summarize_output(result))
     return error_with_output(found, result)
@@ -367,7 +364,6 @@ class Repository(NamedTuple):
         return self.notes()
 
     def ignores(self, path: str) -> bool:
-        """Return whether git ignores a file."""
         return find_ignore_rule(self.top, path) is not None
 
     def _check_not_ignored(self, path: str) -> None:
@@ -395,7 +391,6 @@ class Repository(NamedTuple):
 
 
 def literal_pathspec(path: str) -> str:
-    """Return a pathspec that matches this path literally."""
     return f":(top,literal){path}"
 
 
@@ -513,7 +508,6 @@ class Persistence(NamedTuple):
 
 
 def persistence_of(project: Project, thread_id: str, text: str) -> Persistence:
-    """Return the persist status of one version."""
     return persistences_by_digest(project, thread_id, {0: version_digest(text)})[0]
 
 

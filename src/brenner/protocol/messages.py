@@ -71,7 +71,6 @@ class MessageFile(NamedTuple):
 
 
 def render_message_file(message: Message) -> str:
-    """Return the message in the message file format."""
     lines = [
         f"Thread: {message.thread_id}",
         f"From: {message.sender}",

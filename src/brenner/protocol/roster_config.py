@@ -374,7 +374,6 @@ _MOST_LOCATED = 20  # each one is searched for in the whole text
 
 
 def add_lines(found: Sequence[Diagnostic], text: str) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics with their line numbers in the file."""
     return tuple(each._replace(line=line or each.line) for each, line in _with_lines(found, text))
 
 

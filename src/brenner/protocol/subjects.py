@@ -73,7 +73,6 @@ def compose_subject(subject_type: str, description: str, role: str | None = None
 
 
 def check_subject(text: str, line: int | None = None) -> list[Diagnostic]:
-    """Return all problems of a subject line."""
     subject = parse_subject(text)
     found = [_invalid_prefix(text, line)] if subject is None else _check_parts(subject, line)
     description = len(subject.description) if subject else 0

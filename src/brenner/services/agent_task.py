@@ -247,7 +247,6 @@ def load_earlier(workspace: Workspace, thread_id: str, number: int) -> Artifact:
 
 
 def changes_since(old: Artifact, new: LoadedVersion, part: ArtifactPart) -> Diff:
-    """Return the changes in that part."""
     found = diff(old, new.artifact)
     section, item_id = part
     if section is None:

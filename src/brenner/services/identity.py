@@ -32,7 +32,6 @@ _SECRET_BYTES = 32
 
 
 def new_secret() -> str:
-    """Return a new random secret."""
     from secrets import token_urlsafe
 
     return _PREFIX + token_urlsafe(_SECRET_BYTES)
@@ -69,7 +68,6 @@ def operator_digest(mailbox: Mailbox, operator: str) -> str | None:
 
 
 def has_secret(mailbox: Mailbox, name: str, secret: str) -> bool:
-    """Return whether the secret belongs to that name."""
     return matches_digest(stored_digest(mailbox, name), secret)
 
 

@@ -77,7 +77,6 @@ class PersistOptions(NamedTuple):
 
     @property
     def is_commit(self) -> bool:
-        """Return whether a commit is requested."""
         return self.commit or self.push
 
 

@@ -110,7 +110,6 @@ class OvertakenError(Exception):
 
 
 def send_condition(history: VersionHistory, *, contributions: bool = False) -> UnchangedSince:
-    """Return the condition for sending a decision that is built on this history."""
     return UnchangedSince(history.arrival, history.operators, contributions)
 
 

@@ -309,7 +309,6 @@ def _unchecked_warning(found: Receipt) -> Diagnostic:
 
 
 def is_session(mailbox: Mailbox, thread_id: str) -> bool:
-    """Return whether a thread belongs to a session, by its ID or its mail."""
     if is_valid_thread_id(thread_id) and classify_thread_id(thread_id) is ThreadKind.RESEARCH:
         return True
     return has_session_mail(mailbox, thread_id)

@@ -415,12 +415,10 @@ class CheckedReferences(NamedTuple):
 
     @property
     def violations(self) -> tuple[Diagnostic, ...]:
-        """Return all diagnostics, in display order."""
         return (*chain.from_iterable(self.found.values()), *self.problems)
 
     @property
     def summary(self) -> Summary:
-        """Return the number of diagnostics by severity."""
         return Summary.of(self.violations)
 
 

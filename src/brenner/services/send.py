@@ -65,7 +65,6 @@ class Outcome(NamedTuple):
 
 
 def send_text(mailbox: Mailbox, text: str, options: SendOptions) -> Outcome:
-    """Send the message in the text of a message file."""
     found = size_error(text, options.project)
     if found:
         return Outcome(Report(None, None, (found,)), None)

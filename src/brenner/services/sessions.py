@@ -160,7 +160,6 @@ def _is_current(known: CachedOverview, thread: ThreadSummary) -> bool:
 def _compute_rows(
     workspace: Workspace, thread_ids: Sequence[str], progress: Progress, load: StatusLoader | None
 ) -> Iterator[CachedOverview]:
-    """Compute the row of each thread, and save the rows in batches."""
     remaining = iter(thread_ids)
     done = 0
     while batch := list(islice(remaining, _SAVE_BATCH)):

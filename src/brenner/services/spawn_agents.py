@@ -167,7 +167,6 @@ def _kickoff_json(each: KickoffDelivery) -> dict[str, object]:
 
 
 def kickoff_summary(done: Started, each: KickoffDelivery) -> str:
-    """Return the result of one kickoff in a sentence."""
     to = joined(each.message.recipients) + (f" ({escape_control(each.role)})" if each.role else "")
     if each.state is KickoffState.UNKNOWN:
         return f"Nobody knows whether it was sent: the kickoff to {to}."

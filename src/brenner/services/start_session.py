@@ -483,8 +483,6 @@ def _section_text(section: BodySection | None, lines: list[str]) -> str:
 
 
 class StartStatus(StrEnum):
-    """The status of a finished start."""
-
     SENT = "sent"
     NOTHING = "nothing_to_send"
     INCOMPLETE = "incomplete"

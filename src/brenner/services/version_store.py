@@ -302,7 +302,6 @@ def ledger_collector(found: list[VersionLedger]) -> VersionCallback:
 
 
 def load_ledger(workspace: Workspace, thread_id: str, number: int) -> tuple[Entry, ...]:
-    """Return the ledger of one version."""
     found = {each.number: each.entries for each in load_ledgers(workspace, thread_id)}
     return found.get(number, ())
 

@@ -195,8 +195,6 @@ def _load_from_file(
 
 
 class ListedVersion(NamedTuple):
-    """One row of the version list."""
-
     number: int
     message: StoredMessage
     compiled_at: str
@@ -299,7 +297,6 @@ def _compare_files(
 
 
 def load_archived_mail(archive: Path) -> Mailbox:
-    """Load an archive into an in-memory mailbox."""
     from brenner.mail.memory import MemoryMailbox  # needed only for an archive
     from brenner.services.archive import archive_lines, import_archive
 
@@ -352,7 +349,6 @@ def verification_json(
     *,
     files: bool = False,
 ) -> dict[str, object]:
-    """Return the verification of the selected versions as JSON."""
     return {
         "thread_id": found.thread_id,
         "versions": [
@@ -387,7 +383,6 @@ def is_verified(
 
 
 def verification_summary(selected: Sequence[VerifiedVersion], altered: Sequence[int] = ()) -> str:
-    """Return the verification in one sentence."""
     wrong = next((each.number for each in selected if not each.ok), None)
     if wrong is not None:
         return f"v{wrong} does not follow from the mail; nothing is compiled until that is settled."

@@ -74,7 +74,6 @@ class CompiledVersion(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The number of the version."""
         return self.record.version
 
 
@@ -190,7 +189,6 @@ _MOST_ERRORS = 3  # per block; also values per conflict
 
 
 def _optional_sections(content: CompiledVersion) -> list[str]:
-    """Render the lists that a version may have."""
     applied = (each for each in content.ledger if each.state is BlockOutcome.APPLIED)
     notes = (found for entry in applied for found in entry.diagnostics)
     left_out = [found for found in notes if found.code is CIRCULAR_REFERENCE]

@@ -53,7 +53,6 @@ def changes_versions(message: Message) -> bool:
 
 
 def render_declaration(values: Mapping[str, object], fence: str) -> str:
-    """Render one declaration as a fenced block."""
     return render_fence(json.dumps(values, separators=(",", ":"), sort_keys=True), fence)
 
 
@@ -143,7 +142,6 @@ def compose_withdrawal(message: Message, version: int, message_id: int, reason: 
 
 
 def voids_in(message: Message) -> tuple[Void, ...]:
-    """Return the voids that a message declares."""
     found = read_declarations(message.body, VOID_FENCE, "version")
     return tuple(
         Void(each, version, form >= _EXACT_FORMAT) for each, version, form in found if form > 0

@@ -60,7 +60,6 @@ def quote_text(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the words of a text on one line."""
     return " ".join(text.split())
 
 

@@ -142,7 +142,6 @@ class Genealogy(NamedTuple):
 
     @property
     def reaches(self) -> tuple[Reach, ...]:
-        """The requested directions."""
         return tuple(each for each in (self.ancestors, self.descendants) if each is not None)
 
     @property

@@ -224,7 +224,6 @@ class Participant(NamedTuple):
 
     @property
     def is_awaited(self) -> bool:
-        """Whether the round waits for this agent."""
         return self.turn in AWAITED_TURNS
 
 
@@ -248,7 +247,6 @@ class OpenAck(NamedTuple):
 
 
 def has_third_alternative(artifact: Artifact) -> bool:
-    """Return whether an active hypothesis is marked as a third alternative."""
     return any("third_alternative" in item.fields for item in artifact.active(HYPOTHESIS_SLATE))
 
 
@@ -364,7 +362,6 @@ class SessionStatus(NamedTuple):
 
     @property
     def awaited(self) -> tuple[Participant, ...]:
-        """The agents that the round waits for."""
         return tuple(each for each in self.participants if each.is_awaited)
 
     def overdue(self, now: datetime, deadline: timedelta) -> tuple[OpenAck, ...]:
@@ -372,5 +369,4 @@ class SessionStatus(NamedTuple):
         return tuple(each for each in self.open_acks if each.due(deadline) < now)
 
     def of_type(self, name: str) -> tuple[OpenMessage, ...]:
-        """Return the open messages of a type."""
         return tuple(each for each in self.messages if each.type == name)

@@ -396,7 +396,6 @@ class CachedOverview(NamedTuple):
 
 
 def encode_overview(cached: CachedOverview) -> str:
-    """Encode a row for the cache."""
     overview = cached.overview
     thread = [_FORMAT, cached.thread_id, cached.position, iso(cached.last_at)]
     document = [*thread, _encode_row(overview) if overview else None]

@@ -70,7 +70,6 @@ class RebuiltVersion(NamedTuple):
 
     @property
     def artifact(self) -> Artifact:
-        """The artifact of the version."""
         return self.state.artifact
 
 
@@ -226,7 +225,6 @@ def parse_adopted_artifact(compiled: StoredMessage, version: int) -> Artifact:
 
 
 def open_conflicts(conflicts: Iterable[Conflict]) -> tuple[OpenConflict, ...]:
-    """Return the open conflicts as records list them."""
     return tuple(OpenConflict(conflict.item_id, conflict.field) for conflict in conflicts)
 
 
@@ -357,7 +355,6 @@ def is_altered(stored: StoredMessage) -> bool:
 
 
 def altered_diagnostic(message_id: int) -> Diagnostic:
-    """Return the diagnostic for a message that was changed in the store."""
     return HASH_MISMATCH.at(id=message_id)._replace(fix=_FIX, message_id=message_id)
 
 

@@ -141,7 +141,6 @@ class ItemStatus(StrEnum):
 
 
 def references_from_overview(overview: Overview) -> SessionReferences:
-    """Return the references of a session from its row in the list of sessions."""
     items = frozenset(overview.items)
     if overview.version is not None:
         items |= {RESEARCH_THREAD.prefix}
@@ -152,7 +151,6 @@ def references_from_overview(overview: Overview) -> SessionReferences:
 
 
 def references_from_artifact(session: str, artifact: Artifact) -> SessionReferences:
-    """Return the references of a session from its artifact."""
     items = [item for _section, item in artifact.all_items()]
     references: dict[str, list[Reference]] = {}
     for item in items:
@@ -201,15 +199,12 @@ class ReferenceGraph:
         return tuple(dict.fromkeys((*self._out, *self._into)))
 
     def out_of(self, node: SessionItem) -> tuple[Edge, ...]:
-        """Return the references of an item."""
         return tuple(self._out.get(node, ()))
 
     def into(self, node: SessionItem) -> tuple[Edge, ...]:
-        """Return the references to an item."""
         return tuple(self._into.get(node, ()))
 
     def has(self, node: SessionItem) -> bool:
-        """Return whether an item exists."""
         known = self.sessions.get(node.session)
         return known is not None and node.item in known.items
 
@@ -223,7 +218,6 @@ class ReferenceGraph:
         return frozenset(edge.origin for edge in edges if self.killed(edge.origin))
 
     def status(self, node: SessionItem) -> ItemStatus:
-        """Return the status of an item."""
         if node.session not in self.sessions:
             return ItemStatus.UNKNOWN_SESSION
         if not self.has(node):
@@ -246,7 +240,6 @@ class ReferenceGraph:
 
 
 def edges_of(known: SessionReferences) -> Iterator[Edge]:
-    """Yield the references of a session's items."""
     for item, references in known.references.items():
         for session, target, relation in references:
             yield Edge(SessionItem(known.session, item), SessionItem(session, target), relation)
@@ -331,7 +324,6 @@ def _unknown_session_diagnostic(edge: Edge, find: FindSession) -> Diagnostic:
 
 
 def killed_target_diagnostic(edge: Edge, killed: KillRecord) -> Diagnostic:
-    """Return the diagnostic for a reference to a killed item, with the reason for the kill."""
     reason = killed.reason.strip() or "no reason is given."
     words = _parameters(edge, reason, None) | {"agent": killed.agent or "somebody"}
     return _with_location(codes.REFERENCE_TO_KILLED.at(None, **words), edge)

@@ -70,7 +70,6 @@ class RoundContext(NamedTuple):
 
     @property
     def question(self) -> str:
-        """The question of the round."""
         return self.new_question or self.artifact_question
 
     @property
@@ -87,12 +86,10 @@ class RoundContext(NamedTuple):
 
     @property
     def critique_messages(self) -> tuple[OpenMessage, ...]:
-        """The open CRITIQUE messages."""
         return self.status.of_type(CRITIQUE.name)
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
-        """The lint errors of the version."""
         return tuple(each for each in lint(self.artifact).violations if each.severity is ERROR)
 
 
@@ -182,7 +179,6 @@ def _conflict_fields(conflicts: Sequence[Conflict], most: int) -> str:
 
 
 def conflict_field(conflict: Conflict) -> str:
-    """Return the field on which authors disagree."""
     return f"{quote(conflict.item_id, _MOST_ID)} {quote(conflict.field, _MOST_FIELD)}"
 
 

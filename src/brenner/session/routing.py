@@ -189,7 +189,6 @@ class RoutingContext(NamedTuple):
 
     @property
     def waiting_words(self) -> str:
-        """The agents that it waits for, as text."""
         if self.opened is None:
             return ""
         names = self.opened.waiting_for
@@ -259,7 +258,6 @@ def route_waiting(context: RoutingContext) -> Route:
 
 
 def route_claim(_scene: RoutingContext) -> Route:
-    """Route a CLAIM."""
     return Route(None, RouteStep.NOTE, "noted: a claim changes nothing in the artifact")
 
 

@@ -309,7 +309,6 @@ class StatusReader(NamedTuple):
 
     @property
     def is_operator(self) -> bool:
-        """Whether the reader is the operator."""
         return self.actor == self.operator
 
 

@@ -129,7 +129,6 @@ def _errors(entry: Entry) -> list[Diagnostic]:
 
 
 def _error_lines(entry: Entry) -> Iterator[str]:
-    """Yield a line for each error of a block."""
     block = f"- Block {entry.block}"
     errors = _errors(entry)
     if not errors:

@@ -289,7 +289,6 @@ class VersionHistory(NamedTuple):
         return tuple(each for each in self.others() if each.message_id in new)
 
     def with_version(self, candidate: CompiledCandidate, rebuilt: RebuiltVersion) -> VersionHistory:
-        """Return the history with one more version."""
         stored, record = candidate.stored, validate_record(candidate)
         version = Version(record.version, stored.at, stored.origin_id, rebuilt.state.counts)
         published = PublishedVersion(

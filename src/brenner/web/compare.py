@@ -214,5 +214,4 @@ def last_visit_document(context: RequestContext) -> dict[str, object] | None:
 
 
 def mark_seen_link(session: Session) -> str:
-    """Return the link that marks all versions as seen."""
     return links.session(session.thread_id, "versions", **{SEEN_PARAMETER: session.history.number})

@@ -153,7 +153,6 @@ class Feed:
         return len(self._viewers)
 
     def count_from(self, client: str) -> int:
-        """Return the number of viewers of a client."""
         with self._lock:
             return sum(each.client == client for each in self._viewers)
 
@@ -169,7 +168,6 @@ class Feed:
         viewer.wake()
 
     def leave(self, viewer: Viewer) -> None:
-        """Remove a viewer."""
         with self._lock:
             self._viewers.discard(viewer)
 
@@ -412,8 +410,6 @@ _HEADERS = {
 
 
 class EventStreams:
-    """The event streams of one site."""
-
     most_viewers = MAX_VIEWERS
     most_of_one = MAX_PER_CLIENT
     most_of_this = MAX_LOCAL
@@ -424,7 +420,6 @@ class EventStreams:
         self._watcher = MailWatcher(store, self.feed)
 
     async def endpoint(self, request: Request) -> Response:
-        """Return the stream for one viewer."""
         if request.method == "HEAD":
             return Response(headers=_HEADERS)
         client = client_of(request)
@@ -453,7 +448,6 @@ class EventStreams:
         await anyio.to_thread.run_sync(self._watcher.join, _SHUTDOWN_SECONDS)
 
     def watch(self) -> None:
-        """Start the watcher."""
         self._watcher.start()
 
     async def _is_foreign(self, seen: MailCursor | None) -> bool:

@@ -86,7 +86,6 @@ def item_json(annotations: VersionAnnotations, section: Section, item: Item) -> 
 
 
 def _heading_field(section: Section) -> str:
-    """Return the field that is shown as the heading of an item."""
     return next(name for name in _HEADING_FIELDS if name in section.fields)
 
 
@@ -161,7 +160,6 @@ def last_changes(annotations: VersionAnnotations, items: Iterable[Item]) -> Iter
 
 
 def conflicts_by_item(conflicts: Iterable[Conflict]) -> Mapping[str, tuple[Conflict, ...]]:
-    """Group the open conflicts by item."""
     found: dict[str, tuple[Conflict, ...]] = {}
     for each in conflicts:
         found[each.item_id] = (*found.get(each.item_id, ()), each)
@@ -178,7 +176,6 @@ def findings_by_item(found: Iterable[Diagnostic]) -> Mapping[str, tuple[Diagnost
 
 
 def is_table(section: Section) -> bool:
-    """Return whether the items of a section are rows of one table."""
     return section is PREDICTIONS_TABLE
 
 

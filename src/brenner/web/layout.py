@@ -307,7 +307,6 @@ def session_or_none(context: RequestContext) -> Session | None:
 
 
 def load_session_file(context: RequestContext) -> LoadedVersion:
-    """Load the version from the file of a session that has no mail."""
     return load_version(
         context.site.workspace, Target(context.thread_id, context.query_number("version"))
     )

@@ -32,7 +32,6 @@ def session(thread_id: str, tab: str = "", **query: object) -> str:
 
 
 def item(thread_id: str, item_id: str, **query: object) -> str:
-    """Return the permanent address of an item."""
     return _with_query(
         f"/sessions/{_path_segment(thread_id)}/items/{_path_segment(item_id)}", query
     )
@@ -50,7 +49,6 @@ def source(section: int | None = None, page: int | None = None) -> str:
 
 
 def diff(thread_id: str, old: int, new: int, **query: object) -> str:
-    """Return the comparison of two versions."""
     return session(thread_id, "diff", **{"from": old, "to": new}, **query)
 
 

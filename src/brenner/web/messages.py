@@ -180,7 +180,6 @@ _MAX_ACK = 400
 
 
 def is_long(text: str) -> bool:
-    """Return whether a text is folded in a list of messages."""
     return len(text) > _MAX_CHARACTERS or text.count("\n") > _MAX_LINES
 
 
@@ -347,8 +346,6 @@ ON_ITS_OWN_PAGE = MessageLimits(
 
 
 class MessageDocuments:
-    """Documents of messages of one session, for one page."""
-
     def __init__(self, session: Session, context: RequestContext, limits: MessageLimits) -> None:
         self._session, self._limits = session, limits
         self._mailbox, self._now = context.site.workspace.mailbox, context.now

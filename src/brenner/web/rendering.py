@@ -162,7 +162,6 @@ def initials(name: str) -> str:
 
 
 def type_colour(message_type: str | None) -> str:
-    """Return the colour role of a message type."""
     return TYPES[message_type].colour if message_type in TYPES else "quiet"
 
 
@@ -322,7 +321,6 @@ def environment() -> Environment:
 
 
 def render_html(page: Page, context: RequestContext) -> str:
-    """Render a page as HTML."""
     template = environment().get_template(page.template)
     return template.render(
         title=page.title,
@@ -355,7 +353,6 @@ class ListPage(NamedTuple):
     total: int
 
     def slice(self, entries: Sequence[_T]) -> Sequence[_T]:
-        """Return the entries on this page."""
         start = (self.number - 1) * self.size
         return entries[start : start + self.size]
 

@@ -89,7 +89,6 @@ class RequestContext(NamedTuple):
 
     @property
     def thread_id(self) -> str:
-        """The thread that the path names."""
         return self.parameters["thread"]
 
     @property
@@ -179,7 +178,6 @@ def guest_cookie_name(thread_id: str) -> str:
 
 
 def guest_threads(token: str, cookies: Mapping[str, str], now: datetime) -> dict[str, datetime]:
-    """Return the threads of all valid guest cookies, with their expiry."""
     given = [value for name, value in cookies.items() if name.startswith(GUEST_COOKIE_PREFIX)]
     found: dict[str, datetime] = {}
     for each in given[:_MAX_GUEST_LINKS]:
@@ -343,7 +341,6 @@ class Form(Mapping[str, str]):
         return self._fields.get(name, ())
 
     def with_field(self, name: str, value: str) -> Form:
-        """Return the form with this field set to this one value."""
         others = [(key, each) for key, values in self._fields.items() for each in values]
         return Form([(name, value), *(field for field in others if field[0] != name)])
 
@@ -367,7 +364,6 @@ class Form(Mapping[str, str]):
 
 
 def form_values(context: RequestContext, name: str) -> tuple[str, ...]:
-    """Return all values of a form field."""
     form = context.form
     if isinstance(form, Form):
         return form.get_all(name)

@@ -53,7 +53,6 @@ _HEADERS: Mapping[str, str] = MappingProxyType(
 
 
 def to_response(result: PageResult, request: Request, context: RequestContext) -> Response:
-    """Return the HTTP response for the result of a page function."""
     if isinstance(result, Redirect):
         response: Response = RedirectResponse(result.to, HTTPStatus.SEE_OTHER, _HEADERS)
     elif isinstance(result, Download):
@@ -129,7 +128,6 @@ _STATUS: Mapping[str, HTTPStatus] = MappingProxyType(
 
 
 def error_page(error: BrennerError) -> Page:
-    """Return the page that shows an error and its fix."""
     return diagnostic_page(error.diagnostic, _status(error), error.details)
 
 

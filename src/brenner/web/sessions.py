@@ -216,7 +216,6 @@ class StoreOutage(NamedTuple):
     why: Diagnostic
 
     def to_json(self) -> dict[str, object]:
-        """Return the outage for scripts."""
         return {
             "since": self.since.isoformat(),
             "code": self.why.id,
@@ -230,7 +229,6 @@ class StoreOutage(NamedTuple):
 
     @property
     def error(self) -> UnavailableError:
-        """The outage as an exception."""
         return UnavailableError(self.why)
 
 
@@ -379,7 +377,6 @@ class Session:
 
     @property
     def position(self) -> int:
-        """The number of messages."""
         return self.status.position
 
     @cached_property
@@ -501,7 +498,6 @@ class Session:
 
     @cached_property
     def rounds(self) -> tuple[ThreadRound, ...]:
-        """The messages by rounds."""
         is_over = self.status.round == self.history.number
         return rounds_of(self.history, self.messages, is_over=is_over)
 

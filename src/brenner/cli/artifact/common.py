@@ -171,7 +171,6 @@ class LoadedArtifact(NamedTuple):
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Return the diagnostics of reading it."""
         if self.version:
             return self.version.notes
         return self.parsed.diagnostics if self.parsed else ()
@@ -195,7 +194,6 @@ class LoadedArtifact(NamedTuple):
 
     @property
     def number(self) -> int | None:
-        """Return the version number."""
         return self.version.number if self.version else self.artifact.metadata.version
 
     def to_json(self) -> dict[str, object]:
@@ -249,7 +247,6 @@ class ArtifactReader:
             raise
 
     def version(self, target: Target, given: str, *, with_state: bool = False) -> LoadedArtifact:
-        """Load a version of a thread."""
         from brenner.services.versions import load_version
 
         loaded = load_version(self.workspace, target, with_state=with_state)

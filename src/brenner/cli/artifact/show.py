@@ -96,7 +96,6 @@ def artifact_document(loaded: LoadedArtifact, report: LintReport) -> dict[str, o
 
 
 def item_document(loaded: LoadedArtifact, item_id: str) -> dict[str, object]:
-    """Return the JSON document of one item."""
     layout, _ = find_item(loaded, item_id)
     found: Any = artifact_json(loaded.artifact)[layout.section.id]
     items = found if isinstance(found, list) else [found]

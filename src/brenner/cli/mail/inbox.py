@@ -101,7 +101,6 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
 
 
 def _filter_words(wanted: InboxFilter, before: int | None) -> list[str]:
-    """Return the active filters in words."""
     words = (
         (wanted.unread, "unread only"),
         (wanted.owed, "only what is owed"),

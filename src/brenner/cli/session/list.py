@@ -241,7 +241,6 @@ _DOT, _COMMA = Span(" · ", QUIET), Span(", ")
 
 
 def session_table(shown: Sequence[Overview], now: datetime, deadline: timedelta) -> Iterator[str]:
-    """Return the table lines for the width of the terminal."""
     width = terminal_width(sys.stdout)
     columns: Sequence[TableColumn] = _PIPE_COLUMNS
     row: Callable[[Overview, list[Span], Cell], DisplayRow] = _pipe_row
@@ -318,7 +317,6 @@ def _question_spans(each: Overview) -> list[Span]:
 
 
 def _join_spans(parts: Iterable[Sequence[Span]], gap: Span) -> list[Span]:
-    """Join the parts with a separator."""
     found: list[Span] = []
     for part in parts:
         found += [gap, *part] if found else part

@@ -247,7 +247,6 @@ class ProgressLine:
         self._drawn, self._columns = text, sum(display_width(piece.text) for piece in fitting)
 
     def erase(self) -> None:
-        """Erase the line, so that other output can be written."""
         if self._drawn:
             sys.stderr.write(self._erase_sequence())
             sys.stderr.flush()
@@ -396,7 +395,6 @@ class TextView:
         print_message(words.get(reason, "Stopped."), sys.stderr)
 
     def erase(self) -> None:
-        """Erase the progress line."""
         self._line.erase()
 
     def _progress(self) -> list[Span]:

@@ -239,7 +239,6 @@ class RpcClient:
         return answer
 
     def _result(self, answer: HttpAnswer, number: int, method: str) -> Json:
-        """Return the result of the request with that number."""
         self._check_status(answer)
         response = _parse_json(answer.body)
         if response is None:

@@ -85,8 +85,6 @@ def without_side_effects() -> Iterator[None]:
 
 
 class ServerErrors:
-    """Creates the errors of one server."""
-
     def __init__(self, where: str, token: str | None) -> None:
         self.where = where
         self._token = token

@@ -470,8 +470,6 @@ def _read_mirror(
 
 
 class AgentMailMailbox:
-    """A mailbox on an Agent Mail server."""
-
     lacks = _MISSING_CAPABILITIES
 
     def __init__(self, client: Client, identity: ProjectIdentity, own: Path | None = None) -> None:

@@ -624,8 +624,6 @@ def migrations() -> tuple[str, ...]:
 
 
 class Schema:
-    """The schema of one project, over one connection."""
-
     def __init__(
         self, server: Server, connection: PostgresConnection, steps: tuple[str, ...] | None = None
     ) -> None:

@@ -73,8 +73,6 @@ def _to_psycopg(sql: str) -> bytes:
 
 
 class PostgresDatabase:
-    """A schema with the mail tables."""
-
     def __init__(self, server: Server, known: int) -> None:
         self.server = server
         self._known_version = known
@@ -366,8 +364,6 @@ _ANALYZE_FROM = 1_000
 
 
 class PostgresMailbox(SqlMailbox[PostgresDatabase]):
-    """A mailbox in a PostgreSQL schema."""
-
     now_sql = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
     def __init__(self, database: PostgresDatabase, clock: Clock | None = None) -> None:

@@ -69,8 +69,6 @@ _LAST_CHARACTER = "\U0010ffff"
 
 
 class SqlMailbox(ABC, Generic[D]):
-    """A mailbox in a SQL database."""
-
     lacks = NOTHING_MISSING
     now_sql = "NULL"  # the time of the database, if that is the store's time
 

@@ -545,9 +545,6 @@ def insert_agent(database: Database, agent: Agent) -> int:
 # Full-text search: hits of the index, filtered by times and by the reader's inbox
 
 
-_ALL_MESSAGES = SearchSource("messages m", "m.arrival")
-
-
 def search(
     database: Database, query: Query, reader: int | None, limit: int, before: int
 ) -> SearchPage:

@@ -429,8 +429,6 @@ _CACHE, _IMPORT_CACHE = -2_000, -200_000  # in KiB; the first is SQLite's defaul
 
 
 class SqliteMailbox(SqlMailbox[SqliteDatabase]):
-    """A mailbox in a SQLite file."""
-
     def __init__(self, database: SqliteDatabase, clock: Clock = system_clock) -> None:
         super().__init__(database)
         self._clock = clock

@@ -75,7 +75,6 @@ def is_dry_run(context: RequestContext) -> bool:
 
 
 def request_faults(context: RequestContext, schema: RequestSchema) -> tuple[Diagnostic, ...]:
-    """Return the violations of the schema by a JSON request."""
     sent = context.sent if isinstance(context.sent, Mapping) else {}
     where = f"POST {context.path.partition('?')[0]}"
     return tuple(each for key in sent for each in _key_faults(sent, key, where, schema))
@@ -108,7 +107,6 @@ def _row_faults(
 
 
 def unknown_key(key: str, where: str, known: Iterable[str]) -> Diagnostic:
-    """Return the diagnostic for an unknown key."""
     near = did_you_mean(closest(key, tuple(known)))
     words = {"where": where, "argument": key, "known": ", ".join(known)}
     return serving_codes.UNKNOWN_ARGUMENT.at(None, **words, suggestion=near)
@@ -155,7 +153,6 @@ def _type_words(value: object) -> str:
 
 
 def would_be_refused(document: Document) -> bool:
-    """Return whether a preview shows that the action would be refused."""
     compiled, found = document.get("compiled"), document.get("violations")
     is_refused = isinstance(compiled, Mapping) and compiled.get("status") == "refused"
     errors = [
@@ -238,7 +235,6 @@ class IdempotencyKeys:
         self._lock = threading.Lock()
 
     def key(self) -> str:
-        """Return a new key for a form."""
         given = secrets.token_urlsafe(_KEY_BYTES)
         self.expect(given)
         return given
@@ -260,7 +256,6 @@ class IdempotencyKeys:
         return form is not None and form.done is None
 
     def is_done(self, key: str) -> bool:
-        """Return whether the key has a result."""
         form = self._form(key)
         return form is not None and form.done is not None
 
@@ -371,10 +366,10 @@ def send_lab_ack(
     return send_ack(workspace.mailbox, workspace.actor, message_id, status, notes, proven)
 
 
-def mailbox_key(context: RequestContext, part: str = "") -> str | None:
+def mailbox_key(context: RequestContext) -> str | None:
     """Return the form's idempotency key in the mailbox, which survives a restart of the server."""
     form_key = context.form.get(KEY_FIELD)
     if not form_key:
         return None
-    words = f"{form_key} {context.path} {part}".encode(errors="surrogatepass")
+    words = f"{form_key} {context.path} ".encode(errors="surrogatepass")
     return f"lab {sha256(words).hexdigest()[:40]}"

@@ -203,7 +203,6 @@ def publish_action(name: str, title: str, *, close: bool) -> Action:
 
 
 def publish_form(context: RequestContext, title: str, *, close: bool) -> Page:
-    """Return the form with the preview."""
     document = {
         "thread_id": context.thread_id,
         "closes": close,

@@ -78,12 +78,10 @@ class KickoffForm(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """A digest of the texts and agents."""
         content = [sorted(self.texts.items()), self.used, self.mode, self.name]
         return sha256(json.dumps(content).encode()).hexdigest()
 
     def with_roster(self, resolved: ResolvedRoster) -> KickoffForm:
-        """Return the form with the rows of a resolved roster."""
         roster = resolved.roster
         rows = tuple(roster.entry(name) or RosterEntry(name, "") for name in resolved.recipients)
         return self._replace(rows=rows[:MAX_ROWS], mode=roster.mode, name=roster.name or "")
@@ -145,7 +143,6 @@ def press_button(
 
 
 def roster_document(workspace: Workspace, typed: KickoffForm) -> dict[str, object]:
-    """Return the rows and the menus."""
     return {
         "agents": [
             {"number": at, **dict(zip(ROW_FIELDS, (each or "" for each in row), strict=True))}
@@ -248,7 +245,6 @@ def empty_field(field: str, expected: str, called: str = "", otherwise: str = ""
 
 
 def conflicting_fields(one: str, other: str) -> Diagnostic:
-    """Return the diagnostic for two fields that exclude each other."""
     return FIELDS_CONTRADICT.at(one=one, other=other)._replace(field=other)
 
 

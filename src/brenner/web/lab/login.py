@@ -95,7 +95,6 @@ class LabAuth:
         return cookie
 
     def leave(self, cookies: Mapping[str, str]) -> None:
-        """Log out."""
         with self._lock:
             self._logins.pop(_cookie_digest(cookies.get(self.cookie, "")), None)
 

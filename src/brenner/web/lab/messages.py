@@ -150,7 +150,6 @@ def recipients(context: RequestContext) -> tuple[str, ...]:
 
 
 def with_newline(text: str) -> str:
-    """Return a body that ends with a newline."""
     return text if text.endswith("\n") or not text else f"{text}\n"
 
 

@@ -85,7 +85,6 @@ _MAX_KEY_LENGTH = 200
 
 
 def form_page(action: Action, context: RequestContext) -> Page:
-    """Return the form of an action."""
     return render_form(action.form(context), action, context)
 
 
@@ -242,7 +241,6 @@ def with_key(context: RequestContext, *, is_script: bool) -> RequestContext:
 
 
 def result_page(context: RequestContext) -> Page:
-    """Return the page with the result of a form."""
     done = _keys(context).done(context.parameters["key"])
     title = str(done.document.get("title") or ("Done" if done.is_done else "Not done"))
     return Page(done.template, title, result_document(done), is_live=False)
@@ -254,13 +252,11 @@ def result_redirect(context: RequestContext) -> Redirect:
 
 
 def result_document(done: ActionResult) -> Document:
-    """Return the result as JSON for scripts."""
     to = [{"address": address, "words": words} for address, words in done.to]
     return {**done.document, "done": done.is_done, "says": done.says, "to": to}
 
 
 def result_status(done: ActionResult) -> int:
-    """Return the HTTP status of a result."""
     return HTTPStatus.OK if done.is_done else HTTPStatus.CONFLICT
 
 
@@ -390,7 +386,6 @@ _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def lab_routes(site: Site) -> list[BaseRoute]:
-    """Return all routes of the lab."""
     lab = LabEndpoints(site)
     found: list[BaseRoute] = [
         Route(links.LAB, lab.get(home_page)),
@@ -410,8 +405,6 @@ def lab_routes(site: Site) -> list[BaseRoute]:
 
 
 class LabEndpoints:
-    """Endpoints of the lab."""
-
     def __init__(self, site: Site) -> None:
         self._site = site
         self._limiter = anyio.CapacityLimiter(_MAX_THREADS)

@@ -337,7 +337,6 @@ def _columns(artifact: Artifact, rows: Sequence[Item]) -> list[Document]:
 
 
 def item_address(version: ShownVersion, item_id: str) -> str:
-    """Return the address of an item on the artifact page that shows it."""
     for layout in LAYOUT:
         ids = [item.id for item in section_items(version.artifact, layout)]
         if item_id in ids:

@@ -200,7 +200,6 @@ def _marks_document(change: ItemChange, conflicts: Iterable[Conflict]) -> dict[s
 
 
 def marks_json(marks: TextSpans) -> list[dict[str, str]]:
-    """Return spans of a text with their marks."""
     return [{"mark": span.mark.value, "text": span.text} for span in marks]
 
 
@@ -291,7 +290,6 @@ _DOCUMENTS: Mapping[str, Callable[[RequestContext, Artifact, Artifact], dict[str
 
 
 def diff_page(context: RequestContext) -> PageResult:
-    """Return what changed from one version to another."""
     session = context.session
     before, after, previous = requested_pair(context)
     old, new = version_side(session, before), version_side(session, after)
