@@ -236,11 +236,11 @@ class _DecisionPass:
         refused = () if is_plain else tuple(self._id_problems(block, meanings))
         key = None
         if not refused:
-            key, first = self._find_duplicate(block, delta, meanings)
+            key, first = self._find_duplicate(block, delta, meanings, is_plain)
             if first is not None:
                 diagnostics = (*block.diagnostics, _duplicate_diagnostic(block, first))
                 return BlockDecision(block, BlockOutcome.DUPLICATE, diagnostics, meanings, key)
-            refused = tuple(self._state_problems(block, delta, meanings))
+            refused = self._state_problems(block, delta, meanings)
         if refused:
             self._refused.add(block.number)
             return BlockDecision(
@@ -299,17 +299,23 @@ class _DecisionPass:
         return section_full(block, section, MAX_ACTIVE_HYPOTHESES)
 
     def _find_duplicate(
-        self, block: DeltaBlock, delta: Delta, meanings: Meanings
+        self, block: DeltaBlock, delta: Delta, meanings: Meanings, is_plain: bool
     ) -> tuple[BlockKey | None, AppliedBlock | None]:
-        """Return the block's key, and the applied block that it repeats, if any (R8)."""
+        """Return the block's key, and the applied block that it repeats, if any (R8).
+
+        In a plain block every ID refers to the item with that number.
+        """
         resolved = self._resolved
         if delta.operation is Operation.ADD:
             return resolved.keys.get(block.number), resolved.originals.get(block.number)
-        ids = {written: each for written, each in meanings.items() if isinstance(each, str)}
-        if len(ids) < len(meanings) or not self._author.count:
+        if not self._author.count:
             return None, None
-        item_id, payload = ids[delta.target_id or ""], delta.payload
-        if not are_unchanged(ids):
+        item_id, payload = delta.target_id or "", delta.payload
+        if not is_plain:
+            ids = {written: each for written, each in meanings.items() if isinstance(each, str)}
+            if len(ids) < len(meanings):
+                return None, None
+            item_id = ids[item_id]
             payload = rewrite_ids(delta, ids, self._draft.thread_id)
         key = block_key(delta, item_id, payload, resolved.base.number)
         firsts = self._author.equal_blocks(key)
@@ -337,21 +343,22 @@ class _DecisionPass:
 
     def _state_problems(
         self, block: DeltaBlock, delta: Delta, meanings: Meanings
-    ) -> Iterator[LazyDiagnostic]:
-        """Yield the reasons why the artifact's state forbids the block."""
-        if delta.operation is Operation.EDIT and self._is_killed(meanings[delta.target_id or ""]):
-            yield partial(self._killed_diagnostic, block, ("target_id",), delta.target_id or "")
-            return
-        if delta.section == PREDICTIONS_TABLE.id and delta.operation is not Operation.KILL:
+    ) -> tuple[LazyDiagnostic, ...]:
+        """Return the reasons why the artifact's state forbids the block."""
+        operation, section, target_id = delta.operation, delta.section, delta.target_id or ""
+        if operation is Operation.EDIT and self._is_killed(meanings[target_id]):
+            return (partial(self._killed_diagnostic, block, ("target_id",), target_id),)
+        if section == PREDICTIONS_TABLE.id and operation is not Operation.KILL:
             cells = cast("Mapping[str, str]", delta.payload.get("predictions", {}))
-            for key, outcome in cells.items():
-                if outcome != NOT_APPLICABLE and self._is_killed(meanings[key]):
-                    yield partial(
-                        self._killed_diagnostic, block, ("payload", "predictions", key), key
-                    )
-        is_hypothesis = delta.section == HYPOTHESIS_SLATE.id and delta.operation is Operation.ADD
+            return tuple(
+                partial(self._killed_diagnostic, block, ("payload", "predictions", key), key)
+                for key, outcome in cells.items()
+                if outcome != NOT_APPLICABLE and self._is_killed(meanings[key])
+            )
+        is_hypothesis = section == HYPOTHESIS_SLATE.id and operation is Operation.ADD
         if is_hypothesis and self._active >= MAX_ACTIVE_HYPOTHESES:
-            yield partial(section_full, block, delta.section, MAX_ACTIVE_HYPOTHESES)
+            return (partial(section_full, block, section, MAX_ACTIVE_HYPOTHESES),)
+        return ()
 
     def _is_killed(self, target: Target | None) -> bool:
         return target in self._killed or (isinstance(target, str) and self._draft.is_killed(target))
@@ -430,16 +437,18 @@ def finalise_blocks(
             continue
         payload, target = delta.payload, delta.target_id
         rewrites: tuple[RewrittenId, ...] = ()
-        ids = final_ids(meanings, numbers)
-        if not are_unchanged(ids):
+        item_id = numbers[block.number] if target is None else target
+        if not are_unchanged(meanings):
+            ids = final_ids(meanings, numbers)
             rewrites = _rewrites(resolved.mentions[block.number], ids)
             payload = rewrite_ids(delta, ids, draft.thread_id)
+            if target is not None:
+                item_id = ids[target]
         if outcome is BlockOutcome.APPLIED:
-            if rewrites or not resolved.ambiguous.keys().isdisjoint(ids):
+            if rewrites or not resolved.ambiguous.keys().isdisjoint(meanings):
                 diagnostics += tuple(_id_diagnostics(block, rewrites, resolved, draft))
             if resolve:
                 diagnostics += tuple(_prose_diagnostics(block, resolve, numbers))
-        item_id = numbers[block.number] if target is None else ids[target]
         yield BlockDecision(
             block, outcome, diagnostics, meanings, key, (), item_id, payload, rewrites
         )

@@ -61,19 +61,32 @@ if TYPE_CHECKING:
 _SECTION_ORDER = {section.prefix[0]: index for index, section in enumerate(SECTIONS.values())}
 
 
+class _OpenConflict:
+    """The mutable form of a conflict: its version, the current source, the displaced values."""
+
+    __slots__ = ("displaced", "source", "version")
+
+    def __init__(self, version: int, source: Source, displaced: list[DisplacedValue]) -> None:
+        self.version = version
+        self.source = source
+        self.displaced = displaced
+
+
 class OpenConflicts:
     """The open conflicts by item and field (R12).
 
-    Each is kept with a list of its displaced values, which grows with every edit. A conflict's own
-    `displaced` and `value` are set only at the end.
+    Each is kept in a mutable form, because every edit can change its source and add a displaced
+    value. The conflicts themselves are built only at the end.
     """
 
     def __init__(self, conflicts: Iterable[Conflict]) -> None:
-        self._open: dict[str, dict[Path, tuple[Conflict, list[DisplacedValue]]]] = {}
+        self._open: dict[str, dict[Path, _OpenConflict]] = {}
         self._displaced_agents: list[tuple[Path, str]] = []
         for conflict in conflicts:
             of_item = self._open.setdefault(conflict.item_id, {})
-            of_item[conflict.path] = (conflict, list(conflict.displaced))
+            of_item[conflict.path] = _OpenConflict(
+                conflict.version, conflict.source, list(conflict.displaced)
+            )
 
     def record_change(self, item_id: str, path: Path, change: Change, base: int) -> None:
         """Open or close a conflict for an edit on `base` that sets or confirms a value."""
@@ -109,8 +122,7 @@ class OpenConflicts:
         """Update the source of the current value, if there is a conflict about it."""
         of_item = self._open.get(item_id)
         if of_item and path in of_item:
-            conflict, displaced = of_item[path]
-            of_item[path] = (conflict._replace(source=by), displaced)
+            of_item[path].source = by
 
     def conflicting_keys(self, item_id: str, name: str) -> list[str]:
         return [path[1] for path in self._open.get(item_id, ()) if path[0] == name and path[1:]]
@@ -119,12 +131,12 @@ class OpenConflicts:
         self, item_id: str, path: Path, lost: list[DisplacedValue], by: Source, base: int
     ) -> None:
         of_item = self._open.get(item_id, {})
-        if path in of_item and base >= of_item[path][0].version:
+        if path in of_item and base >= of_item[path].version:
             del of_item[path]
         if lost:
-            conflict = Conflict(item_id, path, by.version, None, by, ())
             of_item = self._open.setdefault(item_id, {})
-            of_item.setdefault(path, (conflict, []))[1].extend(lost)
+            conflict = of_item.setdefault(path, _OpenConflict(by.version, by, []))
+            conflict.displaced.extend(lost)
             self._displaced_agents += [(path, each.source.agent) for each in lost]
 
     def close_item(self, item_id: str) -> None:
@@ -133,7 +145,9 @@ class OpenConflicts:
 
     def pop_displaced_agents(self) -> list[tuple[Path, str]]:
         """Return and clear whose values were displaced since the last call, with their paths."""
-        noted, self._displaced_agents = self._displaced_agents, []
+        noted = self._displaced_agents
+        if noted:
+            self._displaced_agents = []
         return noted
 
     def to_conflicts(self, artifact: Artifact) -> tuple[Conflict, ...]:
@@ -142,15 +156,18 @@ class OpenConflicts:
             return ()
         items = {item.id: item for _section, item in artifact.all_items()}
         return tuple(
-            conflict._replace(
-                value=_current_value(items[item_id], path), displaced=tuple(displaced)
+            Conflict(
+                item_id,
+                path,
+                conflict.version,
+                _current_value(items[item_id], path),
+                conflict.source,
+                tuple(conflict.displaced),
             )
             for item_id in sorted(
                 self._open, key=lambda each: (_SECTION_ORDER[each[0]], item_sort_key(each))
             )
-            for path, (conflict, displaced) in sorted(
-                self._open[item_id].items(), key=lambda each: each[0]
-            )
+            for path, conflict in sorted(self._open[item_id].items(), key=lambda each: each[0])
         )
 
 

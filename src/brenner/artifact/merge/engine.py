@@ -248,31 +248,34 @@ class MergeRun:
                 waiting.setdefault(item_id, []).append(each)
                 continue
             for ready in (each, *(waiting.pop(item_id, ()) if is_add else ())):
-                diagnostics[ready.block.number] += tuple(self._apply(ready, posted, base))
+                found = self._apply(ready, posted, base)
+                if found:
+                    diagnostics[ready.block.number] += tuple(found)
         return diagnostics
 
     def _apply(
         self, final: BlockDecision, posted: StoredMessage, base: Version
-    ) -> Iterator[Diagnostic]:
+    ) -> list[Diagnostic]:
+        """Apply one accepted block. Return its diagnostics."""
         delta, item_id = cast("Delta", final.block.delta), final.item_id or ""
         section = SECTIONS[delta.section]
         sender = posted.message.sender
         by = Source(posted.id, sender, final.block.number, self._version, delta.operation.value)
         payload = final.payload
         if delta.operation is Operation.KILL:
-            yield from self._unseen_edits(final, sender, base)
+            found = list(self._unseen_edits(final, sender, base))
             killed = KillRecord(sender, iso(posted.at), str(payload["reason"]))
             self._draft.kill(item_id, section, killed, by)
-            return
+            return found
+        found = []
         if "references" in payload:
             payload, found = self._without_cycles(final, posted)
-            yield from found
         if delta.operation is Operation.ADD:
             self._draft.add(item_id, section, payload, by, (posted.at, posted.id))
-            return
+            return found
         self._draft.edit(item_id, section, payload, by, base.number)
         for path, agent in self._draft.open_conflicts.pop_displaced_agents():
-            yield block_diagnostic(
+            conflict = block_diagnostic(
                 final.block,
                 merging_codes.CONFLICTING_EDIT,
                 ("payload", *path),
@@ -281,6 +284,8 @@ class MergeRun:
                 name=agent,
                 version=base.number,
             )
+            found.append(conflict)
+        return found
 
     def _without_cycles(
         self, final: BlockDecision, posted: StoredMessage
