@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Metadata, Reference, has_content
 from brenner.limits import MOST_BLOCKS
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.delta.schema import SECTIONS, Delta, Operation
+from brenner.protocol.delta.schema import ADD, SECTIONS, Delta
 from brenner.protocol.grammar import ITEM_ID
 
 if TYPE_CHECKING:
@@ -359,9 +359,10 @@ class AuthorHistoryBuilder:
         of_item = self._stated.own(applied.item_id, _copy_stated, {})
         for name, values, is_replaced_whole in edited:
             stated = of_item.setdefault(name, {})
-            now = dict(values)
+            now = values
             if is_replaced_whole:
-                now |= {key: None for key in (WHOLE_FIELD, *stated) if key not in values}
+                gone = {key: None for key in (WHOLE_FIELD, *stated) if key not in values}
+                now = {**values, **gone}
             for key, value in now.items():
                 if key not in stated or stated[key][0] != value:
                     stated[key] = value, applied
@@ -378,7 +379,7 @@ def block_key(
     delta: Delta, item_id: str | None, payload: Mapping[str, object], base: int
 ) -> BlockKey:
     """Return the key by which blocks of one author are compared, once their IDs are resolved."""
-    is_add = delta.operation is Operation.ADD
+    is_add = delta.operation is ADD
     where = (None, None) if is_add else (item_id, base)
     content = _canonical_json((delta.operation, delta.section, *where, dict(payload)))
     digest = sha256(content.encode()).hexdigest()[:_DIGEST_LENGTH]
@@ -492,6 +493,10 @@ class BlockOutcome(StrEnum):
     APPLIED = "applied"
     REFUSED = "refused"
     DUPLICATE = "duplicate"
+
+
+# Bound once: looking a member up in its Enum takes longer than comparing with it.
+APPLIED, REFUSED, DUPLICATE = BlockOutcome
 
 
 class RewrittenId(NamedTuple):

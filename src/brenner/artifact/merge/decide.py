@@ -24,6 +24,9 @@ from brenner.artifact.merge.resolve import (
 )
 from brenner.artifact.model import MAX_ACTIVE_HYPOTHESES, NOT_APPLICABLE
 from brenner.artifact.state import (
+    APPLIED,
+    DUPLICATE,
+    REFUSED,
     AppliedBlock,
     AuthorHistoryBuilder,
     BlockKey,
@@ -40,12 +43,14 @@ from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.parse import line_at, render_delta
 from brenner.protocol.delta.problems import format_path
 from brenner.protocol.delta.schema import (
+    ADD,
+    EDIT,
     HYPOTHESIS_SLATE,
+    KILL,
     PREDICTIONS_TABLE,
     SECTIONS,
     Delta,
     DeltaBlock,
-    Operation,
 )
 from brenner.protocol.grammar import ITEM_ID
 from brenner.text import Suggestion, did_you_mean
@@ -229,7 +234,7 @@ class _DecisionPass:
         if delta is None:
             # If there are too many blocks, the first one has the reason for all.
             reasons = block.diagnostics or self._resolved.message.blocks[0].diagnostics
-            return BlockDecision(block, BlockOutcome.REFUSED, reasons)
+            return BlockDecision(block, REFUSED, reasons)
         resolved = self._resolved
         meanings = resolved.block_meanings(block.number)
         is_plain = are_unchanged(meanings) and resolved.ambiguous.keys().isdisjoint(meanings)
@@ -239,15 +244,13 @@ class _DecisionPass:
             key, first = self._find_duplicate(block, delta, meanings, is_plain)
             if first is not None:
                 diagnostics = (*block.diagnostics, _duplicate_diagnostic(block, first))
-                return BlockDecision(block, BlockOutcome.DUPLICATE, diagnostics, meanings, key)
+                return BlockDecision(block, DUPLICATE, diagnostics, meanings, key)
             refused = self._state_problems(block, delta, meanings)
         if refused:
             self._refused.add(block.number)
-            return BlockDecision(
-                block, BlockOutcome.REFUSED, block.diagnostics, meanings, key, refused
-            )
+            return BlockDecision(block, REFUSED, block.diagnostics, meanings, key, refused)
         self._record(block.number, delta, meanings)
-        return BlockDecision(block, BlockOutcome.APPLIED, block.diagnostics, meanings, key)
+        return BlockDecision(block, APPLIED, block.diagnostics, meanings, key)
 
     def newly_invalidated(self) -> dict[int, int]:
         """Return the blocks that depend on a later ADD which is refused after all.
@@ -306,7 +309,7 @@ class _DecisionPass:
         In a plain block every ID refers to the item with that number.
         """
         resolved = self._resolved
-        if delta.operation is Operation.ADD:
+        if delta.operation is ADD:
             return resolved.keys.get(block.number), resolved.originals.get(block.number)
         if not self._author.count:
             return None, None
@@ -319,7 +322,7 @@ class _DecisionPass:
             payload = rewrite_ids(delta, ids, self._draft.thread_id)
         key = block_key(delta, item_id, payload, resolved.base.number)
         firsts = self._author.equal_blocks(key)
-        if not firsts or delta.operation is Operation.KILL:
+        if not firsts or delta.operation is KILL:
             return key, firsts[0] if firsts else None
         edited = edited_fields(delta, payload)
         is_changed = self._author.has_changed_since(firsts[0], edited) or any(
@@ -346,16 +349,16 @@ class _DecisionPass:
     ) -> tuple[LazyDiagnostic, ...]:
         """Return the reasons why the artifact's state forbids the block."""
         operation, section, target_id = delta.operation, delta.section, delta.target_id or ""
-        if operation is Operation.EDIT and self._is_killed(meanings[target_id]):
+        if operation is EDIT and self._is_killed(meanings[target_id]):
             return (partial(self._killed_diagnostic, block, ("target_id",), target_id),)
-        if section == PREDICTIONS_TABLE.id and operation is not Operation.KILL:
+        if section == PREDICTIONS_TABLE.id and operation is not KILL:
             cells = cast("Mapping[str, str]", delta.payload.get("predictions", {}))
             return tuple(
                 partial(self._killed_diagnostic, block, ("payload", "predictions", key), key)
                 for key, outcome in cells.items()
                 if outcome != NOT_APPLICABLE and self._is_killed(meanings[key])
             )
-        is_hypothesis = section == HYPOTHESIS_SLATE.id and operation is Operation.ADD
+        is_hypothesis = section == HYPOTHESIS_SLATE.id and operation is ADD
         if is_hypothesis and self._active >= MAX_ACTIVE_HYPOTHESES:
             return (partial(section_full, block, section, MAX_ACTIVE_HYPOTHESES),)
         return ()
@@ -380,14 +383,14 @@ class _DecisionPass:
             if isinstance(each, int):
                 self._dependencies.append((number, each))
         is_hypothesis = delta.section == HYPOTHESIS_SLATE.id
-        if delta.operation is Operation.ADD:
+        if delta.operation is ADD:
             prefix = SECTIONS[delta.section].prefix
             self._counts[prefix] += 1
             self.numbers[number] = f"{prefix}{self._counts[prefix]}"
             self._active += is_hypothesis and number not in self._killed
             return
         target = cast("Target", meanings[delta.target_id or ""])
-        if delta.operation is Operation.EDIT:
+        if delta.operation is EDIT:
             self._edits.setdefault(target, []).append((delta, meanings))
         elif not self._is_killed(target):
             self._killed.add(target)
@@ -427,7 +430,7 @@ def finalise_blocks(
     for decision in decisions:
         block, outcome, diagnostics, meanings, key = decision[:5]
         delta = block.delta
-        if outcome is BlockOutcome.REFUSED or delta is None:
+        if outcome is REFUSED or delta is None:
             yield decision._replace(
                 diagnostics=tuple(
                     _with_readings(each, block, resolved, numbers, draft) for each in diagnostics
@@ -444,7 +447,7 @@ def finalise_blocks(
             payload = rewrite_ids(delta, ids, draft.thread_id)
             if target is not None:
                 item_id = ids[target]
-        if outcome is BlockOutcome.APPLIED:
+        if outcome is APPLIED:
             if rewrites or not resolved.ambiguous.keys().isdisjoint(meanings):
                 diagnostics += tuple(_id_diagnostics(block, rewrites, resolved, draft))
             if resolve:
@@ -469,7 +472,7 @@ def _may_have_moved(
 ) -> bool:
     """Return whether the author's own items can have other numbers than the author expected."""
     counts = resolved.view.counts
-    is_applied = all(each.outcome is BlockOutcome.APPLIED for each in decisions)
+    is_applied = all(each.outcome is APPLIED for each in decisions)
     return not is_applied or any(counts[p] != draft.counts[p] for p in counts)
 
 

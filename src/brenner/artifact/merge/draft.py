@@ -40,6 +40,7 @@ from brenner.artifact.state import (
 )
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import (
+    EDIT,
     HYPOTHESIS_SLATE,
     LIST_KINDS,
     MAP_KINDS,
@@ -48,7 +49,6 @@ from brenner.protocol.delta.schema import (
     SECTIONS,
     Field,
     FieldKind,
-    Operation,
     Section,
 )
 from brenner.protocol.delta.validate import WHITE_SPACE, is_blank
@@ -61,15 +61,9 @@ if TYPE_CHECKING:
 _SECTION_ORDER = {section.prefix[0]: index for index, section in enumerate(SECTIONS.values())}
 
 
-class _OpenConflict:
-    """The mutable form of a conflict: its version, the current source, the displaced values."""
-
-    __slots__ = ("displaced", "source", "version")
-
-    def __init__(self, version: int, source: Source, displaced: list[DisplacedValue]) -> None:
-        self.version = version
-        self.source = source
-        self.displaced = displaced
+# The mutable form of a conflict: its version, the source of the current value, and the displaced
+# values
+_OpenConflict = tuple[int, Source, list[DisplacedValue]]
 
 
 class OpenConflicts:
@@ -84,9 +78,8 @@ class OpenConflicts:
         self._displaced_agents: list[tuple[Path, str]] = []
         for conflict in conflicts:
             of_item = self._open.setdefault(conflict.item_id, {})
-            of_item[conflict.path] = _OpenConflict(
-                conflict.version, conflict.source, list(conflict.displaced)
-            )
+            displaced = list(conflict.displaced)
+            of_item[conflict.path] = (conflict.version, conflict.source, displaced)
 
     def record_change(self, item_id: str, path: Path, change: Change, base: int) -> None:
         """Open or close a conflict for an edit on `base` that sets or confirms a value."""
@@ -122,7 +115,8 @@ class OpenConflicts:
         """Update the source of the current value, if there is a conflict about it."""
         of_item = self._open.get(item_id)
         if of_item and path in of_item:
-            of_item[path].source = by
+            version, _source, displaced = of_item[path]
+            of_item[path] = (version, by, displaced)
 
     def conflicting_keys(self, item_id: str, name: str) -> list[str]:
         return [path[1] for path in self._open.get(item_id, ()) if path[0] == name and path[1:]]
@@ -131,12 +125,12 @@ class OpenConflicts:
         self, item_id: str, path: Path, lost: list[DisplacedValue], by: Source, base: int
     ) -> None:
         of_item = self._open.get(item_id, {})
-        if path in of_item and base >= of_item[path].version:
+        if path in of_item and base >= of_item[path][0]:
             del of_item[path]
         if lost:
             of_item = self._open.setdefault(item_id, {})
-            conflict = of_item.setdefault(path, _OpenConflict(by.version, by, []))
-            conflict.displaced.extend(lost)
+            _version, _source, displaced = of_item.setdefault(path, (by.version, by, []))
+            displaced.extend(lost)
             self._displaced_agents += [(path, each.source.agent) for each in lost]
 
     def close_item(self, item_id: str) -> None:
@@ -159,22 +153,24 @@ class OpenConflicts:
             Conflict(
                 item_id,
                 path,
-                conflict.version,
+                version,
                 _current_value(items[item_id], path),
-                conflict.source,
-                tuple(conflict.displaced),
+                source,
+                tuple(displaced),
             )
             for item_id in sorted(
                 self._open, key=lambda each: (_SECTION_ORDER[each[0]], item_sort_key(each))
             )
-            for path, conflict in sorted(self._open[item_id].items(), key=lambda each: each[0])
+            for path, (version, source, displaced) in sorted(
+                self._open[item_id].items(), key=lambda each: each[0]
+            )
         )
 
 
 def _is_unseen(before: Change, by: Source, base: int) -> bool:
     """Return whether another author's edit had set the value after this edit's base version."""
     source = before.source
-    is_edit = source.operation == Operation.EDIT
+    is_edit = source.operation == EDIT
     return is_edit and source.agent != by.agent and source.version > base
 
 

@@ -30,10 +30,10 @@ from brenner.artifact.merge.resolve import (
 )
 from brenner.artifact.model import LAYOUT, Artifact, KillRecord, Reference
 from brenner.artifact.state import (
+    APPLIED,
     KICKOFF,
     AuthorHistoryBuilder,
     Blame,
-    BlockOutcome,
     Conflict,
     Entry,
     Source,
@@ -53,13 +53,15 @@ from brenner.markdown.blocks import parse_blocks
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.parse import read_blocks, render_delta
 from brenner.protocol.delta.schema import (
+    ADD,
     ASSUMPTION_LEDGER,
+    EDIT,
     HYPOTHESIS_SLATE,
+    KILL,
     RESEARCH_THREAD,
     SECTIONS,
     Delta,
     DeltaBlock,
-    Operation,
 )
 from brenner.protocol.messages import StoredMessage, iso, thread_order_key
 from brenner.protocol.roster_config import roster_json
@@ -78,7 +80,7 @@ BlockHeader = tuple[str | None, str | None, str | None, str | None]
 def delta_header(delta: Delta) -> BlockHeader:
     """Return operation, section, target and name of a valid block."""
     operation = delta.operation
-    name = _payload_name(delta.payload) if operation is Operation.ADD else None
+    name = _payload_name(delta.payload) if operation is ADD else None
     return operation.value, delta.section, delta.target_id, name
 
 
@@ -93,7 +95,7 @@ def block_header(block: DeltaBlock) -> BlockHeader:
 def _header_as_written(block: DeltaBlock) -> BlockHeader:
     operation = block.written("operation")
     payload = block.value.get("payload") if isinstance(block.value, dict) else None
-    is_add = operation == Operation.ADD
+    is_add = operation == ADD
     name = _payload_name(payload) if is_add and isinstance(payload, dict) else None
     return operation, block.written("section"), block.written("target_id"), name
 
@@ -215,7 +217,7 @@ class MergeRun:
         self.ledger += [
             _ledger_entry(each, diagnostics[each.block.number], posted) for each in final
         ]
-        applied = [each for each in final if each.outcome is BlockOutcome.APPLIED]
+        applied = [each for each in final if each.outcome is APPLIED]
         if applied:
             self._contributors[message.shorthand] = None
             self._updated = max(self._updated or posted.at, posted.at)
@@ -240,7 +242,7 @@ class MergeRun:
         diagnostics = {each.block.number: each.diagnostics for each in final}
         waiting: dict[str, list[BlockDecision]] = {}  # for a later block that adds the item
         for each in final:
-            if each.outcome is not BlockOutcome.APPLIED:
+            if each.outcome is not APPLIED:
                 continue
             item_id = each.item_id or ""
             is_add = each.block.delta is not None and each.block.delta.target_id is None
@@ -262,7 +264,7 @@ class MergeRun:
         sender = posted.message.sender
         by = Source(posted.id, sender, final.block.number, self._version, delta.operation.value)
         payload = final.payload
-        if delta.operation is Operation.KILL:
+        if delta.operation is KILL:
             found = list(self._unseen_edits(final, sender, base))
             killed = KillRecord(sender, iso(posted.at), str(payload["reason"]))
             self._draft.kill(item_id, section, killed, by)
@@ -270,7 +272,7 @@ class MergeRun:
         found = []
         if "references" in payload:
             payload, found = self._without_cycles(final, posted)
-        if delta.operation is Operation.ADD:
+        if delta.operation is ADD:
             self._draft.add(item_id, section, payload, by, (posted.at, posted.id))
             return found
         self._draft.edit(item_id, section, payload, by, base.number)
@@ -326,7 +328,7 @@ class MergeRun:
                 source = change.source
                 if source.version <= base.number:
                     break
-                if source.operation == Operation.EDIT and source.agent != sender:
+                if source.operation == EDIT and source.agent != sender:
                     edit = f"`{label}` by {source.agent}, message {source.message_id}"
                     unseen[edit] = None
         if unseen:
@@ -371,12 +373,12 @@ def _remember(
         delta, item_id = cast("Delta", each.block.delta), each.item_id or ""
         here = author.next_applied(message_id, each.block.number, item_id)
         author.remember(each.key or block_key(delta, item_id, each.payload, base), here)
-        if delta.operation is Operation.ADD:
+        if delta.operation is ADD:
             author.remember_add(base, SECTIONS[delta.section].prefix, here)
             meanings = resolved.block_meanings(each.block.number).values()
             if any(isinstance(target, int) for target in meanings):
                 author.remember_as_written(block_key(delta, None, delta.payload, base), here)
-        elif delta.operation is Operation.EDIT:
+        elif delta.operation is EDIT:
             author.remember_edit(here, edited_fields(delta, each.payload))
 
 
@@ -394,7 +396,7 @@ def _circular_reference(
 def question_differs(question: str, current: str) -> Diagnostic:
     """Return a warning that a later kickoff has a different question, with the EDIT to send."""
     delta = Delta(
-        Operation.EDIT,
+        EDIT,
         RESEARCH_THREAD.id,
         RESEARCH_THREAD.prefix,
         {"statement": question},

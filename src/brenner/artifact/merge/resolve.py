@@ -33,13 +33,14 @@ from brenner.protocol.body import (
 )
 from brenner.protocol.delta.parse import attach_repairs, read_blocks
 from brenner.protocol.delta.schema import (
+    ADD,
+    KILL,
     RESEARCH_THREAD,
     SECTIONS,
     Delta,
     DeltaBlock,
     Field,
     FieldKind,
-    Operation,
 )
 from brenner.protocol.delta.schema import Section as NumberingSection
 from brenner.protocol.grammar import (
@@ -149,15 +150,23 @@ def id_mentions(delta: Delta, thread_id: str) -> list[IdMention]:
     found = []
     if delta.target_id is not None:
         found.append(IdMention("target_id", delta.target_id, ("target_id",)))
-    fields = SECTIONS[delta.section].fields
-    for name, value in delta.payload.items():
-        field = fields.get(name)
-        if field is not None and (field.kind in _KINDS_WITH_IDS or field.names_items):
-            found += _field_mentions(field, value, thread_id)
+    with_ids = _FIELDS_WITH_IDS[delta.section]
+    if not with_ids.keys().isdisjoint(delta.payload):
+        for name, value in delta.payload.items():
+            if name in with_ids:
+                found += _field_mentions(with_ids[name], value, thread_id)
     return found
 
 
 _KINDS_WITH_IDS = frozenset({FieldKind.OUTCOMES, FieldKind.ITEMS, FieldKind.REFERENCES})
+_FIELDS_WITH_IDS = {
+    section.id: {
+        name: field
+        for name, field in section.fields.items()
+        if field.kind in _KINDS_WITH_IDS or field.names_items
+    }
+    for section in SECTIONS.values()
+}
 
 
 def _field_mentions(field: Field, value: object, thread_id: str) -> Iterator[IdMention]:
@@ -298,10 +307,10 @@ def own_adds(blocks: Iterable[DeltaBlock]) -> dict[str, list[int]]:
 def _section_of_add(block: DeltaBlock) -> NumberingSection | None:
     """Return the section that a block adds to, even if the rest of the block is unreadable."""
     if block.delta is not None:
-        is_add = block.delta.operation is Operation.ADD
+        is_add = block.delta.operation is ADD
         return SECTIONS[block.delta.section] if is_add else None
     if isinstance(block.value, dict):
-        is_add = block.written("operation") == Operation.ADD
+        is_add = block.written("operation") == ADD
         return SECTIONS.get(block.written("section") or "") if is_add else None
     section = _SECTION_IN_TEXT.search(block.fence.text)
     return SECTIONS.get(section[1]) if section and _ADD_IN_TEXT.search(block.fence.text) else None
@@ -357,7 +366,7 @@ def _adds(blocks: list[DeltaBlock]) -> dict[int, Delta]:
     return {
         block.number: block.delta
         for block in blocks
-        if block.delta is not None and block.delta.operation is Operation.ADD
+        if block.delta is not None and block.delta.operation is ADD
     }
 
 
@@ -423,7 +432,7 @@ def _killing_blocks(blocks: list[DeltaBlock], meaning: Meanings) -> dict[str, in
     """Return the items that the message kills, each with the first block that kills it."""
     kills: dict[str, int] = {}
     for block in blocks:
-        if block.delta is not None and block.delta.operation is Operation.KILL:
+        if block.delta is not None and block.delta.operation is KILL:
             written = block.delta.target_id or ""
             target = meaning.get(written, written)
             if isinstance(target, str):

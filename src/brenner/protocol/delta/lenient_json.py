@@ -508,7 +508,7 @@ def decode_strict(text: str) -> object:
     after = text[end:]
     if after not in ("\n", "") and after.strip(_JSON_SPACES):
         raise NotJSON
-    if "\\u" in text or not (text.isascii() or is_encodable(text)):
+    if ("\\" in text and "\\u" in text) or not (text.isascii() or is_encodable(text)):
         _require_no_faults(text)
     return value
 

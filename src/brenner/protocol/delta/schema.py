@@ -29,6 +29,10 @@ class Operation(StrEnum):
     KILL = "KILL"
 
 
+# Bound once: looking a member up in its Enum takes longer than comparing with it.
+ADD, EDIT, KILL = Operation
+
+
 class FieldKind(StrEnum):
     """The type of a payload field; each has its own check in `validate`."""
 

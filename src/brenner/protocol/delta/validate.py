@@ -23,6 +23,9 @@ from brenner.protocol.delta.problems import (
     rename_key,
 )
 from brenner.protocol.delta.schema import (
+    ADD,
+    EDIT,
+    KILL,
     MOST_SCORE,
     REFERENCE_FIELDS,
     RELATIONS,
@@ -124,7 +127,7 @@ def _report_malformed_anchor(anchor: str, path: JsonPath, problems: Problems) ->
 
 def is_ascending(anchor: str) -> bool:
     """Return whether every range such as `§42-45` in a well-formed anchor ascends."""
-    if anchor.startswith("["):
+    if anchor.startswith("[") or ("-" not in anchor and "–" not in anchor):
         return True  # the name of an external source may be anything
     ranges = [match.groups() for match in CITED_SECTIONS.finditer(anchor)]
     return all(last is None or int(first) < int(last) for first, last in ranges)
@@ -151,16 +154,15 @@ def _check_outcomes(_field: Field, content: object, path: JsonPath, problems: Pr
         problems.wrong_type(path, content, 'an object such as {"H1": "…", "H2": "…"}')
         return
     for key, outcome in content.items():
-        here = (*path, key)
-        match = ITEM_ID.fullmatch(key)
-        if (match is None or match[1] != "H") and not LOCAL_REFERENCE.fullmatch(key):
+        is_hypothesis = key.startswith("H") and ITEM_ID.fullmatch(key)
+        if not is_hypothesis and not LOCAL_REFERENCE.fullmatch(key):
             problems.invalid_item(
-                here, key, "a hypothesis's ID", "H1", _rename_to_item_id(key, content)
+                (*path, key), key, "a hypothesis's ID", "H1", _rename_to_item_id(key, content)
             )
         if type(outcome) is not str:
-            problems.wrong_type(here, outcome, "a text")
+            problems.wrong_type((*path, key), outcome, "a text")
         elif outcome[:1] in WHITE_SPACE and is_blank(outcome):
-            problems.missing(here, "what the hypothesis lets one expect", "is blank")
+            problems.missing((*path, key), "what the hypothesis lets one expect", "is blank")
         if problems and problems.reach_limit:
             return
 
@@ -176,16 +178,15 @@ def _check_score(_field: Field, content: object, path: JsonPath, problems: Probl
         problems.wrong_type(path, content, 'an object such as {"likelihood_ratio": 2, "cost": 3}')
         return
     for part, number in content.items():
-        here = (*path, part)
         if part not in SCORE_PARTS:
             absent = [name for name in SCORE_PARTS if name not in content]
-            problems.unknown(here, "a score", SCORE_PARTS, absent)
+            problems.unknown((*path, part), "a score", SCORE_PARTS, absent)
         elif type(number) is not int:
             problems.wrong_type(
-                here, number, "a whole number from 0 to 3", _whole_number_repair(number)
+                (*path, part), number, "a whole number from 0 to 3", _whole_number_repair(number)
             )
         elif not 0 <= number <= MOST_SCORE:
-            problems.invalid_value(here, str(number), map(str, range(MOST_SCORE + 1)))
+            problems.invalid_value((*path, part), str(number), map(str, range(MOST_SCORE + 1)))
         if problems and problems.reach_limit:
             return
 
@@ -278,8 +279,6 @@ FIELD_CHECKS: dict[FieldKind, FieldCheck] = {
 # The payload of each operation: required, optional and unknown fields (ruling R6)
 
 
-ADD = Operation.ADD
-
 _KILL_REASON_ASKS = "why the item is killed; a `rationale` would do as well"
 
 
@@ -370,7 +369,6 @@ def _report_empty_edit(section: Section, unknown: list[str], problems: Problems)
     return unknown[1:] if near else unknown
 
 
-KILL = Operation.KILL
 _OPERATIONS = {operation.value: operation for operation in Operation}
 # Other tools' names of the operations; suggested, never assumed
 _OPERATION_SYNONYMS = {
@@ -425,7 +423,7 @@ def validate_delta(value: object) -> tuple[Delta | None, list[Problem]]:
     rationale = value.get("rationale")
     local_id = value.get("local_id")
     # An ADD of the research thread must be an EDIT, so do not report fields that only an ADD needs.
-    filled = Operation.EDIT if section is RESEARCH_THREAD else operation
+    filled = EDIT if section is RESEARCH_THREAD else operation
     delta = Delta(
         operation,
         section.id,
@@ -506,7 +504,7 @@ def _check_target(
 ) -> str | None:
     if operation is ADD and target is None and section is not RESEARCH_THREAD:
         return None
-    if section is RESEARCH_THREAD and operation is not Operation.EDIT:
+    if section is RESEARCH_THREAD and operation is not EDIT:
         path: JsonPath = ("operation",)
         problems.report(codes.OPERATION_NOT_ALLOWED, path, operation=operation.value)
     elif operation is ADD:
