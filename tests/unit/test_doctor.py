@@ -1,4 +1,4 @@
-"""`brenner doctor`: real stores, sound and broken, and what is said of them."""
+"""Test `brenner doctor` against healthy and damaged stores."""
 
 import os
 from collections.abc import Callable
@@ -37,8 +37,8 @@ def store_of(project: Path) -> Path:
     return project / ".brenner" / "mail.sqlite3"
 
 
-def examined(project: Path, *arguments: str, **environment: str) -> tuple[int, dict[str, Any]]:
-    """The exit code, and the checks by name; what is said without --json agrees with them."""
+def run_doctor(project: Path, *arguments: str, **environment: str) -> tuple[int, dict[str, Any]]:
+    """Return the exit code of `doctor --json` and its checks by name."""
     done = brenner("doctor", "--json", *arguments, cwd=project, **environment)
     return done.code, by_name(done)
 
@@ -65,9 +65,8 @@ def post(store: Path, at: datetime, *, ack_required: bool = False) -> None:
         mailbox.send(message._replace(ack_required=ack_required))
 
 
-def test_nothing_there_yet(tmp_path: Path) -> None:
-    """A fresh folder is fine, and stays as it is."""
-    code, checks = examined(tmp_path)
+def test_empty_folder_is_ok_and_stays_empty(tmp_path: Path) -> None:
+    code, checks = run_doctor(tmp_path)
     assert code == 0
     assert list(checks) == [*ALWAYS, "identity", *DISK]
     assert {each["status"] for each in checks.values()} == {"ok"}
@@ -99,18 +98,16 @@ ROSTER = '[[roster.entries]]\nagentName = "Ada"\nrole = "test_designer"\n'
         ),
     ],
 )
-def test_roster(project: Path, text: str, status: str, words: str) -> None:
-    """What the project's file says is looked at, though nobody is named yet."""
+def test_roster_in_settings_is_checked(project: Path, text: str, status: str, words: str) -> None:
     settle(project, text)
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert (code, checks["roster"]["status"]) == (3 if status == "problem" else 0, status)
     assert words in checks["roster"]["detail"]
 
 
-def test_source_text(project: Path) -> None:
-    """It must be there, and have sections to cite."""
+def test_source_text_must_exist_and_have_sections(project: Path) -> None:
     settle(project, 'source_text = "talks.md"\n')
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert (code, checks["source_text"]["status"]) == (3, "problem")
     assert checks["source_text"]["id"] == "INVALID_SETTINGS"
     assert checks["source_text"]["fix"] == (
@@ -118,38 +115,37 @@ def test_source_text(project: Path) -> None:
     )
     assert "everything is all right" not in brenner("doctor", cwd=project).out.lower()
     (project / "talks.md").write_text("# No number\n", "utf-8")
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert (code, checks["source_text"]["status"]) == (0, "warning")
     (project / "talks.md").write_text("# §41 One\n\n# §42 Two\n\n# §99 Three\n", "utf-8")
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert (code, checks["source_text"]["status"]) == (0, "ok")
     assert checks["source_text"]["detail"] == "`talks.md`, 3 sections"
 
 
 def test_persisting(project: Path) -> None:
     """No repository is a problem only where the settings ask for commits."""
-    assert "not committed" in examined(project)[1]["persisting"]["detail"]
+    assert "not committed" in run_doctor(project)[1]["persisting"]["detail"]
     settle(project, "[persist]\non_complete = true\ncommit = true\n")
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert (code, checks["persisting"]["id"]) == (3, "NOT_A_REPOSITORY")
     git("init", "--quiet", cwd=project)
     git("config", "user.name", "Ada", cwd=project)
     git("config", "user.email", "ada@example.org", cwd=project)
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert (code, checks["persisting"]["status"]) == (0, "ok")
     assert str(project) in checks["persisting"]["detail"]
     (project / ".git" / "MERGE_HEAD").write_text("", "utf-8")
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert (code, checks["persisting"]["id"]) == (3, "GIT_OPERATION_IN_PROGRESS")
     settle(project, "")
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert (code, checks["persisting"]["status"]) == (0, "warning")
 
 
-def test_sound_project(project: Path) -> None:
-    """Everything is looked at, everything is ok, nothing changes."""
+def test_healthy_project_passes_all_checks_unchanged(project: Path) -> None:
     before = store_of(project).read_bytes()
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert code == 0
     assert list(checks) == [*ALWAYS, *INSIDE, *DISK]
     assert {each["status"] for each in checks.values()} == {"ok"}
@@ -159,8 +155,7 @@ def test_sound_project(project: Path) -> None:
     assert files(project) == [".brenner", ".brenner/.gitignore", ".brenner/mail.sqlite3"]
 
 
-def test_words_for_people(project: Path) -> None:
-    """One line for each check, then the verdict."""
+def test_text_output_has_one_line_per_check(project: Path) -> None:
     done = brenner("doctor", cwd=project)
     assert (done.code, done.err) == (0, "")
     *lines, verdict = done.out.splitlines()
@@ -170,7 +165,7 @@ def test_words_for_people(project: Path) -> None:
 
 
 def make_garbage(store: Path) -> None:
-    """Something that is no database."""
+    """Replace the store with bytes that are not a database."""
     store.write_bytes(b"garbage " * 1000)
 
 
@@ -193,7 +188,7 @@ def make_newer(store: Path) -> None:
 
 
 def make_empty(store: Path) -> None:
-    """What a copy leaves that failed at once."""
+    """Truncate the store, as a failed copy does."""
     store.write_bytes(b"")
 
 
@@ -210,7 +205,7 @@ def make_link(store: Path) -> None:
 
 
 def make_pipe(store: Path) -> None:
-    """What would wait for ever."""
+    """Replace the store with a named pipe, which would block a reader."""
     store.unlink()
     os.mkfifo(store)
 
@@ -228,14 +223,14 @@ def make_pipe(store: Path) -> None:
         (make_pipe, "STORE_UNUSABLE", "it is not a file"),
     ],
 )
-def test_store_that_cannot_be_used(
+def test_unusable_store_is_reported_and_left_unchanged(
     project: Path, spoil: Callable[[Path], None], code: str, words: str
 ) -> None:
-    """Said with its code, left as it is, and the other checks go on; exit code 3."""
+    """The other checks still run, and the exit code is 3."""
     store = store_of(project)
     spoil(store)
     before = store.read_bytes() if store.is_file() else None
-    exit_code, checks = examined(project)
+    exit_code, checks = run_doctor(project)
     assert exit_code == 3
     assert (checks["store"]["status"], checks["store"]["id"]) == ("problem", code)
     assert words in checks["store"]["detail"]
@@ -249,7 +244,7 @@ def test_store_that_cannot_be_used(
 
 @pytest.mark.parametrize("locked", ["file", "folder", "both"])
 def test_read_only_store(project: Path, locked: str) -> None:
-    """What may not be written is named, with the command that mends it."""
+    """The check names the read-only path and the command that fixes it."""
     store = store_of(project)
     modes = {"file": (0o444, 0o755), "folder": (0o644, 0o555), "both": (0o444, 0o555)}[locked]
     store.chmod(modes[0])
@@ -283,8 +278,7 @@ def test_store_out_of_reach(project: Path, place: str, words: str) -> None:
     assert "chmod" in store["fix"]
 
 
-def test_folder_in_which_nothing_can_be_made(tmp_path: Path) -> None:
-    """A store that is not there yet, and never will be."""
+def test_store_in_unwritable_folder(tmp_path: Path) -> None:
     tmp_path.chmod(0o555)
     try:
         done = powerless("doctor", "--json", cwd=tmp_path)
@@ -293,7 +287,7 @@ def test_folder_in_which_nothing_can_be_made(tmp_path: Path) -> None:
     store = by_name(done)["store"]
     assert (done.code, store["id"]) == (3, "STORE_UNUSABLE")
     assert "you may not write to" in store["detail"]
-    code, checks = examined(tmp_path, "--store", "sqlite:////dev/null/mail.sqlite3")
+    code, checks = run_doctor(tmp_path, "--store", "sqlite:////dev/null/mail.sqlite3")
     assert (code, checks["store"]["id"]) == (3, "STORE_UNUSABLE")
 
 
@@ -305,20 +299,20 @@ def test_no_room_for_the_folder(tmp_path: Path, kind: str) -> None:
         place.write_text("", "utf-8")
     else:
         place.symlink_to("nowhere")
-    code, checks = examined(tmp_path)
+    code, checks = run_doctor(tmp_path)
     assert (code, checks["store"]["id"]) == (3, "STORE_UNUSABLE")
     assert "is not a folder" in checks["store"]["detail"]
     assert brenner("init", cwd=tmp_path).code == 3
 
 
-def test_mail_with_problems(project: Path) -> None:
-    """The file can be used, but what is in it is wrong: exit code 1."""
+def test_inconsistent_mail(project: Path) -> None:
+    """A readable file with inconsistent rows gives exit code 1."""
     with apsw.Connection(str(store_of(project))) as connection:
         connection.execute(
             "INSERT INTO deliveries (recipient, at, message, thread, owes_ack, arrival)"
             " VALUES (1, 1, 999, 1, 0, 1)"
         )
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert code == 1
     assert (checks["integrity"]["status"], checks["integrity"]["id"]) == (
         "problem",
@@ -327,8 +321,8 @@ def test_mail_with_problems(project: Path) -> None:
     assert [name for name, each in checks.items() if each["status"] != "ok"] == ["integrity"]
 
 
-def test_damaged_page(project: Path) -> None:
-    """A page in the middle is overwritten: said once, each other check goes on or says why not."""
+def test_damaged_page_is_reported_once(project: Path) -> None:
+    """The other checks still run or give the reason why they cannot."""
     store = store_of(project)
     post(store, datetime.now(UTC))
     raw = bytearray(store.read_bytes())
@@ -349,19 +343,19 @@ def test_journal_mode(project: Path) -> None:
     connection = apsw.Connection(str(store_of(project)))
     connection.execute("PRAGMA journal_mode = delete")
     connection.close()
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert code == 0
     assert checks["journal"]["status"] == "warning"
     assert "PRAGMA journal_mode = wal" in checks["journal"]["fix"]
 
 
-def test_mail_from_the_future(project: Path) -> None:
-    """The clock is wrong, or was; a minute is nothing."""
+def test_message_dated_in_the_future(project: Path) -> None:
+    """Up to a minute ahead is accepted."""
     now = datetime.now(UTC)
     post(store_of(project), now + timedelta(seconds=30))
-    assert examined(project)[1]["clock"]["status"] == "ok"
+    assert run_doctor(project)[1]["clock"]["status"] == "ok"
     post(store_of(project), now + timedelta(days=400))
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert (code, checks["clock"]["status"]) == (0, "warning")
     assert "#2, " in checks["clock"]["detail"]
     assert str((now + timedelta(days=400)).date()) in checks["clock"]["detail"]
@@ -370,36 +364,35 @@ def test_mail_from_the_future(project: Path) -> None:
 def test_overdue_acks(project: Path) -> None:
     """Counted by the project's own deadline."""
     post(store_of(project), datetime.now(UTC) - timedelta(hours=30), ack_required=True)
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert (code, checks["acks"]["status"]) == (0, "warning")
     assert checks["acks"]["detail"] == "1 ACK overdue, 1 owed in all."
     (project / "brenner.toml").write_text("ack_deadline_hours = 36", "utf-8")
-    acks = examined(project)[1]["acks"]
+    acks = run_doctor(project)[1]["acks"]
     assert (acks["status"], acks["detail"]) == ("ok", "1 ACK owed, none overdue")
 
 
 def test_identity(project: Path) -> None:
     """Who acts, and whether anybody knows the name."""
-    assert "`Operator`" in examined(project)[1]["identity"]["detail"]
+    assert "`Operator`" in run_doctor(project)[1]["identity"]["detail"]
     for arguments, environment in ((["--as", "BlueLake"], {}), ([], {"AGENT_NAME": "BlueLake"})):
-        code, checks = examined(project, *arguments, **environment)
+        code, checks = run_doctor(project, *arguments, **environment)
         assert (code, checks["identity"]["status"]) == (0, "warning")
         assert "`brenner mail register BlueLake`" in checks["identity"]["fix"]
-    assert examined(project, "--as", "Blue Lake")[1]["identity"]["id"] == "INVALID_NAME"
+    assert run_doctor(project, "--as", "Blue Lake")[1]["identity"]["id"] == "INVALID_NAME"
     assert brenner("mail", "register", "BlueLake", cwd=project).code == 0
-    code, checks = examined(project, "--as", "BlueLake")
+    code, checks = run_doctor(project, "--as", "BlueLake")
     assert (checks["identity"]["status"], checks["identity"]["detail"]) == ("ok", "`BlueLake`")
 
 
-def test_empty_store_is_moved_away(project: Path) -> None:
-    """The way to mend it works as it is written."""
+def test_fix_for_an_empty_store_works(project: Path) -> None:
     make_empty(store_of(project))
-    fix = examined(project)[1]["store"]["fix"]
+    fix = run_doctor(project)[1]["store"]["fix"]
     name = store_of(project)
     assert fix.startswith(f"Move it away: `mv {name} {name}.empty`.")
     name.rename(f"{name}.empty")
     assert brenner("init", cwd=project).code == 0
-    assert examined(project)[0] == 0
+    assert run_doctor(project)[0] == 0
 
 
 def test_operator_like_another_agent(project: Path) -> None:
@@ -407,7 +400,7 @@ def test_operator_like_another_agent(project: Path) -> None:
     assert brenner("mail", "register", "BlueLake", cwd=project).code == 0
     settings = project / "brenner.toml"
     settings.write_text('operator = "B1ueLake"\n', "utf-8")
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     found = checks["operator"]
     assert (code, found["status"], found["id"]) == (3, "problem", "NAME_LOOKS_LIKE")
     assert "`brenner.toml`" in found["fix"]
@@ -416,22 +409,22 @@ def test_operator_like_another_agent(project: Path) -> None:
         assert refused.code == 1
         assert refused.json["violations"][0]["fix"] == found["fix"]
     settings.write_text('operator = "FillInName"\n', "utf-8")
-    assert examined(project)[1]["operator"]["id"] == "INVALID_NAME"
+    assert run_doctor(project)[1]["operator"]["id"] == "INVALID_NAME"
     settings.write_text('operator = "BlueLake"\n', "utf-8")
-    assert examined(project)[1]["operator"]["status"] == "warning"  # Operator was it before
+    assert run_doctor(project)[1]["operator"]["status"] == "warning"  # Operator was it before
 
 
 def test_another_operator(project: Path) -> None:
     """Who was the operator under another name may still get mail, which nobody reads."""
     (project / "brenner.toml").write_text('operator = "Ada"\n', "utf-8")
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert (code, checks["operator"]["status"]) == (0, "warning")
     assert "`Operator`" in checks["operator"]["detail"]
     assert '`operator = "Operator"`' in checks["operator"]["fix"]
     fresh = project / "fresh"
     fresh.mkdir()
     assert brenner("init", "--project", ".", "--operator", "Ada", cwd=fresh).code == 0
-    operator = examined(fresh)[1]["operator"]
+    operator = run_doctor(fresh)[1]["operator"]
     assert (operator["status"], operator["detail"]) == ("ok", "`Ada` is registered")
 
 
@@ -439,7 +432,7 @@ def test_settings(project: Path) -> None:
     """Warnings leave the rest alone; with errors nobody knows which store is meant."""
     file = project / "brenner.toml"
     file.write_text("\ncolour = 1\n", "utf-8")
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert code == 0
     assert (checks["settings"]["status"], checks["settings"]["id"]) == (
         "warning",
@@ -447,7 +440,7 @@ def test_settings(project: Path) -> None:
     )
     assert checks["settings"]["detail"].startswith("Line 2: ")
     file.write_text("store = 1\n", "utf-8")
-    code, checks = examined(project)
+    code, checks = run_doctor(project)
     assert code == 3
     assert checks["settings"]["id"] == "INVALID_SETTINGS"
     assert checks["store"]["status"] == "warning"
@@ -456,16 +449,16 @@ def test_settings(project: Path) -> None:
 
 def test_unknown_store(project: Path) -> None:
     """A store of another kind is a problem; the other checks go on."""
-    code, checks = examined(project, "--store", "mysql://ada:secret@db/x")
+    code, checks = run_doctor(project, "--store", "mysql://ada:secret@db/x")
     assert (code, checks["store"]["id"]) == (3, "UNKNOWN_STORE")
     assert "secret" not in str(checks)
 
 
 def test_path_that_is_not_utf8(tmp_path: Path) -> None:
-    """SQLite knows no such path; the document is UTF-8 all the same."""
+    """SQLite cannot open such a path; the JSON output is UTF-8 nevertheless."""
     folder = tmp_path / os.fsdecode(b"caf\xe9")
     folder.mkdir()
-    code, checks = examined(folder)
+    code, checks = run_doctor(folder)
     assert (code, checks["store"]["id"]) == (3, "STORE_UNUSABLE")
     assert brenner("init", cwd=folder).code == 3
     assert files(folder) == []
@@ -478,9 +471,9 @@ def test_no_such_project(project: Path) -> None:
     assert done.json["violations"][0]["id"] == "NO_SUCH_PROJECT"
 
 
-def test_without_git(project: Path) -> None:
-    """Mail does without it."""
-    code, checks = examined(project, PATH="/nowhere")
+def test_missing_git(project: Path) -> None:
+    """Mail does not need git."""
+    code, checks = run_doctor(project, PATH="/nowhere")
     assert (code, checks["git"]["status"]) == (0, "warning")
 
 
@@ -490,13 +483,13 @@ def test_store_that_git_would_commit(tmp_path: Path) -> None:
     option = ("--store", "sqlite:///mail.sqlite3")
     assert brenner("init", cwd=tmp_path).code == 0
     assert brenner("init", *option, cwd=tmp_path).code == 0
-    assert examined(tmp_path)[1]["git"]["status"] == "ok"
-    code, checks = examined(tmp_path, *option)
+    assert run_doctor(tmp_path)[1]["git"]["status"] == "ok"
+    code, checks = run_doctor(tmp_path, *option)
     assert (code, checks["git"]["status"]) == (0, "warning")
     (tmp_path / ".gitignore").write_text("/mail.sqlite3*\n", "utf-8")
-    assert examined(tmp_path, *option)[1]["git"]["status"] == "ok"
+    assert run_doctor(tmp_path, *option)[1]["git"]["status"] == "ok"
     (tmp_path / ".brenner" / ".gitignore").unlink()
-    assert examined(tmp_path)[1]["git"]["status"] == "warning"
+    assert run_doctor(tmp_path)[1]["git"]["status"] == "warning"
 
 
 @pytest.mark.parametrize("spoil", [None, make_garbage])

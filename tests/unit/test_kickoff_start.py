@@ -1,4 +1,4 @@
-"""Starting a session: who gets what, once, and what stops it before anything is sent."""
+"""Start a session: recipients, repeated starts, and errors found before the first send."""
 
 from datetime import date
 from pathlib import Path
@@ -49,8 +49,8 @@ def mail(workspace: Workspace) -> list[StoredMessage]:
     return list(workspace.mailbox.arrivals(0))
 
 
-def states(done: Started) -> list[tuple[str, KickoffState, int | None]]:
-    """What became of each kickoff."""
+def kickoff_states(done: Started) -> list[tuple[str, KickoffState, int | None]]:
+    """Return recipients, state and message number of each kickoff."""
     return [
         (", ".join(each.message.recipients), each.state, each.stored.id if each.stored else None)
         for each in done.kickoffs
@@ -58,26 +58,26 @@ def states(done: Started) -> list[tuple[str, KickoffState, int | None]]:
 
 
 def codes(done: Started) -> list[str]:
-    """The codes of what was found."""
+    """Return the codes of the diagnostics."""
     return [each.id for each in done.diagnostics]
 
 
-def known(workspace: Workspace) -> list[str]:
-    """Who is registered."""
+def registered_names(workspace: Workspace) -> list[str]:
+    """Return the names of the registered agents."""
     return [agent.name for agent in workspace.mailbox.agents()]
 
 
-def asked(*recipients: tuple[str, str | None], **others: object) -> StartOptions:
-    """The usual options with other recipients, and whatever else is other."""
+def options_with(*recipients: tuple[str, str | None], **others: object) -> StartOptions:
+    """Return the default options with other recipients and fields."""
     wish = RosterRequest(recipients=recipients)
     return OPTIONS._replace(wish=wish, **others)  # type: ignore[arg-type]
 
 
-def test_each_gets_one_and_is_made_known(workspace: Workspace) -> None:
-    """Names are registered with program and model of the roster; each owes an ACK."""
+def test_each_recipient_is_registered_and_gets_one_kickoff(workspace: Workspace) -> None:
+    """Each recipient owes an ACK."""
     done = start_session(workspace, OPTIONS)
     assert (done.thread_id, done.status, done.diagnostics) == (THREAD, StartStatus.SENT, ())
-    assert states(done) == [(name, KickoffState.SENT, n) for n, name in enumerate(NAMES, 1)]
+    assert kickoff_states(done) == [(name, KickoffState.SENT, n) for n, name in enumerate(NAMES, 1)]
     assert [each.role for each in done.kickoffs] == [role for _, role in PEOPLE]
     assert list(done.registered) == NAMES
     assert [stored.message for stored in mail(workspace)] == [
@@ -87,12 +87,13 @@ def test_each_gets_one_and_is_made_known(workspace: Workspace) -> None:
     assert {debt.debtor for debt in workspace.mailbox.debts()} == set(NAMES)
     again = start_session(workspace, OPTIONS)
     assert (again.status, again.registered) == (StartStatus.NOTHING, ())
-    assert states(again) == [(name, KickoffState.SENT_BEFORE, n) for n, name in enumerate(NAMES, 1)]
+    assert kickoff_states(again) == [
+        (name, KickoffState.SENT_BEFORE, n) for n, name in enumerate(NAMES, 1)
+    ]
     assert len(mail(workspace)) == 3
 
 
-def test_program_and_model_of_the_roster(workspace: Workspace) -> None:
-    """Only of those who are new: what is known of others stays."""
+def test_roster_sets_program_and_model_of_new_agents_only(workspace: Workspace) -> None:
     workspace.mailbox.register(Profile("BlueLake", "my-own", "tiny"))
     wish = RosterRequest(preset="default-3-agent", recipients=tuple((name, None) for name in NAMES))
     done = start_session(workspace, OPTIONS._replace(wish=wish))
@@ -102,8 +103,7 @@ def test_program_and_model_of_the_roster(workspace: Workspace) -> None:
     assert agents["PurpleMountain"] == ("claude-code", "Opus 4.5")
 
 
-def test_sender_who_is_not_known(tmp_path: Path, workspace: Workspace) -> None:
-    """Whoever starts the session is made known, too."""
+def test_unknown_sender_is_registered(tmp_path: Path, workspace: Workspace) -> None:
     with brenner.open(str(tmp_path), actor="Ada") as hers:
         done = start_session(hers, OPTIONS)
     assert list(done.registered) == ["Ada", *NAMES]
@@ -111,13 +111,13 @@ def test_sender_who_is_not_known(tmp_path: Path, workspace: Workspace) -> None:
 
 
 def test_interrupted_kickoff_is_finished(workspace: Workspace) -> None:
-    """Whoever has got the question gets no second one, also if she got it in another way."""
+    """A recipient who already has the question gets no second kickoff."""
     (first, *_) = compose_kickoffs(PLAN)
     workspace.mailbox.register(Profile("BlueLake"))
     workspace.mailbox.send(first)
     done = start_session(workspace, OPTIONS._replace(question=QUESTION.replace(" ", "\n  ")))
     assert (done.status, list(done.registered)) == (StartStatus.SENT, NAMES[1:])
-    assert [state for _, state, _ in states(done)] == [
+    assert [state for _, state, _ in kickoff_states(done)] == [
         KickoffState.SENT_BEFORE,
         KickoffState.SENT,
         KickoffState.SENT,
@@ -125,33 +125,31 @@ def test_interrupted_kickoff_is_finished(workspace: Workspace) -> None:
     assert len(mail(workspace)) == 3
 
 
-def test_more_recipients_later(workspace: Workspace) -> None:
-    """A changed roster: those who are new get theirs, and see the new roster."""
-    start_session(workspace, asked(*PEOPLE[:2]))
+def test_added_recipients_get_the_new_roster(workspace: Workspace) -> None:
+    start_session(workspace, options_with(*PEOPLE[:2]))
     done = start_session(workspace, OPTIONS)
-    assert [state for _, state, _ in states(done)] == [
+    assert [state for _, state, _ in kickoff_states(done)] == [
         *(KickoffState.SENT_BEFORE, KickoffState.SENT_BEFORE, KickoffState.SENT)
     ]
     assert "| GreenValley | adversarial_critic |" in mail(workspace)[-1].message.body
 
 
 def test_kickoff_of_another_question_does_not_count(workspace: Workspace) -> None:
-    """Who was asked something else in the thread has not been asked this."""
-    start_session(workspace, asked(*PEOPLE[:1]))
+    start_session(workspace, options_with(*PEOPLE[:1]))
     refined = compose_kickoffs(PLAN._replace(question="Do cells forget?"))[1]
     workspace.mailbox.register(Profile("PurpleMountain"))
     workspace.mailbox.send(refined)
-    done = start_session(workspace, asked(*PEOPLE[:2]))
-    assert states(done) == [
+    done = start_session(workspace, options_with(*PEOPLE[:2]))
+    assert kickoff_states(done) == [
         ("BlueLake", KickoffState.SENT_BEFORE, 1),
         ("PurpleMountain", KickoffState.SENT, 3),
     ]
 
 
-def test_changed_role_is_told(workspace: Workspace) -> None:
-    """No second kickoff goes out, and the operator hears that the first one said otherwise."""
-    start_session(workspace, asked(*PEOPLE[:1]))
-    done = start_session(workspace, asked(("BlueLake", "adversarial_critic")))
+def test_changed_role_is_reported(workspace: Workspace) -> None:
+    """No second kickoff is sent."""
+    start_session(workspace, options_with(*PEOPLE[:1]))
+    done = start_session(workspace, options_with(("BlueLake", "adversarial_critic")))
     assert (done.status, codes(done)) == (StartStatus.NOTHING, ["ROLE_CHANGED"])
     assert done.kickoffs[0].role == "hypothesis_generator"
     assert "as hypothesis_generator (message 1); the roster says adversarial_critic now" in (
@@ -159,14 +157,13 @@ def test_changed_role_is_told(workspace: Workspace) -> None:
     )
 
 
-def test_unified_goes_to_those_who_are_missing(workspace: Workspace) -> None:
-    """One message for all; later one for those who have come to it."""
+def test_unified_kickoff_is_sent_to_missing_recipients(workspace: Workspace) -> None:
     wish = RosterRequest(unified=True, recipients=PEOPLE[:2])
-    assert states(start_session(workspace, OPTIONS._replace(wish=wish))) == [
+    assert kickoff_states(start_session(workspace, OPTIONS._replace(wish=wish))) == [
         ("BlueLake, PurpleMountain", KickoffState.SENT, 1)
     ]
     later = start_session(workspace, OPTIONS._replace(wish=wish._replace(recipients=PEOPLE)))
-    assert states(later) == [
+    assert kickoff_states(later) == [
         ("BlueLake, PurpleMountain", KickoffState.SENT_BEFORE, 1),
         ("GreenValley", KickoffState.SENT, 2),
     ]
@@ -175,7 +172,7 @@ def test_unified_goes_to_those_who_are_missing(workspace: Workspace) -> None:
 
 
 def test_another_question_is_an_error(workspace: Workspace) -> None:
-    """The question that is there is shown, and nothing is sent."""
+    """The error shows the existing question, and nothing is sent."""
     start_session(workspace, OPTIONS)
     done = start_session(workspace, OPTIONS._replace(question="Do cells forget?", context="Other."))
     assert (done.status, codes(done)) == (StartStatus.REFUSED, ["OTHER_QUESTION"])
@@ -183,8 +180,7 @@ def test_another_question_is_an_error(workspace: Workspace) -> None:
     assert len(mail(workspace)) == 3
 
 
-def test_thread_with_other_mail_can_be_used(workspace: Workspace) -> None:
-    """A bead has mail before it has a session; who asks there is asked what the bead is about."""
+def test_session_can_start_in_a_bead_thread_with_mail(workspace: Workspace) -> None:
     note = Message(
         "brenner_bot-5so.1", "Operator", ("Operator",), "INFO: x", "# Information\n\nx\n"
     )
@@ -217,17 +213,17 @@ RESPELT = ["how do cells know their fate", "HOW do cells  know their fate?!", f"
 
 @pytest.mark.parametrize("question", RESPELT)
 @pytest.mark.parametrize("thread_id", [None, "RS-20261116-cells-know-fate"])
-def test_question_written_otherwise(
+def test_respelt_question_is_the_same_question(
     workspace: Workspace, question: str, thread_id: str | None
 ) -> None:
-    """It is the same: nobody is asked twice, and whoever comes to it is asked in its words."""
-    first = start_session(workspace, asked(*PEOPLE[:2], thread_id=None))
+    """New recipients get the original wording."""
+    first = start_session(workspace, options_with(*PEOPLE[:2], thread_id=None))
     assert first.thread_id == "RS-20261116-cells-know-fate"
     done = start_session(workspace, OPTIONS._replace(question=question, thread_id=thread_id))
     assert (done.thread_id, codes(done)) == (first.thread_id, ["QUESTION_RESPELT"])
     assert f"`{first.thread_id}`, asked in message 1: “{QUESTION}”" in done.diagnostics[0].message
     assert "`--thread-id`" in done.diagnostics[0].fix
-    assert [state for _, state, _ in states(done)] == [
+    assert [state for _, state, _ in kickoff_states(done)] == [
         *(KickoffState.SENT_BEFORE, KickoffState.SENT_BEFORE, KickoffState.SENT)
     ]
     assert {section(each.message, "Research Question") for each in mail(workspace)} == {QUESTION}
@@ -235,8 +231,7 @@ def test_question_written_otherwise(
     assert (again.status, len(mail(workspace))) == (StartStatus.NOTHING, 3)
 
 
-def test_the_very_words_are_found_first(workspace: Workspace) -> None:
-    """Where two threads of today ask alike, the one with these words is meant."""
+def test_exact_question_is_preferred_to_a_respelt_one(workspace: Workspace) -> None:
     for place, question in enumerate((QUESTION, QUESTION.upper())):
         start_session(
             workspace, OPTIONS._replace(question=question, thread_id=f"RS-20261116-x-{place}")
@@ -247,8 +242,7 @@ def test_the_very_words_are_found_first(workspace: Workspace) -> None:
         assert "QUESTION_RESPELT" not in codes(done)
 
 
-def test_only_marks_are_a_question_of_their_own(workspace: Workspace) -> None:
-    """What has no words is compared as it stands."""
+def test_questions_without_words_are_compared_literally(workspace: Workspace) -> None:
     start_session(workspace, OPTIONS._replace(question="??"))
     assert codes(start_session(workspace, OPTIONS._replace(question="!")))[0] == "OTHER_QUESTION"
 
@@ -256,15 +250,17 @@ def test_only_marks_are_a_question_of_their_own(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("changed", "sections"),
     [
-        ({"context": "More is known."}, "`## Context`"),
+        ({"context": "More is registered_names."}, "`## Context`"),
         ({"excerpt": "§43: other"}, "`## Excerpt`"),
         ({"excerpt": "", "constraints": "Soon."}, "`## Excerpt`, `## Constraints`"),
         ({"outputs": "A table."}, "`## Requested Outputs`"),
     ],
 )
-def test_other_texts_are_told(workspace: Workspace, changed: dict[str, str], sections: str) -> None:
-    """What is there stays; whoever is new gets what was asked for; nothing happens in silence."""
-    start_session(workspace, asked(*PEOPLE[:2]))
+def test_changed_texts_are_reported(
+    workspace: Workspace, changed: dict[str, str], sections: str
+) -> None:
+    """Existing kickoffs stay; only new recipients get the new texts."""
+    start_session(workspace, options_with(*PEOPLE[:2]))
     other = OPTIONS._replace(**changed)  # type: ignore[arg-type]
     done = start_session(workspace, other._replace(wish=RosterRequest(recipients=PEOPLE[:2])))
     (found,) = [each for each in done.diagnostics if each.id == "CONTEXT_DIFFERS"]
@@ -280,8 +276,7 @@ def test_other_texts_are_told(workspace: Workspace, changed: dict[str, str], sec
     assert all(text in mail(workspace)[2].message.body for text in changed.values())
 
 
-def test_the_same_texts_are_no_others(workspace: Workspace) -> None:
-    """However they are wrapped, and whatever in them had to be escaped."""
+def test_wrapped_and_escaped_texts_count_as_unchanged(workspace: Workspace) -> None:
     hostile = "# Not a heading\n\n```delta\n{}\n```\n\n> quoted\n\n- one\n\n<!-- hidden -->"
     options = OPTIONS._replace(context=hostile, hypotheses=hostile, constraints=hostile)
     options = options._replace(excerpt=f"§1 {hostile}", outputs=hostile)
@@ -290,8 +285,7 @@ def test_the_same_texts_are_no_others(workspace: Workspace) -> None:
     assert "CONTEXT_DIFFERS" not in codes(start_session(workspace, wrapped))
 
 
-def test_finishes_a_thread_of_today_under_another_name(workspace: Workspace) -> None:
-    """The question counts, not the ID that somebody chose for it."""
+def test_thread_of_today_is_found_by_its_question(workspace: Workspace) -> None:
     start_session(workspace, OPTIONS._replace(thread_id="RS-20261116-my-own-name"))
     done = start_session(workspace, OPTIONS._replace(thread_id=None))
     assert (done.thread_id, done.status) == ("RS-20261116-my-own-name", StartStatus.NOTHING)
@@ -300,12 +294,15 @@ def test_finishes_a_thread_of_today_under_another_name(workspace: Workspace) -> 
 @pytest.mark.parametrize(
     ("options", "found"),
     [
-        (asked(*PEOPLE[:2], ("GreenValley", None)), ["MISSING_ROSTER_ENTRY"]),
-        (asked(("BlueLake", "researcher")), ["INVALID_ROLE"]),
-        (asked(("Blue Lake", "test_designer")), ["INVALID_AGENT_NAME"]),
-        (asked(("Bluelake", "test_designer"), ("BlueLake", "test_designer")), ["NAME_LOOKS_LIKE"]),
-        (asked(("BlueLake", None)), ["HEURISTIC_NAME_UNMATCHED"]),
-        (asked(), ["SENT_TO_NOBODY"]),
+        (options_with(*PEOPLE[:2], ("GreenValley", None)), ["MISSING_ROSTER_ENTRY"]),
+        (options_with(("BlueLake", "researcher")), ["INVALID_ROLE"]),
+        (options_with(("Blue Lake", "test_designer")), ["INVALID_AGENT_NAME"]),
+        (
+            options_with(("Bluelake", "test_designer"), ("BlueLake", "test_designer")),
+            ["NAME_LOOKS_LIKE"],
+        ),
+        (options_with(("BlueLake", None)), ["HEURISTIC_NAME_UNMATCHED"]),
+        (options_with(), ["SENT_TO_NOBODY"]),
         (OPTIONS._replace(thread_id="RS-2025-x"), ["INVALID_RS_THREAD_ID"]),
         (OPTIONS._replace(thread_id=""), ["INVALID_BEAD_ID"]),
         (OPTIONS._replace(context=" \n"), ["MB-003"]),
@@ -318,10 +315,10 @@ def test_finishes_a_thread_of_today_under_another_name(workspace: Workspace) -> 
     ],
     ids=lambda each: each[0] if isinstance(each, list) else "",
 )
-def test_everything_is_checked_before_the_first_send(
+def test_errors_are_found_before_the_first_send(
     workspace: Workspace, options: StartOptions, found: list[str]
 ) -> None:
-    """One error for one fault; nothing is sent and nobody registered, in a dry run neither."""
+    """Nothing is sent and no agent is registered, also in a dry run."""
     for is_dry in (False, True):
         done = start_session(workspace, options._replace(dry_run=is_dry))
         errors = [each.id for each in done.diagnostics if each.severity == "error"]
@@ -329,21 +326,20 @@ def test_everything_is_checked_before_the_first_send(
         assert done.status is (StartStatus.DRY_RUN if is_dry else StartStatus.REFUSED)
         assert done.registered == ()
         assert {each.state for each in done.kickoffs} <= {KickoffState.NOT_SENT}
-    assert (mail(workspace), known(workspace)) == ([], ["Operator"])
+    assert (mail(workspace), registered_names(workspace)) == ([], ["Operator"])
 
 
-def test_name_that_looks_like_a_known_one(workspace: Workspace) -> None:
-    """The name's own diagnostic, before anything is sent."""
+def test_name_similar_to_a_registered_one_is_rejected(workspace: Workspace) -> None:
     workspace.mailbox.register(Profile("BlueLake"))
     done = start_session(
-        workspace, asked(("PurpleMountain", "test_designer"), ("B1ueLake", PEOPLE[0][1]))
+        workspace, options_with(("PurpleMountain", "test_designer"), ("B1ueLake", PEOPLE[0][1]))
     )
     assert codes(done) == ["NAME_LOOKS_LIKE"]
-    assert known(workspace) == ["BlueLake", "Operator"]
+    assert registered_names(workspace) == ["BlueLake", "Operator"]
 
 
-def test_warnings_are_told_once_and_go_through(workspace: Workspace) -> None:
-    """Three kickoffs lack the same excerpt: that is one warning."""
+def test_repeated_warnings_are_reported_once(workspace: Workspace) -> None:
+    """Three kickoffs without an excerpt give one warning, and are sent."""
     bare = start_session(workspace, OPTIONS._replace(excerpt=""))
     assert (bare.status, codes(bare)) == (StartStatus.SENT, ["MISSING_RECOMMENDED_SECTION"])
     assert "`--excerpt-file FILE`" in bare.diagnostics[0].fix
@@ -356,12 +352,11 @@ def test_warnings_are_told_once_and_go_through(workspace: Workspace) -> None:
     )
 
 
-def test_dry_run_shows_everything_and_does_nothing(workspace: Workspace) -> None:
-    """What would be sent is exactly what is sent afterwards."""
+def test_dry_run_shows_the_exact_messages_and_sends_none(workspace: Workspace) -> None:
     tried = start_session(workspace, OPTIONS._replace(dry_run=True))
     assert (tried.status, list(tried.registered)) == (StartStatus.DRY_RUN, NAMES)
     assert {each.state for each in tried.kickoffs} == {KickoffState.DRY_RUN}
-    assert (mail(workspace), known(workspace)) == ([], ["Operator"])
+    assert (mail(workspace), registered_names(workspace)) == ([], ["Operator"])
     done = start_session(workspace, OPTIONS)
     assert [each.message for each in done.kickoffs] == [each.message for each in tried.kickoffs]
     after = start_session(workspace, OPTIONS._replace(dry_run=True))
@@ -384,10 +379,9 @@ def test_excerpt_from_the_source_text(tmp_path: Path, workspace: Workspace) -> N
         assert refused.value.diagnostic.id == "INVALID_SETTINGS"
 
 
-def test_somebody_else_is_quicker(workspace: Workspace) -> None:
-    """A kickoff is sent to the thread as it was read; whoever comes second sends what is left."""
+def test_concurrent_start_sends_only_the_missing_kickoffs(workspace: Workspace) -> None:
     mine = SessionThread(workspace.mailbox, THREAD, QUESTION)
-    start_session(workspace, asked(*PEOPLE[:1]))
+    start_session(workspace, options_with(*PEOPLE[:1]))
     (message,) = compose_kickoffs(PLAN._replace(roster=PLAN.roster._replace(mode="unified")))
     for name in NAMES[1:]:
         workspace.mailbox.register(Profile(name))
@@ -403,8 +397,10 @@ def test_somebody_else_is_quicker(workspace: Workspace) -> None:
     assert len(mail(workspace)) == 2 + 3
 
 
-def short_of_room(path: Path, pages: int) -> tuple[Started | UnavailableError, list[StoredMessage]]:
-    """Start a session in a store that can grow by so many pages; what is in it afterwards."""
+def start_in_limited_store(
+    path: Path, pages: int
+) -> tuple[Started | UnavailableError, list[StoredMessage]]:
+    """Start a session in a store that can grow by `pages`; return the result and the mail."""
     with brenner.open(str(path)) as here:
         assert isinstance(here.mailbox, SqliteMailbox)
         for name in NAMES:
@@ -418,15 +414,16 @@ def short_of_room(path: Path, pages: int) -> tuple[Started | UnavailableError, l
             return unavailable, mail(here)
 
 
-def test_kickoff_that_reaches_only_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says who got it and who did not, and the same command finishes it."""
+def test_partial_kickoff_is_reported_and_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in SETTINGS:
         monkeypatch.delenv(name, raising=False)
     outcomes = []
     for pages in range(1, 60):
         folder = tmp_path / str(pages)
         folder.mkdir()
-        done, sent = short_of_room(folder, pages)
+        done, sent = start_in_limited_store(folder, pages)
         outcomes.append(len(sent))
         if isinstance(done, UnavailableError):
             assert (done.diagnostic.id, sent) == ("STORE_FULL", [])
@@ -437,7 +434,7 @@ def test_kickoff_that_reaches_only_some(tmp_path: Path, monkeypatch: pytest.Monk
         reached, missed = ", ".join(NAMES[: len(sent)]), ", ".join(NAMES[len(sent) :])
         assert (found.id, found.also) == ("KICKOFF_INCOMPLETE", ("STORE_FULL",))
         assert found.message.startswith(f"The kickoff has reached {reached}, but not {missed}: ")
-        assert [state for _, state, _ in states(done)] == [
+        assert [state for _, state, _ in kickoff_states(done)] == [
             *[KickoffState.SENT] * len(sent),
             *[KickoffState.NOT_SENT] * (3 - len(sent)),
         ]

@@ -1,4 +1,4 @@
-"""Mail that agents send: the protocol's is checked, other mail is stored as it is."""
+"""Receive mail from agents: check protocol messages, store other mail unchanged."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ KICKOFF = "# Fate\n\n## Research Question\nWhat decides?\n\n## Context\nCells.\n
 
 @pytest.fixture
 def workspace() -> Workspace:
-    """A project in memory; BlueLake's model is known, RedSky's is not."""
+    """Return a project in memory; BlueLake's model is known, RedSky's is not."""
     mailbox = MemoryMailbox()
     mailbox.register(Profile(OPERATOR))
     mailbox.register(Profile(ANN, "codex-cli", "gpt-5"))
@@ -54,8 +54,8 @@ def kick_off(workspace: Workspace, thread_id: str = THREAD) -> int:
     return workspace.mailbox.send(message).stored.id
 
 
-def sent_again(workspace: Workspace, receipt: Receipt) -> Receipt:
-    """What comes of sending the corrected message."""
+def resend_corrected(workspace: Workspace, receipt: Receipt) -> Receipt:
+    """Send the corrected message and return the result."""
     assert receipt.corrected is not None
     return receive(workspace, IncomingMessage(receipt.corrected))
 
@@ -88,10 +88,9 @@ FAILURE_MODES = {
 
 
 @pytest.mark.parametrize(("body", "codes", "certain"), FAILURE_MODES.values(), ids=FAILURE_MODES)
-def test_failure_modes_are_refused_with_the_fix(
+def test_faulty_message_is_rejected_with_a_working_fix(
     workspace: Workspace, body: str, codes: set[str], certain: bool
 ) -> None:
-    """Nothing is stored; each violation has a fix, and the corrected message is accepted."""
     kick_off(workspace)
     receipt = receive(workspace, letter("DELTA[gpt]: Memory", body))
     assert receipt.sent is None
@@ -100,7 +99,7 @@ def test_failure_modes_are_refused_with_the_fix(
     assert all(found.fix for found in receipt.violations)
     assert (receipt.corrected is not None) is certain
     if certain:
-        again = sent_again(workspace, receipt)
+        again = resend_corrected(workspace, receipt)
         assert again.sent is not None
         assert again.sent.stored.message == receipt.corrected
         assert ids(again) == []
@@ -122,7 +121,7 @@ def test_a_subject_that_nearly_has_a_prefix(workspace: Workspace) -> None:
     assert receipt.sent is None
     assert receipt.corrected is not None
     assert receipt.corrected == letter("DELTA[gpt]: Memory", GOOD).message
-    assert sent_again(workspace, receipt).sent is not None
+    assert resend_corrected(workspace, receipt).sent is not None
 
 
 def test_subject_and_body_are_corrected_together(workspace: Workspace) -> None:
@@ -134,8 +133,9 @@ def test_subject_and_body_are_corrected_together(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("subject", ["DELTA: Memory", "DELTA[gpt-5]: Memory", "Delta[] : Memory"])
-def test_the_shorthand_that_the_model_tells(workspace: Workspace, subject: str) -> None:
-    """A subject without its shorthand gets the one of the sender's model, if that is known."""
+def test_missing_shorthand_is_taken_from_the_known_model(
+    workspace: Workspace, subject: str
+) -> None:
     receipt = receive(workspace, letter(subject, GOOD))
     assert receipt.corrected == letter("DELTA[gpt]: Memory", GOOD).message
     unknown = receive(workspace, letter(subject, GOOD, sender=BEA))
@@ -145,14 +145,13 @@ def test_the_shorthand_that_the_model_tells(workspace: Workspace, subject: str) 
     assert receive(workspace, letter(subject, left)).corrected is None
 
 
-def test_protocol_mail_without_a_thread_is_refused(workspace: Workspace) -> None:
-    """It belongs to a thread; under a number it would be found by nobody."""
+def test_protocol_message_without_a_thread_is_rejected(workspace: Workspace) -> None:
     receipt = receive(workspace, letter("DELTA[gpt]: x", GOOD, thread_id=""))
     assert (receipt.sent, ids(receipt)) == (None, ["NO_THREAD_NAMED"])
 
 
-def test_strangers_and_templates_are_refused(workspace: Workspace) -> None:
-    """As `mail send` does, with the nearest name; there is no correction then."""
+def test_unknown_names_and_templates_are_rejected(workspace: Workspace) -> None:
+    """The error suggests the nearest name; there is no correction."""
     message = Message(THREAD, ANN, ("RedSkye",), "delta[gpt]: x", GOOD)
     receipt = receive(workspace, IncomingMessage(message))
     assert (receipt.sent, receipt.corrected) == (None, None)
@@ -176,8 +175,7 @@ def test_text_that_no_store_can_keep(workspace: Workspace) -> None:
         assert (receipt.sent, ids(receipt)) == (None, ["UNSTORABLE_TEXT"])
 
 
-def test_a_whole_contribution(workspace: Workspace) -> None:
-    """It is stored with what is on its envelope, once for each key."""
+def test_valid_contribution_is_stored_once_per_key(workspace: Workspace) -> None:
     kick_off(workspace)
     envelope = Envelope(Importance.HIGH, (OPERATOR,), Trust.VERIFIED)
     sent = letter("DELTA[gpt]: x", GOOD)._replace(envelope=envelope, reply_to=1, key="k")
@@ -190,8 +188,8 @@ def test_a_whole_contribution(workspace: Workspace) -> None:
     assert (second.sent.is_new, second.sent.stored.id) == (False, first.sent.stored.id)
 
 
-def test_a_contribution_to_a_mistyped_thread(workspace: Workspace) -> None:
-    """It is stored, and its author hears that nobody is there, with the thread she may mean."""
+def test_mistyped_thread_gives_a_suggestion(workspace: Workspace) -> None:
+    """The message is stored."""
     kick_off(workspace)
     receipt = receive(
         workspace, letter("DELTA[gpt]: x", GOOD, thread_id="RS-20251230-cel-fate-choice")
@@ -201,8 +199,8 @@ def test_a_contribution_to_a_mistyped_thread(workspace: Workspace) -> None:
     assert receipt.violations[0].suggestion == THREAD
 
 
-def test_what_the_thread_would_refuse_is_foreseen(workspace: Workspace) -> None:
-    """Lines count in the body here, too."""
+def test_blocks_that_the_merge_would_reject_are_reported(workspace: Workspace) -> None:
+    """Lines are counted in the body."""
     kick_off(workspace)
     kill = ADD.replace("ADD", "KILL").replace("null", '"H9"')
     body = "# Delta Contribution\n\n```delta\n" + kill + "\n```\n"
@@ -212,8 +210,7 @@ def test_what_the_thread_would_refuse_is_foreseen(workspace: Workspace) -> None:
     assert found.line == 4
 
 
-def test_mail_that_is_not_ours(workspace: Workspace) -> None:
-    """It is stored byte for byte, in whatever thread, and nothing is said of it."""
+def test_ordinary_mail_is_stored_byte_for_byte(workspace: Workspace) -> None:
     body = "At noon?\r\n\tYes.\n\n```json\n" + ADD + "\n```"
     for thread_id in ("", "Lunch / today", "T-1"):
         receipt = receive(workspace, letter("Question about lunch ", body, thread_id))
@@ -225,8 +222,7 @@ def test_mail_that_is_not_ours(workspace: Workspace) -> None:
         assert stored.message.thread_id == (thread_id or str(stored.id))
 
 
-def test_other_mail_in_a_session(workspace: Workspace) -> None:
-    """It is stored, and its author hears that nothing of it is compiled."""
+def test_ordinary_mail_in_a_session_is_stored_with_a_warning(workspace: Workspace) -> None:
     kick_off(workspace)
     receipt = receive(workspace, letter("Re: KICKOFF: Fate", "Thanks, I am on it."))
     assert receipt.sent is not None
@@ -243,14 +239,13 @@ def test_deltas_in_an_answer(workspace: Workspace, body: str) -> None:
     assert ids(receipt) == ["NOT_COMPILED"]
     assert "`DELTA[gpt]: Fate`" in receipt.violations[0].fix
     assert "not its delta block" in receipt.violations[0].message
-    again = sent_again(workspace, receipt)
+    again = resend_corrected(workspace, receipt)
     assert again.sent is not None
     assert again.sent.stored.message.subject == "DELTA[gpt]: Fate"
     assert ids(again) == []
 
 
-def test_deltas_in_an_answer_of_an_unknown_model(workspace: Workspace) -> None:
-    """The shorthand is not guessed; what it may be is said."""
+def test_shorthand_of_an_unknown_model_is_not_guessed(workspace: Workspace) -> None:
     kick_off(workspace)
     receipt = receive(workspace, letter("Re: KICKOFF: Fate", GOOD * 2, sender=BEA))
     assert receipt.corrected is None
@@ -266,16 +261,15 @@ def test_deltas_that_missed_their_thread(workspace: Workspace) -> None:
     assert "in the session's thread" in receipt.violations[0].fix
 
 
-def test_a_quoted_delta_is_a_quotation(workspace: Workspace) -> None:
-    """Who quotes does not contribute."""
+def test_quoted_delta_is_not_a_contribution(workspace: Workspace) -> None:
     kick_off(workspace)
     quoted = "".join(f"> {line}\n" for line in GOOD.splitlines())
     receipt = receive(workspace, letter("Re: DELTA[gpt]: x", f"{quoted}\nI agree."))
     assert "delta block" not in receipt.violations[0].message
 
 
-def test_what_a_session_is(workspace: Workspace) -> None:
-    """A research thread by its ID, another by the mail in it; INFO alone makes none."""
+def test_session_is_recognised_by_thread_id_or_mail(workspace: Workspace) -> None:
+    """INFO messages alone do not make a session."""
     mailbox = workspace.mailbox
     assert is_session(mailbox, THREAD)
     assert not is_session(mailbox, "RS-2025-x")
@@ -287,8 +281,7 @@ def test_what_a_session_is(workspace: Workspace) -> None:
     assert not is_session(mailbox, "bd-1")
 
 
-def test_near_prefixes_depend_on_the_thread(workspace: Workspace) -> None:
-    """`Question: …` is ordinary mail, unless it stands in a session."""
+def test_near_prefix_counts_only_in_a_session(workspace: Workspace) -> None:
     assert receive(workspace, letter("Question: which?", "x", "lunch")).sent is not None
     kick_off(workspace, "bd-12")
     refused = receive(workspace, letter("Question: which?", QUESTION, "bd-12"))
@@ -296,8 +289,7 @@ def test_near_prefixes_depend_on_the_thread(workspace: Workspace) -> None:
     assert refused.corrected == letter("QUESTION: which?", QUESTION, "bd-12").message
 
 
-def test_mail_that_a_program_of_ours_has_checked(workspace: Workspace) -> None:
-    """It is stored as it is: a mailbox never looks at content. What is wrong in it is told."""
+def test_checked_mail_is_stored_unchanged_with_warnings(workspace: Workspace) -> None:
     receipt = receive(workspace, letter("delta[x", "no block", "any")._replace(is_checked=True))
     assert receipt.sent is not None
     assert ids(receipt)[0] == "STORED_UNCHECKED"
@@ -310,8 +302,7 @@ def test_mail_that_a_program_of_ours_has_checked(workspace: Workspace) -> None:
     assert "STORED_UNCHECKED" not in ids(good)
 
 
-def test_an_ack_that_names_nothing_is_advised(workspace: Workspace) -> None:
-    """As `mail send` does."""
+def test_ack_without_a_reference_gives_a_warning(workspace: Workspace) -> None:
     kick_off(workspace)
     body = "# Acknowledgement\n\n## Message ID\n99\n\n## Status\nReceived\n"
     receipt = receive(workspace, letter("ACK: x", body))
@@ -319,8 +310,8 @@ def test_an_ack_that_names_nothing_is_advised(workspace: Workspace) -> None:
     assert ids(receipt) == ["ACK_OF_UNKNOWN"]
 
 
-def test_a_malformed_thread_that_can_only_be_one(workspace: Workspace) -> None:
-    """Where the thread that was meant is there, the message for it is certain (R1)."""
+def test_malformed_thread_with_one_match_is_corrected(workspace: Workspace) -> None:
+    """The correction is certain because only one thread matches (R1)."""
     wrong = THREAD.replace("cell", "Cell")
     unknown = receive(workspace, letter("DELTA[gpt]: Memory", GOOD, wrong))
     assert (ids(unknown), unknown.corrected) == (["INVALID_RS_THREAD_ID"], None)
@@ -328,11 +319,10 @@ def test_a_malformed_thread_that_can_only_be_one(workspace: Workspace) -> None:
     refused = receive(workspace, letter("DELTA[gpt]: Memory", GOOD, wrong))
     assert refused.sent is None
     assert refused.corrected == letter("DELTA[gpt]: Memory", GOOD).message
-    assert sent_again(workspace, refused).violations == ()
+    assert resend_corrected(workspace, refused).violations == ()
 
 
-def test_advice_on_the_name_of_a_thread_is_for_who_begins_it(workspace: Workspace) -> None:
-    """Nobody else can follow it."""
+def test_thread_name_advice_is_only_for_the_first_sender(workspace: Workspace) -> None:
     short = "RS-20251230-fate"
     begun = receive(workspace, letter("KICKOFF: Fate", KICKOFF, short))
     assert "THREAD_ID_ADVICE" in ids(begun)
