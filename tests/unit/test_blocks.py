@@ -244,7 +244,7 @@ def test_headings(text: str, expected: list[Block]) -> None:
         '[a]: b "c\\"\nd\\"',  # as in cmark
     ],
 )
-def test_a_definition_is_no_text(definition: str) -> None:
+def test_link_definition_is_not_a_paragraph(definition: str) -> None:
     assert parse_blocks(definition) == []
     assert marked(f"{definition}\n===") == []
 
@@ -269,15 +269,15 @@ def test_a_definition_is_no_text(definition: str) -> None:
         "\\[a]: b",
     ],
 )
-def test_what_only_looks_like_a_definition_is_text(text: str) -> None:
+def test_invalid_link_definition_is_a_paragraph(text: str) -> None:
     assert parse_blocks(f"{text}\n===") == [heading((1, 2), 1, text)]
 
 
-def test_a_title_that_goes_wrong_is_text_below_its_definition() -> None:
+def test_invalid_title_is_a_paragraph_after_the_definition() -> None:
     assert parse_blocks("[a]: b\n'c' d") == [paragraph((1, 2), "'c' d")]
 
 
-def test_a_lazy_line_begins_no_definition() -> None:
+def test_lazy_continuation_does_not_start_a_definition() -> None:
     assert parse_blocks("- [a]:b\n [a]:b") == [nested(paragraph((1, 2), "[a]:b"))]
 
 
@@ -381,7 +381,7 @@ def test_nesting_is_limited() -> None:
     assert parse_blocks("- " * MOST_NESTING + "- a") == [nested(paragraph((1, 1), "- a"))]
 
 
-def test_a_marker_beyond_the_limit_goes_on_with_the_paragraph() -> None:
+def test_marker_beyond_the_nesting_limit_continues_the_paragraph() -> None:
     deepest = "> " * MOST_NESTING
     assert parse_blocks(f"{deepest}a\n{deepest}> b") == [quoted(paragraph((1, 2), "a\n> b"))]
 

@@ -1,4 +1,4 @@
-"""The COMPILED message that we write: what each section says, and what happens at the limits."""
+"""Write the COMPILED message: the content of each section and the size limits."""
 
 import re
 
@@ -77,8 +77,8 @@ def test_contributors() -> None:
     ]
 
 
-def test_contributors_whom_nobody_vouches_for() -> None:
-    """Which messages, by whom; of many the first, and the command that shows all. Else nothing."""
+def test_unverified_contributors_are_listed() -> None:
+    """A long list is cut, and names the command that shows all."""
     plain = compose(SECOND)
     assert "nverified" not in plain.body
     first, second = dict.fromkeys(each.message_id for each in SECOND.ledger[:4])
@@ -156,8 +156,7 @@ def _with_hypotheses(*items: Item) -> Artifact:
     return empty._replace(sections={**empty.sections, "hypothesis_slate": items})
 
 
-def test_no_change() -> None:
-    """A closing version changes the metadata alone, and says so."""
+def test_version_without_changes_says_so() -> None:
     closed = FieldChange(("status",), "active", "closed")
     of = SECOND._replace(diff=Diff((), (closed,), 12), ledger=())
     assert section(of, "Changes from v1") == "No item changed. Metadata: status."
@@ -240,8 +239,7 @@ def test_not_contributed() -> None:
     assert text.startswith("- DELTA_NOT_CONTRIBUTED (message 12, line 7): ")
 
 
-def test_what_the_linter_says_is_said_once() -> None:
-    """A warning of the merge that is a lint rule's, too, is not listed again."""
+def test_lint_warning_of_the_merge_is_not_repeated() -> None:
     assert [found.id for found in SECOND.warnings] == ["BELOW_MINIMUM"] * 2
     assert "Warnings" not in names(SECOND)
     unlinted = SECOND._replace(lint=LintReport(()))
@@ -301,8 +299,7 @@ def large(size: int) -> CompiledVersion:
     return SECOND._replace(text=SECOND.text + "x" * (rest - 1) + "\n")
 
 
-def test_the_largest_artifact_is_inline() -> None:
-    """Up to the limit it stands in the message."""
+def test_artifact_up_to_the_limit_is_inline() -> None:
     of = large(MOST_INLINE_ARTIFACT_BYTES)
     assert compose_compiled(of, ("BlueLake",))[1] is None
     assert read_compiled(compose(of)).inline == of.text

@@ -1,4 +1,4 @@
-"""Reading a COMPILED message that somebody else wrote, and the rules on it (AP-001 to AP-010)."""
+"""Parse COMPILED messages of other programs and apply the rules AP-001 to AP-010."""
 
 import pytest
 
@@ -64,8 +64,7 @@ def changed(old: str, new: str) -> str:
     return BODY.replace(old, new)
 
 
-def test_the_documents_form() -> None:
-    """Everything that it says is read."""
+def test_documented_form_is_parsed_completely() -> None:
     body = read_compiled(message(BODY + "\n" + RECORD))
     assert body[:11] == (
         *(3, THREAD_ID, 3, 2, "2025-12-30T14:00:00Z", "BlueLake"),
@@ -87,8 +86,8 @@ def test_the_documents_form() -> None:
         f"- **Thread ID**: [{THREAD_ID}](https://example.org/thread)",
     ],
 )
-def test_fields_written_otherwise(line: str) -> None:
-    """Without bold, with the colon inside, in backticks or quotes, in a table, as a link."""
+def test_fields_in_other_notations(line: str) -> None:
+    """The notations are plain, quoted, backticks, a table and a link."""
     assert found(changed(f"- **Thread ID**: {THREAD_ID}", line)) == []
 
 
@@ -139,8 +138,8 @@ def test_versions_in_subjects(subject: str, version: int | None) -> None:
         ("Compiled: third", ["INVALID_SUBJECT_PREFIX"]),
     ],
 )
-def test_one_fault_of_the_subject(subject: str, codes: list[str]) -> None:
-    """AP-001 is not told beside a wrong prefix or an empty description."""
+def test_subject_fault_is_reported_once(subject: str, codes: list[str]) -> None:
+    """AP-001 is omitted beside a wrong prefix or an empty description."""
     assert [code for code, _ in found(subject=subject)] == codes
 
 
@@ -269,8 +268,8 @@ def test_links(text: str) -> None:
         ("> ```markdown\n> # Artifact\n", "nor a link to it."),
     ],
 )
-def test_no_artifact(text: str, words: str) -> None:
-    """AP-006. A fence without its end may lack the end of the artifact."""
+def test_missing_artifact(text: str, words: str) -> None:
+    """AP-006. The artifact may be truncated in a fence without an end."""
     (wrong,) = check_stored(message(full(text))).violations
     assert (wrong.id, wrong.line) == ("AP-006", 24)
     assert wrong.message.endswith(words)
@@ -376,8 +375,7 @@ def test_the_template_is_read() -> None:
     ],
     ids=["marks", "blanks", "remarks", "brackets", "versions", "lines"],
 )
-def test_long_lines_end(line: str) -> None:
-    """Reading takes time that grows with the length, and with nothing else."""
+def test_long_lines_are_parsed_in_linear_time(line: str) -> None:
     body = changed("## Contributors", f"{line}\n\n## Contributors")
     assert read_compiled(message(body)).thread_id == THREAD_ID
     assert read_compiled(message(f"# Compiled Artifact\n\n{line}\n")).record is None

@@ -53,8 +53,8 @@ def score(item_id: str, *parts: int, **values: object) -> Item:
     return Item(item_id, make_fields({"score": dict(zip(names, parts, strict=False)), **values}))
 
 
-def test_added_item_tells_all_its_fields() -> None:
-    """In the order of the schema, with nothing before."""
+def test_added_item_lists_all_its_fields() -> None:
+    """The fields are in the order of the schema, without old values."""
     change = only(diff(artifact(), artifact(H1)))
     assert change == ItemChange(
         "H1",
@@ -69,8 +69,7 @@ def test_added_item_tells_all_its_fields() -> None:
     )
 
 
-def test_an_added_item_may_be_killed_already() -> None:
-    """Added and killed between two versions: both are told."""
+def test_item_added_and_killed_is_in_both_lists() -> None:
     change = only(diff(artifact(), artifact(H1._replace(killed=KILL))))
     assert change.kinds == (ChangeKind.ADDED, ChangeKind.KILLED)
 
@@ -119,8 +118,7 @@ def test_killed_with_who_when_why() -> None:
     assert {field.path[-1]: field.new for field in change.fields} == KILL._asdict()
 
 
-def test_killed_and_modified_and_the_way_back() -> None:
-    """Both are told; the other way round it was revived."""
+def test_killed_and_modified_item_and_its_revival() -> None:
     later = item("H1", KILL, name="Lineage", claim="Nothing decides", anchors=["§42", "inference"])
     there, back = diff(artifact(H1), artifact(later)), diff(artifact(later), artifact(H1))
     assert only(there).kinds == (ChangeKind.MODIFIED, ChangeKind.KILLED)
@@ -141,8 +139,8 @@ def test_removed() -> None:
     assert (change.kinds, change.title) == ((ChangeKind.REMOVED,), "Lineage")
 
 
-def test_only_what_moved_by_its_own_score_is_re_ranked() -> None:
-    """T3 overtakes T1 and T2, whose scores stay: they are not even modified (R14)."""
+def test_only_tests_with_a_changed_score_are_re_ranked() -> None:
+    """T3 overtakes T1 and T2, whose scores stay: they are not modified (R14)."""
     old = artifact(score("T1", 3), score("T2", 2), score("T3", 1))
     new = artifact(score("T1", 3), score("T2", 2), score("T3", 3, 3))
     change = only(diff(old, new))
@@ -164,8 +162,8 @@ def test_another_score_at_the_same_place() -> None:
     )
 
 
-def test_new_tests_re_rank_nobody() -> None:
-    """Places are counted among the tests that both have."""
+def test_new_tests_do_not_re_rank_others() -> None:
+    """Ranks are counted among the tests that both versions contain."""
     old = artifact(score("T1", 1))
     new = artifact(score("T1", 1), score("T2", 3))
     assert [change.kinds for change in diff(old, new).items] == [(ChangeKind.ADDED,)]
@@ -187,8 +185,7 @@ def test_duplicate_ids_go_by_occurrence() -> None:
     assert (third.occurrence, third.kinds) == (3, (ChangeKind.ADDED,))
 
 
-def test_items_stand_in_artifact_order() -> None:
-    """By section, then by number, removed ones in their place; words last."""
+def test_changes_are_in_artifact_order() -> None:
     old = artifact(item("T2"), item("H10"), item("H2"), item("C1"))
     new = artifact(item("T10"), item("H3"), item("Hx"), item("A1"), thread=item("RT", context="c"))
     found = [change.id for change in diff(old, new).items]
@@ -257,7 +254,7 @@ def test_summary_is_bounded() -> None:
 
 
 def test_killed_item_that_was_edited() -> None:
-    """It counts as killed; the sentence tells the edit as well, and the kill only once."""
+    """The item counts as killed; the summary also mentions the edit."""
     later = item("H1", KILL, name="Lineage", claim="b", anchors=["§42", "inference"])
     found = diff(artifact(H1), artifact(later))
     assert summary(found) == "Changed H1 (claim); killed H1."

@@ -1,4 +1,4 @@
-"""What a person has changed in an artifact's file: the deltas, and what they cannot do."""
+"""Convert manual edits of an artifact's file to deltas, and report the rest."""
 
 import pytest
 
@@ -197,8 +197,7 @@ def test_a_kill_needs_no_edit_of_its_cells() -> None:
     assert only(edits_of(*kill)) == only(edits_of(*kill, (ROW, "| P1 | x | N/A | N/A |")))
 
 
-def test_what_is_killed_at_once_is_added_and_killed() -> None:
-    """Both in one message."""
+def test_new_killed_item_is_an_add_and_a_kill() -> None:
     killed = (
         NEW_HYPOTHESIS.replace("### H3: three", "### ~~H3: three~~ [KILLED]") + "**Reason**: no\n\n"
     )
@@ -277,8 +276,8 @@ _MISSING = "`statement` is missing. `test` is missing. `status` is missing."
         ),
     ],
 )
-def test_what_no_delta_can_do_is_told(old: str, new: str, words: str) -> None:
-    """In words, and the file is an obstacle as long as a version does not have it."""
+def test_edit_without_a_delta_is_reported(old: str, new: str, words: str) -> None:
+    """The file stays an obstacle until a version contains the edit."""
     edits = edits_of((old, new))
     assert edits.other == (words,)
     assert edits.deltas == ()
@@ -296,16 +295,15 @@ def test_a_killed_item_is_not_revived() -> None:
     assert edits.other == ("H2 is not marked as killed any more: what is killed stays killed.",)
 
 
-def test_an_item_that_is_gone() -> None:
-    """It can be killed."""
+def test_removed_item_is_reported_with_kill_as_the_fix() -> None:
     edits = edits_of((FILE[FILE.index("### C1") :], ""))
     assert edits.other == (
         "C1 is gone: an item is never removed; it can be killed, with a reason.",
     )
 
 
-def test_another_number_than_the_next() -> None:
-    """The item comes in, and all that names it; the number is told of."""
+def test_item_with_an_unexpected_number_is_added() -> None:
+    """References to it follow, and the number is reported."""
     new = NEW_HYPOTHESIS.replace("H3", "H9")
     edits = edits_of(("## 3. P", f"{new}## 3. P"), ("with**: H1", "with**: H9"))
     assert edits.other == ("H9 will be H3: numbers are given when a version is compiled.",)
@@ -314,8 +312,7 @@ def test_another_number_than_the_next() -> None:
     assert contains_edits(edits, after)
 
 
-def test_what_depends_on_a_refused_item() -> None:
-    """It is left out with that item, and nothing else is."""
+def test_edits_that_depend_on_a_rejected_item_are_omitted() -> None:
     file = render_artifact(published(SIX).artifact)
     new = "".join(
         NEW_HYPOTHESIS.replace("H3: three", f"{name}: new {name}") for name in ("H7", "H8")
@@ -340,8 +337,7 @@ def test_what_depends_on_a_refused_item() -> None:
     assert added.payload["name"] == "new H7"
 
 
-def test_the_message_is_whole() -> None:
-    """It states its base, and passes the check."""
+def test_message_states_its_base_and_is_valid() -> None:
     edits = edits_of(
         ("Two camps.", 'See ``` {"operation": "ADD"}'), ("**Claim**: c", "**Claim**: d")
     )

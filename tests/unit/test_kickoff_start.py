@@ -250,7 +250,7 @@ def test_questions_without_words_are_compared_literally(workspace: Workspace) ->
 @pytest.mark.parametrize(
     ("changed", "sections"),
     [
-        ({"context": "More is registered_names."}, "`## Context`"),
+        ({"context": "More is known."}, "`## Context`"),
         ({"excerpt": "§43: other"}, "`## Excerpt`"),
         ({"excerpt": "", "constraints": "Soon."}, "`## Excerpt`, `## Constraints`"),
         ({"outputs": "A table."}, "`## Requested Outputs`"),

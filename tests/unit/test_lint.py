@@ -84,8 +84,8 @@ def test_valid_artifact() -> None:
 # Killed items
 
 
-def test_nothing_is_asked_of_a_killed_item() -> None:
-    """It may lack everything; and it counts toward no minimum."""
+def test_killed_item_needs_no_fields() -> None:
+    """It does not count toward a minimum."""
     one, two, three = VALID.sections["assumption_ledger"]
     dead = item("A4", KILLED, name="x", status="nonsense", scale_check=True)
     assert ids(lint(with_items("assumption_ledger", one, two, three, dead))) == []
@@ -105,8 +105,7 @@ def test_id_of_a_killed_item_still_counts() -> None:
 # Numbering
 
 
-def test_far_numbers_cost_nothing() -> None:
-    """A gap is told as a range, however wide it is."""
+def test_gap_in_ids_is_reported_as_a_range() -> None:
     one, two, three, _ = VALID.sections["hypothesis_slate"]
     far = three._replace(id="H999999999")
     (gap, *_) = [
@@ -117,8 +116,8 @@ def test_far_numbers_cost_nothing() -> None:
     assert "`H3` to `H999999998`" in gap.message
 
 
-def test_id_that_stands_twice() -> None:
-    """One violation, however often; and no delta for an item that none can address."""
+def test_duplicate_id_is_one_violation() -> None:
+    """There is no delta for an item that no delta can address."""
     one, two, three = VALID.sections["assumption_ledger"]
     wrong = two._replace(fields=MappingProxyType(dict(two.fields) | {"status": "Verified"}))
     report = lint(with_items("assumption_ledger", one, two, wrong, two, three))
@@ -127,8 +126,7 @@ def test_id_that_stands_twice() -> None:
     assert len(lint(with_items("assumption_ledger", one, wrong, three)).deltas) == 1
 
 
-def test_lines_of_an_id_that_stands_twice() -> None:
-    """Each item is found where it stands, though its ID leads to another one, or to none."""
+def test_lines_of_duplicate_ids() -> None:
     text = TEXT.replace("### A2: Grafts heal", "### A1: Grafts heal").replace("**Load**: T1 t", "T")
     lines = text.splitlines()
     found = {each.id: each for each in lint_text(text).violations}
@@ -156,8 +154,7 @@ def test_cells_of_many_third_alternatives() -> None:
 # The report
 
 
-def test_what_one_field_says_stays_in_its_order() -> None:
-    """Malformed anchors are told as they stand in the file, not by the alphabet."""
+def test_violations_of_one_field_keep_the_order_of_the_file() -> None:
     text = TEXT.replace("**Anchors**: §50-53", "**Anchors**: z. 5, § 6, a. 7")
     values = [each.message.split("`")[3] for each in lint_text(text).violations]
     assert values == ["z. 5", "§ 6", "a. 7"]
@@ -197,7 +194,6 @@ def _rows(value: object) -> list[dict[str, Any]]:
 
 
 def test_fixes_name_commands_that_exist() -> None:
-    """Nobody is sent to a command that is not there."""
     groups: dict[str, Any] = {"artifact": artifact.COMMANDS}
     named = 0
     titles = ("Linting the artifact", "Artifact files", "Merging", "Input and message files")
@@ -237,8 +233,8 @@ def test_questions_are_documented() -> None:
 # Fixes
 
 
-def test_one_delta_mends_all_anchors_of_an_item() -> None:
-    """Every violation has it, and it is listed once; a long list of faults does not repeat it."""
+def test_one_delta_fixes_all_anchors_of_an_item() -> None:
+    """Every violation refers to the delta, which is listed once."""
     one, *others = VALID.sections["hypothesis_slate"]
     wrong = one._replace(fields=MappingProxyType(dict(one.fields) | {"anchors": ("42", "§ 43")}))
     report = lint(with_items("hypothesis_slate", wrong, *others))

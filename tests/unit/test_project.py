@@ -1,4 +1,4 @@
-"""Which folder is the project, what its settings say, where its mail is."""
+"""Find the project folder, read its settings and locate its store."""
 
 import os
 import tomllib
@@ -68,8 +68,7 @@ def test_nearest_folder_upwards(here: Path, monkeypatch: pytest.MonkeyPatch, mar
     assert find_project(None, NOBODY).folder == here
 
 
-def test_a_file_of_that_name_is_no_mark(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`.brenner` must be a folder."""
+def test_brenner_file_does_not_mark_a_project(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / ".brenner").write_text("", "utf-8")
     (here / "below").mkdir()
     monkeypatch.chdir(here / "below")
@@ -95,8 +94,7 @@ def test_explicit_folder_must_be_one(here: Path, name: str) -> None:
     assert ("not a folder" in caught.value.diagnostic.message) is (name == "file")
 
 
-def test_current_folder_is_gone(here: Path) -> None:
-    """Somebody removed it: said so, not a traceback."""
+def test_removed_current_folder_is_an_error_without_traceback(here: Path) -> None:
     here.rmdir()
     for explicit, store in ((None, None), (".", None), (str(here.parent), "sqlite:///x")):
         with pytest.raises(RequestError) as caught:
@@ -218,8 +216,7 @@ def test_byte_order_mark(here: Path) -> None:
     assert find_project(None, NOBODY).operator == "Ada"
 
 
-def test_everything_wrong_is_seen(here: Path) -> None:
-    """Who wants to see it all sees it all, beside the defaults."""
+def test_all_invalid_settings_are_reported(here: Path) -> None:
     settings(here, 'operator = 1\nack_deadline_hours = 0\nstor = 2\nstore = "sqlite:///m"\n')
     project = inspect_project(None, NOBODY)
     assert [(found.id, found.line) for found in project.diagnostics] == [
@@ -306,8 +303,7 @@ def test_store_in_settings(here: Path, url: str) -> None:
     assert os.path.normpath(store_path(find_project(None, NOBODY))) == expected
 
 
-def test_home(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder called `~` is nobody's intention."""
+def test_tilde_is_the_user_folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
     found = find_project(None, NOBODY, "sqlite:///~/mail.sqlite3")
     assert store_path(found) == Path("/home/ada/mail.sqlite3")
@@ -368,8 +364,8 @@ def test_stores_on_servers(here: Path) -> None:
         assert store_address(found) == AgentMailAddress(expected, "cells")
 
 
-def test_the_surroundings_never_select_a_server(here: Path) -> None:
-    """They fill in what `agent-mail` leaves out, and do nothing to any other store."""
+def test_environment_never_selects_a_server(here: Path) -> None:
+    """It only completes the address `agent-mail`."""
     told = {
         "AGENT_MAIL_BASE_URL": "http://x:1",
         "AGENT_MAIL_PATH": "/api/",
@@ -395,8 +391,8 @@ def test_the_surroundings_never_select_a_server(here: Path) -> None:
         ("http://ada:secret@x", ""),
     ],
 )
-def test_surroundings_that_are_no_address(here: Path, base: str, path: str) -> None:
-    """Refused, with the variables to set; what is secret is not shown."""
+def test_invalid_address_in_the_environment(here: Path, base: str, path: str) -> None:
+    """The error names the variables and hides secrets."""
     told = {"AGENT_MAIL_BASE_URL": base, "AGENT_MAIL_PATH": path}
     with pytest.raises(RequestError) as caught:
         store_address(find_project(None, told, "agent-mail"))
@@ -429,7 +425,7 @@ def test_key_that_is_not_utf8(here: Path) -> None:
     ],
 )
 def test_passwords_are_not_shown(url: str) -> None:
-    """What is refused is told without them: it goes to logs and to other people."""
+    """Error messages go to logs and to other people."""
     with pytest.raises(RequestError) as caught:
         store_address(Project(Path("/x"), url))
     assert "secret" not in caught.value.diagnostic.message
