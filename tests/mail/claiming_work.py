@@ -6,7 +6,7 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.store_url import PostgresAddress
-from mail.processes import held_back, say
+from mail.processes import say, wait_for_release
 
 
 def claim_in_file(name: str, digest: str, path: str) -> None:
@@ -22,5 +22,5 @@ def claim_in_schema(name: str, digest: str, url: str, schema: str) -> None:
 
 
 def _claim(mailbox: Mailbox, name: str, digest: str) -> None:
-    held_back()
+    wait_for_release()
     say([mailbox.claim(name, digest), digest])

@@ -20,7 +20,7 @@ from brenner.mail.model import Agent, MessageRecord
 from brenner.mail.open import open_mailbox
 from brenner.mail.sqlite.mailbox import SqliteDatabase, SqliteMailbox, migrations
 from brenner.protocol.messages import StoredMessage, content_hash
-from mail.fault_mail import ANN, BEA, letter
+from mail.fault_mail import ANN, BEA, make_message
 from mail.processes import in_child
 from mail.watched_disk import FailsAt, KilledAt, watch_disk, watch_system
 
@@ -49,7 +49,7 @@ def archive() -> list[MessageRecord]:
     """Messages from another store, linked to each other and partly read."""
     found = []
     for number in range(1, RESTORED + 1):
-        message = letter(f"Message {number} from elsewhere " + "and far away " * 40)
+        message = make_message(f"Message {number} from elsewhere " + "and far away " * 40)
         at = datetime(2025, 12, 30, 9, number, tzinfo=UTC)
         reply_to = number - 1 or None
         stored = StoredMessage(number, at, message, content_hash(message), number, number, reply_to)
@@ -66,7 +66,7 @@ def restore(folder: Path) -> None:
 def send(folder: Path) -> None:
     """Send one message and mark another."""
     with SqliteMailbox.open(folder / STORE) as mailbox:
-        mailbox.send(letter("In the middle of this"))
+        mailbox.send(make_message("In the middle of this"))
         mailbox.mark(BEA, [1], is_read=True)
 
 
@@ -111,12 +111,14 @@ def _failing(folder: Path, watch: FailsAt) -> None:
         before = mailbox.position()
         said = None
         try:
-            mailbox.send(letter("In the middle of this"))
+            mailbox.send(make_message("In the middle of this"))
         except BrennerError as error:
             said = error.diagnostic.id
-        read = [stored.message.body for stored in mailbox.thread(letter("").thread_id).messages]
+        read = [
+            stored.message.body for stored in mailbox.thread(make_message("").thread_id).messages
+        ]
         watch.mend()
-        mailbox.send(letter("When all was well again", sender=BEA, to=(ANN,)))
+        mailbox.send(make_message("When all was well again", sender=BEA, to=(ANN,)))
     (folder / "said.json").write_text(json.dumps([before, said, read]), "utf-8")
     if not watch.has_failed:
         (folder / "no fault").touch()

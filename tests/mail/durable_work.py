@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from mail.fault_mail import BEA, letter
+from mail.fault_mail import BEA, make_message
 from mail.processes import say
 from mail.watched_disk import Event, watch_disk
 
@@ -26,9 +26,9 @@ def flushed_at_each_return(path: str) -> None:
     watch_disk(events.append)
     with SqliteMailbox.open(Path(path)) as mailbox:
         works: dict[str, Callable[[], object]] = {
-            "send": lambda: mailbox.send(letter("Is it safe?")),
-            "send again": lambda: mailbox.send(letter("And now?")),
-            "send with a key": lambda: mailbox.send(letter("And that?"), key="once"),
+            "send": lambda: mailbox.send(make_message("Is it safe?")),
+            "send again": lambda: mailbox.send(make_message("And now?")),
+            "send with a key": lambda: mailbox.send(make_message("And that?"), key="once"),
             "mark": lambda: mailbox.mark(BEA, [1], is_read=True),
             "mark as unread": lambda: mailbox.mark(BEA, [1], is_read=False),
         }
@@ -128,7 +128,9 @@ def power_is_lost(folder: str, images: str) -> None:
     mailbox = SqliteMailbox.open(Path(folder, STORE))
     mailbox.database.execute(f"PRAGMA wal_autocheckpoint = {_COPY_AFTER}")
     for number in range(_SENDS):
-        mailbox.send(letter(f"Message {number + 1} " + "of many words " * luck.randrange(200)))
+        mailbox.send(
+            make_message(f"Message {number + 1} " + "of many words " * luck.randrange(200))
+        )
         witness.returned += 1
         witness.take()
     say(witness.copied)

@@ -10,7 +10,7 @@ ANN, BEA = "BlueLake", "GreenDog"
 THREAD = "RS-20251230-cell-fate"
 
 
-def letter(
+def make_message(
     body: str, *, sender: str = ANN, to: tuple[str, ...] = (BEA,), subject: str = "INFO: News"
 ) -> Message:
     """A message, from one of the two to the other where nothing else is said."""
@@ -23,5 +23,5 @@ def make_store(path: Path, count: int = 0) -> Path:
         for name in (ANN, BEA):
             mailbox.register(Profile(name, "claude-code", "opus"))
         for number in range(count):
-            mailbox.send(letter(f"Message {number} of the start"))
+            mailbox.send(make_message(f"Message {number} of the start"))
     return path

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from brenner.diagnostics.model import BrennerError
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from mail.fault_mail import THREAD, letter
+from mail.fault_mail import THREAD, make_message
 from mail.processes import say
 
 _MOST = 1_000
@@ -22,7 +22,7 @@ def _fill(mailbox: SqliteMailbox) -> None:
     said = None
     while said is None and len(sent) < _MOST:
         try:
-            sent.append(mailbox.send(letter(f"{len(sent)} {_LONG}")).stored.id)
+            sent.append(mailbox.send(make_message(f"{len(sent)} {_LONG}")).stored.id)
         except BrennerError as error:
             said = [type(error).__name__, error.diagnostic.id, error.diagnostic.message]
     read = [stored.id for stored in mailbox.thread(THREAD).messages]
@@ -37,7 +37,7 @@ def no_file_may_grow(path: str, most: str) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), hard))
         _fill(mailbox)
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-        say(mailbox.send(letter("There is room again")).stored.id)
+        say(mailbox.send(make_message("There is room again")).stored.id)
 
 
 def store_may_not_grow(path: str, most: str) -> None:
@@ -46,7 +46,7 @@ def store_may_not_grow(path: str, most: str) -> None:
         mailbox.database.execute(f"PRAGMA max_page_count = {int(most)}")
         _fill(mailbox)
         mailbox.database.execute(f"PRAGMA max_page_count = {2**30}")
-        say(mailbox.send(letter("There is room again")).stored.id)
+        say(mailbox.send(make_message("There is room again")).stored.id)
 
 
 def on_a_small_disk(folder: str, source: str) -> None:
@@ -60,7 +60,7 @@ def on_a_small_disk(folder: str, source: str) -> None:
     with SqliteMailbox.open(path) as mailbox:
         _fill(mailbox)
         ballast.unlink()
-        say(mailbox.send(letter("There is room again")).stored.id)
+        say(mailbox.send(make_message("There is room again")).stored.id)
     with suppress(OSError), ballast.open("wb") as file:
         while True:
             file.write(bytes(1_000))

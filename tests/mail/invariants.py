@@ -4,7 +4,7 @@ from brenner.mail.model import Profile
 from brenner.mail.search import Query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import content_hash
-from mail.fault_mail import ANN, BEA, letter
+from mail.fault_mail import ANN, BEA, make_message
 
 
 def assert_sound(mailbox: SqliteMailbox) -> None:
@@ -35,7 +35,7 @@ def assert_usable(mailbox: SqliteMailbox) -> None:
     for name in (ANN, BEA):
         mailbox.register(Profile(name), update=True)
     before = mailbox.position()
-    stored = mailbox.send(letter("Still at work")).stored
+    stored = mailbox.send(make_message("Still at work")).stored
     assert stored.arrival == before + 1
     assert mailbox.inbox(BEA, limit=1).messages[0].stored == stored
     query = Query(phrases=(("still", "at", "work"),))

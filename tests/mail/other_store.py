@@ -7,7 +7,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import MessageRecord, RestoreResult
 from brenner.protocol.messages import Envelope, Importance, Trust
 from mail.backends import Clock
-from mail.sample_mail import ANN, BEA, CAT, ELSEWHERE, QUESTION, ack, introduce, letter, post
+from mail.sample_mail import ANN, BEA, CAT, ELSEWHERE, QUESTION, ack, introduce, make_message, post
 
 HOUR = timedelta(hours=1)
 
@@ -18,18 +18,20 @@ def history() -> Mailbox:
     clock.move(timedelta(days=-30))
     mailbox = MemoryMailbox(clock=clock)
     introduce(mailbox)
-    asked = post(mailbox, letter("What of it?", subject=QUESTION))
+    asked = post(mailbox, make_message("What of it?", subject=QUESTION))
     clock.move(HOUR)
     copied = Envelope(Importance.URGENT, (ANN,), Trust.VERIFIED)
-    mailbox.send(letter("elsewhere", thread=ELSEWHERE, sender=CAT, to=(ANN,)), envelope=copied)
+    mailbox.send(
+        make_message("elsewhere", thread=ELSEWHERE, sender=CAT, to=(ANN,)), envelope=copied
+    )
     again = post(mailbox, asked.message._replace(recipients=(BEA,)), reply_to=asked.id)
     clock.move(-5 * HOUR)
-    answer = post(mailbox, letter("This.", sender=BEA, to=(ANN,)), reply_to=again.id)
+    answer = post(mailbox, make_message("This.", sender=BEA, to=(ANN,)), reply_to=again.id)
     mailbox.mark(BEA, [asked.id, again.id], is_read=True)
     clock.move(HOUR)
     mailbox.mark(ANN, [answer.id], is_read=True)
     post(mailbox, ack(str(asked.id)), reply_to=again.id)
-    post(mailbox, letter("\x1b[31mé\r\n", subject="", sender=CAT)._replace(ack_required=True))
+    post(mailbox, make_message("\x1b[31mé\r\n", subject="", sender=CAT)._replace(ack_required=True))
     return mailbox
 
 

@@ -14,7 +14,7 @@ from brenner.diagnostics.model import BrennerError
 from brenner.mail import memory  # noqa: F401  (imported late, where there is no mail)
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.open import open_mailbox
-from mail.fault_mail import BEA, THREAD, letter, make_store
+from mail.fault_mail import BEA, THREAD, make_message, make_store
 from mail.processes import say
 
 NOBODY = 65534
@@ -50,7 +50,7 @@ def _bodies(mailbox: Mailbox) -> list[str]:
 
 def _send(project: Project) -> object:
     with open_mailbox(project, create=True) as mailbox:
-        mailbox.send(letter("From nobody"))
+        mailbox.send(make_message("From nobody"))
         mailbox.mark(BEA, [1], is_read=True)
         return _bodies(mailbox)
 

@@ -41,7 +41,7 @@ def release(children: Iterable[Child]) -> None:
     children = list(children)
     for child in children:
         assert child.stdout
-        assert child.stdout.readline() == "ready\n", said_wrong(child)
+        assert child.stdout.readline() == "ready\n", stderr_of(child)
     for child in children:
         assert child.stdin
         child.stdin.write("\n")
@@ -76,7 +76,7 @@ def kill(child: Child) -> list[str]:
     return [line[:-1] for line in out.splitlines(keepends=True) if line.endswith("\n")]
 
 
-def said_wrong(child: Child) -> str:
+def stderr_of(child: Child) -> str:
     """Why a child did not do what was expected."""
     child.kill()
     return child.communicate(timeout=_PATIENCE)[1]
@@ -85,7 +85,7 @@ def said_wrong(child: Child) -> str:
 # What a child does
 
 
-def held_back() -> None:
+def wait_for_release() -> None:
     """Wait until the test lets all children go."""
     sys.stdout.write("ready\n")
     sys.stdout.flush()

@@ -34,7 +34,7 @@ def introduce(mailbox: Mailbox, names: Iterable[str] = NAMES) -> None:
         mailbox.register(Profile(name, "claude-code", "opus"))
 
 
-def letter(
+def make_message(
     body: str = "Read this.",
     *,
     sender: str = ANN,
@@ -60,7 +60,7 @@ def post(mailbox: Mailbox, message: Message, *, reply_to: int | None = None) -> 
     return mailbox.send(message, reply_to=reply_to).stored
 
 
-def refusal(call: Callable[P, object], *values: P.args, **named: P.kwargs) -> str:
+def error_code(call: Callable[P, object], *values: P.args, **named: P.kwargs) -> str:
     """The code with which a request is refused."""
     with pytest.raises(RequestError) as caught:
         call(*values, **named)
@@ -93,12 +93,15 @@ def whole(mailbox: Mailbox) -> object:
     )
 
 
-def in_homes_with(*abilities: str) -> pytest.MarkDecorator:
+def in_backends_with(*abilities: str) -> pytest.MarkDecorator:
     """Run a test in the homes that are able to."""
-    return pytest.mark.parametrize("place", homes_with(*abilities), indirect=True)
+    return pytest.mark.parametrize("place", backends_with(*abilities), indirect=True)
 
 
-def homes_with(*abilities: str) -> list[pytest.ParameterSet]:
+def backends_with(*abilities: str) -> list[pytest.ParameterSet]:
     """The homes that are able to, as parameters of a test."""
     able = (home for home in ALL_HOMES if home.cannot.keys().isdisjoint(abilities))
     return [pytest.param(home, id=home.name) for home in able]
+
+
+letter = make_message  # the name that tests/web and tests/serving use

@@ -10,14 +10,14 @@ from brenner.mail.open import open_mailbox
 from brenner.mail.search import Query
 from brenner.mail.sqlite.mailbox import SqliteDatabase, SqliteMailbox
 from brenner.protocol.messages import Message
-from mail.fault_mail import THREAD, letter
-from mail.processes import held_back, say
+from mail.fault_mail import THREAD, make_message
+from mail.processes import say, wait_for_release
 
 
 def send_and_read(folder: str, name: str, count: str, keeps_open: str) -> None:
     """Register, then send and read in turn, in one go or opening the mailbox for each message."""
     project = Project(Path(folder))
-    held_back()
+    wait_for_release()
     with open_mailbox(project, create=True) as mailbox:
         mailbox.register(Profile(name, "claude-code", "opus"))
         if keeps_open:
@@ -48,7 +48,7 @@ def _send_one(mailbox: Mailbox, name: str, number: int) -> None:
 def create_again_and_again(folder: str, rounds: str) -> None:
     """Make a store where the others make the same, and send one message."""
     for number in range(int(rounds)):
-        held_back()
+        wait_for_release()
         with open_mailbox(Project(Path(folder, str(number))), create=True) as mailbox:
             message = Message(THREAD, OPERATOR, (OPERATOR,), "INFO: First", "I was here")
             say(mailbox.send(message).stored.id)
@@ -59,10 +59,10 @@ def send_in_turn(path: str, name: str, count: str) -> None:
     send what all others send too, with the same key.
     """
     with SqliteMailbox.open(Path(path)) as mailbox:
-        held_back()
+        wait_for_release()
         for number in range(int(count)):
             _send_on_top(mailbox, name, number)
-        sent = mailbox.send(letter("Only once"), key="the same for all")
+        sent = mailbox.send(make_message("Only once"), key="the same for all")
         say([sent.stored.id, sent.is_new])
 
 
@@ -71,7 +71,7 @@ def _send_on_top(mailbox: Mailbox, name: str, number: int) -> None:
         position = mailbox.thread(THREAD, limit=1).position
         body = f"{name} writes {number} on top of {position}"
         try:
-            mailbox.send(letter(body), position=position)
+            mailbox.send(make_message(body), position=position)
             return
         except RequestError as refused:
             if refused.diagnostic.id != "THREAD_MOVED":
@@ -81,15 +81,15 @@ def _send_on_top(mailbox: Mailbox, name: str, number: int) -> None:
 def send_many(path: str, name: str, count: str) -> None:
     """Send as fast as it goes, and say each id once the send has returned."""
     with SqliteMailbox.open(Path(path)) as mailbox:
-        held_back()
+        wait_for_release()
         for number in range(int(count)):
             body = f"{name} writes {number}"
-            say([mailbox.send(letter(body)).stored.id, body])
+            say([mailbox.send(make_message(body)).stored.id, body])
 
 
 def migrate(path: str, *steps: str) -> None:
     """Bring a file up to date; say its version."""
-    held_back()
+    wait_for_release()
     database = SqliteDatabase.open(Path(path), steps)
     say(database.version)
     database.close()

@@ -231,9 +231,9 @@ def project(real: Client, tmp_path: Path) -> str:
         known = {"project_key": key, "program": "claude-code", "model": "opus"}
         real.call("register_agent", {**known, "name": name, "force_reclaim": True})
     for number in range(3):
-        letter = {"sender_name": "AmberFox", "to": ["JadeOwl"], "thread_id": "odd id/with?&"}
+        message = {"sender_name": "AmberFox", "to": ["JadeOwl"], "thread_id": "odd id/with?&"}
         text = {"subject": f"INFO: {number}", "body_md": f"é {number}\n", "sender_token": "no such"}
-        real.call(SEND, {"project_key": key, **letter, **text})
+        real.call(SEND, {"project_key": key, **message, **text})
     return key
 
 

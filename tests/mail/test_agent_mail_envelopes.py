@@ -13,7 +13,7 @@ from mail import plain_agent_mail
 from mail.agent_mail_scene import Project
 from mail.odd_server import tools
 from mail.plain_agent_mail import KEY, PlainMail
-from mail.sample_mail import ANN, BEA, CAT, introduce, letter, post
+from mail.sample_mail import ANN, BEA, CAT, introduce, make_message, post
 
 URGENT = Envelope(Importance.URGENT, (CAT,), Trust.VERIFIED)
 UNTOLD = Envelope(trust=None)
@@ -44,11 +44,11 @@ def project(tmp_path: Path) -> Iterator[Project]:
 
 def test_who_gets_a_copy_gets_it(server: PlainMail, mailbox: Mailbox) -> None:
     """Where the server has no place for copies they are recipients like all others."""
-    sent = mailbox.send(letter(), envelope=URGENT).stored
+    sent = mailbox.send(make_message(), envelope=URGENT).stored
     assert server.sent[0]["to"] == [BEA, CAT]
     assert not {"cc", "importance"} & server.sent[0].keys()
-    assert (sent.message, sent.envelope) == (letter(), UNTOLD)
-    assert mailbox.send(letter(), key="k", envelope=URGENT).stored == sent
+    assert (sent.message, sent.envelope) == (make_message(), UNTOLD)
+    assert mailbox.send(make_message(), key="k", envelope=URGENT).stored == sent
 
 
 def test_an_importance_that_was_not_kept_is_said(
@@ -63,7 +63,7 @@ def test_an_importance_that_was_not_kept_is_said(
     )
     monkeypatch.setattr(plain_agent_mail, "_OFFERED", offered)
     with server.mailbox() as other, pytest.raises(AlteredError) as caught:
-        other.send(letter(), envelope=Envelope(Importance.HIGH))
+        other.send(make_message(), envelope=Envelope(Importance.HIGH))
     assert "the importance is `normal`" in caught.value.diagnostic.message
     assert mailbox.position() == 1
 
@@ -86,17 +86,17 @@ def test_as_it_is_told(
     server: PlainMail, mailbox: Mailbox, told: dict[str, object], envelope: Envelope
 ) -> None:
     """Whoever else stores it; words that we do not have say nothing to us."""
-    post(mailbox, letter())
+    post(mailbox, make_message())
     server.messages[0].update(told)
     with server.mailbox() as other:
         found = other.message(1)
-    assert (found.message, found.envelope) == (letter(), envelope)
+    assert (found.message, found.envelope) == (make_message(), envelope)
 
 
 def test_where_only_inboxes_tell(server: PlainMail, mailbox: Mailbox) -> None:
     """Each knows of herself whether it is a copy; the collector's does not count."""
     server.collect()
-    post(mailbox, letter())
+    post(mailbox, make_message())
     server.messages[0]["kind"] = "cc"
     del server.agents[KEY][BEA]
     server.instead["outbox"] = lambda: {"messages": []}
@@ -107,7 +107,7 @@ def test_where_only_inboxes_tell(server: PlainMail, mailbox: Mailbox) -> None:
 
 def test_no_thread_is_left_out(server: PlainMail, mailbox: Mailbox) -> None:
     """The server names it, and we do as it does; an empty name is none."""
-    sent = post(mailbox, letter(thread=""))
+    sent = post(mailbox, make_message(thread=""))
     assert "thread_id" not in server.sent[0]
     assert sent.message.thread_id == "1"
     server.messages[0]["thread_id"] = ""
@@ -118,14 +118,14 @@ def test_no_thread_is_left_out(server: PlainMail, mailbox: Mailbox) -> None:
 def test_what_was_lost_is_found(server: PlainMail, mailbox: Mailbox) -> None:
     """A message without a thread whose answer got lost is looked for, and found once."""
     server.instead["send_message"] = lambda: {"deliveries": "?"}
-    sent = post(mailbox, letter(thread=""))
+    sent = post(mailbox, make_message(thread=""))
     assert (sent.id, sent.message.thread_id) == (1, "1")
     assert len(server.messages) == 1
 
 
 def test_a_server_of_our_own_need_not_check_again(server: PlainMail, mailbox: Mailbox) -> None:
     """A mailbox never looks at content; so every request says."""
-    post(mailbox, letter())
+    post(mailbox, make_message())
     assert {each.headers["brenner-checked"] for each in server.asked} == {"true"}
 
 

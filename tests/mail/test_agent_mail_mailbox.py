@@ -26,11 +26,11 @@ from mail.sample_mail import (
     QUESTION,
     THREAD,
     ack,
-    letter,
+    error_code,
     listed,
+    make_message,
     owed,
     post,
-    refusal,
 )
 from servers import agent_mail
 
@@ -54,11 +54,11 @@ def mailbox(project: Project) -> Mailbox:
 
 def test_mail_that_the_collector_never_got(project: Project) -> None:
     """Somebody removed it, and the server made a new one: it knows nothing of earlier mail."""
-    early = post(project.mailbox, letter("early"))
+    early = post(project.mailbox, make_message("early"))
     collector = f"global-inbox-{_slug(project)}"
     agent_mail.running().tool("delete_agent", project_key=project.key, name=collector)
     agent_mail.running().tool("ensure_project", human_key=project.key)
-    late = post(project.mailbox, letter("late"))
+    late = post(project.mailbox, make_message("late"))
     assert project.again().arrivals(0) == (early, late)
 
 
@@ -67,7 +67,7 @@ def test_mail_that_the_collector_never_got(project: Project) -> None:
 
 def test_recipients_are_read_from_outboxes(project: Project) -> None:
     """By who was not there when it was sent, too; the server's own collector is nobody."""
-    sent = post(project.mailbox, letter(to=(CAT, ANN, BEA)))
+    sent = post(project.mailbox, make_message(to=(CAT, ANN, BEA)))
     assert sent.message.recipients == (ANN, BEA, CAT)
     assert project.again().message(sent.id) == sent
     assert [agent.name for agent in project.again().agents()] == sorted(NAMES)
@@ -89,8 +89,8 @@ def test_the_mail_of_other_programs(project: Project) -> None:
 
 def test_a_thread_whose_id_is_a_number(project: Project) -> None:
     """Holds what was sent into it, not the message that has this number."""
-    first = post(project.mailbox, letter())
-    second = post(project.mailbox, letter(thread=str(first.id)))
+    first = post(project.mailbox, make_message())
+    second = post(project.mailbox, make_message(thread=str(first.id)))
     assert project.mailbox.thread(str(first.id)).messages == (second,)
 
 
@@ -115,7 +115,7 @@ def test_an_ack_is_wanted_as_the_server_says(
 
 def test_acknowledged_by_another_program(project: Project) -> None:
     """Who has acknowledged what follows from the messages of the thread."""
-    asked = post(project.mailbox, letter(subject=QUESTION, to=(BEA, CAT)))
+    asked = post(project.mailbox, make_message(subject=QUESTION, to=(BEA, CAT)))
     told = ack(str(asked.id))
     project.sent_by_hand(sender_name=BEA, to=[ANN], subject=told.subject, body_md=told.body)
     for each in (project.mailbox, project.again()):
@@ -124,7 +124,7 @@ def test_acknowledged_by_another_program(project: Project) -> None:
 
 def test_the_server_hears_of_an_ack(project: Project) -> None:
     """For programs that ask nobody but the server."""
-    asked = post(project.mailbox, letter(subject=QUESTION, to=ONE))
+    asked = post(project.mailbox, make_message(subject=QUESTION, to=ONE))
     query = {"project": project.key}
     assert project.resource(f"views/ack-required/{BEA}", query)["count"] == 1
     post(project.mailbox, ack(str(asked.id)))
@@ -134,23 +134,23 @@ def test_the_server_hears_of_an_ack(project: Project) -> None:
 def test_who_has_read_what_is_not_known(project: Project) -> None:
     """One can say that one has read something; nobody can ask, or take it back."""
     mailbox = project.mailbox
-    sent = [post(mailbox, letter(str(number))).id for number in range(3)]
+    sent = [post(mailbox, make_message(str(number))).id for number in range(3)]
     assert project.unread(BEA) == 3
     assert mailbox.mark(BEA, sent[:2], is_read=True) == 2
     assert project.unread(BEA) == 1
     assert [each.is_read for each in mailbox.inbox(BEA).messages] == [None] * 3
     assert mailbox.deliveries(sent[0])[0] == Delivery(BEA, None, False, None)
-    assert refusal(mailbox.mark, BEA, sent[:1], is_read=False) == "HOME_CANNOT"
-    assert refusal(mailbox.unread, BEA) == "HOME_CANNOT"
-    assert refusal(mailbox.inbox, BEA, InboxFilter(unread=True)) == "HOME_CANNOT"
-    assert refusal(mailbox.search, Query(is_unread=True), reader=BEA) == "HOME_CANNOT"
+    assert error_code(mailbox.mark, BEA, sent[:1], is_read=False) == "HOME_CANNOT"
+    assert error_code(mailbox.unread, BEA) == "HOME_CANNOT"
+    assert error_code(mailbox.inbox, BEA, InboxFilter(unread=True)) == "HOME_CANNOT"
+    assert error_code(mailbox.search, Query(is_unread=True), reader=BEA) == "HOME_CANNOT"
     assert project.unread(BEA) == 1
 
 
 def test_times_are_the_servers(mailbox: Mailbox) -> None:
     """It runs on this machine here."""
     before = datetime.now(UTC)
-    stored = post(mailbox, letter())
+    stored = post(mailbox, make_message())
     assert before <= stored.at <= datetime.now(UTC)
     assert mailbox.agent(ANN).registered_at < stored.at
 
@@ -161,8 +161,8 @@ def test_times_are_the_servers(mailbox: Mailbox) -> None:
 @pytest.mark.parametrize("lost", [(ANN,), (BEA,), (ANN, BEA)], ids=["sender", "recipient", "both"])
 def test_who_is_taken_over_loses_no_mail(project: Project, lost: tuple[str, ...]) -> None:
     """The mail of this project stays what it was, for who looks now and for who looked before."""
-    asked = post(project.mailbox, letter(subject=QUESTION, to=(BEA, CAT)))
-    post(project.mailbox, letter("", subject="", to=(CAT, BEA)))
+    asked = post(project.mailbox, make_message(subject=QUESTION, to=(BEA, CAT)))
+    post(project.mailbox, make_message("", subject="", to=(CAT, BEA)))
     project.lose(*lost)
     for each in (project.mailbox, project.again()):
         assert each.message(asked.id) == asked
@@ -175,22 +175,22 @@ def test_who_is_taken_over_loses_no_mail(project: Project, lost: tuple[str, ...]
 def test_who_is_taken_over_cannot_write_here(project: Project) -> None:
     """What she sends now belongs to the other project, and so would what is sent to her."""
     project.lose(ANN)
-    assert refusal(project.mailbox.send, letter()) == "NAME_ELSEWHERE"
-    assert refusal(project.mailbox.agent, ANN) == "NAME_ELSEWHERE"
-    assert refusal(project.again().inbox, ANN) == "NAME_ELSEWHERE"
-    message = letter(sender=BEA, to=(ANN,))
-    assert refusal(project.mailbox.send, message) == "UNKNOWN_RECIPIENT"
+    assert error_code(project.mailbox.send, make_message()) == "NAME_ELSEWHERE"
+    assert error_code(project.mailbox.agent, ANN) == "NAME_ELSEWHERE"
+    assert error_code(project.again().inbox, ANN) == "NAME_ELSEWHERE"
+    message = make_message(sender=BEA, to=(ANN,))
+    assert error_code(project.mailbox.send, message) == "UNKNOWN_RECIPIENT"
     project.sent_by_hand(to=[BEA])
     assert project.mailbox.position() == 0
     project.regain(ANN)
-    assert post(project.mailbox, letter()).message == letter()
+    assert post(project.mailbox, make_message()).message == make_message()
 
 
 def test_a_name_is_not_taken_from_another_project(project: Project) -> None:
     """Unless it is said that it is the same agent; marks and case do not make another one."""
     other = project.next_door()
     for name in (ANN, ANN.lower(), "Blue_Lake"):
-        assert refusal(other.register, Profile(name)) == "NAME_ELSEWHERE"
+        assert error_code(other.register, Profile(name)) == "NAME_ELSEWHERE"
     assert [agent.name for agent in other.agents()] == []
     assert ANN in {agent.name for agent in project.mailbox.agents()}
     other.register(Profile(ANN), update=True)
@@ -199,7 +199,7 @@ def test_a_name_is_not_taken_from_another_project(project: Project) -> None:
 
 def test_a_name_that_comes_back_altered(mailbox: Mailbox) -> None:
     """The server drops what is neither a letter nor a digit."""
-    assert refusal(mailbox.register, Profile("Quiet_Fox-7")) == "NAME_ALTERED"
+    assert error_code(mailbox.register, Profile("Quiet_Fox-7")) == "NAME_ALTERED"
 
 
 def test_who_says_nothing_of_herself(project: Project) -> None:
@@ -222,7 +222,7 @@ def test_who_was_only_written_to_has_said_nothing(project: Project) -> None:
 
 def test_nobody_is_made_up(project: Project) -> None:
     """Nor by a message that is refused."""
-    assert refusal(project.mailbox.send, letter(to=("CalmRiver",))) == "UNKNOWN_RECIPIENT"
+    assert error_code(project.mailbox.send, make_message(to=("CalmRiver",))) == "UNKNOWN_RECIPIENT"
     assert [agent.name for agent in project.mailbox.agents()] == sorted(NAMES)
 
 
@@ -234,7 +234,7 @@ def test_looking_makes_nothing(project: Project) -> None:
     address = AgentMailAddress(project.address.url, f"{project.key}/other")
     for _ in range(2):
         assert not AgentMailMailbox.is_there(address, None)
-    assert refusal(AgentMailMailbox.open, address, None) == "SERVER_REFUSED"
+    assert error_code(AgentMailMailbox.open, address, None) == "SERVER_REFUSED"
     with AgentMailMailbox.create(address, None) as mailbox:
         assert mailbox.agents() == ()
         assert mailbox.position() == 0
@@ -247,7 +247,7 @@ def test_two_projects_that_the_server_takes_for_one(project: Project) -> None:
     """Their mail would be mixed, and nobody would notice."""
     alike = AgentMailAddress(project.address.url, project.key.upper())
     for asked in (AgentMailMailbox.is_there, AgentMailMailbox.open, AgentMailMailbox.create):
-        assert refusal(asked, alike, None) == "SERVER_REFUSED"
+        assert error_code(asked, alike, None) == "SERVER_REFUSED"
     slug = project.resource(f"project/{path_segment(project.key)}", {})["slug"]
     assert AgentMailMailbox.is_there(AgentMailAddress(project.address.url, slug), None)
 
@@ -291,7 +291,7 @@ def commit_late(number: int, by: timedelta) -> int:
 
 def test_a_message_that_was_committed_late(project: Project) -> None:
     """Its time is before that of one that is known already."""
-    sent = [post(project.mailbox, letter(str(number))).id for number in range(2)]
+    sent = [post(project.mailbox, make_message(str(number))).id for number in range(2)]
     late = commit_late(sent[0], timedelta(seconds=30))
     assert [each.id for each in project.mailbox.arrivals(2)] == [late]
     assert project.mailbox.thread(THREAD).messages[0].id == late
@@ -300,10 +300,10 @@ def test_a_message_that_was_committed_late(project: Project) -> None:
 
 def test_a_clock_that_was_set_back(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is later than anybody expects is found when all is read again, as it is now and then."""
-    sent = post(project.mailbox, letter())
+    sent = post(project.mailbox, make_message())
     late = commit_late(sent.id, timedelta(hours=5))
     monkeypatch.setattr(view, "_FULL_REFRESH_SECONDS", 0.0)
-    post(project.again(), letter())
+    post(project.again(), make_message())
     assert late in [each.id for each in project.mailbox.arrivals(1)]
 
 
@@ -343,6 +343,6 @@ def test_who_comes_with_mail_is_registered(project: Project) -> None:
     assert restore(project.mailbox, other).new_agents == ("CalmRiver",)
     assert project.mailbox.agent("CalmRiver")[:4] == ("CalmRiver", "codex-cli", "gpt", "tests")
     neighbour = project.next_door()
-    code = refusal(neighbour.restore, other.agents(), other.records())
+    code = error_code(neighbour.restore, other.agents(), other.records())
     assert code == "NAME_ELSEWHERE"
     assert (neighbour.agents(), neighbour.position()) == ((), 0)

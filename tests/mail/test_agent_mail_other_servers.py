@@ -24,16 +24,16 @@ from mail.sample_mail import (
     QUESTION,
     THREAD,
     ack,
+    error_code,
     introduce,
-    letter,
     listed,
+    make_message,
     owed,
     post,
-    refusal,
     whole,
 )
 
-LONG = letter(subject=f"INFO: {'long ' * 60}")
+LONG = make_message(subject=f"INFO: {'long ' * 60}")
 
 
 @pytest.fixture
@@ -56,14 +56,14 @@ def mailbox(server: PlainMail) -> Iterator[Mailbox]:
 
 def test_all_mail_is_in_the_outboxes(server: PlainMail, mailbox: Mailbox) -> None:
     """Nobody gets a copy of everything; what was sent is read at its senders'."""
-    asked = post(mailbox, letter(subject=QUESTION))
-    told = post(mailbox, letter(sender=CAT, to=(ANN,)))
+    asked = post(mailbox, make_message(subject=QUESTION))
+    told = post(mailbox, make_message(sender=CAT, to=(ANN,)))
     post(mailbox, ack(str(asked.id)))
     with server.mailbox() as other:
         assert whole(other) == whole(mailbox)
         assert owed(other.debts()) == [(CAT, asked.id, asked.id, 1)]
         assert listed(other.inbox(ANN)) == [3, told.id]
-        late = post(mailbox, letter("later"))
+        late = post(mailbox, make_message("later"))
         assert other.arrivals(3) == (late,)
 
 
@@ -71,7 +71,7 @@ def test_names_belong_to_a_project(server: PlainMail, mailbox: Mailbox) -> None:
     """The same name next door is somebody else, and its mail is not ours."""
     with server.mailbox("/lab/other") as other:
         introduce(other)
-        post(other, letter())
+        post(other, make_message())
         assert (other.position(), mailbox.position()) == (1, 0)
 
 
@@ -80,7 +80,7 @@ def test_a_message_that_was_committed_late(
     server: PlainMail, mailbox: Mailbox, late: timedelta, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By another sender, with a time before one that is known."""
-    post(mailbox, letter())
+    post(mailbox, make_message())
     monkeypatch.setattr(view, "_FULL_REFRESH_SECONDS", 0.0 if late > timedelta(minutes=1) else 1e9)
     given = {"project_key": KEY, "sender_name": CAT, "to": [BEA], "subject": "x", "body_md": ""}
     stored = server.store(given, late)
@@ -90,9 +90,9 @@ def test_a_message_that_was_committed_late(
 
 def test_mail_from_before_there_was_a_collector(server: PlainMail, mailbox: Mailbox) -> None:
     """It got no copy of that; the senders have it."""
-    early = post(mailbox, letter("early"))
+    early = post(mailbox, make_message("early"))
     server.collect()
-    late = post(mailbox, letter("late"))
+    late = post(mailbox, make_message("late"))
     with server.mailbox() as other:
         assert other.arrivals(0) == (early, late)
 
@@ -102,7 +102,7 @@ def test_a_message_from_long_ago_where_nothing_else_happens(
 ) -> None:
     """The directory says the same as before; once in a while all is read again."""
     server.collect()
-    post(mailbox, letter())
+    post(mailbox, make_message())
     assert mailbox.position() == 1
     given = {"project_key": KEY, "sender_name": CAT, "to": [BEA], "subject": "x", "body_md": ""}
     server.store(given, timedelta(days=1))
@@ -114,7 +114,7 @@ def test_a_message_from_long_ago_where_nothing_else_happens(
 def test_threads_that_read_at_once(server: PlainMail, mailbox: Mailbox) -> None:
     """Each message comes in once."""
     for number in range(4):
-        post(mailbox, letter(str(number)))
+        post(mailbox, make_message(str(number)))
     with server.mailbox() as other, ThreadPoolExecutor(6) as threads:
         seen = list(threads.map(lambda _: other.arrivals(0), range(12)))
     assert {tuple(each.id for each in arrived) for arrived in seen} == {(1, 2, 3, 4)}
@@ -122,7 +122,7 @@ def test_threads_that_read_at_once(server: PlainMail, mailbox: Mailbox) -> None:
 
 def test_a_token_is_given_back(server: PlainMail, mailbox: Mailbox) -> None:
     """A server that gives one to who registers wants to see it when she sends."""
-    post(mailbox, letter())
+    post(mailbox, make_message())
     assert [each["sender_token"] for each in server.sent] == [f"token of {ANN}"]
 
 
@@ -131,7 +131,7 @@ def test_a_token_is_kept_for_the_next_command(server: PlainMail, tmp_path: Path)
     with server.mailbox(own=tmp_path) as mailbox:
         introduce(mailbox)
     with server.mailbox(own=tmp_path) as later:
-        post(later, letter())
+        post(later, make_message())
     with server.mailbox("/lab/other", own=tmp_path) as other:
         introduce(other)
     assert [each["sender_token"] for each in server.sent] == [f"token of {ANN}"]
@@ -150,18 +150,18 @@ def test_a_token_that_cannot_be_kept_is_said(server: PlainMail, tmp_path: Path) 
 
 def test_only_what_the_server_knows_is_said(server: PlainMail, mailbox: Mailbox) -> None:
     """It refuses arguments that it has not heard of."""
-    post(mailbox, letter())
+    post(mailbox, make_message())
     assert not {"convert_images", "auto_contact_if_blocked", "cc"} & server.sent[0].keys()
 
 
 def test_recipients_where_no_outbox_tells(server: PlainMail, mailbox: Mailbox) -> None:
     """They are known as far as they still look into their inboxes."""
     server.collect()
-    post(mailbox, letter())
+    post(mailbox, make_message())
     del server.agents[KEY][CAT]
     server.instead["outbox"] = lambda: {"messages": []}
     with server.mailbox() as other:
-        assert other.message(1).message == letter(to=(BEA,))
+        assert other.message(1).message == make_message(to=(BEA,))
 
 
 # --- What is altered ------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def test_a_name_that_was_replaced(server: PlainMail, mailbox: Mailbox) -> None:
 def test_a_subject_that_was_cut(server: PlainMail, mailbox: Mailbox) -> None:
     """It was sent, under a number that is said; what is there can be read."""
     server.kept_subject = lambda subject: subject[:200]
-    assert post(mailbox, letter()).message == letter()
+    assert post(mailbox, make_message()).message == make_message()
     with pytest.raises(RequestError) as caught:
         mailbox.send(LONG)
     assert caught.value.diagnostic.id == "MESSAGE_ALTERED"
@@ -210,7 +210,7 @@ def test_whatever_was_altered(
 
     server.instead["send_message"] = alter
     with pytest.raises(RequestError) as caught:
-        mailbox.send(letter())
+        mailbox.send(make_message())
     assert caught.value.diagnostic.id == "MESSAGE_ALTERED"
     assert word in caught.value.diagnostic.message
 
@@ -228,9 +228,9 @@ def test_a_send_whose_answer_says_nothing(
 ) -> None:
     """The message is looked for, and not sent again."""
     server.instead["send_message"] = lambda: answer
-    sent = mailbox.send(letter())
+    sent = mailbox.send(make_message())
     assert sent.is_new
-    assert mailbox.message(sent.stored.id).message == letter()
+    assert mailbox.message(sent.stored.id).message == make_message()
     assert len(server.sent) == 1
 
 
@@ -242,8 +242,8 @@ def test_a_send_after_which_nothing_can_be_read(server: PlainMail, mailbox: Mail
         return {"deliveries": [{"payload": server.messages[-1]}]}
 
     server.instead["send_message"] = break_down
-    sent = mailbox.send(letter())
-    assert (sent.stored.message, sent.is_new) == (letter(), True)
+    sent = mailbox.send(make_message())
+    assert (sent.stored.message, sent.is_new) == (make_message(), True)
     assert failure(mailbox.position) == "SERVER_NONSENSE"
     del server.instead["agents"]
     assert mailbox.arrivals(0) == (sent.stored,)
@@ -260,7 +260,7 @@ def test_a_send_of_which_nothing_is_known(
         return "?"
 
     server.instead["send_message"] = forget
-    assert failure(lambda: mailbox.send(letter())) == "OUTCOME_UNKNOWN"
+    assert failure(lambda: mailbox.send(make_message())) == "OUTCOME_UNKNOWN"
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_a_send_that_was_refused_politely(
 ) -> None:
     """An answer without an error, though nothing was sent."""
     server.instead["send_message"] = lambda: answer
-    assert refusal(mailbox.send, letter()) == "SERVER_REFUSED"
+    assert error_code(mailbox.send, make_message()) == "SERVER_REFUSED"
 
 
 def failure(call: Callable[[], object]) -> str:
@@ -312,7 +312,7 @@ def test_a_message_that_cannot_be_read_is_not_passed_over(
     server: PlainMail, mailbox: Mailbox, field: str, value: object
 ) -> None:
     """Its thread would look as if it were not there."""
-    post(mailbox, letter())
+    post(mailbox, make_message())
     server.instead["outbox"] = lambda: {"messages": [{**server.messages[0], field: value}]}
     with server.mailbox() as other:
         for call in (other.position, other.agents, lambda: other.thread(THREAD)):
@@ -342,7 +342,7 @@ def test_a_directory_that_is_none(server: PlainMail, mailbox: Mailbox, agents: A
 def test_a_server_that_holds_mail_back(server: PlainMail, mailbox: Mailbox) -> None:
     """It says how much there is, and shows less."""
     collector = server.collect()
-    post(mailbox, letter())
+    post(mailbox, make_message())
     collector["unread_count"] = 2
     with server.mailbox() as other:
         assert failure(other.position) == "SERVER_NONSENSE"

@@ -8,7 +8,7 @@ import pytest
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from mail.agent_mail_scene import Project
 from mail.backends import give_names_back
-from mail.sample_mail import ANN, BEA, QUESTION, THREAD, letter, post
+from mail.sample_mail import ANN, BEA, QUESTION, THREAD, make_message, post
 from program import Run, brenner
 
 pytestmark = pytest.mark.thorough
@@ -19,7 +19,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
     """A project whose operator has a name that such servers take, with one question."""
     (tmp_path / "brenner.toml").write_text(f'operator = "{ANN}"\n', "utf-8")
     with Project(tmp_path) as project:
-        post(project.mailbox, letter(subject=QUESTION, to=(BEA,)))
+        post(project.mailbox, make_message(subject=QUESTION, to=(BEA,)))
         yield project
 
 
@@ -123,7 +123,7 @@ def test_others_are_registered_though_the_operator_is_elsewhere(
 @pytest.mark.thorough
 def test_a_name_that_is_taken_over_knowingly(project: Project, second: _Second) -> None:
     """There it works; here nobody is told that there is no mail for her."""
-    asked = post(project.mailbox, letter(sender=BEA, to=(ANN,), subject=QUESTION))
+    asked = post(project.mailbox, make_message(sender=BEA, to=(ANN,), subject=QUESTION))
     assert second("mail", "register", ANN, "--update").code == 0
     assert second("init").code == 0
     assert second("mail", "inbox").out.startswith(f"No mail for {ANN} yet.")

@@ -19,13 +19,13 @@ from mail.sample_mail import (
     QUESTION,
     THREAD,
     ack,
-    in_homes_with,
+    error_code,
+    in_backends_with,
     introduce,
-    letter,
     listed,
+    make_message,
     owed,
     post,
-    refusal,
 )
 
 HOUR = timedelta(hours=1)
@@ -35,7 +35,7 @@ def ask(
     mailbox: Mailbox, body: str = "What of it?", to: tuple[str, ...] = (BEA, CAT)
 ) -> StoredMessage:
     """A question of Ann's."""
-    return post(mailbox, letter(body, subject=QUESTION, to=to))
+    return post(mailbox, make_message(body, subject=QUESTION, to=to))
 
 
 def debtors(mailbox: Mailbox) -> list[tuple[str, int]]:
@@ -71,7 +71,7 @@ def debtors(mailbox: Mailbox) -> list[tuple[str, int]]:
 )
 def test_what_is_owed(mailbox: Mailbox, subject: str, stated: bool | None, wanted: bool) -> None:
     """The table of ACK semantics, unless the sender says otherwise (R3); by each recipient."""
-    stored = post(mailbox, letter(subject=subject)._replace(ack_required=stated))
+    stored = post(mailbox, make_message(subject=subject)._replace(ack_required=stated))
     expected = [(BEA, stored.id, stored.id, 1), (CAT, stored.id, stored.id, 1)] if wanted else []
     assert sorted(owed(mailbox.debts())) == expected
     assert [one.owes_ack for one in mailbox.inbox(BEA).messages] == [wanted]
@@ -119,12 +119,12 @@ def test_in_the_same_thread_only(mailbox: Mailbox) -> None:
 def test_without_an_id_the_only_debt(mailbox: Mailbox) -> None:
     """Hers, in that thread; others' and other threads' do not count."""
     asked = ask(mailbox)
-    post(mailbox, letter(subject=QUESTION, thread=ELSEWHERE, to=(BEA,)))
-    post(mailbox, letter("for others", subject=KICKOFF, to=(CAT,)))
+    post(mailbox, make_message(subject=QUESTION, thread=ELSEWHERE, to=(BEA,)))
+    post(mailbox, make_message("for others", subject=KICKOFF, to=(CAT,)))
     assert post(mailbox, ack()).acknowledges == (asked.id,)
 
 
-@in_homes_with(Capability.REPLY_LINKS)
+@in_backends_with(Capability.REPLY_LINKS)
 def test_a_reply_names_what_it_answers(mailbox: Mailbox) -> None:
     """An ACK without an id that is a reply; an id that it states counts before."""
     asked = [ask(mailbox, str(number), to=(BEA,)).id for number in range(3)]
@@ -146,7 +146,7 @@ def test_without_an_id_and_several_debts_nothing(mailbox: Mailbox) -> None:
 def test_a_wrong_id_is_not_no_id(mailbox: Mailbox) -> None:
     """An ACK that names another message does not settle the only debt instead."""
     asked = ask(mailbox)
-    info = post(mailbox, letter())
+    info = post(mailbox, make_message())
     for named in (str(info.id), "4711"):
         assert post(mailbox, ack(named)).acknowledges == ()
     assert post(mailbox, ack(f"4711, {asked.id}")).acknowledges == (asked.id,)
@@ -252,10 +252,10 @@ def test_a_copy_is_the_same_in_its_thread_only(mailbox: Mailbox) -> None:
     """And by the same sender, with the same subject and body."""
     first = ask(mailbox, to=(BEA,))
     others = [
-        letter("What of it?", subject=QUESTION, to=(BEA,), thread=ELSEWHERE),
-        letter("What of it?", subject=QUESTION, to=(BEA,), sender=CAT),
-        letter("What of it?", subject=QUESTION + "?", to=(BEA,)),
-        letter("What of it?\n", subject=QUESTION, to=(BEA,)),
+        make_message("What of it?", subject=QUESTION, to=(BEA,), thread=ELSEWHERE),
+        make_message("What of it?", subject=QUESTION, to=(BEA,), sender=CAT),
+        make_message("What of it?", subject=QUESTION + "?", to=(BEA,)),
+        make_message("What of it?\n", subject=QUESTION, to=(BEA,)),
     ]
     kept = [post(mailbox, message).id for message in others]
     assert post(mailbox, ack(str(first.id))).acknowledges == (first.id,)
@@ -274,13 +274,13 @@ def test_a_copy_that_wants_no_ack_is_not_owed(mailbox: Mailbox) -> None:
 # --- Asking ---------------------------------------------------------------------------------------
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 def test_the_oldest_debt_first(place: Place, mailbox: Mailbox) -> None:
     """By R9, of the first open copy; whose it is and in which thread can be asked for."""
     late = ask(mailbox, "late")
     place.clock.move(-3 * HOUR)
     early = ask(mailbox, "early")
-    other = post(mailbox, letter(subject=QUESTION, thread=ELSEWHERE, to=(BEA,)))
+    other = post(mailbox, make_message(subject=QUESTION, thread=ELSEWHERE, to=(BEA,)))
     debts = mailbox.debts()
     assert [debt.first.id for debt in debts] == [early.id, early.id, other.id, late.id, late.id]
     for name in (ANN, BEA, CAT):
@@ -296,23 +296,23 @@ def test_the_oldest_debt_first(place: Place, mailbox: Mailbox) -> None:
 def test_what_is_not_known_is_refused(mailbox: Mailbox) -> None:
     """A mistyped name or ID must not look like one where there is nothing to do."""
     ask(mailbox)
-    assert refusal(mailbox.debts, "Nobody") == "NO_SUCH_AGENT"
+    assert error_code(mailbox.debts, "Nobody") == "NO_SUCH_AGENT"
     for thread_id in ("nobody-was-here", "", "\ud800"):
-        assert refusal(mailbox.debts, thread_id=thread_id) == "UNKNOWN_THREAD"
+        assert error_code(mailbox.debts, thread_id=thread_id) == "UNKNOWN_THREAD"
 
 
 @pytest.mark.every_store
 def test_owed_in_the_inbox(mailbox: Mailbox) -> None:
     """The inbox and the debts say the same."""
     first, second = ask(mailbox, "one"), ask(mailbox, "two")
-    post(mailbox, letter())
+    post(mailbox, make_message())
     post(mailbox, ack(str(first.id)))
     assert listed(mailbox.inbox(BEA, InboxFilter(owed=True))) == [second.id]
     assert listed(mailbox.inbox(CAT, InboxFilter(owed=True))) == [second.id, first.id]
     assert listed(mailbox.inbox(ANN, InboxFilter(owed=True))) == []
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 def test_a_clock_that_went_back_changes_no_debt(place: Place, mailbox: Mailbox) -> None:
     """An ACK settles what had come in, though the thread now shows it before the question."""
     asked = ask(mailbox)
@@ -332,7 +332,7 @@ def test_a_key_makes_an_ack_once(mailbox: Mailbox) -> None:
 
 
 @pytest.mark.every_store
-@in_homes_with(SECOND_VIEW)
+@in_backends_with(SECOND_VIEW)
 def test_settled_in_every_process(place: Place) -> None:
     """Asked in one, acknowledged in another, read in a third."""
     introduce(place.mailbox)

@@ -11,11 +11,11 @@ from mail.sample_mail import (
     BEA,
     DIFFICULT,
     NAMES,
-    in_homes_with,
+    error_code,
+    in_backends_with,
     introduce,
-    letter,
+    make_message,
     post,
-    refusal,
 )
 
 TASK = Profile(ANN, "claude-code", "opus", "tests for cell fate")
@@ -31,7 +31,7 @@ def test_registered_as_asked_for(place: Place) -> None:
     assert agent in place.mailbox.agents()
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 def test_registered_at_the_time_of_the_clock(place: Place) -> None:
     """Which is the store's."""
     assert place.mailbox.register(TASK).agent.registered_at == place.clock.now
@@ -63,7 +63,7 @@ def test_registering_again_is_fine(place: Place) -> None:
 def test_a_taken_name_is_refused(place: Place, other: Profile) -> None:
     """Another program or model is somebody else, unless it is said that it is not."""
     first = place.mailbox.register(TASK).agent
-    assert refusal(place.mailbox.register, other) == "NAME_TAKEN"
+    assert error_code(place.mailbox.register, other) == "NAME_TAKEN"
     assert place.mailbox.agent(ANN) == first
 
     updated, before = place.mailbox.register(other, update=True)
@@ -84,7 +84,7 @@ def test_a_taken_name_is_refused(place: Place, other: Profile) -> None:
 def test_an_invalid_name_is_refused(place: Place, name: str) -> None:
     """Only ASCII letters, digits, `_` and `-`, a letter first, at most 64 of them."""
     before = place.mailbox.agents()
-    assert refusal(place.mailbox.register, Profile(name)) == "INVALID_NAME"
+    assert error_code(place.mailbox.register, Profile(name)) == "INVALID_NAME"
     assert place.mailbox.agents() == before
 
 
@@ -95,7 +95,7 @@ def test_a_look_alike_is_refused(place: Place, name: str) -> None:
     before = place.mailbox.agents()
     for update in (False, True):
         profile = TASK._replace(name=name)
-        code = refusal(place.mailbox.register, profile, update=update)
+        code = error_code(place.mailbox.register, profile, update=update)
         assert code == "NAME_LOOKS_LIKE"
     assert place.mailbox.agents() == before
 
@@ -103,7 +103,7 @@ def test_a_look_alike_is_refused(place: Place, name: str) -> None:
 @pytest.mark.parametrize("name", ["Nobody", "bluelake", "", "\x00", "\ud800", "%", "A" * 999])
 def test_a_stranger_is_refused(mailbox: Mailbox, name: str) -> None:
     """Asking for somebody unknown is answered with a refusal; names match exactly."""
-    assert refusal(mailbox.agent, name) == "NO_SUCH_AGENT"
+    assert error_code(mailbox.agent, name) == "NO_SUCH_AGENT"
 
 
 @pytest.mark.parametrize("text", DIFFICULT, ids=ascii)
@@ -124,20 +124,20 @@ def test_what_cannot_be_kept_is_refused(place: Place, field: str) -> None:
         ("é" * (MOST_PROFILE_BYTES // 2) + "x", "FIELD_TOO_LONG"),
     ):
         profile = TASK._replace(**{field: text})
-        assert refusal(place.mailbox.register, profile) == code
+        assert error_code(place.mailbox.register, profile) == code
     assert place.mailbox.agents() == before
     longest = TASK._replace(**{field: "é" * (MOST_PROFILE_BYTES // 2)})
     assert place.mailbox.register(longest)[0][:4] == longest
 
 
-@in_homes_with(SECOND_VIEW)
+@in_backends_with(SECOND_VIEW)
 def test_others_know_them_at_once(place: Place) -> None:
     """Who is registered in one process is known in the next."""
     other = place.again()
     agent = place.mailbox.register(TASK).agent
     assert other.agent(ANN) == agent
     assert other.register(TASK) == (agent, agent)
-    assert refusal(other.register, TASK._replace(model="gpt")) == "NAME_TAKEN"
+    assert error_code(other.register, TASK._replace(model="gpt")) == "NAME_TAKEN"
 
 
 def test_some_names(mailbox: Mailbox) -> None:
@@ -148,13 +148,13 @@ def test_some_names(mailbox: Mailbox) -> None:
     )
 
 
-@in_homes_with(SECOND_VIEW)
+@in_backends_with(SECOND_VIEW)
 def test_reads_of_one_moment(place: Place, mailbox: Mailbox) -> None:
     """What others send meanwhile is seen after the block."""
     before = mailbox.position()
     with mailbox.reading():
         assert mailbox.position() == before
-        post(place.again(), letter())
+        post(place.again(), make_message())
         assert mailbox.position() == before
         assert mailbox.arrivals(before) == ()
     assert mailbox.position() == before + 1

@@ -12,19 +12,19 @@ from mail.sample_mail import (
     QUESTION,
     THREAD,
     ack,
-    in_homes_with,
+    in_backends_with,
     introduce,
-    letter,
+    make_message,
     owed,
     post,
 )
 
 
-@in_homes_with(Capability.EXACT_RESTORE)
+@in_backends_with(Capability.EXACT_RESTORE)
 @pytest.mark.parametrize("count", [1, 2, 5, 6, 9])
 def test_ids_that_are_taken(mailbox: Mailbox, count: int) -> None:
     """They get others; links follow; what was here stays as it was."""
-    mine = [post(mailbox, letter(f"mine {number}")) for number in range(count)]
+    mine = [post(mailbox, make_message(f"mine {number}")) for number in range(count)]
     other = history()
     records = list(other.records())
     done = restore(mailbox, other)
@@ -37,12 +37,12 @@ def test_ids_that_are_taken(mailbox: Mailbox, count: int) -> None:
     assert len({stored.id for stored in mailbox.arrivals(0)}) == mailbox.position()
 
 
-@in_homes_with(Capability.EXACT_RESTORE)
+@in_backends_with(Capability.EXACT_RESTORE)
 def test_ids_stay_up_to_the_first_that_is_taken(mailbox: Mailbox) -> None:
     """From there on they are new, in the order of the archive."""
     other = history()
     third = next(other.records()).stored._replace(
-        id=3, origin_id=3, message=letter("mine"), content_hash="0" * 64
+        id=3, origin_id=3, message=make_message("mine"), content_hash="0" * 64
     )
     mailbox.restore((), [MessageRecord(third)])
     renumbered = restore(mailbox, other).renumbered
@@ -52,19 +52,21 @@ def test_ids_stay_up_to_the_first_that_is_taken(mailbox: Mailbox) -> None:
     assert [stored.id for stored in mailbox.arrivals(0)] == [3, 1, 2, *new]
 
 
-@in_homes_with(Capability.EXACT_RESTORE)
+@in_backends_with(Capability.EXACT_RESTORE)
 def test_an_import_keeps_its_order(mailbox: Mailbox) -> None:
     """R9: at one instant the id decides, so an answer must not get a lower one than its question.
 
     One id of the archive is taken here, the next ones are free, and a far higher one is in use.
     """
-    mine = post(mailbox, letter("mine"))
+    mine = post(mailbox, make_message("mine"))
     other = MemoryMailbox(clock=Clock())
     introduce(other)
-    sent = [post(other, letter(f"archived {number}")) for number in range(3)]
+    sent = [post(other, make_message(f"archived {number}")) for number in range(3)]
     assert sent[0].id == mine.id
     assert sent[0].at == sent[2].at
-    high = sent[0]._replace(id=100, origin_id=100, message=letter("high"), content_hash="0" * 64)
+    high = sent[0]._replace(
+        id=100, origin_id=100, message=make_message("high"), content_hash="0" * 64
+    )
     mailbox.restore((), [MessageRecord(high)])
     restore(mailbox, other)
     bodies = [stored.message.body for stored in mailbox.thread(THREAD).messages]
@@ -73,11 +75,11 @@ def test_an_import_keeps_its_order(mailbox: Mailbox) -> None:
     ]
 
 
-@in_homes_with(Capability.EXACT_RESTORE)
+@in_backends_with(Capability.EXACT_RESTORE)
 def test_debts_follow_their_messages(mailbox: Mailbox) -> None:
     """An ACK that came with the mail still settles, and a new one settles what came."""
     for number in range(3):
-        post(mailbox, letter(f"mine {number}"))
+        post(mailbox, make_message(f"mine {number}"))
     other = history()
     done = restore(mailbox, other)
     ids = dict(done.renumbered)
@@ -92,10 +94,10 @@ def test_debts_follow_their_messages(mailbox: Mailbox) -> None:
     assert not [debt for debt in mailbox.debts(CAT) if debt.first.id == asked.id]
 
 
-@in_homes_with(Capability.EXACT_RESTORE)
+@in_backends_with(Capability.EXACT_RESTORE)
 def test_the_first_ack_counts(mailbox: Mailbox) -> None:
     """Acknowledged here, and in a copy of this store that went its own way."""
-    asked = post(mailbox, letter(subject=QUESTION, to=(CAT,)))
+    asked = post(mailbox, make_message(subject=QUESTION, to=(CAT,)))
     other = MemoryMailbox(clock=Clock())
     restore(other, mailbox)
     post(other, ack(str(asked.id), sender=CAT))
@@ -105,7 +107,7 @@ def test_the_first_ack_counts(mailbox: Mailbox) -> None:
     assert mailbox.deliveries(asked.id) == (Delivery(CAT, None, False, mine.id),)
 
 
-@in_homes_with(Capability.EXACT_RESTORE)
+@in_backends_with(Capability.EXACT_RESTORE)
 def test_a_free_id_stays(mailbox: Mailbox) -> None:
     """Though it leaves a gap; what comes after stands above all."""
     record = next(history().records())
@@ -113,28 +115,28 @@ def test_a_free_id_stays(mailbox: Mailbox) -> None:
         moved = record._replace(stored=record.stored._replace(id=number, origin_id=number))
         assert mailbox.restore((), [moved]) == RestoreResult(1, 0, (), ())
         assert mailbox.message(number).content_hash == record.stored.content_hash
-    assert post(mailbox, letter()).id > 70
+    assert post(mailbox, make_message()).id > 70
     assert [stored.arrival for stored in mailbox.arrivals(0)] == [1, 2, 3]
 
 
-@in_homes_with(Capability.EXACT_RESTORE)
+@in_backends_with(Capability.EXACT_RESTORE)
 def test_the_same_id_with_other_content_is_new(mailbox: Mailbox) -> None:
     """And so is the same content with another id: an origin is both."""
-    mine = post(mailbox, letter())
-    stored = mine._replace(message=letter("other"), content_hash="0" * 64)
+    mine = post(mailbox, make_message())
+    stored = mine._replace(message=make_message("other"), content_hash="0" * 64)
     assert mailbox.restore((), [MessageRecord(stored)]).added == 1
     resent = mine._replace(id=mine.id + 40, origin_id=mine.id + 40)
     assert mailbox.restore((), [MessageRecord(resent)]) == RestoreResult(1, 0, (), ())
     assert mailbox.restore((), [MessageRecord(mine)]) == RestoreResult(0, 1, (), ())
 
 
-@in_homes_with(Capability.EXACT_RESTORE)
+@in_backends_with(Capability.EXACT_RESTORE)
 def test_an_origin_survives_every_journey(place: Place) -> None:
     """A message that came by two ways is one message."""
     source = history()
     between = MemoryMailbox(clock=Clock())
     introduce(between)
-    post(between, letter("between"))
+    post(between, make_message("between"))
     renumbered = restore(between, source).renumbered
     assert renumbered
     assert restore(place.mailbox, between).added == source.position() + 1
@@ -143,10 +145,10 @@ def test_an_origin_survives_every_journey(place: Place) -> None:
     assert origins == [1, *(one.id for one in source.arrivals(0))]
 
 
-@in_homes_with(Capability.EXACT_RESTORE)
+@in_backends_with(Capability.EXACT_RESTORE)
 def test_a_link_to_a_message_that_was_known(mailbox: Mailbox) -> None:
     """What is skipped is still what others answer to."""
-    post(mailbox, letter("mine"))
+    post(mailbox, make_message("mine"))
     other = history()
     records = list(other.records())
     first = mailbox.restore(other.agents(), records[:3])
@@ -157,10 +159,10 @@ def test_a_link_to_a_message_that_was_known(mailbox: Mailbox) -> None:
     assert list(mailbox.records())[1:] == [imported(record, ids, 1) for record in records]
 
 
-@in_homes_with(Capability.EXACT_RESTORE)
+@in_backends_with(Capability.EXACT_RESTORE)
 def test_a_link_never_leads_to_a_stranger(mailbox: Mailbox) -> None:
     """The message that it meant is not in the archive; one of ours has its id."""
-    mine = [post(mailbox, letter(f"mine {number}")).id for number in range(3)]
+    mine = [post(mailbox, make_message(f"mine {number}")).id for number in range(3)]
     records = list(history().records())
     assert records[2].stored.reply_to == mine[0]
     assert mailbox.restore((), [records[2], records[4]]).added == 2

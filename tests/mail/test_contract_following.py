@@ -9,7 +9,16 @@ import pytest
 from brenner.mail.mailbox import Mailbox
 from mail.backends import SECOND_VIEW, Place
 from mail.other_store import history
-from mail.sample_mail import BEA, ELSEWHERE, THREAD, in_homes_with, introduce, letter, post, refusal
+from mail.sample_mail import (
+    BEA,
+    ELSEWHERE,
+    THREAD,
+    error_code,
+    in_backends_with,
+    introduce,
+    make_message,
+    post,
+)
 
 LONG = 120  # seconds: longer than any of this takes, so that only news can end a wait
 SHORT = 0.2
@@ -19,8 +28,8 @@ def test_a_position_counts_what_came_in(mailbox: Mailbox) -> None:
     """In all threads; what was refused did not come in."""
     assert mailbox.position() == 0
     for number in range(1, 5):
-        refusal(mailbox.send, letter(to=()))
-        stored = post(mailbox, letter(thread=(THREAD, ELSEWHERE)[number % 2]))
+        error_code(mailbox.send, make_message(to=()))
+        stored = post(mailbox, make_message(thread=(THREAD, ELSEWHERE)[number % 2]))
         assert (stored.arrival, mailbox.position()) == (number, number)
 
 
@@ -29,7 +38,7 @@ def test_arrivals_are_contiguous(place: Place, mailbox: Mailbox) -> None:
     sent = []
     for hours in (0, 5, -9, 1, 0, -4):
         place.clock.move(timedelta(hours=hours))
-        sent.append(post(mailbox, letter(f"{hours} hours")))
+        sent.append(post(mailbox, make_message(f"{hours} hours")))
     assert [stored.arrival for stored in sent] == [1, 2, 3, 4, 5, 6]
     for after in range(8):
         assert mailbox.arrivals(after) == tuple(sent[after:])
@@ -44,7 +53,7 @@ def test_arrivals_are_contiguous(place: Place, mailbox: Mailbox) -> None:
 def test_news_that_is_there_already(mailbox: Mailbox, position: int) -> None:
     """Comes at once."""
     for _ in range(2):
-        post(mailbox, letter())
+        post(mailbox, make_message())
     assert mailbox.wait(position, LONG) == 2
 
 
@@ -53,13 +62,13 @@ def test_news_that_is_there_already(mailbox: Mailbox, position: int) -> None:
 def test_no_news(mailbox: Mailbox, position: int, seconds: float) -> None:
     """The time is up, and the position is what it was."""
     for _ in range(2):
-        post(mailbox, letter())
+        post(mailbox, make_message())
     assert mailbox.wait(position, seconds) == 2
 
 
 def test_marking_is_no_news(mailbox: Mailbox) -> None:
     """Only messages are."""
-    stored = post(mailbox, letter())
+    stored = post(mailbox, make_message())
     mailbox.mark(BEA, [stored.id], is_read=True)
     assert mailbox.wait(1, 0) == 1
 
@@ -69,17 +78,17 @@ def send_later(place: Place, count: int) -> None:
     time.sleep(SHORT)
     if not place.home.again:
         for number in range(count):
-            place.mailbox.send(letter(str(number)))
+            place.mailbox.send(make_message(str(number)))
         return
     with place.home.again(place.folder, place.clock) as other:
         for number in range(count):
-            other.send(letter(str(number)))
+            other.send(make_message(str(number)))
 
 
 @pytest.mark.every_store
 def test_news_that_comes_while_waiting(place: Place, mailbox: Mailbox) -> None:
     """Ends the wait; following from position to position misses nothing and repeats nothing."""
-    position = post(mailbox, letter("first")).arrival
+    position = post(mailbox, make_message("first")).arrival
     heard: list[str] = []
     with ThreadPoolExecutor(1) as others:
         sending = others.submit(send_later, place, 20)
@@ -94,11 +103,11 @@ def test_news_that_comes_while_waiting(place: Place, mailbox: Mailbox) -> None:
     assert mailbox.wait(position, 0) == position == 21
 
 
-@in_homes_with(SECOND_VIEW)
+@in_backends_with(SECOND_VIEW)
 def test_imported_mail_is_news(place: Place) -> None:
     """It comes in now, however old it is."""
     introduce(place.mailbox)
-    post(place.mailbox, letter())
+    post(place.mailbox, make_message())
     old = next(history().records())
     follower = place.again()
     assert follower.wait(1, 0) == 1

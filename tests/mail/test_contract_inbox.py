@@ -18,12 +18,12 @@ from mail.sample_mail import (
     NO_MESSAGE,
     THREAD,
     ack,
-    in_homes_with,
+    error_code,
+    in_backends_with,
     introduce,
-    letter,
     listed,
+    make_message,
     post,
-    refusal,
 )
 
 SUBJECTS = ("INFO: a", "QUESTION: b", "DELTA[opus]: c", "Re: hello", "KICKOFF: d", "INFO: e")
@@ -35,8 +35,8 @@ def fill(place: Place) -> list[InboxMessage]:
     for number, (subject, hours) in enumerate(zip(SUBJECTS, HOURS, strict=True)):
         place.clock.move(timedelta(hours=hours))
         for thread in (THREAD, ELSEWHERE):
-            stored = post(place.mailbox, letter(str(number), subject=subject, thread=thread))
-            post(place.mailbox, letter("not for her", to=(CAT, ANN), thread=thread))
+            stored = post(place.mailbox, make_message(str(number), subject=subject, thread=thread))
+            post(place.mailbox, make_message("not for her", to=(CAT, ANN), thread=thread))
             if number % 2:
                 place.mailbox.mark(BEA, [stored.id], is_read=True)
         if subject.startswith("QUESTION"):
@@ -66,10 +66,10 @@ def test_newest_first(place: Place, mailbox: Mailbox) -> None:
     assert mailbox.inbox(BOSS).messages == ()
 
 
-@in_homes_with(Capability.READ_MARKS)
+@in_backends_with(Capability.READ_MARKS)
 def test_new_mail_is_unread(mailbox: Mailbox) -> None:
     """By each of its recipients."""
-    stored = post(mailbox, letter())
+    stored = post(mailbox, make_message())
     for name in (BEA, CAT):
         assert mailbox.inbox(name).messages == (InboxMessage(stored, False, False),)
     assert mailbox.inbox(ANN).messages == ()
@@ -80,7 +80,7 @@ def test_filters_combine(place: Place, mailbox: Mailbox) -> None:
     check_filters(mailbox, fill(place), unread=False)
 
 
-@in_homes_with(Capability.READ_MARKS)
+@in_backends_with(Capability.READ_MARKS)
 def test_filters_combine_with_unread(place: Place, mailbox: Mailbox) -> None:
     """As with each other."""
     check_filters(mailbox, fill(place), unread=True)
@@ -128,10 +128,10 @@ def check_pages(mailbox: Mailbox, inbox: list[InboxMessage], limit: int) -> None
         assert page.has_more == (len(inbox) - start - 1 > limit)
 
 
-@in_homes_with(Capability.READ_MARKS)
+@in_backends_with(Capability.READ_MARKS)
 def test_a_page_goes_on_where_mail_was_marked(mailbox: Mailbox) -> None:
     """The message that a page begins before need not be in the filtered list any more."""
-    sent = [post(mailbox, letter(str(number))).id for number in range(4)]
+    sent = [post(mailbox, make_message(str(number))).id for number in range(4)]
     unread = InboxFilter(unread=True)
     assert listed(mailbox.inbox(BEA, unread, limit=2)) == [sent[3], sent[2]]
     mailbox.mark(BEA, sent[2:], is_read=True)
@@ -141,7 +141,7 @@ def test_a_page_goes_on_where_mail_was_marked(mailbox: Mailbox) -> None:
 def test_none_of_an_inbox(mailbox: Mailbox) -> None:
     """A limit of nothing says only whether there is any."""
     assert not mailbox.inbox(BEA, limit=0).has_more
-    post(mailbox, letter())
+    post(mailbox, make_message())
     page = mailbox.inbox(BEA, limit=0)
     assert (page.messages, page.has_more) == ((), True)
 
@@ -149,18 +149,18 @@ def test_none_of_an_inbox(mailbox: Mailbox) -> None:
 @pytest.mark.parametrize("name", ["Nobody", "greendog", "", "\x00", "\ud800"], ids=ascii)
 def test_a_strangers_inbox_is_refused(mailbox: Mailbox, name: str) -> None:
     """The inbox of a mistyped name would look like an empty one."""
-    assert refusal(mailbox.inbox, name) == "NO_SUCH_AGENT"
-    assert refusal(mailbox.mark, name, [], is_read=True) == "NO_SUCH_AGENT"
+    assert error_code(mailbox.inbox, name) == "NO_SUCH_AGENT"
+    assert error_code(mailbox.mark, name, [], is_read=True) == "NO_SUCH_AGENT"
 
 
 def test_what_is_not_known_is_refused(mailbox: Mailbox) -> None:
     """Threads and ids too, never answered with nothing."""
-    post(mailbox, letter())
+    post(mailbox, make_message())
     for thread_id in ("nobody-was-here", "\x00", "\ud800"):
         unwritten = InboxFilter(thread_id=thread_id)
-        assert refusal(mailbox.inbox, BEA, unwritten) == "UNKNOWN_THREAD"
+        assert error_code(mailbox.inbox, BEA, unwritten) == "UNKNOWN_THREAD"
     for number in NO_MESSAGE:
-        code = refusal(mailbox.inbox, BEA, before=number)
+        code = error_code(mailbox.inbox, BEA, before=number)
         assert code == "UNKNOWN_MESSAGE"
 
 
@@ -172,10 +172,10 @@ def read_by(mailbox: Mailbox, name: str) -> list[int]:
     return [one.stored.id for one in mailbox.inbox(name).messages if one.is_read][::-1]
 
 
-@in_homes_with(Capability.READ_MARKS)
+@in_backends_with(Capability.READ_MARKS)
 def test_marking(mailbox: Mailbox) -> None:
     """Read and unread again; it says how many that changed, and is nobody else's matter."""
-    sent = [post(mailbox, letter(str(number))).id for number in range(4)]
+    sent = [post(mailbox, make_message(str(number))).id for number in range(4)]
     assert mailbox.mark(BEA, sent[:3], is_read=True) == 3
     assert mailbox.mark(BEA, sent, is_read=True) == 1
     assert mailbox.mark(BEA, sent, is_read=True) == 0
@@ -188,14 +188,14 @@ def test_marking(mailbox: Mailbox) -> None:
 
 def test_marking_one_twice_counts_once(mailbox: Mailbox) -> None:
     """It is one message."""
-    stored = post(mailbox, letter())
+    stored = post(mailbox, make_message())
     assert mailbox.mark(BEA, [stored.id, stored.id], is_read=True) == 1
 
 
-@in_homes_with(Capability.READ_MARKS)
+@in_backends_with(Capability.READ_MARKS)
 def test_marking_takes_any_iterable(mailbox: Mailbox) -> None:
     """One that can be walked only once, too."""
-    sent = [post(mailbox, letter(str(number))).id for number in range(3)]
+    sent = [post(mailbox, make_message(str(number))).id for number in range(3)]
     assert mailbox.mark(BEA, (number for number in sent), is_read=True) == 3
     assert read_by(mailbox, BEA) == sent
 
@@ -203,50 +203,50 @@ def test_marking_takes_any_iterable(mailbox: Mailbox) -> None:
 @pytest.mark.every_store
 def test_marking_many(mailbox: Mailbox) -> None:
     """More than a statement can have places for."""
-    stored = post(mailbox, letter())
+    stored = post(mailbox, make_message())
     assert mailbox.mark(BEA, [stored.id] * 70_000, is_read=True) == 1
 
 
-@in_homes_with(Capability.READ_MARKS)
+@in_backends_with(Capability.READ_MARKS)
 @pytest.mark.parametrize("is_read", [True, False])
 @pytest.mark.parametrize("number", NO_MESSAGE)
 def test_marking_is_all_or_none(mailbox: Mailbox, number: int, is_read: bool) -> None:
     """One unknown message, first or last, and nothing is marked."""
-    sent = [post(mailbox, letter(str(count))).id for count in range(3)]
+    sent = [post(mailbox, make_message(str(count))).id for count in range(3)]
     mailbox.mark(BEA, sent[:1], is_read=True)
     for wanted in ([*sent, number], [number, *sent]):
-        code = refusal(mailbox.mark, BEA, wanted, is_read=is_read)
+        code = error_code(mailbox.mark, BEA, wanted, is_read=is_read)
         assert code == "UNKNOWN_MESSAGE"
         assert read_by(mailbox, BEA) == sent[:1]
 
 
 def test_a_wrong_mark_is_refused(mailbox: Mailbox) -> None:
     """Of what is not there, or of somebody else's mail."""
-    hers = post(mailbox, letter()).id
-    other = post(mailbox, letter(sender=CAT, to=(ANN,))).id
-    assert refusal(mailbox.mark, BEA, [hers, hers + 999], is_read=True) == "UNKNOWN_MESSAGE"
-    assert refusal(mailbox.mark, BEA, [hers, other], is_read=True) == "NOT_A_RECIPIENT"
+    hers = post(mailbox, make_message()).id
+    other = post(mailbox, make_message(sender=CAT, to=(ANN,))).id
+    assert error_code(mailbox.mark, BEA, [hers, hers + 999], is_read=True) == "UNKNOWN_MESSAGE"
+    assert error_code(mailbox.mark, BEA, [hers, other], is_read=True) == "NOT_A_RECIPIENT"
 
 
-@in_homes_with(Capability.READ_MARKS)
+@in_backends_with(Capability.READ_MARKS)
 @pytest.mark.parametrize(
     "other",
-    [letter(sender=BEA, to=(CAT,)), letter(sender=CAT, to=(ANN,))],
+    [make_message(sender=BEA, to=(CAT,)), make_message(sender=CAT, to=(ANN,))],
     ids=["her own", "a third's"],
 )
 def test_only_a_recipient_marks(mailbox: Mailbox, other: Message) -> None:
     """Not the sender, not somebody else; and again all or none."""
-    hers = post(mailbox, letter()).id
+    hers = post(mailbox, make_message()).id
     number = post(mailbox, other).id
-    code = refusal(mailbox.mark, BEA, [hers, number], is_read=True)
+    code = error_code(mailbox.mark, BEA, [hers, number], is_read=True)
     assert code == "NOT_A_RECIPIENT"
     assert read_by(mailbox, BEA) == []
 
 
-@in_homes_with(Capability.READ_MARKS)
+@in_backends_with(Capability.READ_MARKS)
 def test_marking_settles_nothing(mailbox: Mailbox) -> None:
     """What is read is not acknowledged, and what is acknowledged is not read."""
-    stored = post(mailbox, letter(subject="QUESTION: x", to=(BEA,)))
+    stored = post(mailbox, make_message(subject="QUESTION: x", to=(BEA,)))
     mailbox.mark(BEA, [stored.id], is_read=True)
     assert mailbox.inbox(BEA).messages == (InboxMessage(stored, True, True),)
     mailbox.mark(BEA, [stored.id], is_read=False)
@@ -254,10 +254,10 @@ def test_marking_settles_nothing(mailbox: Mailbox) -> None:
     assert mailbox.inbox(BEA).messages == (InboxMessage(stored, False, False),)
 
 
-@in_homes_with(Capability.READ_MARKS, Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.READ_MARKS, Capability.CLIENT_CLOCK)
 def test_when_it_was_read_is_kept(place: Place, mailbox: Mailbox) -> None:
     """The first time; marking what is marked changes nothing, and unread forgets it."""
-    stored = post(mailbox, letter())
+    stored = post(mailbox, make_message())
     place.clock.move(timedelta(hours=1))
     mailbox.mark(CAT, [stored.id], is_read=True)
     at = place.clock.now
@@ -268,12 +268,12 @@ def test_when_it_was_read_is_kept(place: Place, mailbox: Mailbox) -> None:
     assert [record.read_at for record in mailbox.records()] == [()]
 
 
-@in_homes_with(SECOND_VIEW, Capability.READ_MARKS)
+@in_backends_with(SECOND_VIEW, Capability.READ_MARKS)
 def test_marks_are_seen_by_other_processes(place: Place) -> None:
     """And survive them all."""
     introduce(place.mailbox)
     other = place.again()
-    stored = post(place.mailbox, letter())
+    stored = post(place.mailbox, make_message())
     assert other.mark(BEA, [stored.id], is_read=True) == 1
     assert place.mailbox.mark(BEA, [stored.id], is_read=True) == 0
     place.mailbox.close()
@@ -281,11 +281,11 @@ def test_marks_are_seen_by_other_processes(place: Place) -> None:
     assert read_by(place.again(), BEA) == [stored.id]
 
 
-@in_homes_with(Capability.READ_MARKS)
+@in_backends_with(Capability.READ_MARKS)
 def test_unread_is_counted(mailbox: Mailbox) -> None:
     """Each recipient for herself; a name that nobody has is refused."""
-    numbers = [post(mailbox, letter(str(number), to=(BEA, CAT))).id for number in range(3)]
+    numbers = [post(mailbox, make_message(str(number), to=(BEA, CAT))).id for number in range(3)]
     mailbox.mark(BEA, numbers[:2], is_read=True)
     mailbox.mark(BEA, numbers[:1], is_read=False)
     assert [mailbox.unread(name) for name in (ANN, BEA, CAT)] == [0, 2, 3]
-    assert refusal(mailbox.unread, "Nobody") == "NO_SUCH_AGENT"
+    assert error_code(mailbox.unread, "Nobody") == "NO_SUCH_AGENT"

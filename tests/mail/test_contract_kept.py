@@ -6,7 +6,7 @@ import pytest
 
 from brenner.mail.mailbox import Capability, Mailbox
 from mail.backends import SECOND_VIEW, Place
-from mail.sample_mail import ELSEWHERE, THREAD, in_homes_with, letter, post
+from mail.sample_mail import ELSEWHERE, THREAD, in_backends_with, make_message, post
 
 
 @pytest.mark.every_store
@@ -15,7 +15,9 @@ def test_a_thread_by_arrival(place: Place, mailbox: Mailbox) -> None:
     sent = []
     for number, hours in enumerate((0, 5, -9, 1, 0, -4)):
         place.clock.move(timedelta(hours=hours))
-        sent.append(post(mailbox, letter(str(number), thread=(THREAD, ELSEWHERE)[number % 2])))
+        sent.append(
+            post(mailbox, make_message(str(number), thread=(THREAD, ELSEWHERE)[number % 2]))
+        )
     for after in range(8):
         found = mailbox.thread_arrivals(THREAD, after)
         assert found == tuple(each for each in sent[::2] if each.arrival > after)
@@ -24,7 +26,7 @@ def test_a_thread_by_arrival(place: Place, mailbox: Mailbox) -> None:
     assert mailbox.thread_arrivals("RS-20251230-nobody-wrote", 0) == ()
 
 
-@in_homes_with(Capability.CACHE)
+@in_backends_with(Capability.CACHE)
 def test_something_is_kept(mailbox: Mailbox) -> None:
     """Under its name, the last of what was kept; under another name nothing is."""
     assert mailbox.kept("sum") is None
@@ -36,7 +38,7 @@ def test_something_is_kept(mailbox: Mailbox) -> None:
     assert mailbox.position() == 0
 
 
-@in_homes_with(Capability.CACHE)
+@in_backends_with(Capability.CACHE)
 def test_all_under_a_prefix(mailbox: Mailbox) -> None:
     """Those names that begin so, letter for letter, and no others."""
     several = {"a": "0", "a b": "1", "a bc": "2", "a ß": "3", "A bd": "4", "a_b": "5", "b a b": "6"}
@@ -46,7 +48,7 @@ def test_all_under_a_prefix(mailbox: Mailbox) -> None:
         assert mailbox.kept_under(prefix) == begin_so
 
 
-@in_homes_with(SECOND_VIEW, Capability.CACHE)
+@in_backends_with(SECOND_VIEW, Capability.CACHE)
 def test_it_stays(place: Place, mailbox: Mailbox) -> None:
     """Another view finds it too."""
     mailbox.keep({"sum": "one"})

@@ -19,9 +19,9 @@ from mail.sample_mail import (
     ELSEWHERE,
     NAMES,
     THREAD,
-    in_homes_with,
+    in_backends_with,
     introduce,
-    letter,
+    make_message,
     owed,
     post,
     whole,
@@ -37,15 +37,15 @@ _VOID = render_declaration({"content_hash": "5" * 64, "format": 2, "version": 1}
 def test_records_are_everything(mailbox: Mailbox) -> None:
     """Every message in the order in which it came."""
     restore(mailbox, history())
-    post(mailbox, letter())
+    post(mailbox, make_message())
     assert tuple(record.stored for record in mailbox.records()) == mailbox.arrivals(0)
 
 
-@in_homes_with(Capability.READ_MARKS)
+@in_backends_with(Capability.READ_MARKS)
 def test_records_tell_who_has_read(mailbox: Mailbox) -> None:
     """As the inboxes do."""
     restore(mailbox, history())
-    stored = post(mailbox, letter())
+    stored = post(mailbox, make_message())
     mailbox.mark(CAT, [stored.id], is_read=True)
     for record in mailbox.records():
         readers = {name for name, _ in record.read_at}
@@ -54,14 +54,18 @@ def test_records_tell_who_has_read(mailbox: Mailbox) -> None:
             assert inbox[record.stored.id] == (name in readers)
 
 
-@in_homes_with(Capability.TRUST, Capability.EXACT_RESTORE)
+@in_backends_with(Capability.TRUST, Capability.EXACT_RESTORE)
 def test_whether_a_decision_counts_is_settled_and_moves_along(place: Place) -> None:
     """For the operator at the time of sending; other mail decides nothing."""
     mailbox = place.mailbox
     introduce(mailbox)
-    void = letter(sender=ANN, to=(BEA,), subject="INFO: void", body=_VOID)
+    void = make_message(sender=ANN, to=(BEA,), subject="INFO: void", body=_VOID)
     mailbox.operator = ANN
-    sent = [post(mailbox, void), post(mailbox, void._replace(sender=BEA)), post(mailbox, letter())]
+    sent = [
+        post(mailbox, void),
+        post(mailbox, void._replace(sender=BEA)),
+        post(mailbox, make_message()),
+    ]
     mailbox.operator = BEA
     sent.append(post(mailbox, void))
     assert [each.decides for each in sent] == [True, False, None, False]
@@ -72,7 +76,7 @@ def test_whether_a_decision_counts_is_settled_and_moves_along(place: Place) -> N
     assert [record.stored.decides for record in other.records()] == [True, False, None, False]
 
 
-@in_homes_with(Capability.EXACT_RESTORE)
+@in_backends_with(Capability.EXACT_RESTORE)
 def test_into_an_empty_home(place: Place) -> None:
     """Equal records: ids, times, hashes, links, marks; but they are not local."""
     other = history()
@@ -92,21 +96,21 @@ def test_into_an_empty_home(place: Place) -> None:
 def test_there_and_back(place: Place) -> None:
     """What this home sends away and another sends back is known."""
     introduce(place.mailbox)
-    post(place.mailbox, letter())
+    post(place.mailbox, make_message())
     before = whole(place.mailbox)
     other = MemoryMailbox(clock=Clock())
     restore(other, place.mailbox)
-    post(other, letter("new", sender=BEA, to=(ANN,)))
+    post(other, make_message("new", sender=BEA, to=(ANN,)))
     done = restore(place.mailbox, other)
     assert (done.added, done.skipped) == (1, 1)
     assert whole(place.mailbox) != before
 
 
-@in_homes_with(Capability.EXACT_RESTORE)
+@in_backends_with(Capability.EXACT_RESTORE)
 def test_what_was_imported_is_not_local(place: Place) -> None:
     """Nobody here has seen who wrote it."""
     introduce(place.mailbox)
-    post(place.mailbox, letter())
+    post(place.mailbox, make_message())
     restore(place.mailbox, history())
     assert [one.is_local for one in place.mailbox.arrivals(0)] == [True, *[False] * 6]
 
@@ -121,7 +125,7 @@ def test_twice_skips_all(place: Place) -> None:
     assert whole(place.mailbox) == before
 
 
-@in_homes_with(Capability.READ_MARKS)
+@in_backends_with(Capability.READ_MARKS)
 def test_marks_come_once(place: Place) -> None:
     """With their messages; the second time they change nothing, whatever has happened since."""
     other = history()
@@ -137,7 +141,7 @@ def test_marks_come_once(place: Place) -> None:
 
 def test_into_itself(mailbox: Mailbox) -> None:
     """Everything that a home has is known to it."""
-    post(mailbox, letter())
+    post(mailbox, make_message())
     restore(mailbox, history())
     before = whole(mailbox)
     assert restore(mailbox, mailbox) == RestoreResult(0, mailbox.position(), (), ())
@@ -146,7 +150,7 @@ def test_into_itself(mailbox: Mailbox) -> None:
 
 def test_threads_grow_together(mailbox: Mailbox) -> None:
     """Mail of both in one thread, in R9's order; positions count all of it."""
-    post(mailbox, letter("mine"))
+    post(mailbox, make_message("mine"))
     restore(mailbox, history())
     page = mailbox.thread(THREAD)
     order = [(stored.at, stored.id) for stored in page.messages]
@@ -154,21 +158,21 @@ def test_threads_grow_together(mailbox: Mailbox) -> None:
     assert page.position == len(order) == 6
 
 
-@in_homes_with(Capability.EXACT_RESTORE)
+@in_backends_with(Capability.EXACT_RESTORE)
 def test_older_mail_stands_before_ours(mailbox: Mailbox) -> None:
     """Though it came in later."""
-    post(mailbox, letter("mine"))
+    post(mailbox, make_message("mine"))
     restore(mailbox, history())
     assert mailbox.thread(THREAD).messages[-1].message.body == "mine"
 
 
-@in_homes_with(Capability.CLIENT_CLOCK, Capability.EXACT_RESTORE)
+@in_backends_with(Capability.CLIENT_CLOCK, Capability.EXACT_RESTORE)
 def test_imported_times_do_not_move_our_clock(place: Place, mailbox: Mailbox) -> None:
     """Only local mail holds back local mail."""
     record = next(history().records())
     later = record.stored._replace(at=place.clock.now + timedelta(minutes=30))
     mailbox.restore((), [MessageRecord(later)])
-    assert post(mailbox, letter()).at == place.clock.now
+    assert post(mailbox, make_message()).at == place.clock.now
 
 
 def test_who_is_known_here_stays(mailbox: Mailbox) -> None:
@@ -187,9 +191,9 @@ def test_keys_do_not_travel(place: Place) -> None:
     introduce(place.mailbox)
     other = MemoryMailbox(clock=Clock())
     introduce(other)
-    other.send(letter(), key="k")
+    other.send(make_message(), key="k")
     restore(place.mailbox, other)
-    assert place.mailbox.send(letter("new"), key="k").is_new
+    assert place.mailbox.send(make_message("new"), key="k").is_new
 
 
 def breaking(records: list[MessageRecord], after: int) -> Iterator[MessageRecord]:
@@ -202,7 +206,7 @@ def breaking(records: list[MessageRecord], after: int) -> Iterator[MessageRecord
 @pytest.mark.parametrize("after", [0, 1, 3, 6])
 def test_all_or_none(mailbox: Mailbox, after: int) -> None:
     """Where the archive breaks off, nothing is left behind, agents neither."""
-    post(mailbox, letter("mine"))
+    post(mailbox, make_message("mine"))
     before = whole(mailbox)
     other = history()
     other.register(Profile("CalmRiver"))
@@ -210,28 +214,28 @@ def test_all_or_none(mailbox: Mailbox, after: int) -> None:
         mailbox.restore(other.agents(), breaking(list(other.records()), after))
     assert whole(mailbox) == before
     assert mailbox.wait(1, 0) == 1
-    assert post(mailbox, letter("next")).arrival == 2
+    assert post(mailbox, make_message("next")).arrival == 2
     assert restore(mailbox, other).added == other.position()
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 def test_an_import_that_fails_does_not_move_our_clock(place: Place, mailbox: Mailbox) -> None:
     """Nor does it leave anything else behind."""
-    post(mailbox, letter("mine"))
+    post(mailbox, make_message("mine"))
     other = history()
     with pytest.raises(ValueError, match="the archive ends here"):
         mailbox.restore(other.agents(), breaking(list(other.records()), 3))
     place.clock.move(HOUR)
-    assert post(mailbox, letter("next")).at == place.clock.now
+    assert post(mailbox, make_message("next")).at == place.clock.now
 
 
 @pytest.mark.parametrize("taken", [1, 3])
 def test_records_are_of_one_moment(mailbox: Mailbox, taken: int) -> None:
     """Mail that comes while they are read is not among them."""
-    sent = [post(mailbox, letter(str(number))) for number in range(4)]
+    sent = [post(mailbox, make_message(str(number))) for number in range(4)]
     records = mailbox.records()
     seen = [next(records).stored for _ in range(taken)]
-    late = post(mailbox, letter("late"))
+    late = post(mailbox, make_message("late"))
     mailbox.mark(BEA, [sent[3].id], is_read=True)
     rest = list(records)
     assert seen + [record.stored for record in rest] == sent
@@ -240,7 +244,7 @@ def test_records_are_of_one_moment(mailbox: Mailbox, taken: int) -> None:
 
 
 @pytest.mark.thorough
-@in_homes_with(Capability.READ_MARKS, Capability.EXACT_RESTORE)
+@in_backends_with(Capability.READ_MARKS, Capability.EXACT_RESTORE)
 def test_many_records_are_of_one_moment(mailbox: Mailbox) -> None:
     """Marks that are made while they are read are not among them either."""
     stored = next(history().records()).stored
@@ -254,19 +258,19 @@ def test_many_records_are_of_one_moment(mailbox: Mailbox) -> None:
     assert [one.stored.id for one in records if one.read_at] == []
 
 
-@in_homes_with(SECOND_VIEW)
+@in_backends_with(SECOND_VIEW)
 def test_records_are_of_one_moment_for_others(place: Place) -> None:
     """Mail that another process sends while they are read is not among them."""
     introduce(place.mailbox)
-    sent = [post(place.mailbox, letter(str(number))) for number in range(4)]
+    sent = [post(place.mailbox, make_message(str(number))) for number in range(4)]
     records = place.mailbox.records()
     seen: list[StoredMessage] = [next(records).stored]
-    post(place.again(), letter("late"))
+    post(place.again(), make_message("late"))
     assert seen + [record.stored for record in records] == sent
     assert place.mailbox.position() == 5
 
 
-@in_homes_with(SECOND_VIEW)
+@in_backends_with(SECOND_VIEW)
 def test_an_import_is_there_for_others(place: Place) -> None:
     """Whole, and after everybody has left."""
     view = place.again()

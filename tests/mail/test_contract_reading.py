@@ -18,12 +18,12 @@ from mail.sample_mail import (
     QUESTION,
     THREAD,
     ack,
+    error_code,
     ids,
-    in_homes_with,
+    in_backends_with,
     introduce,
-    letter,
+    make_message,
     post,
-    refusal,
     whole,
 )
 
@@ -36,8 +36,8 @@ def conversation(place: Place) -> list[StoredMessage]:
     sent = []
     for hours in HOURS:
         place.clock.move(timedelta(hours=hours))
-        post(place.mailbox, letter("other", thread=ELSEWHERE))
-        sent.append(post(place.mailbox, letter(f"after {hours} hours")))
+        post(place.mailbox, make_message("other", thread=ELSEWHERE))
+        sent.append(post(place.mailbox, make_message(f"after {hours} hours")))
     return sent
 
 
@@ -49,13 +49,13 @@ def in_order(messages: list[StoredMessage]) -> list[StoredMessage]:
 @pytest.mark.parametrize("number", NO_MESSAGE)
 def test_an_unknown_message_is_refused(mailbox: Mailbox, number: int) -> None:
     """A wrong number is not answered with another message, nor with nothing."""
-    post(mailbox, letter())
-    assert refusal(mailbox.message, number) == "UNKNOWN_MESSAGE"
+    post(mailbox, make_message())
+    assert error_code(mailbox.message, number) == "UNKNOWN_MESSAGE"
 
 
 def test_stored_messages_never_change(place: Place, mailbox: Mailbox) -> None:
     """Whatever comes after: answers, ACKs, resends, marks."""
-    first = post(mailbox, letter(subject="QUESTION: x"))
+    first = post(mailbox, make_message(subject="QUESTION: x"))
     place.clock.move(timedelta(days=1))
     post(mailbox, ack(str(first.id)), reply_to=first.id)
     post(mailbox, first.message)
@@ -64,7 +64,7 @@ def test_stored_messages_never_change(place: Place, mailbox: Mailbox) -> None:
     assert mailbox.thread(THREAD).messages[0] == first
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 def test_a_thread_stands_in_its_order(place: Place, mailbox: Mailbox) -> None:
     """R9: time, then id; where the clock went back, that is not the order of arrival."""
     sent = conversation(place)
@@ -75,7 +75,7 @@ def test_a_thread_stands_in_its_order(place: Place, mailbox: Mailbox) -> None:
 
 def test_ids_are_numbers(mailbox: Mailbox) -> None:
     """At one instant the tenth message stands after the ninth."""
-    sent = [post(mailbox, letter(str(number))) for number in range(12)]
+    sent = [post(mailbox, make_message(str(number))) for number in range(12)]
     assert list(mailbox.thread(THREAD).messages) == sent
 
 
@@ -84,7 +84,7 @@ def test_ids_are_numbers(mailbox: Mailbox) -> None:
 )
 def test_an_unwritten_thread_is_empty(mailbox: Mailbox, thread_id: str) -> None:
     """IDs match exactly."""
-    post(mailbox, letter())
+    post(mailbox, make_message())
     assert mailbox.thread(thread_id) == ThreadPage((), 0, False, False)
 
 
@@ -143,35 +143,35 @@ def walk_on(mailbox: Mailbox, limit: int, first: StoredMessage) -> list[StoredMe
 @pytest.mark.parametrize("number", NO_MESSAGE)
 def test_a_page_from_an_unknown_message_is_refused(mailbox: Mailbox, number: int) -> None:
     """In a thread with messages as in one without."""
-    post(mailbox, letter())
+    post(mailbox, make_message())
     for thread_id in (THREAD, "nobody-was-here"):
-        code = refusal(mailbox.thread, thread_id, before=number)
+        code = error_code(mailbox.thread, thread_id, before=number)
         assert code == "UNKNOWN_MESSAGE"
-        code = refusal(mailbox.thread, thread_id, after=number)
+        code = error_code(mailbox.thread, thread_id, after=number)
         assert code == "UNKNOWN_MESSAGE"
 
 
 def test_a_page_from_another_threads_message_is_refused(mailbox: Mailbox) -> None:
     """Another thread's message is no place in this one."""
-    post(mailbox, letter())
-    other = post(mailbox, letter(thread=ELSEWHERE))
-    assert refusal(mailbox.thread, THREAD, before=other.id) == "NOT_IN_THREAD"
-    assert refusal(mailbox.thread, THREAD, after=other.id) == "NOT_IN_THREAD"
+    post(mailbox, make_message())
+    other = post(mailbox, make_message(thread=ELSEWHERE))
+    assert error_code(mailbox.thread, THREAD, before=other.id) == "NOT_IN_THREAD"
+    assert error_code(mailbox.thread, THREAD, after=other.id) == "NOT_IN_THREAD"
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 def test_the_list_of_threads(place: Place, mailbox: Mailbox) -> None:
     """The one with the newest message first, by the store's time, whichever came in last."""
     start = place.clock.now
     hour = timedelta(hours=1)
-    post(mailbox, letter(thread="a"))
+    post(mailbox, make_message(thread="a"))
     place.clock.move(2 * hour)
-    post(mailbox, letter(thread="b"))
+    post(mailbox, make_message(thread="b"))
     place.clock.move(2 * hour)
-    post(mailbox, letter(thread="a"))
+    post(mailbox, make_message(thread="a"))
     place.clock.move(-3 * hour)
-    post(mailbox, letter(thread="c"))
-    post(mailbox, letter(thread="b"))
+    post(mailbox, make_message(thread="c"))
+    post(mailbox, make_message(thread="b"))
     expected = (
         ThreadSummary("a", 2, start, start + 4 * hour),
         ThreadSummary("b", 2, start + hour, start + 2 * hour),
@@ -185,7 +185,7 @@ def test_the_list_of_threads(place: Place, mailbox: Mailbox) -> None:
 def test_at_one_instant_the_later_id_is_the_newest(mailbox: Mailbox) -> None:
     """The list of threads is in R9's order too."""
     for thread_id in ("b", "a", "c", "b"):
-        post(mailbox, letter(thread=thread_id))
+        post(mailbox, make_message(thread=thread_id))
     assert [summary.thread_id for summary in mailbox.threads()] == ["b", "c", "a"]
 
 
@@ -208,7 +208,7 @@ def test_reading_changes_nothing(place: Place, mailbox: Mailbox) -> None:
 @pytest.mark.every_store
 def test_what_became_of_a_message(mailbox: Mailbox) -> None:
     """At each recipient: what she owes, and what she acknowledged it by first."""
-    asked = post(mailbox, letter(subject=QUESTION, to=(CAT, ANN, BEA)))
+    asked = post(mailbox, make_message(subject=QUESTION, to=(CAT, ANN, BEA)))
     others = {Delivery(CAT, None, True, None), Delivery(ANN, None, False, None)}
     assert set(mailbox.deliveries(asked.id)) == {*others, Delivery(BEA, None, True, None)}
     answer = post(mailbox, ack(str(asked.id)))
@@ -217,18 +217,18 @@ def test_what_became_of_a_message(mailbox: Mailbox) -> None:
     assert mailbox.deliveries(answer.id) == (Delivery(ANN, None, False, None),)
 
 
-@in_homes_with(Capability.RECIPIENT_ORDER)
+@in_backends_with(Capability.RECIPIENT_ORDER)
 def test_recipients_stay_in_their_order(mailbox: Mailbox) -> None:
     """The one in which they were named."""
-    asked = post(mailbox, letter(subject=QUESTION, to=(CAT, ANN, BEA)))
+    asked = post(mailbox, make_message(subject=QUESTION, to=(CAT, ANN, BEA)))
     assert asked.message.recipients == (CAT, ANN, BEA)
     assert [each.recipient for each in mailbox.deliveries(asked.id)] == [CAT, ANN, BEA]
 
 
-@in_homes_with(Capability.READ_MARKS, Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.READ_MARKS, Capability.CLIENT_CLOCK)
 def test_when_it_was_read(place: Place, mailbox: Mailbox) -> None:
     """By each recipient for herself."""
-    told = post(mailbox, letter())
+    told = post(mailbox, make_message())
     place.clock.move(timedelta(hours=1))
     mailbox.mark(CAT, [told.id], is_read=True)
     read_at = {each.recipient: each.read_at for each in mailbox.deliveries(told.id)}
@@ -238,11 +238,11 @@ def test_when_it_was_read(place: Place, mailbox: Mailbox) -> None:
 @pytest.mark.parametrize("number", NO_MESSAGE)
 def test_nothing_became_of_an_unknown_message(mailbox: Mailbox, number: int) -> None:
     """It is refused like any other question about it."""
-    assert refusal(mailbox.deliveries, number) == "UNKNOWN_MESSAGE"
+    assert error_code(mailbox.deliveries, number) == "UNKNOWN_MESSAGE"
 
 
 @pytest.mark.every_store
-@in_homes_with(SECOND_VIEW)
+@in_backends_with(SECOND_VIEW)
 def test_every_view_reads_the_same(place: Place) -> None:
     """Opened before the mail came, or after."""
     introduce(place.mailbox)

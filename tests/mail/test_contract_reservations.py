@@ -21,7 +21,16 @@ from brenner.limits import (
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import Reservation, ReservationRequest, ReservationResult
 from mail.backends import AGENT_MAILS, SECOND_VIEW, Place
-from mail.sample_mail import ANN, BEA, CAT, DIFFICULT, in_homes_with, letter, post, refusal
+from mail.sample_mail import (
+    ANN,
+    BEA,
+    CAT,
+    DIFFICULT,
+    error_code,
+    in_backends_with,
+    make_message,
+    post,
+)
 
 HOUR = 3_600
 PATIENCE = 30  # seconds
@@ -71,7 +80,7 @@ def test_files_are_reserved(mailbox: Mailbox) -> None:
     ]
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 def test_times_are_the_store_s(place: Place, mailbox: Mailbox) -> None:
     now = place.clock.move(timedelta(hours=5))
     got = mailbox.reserve(ANN, wish("a", seconds=7))
@@ -184,7 +193,7 @@ def test_released(mailbox: Mailbox) -> None:
     assert d.id not in {each.id for each in mailbox.reservations()}
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 def test_a_release_says_when(place: Place, mailbox: Mailbox) -> None:
     now = place.clock.move(timedelta(minutes=9))
     assert mailbox.release(ANN) == (0, now)
@@ -196,7 +205,7 @@ def test_what_was_released_meets_nobody(mailbox: Mailbox) -> None:
     assert mailbox.reserve(BEA, wish("a.py")).conflicts == ()
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 def test_expired(place: Place, mailbox: Mailbox) -> None:
     """At that moment: it is not listed, not met, not released, and does not count."""
     mailbox.reserve(ANN, wish("a.py", seconds=10))
@@ -221,7 +230,7 @@ def test_it_expires_by_the_clock_of_a_server(mailbox: Mailbox) -> None:
     assert mailbox.reserve(BEA, wish("a.py")).conflicts == ()
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 def test_ids_are_never_used_again(place: Place, mailbox: Mailbox) -> None:
     """Neither after a release nor after all have expired."""
     seen = []
@@ -233,7 +242,7 @@ def test_ids_are_never_used_again(place: Place, mailbox: Mailbox) -> None:
     assert seen == sorted(set(seen))
 
 
-@in_homes_with(SECOND_VIEW)
+@in_backends_with(SECOND_VIEW)
 def test_others_see_them(place: Place, mailbox: Mailbox) -> None:
     mailbox.reserve(ANN, wish("src/**"))
     other = place.again()
@@ -246,8 +255,8 @@ def test_others_see_them(place: Place, mailbox: Mailbox) -> None:
 def test_names_that_are_not_known(mailbox: Mailbox) -> None:
     """Nobody becomes known by it."""
     before = mailbox.agents()
-    assert refusal(mailbox.reserve, "NobodyHere", wish("a")) == "NO_SUCH_AGENT"
-    assert refusal(mailbox.release, "NobodyHere") == "NO_SUCH_AGENT"
+    assert error_code(mailbox.reserve, "NobodyHere", wish("a")) == "NO_SUCH_AGENT"
+    assert error_code(mailbox.release, "NobodyHere") == "NO_SUCH_AGENT"
     assert mailbox.agents() == before
     assert mailbox.reservations() == ()
 
@@ -272,11 +281,11 @@ REFUSED = (
 def test_what_is_refused(mailbox: Mailbox) -> None:
     """All of it: nothing is reserved, and no server is asked."""
     for asked, code in REFUSED:
-        assert refusal(mailbox.reserve, ANN, asked) == code, asked
+        assert error_code(mailbox.reserve, ANN, asked) == code, asked
     assert mailbox.reservations() == ()
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 def test_as_much_as_is_taken(mailbox: Mailbox) -> None:
     """Up to the limits, and who has that many can still reserve the same again."""
     longest = "a/" * (MOST_PATTERN_NAMES - 1) + "*?[x]" * 5 + "z" * 300
@@ -287,13 +296,13 @@ def test_as_much_as_is_taken(mailbox: Mailbox) -> None:
     calls = [range(at, at + MOST_PATTERNS) for at in range(0, MOST_RESERVATIONS, MOST_PATTERNS)]
     for numbers in calls:
         mailbox.reserve(ANN, wish(*map(str, numbers)))
-    assert refusal(mailbox.reserve, ANN, wish("one more")) == "TOO_MANY_RESERVATIONS"
+    assert error_code(mailbox.reserve, ANN, wish("one more")) == "TOO_MANY_RESERVATIONS"
     mailbox.reserve(ANN, wish(*map(str, calls[0])))
     mailbox.reserve(BEA, wish("one more"))
     assert len(mailbox.reservations()) == MOST_RESERVATIONS + 1
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 def test_any_text(mailbox: Mailbox) -> None:
     """It comes back as it was."""
     for text in (each for each in DIFFICULT if each.strip() and "\\" not in each):
@@ -304,13 +313,13 @@ def test_any_text(mailbox: Mailbox) -> None:
 
 
 def test_mail_is_not_concerned(mailbox: Mailbox) -> None:
-    post(mailbox, letter())
+    post(mailbox, make_message())
     mailbox.reserve(ANN, wish("."))
     assert mailbox.position() == 1
-    assert post(mailbox, letter("again", sender=BEA, to=(ANN,))).arrival == 2
+    assert post(mailbox, make_message("again", sender=BEA, to=(ANN,))).arrival == 2
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 def test_of_two_at_once_one_hears_of_the_other(mailbox: Mailbox) -> None:
     """At least who comes second does."""
     together = Barrier(2)

@@ -22,13 +22,13 @@ from mail.sample_mail import (
     QUESTION,
     THREAD,
     ack,
-    homes_with,
+    backends_with,
+    error_code,
     ids,
-    in_homes_with,
+    in_backends_with,
     introduce,
-    letter,
+    make_message,
     post,
-    refusal,
 )
 from strategies import hostile_text
 
@@ -125,7 +125,7 @@ def expected(mailbox: Mailbox, query: Query, reader: str) -> list[StoredMessage]
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("home", homes_with(Capability.CLIENT_CLOCK, Capability.READ_MARKS))
+@pytest.mark.parametrize("home", backends_with(Capability.CLIENT_CLOCK, Capability.READ_MARKS))
 @FEWER
 @given(data=st.data())
 def test_what_matches_is_found(home: Backend, data: st.DataObject) -> None:
@@ -158,10 +158,10 @@ def walk(mailbox: Mailbox, query: Query, limit: int) -> list[StoredMessage]:
 
 def test_the_latest_arrivals_first(place: Place, mailbox: Mailbox) -> None:
     """Whatever the clock says; fifty of them, unless asked for otherwise."""
-    sent = [post(mailbox, letter("cell fate")).id]
+    sent = [post(mailbox, make_message("cell fate")).id]
     place.clock.move(timedelta(hours=-5))
-    sent += [post(mailbox, letter("cell fate")).id for _ in range(54)]
-    post(mailbox, letter("something else"))
+    sent += [post(mailbox, make_message("cell fate")).id for _ in range(54)]
+    post(mailbox, make_message("something else"))
     words = Query(phrases=(("fate",),))
     page = mailbox.search(words)
     assert ids(page.messages) == sent[:4:-1]
@@ -175,7 +175,7 @@ def test_the_latest_arrivals_first(place: Place, mailbox: Mailbox) -> None:
 
 def test_a_page_may_begin_before_any_message(mailbox: Mailbox) -> None:
     """Also before one that is no hit."""
-    sent = [post(mailbox, letter(body)).id for body in ("fate", "fate", "other", "fate")]
+    sent = [post(mailbox, make_message(body)).id for body in ("fate", "fate", "other", "fate")]
     words = Query(phrases=(("fate",),))
     assert ids(mailbox.search(words, before=sent[2]).messages) == [sent[1], sent[0]]
 
@@ -183,8 +183,8 @@ def test_a_page_may_begin_before_any_message(mailbox: Mailbox) -> None:
 @pytest.mark.every_store
 def test_what_a_reader_has_to_do(mailbox: Mailbox) -> None:
     """`needs:ack` is about her, whoever else got the message."""
-    asked = post(mailbox, letter(subject=QUESTION))
-    post(mailbox, letter())
+    asked = post(mailbox, make_message(subject=QUESTION))
+    post(mailbox, make_message())
     post(mailbox, ack(str(asked.id), sender=CAT))
     owing = Query(needs_ack=True)
     assert ids(mailbox.search(owing, reader=BEA).messages) == [asked.id]
@@ -192,11 +192,11 @@ def test_what_a_reader_has_to_do(mailbox: Mailbox) -> None:
         assert mailbox.search(owing, reader=name).messages == ()
 
 
-@in_homes_with(Capability.READ_MARKS)
+@in_backends_with(Capability.READ_MARKS)
 def test_what_a_reader_has_not_read(mailbox: Mailbox) -> None:
     """`is:unread` is about her, too."""
-    asked = post(mailbox, letter(subject=QUESTION))
-    told = post(mailbox, letter())
+    asked = post(mailbox, make_message(subject=QUESTION))
+    told = post(mailbox, make_message())
     mailbox.mark(BEA, [asked.id], is_read=True)
     unread = Query(is_unread=True)
     assert ids(mailbox.search(unread, reader=BEA).messages) == [told.id]
@@ -206,15 +206,15 @@ def test_what_a_reader_has_not_read(mailbox: Mailbox) -> None:
 
 def test_a_reader_narrows_nothing_else(mailbox: Mailbox) -> None:
     """Without those two filters it does not matter who asks."""
-    stored = post(mailbox, letter("fate"))
+    stored = post(mailbox, make_message("fate"))
     for name in (None, ANN, BEA, BOSS):
         assert mailbox.search(Query(phrases=(("fate",),)), reader=name).messages == (stored,)
 
 
-@in_homes_with(Capability.READ_MARKS)
+@in_backends_with(Capability.READ_MARKS)
 def test_searching_changes_nothing(mailbox: Mailbox) -> None:
     """A hit is not a message that was read."""
-    post(mailbox, letter("fate"))
+    post(mailbox, make_message("fate"))
     mailbox.search(Query(phrases=(("fate",),), is_unread=True), reader=BEA)
     assert not mailbox.inbox(BEA).messages[0].is_read
 
@@ -222,27 +222,27 @@ def test_searching_changes_nothing(mailbox: Mailbox) -> None:
 @pytest.mark.parametrize("query", [Query(is_unread=True), Query(needs_ack=True)])
 def test_some_filters_need_a_reader(mailbox: Mailbox, query: Query) -> None:
     """Nobody has read nothing."""
-    assert refusal(mailbox.search, query) == "FILTER_NEEDS_READER"
+    assert error_code(mailbox.search, query) == "FILTER_NEEDS_READER"
 
 
 def test_what_is_not_known_is_refused(mailbox: Mailbox) -> None:
     """A stranger as reader or as sender, a thread or a message that is not there."""
-    post(mailbox, letter())
-    assert refusal(mailbox.search, Query(senders=(ANN, "Nobody"))) == "NO_SUCH_AGENT"
+    post(mailbox, make_message())
+    assert error_code(mailbox.search, Query(senders=(ANN, "Nobody"))) == "NO_SUCH_AGENT"
     for thread_id in ("nobody-was-here", "\ud800"):
         query = Query(threads=(THREAD, thread_id))
-        assert refusal(mailbox.search, query) == "UNKNOWN_THREAD"
+        assert error_code(mailbox.search, query) == "UNKNOWN_THREAD"
     for reader in ("Nobody", "greendog", ""):
-        code = refusal(mailbox.search, EVERYTHING, reader=reader)
+        code = error_code(mailbox.search, EVERYTHING, reader=reader)
         assert code == "NO_SUCH_AGENT"
     for number in NO_MESSAGE:
-        code = refusal(mailbox.search, EVERYTHING, before=number)
+        code = error_code(mailbox.search, EVERYTHING, before=number)
         assert code == "UNKNOWN_MESSAGE"
 
 
 def test_times_are_instants(place: Place, mailbox: Mailbox) -> None:
     """To the microsecond, in whatever zone the question is written."""
-    stored = post(mailbox, letter())
+    stored = post(mailbox, make_message())
     tick = timedelta(microseconds=1)
     zone = datetime.fromisoformat("2025-01-01T00:00:00+05:30").tzinfo
     for moment in (stored.at - tick, stored.at, stored.at + tick):

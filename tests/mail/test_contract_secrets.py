@@ -25,7 +25,7 @@ from mail.backends import (
 from mail.claiming_work import claim_in_file, claim_in_schema
 from mail.other_store import restore
 from mail.processes import Child, answered, release, start
-from mail.sample_mail import ANN, BEA, in_homes_with, introduce, letter, post, refusal
+from mail.sample_mail import ANN, BEA, error_code, in_backends_with, introduce, make_message, post
 from mail_shell import Shell
 from stores import store_path
 
@@ -33,7 +33,7 @@ MANY = 6
 FIRST, SECOND, *_ = DIGESTS = [sha256(bytes([n])).hexdigest() for n in range(MANY)]
 
 
-@in_homes_with(Capability.SECRETS)
+@in_backends_with(Capability.SECRETS)
 def test_a_name_is_claimed_once(mailbox: Mailbox) -> None:
     """Who comes second does not get it, and changes nothing; each name has its own."""
     assert mailbox.digest(ANN) is None
@@ -45,7 +45,7 @@ def test_a_name_is_claimed_once(mailbox: Mailbox) -> None:
     assert mailbox.claim(BEA, FIRST)
 
 
-@in_homes_with(Capability.SECRETS)
+@in_backends_with(Capability.SECRETS)
 def test_a_secret_is_replaced_where_that_is_said(mailbox: Mailbox) -> None:
     """Also where there was none."""
     assert mailbox.claim(ANN, FIRST, replace=True)
@@ -54,7 +54,7 @@ def test_a_secret_is_replaced_where_that_is_said(mailbox: Mailbox) -> None:
     assert not mailbox.claim(ANN, FIRST)
 
 
-@in_homes_with(Capability.SECRETS)
+@in_backends_with(Capability.SECRETS)
 def test_whose_secret_it_is(mailbox: Mailbox) -> None:
     """The one who has it now; of two with the same one, which nobody has, the first by name."""
     assert mailbox.named_by(FIRST) is None
@@ -68,20 +68,20 @@ def test_whose_secret_it_is(mailbox: Mailbox) -> None:
 
 
 def test_nobody_claims_a_name_that_is_not_known(mailbox: Mailbox) -> None:
-    assert refusal(mailbox.digest, "NobodyHere") == "NO_SUCH_AGENT"
-    assert refusal(mailbox.claim, "NobodyHere", FIRST) == "NO_SUCH_AGENT"
-    assert refusal(mailbox.claim, "NobodyHere", FIRST, replace=True) == "NO_SUCH_AGENT"
+    assert error_code(mailbox.digest, "NobodyHere") == "NO_SUCH_AGENT"
+    assert error_code(mailbox.claim, "NobodyHere", FIRST) == "NO_SUCH_AGENT"
+    assert error_code(mailbox.claim, "NobodyHere", FIRST, replace=True) == "NO_SUCH_AGENT"
 
 
-@in_homes_with(Capability.SECRETS)
+@in_backends_with(Capability.SECRETS)
 def test_registering_again_leaves_the_secret(mailbox: Mailbox) -> None:
     mailbox.claim(ANN, FIRST)
     mailbox.register(Profile(ANN, "codex", "gpt", "Something else"), update=True)
-    post(mailbox, letter())
+    post(mailbox, make_message())
     assert mailbox.digest(ANN) == FIRST
 
 
-@in_homes_with(Capability.SECRETS, SECOND_VIEW)
+@in_backends_with(Capability.SECRETS, SECOND_VIEW)
 def test_it_stays(place: Place, mailbox: Mailbox) -> None:
     mailbox.claim(ANN, FIRST)
     other = place.again()
@@ -94,12 +94,12 @@ def test_it_stays(place: Place, mailbox: Mailbox) -> None:
 def test_a_home_without_secrets(mailbox: Mailbox) -> None:
     """Nobody has one there, and nobody is told to have got one."""
     assert mailbox.digest(ANN) is None
-    assert refusal(mailbox.claim, ANN, FIRST) == "HOME_CANNOT"
+    assert error_code(mailbox.claim, ANN, FIRST) == "HOME_CANNOT"
     assert mailbox.digest(ANN) is None
     assert mailbox.named_by(FIRST) is None
 
 
-@in_homes_with(Capability.SECRETS)
+@in_backends_with(Capability.SECRETS)
 def test_of_many_threads_one_gets_it(mailbox: Mailbox) -> None:
     start_together = Barrier(MANY)
 
@@ -126,10 +126,10 @@ def test_of_many_processes_one_gets_it(place: Place, mailbox: Mailbox) -> None:
     assert [digest for has_it, digest in said if has_it] == [mailbox.digest(ANN)]
 
 
-@in_homes_with(Capability.SECRETS)
+@in_backends_with(Capability.SECRETS)
 def test_a_secret_does_not_leave_with_the_mail(mailbox: Mailbox) -> None:
     """Neither in an archive nor in a copy: there the name is unclaimed."""
-    post(mailbox, letter())
+    post(mailbox, make_message())
     mailbox.claim(ANN, FIRST)
     written = "".join(jsonl.encode(mailbox.agents(), mailbox.records())).encode()
     written += b"".join(mbox.encode(mailbox.records()))
@@ -140,14 +140,14 @@ def test_a_secret_does_not_leave_with_the_mail(mailbox: Mailbox) -> None:
     assert copy.digest(ANN) is None
 
 
-@in_homes_with(Capability.SECRETS)
+@in_backends_with(Capability.SECRETS)
 def test_a_secret_stays_where_mail_comes_in(mailbox: Mailbox) -> None:
     """Mail of the same names from elsewhere takes nobody's secret away."""
     mailbox.claim(ANN, FIRST)
     other = MemoryMailbox()
     introduce(other)
     other.claim(ANN, SECOND)
-    post(other, letter())
+    post(other, make_message())
     restore(mailbox, other)
     assert mailbox.digest(ANN) == FIRST
     assert mailbox.digest(BEA) is None

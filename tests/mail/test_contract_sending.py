@@ -19,12 +19,12 @@ from mail.sample_mail import (
     NO_MESSAGE,
     THREAD,
     ack,
-    in_homes_with,
+    error_code,
+    in_backends_with,
     introduce,
-    letter,
     listed,
+    make_message,
     post,
-    refusal,
     whole,
 )
 
@@ -43,7 +43,7 @@ def canonical(texts: tuple[str, ...]) -> str:
 @pytest.mark.every_store
 def test_stored_as_sent(mailbox: Mailbox) -> None:
     """The first message of a store, with all that is kept about it."""
-    message = letter()
+    message = make_message()
     sent = mailbox.send(message)
     expected = StoredMessage(
         id=sent.stored.id,
@@ -60,10 +60,10 @@ def test_stored_as_sent(mailbox: Mailbox) -> None:
     assert mailbox.message(sent.stored.id) == expected
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 def test_stored_at_the_time_of_the_clock(place: Place, mailbox: Mailbox) -> None:
     """Which is the store's, not the sender's."""
-    assert post(mailbox, letter()).at == place.clock.now
+    assert post(mailbox, make_message()).at == place.clock.now
 
 
 @pytest.mark.parametrize("text", DIFFICULT, ids=ascii)
@@ -80,16 +80,16 @@ def test_any_text_stays_as_it_was(mailbox: Mailbox, text: str) -> None:
 @pytest.mark.every_store
 def test_the_hash_is_the_one_that_others_compute(mailbox: Mailbox) -> None:
     """The body is é and a newline; given as JSON to `sha256sum`."""
-    stored = post(mailbox, letter("é\n", thread="t", subject="INFO: x"))
+    stored = post(mailbox, make_message("é\n", thread="t", subject="INFO: x"))
     expected = "3218eceb26058958dd30cb9b07ffadf7d9c52935b990c7da733f0e782afffeb4"
     assert stored.content_hash == expected
 
 
-@in_homes_with(Capability.EXPLICIT_ACK_REQUESTS)
+@in_backends_with(Capability.EXPLICIT_ACK_REQUESTS)
 @pytest.mark.parametrize("stated", [None, True, False])
 def test_whether_an_ack_is_asked_for_stays(mailbox: Mailbox, stated: bool | None) -> None:
     """Nothing said is not the same as no."""
-    message = letter()._replace(ack_required=stated)
+    message = make_message()._replace(ack_required=stated)
     assert post(mailbox, message).message.ack_required is stated
 
 
@@ -97,14 +97,16 @@ def test_ids_increase(mailbox: Mailbox) -> None:
     """Also across refusals and threads; arrivals count without a gap."""
     stored = []
     for number in range(6):
-        refusal(mailbox.send, letter(sender="Nobody"))
-        stored.append(post(mailbox, letter(str(number), thread=(THREAD, ELSEWHERE)[number % 2])))
+        error_code(mailbox.send, make_message(sender="Nobody"))
+        stored.append(
+            post(mailbox, make_message(str(number), thread=(THREAD, ELSEWHERE)[number % 2]))
+        )
     numbers = [one.id for one in stored]
     assert numbers == sorted(set(numbers))
     assert [one.arrival for one in stored] == [1, 2, 3, 4, 5, 6]
 
 
-@in_homes_with(Capability.CLIENT_CLOCK)
+@in_backends_with(Capability.CLIENT_CLOCK)
 @pytest.mark.parametrize(
     ("moves", "expected"),
     [
@@ -124,43 +126,43 @@ def test_time_does_not_go_back(
     place: Place, mailbox: Mailbox, moves: tuple[timedelta, ...], expected: tuple[timedelta, ...]
 ) -> None:
     """A clock set back a little is waited for; one set back by more than an hour was wrong."""
-    start = post(mailbox, letter()).at
+    start = post(mailbox, make_message()).at
     times = []
     for move in moves:
         place.clock.move(move)
-        times.append(post(mailbox, letter()).at - start)
+        times.append(post(mailbox, make_message()).at - start)
     assert tuple(times) == expected
 
 
 @pytest.mark.parametrize(
     ("message", "code"),
     [
-        (letter(sender="Nobody"), "UNKNOWN_SENDER"),
-        (letter(sender="bluelake"), "UNKNOWN_SENDER"),
-        (letter(sender=""), "UNKNOWN_SENDER"),
-        (letter(to=(BEA, "Nobody")), "UNKNOWN_RECIPIENT"),
-        (letter(to=("greendog",)), "UNKNOWN_RECIPIENT"),
-        (letter(to=()), "SENT_TO_NOBODY"),
-        (letter("cut\x00here"), "UNSTORABLE_TEXT"),
-        (letter("\ud800"), "UNSTORABLE_TEXT"),
-        (letter(subject="INFO: \x00"), "UNSTORABLE_TEXT"),
-        (letter(subject="INFO: \udfff"), "UNSTORABLE_TEXT"),
-        (letter(thread="\x00"), "UNSTORABLE_TEXT"),
-        (letter(thread="\ud800"), "UNSTORABLE_TEXT"),
+        (make_message(sender="Nobody"), "UNKNOWN_SENDER"),
+        (make_message(sender="bluelake"), "UNKNOWN_SENDER"),
+        (make_message(sender=""), "UNKNOWN_SENDER"),
+        (make_message(to=(BEA, "Nobody")), "UNKNOWN_RECIPIENT"),
+        (make_message(to=("greendog",)), "UNKNOWN_RECIPIENT"),
+        (make_message(to=()), "SENT_TO_NOBODY"),
+        (make_message("cut\x00here"), "UNSTORABLE_TEXT"),
+        (make_message("\ud800"), "UNSTORABLE_TEXT"),
+        (make_message(subject="INFO: \x00"), "UNSTORABLE_TEXT"),
+        (make_message(subject="INFO: \udfff"), "UNSTORABLE_TEXT"),
+        (make_message(thread="\x00"), "UNSTORABLE_TEXT"),
+        (make_message(thread="\ud800"), "UNSTORABLE_TEXT"),
     ],
     ids=lambda value: ascii(value)[:40],
 )
 def test_what_cannot_be_sent_is_refused(mailbox: Mailbox, message: Message, code: str) -> None:
     """And leaves nothing behind."""
-    post(mailbox, letter())
+    post(mailbox, make_message())
     before = whole(mailbox)
-    assert refusal(mailbox.send, message) == code
+    assert error_code(mailbox.send, message) == code
     assert whole(mailbox) == before
 
 
 def test_a_recipient_named_twice_gets_it_once(mailbox: Mailbox) -> None:
     """In the inbox and among the debts."""
-    stored = post(mailbox, letter(subject="QUESTION: x", to=(BEA, CAT, BEA)))
+    stored = post(mailbox, make_message(subject="QUESTION: x", to=(BEA, CAT, BEA)))
     assert list(dict.fromkeys(stored.message.recipients)) == [BEA, CAT]
     assert listed(mailbox.inbox(BEA)) == [stored.id]
     assert [debt.debtor for debt in mailbox.debts()].count(BEA) == 1
@@ -168,7 +170,7 @@ def test_a_recipient_named_twice_gets_it_once(mailbox: Mailbox) -> None:
 
 def test_a_sender_among_the_recipients(mailbox: Mailbox) -> None:
     """Gets her own message, and owes herself nothing."""
-    stored = post(mailbox, letter(subject="QUESTION: x", to=(ANN, BEA)))
+    stored = post(mailbox, make_message(subject="QUESTION: x", to=(ANN, BEA)))
     assert stored.message.recipients == (ANN, BEA)
     assert [(one.stored, one.owes_ack) for one in mailbox.inbox(ANN).messages] == [(stored, False)]
     assert [debt.debtor for debt in mailbox.debts()] == [BEA]
@@ -176,7 +178,7 @@ def test_a_sender_among_the_recipients(mailbox: Mailbox) -> None:
 
 def test_the_same_twice_is_two_messages(mailbox: Mailbox) -> None:
     """The mailbox stores what it is given (R8)."""
-    first, second = mailbox.send(letter()), mailbox.send(letter())
+    first, second = mailbox.send(make_message()), mailbox.send(make_message())
     assert second.is_new
     assert second.stored.id > first.stored.id
     assert second.stored.content_hash == first.stored.content_hash
@@ -185,21 +187,21 @@ def test_the_same_twice_is_two_messages(mailbox: Mailbox) -> None:
 # --- Replies --------------------------------------------------------------------------------------
 
 
-@in_homes_with(Capability.REPLY_LINKS)
+@in_backends_with(Capability.REPLY_LINKS)
 def test_a_reply_is_linked(mailbox: Mailbox) -> None:
     """To a message of its thread, its own sender's too."""
-    first = post(mailbox, letter())
-    second = post(mailbox, letter("And this."), reply_to=first.id)
+    first = post(mailbox, make_message())
+    second = post(mailbox, make_message("And this."), reply_to=first.id)
     assert mailbox.message(second.id).reply_to == first.id
     assert mailbox.message(first.id).reply_to is None
 
 
-@in_homes_with(SECOND_VIEW, Capability.REPLY_LINKS)
+@in_backends_with(SECOND_VIEW, Capability.REPLY_LINKS)
 def test_a_link_is_there_for_others(place: Place) -> None:
     """As the message is."""
     introduce(place.mailbox)
-    first = post(place.mailbox, letter())
-    second = post(place.mailbox, letter("And this."), reply_to=first.id)
+    first = post(place.mailbox, make_message())
+    second = post(place.mailbox, make_message("And this."), reply_to=first.id)
     assert place.again().thread(THREAD).messages == (first, second)
 
 
@@ -207,15 +209,15 @@ def test_a_link_is_there_for_others(place: Place) -> None:
 def test_a_reply_to_nothing_is_refused(mailbox: Mailbox, number: int) -> None:
     """Whatever the number, and nothing is stored."""
     before = whole(mailbox)
-    assert refusal(mailbox.send, letter(), reply_to=number) == "UNKNOWN_MESSAGE"
+    assert error_code(mailbox.send, make_message(), reply_to=number) == "UNKNOWN_MESSAGE"
     assert whole(mailbox) == before
 
 
 def test_a_reply_to_another_thread_is_refused(mailbox: Mailbox) -> None:
     """Who reads a thread sees the whole of a conversation."""
-    first = post(mailbox, letter(thread=ELSEWHERE))
+    first = post(mailbox, make_message(thread=ELSEWHERE))
     before = whole(mailbox)
-    assert refusal(mailbox.send, letter(), reply_to=first.id) == "REPLY_ELSEWHERE"
+    assert error_code(mailbox.send, make_message(), reply_to=first.id) == "REPLY_ELSEWHERE"
     assert whole(mailbox) == before
 
 
@@ -225,24 +227,24 @@ def test_a_reply_to_another_thread_is_refused(mailbox: Mailbox) -> None:
 def test_a_conditional_send_is_exact(mailbox: Mailbox) -> None:
     """Sent at exactly that position of its own thread, refused at every other one."""
     for count in range(3):
-        post(mailbox, letter("elsewhere", thread=ELSEWHERE))
+        post(mailbox, make_message("elsewhere", thread=ELSEWHERE))
         assert mailbox.thread(THREAD).position == count
         for wrong in {-1, 0, 1, 2, 3, 4, 2**63, -(2**70)} - {count}:
             before = whole(mailbox)
-            code = refusal(mailbox.send, letter(), position=wrong)
+            code = error_code(mailbox.send, make_message(), position=wrong)
             assert code == "THREAD_MOVED"
             assert whole(mailbox) == before
-        assert mailbox.send(letter(), position=count).is_new
+        assert mailbox.send(make_message(), position=count).is_new
 
 
-@in_homes_with(SECOND_VIEW)
+@in_backends_with(SECOND_VIEW)
 def test_of_two_conditional_sends_one_wins(place: Place) -> None:
     """Both read the same position, from two processes."""
     introduce(place.mailbox)
     views = (place.mailbox, place.again())
     positions = [view.thread(THREAD).position for view in views]
-    assert views[1].send(letter("second"), position=positions[1]).is_new
-    code = refusal(lambda: views[0].send(letter("first"), position=positions[0]))
+    assert views[1].send(make_message("second"), position=positions[1]).is_new
+    code = error_code(lambda: views[0].send(make_message("first"), position=positions[0]))
     assert code == "THREAD_MOVED"
     assert [one.message.body for one in views[0].thread(THREAD).messages] == ["second"]
 
@@ -253,21 +255,25 @@ DECLARED = '# Decision\n\n```{fence}\n{{"{number}":1,"content_hash":"' + "0" * 6
 VOID = DECLARED.format(fence="brenner-void", number="version")
 DISMISSAL = DECLARED.format(fence="brenner-dismiss", number="block")
 QUOTED = "> " + VOID.replace("\n", "\n> ")
-CONTRIBUTIONS = (letter(subject="DELTA[opus]: x"), letter(subject="KICKOFF: x"))
+CONTRIBUTIONS = (make_message(subject="DELTA[opus]: x"), make_message(subject="KICKOFF: x"))
 OTHERS = (
     *(
-        letter(subject=f"{kind}: x")
+        make_message(subject=f"{kind}: x")
         for kind in ("INFO", "QUESTION", "CRITIQUE", "BLOCKED", "HANDOFF")
     ),
-    *(letter(subject="Re: COMPILED: v1 x"), letter(subject="compiled"), letter(VOID, subject="x")),
-    *(letter(VOID), letter(DISMISSAL)),  # not by an operator
-    *(letter(VOID, sender=BOSS, subject="QUESTION: x"), letter(QUOTED, sender=BOSS)),
+    *(
+        make_message(subject="Re: COMPILED: v1 x"),
+        make_message(subject="compiled"),
+        make_message(VOID, subject="x"),
+    ),
+    *(make_message(VOID), make_message(DISMISSAL)),  # not by an operator
+    *(make_message(VOID, sender=BOSS, subject="QUESTION: x"), make_message(QUOTED, sender=BOSS)),
     ack("1", sender=CAT),
 )
 DECIDING = (
-    letter(subject="COMPILED: v1 x"),
-    letter(VOID, sender=BOSS),
-    letter(DISMISSAL, sender=BOSS),
+    make_message(subject="COMPILED: v1 x"),
+    make_message(VOID, sender=BOSS),
+    make_message(DISMISSAL, sender=BOSS),
 )
 
 
@@ -286,7 +292,7 @@ def test_a_version_is_sent_whatever_else_comes_in(mailbox: Mailbox, contribution
         post(mailbox, message)
     for message in (*DECIDING, *CONTRIBUTIONS):
         post(mailbox, message._replace(thread_id=ELSEWHERE))
-    assert mailbox.send(letter("mine"), position=condition).is_new
+    assert mailbox.send(make_message("mine"), position=condition).is_new
 
 
 @pytest.mark.parametrize("message", [*DECIDING, *CONTRIBUTIONS])
@@ -294,38 +300,38 @@ def test_a_version_is_refused_after_another_one_or_a_decision(
     mailbox: Mailbox, message: Message
 ) -> None:
     """A contribution counts only for a sender who says so; nothing is left of what is refused."""
-    post(mailbox, letter())
+    post(mailbox, make_message())
     condition = since(mailbox, contributions=message in CONTRIBUTIONS)
-    post(mailbox, letter("in between"))
+    post(mailbox, make_message("in between"))
     post(mailbox, message)
-    post(mailbox, letter("afterwards"))
+    post(mailbox, make_message("afterwards"))
     before = whole(mailbox)
-    assert refusal(mailbox.send, letter("mine"), position=condition) == "VERSION_OVERTAKEN"
+    assert error_code(mailbox.send, make_message("mine"), position=condition) == "VERSION_OVERTAKEN"
     assert whole(mailbox) == before
-    assert mailbox.send(letter("mine"), position=since(mailbox)).is_new
+    assert mailbox.send(make_message("mine"), position=since(mailbox)).is_new
 
 
 @pytest.mark.every_store
-@in_homes_with(SECOND_VIEW)
+@in_backends_with(SECOND_VIEW)
 def test_of_two_versions_one_wins(place: Place) -> None:
     """Both have read the same, in two processes."""
     introduce(place.mailbox)
     views = (place.mailbox, place.again())
     conditions = [since(view) for view in views]
-    version = letter(subject="COMPILED: v1 x")
+    version = make_message(subject="COMPILED: v1 x")
     assert views[1].send(version, position=conditions[1]).is_new
-    code = refusal(lambda: views[0].send(version._replace(sender=BEA), position=conditions[0]))
+    code = error_code(lambda: views[0].send(version._replace(sender=BEA), position=conditions[0]))
     assert code == "VERSION_OVERTAKEN"
 
 
-@in_homes_with(SECOND_VIEW)
+@in_backends_with(SECOND_VIEW)
 def test_what_is_sent_is_there_for_others(place: Place) -> None:
     """At once, whole, and after everybody has left."""
     introduce(place.mailbox)
     other = place.again()
-    stored = post(place.mailbox, letter())
+    stored = post(place.mailbox, make_message())
     assert other.message(stored.id) == stored
-    answer = post(other, letter("Answer", sender=BEA, to=(ANN,)))
+    answer = post(other, make_message("Answer", sender=BEA, to=(ANN,)))
     assert answer.id > stored.id
     assert place.mailbox.thread(THREAD).messages == (stored, answer)
     place.mailbox.close()

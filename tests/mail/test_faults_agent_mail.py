@@ -42,7 +42,7 @@ class Scene(NamedTuple):
     server: AgentMailServer
     proxy: Proxy
     mailbox: AgentMailMailbox
-    letter: Message  # into a thread of its own
+    message: Message  # into a thread of its own
 
     @property
     def store(self) -> str:
@@ -52,7 +52,7 @@ class Scene(NamedTuple):
     def stored(self) -> list[str]:
         """What the server has in the thread, when one asks it without detours."""
         with AgentMailMailbox.open(AgentMailAddress(self.server.url, PROJECT), TOKEN) as direct:
-            return [each.message.body for each in direct.thread(self.letter.thread_id).messages]
+            return [each.message.body for each in direct.thread(self.message.thread_id).messages]
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def scene(server: AgentMailServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     with Proxy(server.port) as proxy:
         address = AgentMailAddress(f"http://127.0.0.1:{proxy.port}{PATH}", PROJECT)
         with AgentMailMailbox.open(address, TOKEN) as mailbox:
-            yield Scene(server, proxy, mailbox, letter())
+            yield Scene(server, proxy, mailbox, make_message())
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mailbox_module, "Client", partial(Client, seconds=3))
 
 
-def letter() -> Message:
+def make_message() -> Message:
     """A message in a new thread."""
     thread = f"RS-20251230-fault-{next(_numbers)}"
     return Message(thread, ANN, (BEA,), "INFO: News", "The cells have divided.\n")
@@ -114,40 +114,40 @@ def test_a_server_that_is_gone_is_said_to_be_and_found_again(scene: Scene) -> No
         lambda: AgentMailMailbox.open(address, TOKEN),
         lambda: AgentMailMailbox.is_there(address, TOKEN),
         scene.mailbox.position,
-        lambda: scene.mailbox.send(scene.letter),
+        lambda: scene.mailbox.send(scene.message),
     ):
         assert code_of(doing) == "SERVER_UNREACHABLE"
     scene.server.start()
     scene.proxy.pass_on()
     assert scene.stored() == []
-    assert scene.mailbox.send(scene.letter).is_new
-    assert scene.stored() == [scene.letter.body]
+    assert scene.mailbox.send(scene.message).is_new
+    assert scene.stored() == [scene.message.body]
 
 
 def test_a_server_that_was_restarted_is_not_missed(scene: Scene) -> None:
-    before = scene.mailbox.send(scene.letter).stored
+    before = scene.mailbox.send(scene.message).stored
     scene.server.restart()
     assert scene.mailbox.message(before.id) == before
-    assert scene.mailbox.send(scene.letter).is_new
-    assert scene.stored() == [scene.letter.body] * 2
+    assert scene.mailbox.send(scene.message).is_new
+    assert scene.stored() == [scene.message.body] * 2
 
 
 @pytest.mark.usefixtures("hurried")
 def test_a_server_that_stands_still_is_not_waited_for(scene: Scene) -> None:
     with AgentMailMailbox.open(AgentMailAddress(scene.server.url, PROJECT), TOKEN) as mailbox:
         scene.server.pause()
-        for doing in (mailbox.position, lambda: mailbox.send(scene.letter)):
+        for doing in (mailbox.position, lambda: mailbox.send(scene.message)):
             assert code_of(doing) == "SERVER_TIMEOUT"
         scene.server.resume()
         assert scene.stored() == []
-        mailbox.send(scene.letter)
-    assert scene.stored() == [scene.letter.body]
+        mailbox.send(scene.message)
+    assert scene.stored() == [scene.message.body]
 
 
 def test_a_slow_server_is_slow_and_no_more(scene: Scene) -> None:
     scene.proxy.delay(0.02, 2_000)
-    assert scene.mailbox.send(scene.letter).is_new
-    assert scene.stored() == [scene.letter.body]
+    assert scene.mailbox.send(scene.message).is_new
+    assert scene.stored() == [scene.message.body]
 
 
 @pytest.mark.usefixtures("hurried")
@@ -161,7 +161,7 @@ def test_a_server_that_is_too_slow_is_not_waited_for(scene: Scene) -> None:
 @pytest.mark.parametrize("garbage", [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 200 OK\r\n\r\n<html>"])
 def test_what_cannot_be_understood_is_not_guessed(scene: Scene, garbage: bytes) -> None:
     scene.proxy.garble(garbage)
-    for doing in (scene.mailbox.position, lambda: scene.mailbox.send(scene.letter)):
+    for doing in (scene.mailbox.position, lambda: scene.mailbox.send(scene.message)):
         assert code_of(doing) == "SERVER_NONSENSE"
     assert scene.stored() == []
 
@@ -176,7 +176,7 @@ def test_who_has_no_right_token_gets_nothing(scene: Scene, token: str | None) ->
 def test_a_server_whose_disk_is_full_has_not_stored_anything() -> None:
     with AgentMailServer(disk=8 * MEGABYTE) as server:
         introduce(server)
-        message = letter()._replace(body="x" * 2 * MEGABYTE)
+        message = make_message()._replace(body="x" * 2 * MEGABYTE)
         with AgentMailMailbox.open(AgentMailAddress(server.url, PROJECT), None) as mailbox:
             server.fill_disk()
             assert code_of(lambda: mailbox.send(message)) == "SERVER_FAILED"
@@ -195,11 +195,11 @@ def test_a_message_whose_answer_got_lost_is_found_and_not_sent_again(
 ) -> None:
     scene.proxy.reset = torn
     scene.proxy.cut_before_answer(SENDING)
-    sent = scene.mailbox.send(scene.letter)
+    sent = scene.mailbox.send(scene.message)
     assert scene.proxy.struck.is_set()
     assert sent.is_new
     assert scene.mailbox.message(sent.stored.id) == sent.stored
-    assert scene.stored() == [scene.letter.body]
+    assert scene.stored() == [scene.message.body]
 
 
 @pytest.mark.parametrize("torn", [False, True])
@@ -208,19 +208,19 @@ def test_a_message_that_got_lost_is_not_said_to_be_sent(scene: Scene, *, torn: b
     scene.proxy.reset = torn
     scene.proxy.cut_before_request(SENDING)
     with pytest.raises(UnknownOutcomeError):
-        scene.mailbox.send(scene.letter)
+        scene.mailbox.send(scene.message)
     assert scene.proxy.struck.is_set()
     assert scene.stored() == []
-    assert scene.mailbox.send(scene.letter).is_new
-    assert scene.stored() == [scene.letter.body]
+    assert scene.mailbox.send(scene.message).is_new
+    assert scene.stored() == [scene.message.body]
 
 
 def test_an_equal_message_from_before_is_not_taken_for_the_one_that_got_lost(scene: Scene) -> None:
-    scene.mailbox.send(scene.letter)
+    scene.mailbox.send(scene.message)
     scene.proxy.cut_before_request(SENDING)
     with pytest.raises(UnknownOutcomeError):
-        scene.mailbox.send(scene.letter)
-    assert scene.stored() == [scene.letter.body]
+        scene.mailbox.send(scene.message)
+    assert scene.stored() == [scene.message.body]
 
 
 @pytest.mark.parametrize("is_stored", [False, True])
@@ -230,12 +230,12 @@ def test_where_nobody_can_know_that_is_said(scene: Scene, *, is_stored: bool) ->
     cut = proxy.cut_before_answer if is_stored else proxy.cut_before_request
     cut(SENDING, then=proxy.refuse)
     with pytest.raises(UnknownOutcomeError) as caught:
-        scene.mailbox.send(scene.letter, key="k")
+        scene.mailbox.send(scene.message, key="k")
     assert caught.value.diagnostic.id == "OUTCOME_UNKNOWN"
-    assert scene.stored() == [scene.letter.body] * is_stored
+    assert scene.stored() == [scene.message.body] * is_stored
     proxy.pass_on()
-    assert scene.mailbox.send(scene.letter, key="k").is_new != is_stored
-    assert scene.stored() == [scene.letter.body]
+    assert scene.mailbox.send(scene.message, key="k").is_new != is_stored
+    assert scene.stored() == [scene.message.body]
 
 
 @pytest.mark.usefixtures("hurried")
@@ -244,10 +244,10 @@ def test_a_server_that_hangs_after_the_request_leaves_it_open(scene: Scene) -> N
     with AgentMailMailbox.open(address, TOKEN) as mailbox:
         scene.proxy.cut_before_answer(SENDING, then=scene.proxy.hang)
         with pytest.raises(UnknownOutcomeError):
-            mailbox.send(scene.letter)
+            mailbox.send(scene.message)
         scene.proxy.pass_on()
-        found = mailbox.thread(scene.letter.thread_id).messages
-    assert [each.message.body for each in found] == scene.stored() == [scene.letter.body]
+        found = mailbox.thread(scene.message.thread_id).messages
+    assert [each.message.body for each in found] == scene.stored() == [scene.message.body]
 
 
 @pytest.mark.usefixtures("hurried")
@@ -258,11 +258,11 @@ def test_a_server_that_is_still_at_it_when_the_time_is_up_leaves_it_open(scene: 
         with closing(database), database:
             database.execute("UPDATE projects SET slug = slug")
             with pytest.raises(UnknownOutcomeError):
-                mailbox.send(scene.letter)
+                mailbox.send(scene.message)
             assert scene.stored() == []
         for _ in until(lambda: scene.stored() != [], 30):
             pass
-    assert scene.stored() == [scene.letter.body]
+    assert scene.stored() == [scene.message.body]
 
 
 # The command line
@@ -285,7 +285,7 @@ def command(scene: Scene, folder: Path, *arguments: str, token: str | None = TOK
 
 def send(scene: Scene, folder: Path, *options: str, token: str | None = TOKEN) -> Run:
     """Send the letter."""
-    thread, _, recipients, subject, body = scene.letter[:5]
+    thread, _, recipients, subject, body = scene.message[:5]
     text = ["--thread", thread, "--subject", subject, "--body", body]
     return command(scene, folder, "mail", "send", *text, "--to", *recipients, *options, token=token)
 
@@ -313,7 +313,7 @@ def test_a_command_finds_what_it_sent(scene: Scene, folder: Path) -> None:
     scene.proxy.cut_before_answer(SENDING)
     assert send(scene, folder).code == 0
     assert scene.proxy.struck.is_set()
-    assert scene.stored() == [scene.letter.body]
+    assert scene.stored() == [scene.message.body]
 
 
 def test_a_command_says_that_nobody_can_know(scene: Scene, folder: Path) -> None:
@@ -321,4 +321,4 @@ def test_a_command_says_that_nobody_can_know(scene: Scene, folder: Path) -> None
     ended = send(scene, folder)
     assert (ended.code, ended.out) == (3, "")
     assert "OUTCOME_UNKNOWN" in ended.err
-    assert scene.stored() == [scene.letter.body]
+    assert scene.stored() == [scene.message.body]

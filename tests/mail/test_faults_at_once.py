@@ -13,7 +13,7 @@ from brenner.mail.open import open_mailbox
 from brenner.mail.search import Query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import StoredMessage
-from mail.fault_mail import THREAD, letter, make_store
+from mail.fault_mail import THREAD, make_message, make_store
 from mail.invariants import assert_sound, assert_usable
 from mail.processes import Child, ended, release, run, start
 from mail.sending_work import create_again_and_again, send_and_read, send_in_turn
@@ -136,7 +136,7 @@ def test_whoever_waits_too_long_is_told_and_readers_do_not_wait(tmp_path: Path) 
         with stuck.database.write_transaction():
             assert mailbox.position() == 1
             with pytest.raises(UnavailableError) as caught:
-                mailbox.send(letter("Now"))
+                mailbox.send(make_message("Now"))
             assert caught.value.diagnostic.id == "STORE_BUSY"
-        assert mailbox.send(letter("Now")).stored.id == 2
+        assert mailbox.send(make_message("Now")).stored.id == 2
         assert_usable(mailbox)

@@ -14,7 +14,7 @@ from brenner.diagnostics.model import UnavailableError
 from brenner.mail.open import open_mailbox
 from brenner.mail.search import Query
 from brenner.mail.sqlite.mailbox import SqliteMailbox, link_or_rename, migrations
-from mail.fault_mail import ANN, BEA, THREAD, letter, make_store
+from mail.fault_mail import ANN, BEA, THREAD, make_message, make_store
 from mail.invariants import assert_usable
 
 CORRUPT, FOREIGN, UNUSABLE = "STORE_CORRUPT", "STORE_FOREIGN", "STORE_UNUSABLE"
@@ -128,7 +128,7 @@ def store(tmp_path: Path) -> Path:
     path = make_store(tmp_path / "mail.sqlite3", 40)
     with SqliteMailbox.open(path) as mailbox:
         for number in range(8):
-            mailbox.send(letter(f"The end of Jürgen's gradient {number} " * 300))
+            mailbox.send(make_message(f"The end of Jürgen's gradient {number} " * 300))
     return path
 
 
@@ -206,7 +206,7 @@ def test_a_store_in_which_another_program_has_written(store: Path, statement: st
         told: set[str] = set()
         for work in (
             lambda: everything(mailbox),
-            lambda: mailbox.send(letter("After that"), key="one"),
+            lambda: mailbox.send(make_message("After that"), key="one"),
             lambda: told.update(mailbox.integrity()),
         ):
             try:
@@ -229,7 +229,7 @@ def test_a_log_that_belongs_to_another_file(store: Path) -> None:
     """As after a store was brought back from a backup, and the files beside it were left."""
     backup = store.read_bytes()
     mailbox = SqliteMailbox.open(store)
-    mailbox.send(letter("After the backup"))
+    mailbox.send(make_message("After the backup"))
     log = Path(f"{store}-wal").read_bytes()
     mailbox.close()
     store.write_bytes(backup)
@@ -245,7 +245,7 @@ def test_a_log_that_was_damaged(store: Path) -> None:
     for start in (0, 16, 40, PAGE):
         store.write_bytes(content)
         mailbox = SqliteMailbox.open(store)
-        mailbox.send(letter("In the log only"))
+        mailbox.send(make_message("In the log only"))
         log = bytearray(Path(f"{store}-wal").read_bytes())
         mailbox.close()
         log[start : start + 8] = b"\xaa" * 8
@@ -259,7 +259,7 @@ def test_a_log_that_was_damaged(store: Path) -> None:
 def test_a_log_whose_file_is_gone(store: Path) -> None:
     """A new file in its place would take the old log in, and give mail to the wrong people."""
     mailbox = SqliteMailbox.open(store)
-    mailbox.send(letter("In the log."))
+    mailbox.send(make_message("In the log."))
     log = Path(f"{store}-wal")
     kept = log.read_bytes()
     store.unlink()
@@ -280,7 +280,7 @@ def test_the_file_is_created_between_two_looks(store: Path) -> None:
             return self.looks > 1 and super().exists()
 
     with SqliteMailbox.open(store) as other:
-        other.send(letter("In the log."))
+        other.send(make_message("In the log."))
         assert Path(f"{store}-wal").stat().st_size
         with SqliteMailbox.create(LatePath(store)) as mailbox:
             assert everything(mailbox)[-1] == "In the log."

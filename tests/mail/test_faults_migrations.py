@@ -8,7 +8,7 @@ import pytest
 
 from brenner.diagnostics.model import UnavailableError
 from brenner.mail.sqlite.mailbox import APPLICATION_ID, SqliteDatabase, SqliteMailbox, migrations
-from mail.fault_mail import letter, make_store
+from mail.fault_mail import make_message, make_store
 from mail.processes import answered, release, start
 from mail.sending_work import migrate
 
@@ -107,7 +107,7 @@ def test_an_older_program_that_is_running_does_not_write_into_a_newer_format(
         assert mailbox.position() == 2
         SqliteDatabase.open(path, (*migrations(), STEPS[0])).close()
         with pytest.raises(UnavailableError) as caught:
-            mailbox.send(letter("Still here"))
+            mailbox.send(make_message("Still here"))
         assert caught.value.diagnostic.id == "STORE_TOO_NEW"
     with pytest.raises(UnavailableError) as caught:
         SqliteMailbox.open(path)

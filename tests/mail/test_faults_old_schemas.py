@@ -12,7 +12,7 @@ from brenner.store_url import PostgresAddress
 from mail.backends import postgresql_address
 from mail.old_schemas import READS_AS, kept, rebuilt
 from mail.old_stores import SOON_AFTER, expected, reading_of
-from mail.sample_mail import ANN, BEA, letter, post
+from mail.sample_mail import ANN, BEA, make_message, post
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_a_schema_of_an_old_format_is_read_in_full(address: PostgresAddress, ver
         assert not mailbox.send(first, key="kickoff").is_new
         mailbox.register(Profile("Newcomer"))
         before = mailbox.position()
-        sent = post(mailbox, letter(sender=ANN, to=(BEA,)))
+        sent = post(mailbox, make_message(sender=ANN, to=(BEA,)))
         assert (sent.arrival, sent.id) == (before + 1, before + 1)
         assert mailbox.claim("Newcomer", "6" * 64)
         assert mailbox.integrity() == ()

@@ -14,7 +14,7 @@ from brenner.diagnostics.model import UnavailableError, UnknownOutcomeError
 from brenner.mail.model import Profile
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
-from mail.fault_mail import BEA, THREAD, letter
+from mail.fault_mail import BEA, THREAD, make_message
 from mail.postgresql_scene import COMMIT, Scene, assert_said, impatient, prepared
 from servers.lifetime import until
 from servers.postgresql import Postgres
@@ -50,7 +50,7 @@ def said(work: Callable[[], object], code: str) -> UnavailableError:
 
 def assert_goes_on(scene: Scene, *before: str) -> None:
     """The same mailbox works, and these were stored, once each."""
-    scene.mailbox.send(letter("Afterwards"))
+    scene.mailbox.send(make_message("Afterwards"))
     assert scene.stored() == [*before, "Afterwards"]
 
 
@@ -65,7 +65,7 @@ def test_gone_before(scene: Scene, end: str) -> None:
     for way in (PostgresMailbox.is_there, PostgresMailbox.open, PostgresMailbox.create):
         said(partial(way, address), "SERVER_UNREACHABLE")
     for call in (
-        lambda: scene.mailbox.send(letter("Never")),
+        lambda: scene.mailbox.send(make_message("Never")),
         lambda: scene.mailbox.inbox(BEA),
         lambda: list(scene.mailbox.records()),
         lambda: scene.mailbox.wait(0, 5),
@@ -78,19 +78,19 @@ def test_gone_before(scene: Scene, end: str) -> None:
 
 def test_restarted_between_two_calls(scene: Scene) -> None:
     """Connections that are kept are dead then, and nobody is told of it: new ones are made."""
-    scene.mailbox.send(letter("Before"))
+    scene.mailbox.send(make_message("Before"))
     assert scene.mailbox.wait(1, 0.01) == 1  # so that there is one that listens, too
     scene.server.restart()
     assert [each.message.body for each in scene.mailbox.thread(THREAD).messages] == ["Before"]
     scene.server.restart()
-    scene.mailbox.send(letter("Between"))
+    scene.mailbox.send(make_message("Between"))
     scene.server.restart()
     assert scene.mailbox.wait(2, 0.01) == 2
     assert_goes_on(scene, "Before", "Between")
 
 
 def test_an_administrator_ends_all_connections(scene: Scene) -> None:
-    scene.mailbox.send(letter("Before"))
+    scene.mailbox.send(make_message("Before"))
     scene.server.sql(
         "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = 'brenner'"
     )
@@ -126,7 +126,7 @@ def test_gone_before_it_was_stored(scene: Scene, marker: bytes, then: str) -> No
     """Nothing is stored, and that is what is said."""
     again = None if then == "the network breaks" else lambda: killed_and_started(scene)
     scene.proxy.cut_before_request(marker, again)
-    error = said(lambda: scene.mailbox.send(letter("Lost")), "SERVER_LOST")
+    error = said(lambda: scene.mailbox.send(make_message("Lost")), "SERVER_LOST")
     assert not isinstance(error, UnknownOutcomeError)
     assert scene.proxy.struck.wait(_LIMIT)
     assert_goes_on(scene)
@@ -141,7 +141,7 @@ def test_gone_when_the_transaction_begins(scene: Scene) -> None:
     """Nothing was done yet, so that it is done on a new connection."""
     scene.mailbox.inbox(BEA)
     scene.proxy.cut_before_answer(b"FOR UPDATE")
-    scene.mailbox.send(letter("Sent"))
+    scene.mailbox.send(make_message("Sent"))
     assert scene.proxy.struck.wait(_LIMIT)
     assert_goes_on(scene, "Sent")
 
@@ -151,7 +151,7 @@ def test_the_answer_to_the_commit_gets_lost(scene: Scene, reset: bool) -> None:
     """It is stored, once, and that is what is said."""
     scene.proxy.reset = reset
     scene.proxy.cut_before_answer(COMMIT)
-    sent = scene.mailbox.send(letter("Stored"))
+    sent = scene.mailbox.send(make_message("Stored"))
     assert scene.proxy.struck.wait(_LIMIT)
     assert sent.is_new
     assert scene.mailbox.message(sent.stored.id) == sent.stored
@@ -161,7 +161,7 @@ def test_the_answer_to_the_commit_gets_lost(scene: Scene, reset: bool) -> None:
 def test_the_server_dies_after_the_commit_and_comes_back(scene: Scene) -> None:
     """Until it is back, its answer is waited for."""
     scene.proxy.cut_before_answer(COMMIT, lambda: killed_and_started(scene))
-    scene.mailbox.send(letter("Stored"))
+    scene.mailbox.send(make_message("Stored"))
     assert scene.proxy.struck.wait(_LIMIT)
     assert_goes_on(scene, "Stored")
 
@@ -172,16 +172,16 @@ def test_others_write_before_one_can_ask(scene: Scene) -> None:
     def others_send() -> None:
         with scene.directly() as other:
             for number in range(5):
-                other.send(letter(f"Other {number}"))
+                other.send(make_message(f"Other {number}"))
 
     scene.proxy.cut_before_answer(COMMIT, others_send)
-    sent = scene.mailbox.send(letter("Stored"))
+    sent = scene.mailbox.send(make_message("Stored"))
     assert sent.stored.arrival == 1
     others = [f"Other {number}" for number in range(5)]
     assert scene.stored() == ["Stored", *others]
 
     scene.proxy.cut_before_request(COMMIT, lambda: None)
-    said(lambda: scene.mailbox.send(letter("Lost")), "SERVER_LOST")
+    said(lambda: scene.mailbox.send(make_message("Lost")), "SERVER_LOST")
     assert_goes_on(scene, "Stored", *others)
 
 
@@ -194,19 +194,19 @@ def test_gone_for_good_at_the_commit(
     proxy = scene.proxy
     trap = proxy.cut_before_answer if cut == "answer" else proxy.cut_before_request
     trap(COMMIT, proxy.refuse)
-    error = said(lambda: scene.mailbox.send(letter("Perhaps"), key="k"), "OUTCOME_UNKNOWN")
+    error = said(lambda: scene.mailbox.send(make_message("Perhaps"), key="k"), "OUTCOME_UNKNOWN")
     assert isinstance(error, UnknownOutcomeError)
     assert "the message may be stored, or not" in error.diagnostic.message
     assert scene.stored() == stored
     proxy.pass_on()
-    assert scene.mailbox.send(letter("Perhaps"), key="k").is_new is not bool(stored)
+    assert scene.mailbox.send(make_message("Perhaps"), key="k").is_new is not bool(stored)
     assert_goes_on(scene, "Perhaps")
 
 
 @pytest.mark.parametrize("call", ["register", "mark", "keep"])
 def test_other_changes_are_settled_likewise(scene: Scene, call: str) -> None:
     mailbox = scene.mailbox
-    first = mailbox.send(letter("First")).stored
+    first = mailbox.send(make_message("First")).stored
     work: dict[str, Callable[[], object]] = {
         "register": lambda: mailbox.register(Profile("NewOak")),
         "mark": lambda: mailbox.mark(BEA, [first.id], is_read=True),

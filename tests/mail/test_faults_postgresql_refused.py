@@ -11,7 +11,7 @@ from brenner.diagnostics.model import UnavailableError, UnknownOutcomeError
 from brenner.mail.model import Profile
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
-from mail.fault_mail import ANN, BEA, THREAD, letter
+from mail.fault_mail import ANN, BEA, THREAD, make_message
 from mail.postgresql_scene import (
     COMMIT,
     Scene,
@@ -151,7 +151,7 @@ def test_standing_still_is_noticed(scene: Scene, monkeypatch: pytest.MonkeyPatch
     with scene.again() as mailbox:
         for call, code in (
             (lambda: mailbox.inbox(BEA), "SERVER_TIMEOUT"),
-            (lambda: mailbox.send(letter("Never")), "SERVER_TIMEOUT"),
+            (lambda: mailbox.send(make_message("Never")), "SERVER_TIMEOUT"),
             # For this a new connection is needed.
             (lambda: list(mailbox.records()), "SERVER_UNREACHABLE"),
         ):
@@ -161,10 +161,11 @@ def test_standing_still_is_noticed(scene: Scene, monkeypatch: pytest.MonkeyPatch
             scene.server.resume()
         scene.proxy.on_request(b"INSERT INTO messages", scene.server.pause)
         assert isinstance(
-            said(lambda: mailbox.send(letter("Perhaps")), "OUTCOME_UNKNOWN"), UnknownOutcomeError
+            said(lambda: mailbox.send(make_message("Perhaps")), "OUTCOME_UNKNOWN"),
+            UnknownOutcomeError,
         )
         scene.server.resume()
-    scene.mailbox.send(letter("Afterwards"))
+    scene.mailbox.send(make_message("Afterwards"))
     assert scene.stored() in (["Afterwards"], ["Perhaps", "Afterwards"])
 
 
@@ -185,16 +186,16 @@ def test_standing_still_at_the_commit(scene: Scene, monkeypatch: pytest.MonkeyPa
         impatient(patch, SILENCE=0.5, LOCK_SECONDS=0, CONNECT_SECONDS=2, SETTLE_SECONDS=0.5)
         with scene.again() as mailbox:
             scene.proxy.on_request(COMMIT, scene.server.pause)
-            error = said(lambda: mailbox.send(letter("Perhaps"), key="k"), "OUTCOME_UNKNOWN")
+            error = said(lambda: mailbox.send(make_message("Perhaps"), key="k"), "OUTCOME_UNKNOWN")
         assert isinstance(error, UnknownOutcomeError)
     scene.server.resume()
-    scene.mailbox.send(letter("Perhaps"), key="k")
+    scene.mailbox.send(make_message("Perhaps"), key="k")
     assert scene.stored() == ["Perhaps"]
 
 
 def test_slow_is_not_wrong(scene: Scene) -> None:
     scene.proxy.delay(0.01, size=100)
-    sent = scene.mailbox.send(letter("Slowly"))
+    sent = scene.mailbox.send(make_message("Slowly"))
     assert scene.mailbox.thread(THREAD).messages == (sent.stored,)
 
 
@@ -206,11 +207,11 @@ def test_somebody_holds_the_lock(scene: Scene, monkeypatch: pytest.MonkeyPatch) 
         psycopg.connect(scene.server.url()) as other,
     ):
         other.execute(f"SELECT 1 FROM {scene.schema}.store FOR UPDATE".encode())  # noqa: S608
-        error = said(lambda: mailbox.send(letter("Never")), "STORE_BUSY")
+        error = said(lambda: mailbox.send(make_message("Never")), "STORE_BUSY")
         assert not isinstance(error, UnknownOutcomeError)
         assert mailbox.thread(THREAD).messages == ()
         other.rollback()
-        mailbox.send(letter("Afterwards"))
+        mailbox.send(make_message("Afterwards"))
     assert scene.stored() == ["Afterwards"]
 
 
@@ -219,7 +220,7 @@ def test_somebody_holds_the_lock(scene: Scene, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_role_that_may_only_read(scene: Scene) -> None:
     server, schema = scene.server, scene.schema
-    scene.mailbox.send(letter("There"))
+    scene.mailbox.send(make_message("There"))
     server.sql(
         f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}';"
         f" GRANT USAGE ON SCHEMA {schema} TO reader;"
@@ -230,7 +231,7 @@ def test_a_role_that_may_only_read(scene: Scene) -> None:
     with PostgresMailbox.open(address) as mailbox:
         assert [each.stored.message.body for each in mailbox.inbox(BEA).messages] == ["There"]
         assert mailbox.wait(0, 1) == 1
-        said(lambda: mailbox.send(letter("Never")), "STORE_READ_ONLY")
+        said(lambda: mailbox.send(make_message("Never")), "STORE_READ_ONLY")
         said(lambda: mailbox.mark(BEA, [1], is_read=True), "STORE_READ_ONLY")
     assert scene.stored() == ["There"]
     found = said(
@@ -242,11 +243,11 @@ def test_a_role_that_may_only_read(scene: Scene) -> None:
 
 def test_a_database_that_is_for_reading(scene: Scene) -> None:
     """As one is that follows another."""
-    scene.mailbox.send(letter("There"))
+    scene.mailbox.send(make_message("There"))
     url = scene.server.url(options="-c default_transaction_read_only=on")
     with PostgresMailbox.open(PostgresAddress(url, scene.schema)) as mailbox:
         assert len(mailbox.thread(THREAD).messages) == 1
-        said(lambda: mailbox.send(letter("Never")), "STORE_READ_ONLY")
+        said(lambda: mailbox.send(make_message("Never")), "STORE_READ_ONLY")
     assert scene.stored() == ["There"]
 
 
@@ -260,7 +261,7 @@ def test_its_disk_is_full() -> None:
             assert scene.stored() == sent
             assert [each.message.body for each in scene.mailbox.arrivals(0)] == sent
             server.empty_disk()
-            scene.mailbox.send(letter("Room"))
+            scene.mailbox.send(make_message("Room"))
             assert scene.stored() == [*sent, "Room"]
 
 
@@ -270,7 +271,7 @@ def fill(scene: Scene) -> list[str]:
     while len(sent) < _MOST:
         body = f"{len(sent)} {os.urandom(8_000).hex()}"
         try:
-            scene.mailbox.send(letter(body))
+            scene.mailbox.send(make_message(body))
         except UnavailableError as error:
             assert_said(error, "STORE_FULL")
             assert sent, "there was no room from the beginning"
@@ -297,10 +298,10 @@ def test_another_program_answers(server: Postgres, answer: bytes, sslmode: str) 
 
 
 def test_nonsense_in_the_middle(scene: Scene) -> None:
-    scene.mailbox.send(letter("Before"))
+    scene.mailbox.send(make_message("Before"))
     for call in (
         lambda: scene.mailbox.inbox(BEA),
-        lambda: scene.mailbox.send(letter("Never")),
+        lambda: scene.mailbox.send(make_message("Never")),
     ):
         scene.mailbox.position()
         scene.proxy.garble(_WEB)

@@ -18,7 +18,7 @@ from brenner.store_url import PostgresAddress
 from mail.backends import postgresql_address
 from mail.postgresql_work import send_in_turn, wait_for_news, wait_until_interrupted
 from mail.processes import Child, answered, release, start
-from mail.sample_mail import ANN, BEA, introduce, letter
+from mail.sample_mail import ANN, BEA, introduce, make_message
 from servers import postgresql
 from servers.lifetime import until
 from servers.postgresql import Postgres
@@ -54,14 +54,14 @@ def test_news_wakes_other_processes(address: PostgresAddress, mailbox: PostgresM
     release(children)
     for _ in until(lambda: listeners() == before + 3, LONG):
         pass
-    mailbox.send(letter())
+    mailbox.send(make_message())
     assert [answered(child) for child in children] == [[1]] * 3
 
 
 def test_only_news_wakes(mailbox: PostgresMailbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Marks, names and mail of other schemas are none; what was rolled back neither."""
     monkeypatch.setattr(listening, "NOTIFY_SECONDS", LONG)
-    stored = mailbox.send(letter()).stored
+    stored = mailbox.send(make_message()).stored
     with mailbox._listeners.listening() as hear:  # noqa: SLF001
         mailbox.mark(BEA, [stored.id], is_read=True)
         mailbox.keep({"notes": "new"})
@@ -71,7 +71,7 @@ def test_only_news_wakes(mailbox: PostgresMailbox, monkeypatch: pytest.MonkeyPat
         waiting.start()
         waiting.join(0.5)
         assert waiting.is_alive()
-        mailbox.send(letter())
+        mailbox.send(make_message())
         waiting.join(LONG)
         assert not waiting.is_alive()
 
@@ -91,7 +91,7 @@ def test_a_server_that_follows_another() -> None:
         address = PostgresAddress(server.url())
         with PostgresMailbox.create(address) as mailbox:
             introduce(mailbox)
-            stored = mailbox.send(letter()).stored
+            stored = mailbox.send(make_message()).stored
         server.stop()
         (server.data / "standby.signal").touch()
         server.start()
@@ -102,7 +102,7 @@ def test_a_server_that_follows_another() -> None:
                 assert mailbox.wait(1, 0.3) == 1
                 assert [record.stored for record in mailbox.records()] == [stored]
                 with pytest.raises(UnavailableError) as caught:
-                    mailbox.send(letter())
+                    mailbox.send(make_message())
                 assert caught.value.diagnostic.id == "STORE_READ_ONLY"
 
 
@@ -112,7 +112,7 @@ def test_threads_share_a_mailbox(mailbox: PostgresMailbox) -> None:
     def work(number: int) -> list[int]:
         sent = []
         for _ in range(5):
-            stored = mailbox.send(letter(f"from thread {number}")).stored
+            stored = mailbox.send(make_message(f"from thread {number}")).stored
             assert mailbox.message(stored.id) == stored
             assert stored in mailbox.thread(stored.message.thread_id).messages
             sent.append(stored.id)
@@ -144,7 +144,7 @@ def test_of_conditional_sends_one_goes_through(
 
 def test_times_are_the_servers(mailbox: PostgresMailbox) -> None:
     """In UTC, whatever zone it is set to; they never go back."""
-    sent = [mailbox.send(letter()).stored.at for _ in range(5)]
+    sent = [mailbox.send(make_message()).stored.at for _ in range(5)]
     assert sent == sorted(sent)
     assert abs(sent[0] - datetime.now(UTC)) < timedelta(minutes=10)
     at = mailbox.database.server.connect()
@@ -163,7 +163,7 @@ def test_names_of_any_length(mailbox: PostgresMailbox) -> None:
     """Mail from elsewhere may have any thread ID; what is kept is named after it."""
     names = ["t" * 10_000, "t" * 9_999 + "u", "é" * 5_000, "T" * 10_000]
     for number, name in enumerate(names, 1):
-        assert mailbox.send(letter(thread=name)).stored.id == number
+        assert mailbox.send(make_message(thread=name)).stored.id == number
         mailbox.keep({name: str(number)})
         mailbox.keep({name: f"again {number}"})
     for number, name in enumerate(names, 1):
@@ -193,5 +193,5 @@ def test_waiting_can_be_interrupted(address: PostgresAddress, mailbox: PostgresM
         other.execute(f"SELECT 1 FROM {address.schema}.store FOR UPDATE".encode())  # noqa: S608
         interrupt(child, f"{active} wait_event_type = 'Lock' AND query LIKE '%FOR UPDATE%'")
         assert answered(child) == []
-    mailbox.send(letter("Afterwards"))
+    mailbox.send(make_message("Afterwards"))
     assert [stored.message.body for stored in mailbox.arrivals(0)] == ["Afterwards"]

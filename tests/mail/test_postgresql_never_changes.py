@@ -10,7 +10,7 @@ from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.protocol.messages import StoredMessage
 from brenner.store_url import PostgresAddress
 from mail.backends import POSTGRESQL, Place, postgresql_address
-from mail.sample_mail import BEA, QUESTION, ack, introduce, letter, post
+from mail.sample_mail import BEA, QUESTION, ack, introduce, make_message, post
 from servers import postgresql
 from servers.postgresql_files import SUPERUSER
 
@@ -20,9 +20,9 @@ def address(tmp_path: Path) -> PostgresAddress:
     """A small mailbox with links, marks and a key, closed."""
     with Place(POSTGRESQL, tmp_path) as place:
         introduce(place.mailbox)
-        asked = post(place.mailbox, letter(subject=QUESTION))
+        asked = post(place.mailbox, make_message(subject=QUESTION))
         post(place.mailbox, ack(str(asked.id)), reply_to=asked.id)
-        place.mailbox.send(letter("with a key"), key="k")
+        place.mailbox.send(make_message("with a key"), key="k")
         place.mailbox.mark(BEA, [asked.id], is_read=True)
     return postgresql_address(tmp_path)
 

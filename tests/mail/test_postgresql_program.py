@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.model import UnavailableError
-from mail.fault_mail import BEA, letter
+from mail.fault_mail import BEA, make_message
 from mail.postgresql_scene import Scene, impatient, prepared
 from program import brenner
 from servers.postgresql import Postgres, running
@@ -67,7 +67,7 @@ def test_who_reads_waits_for_no_turn(scene: Scene, monkeypatch: pytest.MonkeyPat
     with scene.again() as mailbox:
         for call, seconds in (
             (lambda: mailbox.inbox(BEA), 1),
-            (lambda: mailbox.send(letter("Never")), 3),
+            (lambda: mailbox.send(make_message("Never")), 3),
         ):
             mailbox.position()
             scene.server.pause()

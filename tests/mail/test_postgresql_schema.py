@@ -16,7 +16,7 @@ from brenner.store_url import PostgresAddress, parse_store
 from mail.backends import postgresql_address
 from mail.postgresql_work import create_again_and_again, migrate
 from mail.processes import Child, ended, release, start
-from mail.sample_mail import ANN, BEA, introduce, letter
+from mail.sample_mail import ANN, BEA, introduce, make_message
 from servers import postgresql
 
 STEP = "ALTER TABLE agents ADD COLUMN hue integer NOT NULL DEFAULT 7"
@@ -91,7 +91,7 @@ def test_a_newer_format(address: PostgresAddress, sql: Sql) -> None:
         sql("UPDATE {}.store SET brenner_format = 1000")
         for way in (PostgresMailbox.open, PostgresMailbox.create):
             assert code(partial(way, address)) == "STORE_TOO_NEW"
-        assert code(lambda: mailbox.send(letter())) == "STORE_TOO_NEW"
+        assert code(lambda: mailbox.send(make_message())) == "STORE_TOO_NEW"
         assert mailbox.position() == 0
     assert PostgresMailbox.is_there(address)
 
@@ -100,7 +100,7 @@ def test_an_older_format_is_brought_up_to_date(address: PostgresAddress) -> None
     """By whoever opens it; what is in it stays."""
     with PostgresMailbox.create(address) as mailbox:
         introduce(mailbox)
-        sent = mailbox.send(letter()).stored
+        sent = mailbox.send(make_message()).stored
     newer = PostgresDatabase.open(address, (*migrations(), STEP))
     with PostgresMailbox(newer) as mailbox:
         assert newer.version == len(migrations()) + 1
@@ -166,7 +166,7 @@ def test_any_name_of_a_schema(schema: str) -> None:
         introduce(mailbox)
         assert other.wait(0, 0) == 0
         with other._listeners.listening() as hear:  # noqa: SLF001
-            mailbox.send(letter())
+            mailbox.send(make_message())
             hear(60)
         assert other.wait(0, 60) == 1
         assert mailbox.integrity() == ()

@@ -9,7 +9,7 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.search import Query, tokenize
 from mail.backends import POSTGRESQL, Clock, Place
-from mail.sample_mail import ANN, BEA, ELSEWHERE, THREAD, introduce, letter
+from mail.sample_mail import ANN, BEA, ELSEWHERE, THREAD, introduce, make_message
 
 # A vector knows the place of a word only up to 16,383, and of the first 256 places.
 FAR = " ".join(["filler"] * 20_000) + " maternal clock"
@@ -40,7 +40,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Mailbox, M
             for number, body in enumerate(BODIES):
                 thread = (THREAD, ELSEWHERE)[number % 2]
                 sender, to = ((ANN, BEA), (BEA, ANN))[number % 3 == 0]
-                mailbox.send(letter(body, thread=thread, sender=sender, to=(to,)))
+                mailbox.send(make_message(body, thread=thread, sender=sender, to=(to,)))
         yield memory, place.mailbox
 
 
@@ -94,7 +94,7 @@ def test_words_are_no_operators(tmp_path: Path) -> None:
     """Nothing in a query is read as part of the index's own language."""
     with Place(POSTGRESQL, tmp_path) as place:
         introduce(place.mailbox)
-        stored = place.mailbox.send(letter("a thread1 long type and or not sender1")).stored
+        stored = place.mailbox.send(make_message("a thread1 long type and or not sender1")).stored
         for word in ("thread1", "long", "sender1", "and", "or", "not"):
             assert place.mailbox.search(Query(phrases=((word,),))).messages == (stored,)
         for word in ("iteminfo", "typeinfo", "thread2"):

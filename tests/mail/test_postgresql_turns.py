@@ -11,7 +11,7 @@ from brenner.mail.postgres import mailbox as database
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
 from mail.backends import postgresql_address
-from mail.fault_mail import letter
+from mail.fault_mail import make_message
 from mail.postgresql_scene import COMMIT, Scene, prepared
 from mail.sample_mail import introduce
 from servers import postgresql
@@ -41,7 +41,7 @@ def test_only_the_latest_are_remembered(scene: Scene, monkeypatch: pytest.Monkey
     assert before == list(range(1, len(before) + 1))
     monkeypatch.setattr(database, "_KEPT_COMMIT_MARKS", 3)
     for number in range(5):
-        scene.mailbox.send(letter(str(number)))
+        scene.mailbox.send(make_message(str(number)))
     last = len(before) + 5
     assert marks(scene.mailbox) == [last - 2, last - 1, last]
 
@@ -61,11 +61,11 @@ def test_a_mark_that_is_forgotten(scene: Scene, monkeypatch: pytest.MonkeyPatch)
     def others_send() -> None:
         with scene.directly() as other:
             for number in range(3):
-                other.send(letter(f"Other {number}"))
+                other.send(make_message(f"Other {number}"))
 
     scene.proxy.cut_before_answer(COMMIT, others_send)
     with pytest.raises(UnknownOutcomeError):
-        scene.mailbox.send(letter("Perhaps"))
+        scene.mailbox.send(make_message("Perhaps"))
     assert scene.proxy.struck.wait(LONG)
     assert scene.stored() == ["Perhaps", "Other 0", "Other 1", "Other 2"]
 
@@ -78,7 +78,7 @@ def test_closing_lets_go_of_everything(tmp_path: Path) -> None:
     mine = f"SELECT 1 FROM pg_stat_activity WHERE application_name = '{mark}'"  # noqa: S608
     with PostgresMailbox.create(address) as mailbox:
         introduce(mailbox)
-        mailbox.send(letter("There"))
+        mailbox.send(make_message("There"))
         mailbox.wait(1, 0.01)
         records = mailbox.records()
         next(records)

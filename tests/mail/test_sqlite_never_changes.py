@@ -11,7 +11,7 @@ import pytest
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import StoredMessage
 from mail.backends import SQLITE, Place, sqlite_file
-from mail.sample_mail import BEA, QUESTION, ack, introduce, letter, post
+from mail.sample_mail import BEA, QUESTION, ack, introduce, make_message, post
 
 
 @contextmanager
@@ -26,9 +26,9 @@ def stored(tmp_path: Path) -> tuple[StoredMessage, ...]:
     """A small mailbox with links, marks and a key, closed."""
     with Place(SQLITE, tmp_path) as place:
         introduce(place.mailbox)
-        asked = post(place.mailbox, letter(subject=QUESTION))
+        asked = post(place.mailbox, make_message(subject=QUESTION))
         post(place.mailbox, ack(str(asked.id)), reply_to=asked.id)
-        place.mailbox.send(letter("with a key"), key="k")
+        place.mailbox.send(make_message("with a key"), key="k")
         place.mailbox.mark(BEA, [asked.id], is_read=True)
         return place.mailbox.arrivals(0)
 

@@ -13,7 +13,7 @@ from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, Message, Store
 from brenner.services import compile as compile_workflow
 from brenner.services.compile import CompileOptions, CompileStatus, compile_thread
 from brenner.services.workspace import workspace_in
-from mail.processes import held_back, say
+from mail.processes import say, wait_for_release
 from session.persist_work import options_of
 from session.workspaces import project_in
 
@@ -53,7 +53,7 @@ def contribute(folder: str, author: str, count: str) -> None:
     """Send one contribution after the other."""
     with workspace_in(project_in(folder), author, create=True) as workspace:
         workspace.mailbox.register(Profile(author))
-        held_back()
+        wait_for_release()
         for number in range(int(count)):
             message = contribution(author, number, workspace.project.operator)
             say(workspace.mailbox.send(message).stored.id)
@@ -63,7 +63,7 @@ def compile_until(folder: str, name: str, deltas: str) -> None:
     """Compile again and again until the thread has that many DELTAs and none of them is unread."""
     with workspace_in(project_in(folder), name, create=True) as workspace:
         workspace.mailbox.register(Profile(name))
-        held_back()
+        wait_for_release()
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             sent = [
@@ -98,7 +98,7 @@ def compile_together(folder: str, name: str, compilers: str) -> None:
         return post(view, message, envelope)
 
     with workspace_in(project_in(folder), name, create=True) as workspace:
-        held_back()
+        wait_for_release()
         sending.post = waiting
         done = compile_thread(workspace, THREAD, CompileOptions())
         void = [each.message_id for each in done.notes if each.id == "POSTED_IN_VAIN"]
@@ -124,7 +124,7 @@ def compile_and_persist(folder: str, name: str, options: str, compilers: str) ->
 
     with workspace_in(project_in(folder), name, create=True) as workspace:
         workspace.mailbox.register(Profile(name))
-        held_back()
+        wait_for_release()
         if int(compilers):
             steps["check_persistable"] = in_turn
         done = compile_thread(workspace, THREAD, CompileOptions(persist=options_of(options)))

@@ -17,7 +17,7 @@ from brenner.persist import commit  # noqa: F401  (imported late otherwise)
 from brenner.persist.files import thread_lock
 from brenner.persist.git import persistence_of
 from brenner.services.persist import PersistOptions, persist
-from mail.processes import held_back, in_child, say
+from mail.processes import in_child, say, wait_for_release
 from session.repositories import ANN, BEA, Bench, text_of
 
 NOBODY = 65534
@@ -36,7 +36,7 @@ def persist_at_once(folder: str, thread_id: str, number: str, options: str) -> N
     """Persist as soon as the test lets all go; say what came of it."""
     with Bench.open(Path(folder), thread_id).mailbox as mailbox:
         bench = Bench(Path(folder), mailbox, thread_id)
-        held_back()
+        wait_for_release()
         done = bench.persist(int(number), options_of(options))
         say([done.words, done.persistence.commit, done.is_new_info])
 
@@ -44,7 +44,7 @@ def persist_at_once(folder: str, thread_id: str, number: str, options: str) -> N
 def hold(folder: str, thread_id: str) -> None:
     """Hold the lock of a thread until the test says otherwise."""
     with thread_lock(Project(Path(folder)), thread_id):
-        held_back()
+        wait_for_release()
 
 
 def write_as_nobody(folder: str, options: str) -> None:

@@ -59,7 +59,7 @@ def compiled(workspace: Workspace, **options: object) -> CompileResult:
     return compile_thread(workspace, THREAD, CompileOptions(**options))  # type: ignore[arg-type]
 
 
-def refusal(call: Callable[[], object]) -> str:
+def error_code(call: Callable[[], object]) -> str:
     with pytest.raises(BrennerError) as raised:
         call()
     return raised.value.diagnostic.id
@@ -107,8 +107,10 @@ def test_nothing_to_compile(workspace: Workspace) -> None:
 
 
 def test_unknown_and_invalid_threads(workspace: Workspace) -> None:
-    assert refusal(lambda: compile_thread(workspace, THREAD, PLAIN)) == "UNKNOWN_THREAD"
-    assert refusal(lambda: compile_thread(workspace, "RS-2025-x", PLAIN)) == "INVALID_RS_THREAD_ID"
+    assert error_code(lambda: compile_thread(workspace, THREAD, PLAIN)) == "UNKNOWN_THREAD"
+    assert (
+        error_code(lambda: compile_thread(workspace, "RS-2025-x", PLAIN)) == "INVALID_RS_THREAD_ID"
+    )
 
 
 def test_strict_publishes_nothing(workspace: Workspace) -> None:
@@ -128,9 +130,9 @@ def test_dry_run_shows_what_would_be_published(workspace: Workspace) -> None:
 
 
 def test_closing_and_reopening(workspace: Workspace) -> None:
-    assert refusal(lambda: compiled(workspace, close=True)) == "UNKNOWN_THREAD"
+    assert error_code(lambda: compiled(workspace, close=True)) == "UNKNOWN_THREAD"
     contribute(workspace, ANN, add("Gradient"))
-    assert refusal(lambda: compiled(workspace, close=True)) == "NO_VERSION_TO_CLOSE"
+    assert error_code(lambda: compiled(workspace, close=True)) == "NO_VERSION_TO_CLOSE"
     compiled(workspace)
     contribute(workspace, BEA, add("Lineage"))
     closed = compiled(workspace, close=True)
@@ -139,7 +141,7 @@ def test_closing_and_reopening(workspace: Workspace) -> None:
     assert compiled(workspace, close=True).status is CompileStatus.NOTHING
     assert compiled(workspace).status is CompileStatus.NOTHING
     contribute(workspace, ANN, add("Late"))
-    assert refusal(lambda: compiled(workspace)) == "SESSION_CLOSED"
+    assert error_code(lambda: compiled(workspace)) == "SESSION_CLOSED"
     again = compiled(workspace, reopen=True)
     assert (again.version, again.artifact.metadata.status) == (3, "draft")
     assert verify(workspace, THREAD).ok
@@ -175,15 +177,15 @@ def test_a_version_that_does_not_rebuild_stops_everything_until_it_is_void(
     contribute(workspace, BEA, add("Lineage"))
     bad = forged(workspace)
     before = workspace.mailbox.position()
-    assert refusal(lambda: compiled(workspace)) == "RECORD_MISMATCH"
+    assert error_code(lambda: compiled(workspace)) == "RECORD_MISMATCH"
     assert workspace.mailbox.position() == before
     assert not verify(workspace, THREAD).ok
     assert load_version(workspace, Target(THREAD)).number == 1
     agent = workspace._replace(actor=BEA)
-    assert refusal(lambda: void_version(agent, THREAD, 2, "")) == "ONLY_THE_OPERATOR"
+    assert error_code(lambda: void_version(agent, THREAD, 2, "")) == "ONLY_THE_OPERATOR"
     done = void_version(workspace, THREAD, 2, "It does not follow")
     assert (done.void_message_id, done.unread) == (bad.id, 1)
-    assert refusal(lambda: void_version(workspace, THREAD, 2, "")) == "CANNOT_VOID"
+    assert error_code(lambda: void_version(workspace, THREAD, 2, "")) == "CANNOT_VOID"
     second = compiled(workspace)
     assert (second.version, names(second)) == (2, ["Gradient", "Lineage"])
     assert verify(workspace, THREAD).ok
@@ -195,7 +197,7 @@ def test_only_the_latest_version_can_be_voided(workspace: Workspace) -> None:
     for name in ("Gradient", "Lineage"):
         contribute(workspace, ANN, add(name))
         compiled(workspace)
-    assert refusal(lambda: void_version(workspace, THREAD, 1, "")) == "CANNOT_VOID"
+    assert error_code(lambda: void_version(workspace, THREAD, 1, "")) == "CANNOT_VOID"
     void_version(workspace, THREAD, 2, "")
     void_version(workspace, THREAD, 1, "")
     done = compiled(workspace)
@@ -234,7 +236,7 @@ def test_a_thread_of_another_program_is_adopted(workspace: Workspace) -> None:
     assert (after.version, names(after)) == (6, ["Gradient", "Lineage"])
     assert [entry.assigned_id for entry in after.ledger] == ["H2"]
     assert verify(workspace, THREAD).ok
-    assert refusal(lambda: adopt_thread(workspace, THREAD)) == "CANNOT_ADOPT"
+    assert error_code(lambda: adopt_thread(workspace, THREAD)) == "CANNOT_ADOPT"
 
 
 def test_a_version_that_does_not_rebuild_can_be_adopted(workspace: Workspace) -> None:
@@ -252,7 +254,7 @@ def test_a_version_that_does_not_rebuild_can_be_adopted(workspace: Workspace) ->
 @pytest.mark.parametrize("body", ["# v2\n", "# v2\n\n## Full Artifact\n\nsee artifacts/x.md\n"])
 def test_what_holds_no_artifact_is_not_adopted(workspace: Workspace, body: str) -> None:
     write(workspace, BEA, "COMPILED: v2 x", body)
-    assert refusal(lambda: adopt_thread(workspace, THREAD)) == "CANNOT_ADOPT"
+    assert error_code(lambda: adopt_thread(workspace, THREAD)) == "CANNOT_ADOPT"
 
 
 def test_damaged_memory_is_worked_out_again(workspace: Workspace) -> None:
@@ -315,7 +317,7 @@ def test_what_fails_after_publishing_is_told_beside_it(workspace: Workspace) -> 
     (workspace.project.folder / "artifacts").write_text("in the way", "utf-8")
     before = workspace.mailbox.position()
     wish = PersistOptions()
-    assert refusal(lambda: compiled(workspace, persist=wish)) == "BAD_ARTIFACT_PATH"
+    assert error_code(lambda: compiled(workspace, persist=wish)) == "BAD_ARTIFACT_PATH"
     assert workspace.mailbox.position() == before  # what can be known to fail is known before
     (workspace.project.folder / "artifacts").unlink()
     done = compiled(workspace, persist=wish)
@@ -339,11 +341,11 @@ def test_targets(text: str, target: Target | None) -> None:
 
 
 def test_versions_that_are_not_there(workspace: Workspace) -> None:
-    assert refusal(lambda: load_version(workspace, Target(THREAD))) == "UNKNOWN_THREAD"
+    assert error_code(lambda: load_version(workspace, Target(THREAD))) == "UNKNOWN_THREAD"
     contribute(workspace, ANN, add("Gradient"))
-    assert refusal(lambda: load_version(workspace, Target(THREAD))) == "NO_VERSION_YET"
+    assert error_code(lambda: load_version(workspace, Target(THREAD))) == "NO_VERSION_YET"
     compiled(workspace)
-    assert refusal(lambda: load_version(workspace, Target(THREAD, 2))) == "UNKNOWN_VERSION"
+    assert error_code(lambda: load_version(workspace, Target(THREAD, 2))) == "UNKNOWN_VERSION"
 
 
 def test_a_persisted_session_is_read_from_its_file(workspace: Workspace, tmp_path: Path) -> None:
@@ -405,7 +407,7 @@ def test_nothing_is_published_over_a_message_that_waits_for_its_turn(workspace: 
     )
     write(workspace, BEA, "COMPILED: v2 before its time", body)
     before = workspace.mailbox.position()
-    assert refusal(lambda: compiled(workspace)) == "VERSION_MISSING"
+    assert error_code(lambda: compiled(workspace)) == "VERSION_MISSING"
     assert workspace.mailbox.position() == before
     void_version(workspace, THREAD, 2, "It was posted before v1.")
     assert compiled(workspace).version == 1
@@ -439,7 +441,7 @@ def test_an_adoption_reads_nothing_that_came_after_what_it_adopts(
     greedy = record._replace(messages=(message_ref(late),))
     body = adoption.message.body.replace(render_record(record), render_record(greedy))
     write(workspace, "Operator", adoption.message.subject, body)
-    assert refusal(lambda: compiled(workspace)) == "RECORD_MISMATCH"
+    assert error_code(lambda: compiled(workspace)) == "RECORD_MISMATCH"
     void_version(workspace, THREAD, 5, "It takes too much as read")
     adopt_thread(workspace, THREAD)
     assert [entry.state.value for entry in compiled(workspace).ledger] == ["applied"]
@@ -464,8 +466,8 @@ def test_the_number_of_a_record_that_cannot_be_read_is_not_reused(
     start = body.index("```brenner-record")
     damaged = body[:start] + body[start:].replace(*change)
     write(workspace, BEA, "COMPILED: v1 mine", damaged)
-    assert refusal(lambda: compiled(workspace)) == "RECORD_MISMATCH"
-    assert refusal(lambda: load_version(workspace, Target(THREAD))) == "RECORD_MISMATCH"
+    assert error_code(lambda: compiled(workspace)) == "RECORD_MISMATCH"
+    assert error_code(lambda: load_version(workspace, Target(THREAD))) == "RECORD_MISMATCH"
     void_version(workspace, THREAD, 1, "It cannot be read")
     assert compiled(workspace).version == 1
 
@@ -477,7 +479,7 @@ def test_times_that_nobody_can_write(workspace: Workspace, at: str) -> None:
     compiled(workspace)
     contribute(workspace, ANN, add("Lineage"))
     forged(workspace, compiled_at=at)
-    assert refusal(lambda: compiled(workspace)) == "RECORD_MISMATCH"
+    assert error_code(lambda: compiled(workspace)) == "RECORD_MISMATCH"
     void_version(workspace, THREAD, 2, "")
     assert compiled(workspace).version == 2
 
@@ -532,7 +534,7 @@ def test_a_source_text_that_is_not_there_is_found_out_before_posting(workspace: 
     contribute(workspace, ANN, add("Gradient"))
     here = workspace._replace(project=workspace.project._replace(source_text="gone.md"))
     before = workspace.mailbox.position()
-    assert refusal(lambda: compiled(here)) == "INVALID_SETTINGS"
+    assert error_code(lambda: compiled(here)) == "INVALID_SETTINGS"
     assert workspace.mailbox.position() == before
 
 
@@ -623,4 +625,4 @@ def test_a_refused_block_with_many_problems_is_cached_as_it_was(workspace: Works
     compiled(workspace)
     kept = load_history(workspace.mailbox, THREAD, "Operator").refused
     assert kept == replay_history(workspace.mailbox, THREAD, "Operator", ignore_version).refused
-    assert any(found.left_out for refusal in kept for found in refusal.diagnostics)
+    assert any(found.left_out for refused in kept for found in refused.diagnostics)

@@ -50,7 +50,7 @@ def server(folder: Path) -> Iterator[Project]:
         yield stack.enter_context(home(AGENT_MAIL, folder, "server"))
 
 
-def refusal(done: Run) -> str:
+def error_code(done: Run) -> str:
     """The code that it was refused with, nothing said on the standard output."""
     assert (done.code, done.out) == (1, "")
     (found,) = re.findall(r"error ([A-Z_]+)", done.err)
@@ -145,14 +145,14 @@ def test_usage(copy: Shell) -> None:
 )
 def test_the_same_store_twice(copy: Shell, folder: Path, arguments: tuple[str, ...]) -> None:
     """Refused, however it is written; nothing is looked at."""
-    assert refusal(copy("mail", "copy", *arguments)) == "SAME_STORE"
+    assert error_code(copy("mail", "copy", *arguments)) == "SAME_STORE"
     assert not (folder / "other.sqlite3").exists()
 
 
 def test_a_store_that_is_not_there(copy: Shell, folder: Path) -> None:
     """To copy nothing would look like success; and the target is not made."""
     done = copy("mail", "copy", "--from", "sqlite:///mial.sqlite3", "--to", OTHER)
-    assert refusal(done) == "NO_MAIL_TO_COPY"
+    assert error_code(done) == "NO_MAIL_TO_COPY"
     assert not (folder / "other.sqlite3").exists()
     document = copy("mail", "copy", "--from", "sqlite:///mial.sqlite3", "--to", OTHER, "--json")
     assert document.code == 1
@@ -165,7 +165,7 @@ def test_mail_that_is_inside_the_project(copy: Shell, folder: Path) -> None:
     (folder / "brenner.toml").write_text('store = "sqlite:///new.sqlite3"\n', "utf-8")
     hint = f"`brenner mail copy --project {folder} --from sqlite:///.brenner/mail.sqlite3 --to "
     missing = copy("mail", "copy", "--to", OTHER)
-    assert refusal(missing) == "NO_MAIL_TO_COPY"
+    assert error_code(missing) == "NO_MAIL_TO_COPY"
     assert "3 messages are in `.brenner/mail.sqlite3`" in missing.err
     assert hint in missing.err
     assert copy("init").code == 0
@@ -216,7 +216,7 @@ def test_a_source_that_does_not_verify(copy: Shell, folder: Path) -> None:
     spoil(folder)
     assert copy("artifact", "verify", THREAD).code == 1
     done = copy("mail", "copy", "--to", OTHER)
-    assert refusal(done) == "SOURCE_NOT_VERIFIED"
+    assert error_code(done) == "SOURCE_NOT_VERIFIED"
     assert f"v2 of {THREAD}" in done.err
     assert not (folder / "other.sqlite3").exists()
     forced = copy("mail", "copy", "--to", OTHER, "--force")
@@ -286,7 +286,7 @@ def test_a_message_that_the_target_refuses(copy: Shell, folder: Path, server: Pr
     altered = to_nobody(folder, kept=[1, 3])
     arguments = ("mail", "copy", "--from", altered.store or "", "--to", server.store or "")
     done = copy(*arguments)
-    assert refusal(done) == "MESSAGE_NOT_TAKEN"
+    assert error_code(done) == "MESSAGE_NOT_TAKEN"
     assert f"message 2 of {THREAD}" in done.err
     assert len(records(server)) == 1
     forced = copy(*arguments, "--force", "--json")

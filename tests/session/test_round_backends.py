@@ -72,17 +72,22 @@ def test_three_rounds(
     ):
         know(workspace)
         first_round(workspace)
-        letter = attack(workspace, "RedSky", "H2 has no clock", ("BlueLake",))
+        critique_message = attack(workspace, "RedSky", "H2 has no clock", ("BlueLake",))
         assert phase(workspace) is Phase.IN_CRITIQUE
         second = asked(workspace)
         assert (second.status, second.round) == (StartStatus.SENT, 2)
         assert phase(workspace) is Phase.AWAITING_ACKS
         state = section(second.kickoffs[0].message, "Current State")
-        assert f"- **Open Critiques**: C1, message {letter.id} (RedSky: H2 has no clock)" in state
+        assert (
+            f"- **Open Critiques**: C1, message {critique_message.id} (RedSky: H2 has no clock)"
+            in state
+        )
         assert asked(workspace).status is StartStatus.NOTHING
         acked(workspace, second)
         assert phase(workspace) is Phase.AWAITING_DELTAS
-        workspace._replace(actor="BlueLake").acknowledge(letter.id, "Completed", "It need not.")
+        workspace._replace(actor="BlueLake").acknowledge(
+            critique_message.id, "Completed", "It need not."
+        )
         delta(workspace, "BlueLake", 1, hypothesis("Odour"), resolve("C1"))
         assert turns(workspace)["BlueLake"] is Turn.CONTRIBUTED
         compiled = published(workspace)

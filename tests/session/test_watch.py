@@ -49,7 +49,7 @@ def test_mail_of_another_process_is_told(place: Place) -> None:
         assert (changed["before"], changed["after"]) == ("awaiting_acks", "awaiting_deltas")
         assert watcher.stop() == 0
         assert watcher.told[-1]["event"] == "stopped"
-        assert watcher.said_wrong() == ""
+        assert watcher.stderr_of() == ""
 
 
 def test_a_session_from_its_first_message_to_its_version(place: Place) -> None:

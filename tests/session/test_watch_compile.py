@@ -64,7 +64,7 @@ def test_two_watchers_and_authors_at_once(place: Place) -> None:
         _wait_for_all(place.workspace, sent, one)
         assert one.stop() == two.stop() == 0
         for watcher in (one, two):  # it may have been compiling when it was stopped
-            assert watcher.said_wrong().strip() in ("", _FINISHING)
+            assert watcher.stderr_of().strip() in ("", _FINISHING)
     _check_versions(place.workspace, sent)
     told = [
         (each["version"], each["message_id"])

@@ -53,7 +53,7 @@ class Watcher:
         """Listen until such an event is told; it may have to be waited for."""
         while True:
             line = self._lines.get(timeout=_PATIENCE)
-            assert line is not None, self.said_wrong()
+            assert line is not None, self.stderr_of()
             event: Event = json.loads(line)
             self.told.append(event)
             if is_wanted(event):
@@ -93,7 +93,7 @@ class Watcher:
         if self.process.stdout:
             self.process.stdout.close()
 
-    def said_wrong(self) -> str:
+    def stderr_of(self) -> str:
         """What stands on the standard error."""
         self.errors.seek(0)
         return self.errors.read()
