@@ -21,12 +21,12 @@ def _servers_end_soon() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """The browser; each test has windows of its own in it.
+    """Start one browser per worker; each test opens a fresh context in it.
 
-    Not longer than for the tests of one file: while it is there, a loop runs in this thread, and
-    tests of other files start loops of their own.
+    The scope ends with this folder, because Playwright keeps an event loop running in the main
+    thread, and tests in other folders start event loops there.
     """
     with sync_playwright() as playwright:
         browser = launch(playwright)

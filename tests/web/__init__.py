@@ -1,0 +1,1 @@
+"""Tests of the web pages: a package, so that one browser serves all of them."""
