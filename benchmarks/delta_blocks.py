@@ -23,7 +23,7 @@ def run() -> None:
         read = best_of(partial(read_deltas, one_body))
         check = best_of(partial(check_message, one_message))
         ratios = [f"{taken / bound:.2f} ×" for taken in (find, read, check)]
-        row(str(count), milliseconds(bound), *ratios, "3 ×" if count == 1000 else "")
+        row(str(count), milliseconds(bound), *ratios, "4 ×" if count == 1000 else "")
 
 
 def _decode(texts: list[str]) -> list[object]:

@@ -115,6 +115,6 @@ def run() -> None:
             taken = best_of(partial(merge_parsed, state, brought))
             per_delta.append(taken / count)
             growth = f"{per_delta[-1] / per_delta[0]:.2f} ×"
-            aim = "3 ×, linear" if count == counts[-1] else ""
+            aim = f"{_AIMS[name]} ×, linear" if count == counts[-1] else ""
             figures = (milliseconds(bound), milliseconds(taken), f"{taken / bound:.2f} ×")
             row(f"{count:,} {name}s", *figures, growth, aim)

@@ -61,6 +61,6 @@ def posted(folder: Path, *messages: Message, hours_ago: float = 0) -> None:
             mailbox.send(message)
 
 
-def letter(subject: str, body: str = "x\n", *to: str, sender: str = "BlueLake") -> Message:
+def make_message(subject: str, body: str = "x\n", *to: str, sender: str = "BlueLake") -> Message:
     """A message of the usual thread."""
     return Message(THREAD, sender, to or ("Operator",), subject, body)

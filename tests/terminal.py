@@ -7,6 +7,9 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
+
+_END = b"\x04end of the program\x04"
 
 
 def in_terminal(width: int, *arguments: str, **environment: str) -> str:
@@ -33,16 +36,22 @@ def _run(
         stderr=subprocess.DEVNULL,
         env=env,
     )
-    os.close(follower)
     written = b""
-    while True:
-        try:
-            piece = os.read(leader, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        written += piece
-    process.wait()
+    marker = threading.Thread(target=_mark_end, args=(process, follower))
+    marker.start()
+    while not written.endswith(_END):
+        written += os.read(leader, 65536)
+    marker.join()
+    os.close(follower)
     os.close(leader)
-    return written.decode().replace("\r\n", "\n")
+    return written.removesuffix(_END).decode().replace("\r\n", "\n")
+
+
+def _mark_end(process: subprocess.Popen[bytes], follower: int) -> None:
+    """Write the end mark after the program's last byte.
+
+    A terminal whose last writer has gone may drop what nobody has read yet. So this side keeps the
+    terminal open and reads up to the mark.
+    """
+    process.wait()
+    os.write(follower, _END)

@@ -102,6 +102,3 @@ def backends_with(*abilities: str) -> list[pytest.ParameterSet]:
     """The homes that are able to, as parameters of a test."""
     able = (home for home in ALL_HOMES if home.cannot.keys().isdisjoint(abilities))
     return [pytest.param(home, id=home.name) for home in able]
-
-
-letter = make_message  # the name that tests/web and tests/serving use

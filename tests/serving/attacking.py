@@ -79,7 +79,7 @@ def outcome(result: Mapping[str, Any]) -> str:
     return "done"
 
 
-def letter(sender: str = VICTIM, body: str = "At noon?") -> dict[str, object]:
+def make_message(sender: str = VICTIM, body: str = "At noon?") -> dict[str, object]:
     """A message that is not of the protocol."""
     return {
         "sender_name": sender,

@@ -1,4 +1,4 @@
-"""Whom the server lets in, and how much: hosts, origins, tokens, sizes, rates, methods."""
+"""Access checks of the server: hosts, origins, tokens, sizes, rates and methods."""
 
 import http.client
 import json
@@ -25,22 +25,22 @@ SMALL = ServeSettings(port=0, most_request_bytes=10_000, requests_a_second=1_000
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Inside]:
-    """A server that lets everybody of this machine in."""
+    """Serve without a token, so that every local client has access."""
     with inside(MemoryMailbox()) as served:
         yield served
 
 
 @pytest.fixture(scope="module")
-def closed() -> Iterator[Inside]:
-    """A server that wants a token."""
+def server_with_token() -> Iterator[Inside]:
+    """Serve with a token."""
     with inside(MemoryMailbox(), settings=SMALL._replace(token=TOKEN)) as served:
         yield served
 
 
 def ping(server: Inside, **headers: str | None) -> Reply:
-    """The simplest request; underscores stand for hyphens."""
-    said = {name.replace("_", "-"): value for name, value in headers.items()}
-    return server.ask("POST", "/mcp", PING, said)
+    """Send a ping; underscores in header names become hyphens."""
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    return server.ask("POST", "/mcp", PING, given)
 
 
 OURS = ("127.0.0.1", "127.0.0.1:8765", "localhost:1", "LocalHost", "[::1]", "[::1]:8765")
@@ -52,28 +52,25 @@ FOREIGN = (
 
 
 @pytest.mark.parametrize("host", OURS)
-def test_our_hosts(server: Inside, host: str) -> None:
-    """The names of loopback, with any port."""
+def test_loopback_host_names_are_accepted(server: Inside, host: str) -> None:
     assert ping(server, Host=host).status == 200
 
 
 @pytest.mark.parametrize("host", FOREIGN)
-def test_foreign_hosts(server: Inside, host: str) -> None:
-    """A name that was made to point here is refused, wherever it asks."""
+def test_foreign_host_names_are_rejected(server: Inside, host: str) -> None:
+    """Every address rejects a foreign Host header (DNS rebinding)."""
     for method, path in (("POST", "/mcp"), ("GET", "/"), ("GET", "/health/liveness")):
         reply = server.ask(method, path, PING if method == "POST" else None, {"Host": host})
         assert (reply.status, reply.code) == (421, "FOREIGN_HOST")
 
 
-def test_host_is_missing_or_twice(server: Inside) -> None:
-    """Without exactly one host nobody knows whom the request is for."""
+def test_missing_or_repeated_host_header_is_rejected(server: Inside) -> None:
     for lines in ("GET / HTTP/1.0", "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example"):
-        assert raw(server, f"{lines}\r\n\r\n".encode()).split()[1] in (b"421", b"400")
+        assert send_raw(server, f"{lines}\r\n\r\n".encode()).split()[1] in (b"421", b"400")
 
 
 @pytest.mark.parametrize("host", OURS)
-def test_our_origins(server: Inside, host: str) -> None:
-    """A page of our own may ask."""
+def test_loopback_origins_are_accepted(server: Inside, host: str) -> None:
     assert ping(server, Origin=f"http://{host}").status == 200
 
 
@@ -84,14 +81,15 @@ def test_our_origins(server: Inside, host: str) -> None:
         *("null", "", "http://", "file://localhost", "http://localhost/x", "localhost"),
     ],
 )
-def test_foreign_origins(server: Inside, origin: str) -> None:
-    """No other page may, nor one that hides where it came from."""
+def test_foreign_origins_are_rejected(server: Inside, origin: str) -> None:
     reply = ping(server, Origin=origin)
     assert (reply.status, reply.code) == (403, "FOREIGN_ORIGIN")
 
 
-def test_further_names() -> None:
-    """What the operator allows is let in; an address is its own name."""
+def test_allowed_hosts_of_the_operator() -> None:
+    """The configured hosts are accepted; a wildcard address accepts the address that the client
+    used.
+    """
     hosts = allowed_hosts("192.0.2.7", ["Lab.example", "other.example:8765", "[2001:db8::1]"])
     is_in = partial(is_allowed_host, hosts)
     assert all(map(is_in, ("lab.example:1", "other.example", "[2001:db8::1]:2", "192.0.2.7")))
@@ -101,58 +99,57 @@ def test_further_names() -> None:
     assert not is_allowed_host(everywhere, "evil.example:8765", "192.0.2.7")
 
 
-def test_what_is_loopback() -> None:
-    """Only numbers are sure."""
+def test_is_loopback_accepts_numeric_addresses_only() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "[::1]")))
     assert not any(map(is_loopback, ("localhost", "0.0.0.0", "::", "192.0.2.7", "")))  # noqa: S104
     assert is_wildcard("::")
     assert not is_wildcard("lab.example")
 
 
-def test_token(closed: Inside) -> None:
-    """The right one, and nothing else; the refusal does not say what it was."""
-    assert ping(closed).status == 200
-    assert ping(closed, Authorization=f"bearer  {TOKEN}").status == 200
+def test_token_is_required(server_with_token: Inside) -> None:
+    """Every other Authorization header gets 401, and the reply does not contain the token."""
+    assert ping(server_with_token).status == 200
+    assert ping(server_with_token, Authorization=f"bearer  {TOKEN}").status == 200
     near = (f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN)
     for each in (None, "", "Bearer", "Bearer ä", *near):
         for method, path in (("POST", "/mcp"), ("GET", "/"), ("GET", "/nowhere")):
             document = PING if method == "POST" else None
-            reply = closed.ask(method, path, document, {"Authorization": each})
+            reply = server_with_token.ask(method, path, document, {"Authorization": each})
             assert (reply.status, reply.code) == (401, "WRONG_TOKEN")
             assert reply.headers["www-authenticate"].startswith("Bearer")
             assert TOKEN not in str(reply)
 
 
-def test_liveness_needs_no_token(closed: Inside) -> None:
-    """Whether it lives is no secret; it says nothing else."""
-    reply = closed.ask("GET", "/health/liveness", None, {"Authorization": None})
-    assert (reply.status, reply.document) == (200, {"status": "alive", "server": "brenner"})
+def test_liveness_needs_no_token(server_with_token: Inside) -> None:
+    for value in (None, ""):
+        reply = server_with_token.ask("GET", "/health/liveness", None, {"Authorization": value})
+        assert (reply.status, reply.document) == (200, {"status": "alive", "server": "brenner"})
 
 
-def test_size(closed: Inside) -> None:
-    """A body of the largest size is read, one byte more is not, whoever counts."""
+def test_request_size_limit(server_with_token: Inside) -> None:
+    """The limit is exact, with a Content-Length header and with chunked encoding."""
     most = SMALL.most_request_bytes
     fits = json.dumps(PING).encode().ljust(most)
-    assert closed.ask("POST", "/mcp", fits).status == 200
-    reply = closed.ask("POST", "/mcp", fits + b" ")
+    assert server_with_token.ask("POST", "/mcp", fits).status == 200
+    reply = server_with_token.ask("POST", "/mcp", fits + b" ")
     assert (reply.status, reply.code) == (413, "REQUEST_TOO_LARGE")
     assert str(most) in reply.document["detail"]
     assert f"at most {MOST_BODY_BYTES // 1024**2} MiB" in reply.document["detail"]
-    assert in_chunks(closed, [fits]) == 200
-    assert in_chunks(closed, [fits, b" "]) == 413
+    assert post_chunked(server_with_token, [fits]) == 200
+    assert post_chunked(server_with_token, [fits, b" "]) == 413
 
 
-def test_huge_body_is_not_kept(server: Inside) -> None:
-    """100 MB, said beforehand or not: the answer comes, and the next request is served."""
+def test_server_survives_a_huge_body(server: Inside) -> None:
+    """The server rejects 100 MB and serves the next request."""
     piece = b" " * 1_000_000
-    assert in_chunks(server, [piece] * 100) == 413
+    assert post_chunked(server, [piece] * 100) == 413
     reply = server.ask("POST", "/mcp", piece * 100)
     assert (reply.status, reply.code) == (413, "REQUEST_TOO_LARGE")
     assert ping(server).status == 200
 
 
-def in_chunks(server: Inside, pieces: list[bytes]) -> int:
-    """Send a body whose length nobody was told; the status."""
+def post_chunked(server: Inside, pieces: list[bytes]) -> int:
+    """Send a body with chunked encoding and return the status."""
     connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
     headers = {"Content-Type": "application/json"}
     if server.token:
@@ -166,8 +163,8 @@ def in_chunks(server: Inside, pieces: list[bytes]) -> int:
     return response.status
 
 
-def test_rates() -> None:
-    """So many a second, twice as many at once, each client for itself."""
+def test_rate_limit_per_client() -> None:
+    """Each client has its own rate and a burst of twice that rate."""
     permits = Permits()
 
     def wait(client: str, now: float) -> float:
@@ -182,8 +179,7 @@ def test_rates() -> None:
     assert wait("a", 100.0) > 0
 
 
-def test_too_many_requests() -> None:
-    """Who asks too often is told when to come back."""
+def test_rate_limit_reply_contains_retry_after() -> None:
     with inside(MemoryMailbox(), settings=ServeSettings(port=0, requests_a_second=1)) as served:
         replies = [ping(served) for _ in range(3)]
         assert [reply.status for reply in replies[:2]] == [200, 200]
@@ -192,24 +188,22 @@ def test_too_many_requests() -> None:
 
 
 @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "json"])
-def test_only_json(server: Inside, kind: str | None) -> None:
-    """What a page may send without asking is refused."""
+def test_other_content_types_are_rejected(server: Inside, kind: str | None) -> None:
     reply = ping(server, Content_Type=kind)
     assert (reply.status, reply.code) == (415, "BODY_NOT_JSON")
     assert ping(server, Content_Type="application/json; charset=utf-8").status == 200
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "OPTIONS", "TRACE", "BREW"])
-def test_other_methods(server: Inside, method: str) -> None:
-    """They are refused everywhere, and say what is possible."""
+def test_unsupported_methods_are_rejected(server: Inside, method: str) -> None:
     for path in ("/mcp", "/", "/health/liveness"):
         reply = server.ask(method, path)
         assert (reply.status, reply.code) == (405, "METHOD_NOT_ALLOWED")
         assert "POST" in reply.headers["allow"]
 
 
-def test_addresses(server: Inside) -> None:
-    """The endpoint has four; what is not there is told; nobody is sent elsewhere."""
+def test_endpoint_addresses(server: Inside) -> None:
+    """Four addresses serve the endpoint; unknown addresses get 404 without a redirect."""
     for path in ("/mcp", "/mcp/", "/api", "/api/"):
         assert server.ask("POST", path, PING).document["result"] == {}
     for path in ("/nowhere", "/mcp/x", "/health", "/health/liveness/"):
@@ -222,8 +216,7 @@ def test_addresses(server: Inside) -> None:
     )
 
 
-def test_every_answer_is_safe(server: Inside) -> None:
-    """No guessing of types, no referrer for others, whatever the answer is."""
+def test_security_headers(server: Inside) -> None:
     for path in ("/", "/nowhere", "/health/liveness", "/mcp"):
         headers = server.ask("GET", path).headers
         assert headers["x-content-type-options"] == "nosniff"
@@ -232,8 +225,7 @@ def test_every_answer_is_safe(server: Inside) -> None:
         assert "server" not in headers
 
 
-def test_page(server: Inside) -> None:
-    """It says what is served and how to get in; only what is ours is run or loaded."""
+def test_connect_page_loads_only_own_resources(server: Inside) -> None:
     reply = server.ask("GET", "/connect")
     assert reply.status == 200
     policy = reply.headers["content-security-policy"].split("; ")
@@ -247,8 +239,8 @@ def test_page(server: Inside) -> None:
     assert "<script>" not in reply.document
 
 
-def test_too_many_connections() -> None:
-    """One more than there may be is told so; those that are there go on."""
+def test_connection_limit() -> None:
+    """One connection too many gets 503; the open connections continue to work."""
     settings = ServeSettings(port=0, most_connections=3)
     with inside(MemoryMailbox(), settings=settings) as served:
         kept = [http.client.HTTPConnection(served.host, served.port, timeout=60) for _ in range(3)]
@@ -267,45 +259,46 @@ def test_too_many_connections() -> None:
             each.close()
 
 
-def raw(server: Inside, request: bytes) -> bytes:
-    """What comes back to whatever is sent, until the server hangs up or has said enough."""
+def send_raw(server: Inside, request: bytes) -> bytes:
+    """Send bytes and return the first bytes of the reply."""
     with socket.create_connection((server.host, server.port), timeout=60) as connection:
         connection.sendall(request)
         return connection.recv(65_536)
 
 
-def test_nonsense(server: Inside) -> None:
-    """What is no HTTP is answered as such, and nothing breaks."""
+def test_malformed_http_is_rejected(server: Inside) -> None:
     for each in (
         b"\0\0\0\0\r\n\r\n",
         b"GET\r\n\r\n",
         b"\x16\x03\x01\r\n\r\n",
     ):
-        assert raw(server, each).split()[1] == b"400"
-    assert raw(server, b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000).split()[1] == b"400"
+        assert send_raw(server, each).split()[1] == b"400"
+    assert send_raw(server, b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000).split()[1] == b"400"
     assert ping(server).status == 200
 
 
 @pytest.mark.parametrize("path", ["/enter", "/lab/login"])
-def test_who_is_not_in_sends_little(path: str) -> None:
-    """A secret is short: nothing larger is read, whether its size is told before or not."""
+def test_login_forms_have_a_small_size_limit(path: str) -> None:
+    """The limit applies with a Content-Length header and with chunked encoding."""
     settings = ServeSettings(port=0, requests_a_second=1_000_000, token=TOKEN, is_lab=True)
     with inside(MemoryMailbox(), settings=settings) as served:
-        said = {"Origin": served.base_url, "Content-Type": "application/x-www-form-urlencoded"}
-        said["Authorization"] = f"Bearer {TOKEN}"
+        headers = {"Origin": served.base_url, "Content-Type": "application/x-www-form-urlencoded"}
+        headers["Authorization"] = f"Bearer {TOKEN}"
         small, large = b"token=" + b"x" * 16_000, b"token=" + b"x" * 17_000
-        assert sent(served, path, small, said) == 401
-        assert sent(served, path, large, said) == 413
-        assert sent(served, path, iter([large[:9_000], large[9_000:]]), said) == 413
-        ordinary = {**said, "Content-Type": "application/json"}
-        assert sent(served, "/mcp", b" " * 17_000, ordinary) != 413
+        assert post_status(served, path, small, headers) == 401
+        assert post_status(served, path, large, headers) == 413
+        assert post_status(served, path, iter([large[:9_000], large[9_000:]]), headers) == 413
+        ordinary = {**headers, "Content-Type": "application/json"}
+        assert post_status(served, "/mcp", b" " * 17_000, ordinary) != 413
 
 
-def sent(server: Inside, path: str, body: bytes | Iterator[bytes], said: dict[str, str]) -> int:
-    """The status of what comes back; a body in pieces does not say how long it is."""
+def post_status(
+    server: Inside, path: str, body: bytes | Iterator[bytes], headers: dict[str, str]
+) -> int:
+    """Send a body, chunked if it is an iterator, and return the status."""
     connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
     try:
-        connection.request("POST", path, body, said, encode_chunked=not isinstance(body, bytes))
+        connection.request("POST", path, body, headers, encode_chunked=not isinstance(body, bytes))
         return connection.getresponse().status
     finally:
         connection.close()

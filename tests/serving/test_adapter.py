@@ -14,10 +14,10 @@ from brenner.mail.search import Query
 from brenner.protocol.messages import Trust
 from brenner.server.settings import ServeSettings
 from brenner.store_url import AgentMailAddress
-from mail.sample_mail import ANN, BEA, THREAD, ack, introduce, letter, post
+from mail.sample_mail import ANN, BEA, THREAD, ack, introduce, make_message, post
 from serving.running import Inside, inside
 
-BAD = letter("No block.", to=(BEA,), subject="DELTA[gpt]: Nothing")
+BAD = make_message("No block.", to=(BEA,), subject="DELTA[gpt]: Nothing")
 
 
 class Counting(MemoryMailbox):
@@ -52,13 +52,13 @@ def view(server: Inside, folder: Path, own: Path | None = None) -> AgentMailMail
     return AgentMailMailbox.open(AgentMailAddress(server.url, str(folder)), None, own=own)
 
 
-def test_whoever_registered_is_verified(server: Inside, kept: Counting, tmp_path: Path) -> None:
-    """Whatever she does, and the next command too; the token lies where the others do."""
+def test_registered_agent_is_verified(server: Inside, kept: Counting, tmp_path: Path) -> None:
+    """The token is stored, so that later commands are verified, too."""
     own = tmp_path / "own"
     with view(server, tmp_path, own) as mailbox:
         introduce(mailbox, (ANN, BEA))
     with view(server, tmp_path, own) as mailbox:
-        sent = post(mailbox, letter(to=(BEA,)))
+        sent = post(mailbox, make_message(to=(BEA,)))
         assert mailbox.mark(BEA, [sent.id], is_read=True) == 1
         post(mailbox, ack(str(sent.id)))
         assert mailbox.reserve(ANN, ReservationRequest(("a.py",), 60)).granted
@@ -68,17 +68,19 @@ def test_whoever_registered_is_verified(server: Inside, kept: Counting, tmp_path
     assert kept.unread(BEA) == 0
 
 
-def test_nobody_else_is_believed(server: Inside, kept: Counting, tmp_path: Path) -> None:
-    """Who has no token is told what is missing, and nothing is stored."""
+def test_agent_without_a_token_is_rejected(server: Inside, kept: Counting, tmp_path: Path) -> None:
+    """The error names what is missing, and nothing is stored."""
     with view(server, tmp_path) as mailbox:
         introduce(mailbox, (ANN, BEA))
     with view(server, tmp_path) as other, pytest.raises(RequestError, match="SECRET_NEEDED"):
-        post(other, letter(to=(BEA,)))
+        post(other, make_message(to=(BEA,)))
     assert kept.position() == 0
 
 
-def test_its_mail_is_not_checked_again(server: Inside, kept: Counting, tmp_path: Path) -> None:
-    """A mailbox never looks at content. What other clients send is looked at."""
+def test_mail_of_the_adapter_is_not_checked_again(
+    server: Inside, kept: Counting, tmp_path: Path
+) -> None:
+    """The server checks only the mail of other clients."""
     with view(server, tmp_path, tmp_path) as mailbox:
         introduce(mailbox, (ANN, BEA))
         post(mailbox, BAD)
@@ -89,23 +91,23 @@ def test_its_mail_is_not_checked_again(server: Inside, kept: Counting, tmp_path:
     assert [each.message.body for each in kept.arrivals(0)] == [BAD.body]
 
 
-def test_a_look_without_news_is_one_question(
+def test_poll_without_new_mail_is_one_request(
     server: Inside, kept: Counting, tmp_path: Path
 ) -> None:
-    """However many agents there are; what has come in is found all the same."""
+    """The number of agents does not matter, and new mail is found."""
     with view(server, tmp_path) as mailbox:
         introduce(mailbox)
-        post(mailbox, letter())
+        post(mailbox, make_message())
         looks = kept.looks
         assert looks
         assert [mailbox.position() for _ in range(3)] == [1] * 3
         assert kept.looks == looks
-        post(kept, letter("more"))
+        post(kept, make_message("more"))
         assert mailbox.position() == 2
 
 
-def test_another_project_is_not_there_and_cannot_be_made(server: Inside, tmp_path: Path) -> None:
-    """Who reads is told so as well: no mail would look like an empty mailbox."""
+def test_unknown_project_is_an_error(server: Inside, tmp_path: Path) -> None:
+    """Reading fails, too: an empty result would look like an empty mailbox."""
     address = AgentMailAddress(server.url, str(tmp_path / ".." / "next door"))
     for ask in (AgentMailMailbox.is_there, AgentMailMailbox.create):
         with pytest.raises(RequestError) as caught:

@@ -75,22 +75,23 @@ BEARER: dict[str, tuple[str, dict[str, str] | str]] = {
 }
 
 
-def test_the_usual_address() -> None:
-    """It is the one at which the server listens."""
+def test_default_url_is_where_the_server_listens() -> None:
     assert f"http://{HOST}:{PORT}/mcp/" == DEFAULT_URL
     assert set(HTTP) == set(CLIENTS)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_over_http(shell: Shell, client: str) -> None:
-    """The address and the variable of the secret; a token that nobody wants is not asked for."""
+def test_http_snippet(shell: Shell, client: str) -> None:
+    """The snippet has the URL and the variable of the secret, and no token if the server needs
+    none.
+    """
     assert server(shell, client) == HTTP[client]
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("how", ["--token", "far away", "in the environment"])
-def test_a_token_is_named_never_printed(shell: Shell, client: str, how: str) -> None:
-    """Where the server wants one: the variable, as the client spells it."""
+def test_token_is_a_variable_in_the_snippet(shell: Shell, client: str, how: str) -> None:
+    """The snippet names the variable as the client spells it, and never contains the token."""
     options = {"--token": ["--token"], "far away": ["--url", "https://lab.example.org/mcp/"]}
     if how == "in the environment":
         shell.patch.setenv("BRENNER_TOKEN", TOKEN)
@@ -107,8 +108,8 @@ def test_a_token_is_named_never_printed(shell: Shell, client: str, how: str) -> 
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_over_stdio(shell: Shell, client: str) -> None:
-    """The command is what a program would be started with, wherever it is started."""
+def test_stdio_snippet(shell: Shell, client: str) -> None:
+    """The command works from any working directory."""
     found = server(shell, client, "--stdio")
     command = [found["command"], *found["args"]]
     assert Path(command[0]).is_absolute()
@@ -125,8 +126,7 @@ def test_over_stdio(shell: Shell, client: str) -> None:
     assert found[key] == wanted
 
 
-def test_what_is_printed_serves(shell: Shell) -> None:
-    """The program of the snippet, started as a client does, from anywhere: it is our server."""
+def test_stdio_command_starts_the_server(shell: Shell) -> None:
     found = server(shell, "claude-code", "--stdio")
     client = {"name": "test", "version": "1"}
     asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
@@ -144,8 +144,8 @@ def test_what_is_printed_serves(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_over_stdio_with_another_store(shell: Shell, client: str) -> None:
-    """The program is told of the store, and gets what the store needs; a password is not shown."""
+def test_stdio_snippet_passes_the_store(shell: Shell, client: str) -> None:
+    """The command gets the store and its variables; a password is not printed."""
     store = "postgresql://ada:s3cret@db.example.org/lab"
     shell.patch.setenv("PGPASSWORD", "s3cret-too")
     done = config(shell, client, "--stdio", "--store", store)
@@ -157,8 +157,7 @@ def test_over_stdio_with_another_store(shell: Shell, client: str) -> None:
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("way", [[], ["--stdio"]], ids=["http", "stdio"])
-def test_the_command_of_the_client(shell: Shell, client: str, way: list[str]) -> None:
-    """A shell reads it as it is meant, and expands nothing in it."""
+def test_client_command_is_quoted_for_the_shell(shell: Shell, client: str, way: list[str]) -> None:
     shell.patch.setenv("BRENNER_SECRET", SECRET)
     document = config(shell, client, *way, "--json").json
     script = "import sys; print('\\0'.join(sys.argv[1:]), end='')"
@@ -180,8 +179,7 @@ def test_the_command_of_the_client(shell: Shell, client: str, way: list[str]) ->
         assert DEFAULT_URL in words
 
 
-def test_documents(shell: Shell) -> None:
-    """`--json` has the same snippet, and all that is said beside it."""
+def test_json_contains_the_same_snippet(shell: Shell) -> None:
     for client in CLIENTS:
         document = config(shell, client, "--as", "BlueLake", "--json").json
         assert list(document) == [
@@ -195,8 +193,7 @@ def test_documents(shell: Shell) -> None:
     assert config(shell, "claude-code", "--json").json["file"] == str(shell.folder / ".mcp.json")
 
 
-def test_words_for_people(shell: Shell) -> None:
-    """The snippet alone is on the standard output: it can be appended to a file."""
+def test_standard_output_contains_only_the_snippet(shell: Shell) -> None:
     done = config(shell, "codex")
     assert done.out.startswith("[mcp_servers.brenner]\n")
     assert "`~/.codex/config.toml`" in done.err
@@ -204,8 +201,8 @@ def test_words_for_people(shell: Shell) -> None:
     assert "`codex mcp add brenner --url" in done.err
 
 
-def test_where_the_server_is(shell: Shell) -> None:
-    """`--url` counts before the variable; a host alone gets the usual path."""
+def test_url_option_overrides_the_variable(shell: Shell) -> None:
+    """A host without a path gets the default path."""
     shell.patch.setenv("BRENNER_SERVE_URL", "http://127.0.0.1:9000")
     assert server(shell, "codex")["url"] == "http://127.0.0.1:9000/mcp/"
     assert server(shell, "codex", "--url", "http://[::1]:1/api")["url"] == "http://[::1]:1/api"
@@ -228,8 +225,8 @@ def test_where_the_server_is(shell: Shell) -> None:
         ["--client", "codex", "--url", "http://host/ mcp"],
     ],
 )
-def test_wrong_usage(shell: Shell, arguments: list[str]) -> None:
-    """Said in one line; without a client they are listed."""
+def test_usage_errors(shell: Shell, arguments: list[str]) -> None:
+    """The error is one line; without a client it lists the clients."""
     done = shell("agent", "config", *arguments)
     assert (done.code, done.out) == (2, "")
     assert "s3cret" not in done.err
@@ -237,16 +234,14 @@ def test_wrong_usage(shell: Shell, arguments: list[str]) -> None:
         assert ", ".join(CLIENTS) in done.err
 
 
-def test_what_is_no_name(shell: Shell) -> None:
-    """The agent would be refused with it."""
+def test_invalid_agent_name_is_rejected(shell: Shell) -> None:
     done = config(shell, "codex", "--as", "no name")
     assert (done.code, done.out) == (1, "")
     assert "INVALID_NAME" in done.err
 
 
 @pytest.mark.parametrize("name", ["Operator", "operator"])
-def test_the_operator_is_no_agent(shell: Shell, name: str) -> None:
-    """Nobody could register as that; what to do instead is said."""
+def test_name_of_the_operator_is_rejected(shell: Shell, name: str) -> None:
     for said in (("--as", name), ()):
         if not said:
             shell.patch.setenv("AGENT_NAME", name)
@@ -259,8 +254,8 @@ def test_the_operator_is_no_agent(shell: Shell, name: str) -> None:
     assert config(shell, "codex", "--as", "Anna").code == 2
 
 
-def test_without_a_secret(shell: Shell) -> None:
-    """On loopback mail is unverified then; elsewhere a server refuses it."""
+def test_warning_about_a_missing_secret(shell: Shell) -> None:
+    """On loopback the mail is unverified; elsewhere the server rejects it."""
     for url, word in {
         DEFAULT_URL: "or its mail is unverified",
         "http://[::1]:9/mcp/": "or its mail is unverified",
@@ -272,8 +267,8 @@ def test_without_a_secret(shell: Shell) -> None:
         assert word in variables["BRENNER_SECRET"]
 
 
-def test_a_folder_that_is_no_project(shell: Shell) -> None:
-    """The client would start a server with a new mailbox in it; over HTTP nothing is made."""
+def test_folder_without_a_project_is_rejected_for_stdio(shell: Shell) -> None:
+    """A stdio server would create a mailbox there; HTTP creates nothing."""
     word = "is no project"
     assert word in config(shell, "codex", "--stdio").err
     assert any(word in each for each in config(shell, "codex", "--stdio", "--json").json["notes"])
@@ -285,8 +280,7 @@ def test_a_folder_that_is_no_project(shell: Shell) -> None:
     assert word not in config(shell, "codex", "--stdio").err
 
 
-def test_a_path_that_is_no_text(shell: Shell) -> None:
-    """No file of such a format could hold it."""
+def test_path_that_is_not_utf8_is_rejected(shell: Shell) -> None:
     folder = shell.folder / "\udcff"
     folder.mkdir()
     for client in CLIENTS:
@@ -295,8 +289,7 @@ def test_a_path_that_is_no_text(shell: Shell) -> None:
         assert "not UTF-8" in done.err
 
 
-def test_a_path_that_looks_like_a_variable(shell: Shell) -> None:
-    """The client would replace it; that is said."""
+def test_path_with_variable_syntax_gets_a_warning(shell: Shell) -> None:
     folder = shell.folder / "${HOME}"
     folder.mkdir()
     for client, is_told in {"claude-code": True, "codex": False, "gemini": True}.items():

@@ -33,8 +33,8 @@ def kept(shell: Shell) -> bytes:
     return b"".join(path.read_bytes() for path in found)
 
 
-def test_the_operators(shell: Shell) -> None:
-    """In a fresh folder too; alone on the standard output, and in no file."""
+def test_secret_of_the_operator(shell: Shell) -> None:
+    """The command works in a new folder, prints only the secret and writes it to no file."""
     done = shell("agent", "secret", "Operator")
     assert done.code == 0
     secret = done.out.removesuffix("\n")
@@ -45,8 +45,7 @@ def test_the_operators(shell: Shell) -> None:
     assert secret.encode() not in kept(shell)
 
 
-def test_an_agents(shell: Shell) -> None:
-    """It is the name's, and of no other."""
+def test_secret_of_an_agent_is_bound_to_its_name(shell: Shell) -> None:
     for name in ("BlueLake", "RedCreek"):
         shell.mail("register", name)
     document = shell("agent", "secret", "BlueLake", "--json").json
@@ -57,8 +56,8 @@ def test_an_agents(shell: Shell) -> None:
     assert not is_secret(shell, "Operator", document["secret"])
 
 
-def test_only_one(shell: Shell) -> None:
-    """The second is refused and changes nothing; a new one makes the old one worthless."""
+def test_second_secret_needs_renewal(shell: Shell) -> None:
+    """A second request changes nothing; a renewal invalidates the old secret."""
     first = shell("agent", "secret", "Operator").out.strip()
     again = shell("agent", "secret", "Operator")
     assert (again.code, again.out) == (1, "")
@@ -71,22 +70,19 @@ def test_only_one(shell: Shell) -> None:
     assert not is_secret(shell, "Operator", first)
 
 
-def test_a_new_one_where_there_was_none(shell: Shell) -> None:
-    """Who asks for a new one gets one."""
+def test_renewal_without_an_earlier_secret(shell: Shell) -> None:
     secret = shell("agent", "secret", "Operator", "--new").out.strip()
     assert is_secret(shell, "Operator", secret)
 
 
-def test_nobody_of_that_name(shell: Shell) -> None:
-    """Refused with the nearest name, and nothing is made."""
+def test_unknown_name_is_rejected_with_a_suggestion(shell: Shell) -> None:
     done = shell("agent", "secret", "Operater", "--json")
     assert (done.code, done.codes) == (1, ["NO_SUCH_AGENT"])
     assert "Perhaps `Operator`" in done.json["violations"][0]["fix"]
     assert files(shell.folder) == []
 
 
-def test_an_agent_gets_only_its_own(shell: Shell) -> None:
-    """By a slip nobody becomes the operator."""
+def test_agent_cannot_get_the_secret_of_the_operator(shell: Shell) -> None:
     shell.mail("register", "BlueLake")
     done = shell("agent", "secret", "Operator", "--new", "--as", "BlueLake")
     assert (done.code, done.out) == (2, "")
@@ -95,8 +91,7 @@ def test_an_agent_gets_only_its_own(shell: Shell) -> None:
     assert is_secret(shell, "BlueLake", own)
 
 
-def test_a_home_without_secrets(shell: Shell, tmp_path: Path) -> None:
-    """An Agent Mail server keeps none: refused with the reason."""
+def test_store_without_secrets_is_rejected(shell: Shell, tmp_path: Path) -> None:
     (shell.folder / "brenner.toml").write_text('operator = "GreenCastle"\n', "utf-8")
     with home(AGENT_MAIL, tmp_path, "secret") as project:
         store = project.store or ""

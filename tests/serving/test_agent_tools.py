@@ -37,8 +37,8 @@ def names_in(scene: Place) -> set[str]:
     return {agent.name for agent in scene.mailbox.agents()}
 
 
-def test_first_registration() -> None:
-    """The name as asked for, in the form of Agent Mail, and its secret once."""
+def test_first_registration_returns_the_secret_once() -> None:
+    """The reply has the form of Agent Mail."""
     scene = place()
     answer = scene.ask("register_agent", name="BlueLake", task_description="test", **SELF)
     value = value_of(answer)
@@ -53,7 +53,7 @@ def test_first_registration() -> None:
 
 
 def test_registering_binds_the_connection() -> None:
-    """Who has registered on a connection needs the secret there no more."""
+    """The connection needs the secret no more after the registration."""
     scene = place()
     here, elsewhere = scene.caller("here"), scene.caller("elsewhere")
     secret = secret_of(scene.ask("register_agent", here, name="BlueLake", **SELF))
@@ -70,7 +70,9 @@ def test_registering_binds_the_connection() -> None:
 
 
 def test_claimed_name_without_its_secret() -> None:
-    """On loopback the same program may come back, unverified; a strict server wants the secret."""
+    """A loopback server accepts the same program as unverified; a strict server requires the
+    secret.
+    """
     scene = place()
     scene.ask("register_agent", name="BlueLake", **SELF)
     value = value_of(scene.ask("register_agent", name="BlueLake", **SELF))
@@ -87,16 +89,15 @@ def test_claimed_name_without_its_secret() -> None:
     assert scene.mailbox.agent("BlueLake").program == "claude-code"
 
 
-def test_strict_server_lets_newcomers_claim() -> None:
-    """Else nobody could begin."""
+def test_strict_server_accepts_first_registrations() -> None:
     scene = place()
     strict = scene.caller("here", is_strict=True)
     secret_of(scene.ask("register_agent", strict, name="BlueLake", **SELF))
     assert value_of(scene.ask("register_agent", strict, name="BlueLake", **SELF))["verified"]
 
 
-def test_name_of_a_session_is_claimed_by_who_comes_first() -> None:
-    """`session start` made it known, with a program that may have been a guess."""
+def test_first_caller_claims_a_name_of_the_roster() -> None:
+    """The program that `session start` recorded may be a guess, so it does not matter."""
     scene = place()
     scene.knows("BlueLake")
     secret = secret_of(scene.ask("register_agent", name="BlueLake", **OTHER))
@@ -104,8 +105,8 @@ def test_name_of_a_session_is_claimed_by_who_comes_first() -> None:
     assert has_secret(scene.mailbox, "BlueLake", secret)
 
 
-def test_what_cannot_be_kept_claims_nothing() -> None:
-    """A refusal after the claim would lose the secret: the name would be nobody's."""
+def test_rejected_registration_does_not_claim_the_name() -> None:
+    """A rejection after the claim would lose the secret."""
     scene = place()
     scene.knows("BlueLake")
     for arguments in (
@@ -121,8 +122,7 @@ def test_what_cannot_be_kept_claims_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", ["BlueLake", "GreenHill"])
-def test_secret_of_no_name(name: str) -> None:
-    """A secret that is shown for a name which has none is wrong, whether the name is known."""
+def test_secret_for_an_unclaimed_name_is_wrong(name: str) -> None:
     scene = place()
     scene.knows("BlueLake")
     answer = scene.ask("register_agent", name=name, **{GIVEN: "brs_old"}, **SELF)
@@ -145,8 +145,8 @@ def test_secret_of_no_name(name: str) -> None:
     ],
 )
 @pytest.mark.parametrize("tool", ["register_agent", "create_agent_identity", "macro_start_session"])
-def test_names_that_nobody_gets(tool: str, name: str, code: str) -> None:
-    """They are refused with others to choose from, never altered."""
+def test_reserved_and_invalid_names_are_rejected(tool: str, name: str, code: str) -> None:
+    """The error suggests other names; a name is never altered."""
     scene = place()
     scene.knows("BlueLake")
     asked = {"register_agent": "name", "create_agent_identity": "name_hint"}
@@ -156,8 +156,7 @@ def test_names_that_nobody_gets(tool: str, name: str, code: str) -> None:
     assert names_in(scene) == {OPERATOR, "BlueLake"}
 
 
-def test_operator_whom_the_store_does_not_know_yet() -> None:
-    """Nobody gets the name, nor one that looks like it."""
+def test_name_of_an_unregistered_operator_is_reserved() -> None:
     scene = place()
     project = scene.workspace.project._replace(operator="Sydney")
     scene = scene._replace(workspace=scene.workspace._replace(project=project))
@@ -167,8 +166,8 @@ def test_operator_whom_the_store_does_not_know_yet() -> None:
         assert refusal_of(scene.ask("create_agent_identity", name_hint=name, **SELF)) == code
 
 
-def test_operator_with_her_secret() -> None:
-    """She may say what program she uses; her secret is not told again."""
+def test_operator_registers_with_the_secret() -> None:
+    """The reply does not repeat the secret."""
     scene = place()
     secret = renew_secret(scene.mailbox, OPERATOR)
     answer = scene.ask("register_agent", name=OPERATOR, registration_token=secret, **SELF)
@@ -178,8 +177,7 @@ def test_operator_with_her_secret() -> None:
     assert secret not in str(answer)
 
 
-def test_names_of_ours() -> None:
-    """Who asks for none gets one that nobody has, and its secret; each time another one."""
+def test_generated_names_are_unique() -> None:
     scene = place()
     given = [scene.ask("register_agent", **SELF) for _ in range(5)]
     given += [scene.ask("create_agent_identity", **SELF) for _ in range(5)]
@@ -194,8 +192,8 @@ def test_names_of_ours() -> None:
         assert has_secret(scene.mailbox, str(agent["name"]), str(agent[GIVEN]))
 
 
-def test_new_identity_is_new() -> None:
-    """A hint that somebody has is refused, with the secret too."""
+def test_create_identity_rejects_a_name_in_use() -> None:
+    """The secret of that name does not help."""
     scene = place()
     secret_of(scene.ask("create_agent_identity", name_hint="BlueLake", **SELF))
     assert refusal_of(scene.ask("create_agent_identity", name_hint="BlueLake", **SELF)) == (
@@ -203,8 +201,8 @@ def test_new_identity_is_new() -> None:
     )
 
 
-def test_home_without_secrets() -> None:
-    """Names are given, without a secret; a strict server lets nobody in there."""
+def test_store_without_secrets() -> None:
+    """Names have no secret there, and a strict server accepts no agent."""
     scene = place(NO_SECRETS)
     value = value_of(scene.ask("register_agent", name="BlueLake", **SELF))
     assert value["verified"] is False
@@ -219,8 +217,8 @@ def test_home_without_secrets() -> None:
     assert names_in(scene) == {OPERATOR, "BlueLake"}
 
 
-def test_who_says_nothing_of_itself() -> None:
-    """Agent Mail's clients write `unknown` for people: that is no program to hold them to."""
+def test_unknown_program_does_not_bind_the_name() -> None:
+    """Clients of Agent Mail send `unknown` as the program."""
     scene = place()
     first = value_of(
         scene.ask("register_agent", name="BlueLake", program="unknown", model="unknown")
@@ -231,8 +229,7 @@ def test_who_says_nothing_of_itself() -> None:
     assert refusal_of(scene.ask("register_agent", name="RedStone")) == "MISSING_ARGUMENT"
 
 
-def test_nobody_changes_a_claimed_profile() -> None:
-    """Without its secret: not what is there, and not what was left open."""
+def test_claimed_profile_changes_only_with_its_secret() -> None:
     scene = place()
     unsaid = {"program": "unknown", "model": "unknown"}
     token = secret_of(scene.ask("register_agent", name="BlueLake", **unsaid))
@@ -249,8 +246,9 @@ def test_nobody_changes_a_claimed_profile() -> None:
 
 @pytest.mark.parametrize("is_known", [False, True])
 @pytest.mark.parametrize(("tool", "name"), [("register_agent", "name"), (START, "agent_name")])
-def test_who_claims_a_name_gets_its_secret(tool: str, name: str, *, is_known: bool) -> None:
-    """Whatever fails after it was claimed: nobody could ever tell the secret again."""
+def test_claim_returns_the_secret_even_if_a_later_step_fails(
+    tool: str, name: str, *, is_known: bool
+) -> None:
     scene = place()
     if is_known:
         scene.knows("BlueLake")
@@ -265,8 +263,7 @@ def test_who_claims_a_name_gets_its_secret(tool: str, name: str, *, is_known: bo
     assert found["id"] == ("PROFILE_NOT_KEPT" if is_known else "STORE_UNUSABLE")
 
 
-def test_unused_arguments_are_taken() -> None:
-    """Those that Agent Mail has."""
+def test_unused_agent_mail_arguments_are_accepted() -> None:
     scene = place()
     unused = {"attachments_policy": "auto", "force_reclaim": True, "inbox_limit": 3}
     value_of(scene.ask("register_agent", name="BlueLake", **SELF, **unused))
@@ -277,14 +274,13 @@ def test_unused_arguments_are_taken() -> None:
     assert refusal_of(scene.ask("whois", agent_name="BleuLake")) == "NO_SUCH_AGENT"
 
 
-def test_health() -> None:
-    """It is the store that answers."""
+def test_health_check_queries_the_store() -> None:
     value = value_of(place().ask("health_check"))
     assert (value["status"], value["messages"]) == ("ok", 0)
 
 
-def test_start_session() -> None:
-    """A name, its secret, files and mail in one call, in the form of Agent Mail."""
+def test_macro_start_session() -> None:
+    """One call returns a name, its secret, reservations and mail."""
     scene = place()
     files = {"file_reservation_paths": ["src/*.py"], "file_reservation_ttl_seconds": 60}
     value = value_of(scene.ask("macro_start_session", agent_name="BlueLake", **SELF, **files))
@@ -299,8 +295,8 @@ def test_start_session() -> None:
     assert value["inbox"] == []
 
 
-def test_many_at_once(tmp_path: Path) -> None:
-    """Of all who take one name in the same moment one gets its secret, and nobody another's."""
+def test_concurrent_registrations_of_one_name(tmp_path: Path) -> None:
+    """Exactly one of the callers gets the secret."""
     with SqliteMailbox.create(tmp_path / "mail.sqlite3") as mailbox:
         scene = place()
         scene = scene._replace(workspace=scene.workspace._replace(mailbox=mailbox))

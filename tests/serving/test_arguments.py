@@ -38,8 +38,7 @@ def ids(reading: tuple[object, tuple[Diagnostic, ...]]) -> list[str]:
     return [each.id for each in reading[1]]
 
 
-def test_the_schema_says_what_is_needed_and_no_more() -> None:
-    """Descriptions only where there is something to say; nothing but the listed arguments."""
+def test_schema_lists_exactly_the_arguments() -> None:
     said = schema(SEND)
     properties: Any = said["properties"]
     assert said["required"] == ["sender_name", "to", "body_md"]
@@ -53,8 +52,7 @@ def test_the_schema_says_what_is_needed_and_no_more() -> None:
     assert "required" not in schema(())
 
 
-def test_what_is_left_out_has_its_default_and_null_is_left_out() -> None:
-    """Clients send null for what they do not use."""
+def test_missing_and_null_arguments_get_the_default() -> None:
     reading = read(importance=None, limit=None, ids=None)
     assert reading[1] == ()
     assert reading[0] == {
@@ -95,8 +93,8 @@ def test_what_is_left_out_has_its_default_and_null_is_left_out() -> None:
         ("importance", "HIGH", "high"),
     ],
 )
-def test_what_has_one_reading_is_taken(name: str, given: object, taken: object) -> None:
-    """A number as text, one value for a list, JSON in a text; deltas are read by their tool."""
+def test_unambiguous_values_are_converted(name: str, given: object, taken: object) -> None:
+    """Numbers as text, single values for lists and JSON as text are accepted."""
     reading = read(**{name: given})
     assert reading[1] == ()
     assert reading[0][name] == taken
@@ -117,8 +115,7 @@ def test_what_has_one_reading_is_taken(name: str, given: object, taken: object) 
         ("to", ["a", None], "a list of texts; it is a list in which number 2 is null"),
     ],
 )
-def test_a_wrong_type_is_named(name: str, given: object, words: str) -> None:
-    """What was expected, and what came."""
+def test_wrong_type_is_reported(name: str, given: object, words: str) -> None:
     (fault,) = read(**{name: given})[1]
     assert (fault.code, fault.message) == (
         codes.WRONG_ARGUMENT_TYPE,
@@ -126,8 +123,7 @@ def test_a_wrong_type_is_named(name: str, given: object, words: str) -> None:
     )
 
 
-def test_all_faults_are_told_at_once() -> None:
-    """One call shows everything that is wrong with it."""
+def test_all_errors_are_reported_at_once() -> None:
     given = {"to": [1, []], "importance": "hugely", "limit": "x", "sendr_name": "A", "zzzzzz": 1}
     reading = read_arguments("send_message", SEND, given)
     assert ids(reading) == [
@@ -142,8 +138,7 @@ def test_all_faults_are_told_at_once() -> None:
     assert (near.suggestion, far.suggestion) == ("sender_name", None)
 
 
-def test_an_answer_to_many_faults_is_short() -> None:
-    """The first ones, and how many more; what else is wrong is told all the same."""
+def test_number_of_reported_errors_is_limited() -> None:
     many = {f"x{number:04}" + "y" * 1000: 1 for number in range(1000)}
     faults = read_arguments("send_message", SEND, many | {"limit": "x"})[1]
     assert [each.id for each in faults].count("UNKNOWN_ARGUMENT") == 20
@@ -152,8 +147,7 @@ def test_an_answer_to_many_faults_is_short() -> None:
     assert len(str([each.to_json() for each in faults])) < 20_000
 
 
-def test_a_misspelt_argument_is_one_fault() -> None:
-    """It is not missing: it is there under another name."""
+def test_misspelt_argument_is_not_reported_as_missing() -> None:
     reading = read_arguments("send_message", SEND, LEAST | {"body_md": None, "body": "Hello"})
     assert [(each.id, each.suggestion) for each in reading[1]] == [("UNKNOWN_ARGUMENT", "body_md")]
 
@@ -170,14 +164,13 @@ def test_a_misspelt_argument_is_one_fault() -> None:
         ("recipients", None),
     ],
 )
-def test_the_argument_that_was_meant(given: str, meant: str | None) -> None:
-    """By its letters or by its words; where there are two, none."""
+def test_suggested_argument(given: str, meant: str | None) -> None:
+    """The suggestion matches by letters or by words; two candidates give none."""
     (fault, *_) = read_arguments("send_message", SEND, {given: 1})[1]
     assert (fault.id, fault.suggestion) == ("UNKNOWN_ARGUMENT", meant)
 
 
-def test_what_is_given_already_is_not_suggested() -> None:
-    """`limits` beside `limit` means something else."""
+def test_given_arguments_are_not_suggested() -> None:
     (fault,) = read(limit=1, limits=2)[1]
     assert (fault.id, fault.suggestion) == ("UNKNOWN_ARGUMENT", None)
 
@@ -193,23 +186,21 @@ def test_what_is_given_already_is_not_suggested() -> None:
         ({"deltas": [{"\0": 1}]}, "`deltas[0].\\x00` has a NUL character"),
     ],
 )
-def test_what_no_message_can_hold_is_refused(given: dict[str, object], place: str) -> None:
-    """Wherever it stands."""
+def test_unstorable_characters_are_rejected(given: dict[str, object], place: str) -> None:
     (fault,) = read(**given)[1]
     assert fault.code == codes.UNREADABLE_ARGUMENT
     assert fault.message.startswith(place)
 
 
 def nested(depth: int) -> object:
-    """A list in a list, so often."""
+    """Return a list nested to this depth."""
     value: object = []
     for _ in range(depth - 1):
         value = [value]
     return value
 
 
-def test_depth_and_number_are_bounded() -> None:
-    """The arguments are level 1; what is beyond is refused before it is read."""
+def test_nesting_depth_and_number_of_values_are_limited() -> None:
     assert read(deltas=nested(MOST_JSON_DEPTH))[1] == ()
     assert ids(read(deltas=nested(MOST_JSON_DEPTH + 1))) == ["ARGUMENTS_TOO_LARGE"]
     assert ids(read(deltas=nested(5_000))) == ["ARGUMENTS_TOO_LARGE"]
@@ -228,8 +219,8 @@ NAMES = st.sampled_from([each.name for each in SEND]) | st.text(max_size=12)
 
 
 @given(st.dictionaries(NAMES, JSON, max_size=6))
-def test_nothing_is_lost_and_nothing_raises(given: dict[str, object]) -> None:
-    """Law: every argument is taken or complained of, and what is taken is of its kind."""
+def test_every_argument_is_accepted_or_reported(given: dict[str, object]) -> None:
+    """Property: an accepted argument has the declared type."""
     reading = read_arguments("send_message", SEND, given)
     said = {name for name, value in given.items() if value is not None}
     known = {each.name for each in SEND}

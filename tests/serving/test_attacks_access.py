@@ -18,7 +18,7 @@ from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.server.middleware import LIVENESS
 from brenner.server.settings import ENDPOINTS, ServeSettings
 from servers.lifetime import until
-from serving.attacking import PATIENCE, call_bytes, letter, raw, request, scene, written
+from serving.attacking import PATIENCE, call_bytes, make_message, raw, request, scene, written
 from serving.frames import split_frames
 from serving.running import Inside, Served, inside
 from serving.sessions import HYPOTHESIS
@@ -63,11 +63,6 @@ def test_token_everywhere(server: Inside, path: str) -> None:
         for token in ("", "Bearer", f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN}.", f"Token {TOKEN}")
     }
     assert set(found.values()) == {401}
-
-
-def test_only_whether_it_lives(server: Inside) -> None:
-    """Which says nothing else."""
-    assert status(server, "GET", LIVENESS, Authorization="") == 200
 
 
 HOSTS = {
@@ -153,7 +148,9 @@ def test_two_hundred_senders(tmp_path: Path) -> None:
             limits = httpx2.Limits(max_connections=200)
             async with httpx2.AsyncClient(limits=limits, timeout=PATIENCE) as client:
                 asked = [
-                    client.post(server.url, json=request("send_message", letter(body=str(each))))
+                    client.post(
+                        server.url, json=request("send_message", make_message(body=str(each)))
+                    )
                     for each in range(200)
                 ]
                 answers = await asyncio.gather(*asked)
@@ -178,7 +175,7 @@ def test_some_are_turned_away() -> None:
                 for _ in range(60)
             ]
             for each in crowd:
-                each.sendall(call_bytes("send_message", {}, **letter()))
+                each.sendall(call_bytes("send_message", {}, **make_message()))
             found = Counter(heard(each) for each in crowd)
         assert found[200] + found[429] + found[503] == 60
         assert len(played.sent()) - before == found[200]
@@ -233,7 +230,7 @@ def test_process() -> None:
             assert (reply.status, reply.code) == (413, "REQUEST_TOO_LARGE")
         assert resident(process) - before < GROWN
         for name in (ESCAPES, "BlueLake"):
-            sent = letter(name, body=ESCAPES) | {"subject": ESCAPES, "to": [ESCAPES]}
+            sent = make_message(name, body=ESCAPES) | {"subject": ESCAPES, "to": [ESCAPES]}
             process.rpc("tools/call", name="send_message", arguments=sent)
             process.rpc("tools/call", name=ESCAPES, arguments={ESCAPES: ESCAPES})
         process.ask("GET", f"/{ESCAPES.encode().hex()}", None, {"Origin": "http://evil.example"})

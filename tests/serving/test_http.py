@@ -100,11 +100,11 @@ def test_session_is_bound(server: Inside) -> None:
     assert token["registration_token"]
     tool(server, other, "register_agent", **registration("GreenDog"))
     for session, trust in ((mine, "verified"), (other, "unverified"), (None, "unverified")):
-        sent = tool(server, session, "send_message", **letter())
+        sent = tool(server, session, "send_message", **make_message())
         assert sent["deliveries"][0]["payload"]["trust"] == trust
 
 
-def letter() -> dict[str, object]:
+def make_message() -> dict[str, object]:
     """A message that is not of the protocol."""
     return {
         "sender_name": "BlueLake",

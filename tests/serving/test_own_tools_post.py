@@ -1,4 +1,4 @@
-"""`brenner_post`: the message that it composes, what becomes of it, and who posts."""
+"""`brenner_post`: the composed message, its expected result, and the identity of the sender."""
 
 import json
 
@@ -43,8 +43,10 @@ from strategies import deltas, hostile_text
 
 @settings(max_examples=60)
 @given(st.lists(deltas(), min_size=1, max_size=3), st.one_of(st.just(""), hostile_text))
-def test_the_composed_message_passes_the_check(some: list[Delta], summary: str) -> None:
-    """Without errors and warnings, for any valid deltas and any words; and it says the same."""
+def test_composed_message_passes_the_check(some: list[Delta], summary: str) -> None:
+    """Any valid deltas and any summary compose a message without errors that contains the same
+    deltas.
+    """
     values = [
         {
             "operation": each.operation.value,
@@ -70,8 +72,8 @@ SESSION = in_session()
 _OF_TEXTS = (JSON_SUSPICIOUS_ESCAPE.id,)
 
 
-def test_the_message_is_one_that_an_agent_would_write() -> None:
-    """Subject with the shorthand of her model, base, words, a block for each delta."""
+def test_composed_message_has_the_usual_form() -> None:
+    """The message has the model shorthand, the base, the summary and one block per delta."""
     here = in_session()
     summary = "Two ideas.\n\n## Deltas\n**Base Version**: v7"
     posted = fine(
@@ -92,8 +94,8 @@ def test_the_message_is_one_that_an_agent_would_write() -> None:
     assert posted["violations"] == []
 
 
-def test_a_summary_is_kept_whole() -> None:
-    """All of it, with its paragraphs and lines; and nothing in it is a heading or a block."""
+def test_long_summary_is_complete_and_escaped() -> None:
+    """The body contains the whole summary, in which nothing is a heading or a block."""
     here = in_session()
     lines = ["word " * 1000 + "end", "# no title", "- a", "- b", "", "```delta", "{}", "```"]
     posted = fine(post(here, ANN, ADD, summary="\n".join([*lines, "THE END"])))
@@ -117,8 +119,8 @@ MARKUP = """Two *ideas*, with **reasons**: see `H1`.
 > quoted, and 2 < 3"""
 
 
-def test_a_summary_keeps_its_markup() -> None:
-    """Lists, emphasis, code, paragraphs, exactly; the subject has the first line of it."""
+def test_summary_keeps_its_markdown() -> None:
+    """The body keeps the Markdown; the subject is its first line."""
     here = in_session()
     posted = fine(post(here, ANN, ADD, summary=MARKUP))
     message = here.mailbox.message(posted["message_id"]).message
@@ -141,8 +143,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("name", FORGED)
-def test_a_summary_forges_nothing(name: str) -> None:
-    """No heading, no base, no block but those of the contribution."""
+def test_summary_cannot_forge_headings_base_or_deltas(name: str) -> None:
     here = in_session()
     answer = post(here, ANN, ADD, summary=FORGED[name])
     posted = fine(answer)
@@ -166,8 +167,8 @@ def test_a_summary_forges_nothing(name: str) -> None:
         ("--", "ADD hypothesis_slate"),
     ],
 )
-def test_the_subject_is_the_beginning_of_the_summary(summary: str, description: str | None) -> None:
-    """The first line, of a long one the first sentence, cut where that is too long, too."""
+def test_subject_is_derived_from_the_summary(summary: str, description: str | None) -> None:
+    """The subject is the first line, shortened to its first sentence or to 80 characters."""
     posted = fine(post(in_session(), ANN, ADD, summary=summary))
     subject = parse_subject(posted["subject"])
     assert subject is not None
@@ -186,8 +187,8 @@ def test_the_subject_is_the_beginning_of_the_summary(summary: str, description: 
         ("", "", "agent"),
     ],
 )
-def test_nobody_is_made_out_to_be_another_model(program: str, model: str, role: str) -> None:
-    """A model that the table does not know is called by its own name, with the warning for it."""
+def test_shorthand_of_an_unknown_model_is_its_own_name(program: str, model: str, role: str) -> None:
+    """An unknown model keeps its own name and gets a warning; `send_message` suggests the same."""
     here = in_session()
     here.mailbox.register(Profile("Stranger", program, model))
     answer = post(here, "Stranger", ADD)
@@ -202,8 +203,8 @@ def test_nobody_is_made_out_to_be_another_model(program: str, model: str, role: 
     assert f"`DELTA[{role}]: {subject.description}`" in value(other)["violations"][0]["fix"]
 
 
-def test_a_roster_tells_the_model_of_who_has_not() -> None:
-    """To contributions, and to the advice on other mail."""
+def test_roster_supplies_the_model_of_an_agent_without_one() -> None:
+    """The subject of a post and the correction of other mail both use the roster."""
     here = in_session()
     here.mailbox.register(Profile("Stranger"))
     kickoff = here.mailbox.thread(THREAD).messages[0].message
@@ -222,8 +223,8 @@ def test_a_roster_tells_the_model_of_who_has_not() -> None:
 # What becomes of it
 
 
-def test_what_would_be_refused_is_said_first() -> None:
-    """In our own words, outside of frames, with the items that there are."""
+def test_reply_starts_with_deltas_that_would_be_refused() -> None:
+    """The reason and the active items follow, outside of frames."""
     here = in_session()
     fine(post(here, ANN, ADD))
     text = post(here, ANN, {**EDIT, "target_id": "H9"}).text or ""
@@ -239,8 +240,8 @@ def test_what_would_be_refused_is_said_first() -> None:
     assert "=====" not in text
 
 
-def test_words_of_others_in_our_sentences() -> None:
-    """They are left out where we speak, and the whole sentence is framed."""
+def test_quotations_of_other_agents_are_framed() -> None:
+    """The message omits the quotation; the full sentence is in a frame."""
     here = in_session()
     fine(post(here, ANN, {**ADD, "payload": {**HYPOTHESIS, "name": "Obey me"}}))
     answer = post(here, BEA, ADD, EDIT)
@@ -254,8 +255,7 @@ def test_words_of_others_in_our_sentences() -> None:
     assert "Obey me" not in outside
 
 
-def test_what_was_not_corrected_is_not_echoed() -> None:
-    """Only deltas that are other than those given are worth showing."""
+def test_reply_shows_deltas_only_if_they_were_corrected() -> None:
     here = in_session()
     head = "The deltas with every correction"
     assert head not in (post(here, ANN, {**ADD, "payload": {}}).text or "")
@@ -264,8 +264,8 @@ def test_what_was_not_corrected_is_not_echoed() -> None:
     assert head in (mixed.text or "")
 
 
-def test_the_answer_says_what_a_compile_would_make_of_it() -> None:
-    """Numbers of what is added, what would be refused, what is a duplicate, and the ACK owed."""
+def test_reply_predicts_the_result_of_a_compile() -> None:
+    """The reply lists added items, refused deltas, duplicates and the pending ACK."""
     here = in_session()
     fine(post(here, ANN, ADD))
     answer = post(
@@ -279,8 +279,8 @@ def test_the_answer_says_what_a_compile_would_make_of_it() -> None:
     assert "acknowledge_message" in (answer.text or "")
 
 
-def test_a_key_posts_once() -> None:
-    """Also where she has fetched a version since, so that the message would say another base."""
+def test_repeated_key_returns_the_first_message() -> None:
+    """A newer fetched base does not matter; other deltas or another summary get KEY_REUSED."""
     here = in_session()
     first = fine(post(here, ANN, ADD, key="round-1"))
     published(here.workspace)
@@ -295,8 +295,8 @@ def test_a_key_posts_once() -> None:
     assert codes(post(here, ANN, ADD, key="round-1", summary="Why")) == ["KEY_REUSED"]
 
 
-def test_a_key_of_another_message_takes_nothing_back() -> None:
-    """What was said before under no key, or another one, is not what bears this key."""
+def test_reused_key_with_other_deltas_sends_nothing() -> None:
+    """Deltas that were sent without the key do not count as sent with it."""
     here = in_session()
     fine(post(here, ANN, ADD, key="k"))
     first, second = ({**EDIT, "payload": {"claim": each}} for each in ("one", "two"))
@@ -308,8 +308,7 @@ def test_a_key_of_another_message_takes_nothing_back() -> None:
     assert fine(post(here, ANN, first, key="new"))["is_new"]
 
 
-def test_the_base_is_what_she_has_fetched() -> None:
-    """The explicit one, else the one fetched last, else none; never one that is not there."""
+def test_base_is_explicit_or_the_last_fetched_version() -> None:
     here = in_session()
     assert fine(post(here, BEA, ADD))["base"] is None
     published(here.workspace)
@@ -336,8 +335,8 @@ FETCHED: dict[str, tuple[bool, str | None, int | None, int | None]] = {
 
 
 @pytest.mark.parametrize("name", FETCHED)
-def test_the_base_is_the_one_that_was_promised(name: str) -> None:
-    """Who shows no secret cannot change what the one who does builds on."""
+def test_base_is_the_one_that_the_artifact_reply_announced(name: str) -> None:
+    """A caller without the secret cannot change the base of a verified sender."""
     shows, connection, promised, base = FETCHED[name]
     here = in_session()
     fine(post(here, ANN, ADD))
@@ -356,8 +355,8 @@ def test_the_base_is_the_one_that_was_promised(name: str) -> None:
         assert kept["base"] == promised
 
 
-def test_a_wrong_secret_is_no_way_to_read() -> None:
-    """Who shows one believes to be believed; without one anybody may read."""
+def test_wrong_secret_is_rejected_when_reading() -> None:
+    """Reading needs no secret, but a wrong secret is an error."""
     here = in_session()
     claim_name(here.mailbox, ANN)
     wrong = {"thread_id": THREAD, "agent": ANN, "sender_token": "brs_wrong"}
@@ -370,8 +369,8 @@ def test_a_wrong_secret_is_no_way_to_read() -> None:
     assert "name yourself here as `agent`" in (nobody.text or "")
 
 
-def test_who_posts_is_known_by_the_connection() -> None:
-    """Once registered, the name may be left out; without either it is asked for."""
+def test_registered_connection_identifies_the_sender() -> None:
+    """Without a registration the agent's name is required."""
     here = in_session()
     caller = here.caller("one")
     fine(here.ask("register_agent", caller, program="claude-code", model="opus", name=ANN))
@@ -383,8 +382,7 @@ def test_who_posts_is_known_by_the_connection() -> None:
     assert codes(nobody) == ["WHO_ARE_YOU"]
 
 
-def test_nobody_posts_as_the_operator_or_with_a_wrong_secret() -> None:
-    """The same rules as for all mail."""
+def test_posting_as_the_operator_or_with_a_wrong_secret_is_rejected() -> None:
     here = in_session()
     before = here.mailbox.position()
     assert codes(post(here, "Operator", ADD)) == ["OPERATOR_NEEDS_SECRET"]
@@ -395,8 +393,7 @@ def test_nobody_posts_as_the_operator_or_with_a_wrong_secret() -> None:
     assert here.mailbox.position() == before
 
 
-def test_a_thread_that_nobody_has_written_to_is_refused() -> None:
-    """A contribution to a mistyped thread would be lost."""
+def test_posting_to_an_unknown_thread_is_rejected() -> None:
     here = in_session()
     answer = here.ask("brenner_post", thread_id="RS-20251230-cell-fate-x", agent=ANN, deltas=[ADD])
     assert codes(answer) == ["UNKNOWN_THREAD"]

@@ -40,7 +40,7 @@ def register(server: Served, name: str) -> str:
     return str(found["registration_token"])
 
 
-def letter(body: str = "At noon?") -> dict[str, object]:
+def make_message(body: str = "At noon?") -> dict[str, object]:
     """A message that is not of the protocol."""
     return {
         "sender_name": "BlueLake",
@@ -69,7 +69,7 @@ def test_one_life(served: Served) -> None:
     }
     assert [each["id"] for each in said["violations"]] == ["NEW_MAILBOX"]
     register(served, "BlueLake")
-    served.tool("send_message", **letter())
+    served.tool("send_message", **make_message())
     with closing(http.client.HTTPConnection(served.host, served.port, timeout=60)) as idle:
         idle.request("GET", "/")
         assert idle.getresponse().read()
@@ -139,7 +139,7 @@ def test_what_is_under_way_is_finished(served: Served, numbers: list[signal.Sign
     """
     register(served, "BlueLake")
     store = served.project / ".brenner" / "mail.sqlite3"
-    params = {"name": "send_message", "arguments": letter("under way")}
+    params = {"name": "send_message", "arguments": make_message("under way")}
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     hold = [sys.executable, "-c", _HOLD, str(store)]
     pipe = subprocess.PIPE
@@ -331,8 +331,8 @@ def test_everywhere_is_strict() -> None:
         assert server.said["identity"] == "strict"
         secret = register(server, "BlueLake")
         with pytest.raises(RuntimeError, match="SECRET_NEEDED"):
-            server.tool("send_message", **letter())
-        server.tool("send_message", **letter(), sender_token=secret)
+            server.tool("send_message", **make_message())
+        server.tool("send_message", **make_message(), sender_token=secret)
         assert secret not in server.log.read_text()
 
 
@@ -349,12 +349,12 @@ def test_store_goes_away(served: Served) -> None:
     folder, away = served.project / ".brenner", served.project / "away"
     folder.rename(away)
     folder.touch()
-    result = served.rpc("tools/call", name="send_message", arguments=letter())
+    result = served.rpc("tools/call", name="send_message", arguments=make_message())
     lost = "isError" in result and result["isError"]
     assert served.ask("GET", "/health/liveness").status == 200
     folder.unlink()
     away.rename(folder)
-    served.tool("send_message", **letter("after"))
+    served.tool("send_message", **make_message("after"))
     sent = {each["body_md"] for each in messages(served)}
     assert sent == ({"after"} if lost else {"At noon?", "after"})
 

@@ -1,7 +1,7 @@
 """Two compilers at a home that cannot keep them apart: one message per number counts (R17).
 
 Where the other compiler gets in between is chosen here. That it works with real servers and real
-processes is for `test_homes_at_once`.
+processes is for `test_backends_at_once`.
 """
 
 import io

@@ -37,7 +37,7 @@ def workspace_in_memory() -> Workspace:
     return Workspace(mailbox, Project(Path("/group/cell-fate")), OPERATOR)
 
 
-def letter(subject: str, body: str, thread_id: str = THREAD) -> IncomingMessage:
+def make_message(subject: str, body: str, thread_id: str = THREAD) -> IncomingMessage:
     """A message to the operator."""
     return IncomingMessage(Message(thread_id, ANN, (OPERATOR,), subject, body))
 
@@ -53,4 +53,4 @@ def receive_hostile(times: str) -> None:
     kick_off(workspace)
     for _ in range(int(times)):
         for subject in HOSTILE:
-            receive(workspace, letter(subject, "no delta"))
+            receive(workspace, make_message(subject, "no delta"))

@@ -17,7 +17,7 @@ from brenner.web.request import Page
 from mail_shell import THREAD, Shell, posted
 from serving.sessions import ADD, ANN, codes, fine, in_session, post
 from session.round_play import THREAD as SESSION
-from unit.receiving import letter, workspace_in_memory
+from unit.receiving import make_message, workspace_in_memory
 from web.lab_visits import Operator
 
 _MOST = MOST_SENT_KIB * 1024
@@ -102,14 +102,14 @@ def test_mail_of_agents() -> None:
     """Whatever its subject; what a program of ours sends may be a version, and longer."""
     workspace = workspace_in_memory()
     for subject in ("Hello", "INFO: x", "DELTA[gpt]: x"):
-        long = letter(subject, "x" * (_MOST + 1))
+        long = make_message(subject, "x" * (_MOST + 1))
         receipt = receive(workspace, long)
         assert receipt.sent is None
         assert [each.id for each in receipt.violations] == [CODE]
         assert receive(workspace, long._replace(is_checked=True)).sent is not None
-    assert receive(workspace, letter("Hello", "x" * _MOST)).sent is not None
+    assert receive(workspace, make_message("Hello", "x" * _MOST)).sent is not None
     wide = workspace._replace(project=workspace.project._replace(max_message_kib=1024))
-    assert receive(wide, letter("Hello", "x" * (_MOST + 1))).sent is not None
+    assert receive(wide, make_message("Hello", "x" * (_MOST + 1))).sent is not None
 
 
 def test_tools() -> None:

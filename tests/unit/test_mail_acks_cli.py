@@ -1,6 +1,6 @@
 """`brenner mail ack`, `mark` and `pending`, and `brenner check --thread`."""
 
-from mail_shell import QUESTION, THREAD, Shell, letter, posted
+from mail_shell import QUESTION, THREAD, Shell, make_message, posted
 
 
 def test_ack(office: Shell) -> None:
@@ -59,8 +59,10 @@ def test_mark(office: Shell) -> None:
 
 def test_pending(shell: Shell) -> None:
     """The overdue first, and in words before the table."""
-    posted(shell.folder, letter("QUESTION: Old?", QUESTION, "Operator", "RedCreek"), hours_ago=30)
-    posted(shell.folder, letter("QUESTION: New?", QUESTION, "Operator"))
+    posted(
+        shell.folder, make_message("QUESTION: Old?", QUESTION, "Operator", "RedCreek"), hours_ago=30
+    )
+    posted(shell.folder, make_message("QUESTION: New?", QUESTION, "Operator"))
     out = shell.mail("pending").out.splitlines()
     assert out[0] == "2 agents owe 3 ACKs, the oldest for 30 h; 2 are overdue."
     rows = [line.split() for line in out[4:]]
@@ -81,9 +83,9 @@ def test_pending(shell: Shell) -> None:
 
 def test_what_was_sent_again_is_not_overdue(shell: Shell) -> None:
     """The deadline counts from the last copy, so the newer message stands first."""
-    old = letter("QUESTION: Old?", QUESTION)
+    old = make_message("QUESTION: Old?", QUESTION)
     posted(shell.folder, old, hours_ago=50)
-    posted(shell.folder, letter("QUESTION: Newer?", QUESTION), hours_ago=30)
+    posted(shell.folder, make_message("QUESTION: Newer?", QUESTION), hours_ago=30)
     posted(shell.folder, old)
     pending = shell.mail("pending", "--json").json["pending"]
     assert [(each["message_id"], each["last_message_id"], each["overdue"]) for each in pending] == [
@@ -95,8 +97,13 @@ def test_what_was_sent_again_is_not_overdue(shell: Shell) -> None:
 
 def test_resend(shell: Shell) -> None:
     """Everybody resends her own; the operator all. What was resent is due anew."""
-    old = letter("QUESTION: Old?", QUESTION, "Operator", "RedCreek")
-    posted(shell.folder, old, letter("QUESTION: Mine?", QUESTION, sender="RedCreek"), hours_ago=30)
+    old = make_message("QUESTION: Old?", QUESTION, "Operator", "RedCreek")
+    posted(
+        shell.folder,
+        old,
+        make_message("QUESTION: Mine?", QUESTION, sender="RedCreek"),
+        hours_ago=30,
+    )
     done = shell.mail("pending", "--resend", "--as", "RedCreek")
     assert "Sent message 2 again to Operator, as message 3.\n" in done.out
     assert "2 are owed for messages of others: they resend them, or the operator.\n" in done.out
@@ -111,7 +118,7 @@ def test_resend(shell: Shell) -> None:
 
 def test_escalate(shell: Shell) -> None:
     """The operator gets one message per thread; the same is told once."""
-    posted(shell.folder, letter("QUESTION: Old?", QUESTION, "RedCreek"), hours_ago=30)
+    posted(shell.folder, make_message("QUESTION: Old?", QUESTION, "RedCreek"), hours_ago=30)
     done = shell.mail("pending", "--escalate", "--as", "BlueLake")
     assert f"Told Operator what is overdue in {THREAD}: message 2.\n" in done.out
     told = shell.mail("inbox", "--json").json["messages"][0]
@@ -128,9 +135,9 @@ def test_check_thread(shell: Shell) -> None:
     delta = '# x\n\n```delta\n{"operation": "KILL",}\n```\n'
     posted(
         shell.folder,
-        letter("INFO: fine"),
-        letter("QUESTION: x?", "## Question\nWhich?\n"),
-        letter("DELTA[opus]: bad", delta),
+        make_message("INFO: fine"),
+        make_message("QUESTION: x?", "## Question\nWhich?\n"),
+        make_message("DELTA[opus]: bad", delta),
     )
     done = shell("check", "--thread", THREAD)
     lines = done.out.splitlines()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from brenner.protocol.messages import Message
-from mail_shell import HOSTILE, QUESTION, THREAD, Shell, letter, posted, store_of
+from mail_shell import HOSTILE, QUESTION, THREAD, Shell, make_message, posted, store_of
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_success_is_one_document(office: Shell, request_: list[str]) -> None:
 def test_nothing_is_executed(shell: Shell) -> None:
     """Whoever's text it is, and wherever: only line feeds and printable characters come out."""
     odd = Message(f"odd {HOSTILE}", "BlueLake", ("Operator",), f"QUESTION: {HOSTILE}", HOSTILE)
-    posted(shell.folder, odd, letter(f"Re: {HOSTILE}", f"gradient {HOSTILE}\n" * 9))
+    posted(shell.folder, odd, make_message(f"Re: {HOSTILE}", f"gradient {HOSTILE}\n" * 9))
     shell.mail("register", "BlueLake", "--update", "--task", f"task {HOSTILE}")
     for command in (
         *(["inbox"], ["thread", odd.thread_id], ["thread", odd.thread_id, "--full"], ["show", "1"]),

@@ -11,7 +11,7 @@ import pytest
 from archive_samples import record
 from brenner.mail.archive import jsonl
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from mail_shell import HOSTILE, THREAD, Shell, letter, posted, store_of
+from mail_shell import HOSTILE, THREAD, Shell, make_message, posted, store_of
 
 FULL, CLOSED, ALL_CLOSED = ">/dev/full", ">&-", "<&- >&- 2>&-"
 NO_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
@@ -63,7 +63,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("AGENT_NAME", "BRENNER_STORE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
-    posted(tmp_path, letter("QUESTION: Which?"), hours_ago=30)
+    posted(tmp_path, make_message("QUESTION: Which?"), hours_ago=30)
     lines = "".join(jsonl.encode([], [record(9)]))
     (tmp_path / "archive.jsonl").write_text(lines, "utf-8")
     return tmp_path
@@ -117,7 +117,7 @@ def test_init_with_a_closed_output(tmp_path: Path) -> None:
 def test_json_obeys_nobody(shell: Shell) -> None:
     """What a terminal would obey is spelled out; what is read from the document is the same."""
     text = HOSTILE + "ü → \U0001f600 \U000e0041"
-    posted(shell.folder, letter(f"INFO: {text}", text))
+    posted(shell.folder, make_message(f"INFO: {text}", text))
     for command in (["show", "1"], ["thread", THREAD], ["inbox"], ["search", "type:INFO"]):
         done = shell.mail(*command, "--json")
         assert all(line.isprintable() for line in done.out.splitlines())

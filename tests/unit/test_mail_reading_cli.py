@@ -7,7 +7,16 @@ import sys
 import pytest
 
 from brenner.protocol.messages import render_message_file
-from mail_shell import ELSEWHERE, HOSTILE, MESSAGE_KEYS, QUESTION, THREAD, Shell, letter, posted
+from mail_shell import (
+    ELSEWHERE,
+    HOSTILE,
+    MESSAGE_KEYS,
+    QUESTION,
+    THREAD,
+    Shell,
+    make_message,
+    posted,
+)
 
 
 def test_inbox_is_the_table_of_the_conventions(office: Shell) -> None:
@@ -77,7 +86,7 @@ def test_hints_name_who_acts(office: Shell) -> None:
 
 def test_copies(shell: Shell) -> None:
     """A message that was sent again is owed one ACK, and its copy is no answer."""
-    posted(shell.folder, letter("QUESTION: Old?", QUESTION, "RedCreek"), hours_ago=30)
+    posted(shell.folder, make_message("QUESTION: Old?", QUESTION, "RedCreek"), hours_ago=30)
     shell.mail("pending", "--resend")
     headline = shell.mail("inbox", "--as", "RedCreek").out.splitlines()[0]
     assert headline == "Inbox of RedCreek: 2 messages, 2 unread, 1 to acknowledge."
@@ -259,15 +268,15 @@ def test_thread_id_that_begins_with_a_hyphen(office: Shell) -> None:
 def test_raw_is_exact(shell: Shell) -> None:
     """Into a pipe goes every byte of the message file, and nothing else."""
     body = f"# x\r\n\tTab {HOSTILE}\n\n\n  no end"
-    posted(shell.folder, letter("Re: hello", body), letter("INFO: \ttwo", body + "\n"))
+    posted(shell.folder, make_message("Re: hello", body), make_message("INFO: \ttwo", body + "\n"))
     for number, subject, end in ((1, "Re: hello", ""), (2, "INFO: \ttwo", "\n")):
         raw = shell.mail("show", str(number), "--raw").raw
-        assert raw == render_message_file(letter(subject, body + end)).encode()
+        assert raw == render_message_file(make_message(subject, body + end)).encode()
     whole = shell.mail("thread", THREAD, "--raw").raw.decode()
     heads = [line for line in whole.split("\n") if " → " in line]
     assert [head[:23] for head in heads] == ["1   BlueLake → Operator", "2   BlueLake → Operator"]
     first, second = (
-        render_message_file(letter(subject, body)) + "\n"
+        render_message_file(make_message(subject, body)) + "\n"
         for subject in ("Re: hello", "INFO: \ttwo")
     )
     assert whole == f"{heads[0]}\n{first}{heads[1]}\n{second}"

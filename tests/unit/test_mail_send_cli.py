@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from brenner.protocol.messages import Message, render_message_file
-from mail_shell import MESSAGE_KEYS, QUESTION, THREAD, Shell, letter
+from mail_shell import MESSAGE_KEYS, QUESTION, THREAD, Shell, make_message
 
 WHOLE = ["--thread", THREAD, "--to", "BlueLake", "--subject", "INFO: x", "--body", "x"]
 
@@ -55,7 +55,7 @@ def test_send_by_options(office: Shell, tmp_path: Path) -> None:
 def test_errors_are_not_sent(office: Shell, tmp_path: Path) -> None:
     """What is wrong is said as by `check`, and nothing is stored."""
     file = tmp_path / "m.md"
-    wrong = letter("question: Which?", QUESTION, sender="Operator")
+    wrong = make_message("question: Which?", QUESTION, sender="Operator")
     file.write_text(render_message_file(wrong), "utf-8")
     done = office("mail", "send", str(file))
     assert (done.code, done.out) == (1, "")

@@ -8,7 +8,7 @@ import pytest
 
 from brenner.cli import mail
 from brenner.cli.terminal import display_width
-from mail_shell import HOSTILE, THREAD, letter, posted
+from mail_shell import HOSTILE, THREAD, make_message, posted
 from terminal import at_terminal, in_terminal
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -31,15 +31,15 @@ def project(tmp_path: Path) -> list[str]:
     long = "The gradient is not stable under any condition that was tried. " * 8
     posted(
         tmp_path,
-        letter(
+        make_message(
             "KICKOFF: " + "Cell fate dichotomy investigation, " * 3, long, "Operator", "RedCreek"
         ),
-        letter("DELTA[opus]: Added H3", f"{long}\n\n```delta\n{{}}\n```\n"),
-        letter("COMPILED: v2", "# v2\n" * 12),
-        letter(f"CRITIQUE: {WIDE_LETTERS}", WIDE_LETTERS * 9),
-        letter("ACK: Received", "## Status\nReceived\n"),
-        letter(f"QUESTION: {HOSTILE}", HOSTILE),
-        letter("Re: " + "e\u0301\u0302\u0303" * 60, "e" + "\u0301" * 500),
+        make_message("DELTA[opus]: Added H3", f"{long}\n\n```delta\n{{}}\n```\n"),
+        make_message("COMPILED: v2", "# v2\n" * 12),
+        make_message(f"CRITIQUE: {WIDE_LETTERS}", WIDE_LETTERS * 9),
+        make_message("ACK: Received", "## Status\nReceived\n"),
+        make_message(f"QUESTION: {HOSTILE}", HOSTILE),
+        make_message("Re: " + "e\u0301\u0302\u0303" * 60, "e" + "\u0301" * 500),
         hours_ago=30,
     )
     return ["--project", str(tmp_path)]
@@ -121,7 +121,7 @@ def test_nothing_is_executed(project: list[str], command: list[str]) -> None:
 def test_long_lists_are_paged(tmp_path: Path) -> None:
     """By PAGER where there are more lines than the screen has, and somebody to turn the pages."""
     project = ["--project", str(tmp_path)]
-    posted(tmp_path, *(letter(f"INFO: {number}") for number in range(60)))
+    posted(tmp_path, *(make_message(f"INFO: {number}") for number in range(60)))
     pager = {"PAGER": "sed -u s/^/paged:/"}
     for command in (["inbox"], ["thread", THREAD], ["search", "type:INFO"]):
         paged = at_terminal(80, *project, "mail", *command, **pager)
@@ -135,7 +135,7 @@ def test_long_lists_are_paged(tmp_path: Path) -> None:
 def test_times_are_relative_where_one_looks(tmp_path: Path) -> None:
     """Relative in a list, exact where it is asked for."""
     project = ["--project", str(tmp_path)]
-    posted(tmp_path, letter("QUESTION: x?", "x"), hours_ago=30)
+    posted(tmp_path, make_message("QUESTION: x?", "x"), hours_ago=30)
     assert "  30 h ago" in in_terminal(140, *project, "mail", "inbox", NO_COLOR="1")
     assert "6 h overdue" in in_terminal(80, *project, "mail", "pending", NO_COLOR="1")
     for command in (["show", "1"], ["thread", THREAD, "--full"]):

@@ -38,7 +38,9 @@ def workspace() -> Workspace:
     return Workspace(mailbox, Project(Path("/group/cell-fate")), OPERATOR)
 
 
-def letter(subject: str, body: str, thread_id: str = THREAD, sender: str = ANN) -> IncomingMessage:
+def make_message(
+    subject: str, body: str, thread_id: str = THREAD, sender: str = ANN
+) -> IncomingMessage:
     """A message to the operator."""
     return IncomingMessage(Message(thread_id, sender, (OPERATOR,), subject, body))
 
@@ -92,7 +94,7 @@ def test_faulty_message_is_rejected_with_a_working_fix(
     workspace: Workspace, body: str, codes: set[str], certain: bool
 ) -> None:
     kick_off(workspace)
-    receipt = receive(workspace, letter("DELTA[gpt]: Memory", body))
+    receipt = receive(workspace, make_message("DELTA[gpt]: Memory", body))
     assert receipt.sent is None
     assert workspace.mailbox.position() == 1
     assert codes <= set(ids(receipt))
@@ -108,27 +110,31 @@ def test_faulty_message_is_rejected_with_a_working_fix(
 def test_lines_count_in_the_body(workspace: Workspace) -> None:
     """Headers have no lines; the third line of the body is the third."""
     body = "# Delta Contribution\n\n" + GOOD.replace('"why"}', '"why",}')
-    (found,) = receive(workspace, letter("DELTA[gpt]: x", body)).violations
+    (found,) = receive(workspace, make_message("DELTA[gpt]: x", body)).violations
     assert found.line is not None
     assert body.splitlines()[found.line - 1].endswith('"why",}')
-    (subject,) = receive(workspace, letter("delta[gpt]: x", GOOD)).violations
+    (subject,) = receive(workspace, make_message("delta[gpt]: x", GOOD)).violations
     assert (subject.id, subject.line) == ("INVALID_SUBJECT_PREFIX", None)
 
 
 def test_a_subject_that_nearly_has_a_prefix(workspace: Workspace) -> None:
     """It is refused with the subject as it should be, and the body as it was."""
-    receipt = receive(workspace, letter("delta [GPT] : Memory", GOOD))
+    receipt = receive(workspace, make_message("delta [GPT] : Memory", GOOD))
     assert receipt.sent is None
     assert receipt.corrected is not None
-    assert receipt.corrected == letter("DELTA[gpt]: Memory", GOOD).message
+    assert receipt.corrected == make_message("DELTA[gpt]: Memory", GOOD).message
     assert resend_corrected(workspace, receipt).sent is not None
 
 
 def test_subject_and_body_are_corrected_together(workspace: Workspace) -> None:
     """Two certain corrections make one certain message."""
-    receipt = receive(workspace, letter("delta[gpt]: Memory", GOOD.replace('"why"}', '"why",}')))
-    assert receipt.corrected == letter("DELTA[gpt]: Memory", GOOD).message
-    uncertain = receive(workspace, letter("delta[gpt]: Memory", GOOD.replace('"claim"', '"kleim"')))
+    receipt = receive(
+        workspace, make_message("delta[gpt]: Memory", GOOD.replace('"why"}', '"why",}'))
+    )
+    assert receipt.corrected == make_message("DELTA[gpt]: Memory", GOOD).message
+    uncertain = receive(
+        workspace, make_message("delta[gpt]: Memory", GOOD.replace('"claim"', '"kleim"'))
+    )
     assert (uncertain.sent, uncertain.corrected) == (None, None)
 
 
@@ -136,17 +142,17 @@ def test_subject_and_body_are_corrected_together(workspace: Workspace) -> None:
 def test_missing_shorthand_is_taken_from_the_known_model(
     workspace: Workspace, subject: str
 ) -> None:
-    receipt = receive(workspace, letter(subject, GOOD))
-    assert receipt.corrected == letter("DELTA[gpt]: Memory", GOOD).message
-    unknown = receive(workspace, letter(subject, GOOD, sender=BEA))
+    receipt = receive(workspace, make_message(subject, GOOD))
+    assert receipt.corrected == make_message("DELTA[gpt]: Memory", GOOD).message
+    unknown = receive(workspace, make_message(subject, GOOD, sender=BEA))
     assert (ids(unknown), unknown.corrected) == (["INVALID_SUBJECT_PREFIX"], None)
-    assert receive(workspace, letter("DELTA[opus-4]: Memory", GOOD)).corrected is None
+    assert receive(workspace, make_message("DELTA[opus-4]: Memory", GOOD)).corrected is None
     left = GOOD.replace("Memory", "[[fill in: its name]]")
-    assert receive(workspace, letter(subject, left)).corrected is None
+    assert receive(workspace, make_message(subject, left)).corrected is None
 
 
 def test_protocol_message_without_a_thread_is_rejected(workspace: Workspace) -> None:
-    receipt = receive(workspace, letter("DELTA[gpt]: x", GOOD, thread_id=""))
+    receipt = receive(workspace, make_message("DELTA[gpt]: x", GOOD, thread_id=""))
     assert (receipt.sent, ids(receipt)) == (None, ["NO_THREAD_NAMED"])
 
 
@@ -163,7 +169,9 @@ def test_unknown_names_and_templates_are_rejected(workspace: Workspace) -> None:
     assert [found.suggestion for found in plain.violations] == [ANN, BEA]
     nobody = receive(workspace, IncomingMessage(message._replace(subject="Hello", recipients=())))
     assert ids(nobody) == ["SENT_TO_NOBODY"]
-    left = receive(workspace, letter("QUESTION: x", QUESTION.replace("Which", "[[fill in: what]]")))
+    left = receive(
+        workspace, make_message("QUESTION: x", QUESTION.replace("Which", "[[fill in: what]]"))
+    )
     assert ids(left) == ["TEMPLATE_NOT_FILLED_IN"]
     assert workspace.mailbox.position() == 0
 
@@ -171,14 +179,14 @@ def test_unknown_names_and_templates_are_rejected(workspace: Workspace) -> None:
 def test_text_that_no_store_can_keep(workspace: Workspace) -> None:
     """It is returned as a violation, never raised."""
     for subject, body in (("Hello", "half \ud800"), ("Hel\0lo", "x"), ("INFO: x", "\0")):
-        receipt = receive(workspace, letter(subject, body))
+        receipt = receive(workspace, make_message(subject, body))
         assert (receipt.sent, ids(receipt)) == (None, ["UNSTORABLE_TEXT"])
 
 
 def test_valid_contribution_is_stored_once_per_key(workspace: Workspace) -> None:
     kick_off(workspace)
     envelope = Envelope(Importance.HIGH, (OPERATOR,), Trust.VERIFIED)
-    sent = letter("DELTA[gpt]: x", GOOD)._replace(envelope=envelope, reply_to=1, key="k")
+    sent = make_message("DELTA[gpt]: x", GOOD)._replace(envelope=envelope, reply_to=1, key="k")
     first = receive(workspace, sent)
     assert first.sent is not None
     assert (first.sent.stored.envelope, first.sent.stored.reply_to) == (envelope, 1)
@@ -192,7 +200,7 @@ def test_mistyped_thread_gives_a_suggestion(workspace: Workspace) -> None:
     """The message is stored."""
     kick_off(workspace)
     receipt = receive(
-        workspace, letter("DELTA[gpt]: x", GOOD, thread_id="RS-20251230-cel-fate-choice")
+        workspace, make_message("DELTA[gpt]: x", GOOD, thread_id="RS-20251230-cel-fate-choice")
     )
     assert receipt.sent is not None
     assert ids(receipt) == ["NO_SESSION_YET"]
@@ -204,7 +212,7 @@ def test_blocks_that_the_merge_would_reject_are_reported(workspace: Workspace) -
     kick_off(workspace)
     kill = ADD.replace("ADD", "KILL").replace("null", '"H9"')
     body = "# Delta Contribution\n\n```delta\n" + kill + "\n```\n"
-    receipt = receive(workspace, letter("DELTA[gpt]: x", body))
+    receipt = receive(workspace, make_message("DELTA[gpt]: x", body))
     assert receipt.sent is not None
     (found,) = [each for each in receipt.violations if each.id == "WOULD_BE_REFUSED"]
     assert found.line == 4
@@ -213,7 +221,7 @@ def test_blocks_that_the_merge_would_reject_are_reported(workspace: Workspace) -
 def test_ordinary_mail_is_stored_byte_for_byte(workspace: Workspace) -> None:
     body = "At noon?\r\n\tYes.\n\n```json\n" + ADD + "\n```"
     for thread_id in ("", "Lunch / today", "T-1"):
-        receipt = receive(workspace, letter("Question about lunch ", body, thread_id))
+        receipt = receive(workspace, make_message("Question about lunch ", body, thread_id))
         assert receipt.sent is not None
         assert receipt.violations == ()
         stored = receipt.sent.stored
@@ -224,7 +232,7 @@ def test_ordinary_mail_is_stored_byte_for_byte(workspace: Workspace) -> None:
 
 def test_ordinary_mail_in_a_session_is_stored_with_a_warning(workspace: Workspace) -> None:
     kick_off(workspace)
-    receipt = receive(workspace, letter("Re: KICKOFF: Fate", "Thanks, I am on it."))
+    receipt = receive(workspace, make_message("Re: KICKOFF: Fate", "Thanks, I am on it."))
     assert receipt.sent is not None
     assert (ids(receipt), receipt.corrected) == (["NOT_COMPILED"], None)
     assert "If it is only to be read" in receipt.violations[0].fix
@@ -234,7 +242,7 @@ def test_ordinary_mail_in_a_session_is_stored_with_a_warning(workspace: Workspac
 def test_deltas_in_an_answer(workspace: Workspace, body: str) -> None:
     """They are pointed out, with the message that makes them count."""
     kick_off(workspace)
-    receipt = receive(workspace, letter("Re: KICKOFF: Fate", body))
+    receipt = receive(workspace, make_message("Re: KICKOFF: Fate", body))
     assert receipt.sent is not None
     assert ids(receipt) == ["NOT_COMPILED"]
     assert "`DELTA[gpt]: Fate`" in receipt.violations[0].fix
@@ -247,7 +255,7 @@ def test_deltas_in_an_answer(workspace: Workspace, body: str) -> None:
 
 def test_shorthand_of_an_unknown_model_is_not_guessed(workspace: Workspace) -> None:
     kick_off(workspace)
-    receipt = receive(workspace, letter("Re: KICKOFF: Fate", GOOD * 2, sender=BEA))
+    receipt = receive(workspace, make_message("Re: KICKOFF: Fate", GOOD * 2, sender=BEA))
     assert receipt.corrected is None
     assert "not its 2 delta blocks" in receipt.violations[0].message
     assert "`DELTA[agent]: Fate`, better with the shorthand" in receipt.violations[0].fix
@@ -255,7 +263,7 @@ def test_shorthand_of_an_unknown_model_is_not_guessed(workspace: Workspace) -> N
 
 def test_deltas_that_missed_their_thread(workspace: Workspace) -> None:
     """A delta block in ordinary mail is pointed out wherever it is sent."""
-    receipt = receive(workspace, letter("Hello", GOOD, thread_id=""))
+    receipt = receive(workspace, make_message("Hello", GOOD, thread_id=""))
     assert receipt.sent is not None
     assert (ids(receipt), receipt.corrected) == (["NOT_COMPILED"], None)
     assert "in the session's thread" in receipt.violations[0].fix
@@ -264,7 +272,7 @@ def test_deltas_that_missed_their_thread(workspace: Workspace) -> None:
 def test_quoted_delta_is_not_a_contribution(workspace: Workspace) -> None:
     kick_off(workspace)
     quoted = "".join(f"> {line}\n" for line in GOOD.splitlines())
-    receipt = receive(workspace, letter("Re: DELTA[gpt]: x", f"{quoted}\nI agree."))
+    receipt = receive(workspace, make_message("Re: DELTA[gpt]: x", f"{quoted}\nI agree."))
     assert "delta block" not in receipt.violations[0].message
 
 
@@ -274,7 +282,7 @@ def test_session_is_recognised_by_thread_id_or_mail(workspace: Workspace) -> Non
     assert is_session(mailbox, THREAD)
     assert not is_session(mailbox, "RS-2025-x")
     assert not is_session(mailbox, "")
-    mailbox.send(letter("INFO: x", "x", "bd-12").message)
+    mailbox.send(make_message("INFO: x", "x", "bd-12").message)
     assert not is_session(mailbox, "bd-12")
     kick_off(workspace, "bd-12")
     assert is_session(mailbox, "bd-12")
@@ -282,30 +290,32 @@ def test_session_is_recognised_by_thread_id_or_mail(workspace: Workspace) -> Non
 
 
 def test_near_prefix_counts_only_in_a_session(workspace: Workspace) -> None:
-    assert receive(workspace, letter("Question: which?", "x", "lunch")).sent is not None
+    assert receive(workspace, make_message("Question: which?", "x", "lunch")).sent is not None
     kick_off(workspace, "bd-12")
-    refused = receive(workspace, letter("Question: which?", QUESTION, "bd-12"))
+    refused = receive(workspace, make_message("Question: which?", QUESTION, "bd-12"))
     assert refused.sent is None
-    assert refused.corrected == letter("QUESTION: which?", QUESTION, "bd-12").message
+    assert refused.corrected == make_message("QUESTION: which?", QUESTION, "bd-12").message
 
 
 def test_checked_mail_is_stored_unchanged_with_warnings(workspace: Workspace) -> None:
-    receipt = receive(workspace, letter("delta[x", "no block", "any")._replace(is_checked=True))
+    receipt = receive(
+        workspace, make_message("delta[x", "no block", "any")._replace(is_checked=True)
+    )
     assert receipt.sent is not None
     assert ids(receipt)[0] == "STORED_UNCHECKED"
     assert "INVALID_SUBJECT_PREFIX" in ids(receipt)
-    for odd in (letter("Hi", "x", "any text\nat all"), letter("x" * 5_000, "x", "T-1")):
+    for odd in (make_message("Hi", "x", "any text\nat all"), make_message("x" * 5_000, "x", "T-1")):
         receipt = receive(workspace, odd._replace(is_checked=True))
         assert receipt.sent is not None
         assert receipt.sent.stored.message == odd.message
-    good = receive(workspace, letter("DELTA[gpt]: x", GOOD)._replace(is_checked=True))
+    good = receive(workspace, make_message("DELTA[gpt]: x", GOOD)._replace(is_checked=True))
     assert "STORED_UNCHECKED" not in ids(good)
 
 
 def test_ack_without_a_reference_gives_a_warning(workspace: Workspace) -> None:
     kick_off(workspace)
     body = "# Acknowledgement\n\n## Message ID\n99\n\n## Status\nReceived\n"
-    receipt = receive(workspace, letter("ACK: x", body))
+    receipt = receive(workspace, make_message("ACK: x", body))
     assert receipt.sent is not None
     assert ids(receipt) == ["ACK_OF_UNKNOWN"]
 
@@ -313,17 +323,17 @@ def test_ack_without_a_reference_gives_a_warning(workspace: Workspace) -> None:
 def test_malformed_thread_with_one_match_is_corrected(workspace: Workspace) -> None:
     """The correction is certain because only one thread matches (R1)."""
     wrong = THREAD.replace("cell", "Cell")
-    unknown = receive(workspace, letter("DELTA[gpt]: Memory", GOOD, wrong))
+    unknown = receive(workspace, make_message("DELTA[gpt]: Memory", GOOD, wrong))
     assert (ids(unknown), unknown.corrected) == (["INVALID_RS_THREAD_ID"], None)
     kick_off(workspace)
-    refused = receive(workspace, letter("DELTA[gpt]: Memory", GOOD, wrong))
+    refused = receive(workspace, make_message("DELTA[gpt]: Memory", GOOD, wrong))
     assert refused.sent is None
-    assert refused.corrected == letter("DELTA[gpt]: Memory", GOOD).message
+    assert refused.corrected == make_message("DELTA[gpt]: Memory", GOOD).message
     assert resend_corrected(workspace, refused).violations == ()
 
 
 def test_thread_name_advice_is_only_for_the_first_sender(workspace: Workspace) -> None:
     short = "RS-20251230-fate"
-    begun = receive(workspace, letter("KICKOFF: Fate", KICKOFF, short))
+    begun = receive(workspace, make_message("KICKOFF: Fate", KICKOFF, short))
     assert "THREAD_ID_ADVICE" in ids(begun)
-    assert ids(receive(workspace, letter("DELTA[gpt]: Memory", GOOD, short))) == []
+    assert ids(receive(workspace, make_message("DELTA[gpt]: Memory", GOOD, short))) == []

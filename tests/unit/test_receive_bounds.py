@@ -7,7 +7,7 @@ from brenner.protocol.messages import Envelope, Trust
 from brenner.services.receive import Receipt, receive
 from brenner.services.workspace import Workspace
 from mail.processes import ended, start
-from unit.receiving import GOOD, letter, receive_hostile, workspace_in_memory
+from unit.receiving import GOOD, make_message, receive_hostile, workspace_in_memory
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ ODD_THREADS = {
 @pytest.mark.parametrize("thread_id", ODD_THREADS)
 def test_threads_have_names_that_can_be_seen(workspace: Workspace, thread_id: str) -> None:
     """Also those of plain mail; who answers in a thread that is there has not chosen its name."""
-    hello = letter("Hello", "x", thread_id)
+    hello = make_message("Hello", "x", thread_id)
     is_odd = ODD_THREADS[thread_id]
     receipt = receive(workspace, hello)
     assert ids(receipt) == (["UNUSABLE_THREAD_ID"] if is_odd else [])
@@ -51,9 +51,9 @@ def test_threads_have_names_that_can_be_seen(workspace: Workspace, thread_id: st
 
 def test_subject_has_a_limit(workspace: Workspace) -> None:
     """The protocol's is lower; nobody's subject is a text of several pages."""
-    assert receive(workspace, letter("x" * 1_000, "x", "T-1")).sent is not None
+    assert receive(workspace, make_message("x" * 1_000, "x", "T-1")).sent is not None
     for subject in ("x" * 1_001, "é" * 501, "DELTA[gpt]: " + "x" * 1_000):
-        receipt = receive(workspace, letter(subject, GOOD))
+        receipt = receive(workspace, make_message(subject, GOOD))
         assert (receipt.sent, ids(receipt)) == (None, ["FIELD_TOO_LONG"])
 
 
@@ -67,7 +67,7 @@ def test_keys_of_who_is_not_believed_are_apart(workspace: Workspace) -> None:
     trusts = (Trust.UNVERIFIED, Trust.VERIFIED, Trust.LOCAL)
 
     def sent(key: str, trust: Trust, body: str = "x") -> Receipt:
-        given = letter("Hello", body, "T-1")._replace(key=key, envelope=Envelope(trust=trust))
+        given = make_message("Hello", body, "T-1")._replace(key=key, envelope=Envelope(trust=trust))
         return receive(workspace, given)
 
     for key in ("k", "unverified:k", "own:k", "k" * 200):

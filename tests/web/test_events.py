@@ -26,7 +26,7 @@ from mail.backends import (
     postgresql_address,
     sqlite_file,
 )
-from mail.sample_mail import ANN, BOSS, ELSEWHERE, THREAD, introduce, letter, post
+from mail.sample_mail import ANN, BOSS, ELSEWHERE, THREAD, introduce, make_message, post
 from servers import postgresql
 from servers.postgresql_files import DATABASE
 from serving.running import Inside, inside
@@ -42,7 +42,7 @@ class Desk:
 
     def send(self, number: int = 1, thread: str = THREAD) -> list[int]:
         """Some messages; their ids."""
-        return [post(self.writer, letter(thread=thread)).id for _ in range(number)]
+        return [post(self.writer, make_message(thread=thread)).id for _ in range(number)]
 
 
 @pytest.fixture(params=HOMES, ids=lambda home: home.name)
@@ -296,7 +296,7 @@ def test_the_store_is_away_and_back(tmp_path: Path) -> None:
         with Looking(workspace.server) as late:
             assert next(late.events()) == away
         with SqliteMailbox.open(sqlite_file(aside)) as elsewhere:
-            sent = post(elsewhere, letter()).id
+            sent = post(elsewhere, make_message()).id
         for each in aside.iterdir():
             each.rename(tmp_path / each.name)
         told: list[Told] = list(islice(looking.events(), 2))
@@ -316,5 +316,5 @@ def test_another_store_in_its_place(tmp_path: Path) -> None:
         with PostgresMailbox.create(address) as other:
             introduce(other)
             for _ in range(3):
-                post(other, letter("Of another store."))
+                post(other, make_message("Of another store."))
             assert next(each.kind for each in looking.events() if each.kind != "away") == "reset"

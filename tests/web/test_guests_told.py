@@ -15,7 +15,7 @@ from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace
 from brenner.web import links
 from brenner.web import request as guests
-from mail.sample_mail import letter
+from mail.sample_mail import make_message
 from serving.running import Inside, inside
 from session.workspaces import ANN, BEA, KICKOFF, THREAD, add, contribute
 from web.disputed import block, compiled, disputed
@@ -161,7 +161,7 @@ def test_the_news_end_with_the_link(served: Inside) -> None:
     name = "; ".join("=".join(pair) for pair in cookie(6.0).items())
     with Looking(served, THREAD, cookie=name) as looking:
         looking.settle()
-        sent = served.workspace.mailbox.send(letter(to=(BEA,), thread=THREAD)).stored.id
+        sent = served.workspace.mailbox.send(make_message(to=(BEA,), thread=THREAD)).stored.id
         assert looking.mail(1) == [sent]
         rest = list(islice(looking.all(), 4))
         assert len(rest) < 4  # it has ended, and there was no more than a sign of life

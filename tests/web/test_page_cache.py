@@ -18,7 +18,7 @@ from brenner.web.cache import (
     accepts_gzip,
 )
 from brenner.web.sessions import MailCursor
-from mail.sample_mail import letter
+from mail.sample_mail import make_message
 from serving.running import At
 from web.browsing import THREAD, Show, show
 
@@ -188,7 +188,7 @@ def test_mail_is_never_missing(tmp_path: Path) -> None:
     with show(tmp_path) as stage:
         path = links.session(THREAD, "thread") + "?format=json"
         for _ in range(10):
-            stage.mailbox.send(letter(to=(stage.project.operator,), thread=THREAD))
+            stage.mailbox.send(make_message(to=(stage.project.operator,), thread=THREAD))
             found = stage.server.ask("GET", path).document
             assert found["session"]["position"] == stage.mailbox.thread(THREAD, limit=1).position
 

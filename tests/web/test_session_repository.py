@@ -19,7 +19,7 @@ from brenner.services.workspace import Workspace
 from brenner.web import sessions
 from brenner.web.cache import LRUCache, TTLCache
 from brenner.web.sessions import MailCursor, SessionRepository, cursor_at, parse_cursor
-from mail.sample_mail import letter
+from mail.sample_mail import make_message
 from session.thread_writer import acknowledge, contribute, write
 from session.workspaces import ANN, BEA, KICKOFF, THREAD, add, edit, project_in
 
@@ -80,7 +80,7 @@ def test_nothing_is_worked_out_twice(workspace: Workspace) -> None:
     reading = SessionRepository(workspace)
     first = reading.session(THREAD)
     assert reading.session(THREAD) is first
-    workspace.mailbox.send(letter(to=(BEA,), thread="COORD-elsewhere"))
+    workspace.mailbox.send(make_message(to=(BEA,), thread="COORD-elsewhere"))
     assert reading.session(THREAD) is first
     contribute(workspace, ANN, add("Gradient"))
     compile_thread(workspace, THREAD, CompileOptions())
@@ -139,7 +139,7 @@ def test_only_some_stay(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -
     names = [f"RS-20250101-a{number}" for number in range(6)]
     for name in names:
         for _ in range(2):
-            workspace.mailbox.send(letter(to=(BEA,), thread=name))
+            workspace.mailbox.send(make_message(to=(BEA,), thread=name))
         reading.session(name)
     assert [name in reading.kept for name in names] == [False] * 4 + [True] * 2
 

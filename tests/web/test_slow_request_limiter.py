@@ -11,7 +11,7 @@ from brenner.services.versions import verify
 from brenner.web import links
 from brenner.web.views import exports, versions
 from brenner.web.views.exports import report
-from mail.sample_mail import letter
+from mail.sample_mail import make_message
 from web.browsing import LAB, THREAD, Show, show
 from web.lab_client import Client
 
@@ -78,7 +78,7 @@ def test_a_file_is_made_once(stage: Show, held: Held) -> None:
     assert len({reply.document for reply in found}) == 1
     assert found[0].headers["content-disposition"] == f'attachment; filename="{THREAD}.html"'
     assert "style-src 'sha256-" in found[-1].headers["content-security-policy"]
-    news = letter(to=(stage.project.operator,), thread=THREAD, subject="INFO: Of late")
+    news = make_message(to=(stage.project.operator,), thread=THREAD, subject="INFO: Of late")
     stage.mailbox.send(news)
     assert "Of late" not in found[0].document
     assert "Of late" in stage.server.ask("GET", REPORT).document
