@@ -49,6 +49,7 @@ def grow(number: int) -> Delta:
 
 
 WORK: dict[str, Callable[[int], Delta]] = {"ADD": add, "EDIT": edit, "list-growing EDIT": grow}
+_AIMS = {"ADD": 3.5, "EDIT": 6, "list-growing EDIT": 6}
 
 
 def contributions(make: Callable[[int], Delta], count: int) -> list[DeltaMessage]:
