@@ -1,15 +1,18 @@
-# Two commands are all one needs: `make demo` shows the program, `make test` proves it.
-# Both set everything up by themselves in .venv; the tests also start an Agent Mail server, which
-# has an environment of its own because it brings half a gigabyte that is none of ours.
+# `make demo` shows the program, `make test` tests it. Both set up what they need in .venv.
+# The tests also start an Agent Mail server. It has its own environment, because its packages take
+# half a gigabyte.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 AGENT_MAIL := .venv-agent-mail
 AGENT_MAIL_VERSION := 0.1.19
-PIP_INSTALL := -m pip install --disable-pip-version-check --progress-bar off
-# One line for each package that pip looks at: a set-up takes minutes and must not look stuck.
-PIP_PROGRESS := sed -unE '/^(Collecting|Installing|Successfully|ERROR|WARNING)/{s/^(.{100}).*/\1 …/;p}'
+# $(call pip_install,PYTHON,PACKAGES) installs packages and shows progress. The whole output of pip
+# goes to a log, and its end is shown if pip fails.
+pip_install = \
+  $(1) -m pip install --disable-pip-version-check --progress-bar off $(2) 2>&1 | \
+  tee $(1).log | $(1) tools/pip_progress.py || \
+  { tail -n 30 $(1).log; echo "The set-up failed. All output of pip: $(1).log"; exit 1; }
 # Halves of the list for each worker: a browser and a server then serve many tests in a row.
 PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
 SHELL := bash
@@ -17,8 +20,9 @@ SHELL := bash
 
 .PHONY: demo test test-all parts bench fuzz kills mutants docs screenshots lint format clean agent-mail
 
+# `make demo ARGS=--full` shows every step, `make demo ARGS=--step` waits for Enter.
 demo: $(VENV)/.runtime
-	@$(BIN)/brenner demo
+	@$(BIN)/brenner demo $(ARGS)
 
 test: $(VENV)/.dev parts lint
 	$(PYTEST)
@@ -27,7 +31,7 @@ test: $(VENV)/.dev parts lint
 test-all: $(VENV)/.dev parts lint
 	BRENNER_THOROUGH=1 $(PYTEST)
 
-# What tests need besides Python packages.
+# What the tests need besides Python packages.
 parts:
 	@sh tools/debian_packages.sh
 	@$(MAKE) --no-print-directory agent-mail
@@ -37,13 +41,14 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/code_pages.py --check
+	$(BIN)/python tools/command_pages.py --check
 
 bench: $(VENV)/.dev
 	@$(MAKE) --no-print-directory agent-mail
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python benchmarks/run.py
 
-# The laws with a hundred times as many examples; what they find becomes a permanent case.
+# The laws with a hundred times as many examples. What they find becomes a permanent case.
 fuzz: $(VENV)/.dev
 	BRENNER_HYPOTHESIS_PROFILE=fuzz $(PYTEST) -m fuzz
 
@@ -56,10 +61,12 @@ kills: $(VENV)/.dev
 mutants: $(VENV)/.dev
 	@nice -n 10 $(BIN)/python tools/mutants.py
 
+# The reference of codes and of commands, and the manual pages, from the program.
 docs: $(VENV)/.dev
 	$(BIN)/python tools/code_pages.py
+	$(BIN)/python tools/command_pages.py
 
-# The pictures of docs/web.md; look at them before they are committed.
+# The pictures of docs/how-to/use-the-web-page.md; look at them before they are committed.
 screenshots: $(VENV)/.dev
 	@sh tools/debian_packages.sh
 	$(BIN)/python tools/screenshots.py
@@ -74,34 +81,35 @@ clean:
 # Without the Agent Mail server, tests that need it skip; with CI=true nothing may be missing.
 agent-mail:
 	@$(MAKE) --no-print-directory --silent $(AGENT_MAIL)/.$(AGENT_MAIL_VERSION) || { \
-	  echo "MISSING, and tests that need it will not run: an Agent Mail server (mcp_mail $(AGENT_MAIL_VERSION))"; \
+	  echo "MISSING: an Agent Mail server (mcp_mail $(AGENT_MAIL_VERSION)). Tests that need it will be skipped."; \
 	  [ "$$CI" != true ]; }
 
-# Some systems ship a venv without pip: then the pip outside fills it.
+# Some systems ship a venv without pip. Then the pip outside fills it.
 %/bin/python:
-	@echo "Setting up $* …"
+	@echo "Creating the Python environment $* …"
 	@$(PYTHON) -m venv $* || \
 	  { rm -rf $*; $(PYTHON) -m venv --without-pip $* && \
 	    $(PYTHON) -m pip --python $@ install --quiet pip; }
 
-# Bytecode is compiled here because editable installs are not, and it is half of the start-up.
+# Bytecode is compiled here because editable installs do not, and it is half of the start-up.
 $(VENV)/.runtime: $(BIN)/python pyproject.toml constraints.txt
-	@echo "Installing the packages of the program …"
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/python $(PIP_INSTALL) --editable . | $(PIP_PROGRESS)
+	@echo "Installing the program. The first time this takes about a minute."
+	@export PIP_CONSTRAINT=constraints.txt; $(call pip_install,$(BIN)/python,--editable .)
 	@$(BIN)/python -m compileall -q src
 	@touch $@
+	@echo
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
-	@echo "Installing the packages of the program and its development tools …"
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/python $(PIP_INSTALL) --editable '.[dev]' | $(PIP_PROGRESS)
+	@echo "Installing the program and its development tools. The first time this takes 2 to 3 minutes."
+	@export PIP_CONSTRAINT=constraints.txt; $(call pip_install,$(BIN)/python,--editable '.[dev]')
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
-# Not with our constraints: it is a program of others. Without bytecode it starts thrice as slowly;
-# some of the files that come with it are no Python and do not compile.
+# Not with our constraints: it is another project's program. Without bytecode it starts three times
+# as slowly. Some of its files are not Python and do not compile.
 $(AGENT_MAIL)/.$(AGENT_MAIL_VERSION): $(AGENT_MAIL)/bin/python
-	@echo "Installing mcp_mail $(AGENT_MAIL_VERSION) into $(AGENT_MAIL), for the tests …"
-	@$(AGENT_MAIL)/bin/python $(PIP_INSTALL) mcp_mail==$(AGENT_MAIL_VERSION) | $(PIP_PROGRESS)
-	@echo "Compiling its bytecode …"
+	@echo "Installing an Agent Mail server for the tests. The first time this takes a few minutes."
+	@$(call pip_install,$(AGENT_MAIL)/bin/python,mcp_mail==$(AGENT_MAIL_VERSION))
+	@echo "Compiling the server …"
 	@$(AGENT_MAIL)/bin/python -m compileall -q -j 0 $(AGENT_MAIL)/lib >/dev/null 2>&1 || true
 	@touch $@

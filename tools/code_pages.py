@@ -1,4 +1,4 @@
-"""Write docs/codes.md from the catalogue, or with --check say whether it is up to date."""
+"""Write docs/reference/codes.md from the catalogue; with --check, compare it."""
 
 import sys
 from pathlib import Path
@@ -8,16 +8,16 @@ from brenner.diagnostics.model import Code
 from brenner.markdown.escape import render_fence
 from brenner.text import escape_control_lines, template_text
 
-PAGE = Path(__file__).parent.parent / "docs" / "codes.md"
+PAGE = Path(__file__).parent.parent / "docs" / "reference" / "codes.md"
 _LONGEST_EXAMPLE_LINE = 200
 
 
 def page() -> str:
     """The whole page."""
     about = (
-        f"Every diagnostic of Brenner has one of these {len(CATALOGUE)} codes; `brenner explain "
-        "CODE` prints the same. A code, once published, keeps its meaning and is never used again "
-        "for another one. This page is generated from the catalogue (`make docs`)."
+        "This page is for everyone who gets a code in a message, and for programs that react to "
+        f"one. It lists all {len(CATALOGUE)} codes. `brenner explain CODE` prints the same entry. "
+        "A code never changes its meaning. `make docs` writes this page from the catalogue."
     )
     parts = ["# The codes", "", about, ""]
     for title, chapter in chapters().items():
@@ -74,7 +74,7 @@ def main() -> int:
         return 0
     if PAGE.is_file() and PAGE.read_text("utf-8") == page():
         return 0
-    print("docs/codes.md is not what the catalogue says: run `make docs`.")
+    print("docs/reference/codes.md is not up to date: run `make docs`.")
     return 1
 
 

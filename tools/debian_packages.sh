@@ -4,7 +4,7 @@
 set -eu
 
 # program:package. PostgreSQL comes with a wheel, but that one does not know TLS.
-needed="git:git tmux:tmux openssl:openssl pg_createcluster:postgresql chromium:chromium"
+needed="git:git tmux:tmux openssl:openssl pg_createcluster:postgresql chromium:chromium zsh:zsh fish:fish mandoc:mandoc"
 
 missing() {
     for pair in $needed; do

@@ -1,4 +1,4 @@
-"""Take the pictures of docs/web.md: the demo's session, as a browser shows it.
+"""Take the pictures of docs/how-to/use-the-web-page.md: the demo's session, as a browser shows it.
 
 The demo is run in a new folder, served from there, and looked at with Debian's chromium. Another
 folder for the pictures can be named.

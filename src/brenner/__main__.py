@@ -3,11 +3,12 @@
 import sys
 
 _ALLOCATIONS_PER_COLLECTION = 100_000  # a short command never reaches it
+_EXIT_INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    if sys.argv[1:] == ["--version"] and sys.stdout:
+    if sys.argv[1:] in (["--version"], ["-V"]) and sys.stdout:
         from brenner import __version__  # no other import needed
 
         sys.stdout.write(f"brenner {__version__}\n")
@@ -15,9 +16,12 @@ def main() -> None:
     import gc
 
     gc.set_threshold(_ALLOCATIONS_PER_COLLECTION)  # imports make thousands of objects, no garbage
-    from brenner.cli.main import run  # four times as expensive to import
+    try:
+        from brenner.cli.main import run  # four times as expensive to import
 
-    code = run(sys.argv[1:])
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # while importing, or after the command
+        code = _EXIT_INTERRUPTED
     _exit_at_once(code)
     sys.exit(code)
 

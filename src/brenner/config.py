@@ -46,8 +46,7 @@ _DEFAULT_STORE = f"{_SQLITE}{OWN_FOLDER}/{STORE_FILE}"
 _SETTINGS_READ_ELSEWHERE = ("evidence_pack", "roster", "presets")
 _ENVIRONMENT_FIX = (
     "Set `AGENT_MAIL_BASE_URL` to the server's address, as in `http://127.0.0.1:8765`, and "
-    "`AGENT_MAIL_PATH` to what follows, as in `/mcp/`. A token belongs into "
-    "`AGENT_MAIL_BEARER_TOKEN`."
+    "`AGENT_MAIL_PATH` to its path, as in `/mcp/`. Put a token in `AGENT_MAIL_BEARER_TOKEN`."
 )
 _MOST_HOURS = 10 * 366 * 24  # ten years; beyond that dates overflow
 _MOST_BYTES = 1024 * 1024
@@ -155,7 +154,7 @@ def _complete_address(project: Project, address: AgentMailAddress) -> AgentMailA
     try:
         key.encode()
     except UnicodeEncodeError:
-        reason = "the path of the project is not UTF-8; name a key of it with `?project=KEY`"
+        reason = "the project's path is not UTF-8; add `?project=KEY` to the address"
         raise UnavailableError(codes.STORE_UNUSABLE.at(path=url, reason=reason)) from None
     return AgentMailAddress(url, key)
 
@@ -165,7 +164,7 @@ def store_file(project: Project, address: SqliteAddress) -> Path:
     try:
         str(file).encode()
     except UnicodeEncodeError:
-        reason = "its path is not UTF-8, and SQLite knows no others"
+        reason = "its path is not UTF-8, which SQLite needs"
         raise UnavailableError(codes.STORE_UNUSABLE.at(path=str(file), reason=reason)) from None
     return file
 
@@ -184,7 +183,7 @@ def _current_folder() -> str:
     try:
         return os.getcwd()
     except OSError:  # it was removed, or it is not accessible
-        reason = "the current folder is not there any more"
+        reason = "the current folder does not exist any more"
         raise RequestError(codes.NO_SUCH_PROJECT.at(path=".", reason=reason)) from None
 
 
@@ -200,11 +199,11 @@ def _nearest_project() -> Project:
     here = Path(_current_folder())
     for folder in (here, *here.parents):
         if os.path.lexists(folder / SETTINGS_FILE):
-            return Project(folder, folder_from=f"it has `{SETTINGS_FILE}`")
+            return Project(folder, folder_from=f"it contains `{SETTINGS_FILE}`")
         own = folder / OWN_FOLDER
         if os.path.isdir(own) or own.is_symlink():  # a link to a disk that is not mounted counts
-            return Project(folder, folder_from=f"it has `{OWN_FOLDER}/`")
-    return Project(here, folder_from="no folder upwards from here is a project")
+            return Project(folder, folder_from=f"it contains `{OWN_FOLDER}/`")
+    return Project(here, folder_from="neither this folder nor one above it is a project")
 
 
 def _absolute_store(url: str, base: Path | None = None) -> str:
@@ -299,7 +298,7 @@ def _set_store(project: Project, value: Any) -> Project:
 
 
 def _set_operator(project: Project, value: Any) -> Project:
-    expected = 'a name such as "Anna": a letter, then letters, digits, `_` or `-`, 64 at most'
+    expected = 'a name such as "Anna": a letter, then letters, digits, `_` or `-`, at most 64'
     _require(isinstance(value, str) and AGENT_NAME.fullmatch(value), expected)
     return project._replace(operator=value)
 
@@ -329,7 +328,7 @@ def _set_persist(project: Project, value: Any) -> Project:
     known = PersistSettings._fields
     for name in value:
         near = did_you_mean(closest(name, known))
-        _require(name in known, f"without `{name}`.{near} Known are {', '.join(known)}")
+        _require(name in known, f"without `{name}`.{near} Known settings: {', '.join(known)}")
     every = value.get("every")
     is_number = every is None or (type(every) is int and every >= 1)
     _require(is_number, "a table in which `every` is a number above 0")

@@ -1,4 +1,4 @@
-"""Size limits, enforced before anything is parsed (ruling R5; explained in docs/limits.md).
+"""Size limits, enforced before anything is parsed (ruling R5; see docs/reference/limits.md).
 
 Each is far above what a session needs, and low enough that a hostile message costs no more time and
 memory than its length.

@@ -26,8 +26,10 @@ _HOST = lazy_pattern(r"(?:\[[^\[\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]*))?")
 _MOST_PORT = 65_535
 _SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*")
 _MAY_CONTAIN_PASSWORD = lazy_pattern(r"[:@=?&#;\s]")  # characters next to which a password may be
-_AUTH_HINT = "a name or a token does not belong into it but into `AGENT_MAIL_BEARER_TOKEN`"
-_PORT_HINT = "a port is a number; a user's name and password end with an `@`, before the host"
+_AUTH_HINT = "put a name or token in `AGENT_MAIL_BEARER_TOKEN`, not in the address"
+_PORT_HINT = (
+    "the port must be a number, and a user name and password must end with `@` before the host"
+)
 
 
 class SqliteAddress(NamedTuple):
@@ -131,12 +133,12 @@ def parse_store_strict(text: str) -> StoreAddress:
         if name in (_AGENT_MAIL, f"{_AGENT_MAIL}:"):
             return _with_project_option(None, query)
         if _SCHEME_END not in text:
-            _fail(f"the path of a file is written as `{_SQLITE}PATH`")
+            _fail(f"write the path of a file as `{_SQLITE}PATH`")
         return _parse_server(urlsplit(text))
     except StoreAddressError:
         raise
     except ValueError:  # an invalid host, a lone surrogate
-        _fail("it is not well formed")
+        _fail("it is malformed")
 
 
 def _fail(reason: str) -> NoReturn:
@@ -146,9 +148,9 @@ def _fail(reason: str) -> NoReturn:
 def _check_characters(text: str) -> None:
     """Reject the characters that are silently dropped when a URL is split."""
     if any(each <= " " for each in text):
-        _fail("it has a blank, or a character that nobody sees; a blank is written as `%20`")
+        _fail("it contains a space or an invisible character; write a space as `%20`")
     if "#" in text:
-        _fail("a `#` in it is written as `%23`")
+        _fail("it contains `#`; write it as `%23`")
     text.encode()
 
 
@@ -156,11 +158,11 @@ def _parse_sqlite(text: str) -> SqliteAddress:
     """Parse a file address. Mail in memory is rejected: it would be lost when the command ends."""
     path = text.removeprefix(_SQLITE)
     if path == text or path in ("", "/"):
-        _fail(f"the path of a file is written as `{_SQLITE}PATH`")
+        _fail(f"write the path of a file as `{_SQLITE}PATH`")
     if path == ":memory:":
-        _fail("mail that is kept in memory would be gone with the command")
+        _fail("mail in memory is lost when the command ends")
     if "\0" in path:
-        _fail("no path holds a NUL character")
+        _fail("it contains a NUL character")
     return SqliteAddress(path)
 
 
@@ -171,8 +173,8 @@ def _parse_server(parts: SplitResult) -> StoreAddress:
         return _parse_agent_mail(parts)
     if parts.scheme in (*_HTTP_SCHEMES, _AGENT_MAIL):
         over = parts.scheme if parts.scheme in _HTTP_SCHEMES else _HTTP_SCHEMES[0]
-        _fail(f"an Agent Mail server is written as `{_AGENT_MAIL}+{over}://…`")
-    _fail("nobody knows that kind of store")
+        _fail(f"write the address of an Agent Mail server as `{_AGENT_MAIL}+{over}://…`")
+    _fail("unknown kind of store")
 
 
 def _parse_agent_mail(parts: SplitResult) -> AgentMailAddress:
@@ -184,7 +186,7 @@ def _parse_agent_mail(parts: SplitResult) -> AgentMailAddress:
         _fail(_AUTH_HINT)
     _check_host(parts.netloc)
     if not parts.hostname:
-        _fail("it names no host")
+        _fail("the host is missing")
     url = urlunsplit((parts.scheme.partition("+")[2], parts.netloc, parts.path, "", ""))
     return _with_project_option(url, parts.query)
 
@@ -198,7 +200,7 @@ def _with_project_option(url: str | None, query: str) -> AgentMailAddress:
         _fail(f"its only option is `project=KEY`; {_AUTH_HINT}")
     key = unquote(value, errors="strict")
     if not key or not key.isprintable():
-        _fail("`project=` names no project")
+        _fail("the value of `project=` is missing or contains invisible characters")
     return AgentMailAddress(url, key)
 
 
@@ -209,13 +211,13 @@ def _parse_postgres(parts: SplitResult) -> PostgresAddress:
     """
     ats = sum(each.count("@") for each in parts)
     if ats > 1 or ats != parts.netloc.count("@"):  # only the one after the user's name is allowed
-        _fail("an `@` in a name or a password is written as `%40`, a `/` as `%2F`")
+        _fail("write `@` in a name or password as `%40`, and `/` as `%2F`")
     for host in parts.netloc.rpartition("@")[2].split(","):
         _check_host(host)
     options = [each.partition("=") for each in parts.query.split("&") if each]
     schemas = [unquote(value, errors="strict") for name, _, value in options if name == "schema"]
     if len(schemas) > 1:
-        _fail("it names more than one schema")
+        _fail("it contains more than one schema")
     schema = schemas[0] if schemas else DEFAULT_SCHEMA
     _check_schema(schema)
     rest = "&".join("".join(each) for each in options if each[0] != "schema")
@@ -233,13 +235,13 @@ def _check_host(host: str) -> None:
 def _check_schema(name: str) -> None:
     """Reject a name that cannot be our schema; PostgreSQL reserves some."""
     if not name:
-        _fail("`schema=` names no schema")
+        _fail("the value of `schema=` is missing")
     if len(name.encode()) > _MOST_SCHEMA_BYTES:
-        _fail(f"the name of a schema has {_MOST_SCHEMA_BYTES} bytes at most")
+        _fail(f"the name of the schema is longer than {_MOST_SCHEMA_BYTES} bytes")
     if not name.isprintable():
-        _fail("the name of a schema has only characters that one sees")
+        _fail("the name of the schema contains an invisible character")
     if name.startswith(_RESERVED_SCHEMAS):
-        _fail("schemas that begin with `pg_` or `information_schema` are PostgreSQL's own")
+        _fail("PostgreSQL reserves schemas that start with `pg_` or `information_schema`")
 
 
 def redact_address(text: str) -> str:

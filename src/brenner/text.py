@@ -155,7 +155,7 @@ class Suggestion(str):
 
 def did_you_mean(word: str | None) -> Suggestion:
     """Return a suggestion for people and, as `meant`, for programs."""
-    suggestion = Suggestion(f" Perhaps `{word}`." if word else "")
+    suggestion = Suggestion(f" Did you mean `{word}`?" if word else "")
     suggestion.meant = word
     return suggestion
 
@@ -196,14 +196,15 @@ def _edit_distance(one: str, other: str, most: int) -> int:
 # Templates of the catalogue, for `explain` and the docs
 
 
-_OMITTED_FIELDS = ("suggestion", "hint")
-
-
 def template_text(template: str) -> str:
-    """Return a message's template with its parameters shown as <name>."""
-    parts = []
+    """Return a message's template with its parameters shown as <name>.
+
+    A parameter directly after a sentence is another sentence, which not every message has.
+    """
+    text = ""
     for literal, name, _, _ in Formatter().parse(template):
-        parts.append(literal)
-        if name and name not in _OMITTED_FIELDS:
-            parts.append(f"<{name}>")
-    return "".join(parts)
+        text += literal
+        is_in_code = text.count("`") % 2
+        if name and (is_in_code or not literal.endswith(".")):
+            text += f"<{name}>"
+    return text

@@ -23,7 +23,7 @@ def test_each_is_told_by_its_name(at_work: Terminals, thread_id: str) -> None:
     at_work.tmux("new-session", "-d", "-s", "other", "-n", "BlueLake", "--", "/bin/cat")
     done = at_work(*asked(thread_id, "--spawn", "--broadcast"))
     assert done.code == 0
-    assert "Told BlueLake, RedSky and GreenDog to read their mail.\n" in done.out
+    assert "Notified BlueLake, RedSky and GreenDog of new mail.\n" in done.out
     for name in PROGRAMS:
         eventually(lambda name=name: at_work.typed(name) == line(name, thread_id))  # type: ignore[misc]
     assert "mail" not in at_work.screen("other", "BlueLake")
@@ -57,7 +57,10 @@ def test_no_session(at_work: Terminals) -> None:
     assert (told["told"], [each["agent"] for each in told["not_told"]]) == ([], list(PROGRAMS))
     said = at_work(*asked(DOTTED, "--broadcast"))
     assert said.code == 3
-    assert f"The mail is out. Nobody was told of it: no session `{SESSION}` runs" in said.err
+    assert (
+        f"The messages were sent. The agents were not notified: no session `{SESSION}` runs"
+        in said.err
+    )
     assert "Told" not in said.out
     tried = at_work(*asked(DOTTED, "--broadcast", "--dry-run"))
     assert (tried.code, "The mail is out" in tried.err) == (3, False)
@@ -77,13 +80,13 @@ def test_who_cannot_be_told(at_work: Terminals) -> None:
         "all_panes": False,
         "not_told": [
             {"agent": "BlueLake", "reason": "it has no window in the session"},
-            {"agent": "RedSky", "reason": "its window is in copy mode, which `q` leaves"},
+            {"agent": "RedSky", "reason": "its window is in copy mode (press `q` to leave it)"},
         ],
     }
     eventually(lambda: at_work.typed("GreenDog") == line("GreenDog"))
     at_work.tmux("select-pane", "-d", "-t", f"={SESSION}:=GreenDog")
     again = at_work(*asked(DOTTED, "--broadcast"))
-    assert "GreenDog, as its window takes no input" in again.err
+    assert "GreenDog (its window accepts no input)" in again.err
     assert at_work.typed("GreenDog") == line("GreenDog")
 
 
@@ -122,7 +125,7 @@ _SLEEP = ("-c", "import time; time.sleep(1000)")
 
 
 def test_windows_that_are_not_ours(at_work: Terminals) -> None:
-    """Told is who runs in the window of its name; a shell, or another program, would obey."""
+    """Notified is who runs in the window of its name; a shell, or another program, would obey."""
     at_work.tmux("new-session", "-d", "-s", "bot-1", "-n", "BlueLake", "--", "/bin/sh")
     at_work.tmux("new-window", "-d", "-t", "=bot-1:", "-n", "RedSky", "--", "/bin/cat", "-")
     theirs = ("/usr/bin/env", "AGENT_NAME=GreenDog", str(at_work.path / "gemini"))
@@ -134,16 +137,16 @@ def test_windows_that_are_not_ours(at_work: Terminals) -> None:
         "told": ["GreenDog"],
         "all_panes": False,
         "not_told": [
-            {"agent": "BlueLake", "reason": "no program runs in its window, only a shell"},
-            {"agent": "RedSky", "reason": "`cat` runs in its window, which is not its program"},
+            {"agent": "BlueLake", "reason": "its window contains only a shell"},
+            {"agent": "RedSky", "reason": "its window runs `cat`, which is not its program"},
         ],
     }
     eventually(lambda: at_work.typed("GreenDog") == line("GreenDog", "bot-1"))
     for name in ("BlueLake", "RedSky"):
         assert "there is mail" not in at_work.screen("bot-1", name)
     said = at_work(*asked("bot-1", "--broadcast"))
-    assert "Told GreenDog to read its mail.\n" in said.out
-    assert "BlueLake, as no program runs in its window, only a shell" in said.err
+    assert "Notified GreenDog of new mail.\n" in said.out
+    assert "BlueLake (its window contains only a shell" in said.err
 
 
 def test_a_shell_in_the_place_of_our_program(at_work: Terminals) -> None:
@@ -155,7 +158,7 @@ def test_a_shell_in_the_place_of_our_program(at_work: Terminals) -> None:
         at_work.started(name)
     at_work.tmux("respawn-pane", "-k", "-t", f"={SESSION}:=BlueLake", "--", "/bin/sh")
     at_work.tmux("send-keys", "-t", f"={SESSION}:=RedSky", "C-d")
-    eventually(lambda: "codex has ended" in at_work.screen(SESSION, "RedSky"))
+    eventually(lambda: "codex ended with" in at_work.screen(SESSION, "RedSky"))
     at_work.tmux("send-keys", "-t", f"={SESSION}:=RedSky", "/bin/stty sane", "C-j")
     at_work.tmux("send-keys", "-t", f"={SESSION}:=RedSky", "/bin/cat", "C-j")
     eventually(lambda: _runs(at_work, "RedSky", "cat"))

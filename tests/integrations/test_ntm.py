@@ -21,9 +21,9 @@ def test_spawn_and_broadcast(terminals: Terminals) -> None:
     ]
     assert {each["cwd"] for each in terminals.recorded("ntm")} == {str(terminals.project)}
     assert done.out.splitlines()[4:7] == [
-        f"Opened BlueLake (claude), RedSky (codex) and GreenDog (gemini) in {DOTTED}, with ntm.",
-        f"Told all panes of {DOTTED} to read the mail.",
-        f"  `ntm attach {DOTTED}` shows them.",
+        f"Started BlueLake (claude), RedSky (codex) and GreenDog (gemini) in {DOTTED}, with ntm.",
+        f"Notified all panes of {DOTTED} of new mail.",
+        f"  To see them: `ntm attach {DOTTED}`",
     ]
 
 
@@ -55,8 +55,9 @@ def test_a_failure_after_the_mail(terminals: Terminals) -> None:
     terminals.with_program("ntm", err="Error: tmux is \x1b[31mbroken\n", code=1)
     done = terminals(*asked(DOTTED, "--spawn", "--broadcast"))
     assert done.code == 3
-    assert f"The mail is out. ntm could not open `{DOTTED}` for BlueLake, RedSky, GreenDog: " in (
-        done.err
+    assert (
+        f"The messages were sent. ntm could not open `{DOTTED}` for BlueLake, RedSky, GreenDog: "
+        in (done.err)
     )
     assert "Error: tmux is \\x1b[31mbroken" in done.err
     assert [call[0] for call in terminals.calls("ntm")] == ["spawn"]
@@ -78,7 +79,7 @@ def test_a_session_that_runs_is_left_as_it_is(terminals: Terminals) -> None:
     terminals.tmux("new-session", "-d", "-s", DOTTED, "--", "/bin/sleep", "1000")
     done = terminals(*asked(DOTTED, "--spawn", "--broadcast"))
     assert (done.code, [call[0] for call in terminals.calls("ntm")]) == (0, ["send"])
-    assert f"The session {DOTTED} is open already, and was left as it is." in done.out
+    assert f"The session {DOTTED} is already running and was not changed." in done.out
 
 
 def test_what_tmux_has_opened_stays_with_tmux(at_work: Terminals) -> None:
@@ -97,7 +98,7 @@ def test_dry_run(terminals: Terminals) -> None:
     terminals.with_program("ntm")
     done = terminals(*asked(DOTTED, "--spawn", "--broadcast", "--dry-run"))
     assert (done.code, terminals.calls("ntm")) == (0, [])
-    assert f"Would tell all panes of {DOTTED} to read the mail." in done.out
+    assert f"Would notify all panes of {DOTTED} of new mail." in done.out
 
 
 def test_the_store_in_the_environment(terminals: Terminals) -> None:

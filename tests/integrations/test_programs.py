@@ -32,10 +32,10 @@ BEAD = Bead(DOTTED, "Make it", "open", 2, "ann")
         (json.dumps([TOLD, TOLD]), Bead(DOTTED, problem="its answer is not one bead")),
         ('"x"', Bead(DOTTED, problem="its answer is not one bead")),
         ('{"id": "bot-2"}', Bead(DOTTED, problem="its answer is about another bead")),
-        ("", Bead(DOTTED, problem="its answer is no JSON")),
-        ("\x00\x1b[2J", Bead(DOTTED, problem="its answer is no JSON")),
-        ("[" * 100_000, Bead(DOTTED, problem="its answer is no JSON")),
-        ("1" * 5000, Bead(DOTTED, problem="its answer is no JSON")),
+        ("", Bead(DOTTED, problem="its answer is not JSON")),
+        ("\x00\x1b[2J", Bead(DOTTED, problem="its answer is not JSON")),
+        ("[" * 100_000, Bead(DOTTED, problem="its answer is not JSON")),
+        ("1" * 5000, Bead(DOTTED, problem="its answer is not JSON")),
     ],
 )
 def test_what_bd_answers(terminals: Terminals, answer: str, bead: Bead) -> None:
@@ -51,7 +51,7 @@ def test_what_bd_answers(terminals: Terminals, answer: str, bead: Bead) -> None:
     [
         (b"", "Error: no issue found\nUsage:\n", "Error: no issue found"),
         (b'{"error": "no such issue"}', "", "no such issue"),
-        (b"", "", "it said nothing, exit code 4"),
+        (b"", "", "no output, exit code 4"),
         (b"\xff\xfe", "", "\ufffd\ufffd"),
         (b"[1]", "", "[1]"),
     ],
@@ -75,7 +75,7 @@ def test_a_bd_that_hangs(terminals: Terminals, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(programs, "BD_SECONDS", 1)
     terminals.with_program("bd", seconds=1000)
     bead = find_bead(DOTTED, terminals.project)
-    assert bead == Bead(DOTTED, problem="it had not ended after 1 seconds")
+    assert bead == Bead(DOTTED, problem="it did not end within 1 seconds")
     assert occupants(terminals.project) == {}
 
 
@@ -84,7 +84,7 @@ def test_a_bd_that_never_stops_talking(terminals: Terminals) -> None:
     terminals.with_program("bd", out=b"x" * 10 * programs.MOST_OUTPUT_BYTES)
     bead = find_bead(DOTTED)
     assert bead is not None
-    assert bead.problem == f"it said more than {programs.MOST_OUTPUT_BYTES:,} bytes"
+    assert bead.problem == f"its output has more than {programs.MOST_OUTPUT_BYTES:,} bytes"
 
 
 def test_a_bd_that_is_no_program(terminals: Terminals) -> None:
@@ -146,7 +146,7 @@ def test_inside_of_tmux_one_goes_over(
 
 
 def test_terminal_with_ntm(terminals: Terminals) -> None:
-    """Ntm is how to see it; without tmux nobody can tell whether it runs."""
+    """Ntm is how to see it; without tmux unknown whether it runs."""
     assert find_terminal(DOTTED) is None
     terminals.with_program("ntm")
     terminal = find_terminal("-bot.1")

@@ -26,9 +26,9 @@ def test_a_whole_round(at_work: Terminals) -> None:
         f"Sent message 7 to BlueLake (hypothesis_generator) in {THREAD}.",
         f"Sent message 8 to RedSky (test_designer) in {THREAD}.",
         f"Sent message 9 to GreenDog (adversarial_critic) in {THREAD}.",
-        f"Opened BlueLake (claude), RedSky (codex) and GreenDog (gemini) in {THREAD}, with tmux.",
-        "Told BlueLake, RedSky and GreenDog to read their mail.",
-        f"  `tmux attach -t '={THREAD}'` shows them.",
+        f"Started BlueLake (claude), RedSky (codex) and GreenDog (gemini) in {THREAD}, with tmux.",
+        "Notified BlueLake, RedSky and GreenDog of new mail.",
+        f"  To see them: `tmux attach -t '={THREAD}'`",
     ]
     assert at_work.windows(THREAD) == list(NAMES)
     for name in NAMES:

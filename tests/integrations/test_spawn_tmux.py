@@ -32,8 +32,8 @@ def test_a_window_for_each_agent(at_work: Terminals, thread_id: str, session: st
         assert "BRENNER_STORE" not in started["env"]
         assert at_work.typed(name) == ""
     assert f"Sent message 1 to BlueLake (hypothesis_generator) in {thread_id[:200]}" in done.out
-    assert "Opened BlueLake (claude), RedSky (codex) and GreenDog (gemini) in" in done.out
-    assert f"`tmux attach -t '={session}'` shows them." in done.out
+    assert "Started BlueLake (claude), RedSky (codex) and GreenDog (gemini) in" in done.out
+    assert f"To see them: `tmux attach -t '={session}'`" in done.out
 
 
 def test_json_and_running_twice(at_work: Terminals) -> None:
@@ -98,7 +98,7 @@ def test_a_shell_that_somebody_opened_by_hand(at_work: Terminals) -> None:
     """It has the agent's name, but nobody is there."""
     at_work.tmux("new-session", "-d", "-s", "bot-1", "-n", "RedSky", "--", "/bin/sh")
     done = at_work(*asked("bot-1", "--spawn", "--broadcast", "--json")).json["neighbours"]
-    only_a_shell = "no program runs in its window, only a shell"
+    only_a_shell = "its window contains only a shell"
     assert done["spawn"]["open_before"] == []
     assert done["spawn"]["not_opened"] == [{"agent": "RedSky", "reason": only_a_shell}]
     assert done["broadcast"]["told"] == ["BlueLake", "GreenDog"]
@@ -141,7 +141,7 @@ def test_a_program_that_ends(at_work: Terminals) -> None:
     at_work.started("BlueLake")
     session = "brenner_bot-5so_1_4_1"
     at_work.tmux("send-keys", "-t", f"={session}:=BlueLake", "C-d")
-    eventually(lambda: "claude has ended, exit code 0" in at_work.screen(session, "BlueLake"))
+    eventually(lambda: "claude ended with exit code 0" in at_work.screen(session, "BlueLake"))
     eventually(
         lambda: (
             "1" in at_work.tmux("list-panes", "-s", "-t", f"={session}", "-F", "#{@brenner_ended}")
@@ -150,7 +150,7 @@ def test_a_program_that_ends(at_work: Terminals) -> None:
     again = at_work(*asked(DOTTED, "--spawn", "--broadcast", "--json"))
     assert again.code == 0
     assert again.json["neighbours"]["spawn"]["not_opened"] == [
-        {"agent": "BlueLake", "reason": "no program runs in its window, only a shell"}
+        {"agent": "BlueLake", "reason": "its window contains only a shell"}
     ]
     assert again.json["neighbours"]["broadcast"]["told"] == ["RedSky", "GreenDog"]
     assert "there is mail" not in at_work.screen(session, "BlueLake")
@@ -216,7 +216,10 @@ def test_tmux_that_fails_after_the_mail(terminals: Terminals) -> None:
     assert done.json["neighbours"]["status"] == "failed"
     assert done.json["neighbours"]["broadcast"]["told"] == []
     said = terminals(*asked("bot-1", "--spawn"))
-    assert (said.code, "The mail is out. tmux could not open `bot-1`" in said.err) == (3, True)
+    assert (said.code, "The messages were sent. tmux could not open `bot-1`" in said.err) == (
+        3,
+        True,
+    )
     assert "server exited unexpectedly" in said.err
     assert "Opened" not in said.out
 
@@ -226,9 +229,9 @@ def test_dry_run_opens_nothing(at_work: Terminals) -> None:
     done = at_work(*asked(DOTTED, "--spawn", "--broadcast", "--dry-run"))
     assert done.code == 0
     assert done.out.endswith(
-        "Would open BlueLake (claude), RedSky (codex) and GreenDog (gemini) in "
+        "Would start BlueLake (claude), RedSky (codex) and GreenDog (gemini) in "
         "brenner_bot-5so_1_4_1, with tmux.\n"
-        "Would tell BlueLake, RedSky and GreenDog to read their mail.\n"
+        "Would notify BlueLake, RedSky and GreenDog of new mail.\n"
     )
     assert at_work.tmux("list-sessions", is_fine=False) == []
     assert list(at_work.project.iterdir()) == []

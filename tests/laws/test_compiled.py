@@ -171,7 +171,7 @@ ALWAYS = (
     *("Metadata", "Summary", "Contributors", "Changes", "Statistics", "Validation Status"),
     "Persistence",
 )
-SOMETIMES = ("Refused Blocks", "Warnings", "Open Conflicts", "Not Contributed")
+SOMETIMES = ("Rejected Blocks", "Warnings", "Open Conflicts", "Not Contributed")
 LAST = ("Full Artifact", "Record")
 ADVICE = {"THREAD_ID_ADVICE"}  # on the ID of the small world's thread
 

@@ -93,7 +93,7 @@ def test_a_request_that_was_turned_away_surely_did_nothing(answer: Answers, code
     with serving(answer) as server:
         error = server.failure()
     assert (type(error), error.diagnostic.id) == (UnavailableError, code)
-    assert code == "SERVER_LACKS" or error.diagnostic.message.endswith(". Nothing was done.")
+    assert code == "SERVER_LACKS" or error.diagnostic.message.endswith(". No changes were made.")
 
 
 @pytest.mark.parametrize("answer", SAYS_NO.values(), ids=SAYS_NO)
@@ -120,8 +120,8 @@ def test_by_reading_nothing_is_done(answer: Answers, code: str) -> None:
         server.client().read("agents", {})
     found = caught.value.diagnostic
     assert type(caught.value) is UnavailableError
-    assert found.message.endswith(". Nothing was done."), (found, code)
-    assert found.message.count("Nothing was done") == 1
+    assert found.message.endswith(". No changes were made."), (found, code)
+    assert found.message.count("No changes were made") == 1
 
 
 def test_what_is_told_is_a_part_of_a_sentence() -> None:
@@ -130,7 +130,8 @@ def test_what_is_told_is_a_part_of_a_sentence() -> None:
         "For further information visit https://example.org/x"
     )
     with serving(tool_error(said)) as server:
-        assert server.failure().diagnostic.message.endswith("refuses it: 1 validation error to.")
+        message = server.failure().diagnostic.message
+        assert message.endswith("the request: 1 validation error to. Nothing was stored.")
     with serving(tool_error("x" * 10_000)) as server:
         assert len(server.failure().diagnostic.message) < 300
 
@@ -159,7 +160,7 @@ def test_a_token_is_asked_for_or_another_one() -> None:
         with pytest.raises(UnavailableError) as caught:
             server.client().call(SEND, {})
     missing = caught.value.diagnostic
-    assert ("does not take the token" in wrong.message, "wants a token" in missing.message) == (
+    assert ("it rejects the token" in wrong.message, "requires a token" in missing.message) == (
         True,
         True,
     )

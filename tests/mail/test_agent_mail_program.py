@@ -50,7 +50,7 @@ def test_marking_does_not_advise_what_cannot_be_done(project: Project) -> None:
     """The server takes the mark; it cannot be asked for what is left."""
     (message,) = project.mailbox.inbox(BEA).messages
     ended = mail(project, "mark", str(message.stored.id), "--as", BEA)
-    assert (ended.code, ended.out) == (0, "1 message marked as read.\n")
+    assert (ended.code, ended.out) == (0, "Marked 1 message as read.\n")
     assert project.unread(BEA) == 0
 
 

@@ -57,7 +57,7 @@ def assert_said_and_mended(said: list[Any], store: Path, codes: set[str]) -> Non
     assert kind == "UnavailableError"
     assert code in codes
     assert str(store) in sentence
-    words = {FULL: "no room left", UNUSABLE: "disk I/O error"}
+    words = {FULL: "No space left", UNUSABLE: "disk I/O error"}
     assert words[code] in sentence
     assert filled["sent"], "there was no room from the beginning"
     assert filled["read"] == filled["sent"]

@@ -196,7 +196,7 @@ def test_gone_for_good_at_the_commit(
     trap(COMMIT, proxy.refuse)
     error = said(lambda: scene.mailbox.send(make_message("Perhaps"), key="k"), "OUTCOME_UNKNOWN")
     assert isinstance(error, UnknownOutcomeError)
-    assert "the message may be stored, or not" in error.diagnostic.message
+    assert "the message may or may not be stored" in error.diagnostic.message
     assert scene.stored() == stored
     proxy.pass_on()
     assert scene.mailbox.send(make_message("Perhaps"), key="k").is_new is not bool(stored)

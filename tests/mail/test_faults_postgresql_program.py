@@ -151,7 +151,7 @@ def test_gone_for_good_at_the_commit(
     impatient(monkeypatch, SETTLE_SECONDS=0.5)
     scene.proxy.cut_before_answer(b"UPDATE store SET turn", scene.proxy.refuse)
     done = shell(*_SEND, scene.store)
-    assert_said(done, "OUTCOME_UNKNOWN", "may be stored, or not", "Look before you repeat it")
+    assert_said(done, "OUTCOME_UNKNOWN", "may or may not be stored", "Check before you repeat it")
     assert len(scene.stored()) == 2
 
 

@@ -87,10 +87,10 @@ def test_a_change_by_force_is_noticed(address: PostgresAddress) -> None:
         other.execute("ALTER TABLE messages DISABLE TRIGGER messages_never_change")
         other.execute("UPDATE messages SET body = 'forged' WHERE id = 3")
         with PostgresMailbox.open(address) as mailbox:
-            assert mailbox.integrity() == ("message 3 is not as it was stored",)
+            assert mailbox.integrity() == ("message 3 does not match its hash",)
         other.execute("TRUNCATE turns, keys, search")
         other.execute("DELETE FROM deliveries WHERE message = 3")
         other.execute("DELETE FROM messages WHERE id = 3")
         other.execute("UPDATE messages SET arrival = 3 WHERE arrival = 2")
         with PostgresMailbox.open(address) as mailbox:
-            assert mailbox.integrity() == ("3 messages came in, and 2 are there",)
+            assert mailbox.integrity() == ("3 messages were stored, but 2 exist",)

@@ -22,8 +22,8 @@ SECRET = "s3cretpw"  # noqa: S105
         ("shema=foo", "`schema`"),
         ("Schema=x", "`schema`"),
         ("sslmod=require", "`sslmode`"),
-        (f"password=x&{SECRET}=y", "nobody knows"),
-        ("application_name", "not well formed"),
+        (f"password=x&{SECRET}=y", "unknown option"),
+        ("application_name", "it is malformed"),
     ],
 )
 def test_an_option_that_nobody_knows(tmp_path: Path, option: str, meant: str) -> None:
@@ -44,7 +44,7 @@ def test_a_schema_without_mail(tmp_path: Path) -> None:
     for command in (("inbox",), ("thread",), ("agents",)):
         done = brenner("mail", *command, "--store", url, cwd=tmp_path)
         assert done.code == 0
-        assert done.err.startswith("There is no mail in postgresql://…@127.0.0.1:")
+        assert done.err.startswith("No mail in postgresql://…@127.0.0.1:")
         assert f"(schema {schema}) yet." in done.err
         assert brenner("mail", *command, "--json", "--store", url, cwd=tmp_path).err == ""
     assert brenner("init", "--store", url, cwd=tmp_path).code == 0

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from brenner.config import Project
-from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.codes.stores import STORE_BUSY
-from brenner.diagnostics.model import RequestError, UnavailableError
+from brenner.diagnostics.model import UnavailableError
 from brenner.mail.memory import MemoryMailbox
+from brenner.mail.rules import unknown_agent_error
 from brenner.mcp.tool import (
     Argument,
     ArgumentKind,
@@ -27,7 +27,6 @@ from brenner.mcp.tool import (
     ToolResult,
 )
 from brenner.services.workspace import Workspace
-from brenner.text import did_you_mean
 
 HIDDEN = "brs_a-secret-that-no-log-may-show"
 
@@ -66,7 +65,8 @@ def halved(_call: Call) -> ToolResult:
 
 def refused(_call: Call) -> ToolResult:
     """The request contradicts what is stored."""
-    raise RequestError(NO_SUCH_AGENT.at(name="BlueLake", suggestion=did_you_mean("BlueLakes")))
+    name = "BlueLake"
+    raise unknown_agent_error(name, ["BlueLakes"])
 
 
 def unavailable(_call: Call) -> ToolResult:

@@ -86,7 +86,7 @@ def test_mail_of_the_adapter_is_not_checked_again(
         post(mailbox, BAD)
     (token,) = (file.read_text("utf-8") for file in tmp_path.rglob(ANN))
     words = {"thread_id": THREAD, "subject": BAD.subject, "body_md": BAD.body}
-    with pytest.raises(RuntimeError, match="MB-004"):
+    with pytest.raises(RuntimeError, match=r"MB-004 \(no delta block\)"):
         server.tool("send_message", sender_name=ANN, to=[BEA], sender_token=token, **words)
     assert [each.message.body for each in kept.arrivals(0)] == [BAD.body]
 

@@ -220,6 +220,8 @@ def test_url_option_overrides_the_variable(shell: Shell) -> None:
         ["--client", "codex", "--url", "http://ada:s3cret@host/mcp/"],
         ["--client", "codex", "--url", "postgresql://ada:s3cret@host/lab"],
         ["--client", "codex", "--url", "ada:s3cret@host"],
+        ["--client", "codex", "--url", "postgresql://ada:1/s3cret@host"],
+        ["--client", "codex", "--url", "postgresql://host/lab?password=s3cret"],
         ["--client", "codex", "--url", "http://host:port/mcp/"],
         ["--client", "codex", "--url", "http://host/mcp/?token=s3cret"],
         ["--client", "codex", "--url", "http://host/ mcp"],
@@ -259,8 +261,8 @@ def test_warning_about_a_missing_secret(shell: Shell) -> None:
     for url, word in {
         DEFAULT_URL: "or its mail is unverified",
         "http://[::1]:9/mcp/": "or its mail is unverified",
-        "https://lab.example.org/mcp/": "or its mail is refused: identity is strict",
-        "http://192.0.2.7:8765/mcp/": "or its mail is refused: identity is strict",
+        "https://lab.example.org/mcp/": "or the server rejects its mail: identity is strict",
+        "http://192.0.2.7:8765/mcp/": "or the server rejects its mail: identity is strict",
     }.items():
         assert word in config(shell, "codex", "--url", url).err
         variables = config(shell, "codex", "--url", url, "--json").json["variables"]
@@ -269,7 +271,7 @@ def test_warning_about_a_missing_secret(shell: Shell) -> None:
 
 def test_folder_without_a_project_is_rejected_for_stdio(shell: Shell) -> None:
     """A stdio server would create a mailbox there; HTTP creates nothing."""
-    word = "is no project"
+    word = "is not a project"
     assert word in config(shell, "codex", "--stdio").err
     assert any(word in each for each in config(shell, "codex", "--stdio", "--json").json["notes"])
     assert word not in config(shell, "codex").err
@@ -294,4 +296,4 @@ def test_path_with_variable_syntax_gets_a_warning(shell: Shell) -> None:
     folder.mkdir()
     for client, is_told in {"claude-code": True, "codex": False, "gemini": True}.items():
         done = shell("agent", "config", "--client", client, "--stdio", "--project", str(folder))
-        assert ("takes for a variable" in done.err) is is_told
+        assert ("expands as a variable" in done.err) is is_told

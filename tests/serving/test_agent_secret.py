@@ -78,7 +78,7 @@ def test_renewal_without_an_earlier_secret(shell: Shell) -> None:
 def test_unknown_name_is_rejected_with_a_suggestion(shell: Shell) -> None:
     done = shell("agent", "secret", "Operater", "--json")
     assert (done.code, done.codes) == (1, ["NO_SUCH_AGENT"])
-    assert "Perhaps `Operator`" in done.json["violations"][0]["fix"]
+    assert "Did you mean `Operator`?" in done.json["violations"][0]["fix"]
     assert files(shell.folder) == []
 
 
@@ -86,7 +86,7 @@ def test_agent_cannot_get_the_secret_of_the_operator(shell: Shell) -> None:
     shell.mail("register", "BlueLake")
     done = shell("agent", "secret", "Operator", "--new", "--as", "BlueLake")
     assert (done.code, done.out) == (2, "")
-    assert "only the operator" in done.err
+    assert "Only the operator" in done.err
     own = shell("agent", "secret", "BlueLake", "--as", "BlueLake").out.strip()
     assert is_secret(shell, "BlueLake", own)
 

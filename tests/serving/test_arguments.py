@@ -103,23 +103,23 @@ def test_unambiguous_values_are_converted(name: str, given: object, taken: objec
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [
-        ("limit", "twelve", "a whole number; it is the text `twelve`"),
-        ("limit", "1_2", "a whole number; it is the text `1_2`"),
-        ("limit", True, "a whole number; it is true"),
-        ("limit", 1.5, "a whole number; it is the number 1.5"),
-        ("limit", 2**64, "a whole number; it is a number out of range"),
-        ("ack_required", 1, "true or false; it is the number 1"),
-        ("body_md", ["a"], "a text; it is a list"),
-        ("body_md", False, "a text; it is false"),
-        ("to", {"name": "x"}, "a list of texts; it is a JSON object"),
-        ("to", ["a", None], "a list of texts; it is a list in which number 2 is null"),
+        ("limit", "twelve", "a whole number. It is the text `twelve`"),
+        ("limit", "1_2", "a whole number. It is the text `1_2`"),
+        ("limit", True, "a whole number. It is true"),
+        ("limit", 1.5, "a whole number. It is the number 1.5"),
+        ("limit", 2**64, "a whole number. It is a number out of range"),
+        ("ack_required", 1, "true or false. It is the number 1"),
+        ("body_md", ["a"], "a string. It is a list"),
+        ("body_md", False, "a string. It is false"),
+        ("to", {"name": "x"}, "a list of strings. It is a JSON object"),
+        ("to", ["a", None], "a list of strings. It is a list in which number 2 is null"),
     ],
 )
 def test_wrong_type_is_reported(name: str, given: object, words: str) -> None:
     (fault,) = read(**{name: given})[1]
     assert (fault.code, fault.message) == (
         codes.WRONG_ARGUMENT_TYPE,
-        f"`{name}` has to be {words}.",
+        f"`{name}` must be {words}.",
     )
 
 
@@ -178,12 +178,12 @@ def test_given_arguments_are_not_suggested() -> None:
 @pytest.mark.parametrize(
     ("given", "place"),
     [
-        ({"body_md": "a\0b"}, "`body_md` has a NUL character"),
-        ({"body_md": "half \ud83d"}, "`body_md` has half of a character"),
-        ({"to": ["a", "\ud83d"]}, "`to[1]` has half of a character"),
-        ({"deltas": [{"payload": {"claim": "\0"}}]}, "`deltas[0].payload.claim` has a NUL"),
-        ({"deltas": [{"a": float("nan")}]}, "`deltas[0].a` has a number that is not finite"),
-        ({"deltas": [{"\0": 1}]}, "`deltas[0].\\x00` has a NUL character"),
+        ({"body_md": "a\0b"}, "`body_md` contains a NUL character"),
+        ({"body_md": "half \ud83d"}, "`body_md` contains half of a character"),
+        ({"to": ["a", "\ud83d"]}, "`to[1]` contains half of a character"),
+        ({"deltas": [{"payload": {"claim": "\0"}}]}, "`deltas[0].payload.claim` contains a NUL"),
+        ({"deltas": [{"a": float("nan")}]}, "`deltas[0].a` contains a number that is not finite"),
+        ({"deltas": [{"\0": 1}]}, "`deltas[0].\\x00` contains a NUL character"),
     ],
 )
 def test_unstorable_characters_are_rejected(given: dict[str, object], place: str) -> None:

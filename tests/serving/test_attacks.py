@@ -145,7 +145,7 @@ def test_impersonation(
 
 def test_attempts_are_counted() -> None:
     """The page names how many there are, and what came of them."""
-    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "internals" / "security.md").read_text("utf-8")
     kept = sum(wanted == "unverified" for *_, wanted in ATTEMPTS)
     found = re.search(r"(\d+) ways, (\d+) refused, (\d+) taken as unverified, 0 believed", page)
     assert found

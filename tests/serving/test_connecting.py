@@ -1,6 +1,8 @@
 """What is said to who wants to connect an agent: commands that there are, and that work here."""
 
+import re
 import shlex
+import tomllib
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 from brenner.config import Project
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.mail.memory import MemoryMailbox
+from brenner.mcp.errors import IN_TOOLS
 from brenner.server.app import site_of
 from brenner.server.settings import CLIENTS, ServeSettings, address_for_agents
 from brenner.services import identity as agent_config
@@ -17,12 +20,14 @@ from brenner.services.workspace import Workspace
 from brenner.web.rendering import render_html
 from brenner.web.request import Page, RequestContext
 from brenner.web.views import project as connect
-from commands import in_code, in_marks, unknown
+from commands import in_code, in_marks, incomplete, unknown
 from mail_shell import Shell
 
 ROOT = Path(__file__).parents[2]
-# Those of the codes are the catalogue's
-PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {ROOT / "docs/codes.md"})]
+# The others are made from the catalogue and from the help
+GENERATED = {ROOT / "docs" / "reference" / name for name in ("codes.md", "commands.md")}
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted({*(ROOT / "docs").rglob("*.md")} - GENERATED)]
+_REMARK = re.compile(r"\s{2,}\(.*\)$|\s+> \S+$")  # of an example, or where its output goes
 EVERYWHERE = "0.0.0.0"  # noqa: S104
 TOKEN = "s3cret-of-the-endpoint"  # noqa: S105  (made up)
 SERVED = {
@@ -106,6 +111,24 @@ def test_commands_that_fixes_name_exist() -> None:
     assert [found for each in named for found in unknown(each)] == []
 
 
+def test_commands_in_fixes_run_as_they_are_written() -> None:
+    """No argument is missing: in fixes, in their words for tools, pages and forms, in examples."""
+    page_words = tomllib.loads((ROOT / "src/brenner/web/form_words.toml").read_text("utf-8"))
+    texts = [
+        *(text for code in CATALOGUE.values() for text in (code.message, code.fix)),
+        *IN_TOOLS.values(),
+        *(text for words in page_words.values() for text in words.values()),
+    ]
+    named = [each for text in texts for each in in_marks(text)]
+    assert len(named) > 100
+    assert [found for each in named for found in incomplete(each)] == []
+    lines = [line for code in CATALOGUE.values() for line in code.example.right.splitlines()]
+    shown = [_REMARK.sub("", each) for each in lines if each.startswith("brenner ")]
+    whole = [each.removeprefix("brenner ") for each in shown if "…" not in each]
+    assert len(whole) > 50
+    assert [found for each in whole for found in incomplete(each)] == []
+
+
 @pytest.mark.parametrize("file", PAGES, ids=lambda file: file.name)
 def test_commands_that_pages_name_exist(file: Path) -> None:
     """With the options that they are shown with."""
@@ -117,3 +140,10 @@ def test_commands_that_pages_name_exist(file: Path) -> None:
 def test_what_there_is_not(said: str) -> None:
     """The test would notice."""
     assert [*unknown(said)] != []
+    assert [*incomplete(said)] != []
+
+
+@pytest.mark.parametrize("said", ["mail import", "session", "compile --reopen", "mail thread x y"])
+def test_what_cannot_be_run(said: str) -> None:
+    assert [*unknown(said)] == []
+    assert [*incomplete(said)] != []

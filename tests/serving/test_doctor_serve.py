@@ -79,7 +79,7 @@ def test_nobody_listens(tmp_path: Path, closed: str) -> None:
     found = looked_at(tmp_path, closed)
     assert found.status == "ok"
     assert closed in found.detail
-    assert "`brenner serve` starts it" in found.detail
+    assert "start it with `brenner serve`" in found.detail
     asked = looked_at(tmp_path, closed, is_asked=True)
     assert (asked.status, asked.id) == ("problem", "SERVER_UNREACHABLE")
     assert "brenner serve" in (asked.fix or "")
@@ -100,7 +100,7 @@ def test_another_program(tmp_path: Path, status: int, body: bytes, kind: str) ->
     with another_program(status, body, kind) as url:
         found, asked = (looked_at(tmp_path, url, is_asked=each) for each in (False, True))
     assert (found.status, asked.status) == ("ok", "problem")
-    assert "another program's" in found.detail
+    assert "another program answers" in found.detail
     assert "brenner serve --port" in found.detail
     assert "brenner serve --port" in (asked.fix or "")
 
@@ -145,7 +145,7 @@ def test_a_stranger_gets_no_token(tmp_path: Path, said: bytes) -> None:
         found = looked_at(tmp_path, url, token=TOKEN, is_asked=True)
     assert len(seen) >= 2
     assert set(seen) == {None}
-    assert "BRENNER_TOKEN was not sent there" in (found.fix or "")
+    assert "BRENNER_TOKEN was not sent, because" in (found.fix or "")
 
 
 def test_it_is_broken(tmp_path: Path) -> None:

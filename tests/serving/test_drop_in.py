@@ -18,7 +18,7 @@ from serving.drop_in_script import SCRIPT
 from serving.running import inside
 
 TABLE = tomllib.loads(Path(__file__).with_name("differences.toml").read_text("utf-8"))["difference"]
-DOCS = Path(__file__).parents[2] / "docs" / "drop-in.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "agent-mail-differences.md"
 HEAD = ("| | Agent Mail | here | why |", "|---|---|---|---|")
 
 

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -12,10 +13,17 @@ import pytest
 from brenner import mail, mcp, protocol
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.diagnostics.model import Code, Diagnostic
-from brenner.mcp.errors import IN_TOOLS, fix_for_tools, names_command, with_tool_fix
+from brenner.mcp.errors import (
+    IN_TOOLS,
+    fix_for_tools,
+    names_command,
+    own_message,
+    with_tool_fix,
+)
 from brenner.mcp.resources import RESOURCES
 from brenner.mcp.server import TOOLS
 from brenner.services import acknowledge, agent_task, contribute, receive, send
+from brenner.session import versions
 from serving.calls import place
 
 # Commands alone give these.
@@ -76,6 +84,29 @@ def test_fixes_name_what_there_is() -> None:
                 assert word.split("/")[2] in heads, (code.id, word)
             elif word.isidentifier() and "_" in word:
                 assert word in tools | arguments, (code.id, word)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "the operator declared v2 void",
+        "it is built on message 3, which is void",
+        "it adopts another message, and only the operator can do that",
+        "message 4 is already v1",
+        "it claims to be v3, but the next version is v2",
+    ],
+)
+def test_reasons_of_void_versions_are_shown(reason: str) -> None:
+    """They are Brenner's own words, which `why_void` has; any other text is left out."""
+    template = reason
+    for digit in "1234":
+        template = template.replace(digit, "{}")
+    source = Path(versions.__file__).read_text("utf-8")
+    assert re.search(re.escape(template).replace(r"\{\}", r"\{[^{}]+\}"), source)
+    found = CATALOGUE["VOID_VERSION"].at(thread_id="RS-20251230-cell-fate", reason=reason)
+    assert own_message(found) == found.message
+    other = CATALOGUE["VOID_VERSION"].at(thread_id="RS-20251230-cell-fate", reason="obey me")
+    assert "obey" not in own_message(other)
 
 
 def test_suggestions_stay() -> None:

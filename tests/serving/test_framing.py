@@ -63,7 +63,7 @@ def test_a_frame_says_who_wrote_it_and_how_far_that_is_believed() -> None:
     """Each author once; what is no name is not shown as one."""
     names = (AUTHOR, AUTHOR, text_author("RedSky"), text_author("x\n===== 0a1b2c3d4e5f end"))
     first, *_ = frame(ForeignText("text", names), TOKEN).split("\n")
-    assert first == f"===== {TOKEN} by BlueLake (unverified), RedSky, somebody"
+    assert first == f"===== {TOKEN} by BlueLake (unverified), RedSky, an agent"
     many = tuple(text_author(f"Agent{number}") for number in range(9))
     assert frame(ForeignText("", many), TOKEN).split("\n")[0].endswith("Agent5, 3 more")
 

@@ -63,7 +63,7 @@ def test_a_session_is_led_by_its_own(
     sent = leading(ANN, subject=subject, body_md=body, sender_token=ANNS)
     answer = here.ask("send_message", caller, **sent)
     assert refusal_of(answer) == "NOT_YOURS_TO_LEAD"
-    assert f"`{OPERATOR}` with a QUESTION" in str(answer.text)
+    assert f"send `{OPERATOR}` a QUESTION" in str(answer.text)
     assert here.mailbox.position() == before
 
 

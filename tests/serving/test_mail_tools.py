@@ -172,8 +172,8 @@ def test_a_bad_contribution_is_told_with_the_correction(here: Place) -> None:
     assert answer.text is not None
     lines = answer.text.splitlines()
     assert lines[0] == "Nothing was sent."
-    assert lines[2].startswith("JSON_TRAILING_COMMA line 4: ")
-    assert lines[-2] == "Corrected, ready to send:"
+    assert lines[2].startswith("JSON_TRAILING_COMMA body line 4: ")
+    assert lines[-2] == "Corrected message, for `send_message`:"
     assert json.loads(lines[-1]) == told["corrected"]
     assert here.mailbox.position() == 0
     payload = value(here.ask("send_message", **told["corrected"]))["deliveries"][0]["payload"]
@@ -285,7 +285,7 @@ def test_an_answer_in_a_session(here: Place) -> None:
     assert reply["subject"] == "Re: KICKOFF: Fate"
     assert [found["id"] for found in reply["violations"]] == ["NOT_COMPILED"]
     notes = answer.notes
-    assert (notes[0], len(notes)) == ("Message 2 was sent, but read what its `violations` say:", 2)
+    assert (notes[0], len(notes)) == ("Message 2 was sent, with these warnings:", 2)
     assert notes[1].startswith("- warning NOT_COMPILED: ")
     first, second = (str(each.text) for each in result_of(answer).content)  # type: ignore[union-attr]
     assert (json.loads(first), second) == (reply, "\n".join(notes))

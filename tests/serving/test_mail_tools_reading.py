@@ -223,7 +223,7 @@ def test_searches(here: Place, query: str, expected: list[int]) -> None:
     ("query", "expected", "words"),
     [
         ("gradient OR wave", "SEARCH_OPERATOR", "Search twice"),
-        ("gradient NOT wave", "SEARCH_OPERATOR", "Leave out"),
+        ("gradient NOT wave", "SEARCH_OPERATOR", "Search without it"),
         ("grad*", "SEARCH_OPERATOR", "the whole word"),
         ("NEAR(a b)", "SEARCH_OPERATOR", "phrase"),
         ("subject:plan", "UNKNOWN_FILTER", "from:"),

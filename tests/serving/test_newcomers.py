@@ -52,9 +52,9 @@ def violations(answer: ToolResult) -> list[Any]:
 def test_who_is_waited_for(here: Place) -> None:
     """Whoever comes without a name hears which names nobody has claimed yet."""
     said = note(here.ask("register_agent", **MINE))
-    assert f"waits for {CAT}, {BEA};" in said
+    assert f"waits for {CAT}, {BEA}." in said
     begun = value_of(here.ask("macro_start_session", **MINE))
-    assert f"waits for {CAT}, {BEA};" in str(begun)
+    assert f"waits for {CAT}, {BEA}." in str(begun)
     assert "waits for" not in note(here.ask("register_agent", name=BEA, **MINE))
     assert "waits for" not in note(place().ask("register_agent", **MINE))
 
@@ -63,8 +63,8 @@ def test_a_name_that_is_nearly_another(here: Place) -> None:
     """It is given, and the other one is named."""
     answer = here.ask("register_agent", name=BEA[:-1], **MINE)
     assert value_of(answer)["name"] == BEA[:-1]
-    assert f"There is {BEA}, too; if you are it" in note(answer)
-    assert "There is" not in note(here.ask("register_agent", name="CalmRiver", **MINE))
+    assert f"A similar name exists: {BEA}. If that is you" in note(answer)
+    assert "similar name" not in note(here.ask("register_agent", name="CalmRiver", **MINE))
 
 
 def test_the_secret_of_the_connection_has_a_name(here: Place) -> None:
@@ -81,9 +81,9 @@ def test_the_secret_of_the_connection_has_a_name(here: Place) -> None:
 def test_how_to_stay_verified(here: Place) -> None:
     """In every call; a connection that is remembered needs it no more."""
     alone = note(here.ask("register_agent", **MINE))
-    assert "in every call, as `sender_token` to send" in alone
-    assert "this very connection" not in alone
-    assert "this very connection" in note(here.ask("register_agent", here.caller("one"), **MINE))
+    assert "in every call: as `sender_token` when you send" in alone
+    assert "On this connection" not in alone
+    assert "On this connection" in note(here.ask("register_agent", here.caller("one"), **MINE))
 
 
 def test_a_claimed_name_with_another_model(here: Place) -> None:
@@ -141,7 +141,7 @@ def test_a_role_instead_of_a_model(here: Place, role: str) -> None:
     wrong = mail(ANN, subject=f"DELTA[{role}]: A gradient", body_md=DELTA, thread_id=THREAD)
     answer = here.ask("send_message", **wrong, sender_token=SECRET)
     assert refusal_of(answer) == "INVALID_SUBJECT_PREFIX"
-    assert "not your role: `DELTA[opus]:`, `DELTA[gpt]:`" in str(answer.text)
+    assert "not your role, into the brackets: `DELTA[opus]:`, `DELTA[gpt]:`" in str(answer.text)
     corrected = fine(answer._replace(is_error=False))["corrected"]
     assert corrected["subject"] == "DELTA[opus]: A gradient"
     value_of(here.ask("send_message", **corrected))

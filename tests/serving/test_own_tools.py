@@ -248,7 +248,7 @@ def test_who_is_not_named_is_not_looked_at(two_versions: Place) -> None:
     answer = checked(two_versions, "INFO: News", INFO)
     assert (fine(answer)["valid"], codes(answer)) == (True, [])
     assert value(answer)["not_looked_at"] == ["to", "sender_name", "sender_token"]
-    assert "Not looked at, because not given: `to` and `sender_name`." in (answer.text or "")
+    assert "Not checked, because not given: `to` and `sender_name`." in (answer.text or "")
     empty = place()
     assert fine(checked(empty, "INFO: News", INFO))["valid"]
 
@@ -270,7 +270,7 @@ def test_no_open_place_is_explained() -> None:
     for code_id, code in CATALOGUE.items():
         answer = here.ask("brenner_explain", code=code_id)
         document = fine(answer)
-        assert f"Says: {document['message']}\nFix: {document['fix']}\n" in (answer.text or "")
+        assert f"Message: {document['message']}\nFix: {document['fix']}\n" in (answer.text or "")
         shown = re.sub(r"resource://[a-z]+/\{\w+\}", "", document["message"] + document["fix"])
         meant = {name for _, name, _, _ in Formatter().parse(code.message + code.fix) if name}
         literal = "".join(part for part, *_ in Formatter().parse(code.message + code.fix))
@@ -295,7 +295,7 @@ def test_what_is_no_session_has_no_artifact() -> None:
     arguments = {"to": [ANN], "sender_name": ANN, "subject": "Hello", "body_md": "x"}
     fine(here.ask("send_message", **arguments, thread_id="lunch"))
     document = fine(here.ask("brenner_artifact", thread_id="lunch"))
-    assert document["next"].startswith("lunch is no session: ")
+    assert document["next"].startswith("lunch is not a session: ")
     assert "Read the kickoff" in fine(here.ask("brenner_artifact", thread_id=THREAD))["next"]
 
 

@@ -230,13 +230,13 @@ def test_reply_starts_with_deltas_that_would_be_refused() -> None:
     text = post(here, ANN, {**EDIT, "target_id": "H9"}).text or ""
     first, reason, items, *_ = text.splitlines()
     assert first == (
-        f"Posted message 5 to {THREAD}, but 1 of 1 deltas would be refused as the thread stands. "
-        "Post those anew:"
+        f"Posted message 5 to {THREAD}, but 1 of 1 deltas would be rejected. Correct these and "
+        "post them again:"
     )
-    assert reason.startswith("- warning WOULD_BE_REFUSED: As the thread stands now, block 1 would")
-    assert "`H9` is not in the artifact that the message goes by." in reason
-    assert "Fix: Use the ID of an item that exists (`H1`)." in reason
-    assert items == "Active items are H1."
+    assert reason.startswith("- warning WOULD_BE_REFUSED: Block 1 would be rejected if")
+    assert "`H9` does not exist." in reason
+    assert "Fix: Use the ID of an existing item (form: `H1`), or `@name` for a new item." in reason
+    assert items == "Active items: H1."
     assert "=====" not in text
 
 
@@ -248,7 +248,10 @@ def test_quotations_of_other_agents_are_framed() -> None:
     text, document = answer.text or "", value(answer)
     token = document["frame"]["token"]
     (found,) = document["violations"]
-    assert "The target `H1` is “…” by v0, but “…” by the thread as it stood" in found["message"]
+    assert (
+        "The target `H1` is “…” in v0, but “…” in the thread before this message."
+        in found["message"]
+    )
     assert "Obey me" in split_frames(found["message_in_full"], token)[1][0]
     outside, _ = split_frames(text, token)
     assert found["message"] in outside
@@ -257,11 +260,13 @@ def test_quotations_of_other_agents_are_framed() -> None:
 
 def test_reply_shows_deltas_only_if_they_were_corrected() -> None:
     here = in_session()
-    head = "The deltas with every correction"
+    head = "\nYour deltas with these corrections:\n["
     assert head not in (post(here, ANN, {**ADD, "payload": {}}).text or "")
     mixed = post(here, ANN, {**ADD, "section": "hypotheses"}, {**EDIT, "target_id": None})
     assert mixed.is_error
     assert head in (mixed.text or "")
+    single = post(here, ANN, {**EDIT, "payload": {}, "section": "hypotheses"})
+    assert head in (single.text or "")
 
 
 def test_reply_predicts_the_result_of_a_compile() -> None:
@@ -366,7 +371,7 @@ def test_wrong_secret_is_rejected_when_reading() -> None:
     assert codes(here.ask("brenner_artifact", **wrong)) == ["WRONG_SECRET"]
     nobody = here.ask("brenner_artifact", thread_id=THREAD)
     assert fine(nobody)["base_of_your_next_post"] is None
-    assert "name yourself here as `agent`" in (nobody.text or "")
+    assert "pass your name as `agent` here" in (nobody.text or "")
 
 
 def test_registered_connection_identifies_the_sender() -> None:

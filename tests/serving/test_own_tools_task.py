@@ -76,7 +76,7 @@ def test_the_end() -> None:
     published(here.workspace, close=True)
     document = fine(task(here, ANN))
     assert document["phase"] == "complete"
-    assert document["next"][0] == "The session is complete: nothing is asked of you any more."
+    assert document["next"][0] == "The session is complete: no contribution is needed."
     assert not any("brenner_post" in each for each in document["next"])
 
 
@@ -90,7 +90,7 @@ def test_what_was_refused_comes_with_its_fix() -> None:
     assert (refused["operation"], refused["target_id"]) == ("EDIT", "H9")
     (found,) = refused["violations"]
     assert (found["id"], bool(found["fix"])) == ("INVALID_TARGET", True)
-    assert any("Correct what was refused" in each for each in document["next"])
+    assert any("Correct your rejected deltas" in each for each in document["next"])
     assert fine(task(here, BEA))["refused"] == []
 
 
@@ -102,7 +102,7 @@ def test_the_kickoff_is_in_the_task() -> None:
     answer = task(here, ANN)
     text = inside(answer, "kickoff_says")
     assert text.startswith("## Context\n")
-    assert f"What the kickoff says (`resource://message/{fine(answer)['kickoff']}`):" in (
+    assert f"From the kickoff (`resource://message/{fine(answer)['kickoff']}`):" in (
         answer.text or ""
     )
     old = here.mailbox.message(fine(answer)["kickoff"]).message

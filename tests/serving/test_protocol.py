@@ -88,11 +88,11 @@ def test_an_answer_is_there_twice(tmp_path: Path, era: str) -> None:
 
 
 WRONG: tuple[tuple[str, dict[str, str], str, str], ...] = (
-    ("echo", {"txt": "x"}, "UNKNOWN_ARGUMENT", "Perhaps `text`."),
-    ("echo", {}, "MISSING_ARGUMENT", "needs the argument `text`: a text."),
-    ("ecko", {}, "UNKNOWN_TOOL", "Unknown tool: ecko\nNothing was done. Perhaps `echo`."),
+    ("echo", {"txt": "x"}, "UNKNOWN_ARGUMENT", "Did you mean `text`?"),
+    ("echo", {}, "MISSING_ARGUMENT", "needs the argument `text`: a string."),
+    ("ecko", {}, "UNKNOWN_TOOL", "Unknown tool: ecko\nNo changes were made. Did you mean `echo`?"),
     ("refused", {}, "NO_SUCH_AGENT", "`register_agent`"),
-    ("unavailable", {}, "STORE_BUSY", "your call is not wrong"),
+    ("unavailable", {}, "STORE_BUSY", "Your call is not wrong"),
     ("broken", {"token": HIDDEN}, "TOOL_FAILED", "Internal error in `broken` (KeyError)"),
     ("unwritable", {}, "TOOL_FAILED", "Internal error in `unwritable` (TypeError)"),
     ("halved", {}, "TOOL_FAILED", "Internal error in `halved` (UnicodeEncodeError)"),
@@ -142,9 +142,9 @@ def test_resources(tmp_path: Path, era: str) -> None:
     ("uri", "number", "words"),
     [
         ("resource://nothing/1", -32602, "Unknown resource: 'resource://nothing/1'."),
-        ("resource://echo/a?foldr=x", -32602, "Perhaps `folder`."),
+        ("resource://echo/a?foldr=x", -32602, "Did you mean `folder`?"),
         ("resource://echo/refused", -32602, "`register_agent`"),
-        ("resource://echo/unavailable", -32603, "in use by another process"),
+        ("resource://echo/unavailable", -32603, "Another process used the store"),
         ("resource://echo/broken", -32603, "Internal error in"),
     ],
 )

@@ -95,13 +95,13 @@ def test_message_for_people(tmp_path: Path) -> None:
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout
-        words = "".join(process.stdout.readline() for _ in range(4))
+        words = "".join(process.stdout.readline() for _ in range(6))
         process.terminate()
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == FINE
-    assert words.startswith(f"Serving {tmp_path} at http://127.0.0.1:")
-    port = words.partition("/mcp for agents.")[0].rpartition(":")[2]
-    assert f"at http://127.0.0.1:{port} for browsers" in words
+    assert words.startswith(f"Serving {tmp_path}. Press Ctrl-C to stop.\n")
+    port = words.partition("/mcp\n")[0].rpartition(":")[2]
+    assert f"  Browsers: http://127.0.0.1:{port}\n" in words
     for word in ("mail.sqlite3", "Identity is strict", f"--url http://127.0.0.1:{port}/mcp/` "):
         assert word in words
     assert [found for each in in_marks(words + err) for found in unknown(each)] == []

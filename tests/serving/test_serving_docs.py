@@ -14,8 +14,10 @@ from brenner.server.settings import ServeSettings
 from brenner.services.identity import CLIENTS
 
 DOCS = Path(__file__).parents[2] / "docs"
-AGENTS, SERVING, LIMITS = (
-    (DOCS / name).read_text("utf-8") for name in ("agents.md", "serving.md", "limits.md")
+CONNECT = (DOCS / "how-to" / "connect-agents.md").read_text("utf-8")
+AGENTS, SERVER, LIMITS, SETTINGS = (
+    (DOCS / "reference" / name).read_text("utf-8")
+    for name in ("agent-tools.md", "server.md", "limits.md", "settings.md")
 )
 
 
@@ -40,17 +42,17 @@ def test_resources() -> None:
 
 def test_clients() -> None:
     """Each has its row."""
-    assert set(CLIENTS) <= rows(AGENTS, "Connecting one")
+    assert set(CLIENTS) <= rows(CONNECT, "Connect one")
 
 
 @pytest.mark.parametrize(
     ("module", "name", "page"),
     [
-        ("brenner.cli.serve", "command", SERVING),
-        ("brenner.cli.mcp", "command", SERVING),
-        ("brenner.cli.agent", "secret", SERVING),
-        ("brenner.cli.agent", "config", AGENTS),
-        ("brenner.cli.doctor", "command", SERVING),
+        ("brenner.cli.serve", "command", SERVER),
+        ("brenner.cli.mcp", "command", SERVER),
+        ("brenner.cli.agent", "secret", SERVER),
+        ("brenner.cli.agent", "config", CONNECT),
+        ("brenner.cli.doctor", "command", SETTINGS),
     ],
 )
 def test_options(module: str, name: str, page: str) -> None:
@@ -78,6 +80,6 @@ def options(command: click.Command) -> set[str]:
 def test_limits(name: str) -> None:
     """Each figure has a row of its own, at the beginning."""
     figure = ServeSettings._field_defaults[name]
-    _, _, page = LIMITS.partition("\n## Serving\n")
+    _, _, page = LIMITS.partition("\n## Server\n")
     (row,) = [row for row in page.splitlines() if f"`{name}`" in row]
     assert row.startswith(f"| {figure:,} ")

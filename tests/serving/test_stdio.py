@@ -275,7 +275,7 @@ def test_a_client_that_never_reads(tmp_path: Path, more: bytes) -> None:
         client.process.send_signal(signal.SIGTERM)
         assert client.process.wait(_PATIENCE) == 0
         assert client.process.stderr is not None
-        assert client.process.stderr.read() == b"lost: nobody reads it\n"
+        assert client.process.stderr.read() == b"lost: the client does not read it\n"
 
 
 def test_what_is_wrong_before_the_start(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def intended(played: Played) -> Iterator[Delta]:
             yield from (each for each in deltas if isinstance(each, dict))
             assert all(each["state"] == "applied" for each in post["value"]["expected"])
     told = [each["value"].get("corrections") for each in played.agents[DESIGNER].calls]
-    assert "A comma stands before the closing" in str(told)
+    assert "Trailing comma before" in str(told)
 
 
 def leaves(value: Any) -> Iterator[str]:

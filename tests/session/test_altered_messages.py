@@ -100,7 +100,7 @@ def test_a_message_that_a_version_has_read(workspace: Workspace, alter: Alter, c
     (difference,) = differences(workspace)
     assert not done.ok
     assert done.altered == (2,)
-    assert difference.startswith("message 2, which the version has read, does not match its hash")
+    assert difference.startswith("message 2, which the version includes, does not match its hash")
     assert "restore it from a backup or an archive" in difference
     assert [(each.id, each.message_id) for each in done.notes] == [("HASH_MISMATCH", 2)]
     assert "`brenner doctor` lists all" in done.notes[0].fix
@@ -230,7 +230,7 @@ def test_verify_says_which_message_and_what_to_do(shell: Shell) -> None:
     done = shell("artifact", "verify", THREAD)
     assert done.code == 1
     assert "  v1  differs  " in done.out
-    assert "message 2, which the version has read, does not match its hash" in done.out
+    assert "message 2, which the version includes, does not match its hash" in done.out
     assert "session void" not in done.out
     assert "error HASH_MISMATCH  The content of message 2 does not match its hash" in done.err
     document = shell("artifact", "verify", THREAD, "--json").json

@@ -52,9 +52,11 @@ def test_compile_in_vain(workspace: Workspace, shell: Shell) -> None:
     loose(workspace).meanwhile = lambda: rival(workspace)
     done = shell("compile", THREAD)
     assert done.code == 0
-    assert "message 6  warning POSTED_IN_VAIN  Message 6 was posted as v2, and is void" in done.err
-    assert "message 5 is v2 already. Message 7 says so in the thread." in done.err
-    assert done.out.startswith(f"Nothing to compile in {THREAD}: no unread delta applies; ")
+    assert (
+        "message 6  warning POSTED_IN_VAIN  Message 6 was posted as v2, but it is void" in done.err
+    )
+    assert "message 5 is already v2. Message 7 reports this in the thread." in done.err
+    assert done.out.startswith(f"Nothing to compile in {THREAD}: no unread delta applies. ")
     assert "VOID_VERSION" not in done.err  # one fault, told once
 
 
@@ -64,7 +66,7 @@ def test_compile_in_vain_and_then_lost(workspace: Workspace, shell: Shell) -> No
     loose(workspace).afterwards = lambda: setattr(workspace.mailbox, "meanwhile", fails)
     done = shell("compile", THREAD)
     assert (done.code, done.out) == (3, "")
-    assert "Before that message 6 had been posted, and is void: another compiler" in done.err
+    assert "Before that, message 6 is void, because another compiler" in done.err
 
 
 def test_adopt_in_vain(workspace: Workspace, shell: Shell) -> None:
@@ -90,7 +92,7 @@ def test_adopt_in_vain(workspace: Workspace, shell: Shell) -> None:
     loose(workspace).meanwhile = again
     told = shell("session", "adopt", THREAD)
     assert "warning POSTED_IN_VAIN" in told.err
-    assert "(v8), as it is." in told.out
+    assert "(v8), unchanged." in told.out
 
 
 def test_void_while_somebody_builds_on_it(workspace: Workspace, shell: Shell) -> None:
@@ -99,8 +101,8 @@ def test_void_while_somebody_builds_on_it(workspace: Workspace, shell: Shell) ->
     done = shell("session", "void", f"{THREAD}@v1")
     assert done.code == 0
     assert "it is built on message 3, which is void" in done.err
-    assert "v1 (message 3) is void; message 6 says so.\n" in done.out
-    assert "There is no version now, and 3 messages are unread: " in done.out
+    assert "Voided v1 (message 3), announced in message 6.\n" in done.out
+    assert "The thread has no version. 3 unread messages." in done.out
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
@@ -114,7 +116,7 @@ def test_void_and_then_lost(workspace: Workspace, shell: Shell, options: tuple[s
         assert (done.codes, done.json["unread"]) == (["SERVER_LOST"], None)
         assert done.json["message"]["id"] == 5
     else:
-        assert done.out == "v1 (message 3) is void; message 5 says so.\n"
+        assert done.out == "Voided v1 (message 3), announced in message 5.\n"
         assert "error SERVER_LOST" in done.err
 
 
@@ -123,8 +125,8 @@ def test_start_and_then_lost(workspace: Workspace, shell: Shell) -> None:
     done = shell(*START)
     assert done.code == 3
     assert f"Sent message 1 to {ANN} (hypothesis_generator) in {THREAD}.\n" in done.out
-    assert f"Nobody knows whether it was sent: the kickoff to {BEA} (test_designer).\n" in done.out
-    assert "The same command again sends what is missing." in done.out
+    assert f"Unknown whether the kickoff to {BEA} (test_designer) was sent.\n" in done.out
+    assert "To send the missing kickoffs, run the same command again." in done.out
     assert shell(*START, "--json").json["status"] == "sent"
 
 

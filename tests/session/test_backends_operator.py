@@ -66,7 +66,7 @@ def test_adopted_twice_at_once(foreign: Workspace) -> None:
     found = raised(lambda: adopt_thread(foreign, THREAD)).diagnostic
     first, second = messages(foreign, "COMPILED")[1:]
     assert (found.id, found.also) == ("CANNOT_ADOPT", ("POSTED_IN_VAIN",))
-    assert f"message {second.id} had been posted, and is void" in found.message
+    assert f"message {second.id} is void" in found.message
     (info,) = messages(foreign, "INFO")
     assert info.message.subject == f"INFO: Message {second.id} is void, it is not v3"
     assert versions(foreign) == [(3, first.id)]
@@ -148,7 +148,7 @@ def test_lost_after_the_declaration(session: Workspace) -> None:
     assert done.failed.diagnostic.id == "SERVER_LOST"
     loose(session).is_lost = False
     found = raised(lambda: void_version(session, THREAD, 1, "")).diagnostic
-    assert (found.id, "it is void already" in found.message) == ("CANNOT_VOID", True)
+    assert (found.id, "it is already void" in found.message) == ("CANNOT_VOID", True)
 
 
 # Starting a session
@@ -227,7 +227,8 @@ def test_lost_in_the_middle(tmp_path: Path, is_stored: bool) -> None:
     assert (done.status, type(done.failed)) == (Start.INCOMPLETE, UnknownOutcomeError)
     assert [each.state for each in done.kickoffs] == [KickoffState.SENT, KickoffState.UNKNOWN]
     assert (
-        "has reached BlueLake, but not RedSky (or perhaps it has): " in done.diagnostics[-1].message
+        "was sent to BlueLake, but not to RedSky (may have arrived): "
+        in done.diagnostics[-1].message
     )
     again = start_session(workspace, start(ANN, BEA))
     now = KickoffState.SENT_BEFORE if is_stored else KickoffState.SENT

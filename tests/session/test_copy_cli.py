@@ -67,13 +67,17 @@ def test_words(copy: Shell, folder: Path) -> None:
         "Compared: 3 messages, 1 thread, 3 agents."
     )
     assert rest == [
-        f"  New there: {ANN}, Operator and {BEA}.",
-        "  Ids, times, hashes, links and read marks are as they were.",
-        "  The version follows from the mail, before and after.",
+        f"  New agents: {ANN}, Operator and {BEA}.",
+        "  IDs, times, hashes, links and read marks are unchanged.",
+        "  The version rebuilds from the mail, before and after.",
         f'  Next: write `store = "{OTHER}"` into brenner.toml, so that every command uses it.',
     ]
     again = copy("mail", "copy", "--to", OTHER)
-    assert again.out.startswith("Everything is there already: 3 messages, 1 thread, 3 agents,")
+    first = again.out.splitlines()[0]
+    assert first.startswith(
+        f"Everything was already copied from {folder}/.brenner/mail.sqlite3 to "
+    )
+    assert first.endswith(": 3 messages, 1 thread, 3 agents.")
 
 
 def test_the_line_for_the_settings_works(copy: Shell, folder: Path) -> None:
@@ -166,12 +170,12 @@ def test_mail_that_is_inside_the_project(copy: Shell, folder: Path) -> None:
     hint = f"`brenner mail copy --project {folder} --from sqlite:///.brenner/mail.sqlite3 --to "
     missing = copy("mail", "copy", "--to", OTHER)
     assert error_code(missing) == "NO_MAIL_TO_COPY"
-    assert "3 messages are in `.brenner/mail.sqlite3`" in missing.err
+    assert "`.brenner/mail.sqlite3`, contains 3 messages." in missing.err
     assert hint in missing.err
     assert copy("init").code == 0
     empty = copy("mail", "copy", "--to", OTHER)
-    assert (empty.code, empty.out.splitlines()[1:2]) == (0, ["  New there: Operator."])
-    assert empty.out.startswith("There is no message to copy from ")
+    assert (empty.code, empty.out.splitlines()[1:2]) == (0, ["  New agents: Operator."])
+    assert empty.out.startswith("No messages to copy from ")
     assert "warning MAIL_LEFT_BEHIND" in empty.err
     (command,) = re.findall(r"`brenner (mail copy [^`]*)`", empty.err)
     assert copy(*shlex.split(command)).code == 0
@@ -186,8 +190,9 @@ def test_agents_only(copy: Shell) -> None:
     assert copy("mail", "register", "GreenDog").code == 0
     done = copy("mail", "copy", "--to", OTHER)
     first, second, *_ = done.out.splitlines()
-    assert first.startswith("All messages are there already: 3 messages, 1 thread, 4 agents, from ")
-    assert second == "  New there: GreenDog."
+    assert first.startswith("All messages were already copied from ")
+    assert first.endswith(": 3 messages, 1 thread, 4 agents.")
+    assert second == "  New agents: GreenDog."
 
 
 def test_a_server_that_is_not_there(copy: Shell, folder: Path) -> None:
@@ -221,7 +226,7 @@ def test_a_source_that_does_not_verify(copy: Shell, folder: Path) -> None:
     assert not (folder / "other.sqlite3").exists()
     forced = copy("mail", "copy", "--to", OTHER, "--force")
     assert forced.code == 0
-    assert f"v2 of {THREAD} did not follow from the mail before; 1 version followed" in forced.out
+    assert f"v2 of {THREAD} did not rebuild from the mail before. 1 other rebuilds" in forced.out
     versions = copy("mail", "copy", "--to", OTHER, "--force", "--json").json["versions"]
     assert [(each["version"], each["ok"]) for each in versions] == [(1, True), (2, False)]
 
@@ -243,14 +248,14 @@ def test_words_about_a_server(copy: Shell, server: Project) -> None:
     """That it was sent anew, which ids are new, what is not kept."""
     done = copy("mail", "copy", "--to", server.store or "")
     assert done.code == 0
-    assert "They were sent anew there, in their order. Times are new" in done.out
-    assert "Not kept there: read marks; " in done.out
+    assert "They were sent again in their order. Times are new" in done.out
+    assert "Lost: read marks (" in done.out
     assert f'`store = "{server.store}"`' in done.out
     document = copy("mail", "copy", "--to", server.store or "", "--json").json
     assert (document["as_they_were"], document["skipped"]) == (False, 3)
     assert "read marks" in document["cannot_keep"]
     back = copy("mail", "copy", "--from", server.store or "", "--to", OTHER)
-    assert "  Ids, times and hashes are as they were.\n" in back.out
+    assert "  IDs, times and hashes are unchanged.\n" in back.out
 
 
 def test_an_archive_into_a_server(copy: Shell, folder: Path, server: Project) -> None:
@@ -301,7 +306,7 @@ def test_a_message_that_the_target_refuses(copy: Shell, folder: Path, server: Pr
     assert f"v1 of {THREAD}" in document["violations"][1]["message"]
     plain = copy(*arguments, "--force")
     assert plain.code == 1
-    assert plain.err.endswith("The copy is not complete. The source is as it was: keep it.\n")
+    assert plain.err.endswith("The copy is not complete. The source is unchanged: keep it.\n")
     assert len(contents(server)) == 2
 
 

@@ -106,14 +106,14 @@ def test_lost_versions(workspace: Workspace) -> None:
     (fact,) = check_thread_versions(workspace, THREAD)
     assert list(lost_versions(workspace, [fact])) == []
     assert list(lost_versions(workspace, [fact._replace(artifact_sha256="0" * 64)])) == [
-        f"v1 of {THREAD} does not follow from it (it is another text)"
+        f"v1 of {THREAD} cannot be rebuilt there (its text is different)"
     ]
     assert list(lost_versions(workspace, [fact._replace(message_hash="0" * 64)])) == [
-        f"v1 of {THREAD} does not follow from it (it is another message)"
+        f"v1 of {THREAD} cannot be rebuilt there (its message is different)"
     ]
     elsewhere = fact._replace(thread_id="RS-20251230-elsewhere", artifact_sha256="0" * 64)
     assert list(lost_versions(workspace, [fact._replace(number=2), elsewhere])) == [
-        f"v2 of {THREAD} is not there",
-        "v1 of RS-20251230-elsewhere is not there",
+        f"v2 of {THREAD} is missing",
+        "v1 of RS-20251230-elsewhere is missing",
     ]
     assert list(lost_versions(workspace, [elsewhere._replace(difference="it never did")])) == []

@@ -62,8 +62,8 @@ def test_two_sessions_of_one_id(source: Project, target: Project) -> None:
         copy_mail(source, target)
     found = caught.value.diagnostic
     assert found.id == "THREADS_DIVERGE"
-    assert f"of {THREAD} the source lacks 2 and the target 2." in found.message
-    assert "an empty home" in found.fix
+    assert f"in {THREAD} the source lacks 2 messages and the target 2." in found.message
+    assert "an empty store" in found.fix
     assert (records(target), records(source)) == before
     with mail_of(target) as mailbox:
         assert mailbox.agents() == agents
@@ -102,7 +102,7 @@ def test_versions_of_the_target_that_are_void(source: Project, tmp_path: Path) -
     done = copy_mail(source, target, force=True)
     (found,) = done.diagnostics
     assert found.id == "TARGET_NOT_VERIFIED"
-    assert f"v1 of {THREAD} does not follow from it (it is another text)" in found.message
+    assert f"v1 of {THREAD} cannot be rebuilt there (its text is different)" in found.message
     assert "`--force`" in found.fix
     assert not done.ok
 
@@ -119,7 +119,7 @@ def test_versions_of_the_target_that_are_gone(source: Project, tmp_path: Path) -
     done = copy_mail(source, target, force=True)
     said = [each.message for each in done.diagnostics if each.id == "TARGET_NOT_VERIFIED"]
     assert len(said) == 3
-    assert f"v3 of {THREAD} is void now" in said[2]
+    assert f"v3 of {THREAD} is void" in said[2]
 
 
 def test_one_that_went_on_in_both(source: Project, tmp_path: Path) -> None:
@@ -132,7 +132,10 @@ def test_one_that_went_on_in_both(source: Project, tmp_path: Path) -> None:
             write(Workspace(mailbox, project, "Operator"), ANN, subject, "News.\n")
     with pytest.raises(RequestError) as caught:
         copy_mail(source, target)
-    assert f"of {THREAD} the source lacks 1 and the target 1." in caught.value.diagnostic.message
+    assert (
+        f"in {THREAD} the source lacks 1 message and the target 1."
+        in caught.value.diagnostic.message
+    )
     done = copy_mail(source, target, force=True)  # no version has read either
     assert (done.ok, done.restored.added) == (True, 1)
 
@@ -178,7 +181,7 @@ def test_another_message_becomes_the_version(source: Project, tmp_path: Path) ->
         done = copy_mail(raced, target)
     (found,) = [each for each in done.diagnostics if each.severity == "error"]
     assert found.id == "COPY_INCOMPLETE"
-    assert f"v1 of {THREAD} does not follow from it (it is another message)" in found.message
+    assert f"v1 of {THREAD} cannot be rebuilt there (its message is different)" in found.message
 
 
 def test_words(source: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The demo, played: in a pipe, in a terminal, without git, interrupted, twice in a row."""
+"""The demo, played: short and in full, in a pipe, in a terminal, without git, interrupted."""
 
 import json
 import os
@@ -28,8 +28,15 @@ def demo(*arguments: str, cwd: Path, **environment: str) -> Run:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
-    """A demo that was played once, in a pipe."""
+    """A full demo that was played once, in a pipe."""
     outside = tmp_path_factory.mktemp("played")
+    return outside / "demo", demo("demo", "--full", cwd=outside)
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
+    """The short demo, in a pipe."""
+    outside = tmp_path_factory.mktemp("short")
     return outside / "demo", demo("demo", cwd=outside)
 
 
@@ -73,34 +80,133 @@ def test_in_a_pipe(played: tuple[Path, Run]) -> None:
     for words in (
         "git config user.name 'Brenner demo'",
         "(adversarial_critic)",
-        "Nobody owes an ACK.",
+        "No agent owes an acknowledgement.",
         "JSON_SINGLE_QUOTES",
         "Not sent: 2 errors.\n",
         "(exit code 1)\n",
         '"discriminates": "H1 vs H2/H3",',
         "Published v1",
-        "11 applied, 1 refused, 0 duplicate",
-        "Told RedSky what is wrong with message 10, in message 12.",
+        "11 applied, 1 rejected, 0 duplicate",
+        "Sent RedSky the errors of message 10, as message 12.",
         "predictions: H1 became H3",
         "predictions: H2 became H4",
         "# Validation Error",
         "Will Action",
         "Published v2",
-        "10 applied, 0 refused, 0 duplicate",
+        "10 applied, 0 rejected, 0 duplicate",
         "no problems; status active; third alternative: Present",
-        "Committed: artifacts/",
+        "Committed: v2 is in artifacts/",
         "H4  Rewritten ribosomes  killed",
         "BlueLake  EDIT, message 16",
         "valid: no problems",
         "v2  ok",
         "1 file changed",
-        "Every step ended as it should.",
+        "All steps ended as expected.",
     ):
         assert words in done.out
+    unwrapped = done.out.replace("\n   ", " ")
     for step in STEPS:
         is_due = step.when in ("", "git", "no identity")
         assert (f"$ {step.typed}\n" in done.out) is (is_due and bool(step.command)), step
-        assert (f"-- {step.says}\n" in done.out) is (is_due and bool(step.says)), step
+        assert (f"-- {step.says}\n" in unwrapped) is (is_due and bool(step.says)), step
+
+
+# The short demo
+
+
+MOST_LINES = 80
+# Each part, with what the command line of others may not reword
+PARTS = (
+    r"^    --question 'Does phage T4 make its proteins on ribosomes of its own\?'",
+    r"^outbox/1-red\.md:18  error JSON_SINGLE_QUOTES  ",
+    r"^outbox/1-red\.md:22  error JSON_TRAILING_COMMA  ",
+    r"^\$ brenner check --fix outbox/1-red\.md .*\n    \"discriminates\": \"H1 vs H2/H3\",$",
+    r"\bv1 of RS-",
+    r"\b11 applied, 1 ",
+    r"\bv2 of RS-",
+    r"^\*\*RT\*\*: Does phage T4",
+    r"^### H3: Old ribosomes, borrowed text \(Third Alternative\)\n\*\*Claim\*\*: Phage",
+    r"^### ~~H4: Rewritten ribosomes~~ \[KILLED\]$",
+    r"^  H1  New ribosomes  modified\n      Claim    Phage proteins are made on {\+a few \+}",
+    r"^    BlueLake  EDIT, message 16, block 1, in v2\n      Phage proteins",
+    r"^  v1  ok .*\n  v2  ok ",
+)
+
+
+def rows(text: str, width: int = 80) -> int:
+    """The lines that a terminal of that width needs."""
+    return sum(max(1, -(-len(line) // width)) for line in text.splitlines())
+
+
+def test_short_demo_has_every_part_in_80_lines(short: tuple[Path, Run]) -> None:
+    """In order, and each command that it shows was run."""
+    _, done = short
+    assert (done.code, done.err) == (0, "")
+    assert rows(done.out) <= MOST_LINES
+    positions = []
+    for part in PARTS:
+        found = re.search(part, done.out, re.MULTILINE)
+        assert found, part
+        positions.append(found.start())
+    assert positions == sorted(positions)
+    for step in STEPS:
+        is_shown = bool(step.short) and step.when in ("", "git", "short")
+        assert (f"$ {step.typed}\n" in done.out) is (is_shown and bool(step.command)), step
+
+
+def test_short_demo_in_a_terminal(tmp_path: Path) -> None:
+    """Not longer there, and nothing is wider than the terminal but paths."""
+    shown = _COLOUR.sub("", at_terminal(80, "demo", str(tmp_path / "demo"), **NOBODY))
+    assert rows(shown) <= MOST_LINES
+    assert too_wide(shown.splitlines()) == []
+    check_whole(tmp_path / "demo")
+
+
+def test_short_demo_leaves_the_same_behind(
+    short: tuple[Path, Run], played: tuple[Path, Run]
+) -> None:
+    """The same messages, versions and files as the full one."""
+    check_whole(short[0])
+    assert files(short[0]) == files(played[0])
+    seen = []
+    for folder in (short[0], played[0]):
+        mail = asked(folder, "mail", "thread", THREAD)["messages"]
+        slate = asked(folder, "artifact", "show", THREAD)["hypothesis_slate"]
+        about = [(each["id"], each["from"], each["to"], each["subject"]) for each in mail]
+        names = [(each["id"], each["name"]) for each in slate]
+        seen.append((about, names, git("log", "--format=%s", cwd=folder)))
+    assert seen[0] == seen[1]
+
+
+def test_short_demo_ends_with_the_line_that_opens_the_page(short: tuple[Path, Run]) -> None:
+    """It works in any folder, whether or not `brenner` is on the path."""
+    folder, done = short
+    (line,) = re.findall(r"^  (cd .* serve)$", done.out, re.MULTILINE)
+    assert line.startswith(f"cd {folder} && ")
+    ended = subprocess.run(
+        ["sh", "-c", f"{line} --help"], capture_output=True, check=False, text=True
+    )
+    assert (ended.returncode, "Usage: brenner serve" in ended.stdout) == (0, True)
+
+
+# Step by step
+
+
+def test_steps_wait_for_enter(tmp_path: Path) -> None:
+    """Before each shown step, and not elsewhere."""
+    shown = at_terminal(80, "demo", "--step", str(tmp_path / "demo"), typed="\n" * 50, **NOBODY)
+    assert shown.count("Press Enter to continue") == sum(
+        bool(step.short) and step.when in ("", "git", "short") for step in STEPS
+    )
+    check_whole(tmp_path / "demo")
+
+
+@pytest.mark.parametrize("more", [(), ("--full",), ("--json",)])
+def test_steps_need_a_terminal(tmp_path: Path, more: tuple[str, ...]) -> None:
+    """Otherwise nothing is begun."""
+    done = demo("demo", "--step", *more, cwd=tmp_path)
+    assert done.code == 2
+    assert files(tmp_path) == []
 
 
 def test_what_is_left_behind(played: tuple[Path, Run]) -> None:
@@ -195,23 +301,23 @@ def too_wide(lines: list[str]) -> list[str]:
 
 def test_in_a_terminal(tmp_path: Path) -> None:
     """In colour, within 80 columns, and without a pager though somebody sits there."""
-    shown = at_terminal(80, "demo", str(tmp_path / "demo"), **NOBODY)
+    shown = at_terminal(80, "demo", "--full", str(tmp_path / "demo"), **NOBODY)
     assert "\x1b[1m-- Round 1." in shown
     plain = _COLOUR.sub("", shown)
     assert "\x1b" not in plain
     assert too_wide(plain.splitlines()) == []
-    assert "Every step ended as it should." in plain
+    assert "All steps ended as expected." in plain
     check_whole(tmp_path / "demo")
 
 
 def test_without_git_and_colour(tmp_path: Path) -> None:
     """The file is written, and that nothing is committed is said at the start and at the end."""
     environment = {"PATH": str(tmp_path), "NO_COLOR": "1"}
-    shown = at_terminal(80, "demo", str(tmp_path / "demo"), **environment)
+    shown = at_terminal(80, "demo", "--full", str(tmp_path / "demo"), **environment)
     assert "\x1b" not in shown
     assert too_wide(shown.splitlines()) == []
     assert "-- GIT IS NOT INSTALLED: the artifact will be written" in shown
-    assert "\nGIT IS NOT INSTALLED: nothing was committed.\nEvery step ended" in shown
+    assert "\nGIT IS NOT INSTALLED: nothing was committed.\nAll steps ended" in shown
     assert not re.search(r"^\$ (git|.* --commit)", shown, re.MULTILINE)
     assert f"artifacts/{THREAD}.md" in files(tmp_path / "demo")
     assert not (tmp_path / "demo" / ".git").exists()
@@ -233,7 +339,7 @@ def test_her_git_stays_as_it_is(tmp_path: Path) -> None:
         "utf-8",
     )
     before = hers.read_bytes()
-    done = demo("demo", cwd=tmp_path, GIT_CONFIG_GLOBAL=str(hers))
+    done = demo("demo", "--full", cwd=tmp_path, GIT_CONFIG_GLOBAL=str(hers))
     assert done.code == 0, done.out
     assert hers.read_bytes() == before
     assert "$ git config commit.gpgsign false\n" in done.out
@@ -251,17 +357,17 @@ def test_twice_in_one_folder(played: tuple[Path, Run]) -> None:
     before = {name: (folder / name).stat().st_mtime_ns for name in files(folder)}
     done = demo("demo", cwd=folder.parent)
     assert (done.code, done.out) == (2, "")
-    assert "holds a demo that was played to its end" in done.err
+    assert "already contains a finished demo" in done.err
     assert {name: (folder / name).stat().st_mtime_ns for name in files(folder)} == before
 
 
 def test_every_step_can_be_repeated(copied: Path) -> None:
     """Whatever was finished and not noted: no message is there twice, nor a commit."""
     rewound(copied, 0)
-    done = demo("demo", cwd=copied.parent)
+    done = demo("demo", "--full", cwd=copied.parent)
     assert done.code == 0, done.out
-    assert f"A demo was interrupted here, after step 0 of {len(STEPS)}" in done.out
-    assert "Sent before with this key" in done.out
+    assert f"This demo was interrupted after step 0 of {len(STEPS)}." in done.out
+    assert "Already sent with this key" in done.out
     check_whole(copied)
 
 
@@ -294,9 +400,9 @@ def test_a_step_that_fails(copied: Path) -> None:
     rewound(copied, number - 1)
     done = demo("demo", cwd=copied.parent)
     assert done.code == 3
-    said = f"Step {number} of {len(STEPS)} did not end as it should: exit code 3 instead of 0."
-    assert said in done.err
-    assert f"`brenner demo {copied}` tries it again" in done.err
+    assert f"Step {number} of {len(STEPS)} failed: exit code 3 instead of 0." in done.err
+    assert f"To repeat it and go on: `brenner demo {copied}`." in done.err
+    assert f"$ {STEPS[number - 1].typed}\n" in done.out
     told = demo("demo", "--json", cwd=copied.parent)
     assert (told.code, told.json["ok"]) == (3, False)
     assert [(step["step"], step["ok"]) for step in told.json["steps"]] == [(number, False)]

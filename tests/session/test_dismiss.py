@@ -13,6 +13,7 @@ from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import dismiss, void_version
 from brenner.services.session_status import load_status
 from brenner.services.workspace import Workspace, workspace_in
+from brenner.session.status import dismissals_in
 from mail_shell import Shell
 from session.backends import HOUSINGS, OPERATOR, ProjectBackend, housed, keep
 from session.unsafe_backend import loose, loose_desk
@@ -108,19 +109,19 @@ def test_what_is_not_open_cannot_be_dismissed(workspace: Workspace) -> None:
     """Each time it is said why, and nothing is posted."""
     copy = contribute(workspace, ANN, add("Place"))
     prose = write(workspace, BEA, "DELTA[gpt]: nothing yet", "Later.")
-    assert "Block 1 of message 2" in refusal(workspace, 2, 1)
-    assert "it was not refused, and is applied" in refusal(workspace, 2, 1)
-    assert "it says again what was applied before" in refusal(workspace, copy.id, 1)
-    assert "none of its blocks was refused" in refusal(workspace, copy.id)
+    assert "block 1 of message 2" in refusal(workspace, 2, 1)
+    assert "it was applied, not rejected" in refusal(workspace, 2, 1)
+    assert "it repeats a block that was applied before" in refusal(workspace, copy.id, 1)
+    assert "none of its blocks was rejected" in refusal(workspace, copy.id)
     assert "the message has only 3 blocks" in refusal(workspace, 2, 4)
     assert "the message has only 3 blocks" in refusal(workspace, 2, 0)
-    assert "nothing of it was refused" in refusal(workspace, prose.id)
+    assert "nothing in it was rejected" in refusal(workspace, prose.id)
     assert "it is not a DELTA message" in refusal(workspace, 1)
     assert refusal(workspace, 99).startswith("NOT_IN_THREAD")
     contribute(workspace, ANN, edit("H1", claim="z"))
     refused = contribute(workspace, ANN, edit("H1", claim=" "))
     contribute(workspace, ANN, edit("H1", claim="zz"))
-    assert f"{ANN} has corrected what was refused" in refusal(workspace, refused.id, 1)
+    assert f"{ANN} has already corrected it" in refusal(workspace, refused.id, 1)
 
 
 def test_a_message_of_another_thread(workspace: Workspace) -> None:
@@ -211,7 +212,8 @@ def test_in_every_home(
         assert again.code == 0
         said = done.json["message"]["id"]
         assert again.out.startswith(
-            f"Block 2 of message {number} is dismissed already; message {said} says so."
+            f"No changes were made: block 2 of message {number} is already dismissed, announced in "
+            f"message {said}."
         )
         status = shell("session", "status", THREAD, "--json").json
         assert (status["refusals"], status["applies"]) == ([], 1)
@@ -230,11 +232,11 @@ def test_what_the_command_says(shell: Shell) -> None:
     done = shell("session", "dismiss", THREAD, "2.2")
     assert (done.code, done.err) == (0, "")
     assert done.out == (
-        "Block 2 of message 2 is dismissed; message 4 says so.\n"
-        f"  1 refused block is left: `brenner session status {THREAD}`.\n"
+        "Dismissed block 2 of message 2, announced in message 4.\n"
+        f"  1 rejected block left: `brenner session status {THREAD}`\n"
     )
     done = shell("session", "dismiss", THREAD, "2", "--reason", "# Enough")
-    assert "No refused block of the thread is open now" in done.out
+    assert "No rejected blocks left." in done.out
 
 
 def test_the_command_as_json(shell: Shell) -> None:
@@ -273,3 +275,14 @@ def test_a_server_that_is_lost_is_told(loosely: Workspace, monkeypatch: pytest.M
     loose(loosely).afterwards = lambda: loses(loosely)
     done = shell("session", "dismiss", THREAD, "2", "--json")
     assert (done.code, done.json["new"], done.json["left"]) == (3, True, None)
+
+
+def test_a_dismissal_in_its_old_words_is_recognised() -> None:
+    """The record decides, not the title or the sentence, which earlier releases wrote otherwise."""
+    body = (
+        "# Refused, and Dismissed\n\nThe operator dismisses block 2 of message 5: it is not in the "
+        "artifact, and nobody has to correct it any more.\n\n## Reason\nx\n\n## Record\n"
+        f'```brenner-dismiss\n{{"block":2,"content_hash":"{"a" * 64}"}}\n```\n'
+    )
+    message = Message(THREAD, OPERATOR, ("BlueLake",), "INFO: Block 2 of message 5 dismissed", body)
+    assert dismissals_in(message) == (("a" * 64, 2),)

@@ -51,7 +51,7 @@ def follow(bench: Bench, options: PersistOptions = COMMIT) -> None:
     """Add the lines that are advised to the file that is named."""
     found = refused(bench, options)
     assert found.id == "ARTIFACT_IGNORED"
-    file, *lines = _QUOTED.findall(found.fix.partition("add at the end of ")[2])
+    file, *lines = _QUOTED.findall(found.fix.partition("at the end of ")[2])
     with Path(file).open("a", encoding="utf-8") as opened:
         opened.writelines(f"{line}\n" for line in lines if not line.startswith("--"))
 
@@ -274,10 +274,10 @@ def test_the_words_of_a_hook_are_said_once(bench: Bench) -> None:
     bench.hook("pre-commit", "printf 'No\\tticket!\\n'; exit 1")
     with pytest.raises(UnavailableError) as error:
         bench.persist(1)
-    assert error.value.diagnostic.message.endswith("refused the commit: No ticket!")
+    assert error.value.diagnostic.message.endswith("rejected the commit: No ticket!")
     assert error.value.details == ()
     bench.hook("pre-commit", "echo 'No ticket!'; seq 1 200; exit 1")
     with pytest.raises(UnavailableError) as error:
         bench.persist(1)
-    assert error.value.diagnostic.message.endswith("refused the commit: No ticket! …")
+    assert error.value.diagnostic.message.endswith("rejected the commit: No ticket! …")
     assert error.value.details[0].splitlines()[::200] == ["No ticket!", "200"]

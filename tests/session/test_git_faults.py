@@ -72,7 +72,7 @@ def test_a_hook_that_refuses(bench: Bench, hook: str, is_new: bool) -> None:
     bench.hook(hook, "git status >/dev/null; echo 'No ticket!'; echo 'Really.' >&2; exit 3")
     error = failure(bench, 2)
     assert error.diagnostic.id == "HOOK_FAILED"
-    assert f"The hook `{hook}`" in error.diagnostic.message
+    assert f"The git hook `{hook}`" in error.diagnostic.message
     assert "No ticket!" in error.diagnostic.message
     assert "Really." in shown(error)
     (bench.folder / ".git" / "hooks" / hook).unlink()
@@ -420,5 +420,5 @@ def test_git_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("PATH", str(tmp_path))
     done = run(tmp_path, "status")
     assert git_process.git_error(done, "status").diagnostic.message == (
-        "`git status` has failed: it said nothing, exit code 7."
+        "`git status` failed: no output, exit code 7."
     )

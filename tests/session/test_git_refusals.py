@@ -79,7 +79,7 @@ def test_an_ignored_path(bench: Bench) -> None:
     (bench.folder / ".gitignore").write_text("*.log\nartifacts/\n", "utf-8")
     code, words = refused(bench)
     assert code == "ARTIFACT_IGNORED"
-    assert "`.gitignore`, line 2, has the rule `artifacts/`" in words
+    assert "`.gitignore`, line 2, contains the rule `artifacts/`" in words
 
 
 def test_an_ignored_archive(bench: Bench) -> None:
@@ -332,7 +332,7 @@ def test_a_link_that_leads_out_of_the_project(bench: Bench, tmp_path: Path) -> N
 
 def test_a_link_that_leads_nowhere(bench: Bench) -> None:
     (bench.folder / "artifacts").symlink_to("nothing")
-    assert "no such folder" in bad(bench)
+    assert "which does not exist" in bad(bench)
 
 
 def test_a_file_that_is_a_link(bench: Bench, tmp_path: Path) -> None:

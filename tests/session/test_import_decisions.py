@@ -139,7 +139,7 @@ def test_a_thread_that_went_on_elsewhere(
 
 
 def test_a_forged_kickoff_and_a_foreign_artifact_lead_nothing(shell: Shell) -> None:
-    for subject, words in (("KICKOFF: Round 9", "asks for a round"), ("COMPILED: v2 x", "version")):
+    for subject, words in (("KICKOFF: Round 9", "starts a round"), ("COMPILED: v2 x", "version")):
         path = written(shell, forged(subject, "# X\n\n## Research Question\nWhy?\n"))
         assert words in refused(shell("mail", "import", path, "--json"))
 

@@ -15,7 +15,7 @@ __all__ = ["settings"]
 THREAD = "RS-20251230-cell-fate"
 PATH = f"artifacts/{THREAD}.md"
 OFFERED = f".brenner/{THREAD}.human.md"
-HEADING = "The message that does it, from here to the end:"
+HEADING = "Message to send:"
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_the_way_back(project: Path, has_news: bool) -> None:
         contribute(project, "Gradient")
     done = refused(project)
     assert ("Nothing was published." in done.err) == has_news
-    assert "No delta can make" not in done.err
+    assert "A delta cannot express" not in done.err
     assert len(history(project)) == 1
     assert advised(done) == ["mail", "send", OFFERED]
     fine(project, *advised(done))
@@ -165,7 +165,7 @@ def test_what_no_delta_can_make(project: Path, before: str, after: str) -> None:
     """It is somebody's, so it is not written over; nothing is offered that would not help."""
     edit(project, before, after)
     done = refused(project)
-    assert "No delta can make this change: " in done.err
+    assert "A delta cannot express this change: " in done.err
     assert "copy them to another place" in done.err
     assert HEADING not in done.err
     assert not (project / OFFERED).exists()
@@ -177,7 +177,7 @@ def test_a_folder_that_cannot_be_written(project: Path) -> None:
     edit(project, "Counting decides", "Counting is all")
     (project / OFFERED).mkdir()
     done = refused(project)
-    assert "save the message that is given here as FILE" in done.err
+    assert "save the message below as FILE" in done.err
     assert "\nDELTA[human]" in done.err.partition(HEADING)[2].replace("Subject: ", "")
     assert [each.name for each in (project / ".brenner").iterdir() if "part" in each.name] == []
 

@@ -69,7 +69,7 @@ def test_a_newer_file(bench: Bench) -> None:
     for options in (WRITE, COMMIT, PersistOptions(commit=True, force=True)):
         found = refusal(bench, 2, options).diagnostic
         assert found.id == "ARTIFACT_FILE_NEWER"
-        said = f"`{PATH}` holds v3, which is newer than v2. Nothing was published."
+        said = f"`{PATH}` contains v3, which is newer than v2. Nothing was published."
         assert found.message == said
 
 
@@ -153,10 +153,10 @@ def test_force_gives_edits_up(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("# Notes\n\nMy own.\n", "no front matter that gives a version"),
-        ("", "no front matter that gives a version"),
+        ("# Notes\n\nMy own.\n", "no front matter with a version"),
+        ("", "no front matter with a version"),
         (text_of(1).replace(THREAD, "RS-20260108-other"), "session `RS-20260108-other`"),
-        (text_of(1).replace("version: 1", "version: 0"), "v0, which is not in this mailbox"),
+        (text_of(1).replace("version: 1", "version: 0"), "v0, which is not in this store"),
     ],
 )
 def test_a_file_that_is_no_version(bench: Bench, text: str, reason: str) -> None:

@@ -57,7 +57,7 @@ def test_what_leads_nowhere_is_kept_and_listed_until_it_does(place: Referring) -
     again = place.compile(FIRST)
     assert nowhere(again) == [ITEM, SESSION]
     assert again.message
-    assert "has no `H3`, only `H1` to `H2`" in again.message.message.body.replace("\\", "")
+    assert "has no `H3` (it has `H1` to `H2`)" in again.message.message.body.replace("\\", "")
     place.send(SECOND, add("Three"))
     place.compile(SECOND)
     place.start(THIRD)
@@ -184,6 +184,6 @@ def test_a_version_rebuilds_without_the_other_sessions(place: Referring) -> None
         assert [each.ok for each in verified.versions] == [True, True]
         [entry] = load_ledger(workspace, THIRD, 2)
         assert [each.id for each in entry.diagnostics] == [CIRCULAR]
-        assert "through other sessions, as they stood then" in entry.diagnostics[0].message
+        assert "through other sessions, as they were at that time" in entry.diagnostics[0].message
     history = compiling.compile_thread(there, THIRD, compiling.CompileOptions())
     assert references_of(history, "H3") == [f"extends {FIRST} H2"]

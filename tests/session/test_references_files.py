@@ -142,8 +142,8 @@ def test_a_damaged_file_is_said_by_the_status(
     found = shell("session", "status", FIRST, "--json").json["unresolved"]
     assert [each["id"] for each in found] == [SESSION, UNREADABLE]
     shown = shell("session", "status", FIRST).out
-    assert "1 reference leads nowhere; 1 file that references need cannot be read\n" in shown
-    assert f"  `artifacts/{SECOND}.md` cannot be read as the artifact of a session: " in shown
+    assert "1 broken reference; 1 file with referenced items cannot be read\n" in shown
+    assert f"  Cannot read `artifacts/{SECOND}.md` as the artifact of a session: " in shown
 
 
 def test_a_folder_that_leads_out_of_the_project(place: Referring) -> None:
@@ -161,9 +161,7 @@ def test_a_folder_that_leads_out_of_the_project(place: Referring) -> None:
     assert (told(done), nowhere(done)) == ([UNREADABLE], [])
     [found] = check_references(place.workspace).violations
     assert found.id == UNREADABLE
-    assert found.message.startswith(
-        "`artifacts/` cannot be read as the artifact of a session: `art"
-    )
+    assert found.message.startswith("Cannot read `artifacts/` as the artifact of a session: `art")
 
 
 def test_other_files_are_none_of_our_business(place: Referring) -> None:

@@ -49,7 +49,7 @@ def test_two_compiles_at_once_can_close_a_circle(
     assert report(done, as_json=False) == 1
     said = capsys.readouterr().err
     assert "error CIRCLE_OF_REFERENCES" in said
-    assert "references_replace: true" in said
+    assert '`"references_replace": true`' in said
     [way] = checked.circles
     assert [str(edge) for edge in way] == [
         f"{FIRST} H1 extends {SECOND} H1",
@@ -83,7 +83,7 @@ def test_a_circle_cannot_be_taken_apart_at_a_killed_item(
     kill = {**edit("H1"), "operation": "KILL", "payload": {"reason": "It was wrong"}}
     for session, said in (
         (FIRST, f"Killed items cannot be edited: `{FIRST} H1`."),
-        (SECOND, "All of these items are killed, and cannot be edited: the circle stays."),
+        (SECOND, "All of these items are killed and cannot be edited, so the circle remains."),
     ):
         place.send(session, kill)
         place.compile(session)
@@ -106,7 +106,7 @@ def test_a_version_that_another_session_has_changed_is_not_published_unseen(
     with pytest.raises(RequestError) as refused:
         compiling.compile_thread(place.workspace, FIRST, options)
     assert refused.value.diagnostic.id == "PREVIEW_OVERTAKEN"
-    assert "another session has changed" in refused.value.diagnostic.message
+    assert "another session that it refers to has changed" in refused.value.diagnostic.message
     shown = compiling.compile_thread(place.workspace, FIRST, compiling.CompileOptions(dry_run=True))
     options = compiling.CompileOptions(seen=preview_digest(shown.artifact))
     done = compiling.compile_thread(place.workspace, FIRST, options)

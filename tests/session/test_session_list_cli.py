@@ -84,8 +84,8 @@ version: 3
 ## 1. Research Thread
 """
 LINE = (
-    "8 sessions: 1 blocked, 1 with questions, 1 with overdue ACKs, 1 with refused blocks, 2 ready, "
-    "1 with handoffs"
+    "8 sessions: 1 blocked, 1 with questions, 1 with overdue ACKs, 1 with rejected blocks, "
+    "2 ready to compile, 1 with handoffs"
 )
 IN_ORDER = (BLOCKED, LONGEST, "br-1", READY, "COORD-handoff", FRESH, "COORD-standup", DONE)
 
@@ -131,21 +131,22 @@ def test_parts_as_json(shell: Shell) -> None:
 def test_one_line_each_in_a_pipe(shell: Shell) -> None:
     done = shell("session", "list")
     assert done.code == 0
-    head, acks, _, titles, _, *rows = done.out.splitlines()
-    assert head == f"{LINE}."
-    assert acks == "You owe 3 ACKs. 2 agents owe 5 ACKs, the oldest for 30 h; 1 is overdue."
-    assert titles.split() == ["Needs", "Session", "Round", "Phase", "Turn", "Last", "Question"]
+    head, _, titles, _, *rows = done.out.splitlines()
+    acks = "You owe 3 acknowledgements. Waiting for 5 acknowledgements from 2 agents, 1 overdue, "
+    assert head == f"{LINE}. {acks}the oldest sent 30 h ago."
+    columns = ["Needs", "Session", "Round", "Phase", "Waiting for", "Last mail", "Question"]
+    assert re.split("  +", titles) == columns
     for name, row in zip(IN_ORDER[:-1], rows, strict=False):
         assert f" {name} " in row
     needs = [row.partition("  ")[0] for row in rows]
     assert needs[:5] == [
-        *("1 blocked, 1 question", "1 ACK overdue", "1 refused block, ready to compile"),
+        *("1 blocked, 1 question", "1 ACK overdue", "1 rejected block, ready to compile"),
         *("ready to compile", "1 handoff"),
     ]
     assert rows[7:] == [
         "",
-        "1 session is complete, and nothing waits there: `brenner session list --all` shows it",
-        f"  `brenner session status {BLOCKED}` says more about the first.",
+        "1 complete session not shown: `brenner session list --all`",
+        f"Next: `brenner session status {BLOCKED}`",
     ]
     assert "\x1b" not in done.out
     assert f" {DONE} " in shell("session", "list", "--all").out
@@ -162,9 +163,9 @@ def test_it_fits_and_no_id_is_broken(filled: Filled, width: int) -> None:
     for name in IN_ORDER:
         assert sum(name in line.split() for line in rows) == 1
     # Never by colour alone: the words are there without any.
-    for word in ("1 blocked", "1 question", "1 ACK overdue", "1 refused", "ready to compile"):
+    for word in ("1 blocked", "1 question", "1 ACK overdue", "1 rejected", "ready to compile"):
         assert any(word in line for line in lines)
-    assert any("waits for" in line or "Turn" in line for line in lines)
+    assert any("waiting for" in line or "Waiting for" in line for line in lines)
     assert any("What tells a cell where" in line for line in lines)
 
 
@@ -178,7 +179,7 @@ def test_no_more_than_fifty(filled: Filled, shell: Shell) -> None:
     for number in range(60):
         mail.say(filled.mailbox, f"COORD-talk-{number:02}", "INFO")
     out = shell("session", "list").out
-    assert "\n17 more are not shown: `brenner session list --all` shows them\n" in out
+    assert "\n17 more not shown: `brenner session list --all`\n" in out
     assert sum("COORD-talk" in line for line in out.splitlines()) == 43
     assert shell("session", "list", "--all").out.count("COORD-talk") == 60
     assert shell("session", "list", "--all", "--limit", "3").out.count("COORD-talk") == 0
@@ -197,7 +198,7 @@ def test_the_line_where_nothing_waits(tmp_path: Path) -> None:
     here = Filled(tmp_path / "project")
     here.complete(DONE)
     line = brenner("session", "list", "--line", cwd=here.folder)
-    assert (line.code, line.out) == (0, "1 session, nothing waits\n")
+    assert (line.code, line.out) == (0, "No open sessions\n")
 
 
 def test_late_work_waits(tmp_path: Path) -> None:
@@ -210,7 +211,7 @@ def test_late_work_waits(tmp_path: Path) -> None:
     assert line.out == "2 sessions: 1 with late blocks\n"
     told = brenner("session", "list", cwd=here.folder).out
     assert re.search(rf"^2 late blocks +{DONE} ", told, re.MULTILINE)
-    assert "1 session is complete, and nothing waits there" in told
+    assert "1 complete session not shown" in told
     first, _ = (document := brenner("session", "list", "--json", cwd=here.folder).json)["sessions"]
     assert (first["thread_id"], first["needs"]) == (DONE, ["late", "complete"])
     assert (document["summary"]["late"], document["summary"]["complete"]) == (1, 2)
@@ -253,8 +254,8 @@ def test_sessions_that_are_only_in_files(tmp_path: Path) -> None:
     names = ["RS-20240101-old", "RS-20240102-gone", "br-7"]
     assert brenner("session", "list", "--json", cwd=here.folder).json["only_files"] == names
     told = brenner("session", "list", cwd=here.folder).out
-    said = f"3 sessions are only in artifacts/: {names[0]}, {names[1]} and br-7. "
-    assert f"{said}`brenner session show ID` says more.\n" in told
+    said = f"3 sessions only in artifacts/: {names[0]}, {names[1]} and br-7. "
+    assert f"{said}Details: `brenner session show {names[0]}`\n" in told
     assert "only in" not in brenner("session", "list", "--phase", "complete", cwd=here.folder).out
     for form in ((), ("--line",), ("--json",)):
         done = brenner("session", "status", names[0], *form, cwd=here.folder)
@@ -265,7 +266,7 @@ def test_sessions_that_are_only_in_files(tmp_path: Path) -> None:
     (away / "artifacts").mkdir(parents=True)
     (away / "artifacts" / "RS-20240101-old.md").write_text(texts["RS-20240101-old"], "utf-8")
     told = brenner("session", "list", cwd=away).out
-    assert "1 session is only in artifacts/: RS-20240101-old." in told
+    assert "1 session only in artifacts/: RS-20240101-old." in told
 
 
 def test_a_start_says_that_there_is_a_file(tmp_path: Path) -> None:
@@ -277,7 +278,7 @@ def test_a_start_says_that_there_is_a_file(tmp_path: Path) -> None:
     asked = ("--question", "Why?", "--context", "So.", "--thread-id", DONE, "--json", *who)
     found = brenner("session", "start", *asked, cwd=folder).json["violations"]
     (warning,) = (each for each in found if each["id"] == "FILE_AHEAD_OF_MAIL")
-    held = f"`artifacts/{DONE}.md` holds v3, but the mail of this store has no version of it"
+    held = f"`artifacts/{DONE}.md` is v3, but the mail in this store has no version of it"
     assert warning["message"].startswith(held)
     found = brenner("session", "start", *asked, cwd=folder).json["violations"]
     assert "FILE_AHEAD_OF_MAIL" not in [each["id"] for each in found]  # its mail is here now
@@ -298,7 +299,7 @@ def test_nothing_is_made_where_nothing_is(tmp_path: Path) -> None:
     assert (line.code, line.out, line.err) == (0, "\n", "")
     told = brenner("session", "list", cwd=tmp_path)
     assert told.code == 0
-    assert told.out.startswith("There are no sessions yet. ")
+    assert told.out.startswith("No sessions yet. ")
     assert "`brenner session start " in told.out
     document = brenner("session", "list", "--json", cwd=tmp_path).json
     assert (document["sessions"], document["summary"]["sessions"]) == ([], 0)
@@ -308,8 +309,7 @@ def test_nothing_is_made_where_nothing_is(tmp_path: Path) -> None:
 def test_a_phase_that_no_session_is_in(shell: Shell) -> None:
     done = shell("session", "list", "--phase", "awaiting_deltas")
     assert done.out == (
-        "No session is in the phase awaiting_deltas. `brenner session list` shows those of all "
-        "phases.\n"
+        "No session is in phase awaiting_deltas. All phases: `brenner session list`\n"
     )
     assert shell("session", "list", "--phase", "ready").code == 2
 
@@ -317,7 +317,7 @@ def test_a_phase_that_no_session_is_in(shell: Shell) -> None:
 def test_threads_that_can_be_no_session_are_told_of(filled: Filled, shell: Shell) -> None:
     mail.say(filled.mailbox, "Two words", "QUESTION")
     out = shell("session", "list").out
-    assert "1 thread has an ID that no session can have: `brenner mail thread` lists all" in out
+    assert "1 thread has an ID that is not valid for a session: `brenner mail thread`" in out
 
 
 @pytest.mark.parametrize("form", [(), ("--line",), ("--json",)])

@@ -76,7 +76,7 @@ def test_only_mail(shell: Shell, thread_id: str) -> None:
     assert shown.startswith(f"{thread_id}  ")
     assert f"  Mail thread  5 messages in {shell.folder}/.brenner/mail.sqlite3\n" in shown
     assert "  Latest  v1, message 5\n" in shown
-    assert f"  Artifact file  {path}  not written\n  v1 is Draft\n" in shown
+    assert f"  Artifact file  {path}  not written\n  v1 is not saved to a file\n" in shown
     assert f'  Front matter  session_id: "{thread_id}"\n' in shown
     assert f"  ntm session  {thread_id}\n" in shown
     for name, role in ROLES.items():
@@ -98,13 +98,16 @@ def test_only_mail(shell: Shell, thread_id: str) -> None:
 
 def test_from_draft_to_persisted(shell: Shell) -> None:
     session(shell)
-    for option, status in ((["--persist"], "Pending"), (["--persist", "--commit"], "Persisted")):
+    for option, status in (
+        (["--persist"], "saved, not committed"),
+        (["--persist", "--commit"], "committed in "),
+    ):
         assert shell("compile", THREAD, *option).code == 0
         assert f"artifacts/{THREAD}.md  v1\n  v1 is {status}" in show(shell)
         found = told(shell)["artifact"]
         assert (found["exists"], found["version"], found["session_id"]) == (True, 1, THREAD)
     commit = git(shell.folder, "rev-parse", "HEAD").strip()
-    assert f"v1 is Persisted, commit {commit[:12]}\n" in show(shell)
+    assert f"v1 is committed in {commit[:12]}\n" in show(shell)
     assert found["persistence"] == {
         "status": "Persisted",
         "path": f"artifacts/{THREAD}.md",
@@ -122,10 +125,10 @@ def test_file_behind_the_mail_and_changed_by_hand(shell: Shell) -> None:
     stage = Stage(shell.folder)
     stage.contribute(ANN, add("Clock"))
     stage.compile()
-    assert f"artifacts/{THREAD}.md  v1\n  v2 is Draft\n" in show(shell)
+    assert f"artifacts/{THREAD}.md  v1\n  v2 is not saved to a file\n" in show(shell)
     file = shell.folder / "artifacts" / f"{THREAD}.md"
     file.write_text(file.read_text("utf-8") + "\nA note of mine.\n", "utf-8")
-    assert f"artifacts/{THREAD}.md  v1, changed by hand since\n" in show(shell)
+    assert f"artifacts/{THREAD}.md  v1, edited by hand\n" in show(shell)
     assert told(shell)["artifact"]["edited"] is True
 
 
@@ -137,7 +140,7 @@ def test_only_a_file(shell: Shell, thread_id: str) -> None:
     shutil.rmtree(shell.folder / ".brenner")
     shown = show(shell, thread_id)
     assert "  Mail thread  none in this store\n" in shown
-    assert f"artifacts/{thread_id}.md  v1\n  v1 is Persisted, commit " in shown
+    assert f"artifacts/{thread_id}.md  v1\n  v1 is committed in " in shown
     assert f"{ANN}  {ROLES[ANN]}\n" in shown
     document = told(shell, thread_id)
     assert document["mail"] is None
@@ -153,7 +156,7 @@ def test_a_file_and_mail_without_a_version(shell: Shell) -> None:
     Stage(shell.folder).kickoff()
     shown = show(shell)
     assert "  Latest  no version yet\n" in shown
-    assert f"artifacts/{THREAD}.md  v1\n  v1 is Persisted, commit " in shown
+    assert f"artifacts/{THREAD}.md  v1\n  v1 is committed in " in shown
     assert told(shell)["artifact"]["edited"] is False
 
 
@@ -162,8 +165,8 @@ def test_a_file_and_mail_without_a_version(shell: Shell) -> None:
     [
         (lambda file: file.write_bytes(b"\xff\xfe"), "it is not UTF-8"),
         (lambda file: file.write_text(file.read_text().replace(THREAD, "RS-20260101-x-y")), "x-y"),
-        (lambda file: (file.unlink(), file.mkdir()), "it is not a plain file"),
-        (lambda file: (file.unlink(), file.symlink_to("/etc/hosts")), "it is not a plain file"),
+        (lambda file: (file.unlink(), file.mkdir()), "it is not a regular file"),
+        (lambda file: (file.unlink(), file.symlink_to("/etc/hosts")), "it is not a regular file"),
         (lambda file: file.write_text(""), "it is empty"),
     ],
     ids=["bytes", "another", "folder", "link", "empty"],
@@ -189,7 +192,7 @@ def test_unknown(shell: Shell, option: list[str]) -> None:
         assert done.code == 1
         said = done.out if option else done.err
         assert "UNKNOWN_THREAD" in said
-        assert f"Perhaps `{THREAD}`" in said
+        assert f"Did you mean `{THREAD}`?" in said
         if option:
             assert [done.json[key] for key in KEYS] == [None] * 7 + [[]]
         if is_mail:
@@ -258,7 +261,7 @@ def test_without_tmux_and_with_ntm(shell: Shell, monkeypatch: pytest.MonkeyPatch
     found = told(shell, HYPHEN)["terminal"]
     assert (found["program"], found["running"]) == ("ntm", None)
     assert found["attach"] == f"ntm attach -- {HYPHEN}"
-    assert f"  ntm session  {HYPHEN}  nobody can tell whether it runs" in show(shell, HYPHEN)
+    assert f"  ntm session  {HYPHEN}  unknown whether it runs" in show(shell, HYPHEN)
 
 
 @pytest.mark.parametrize("thread_id", [DOTTED, HYPHEN])

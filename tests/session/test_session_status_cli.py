@@ -30,7 +30,7 @@ def status(shell: Shell, *arguments: str) -> str:
 def test_what_needs_the_operator_comes_first(shell: Shell) -> None:
     busy(shell.folder)
     title, *following = status(shell, THREAD).split("\n")
-    assert title == f"{THREAD}  round 2, awaiting ACKs"
+    assert title == f"{THREAD}  Round 2, awaiting ACKs"
     assert following[:2] == [
         f"  ! {BEA} is blocked: The freezer is empty",
         f"  ! {BEA} asks: Which strain?",
@@ -45,9 +45,9 @@ def test_whose_turn_it_is(shell: Shell) -> None:
     rows = [line for line in status(shell, THREAD).split("\n") if line.startswith((*ROLES, GUEST))]
     words = [" ".join(row.split()[:-2]) for row in rows[:4]]
     assert words == [
-        f"{ANN} {ROLES[ANN]} 1 delta: 2 applied, 1 refused",
-        f"{BEA} {ROLES[BEA]} owes an ACK, 29 h; wrote 17, 18",
-        f"{GIL} {ROLES[GIL]} owes an ACK, 29 h; wrote 16",
+        f"{ANN} {ROLES[ANN]} 1 delta: 2 apply, 1 rejected",
+        f"{BEA} {ROLES[BEA]} owes an ACK for 29 h; wrote 17, 18",
+        f"{GIL} {ROLES[GIL]} owes an ACK for 29 h; wrote 16",
         f"{GUEST} not in the roster",
     ]
 
@@ -77,7 +77,7 @@ def test_text_and_json_agree(shell: Shell) -> None:
     for each in late:
         assert f"{each['message_id']} {each['type']}, due {each['due'][:19]}" in shown
     [nowhere] = told["unresolved"]
-    assert f"1 reference leads nowhere\n  {nowhere['message']}\n" in shown
+    assert f"1 broken reference\n  {nowhere['message']}\n" in shown
     assert ELSEWHERE in nowhere["message"]
     assert (told["bead"], told["version"]["version"]) == (None, 1)
     assert f"v1, {told['version']['compiled_at'][:10]}" in shown
@@ -110,7 +110,7 @@ def test_what_is_zero_is_not_there(shell: Shell) -> None:
     shown = status(shell, THREAD)
     assert not [word for word in SECTIONS if word in shown]
     waits = f"{ANN}, {BEA} and {GIL}"
-    assert f"\n  Nothing needs you: the round waits for {waits}\n" in shown
+    assert f"\n  Nothing needs you. Waiting for {waits}.\n" in shown
     assert "Version   none yet\n" in shown
     assert " 0 " not in shown.replace(" 0  ", "")
 
@@ -127,7 +127,9 @@ def test_a_conversation(shell: Shell) -> None:
 def test_one_line(shell: Shell) -> None:
     busy(shell.folder)
     said = status(shell, THREAD, "--line")
-    assert said == "cell-fate r2 v1 awaiting ACKs · 1 blocked · 1 asked · 7 overdue · 3 refused …\n"
+    assert (
+        said == "cell-fate r2 v1 awaiting ACKs: RedSky +1 · 1 blocked · 1 question · 7 overdue …\n"
+    )
     assert len(said) <= 81
 
 
@@ -147,11 +149,11 @@ def test_the_only_session_needs_no_name(shell: Shell) -> None:
     stage = Stage(shell.folder)
     done = shell("session", "status")
     assert done.code == 2
-    assert "There is no session yet: `brenner session start` begins one." in done.err
+    assert "No sessions yet. To start one: `brenner session start --question" in done.err
     stage.send(ANN, "Operator", "INFO: Only talk", "x\n")
     assert shell("session", "status").code == 2
     stage.kickoff(ANN)
-    assert status(shell).startswith(f"{THREAD}  round 1")
+    assert status(shell).startswith(f"{THREAD}  Round 1")
 
 
 def test_which_of_several(shell: Shell) -> None:
@@ -161,13 +163,13 @@ def test_which_of_several(shell: Shell) -> None:
     stage.contribute(ANN, add("Gradient"))
     stage.compile()
     stage.compile(close=True)
-    assert status(shell).startswith(f"{THREAD}  round 2, complete")  # the only one that there is
+    assert status(shell).startswith(f"{THREAD}  Round 2, complete")  # the only one that there is
     Stage(shell.folder, HYPHEN).kickoff(ANN)
-    assert status(shell).startswith(f"{HYPHEN}  round 1")
+    assert status(shell).startswith(f"{HYPHEN}  Round 1")
     Stage(shell.folder, "RS-20260101-other-matter").kickoff(ANN)
     done = shell("session", "status")
     assert (done.code, done.out) == (2, "")
-    assert "Which THREAD? There are 2: " in done.err
+    assert "Name one of the 2 sessions: " in done.err
     assert HYPHEN in done.err
     assert "RS-20260101-other-matter" in done.err
     assert THREAD not in done.err
@@ -183,7 +185,7 @@ def test_unknown_thread(shell: Shell, option: list[str]) -> None:
     assert done.code == 1
     said = done.out if option == ["--json"] else done.err
     assert "UNKNOWN_THREAD" in said
-    assert f"Perhaps `{THREAD}`" in said
+    assert f"Did you mean `{THREAD}`?" in said
     if option == ["--json"]:
         told = done.json
         assert (told["thread_id"], told["bead"], told["unresolved"]) == (None, None, [])
@@ -202,7 +204,7 @@ def test_what_is_no_thread_id(shell: Shell, option: list[str]) -> None:
 def test_a_line_is_a_line(shell: Shell, other: str) -> None:
     done = shell("session", "status", THREAD, "--line", other)
     assert done.code == 2
-    assert "--line goes with neither --full nor --json." in done.out + done.err
+    assert "--line cannot be used with --full or --json." in done.out + done.err
 
 
 def test_store_that_cannot_be_read(shell: Shell) -> None:

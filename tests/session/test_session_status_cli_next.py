@@ -66,7 +66,7 @@ def test_the_way_of_a_session(typist: Typist, tmp_path: Path, thread_id: str) ->
     numbers = stage.kickoff(ANN, BEA)
     stage.acknowledge(ANN, numbers[0])
     words, command = typist.told(thread_id)
-    assert (typist.phase(thread_id), words) == ("awaiting_acks", f"ask {BEA} again")
+    assert (typist.phase(thread_id), words) == ("awaiting_acks", f"remind {BEA}")
     assert "again to RedSky" in typist.paste(command).out
     stage.at = datetime.now(UTC)
     words, command = typist.told(thread_id)
@@ -77,7 +77,7 @@ def test_the_way_of_a_session(typist: Typist, tmp_path: Path, thread_id: str) ->
     words, command = typist.told(thread_id)
     assert (typist.phase(thread_id), words) == (
         "ready_to_compile",
-        "publish v1; 2 blocks would be applied",
+        "publish v1 (2 blocks would apply)",
     )
     assert "Published v1" in typist.paste(command).out
     words, command = typist.told(thread_id)
@@ -87,12 +87,12 @@ def test_the_way_of_a_session(typist: Typist, tmp_path: Path, thread_id: str) ->
     assert typist.phase(thread_id) == "awaiting_acks"
     assert "Published v2" in typist.paste(end).out
     words, command = typist.told(thread_id)
-    assert (typist.phase(thread_id), words) == ("complete", "read the last version")
+    assert (typist.phase(thread_id), words) == ("complete", "read the final version")
     assert "Gradient" in typist.paste(command).out
     stage.at = datetime.now(UTC)
     stage.contribute(ANN, add("Contact"))
     words, command = typist.told(thread_id)
-    assert words == "go on with it: 1 block came in after the end"
+    assert words == "reopen the session (1 block arrived after its end)"
     assert "Published v3" in typist.paste(command).out
 
 
@@ -117,7 +117,7 @@ def test_a_session_that_goes_on_after_its_end(typist: Typist, tmp_path: Path) ->
     assert (listed["phase"], listed["round"]) == ("awaiting_acks", 3)
     stage.contribute(ANN, add("Contact"))
     words, command = typist.told()
-    assert words == "publish v3; 1 block would be applied"
+    assert words == "publish v3 (1 block would apply)"
     assert "Published v3" in typist.paste(command).out
 
 
@@ -127,7 +127,7 @@ def test_a_round_after_the_end_of_which_nothing_comes(typist: Typist, tmp_path: 
     number = typist.shell("session", "status", "--json", THREAD).json["participants"][0]["kickoff"]
     stage.acknowledge(ANN, number, "Completed")
     words, command = typist.told()
-    assert words == "ask again; until something comes in, v2 is the last version"
+    assert words == "start another round (v2 is final until a delta arrives)"
     assert typist.paste(f"{command} --focus 'The mechanism'").code == 0
 
 
@@ -136,7 +136,7 @@ def test_who_is_blocked_is_answered_first(typist: Typist, tmp_path: Path) -> Non
     busy(tmp_path)
     for kind in ("BLOCKED", "QUESTION"):
         words, command = typist.told()
-        assert words.startswith(f"answer the {kind} of {BEA}, `brenner mail show 1")
+        assert words.startswith(f"read the {kind} from {BEA} with `brenner mail show 1")
         shown = re.search("`(.*)`", words)
         assert shown
         assert f"{kind}: " in typist.paste(shown[1]).out
@@ -144,15 +144,15 @@ def test_who_is_blocked_is_answered_first(typist: Typist, tmp_path: Path) -> Non
         assert typist.told()[1] == command
         assert typist.paste(command.replace(FORM, "Take the other one.")).code == 0
     words, command = typist.told()
-    assert words == "ask RedSky, GreenDog and BlueLake again"
+    assert words == "remind RedSky, GreenDog and BlueLake"
     assert typist.paste(command).code == 0
-    assert typist.told()[0].startswith("answer the CRITIQUE of GreenDog")
+    assert typist.told()[0].startswith("read the CRITIQUE from GreenDog")
 
 
 def test_a_refused_block_can_be_let_be(typist: Typist, tmp_path: Path) -> None:
     busy(tmp_path)
     shown = typist.paste(f"brenner session status {THREAD}").out
-    found = re.search("`(brenner session dismiss .*)` lets one be", shown)
+    found = re.search("To ignore a rejected block: `(brenner session dismiss .*)`", shown)
     assert found
     assert typist.paste(found[1]).code == 0
     rest = typist.paste(f"brenner session status --json {THREAD}").json["refusals"]
@@ -166,27 +166,27 @@ def test_all_refused(typist: Typist, tmp_path: Path) -> None:
     stage.acknowledge(ANN, number)
     stage.contribute(ANN, edit("H9", claim="x"))
     words, command = typist.told()
-    assert words == f"mail {ANN} what is refused"
+    assert words == f"send {ANN} the reasons for the rejected blocks"
     assert typist.paste(command).code == 0
     inbox = typist.shell("mail", "inbox", "--as", ANN, "--json").json
     assert "Validation" in str([each["subject"] for each in inbox["messages"]])
     assert typist.told()[0] == "follow it live"  # she has been told
     stage.contribute(ANN, edit("H8", claim="x"))
-    assert typist.told()[0] == f"mail {ANN} what is refused"
+    assert typist.told()[0] == f"send {ANN} the reasons for the rejected blocks"
 
 
 def test_an_ack_of_one_who_has_contributed_holds_nothing_up(typist: Typist, tmp_path: Path) -> None:
     """The next round comes first, though her ACK is overdue; while she is awaited it does not."""
     stage = Stage(tmp_path)
     stage.kickoff(ANN)
-    assert typist.told()[0] == f"ask {ANN} again"
+    assert typist.told()[0] == f"remind {ANN}"
     stage.contribute(ANN, add("Gradient"))
     stage.compile()
     assert typist.shell("session", "status", "--json", THREAD).json["pending"][0]["overdue"]
     assert typist.told()[0] == "start round 2"
     [number] = stage.kickoff(BEA, title="Round 2")
     stage.acknowledge(BEA, number)
-    assert typist.told()[0] == f"ask {ANN} again"  # there is nothing better to do
+    assert typist.told()[0] == f"remind {ANN}"  # there is nothing better to do
 
 
 def test_an_agent_reads_of_her_own_turn(typist: Typist, tmp_path: Path) -> None:
@@ -194,7 +194,10 @@ def test_an_agent_reads_of_her_own_turn(typist: Typist, tmp_path: Path) -> None:
     [number] = stage.kickoff(ANN)
     stage.at = datetime.now(UTC) - timedelta(minutes=1)
     words, command = typist.told(THREAD, "--as", ANN)
-    assert words == f"answer the KICKOFF of Operator, `brenner mail show {number}`, then"
+    assert (
+        words
+        == f"read the KICKOFF from Operator with `brenner mail show {number}`, then acknowledge it"
+    )
     assert typist.paste(command).code == 0
     words, command = typist.told(THREAD, "--as", ANN)
     assert words == "write your delta, then `brenner mail send message.md`"
@@ -212,18 +215,24 @@ def test_an_agent_corrects_what_was_refused(typist: Typist, tmp_path: Path) -> N
     stage.compile()
     [second] = stage.kickoff(ANN, title="Round 2")
     words, command = typist.told(THREAD, "--as", ANN)
-    assert words == f"answer the KICKOFF of Operator, `brenner mail show {second}`, then"
+    assert (
+        words
+        == f"read the KICKOFF from Operator with `brenner mail show {second}`, then acknowledge it"
+    )
     assert typist.paste(command).code == 0
     words, command = typist.told(THREAD, "--as", ANN)
-    why = "(INVALID_TARGET: there is no such item)"
+    why = "INVALID_TARGET: the target does not exist"
     assert words == (
-        f"correct block 2 of message {number} {why}, `brenner mail show {number}`, and 1 more; "
+        f"correct block 2 of message {number} ({why}; `brenner mail show {number}`) and 1 more, "
         "then `brenner mail send message.md`"
     )
     assert command.startswith(f"brenner new DELTA --as {ANN} --to Operator --thread {THREAD}")
     assert typist.paste(f"brenner session dismiss {THREAD} {number}").code == 0
     words, command = typist.told(THREAD, "--as", ANN)
-    assert words == f"answer the KICKOFF of Operator, `brenner mail show {first}`, then"
+    assert (
+        words
+        == f"read the KICKOFF from Operator with `brenner mail show {first}`, then acknowledge it"
+    )
     assert typist.paste(command).code == 0
     assert typist.told(THREAD, "--as", ANN)[0].startswith("write your delta")
 
@@ -238,7 +247,7 @@ def test_a_version_that_does_not_rebuild(typist: Typist, tmp_path: Path) -> None
     body = compiled.body.replace('"version":1', '"version":2').replace("v1", "v2")
     stage.send("Operator", ANN, "COMPILED: v2 forged", body)
     words, command = typist.told()
-    assert words == "see why nothing can be compiled"
+    assert words == "find out why compiling fails"
     done = typist.paste(command)
     assert done.code == 1
     assert "v2" in done.out

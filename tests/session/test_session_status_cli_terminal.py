@@ -43,7 +43,7 @@ def test_lines_fit(project: Path, width: int) -> None:
     for whole in ("RS-20250101-never-there", "15.3", "INVALID_SECTION", "JSON_UNQUOTED_KEY", GIL):
         assert whole in text
     assert ("Deltas" in text) == (width == 140)
-    assert shown[0] == f"{THREAD}  round 2, awaiting ACKs"
+    assert shown[0] == f"{THREAD}  Round 2, awaiting ACKs"
     assert shown[-1].endswith("brenner mail ack 18 --notes '[[fill in: your answer]]'")
 
 
@@ -61,7 +61,7 @@ def test_one_screen(tmp_path: Path) -> None:
 
 def test_times_are_relative_where_one_scans(project: Path) -> None:
     text = "\n".join(screen(project, 80))
-    assert "owes an ACK, 29 h" in text
+    assert "owes an ACK for 29 h" in text
     assert "12 KICKOFF, 27 h late" in text
     assert "4 h ago" in text
     assert not re.search(r"T\d\d:\d\d", text)
@@ -79,13 +79,27 @@ def test_plain_where_wanted(project: Path, environment: dict[str, str]) -> None:
 def test_long_lists_say_that_they_are_cut(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.kickoff(ANN)
-    stage.contribute(ANN, add("Gradient"), *[edit(f"H{n}", claim="x") for n in range(30, 39)])
+    stage.contribute(ANN, add("Gradient"))
+    for number in range(30, 39):  # blocks of one message with one cause would be one row
+        stage.contribute(ANN, edit(f"H{number}", claim="x"))
     cut = screen(tmp_path, 80)
     assert f"  … 4 more: `brenner session status --full {THREAD}`" in cut
     assert len([line for line in cut if "INVALID_TARGET" in line]) == 5
     full = screen(tmp_path, 80, "--full")
     assert len([line for line in full if "INVALID_TARGET" in line]) == 9
     assert not [line for line in full if "more:" in line]
+
+
+def test_blocks_with_one_cause_are_one_row(tmp_path: Path) -> None:
+    """With a count and the other blocks; the full status has a row for each."""
+    stage = Stage(tmp_path)
+    stage.kickoff(ANN)
+    stage.contribute(ANN, add("Gradient"), *[edit(f"H{n}", claim="x") for n in range(30, 54)])
+    (row,) = [line for line in screen(tmp_path, 80) if "INVALID_TARGET" in line]
+    assert row.startswith("2.2  INVALID_TARGET ×24  EDIT H30")
+    assert "Also blocks 3–25 of message 2." in map(str.strip, screen(tmp_path, 80))
+    full = screen(tmp_path, 80, "--full")
+    assert len([line for line in full if "INVALID_TARGET" in line]) == 24
 
 
 def test_long_thread_id_and_command(tmp_path: Path) -> None:
@@ -143,7 +157,7 @@ def test_bead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thread_id: str) -
     ("script", "reason"),
     [
         ("echo 'no beads here' >&2; exit 1", "no beads here"),
-        ("echo nonsense", "no JSON"),
+        ("echo nonsense", "not JSON"),
         thorough("exec sleep 60", ""),
         ("exec dd if=/dev/zero bs=1M count=64 2>/dev/null", ""),
     ],
@@ -157,9 +171,9 @@ def test_bd_breaks_nothing(
     shell = Shell(tmp_path, monkeypatch)
     done = shell("session", "status", BEAD)
     assert done.code == 0
-    assert "Bead      bd does not say more: " in done.out
+    assert "Bead      no details from bd: " in done.out
     assert reason in done.out
-    assert done.out.startswith(f"{BEAD}  round 1, awaiting ACKs\n")
+    assert done.out.startswith(f"{BEAD}  Round 1, awaiting ACKs\n")
 
 
 def test_bead_only_of_engineering_and_only_with_bd(

@@ -141,9 +141,9 @@ def test_what_a_version_is_made_of(shell: Shell) -> None:
     tried = shell("compile", THREAD, "--dry-run", "--json").json
     assert tried["unverified"] == [2]
     done = shell("compile", THREAD)
-    assert "  Unverified    message 2: its sender is not known for certain\n" in done.out
+    assert "  Unverified    message 2: its sender is not verified\n" in done.out
     body = shell.mail("show", "5", "--raw").out
-    assert "\nUnverified, so that anybody may have sent it: message 2 (BlueLake).\n" in body
+    assert "\nUnverified (any client may have sent it): message 2 (BlueLake).\n" in body
     assert shell("artifact", "verify", THREAD).code == 0
     ledger = shell("artifact", "ledger", THREAD).out
     assert [line.endswith("unverified") for line in ledger.splitlines() if " ADD " in line] == [

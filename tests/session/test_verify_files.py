@@ -76,7 +76,7 @@ def test_a_file_that_was_changed(shell: Shell) -> None:
     assert (done.code, done.json["ok"], done.codes) == (0, True, ["FILE_DIFFERS"])
     lines = canonical_text((shell.folder / PATH).read_text("utf-8")).split("\n")
     number = next(n for n, line in enumerate(lines, 1) if FORGED[1] in line)
-    difference = f"line {number} is `**Claim**: {FORGED[1]}`, and `**Claim**: {FORGED[0]}` in v2"
+    difference = f"line {number} is `**Claim**: {FORGED[1]}`, but `**Claim**: {FORGED[0]}` in v2"
     assert done.json["files"][0] == {
         "path": PATH,
         "commit": None,
@@ -89,7 +89,7 @@ def test_a_file_that_was_changed(shell: Shell) -> None:
     assert strict.json["versions"] == done.json["versions"]
     shown = shell("artifact", "verify", THREAD, "--files")
     assert shown.code == 1
-    assert f"`{PATH}` differs from the version that it names: {difference}." in shown.err
+    assert f"`{PATH}` differs from the version that it states: {difference}." in shown.err
 
 
 def test_a_commit_that_was_changed(shell: Shell) -> None:
@@ -117,14 +117,14 @@ def test_a_version_that_the_mail_does_not_have(shell: Shell) -> None:
     commit(shell)
     done = shell("artifact", "verify", THREAD, "--json")
     assert (done.code, sorted(done.codes)) == (0, ["FILE_AHEAD_OF_MAIL", "FILE_DIFFERS"])
-    assert "it says that it is v7, which is not in the mail" in done.json["files"][1]["difference"]
+    assert "it claims to be v7, which is not in the mail" in done.json["files"][1]["difference"]
     assert shell("artifact", "verify", THREAD, "--files").code == 1
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"A shopping list\n", "it has no front matter that gives a version"),
+        (b"A shopping list\n", "it has no front matter with a version"),
         (b"\xff\xfe", "it is not UTF-8"),
     ],
 )

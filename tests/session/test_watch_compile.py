@@ -24,7 +24,7 @@ from session.workspaces import ANN, BEA, KICKOFF, THREAD, add, edit
 __all__ = ["place"]
 RIVAL = "AmberBeacon"
 AUTHORS = (ANN, BEA)
-_FINISHING = "The compile is finished first; Ctrl-C again breaks it off."
+_FINISHING = "Finishing the compile first. Press Ctrl-C again to abort it."
 
 
 def kickoff(workspace: Workspace) -> int:

@@ -238,8 +238,8 @@ def test_mistake(text: str, codes: list[str], deltas: int | None) -> None:
         assert "refuted by T1" in report.corrected or "potency_check" in report.corrected
 
 
-def test_hints_count_lines_in_the_file() -> None:
-    """A line inside a fix is the file's, as all lines are."""
+def test_hints_name_the_heading() -> None:
+    """The heading that was probably meant is quoted, without a second line number."""
     text = HEADERS.replace("DELTA[opus]: H2 is refuted", "CRITIQUE: x") + "# Target\nx\n"
     (found,) = [each for each in check_message(text).violations if each.id == "MB-006"]
-    assert "on line 6" in found.fix
+    assert found.fix.endswith(" The heading `# Target` does not count.")

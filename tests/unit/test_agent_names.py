@@ -83,33 +83,33 @@ def test_known_twice_alike() -> None:
     ("name", "reason", "meant"),
     [
         ("", "it is empty", None),
-        ("  ", "it is blank", None),
-        ("Red Sky", "it has a blank or a line break in it", "RedSky"),
-        ("RedSky\n", "it has a blank or a line break in it", "RedSky"),
+        ("  ", "it contains only spaces", None),
+        ("Red Sky", "it contains a space or a line break", "RedSky"),
+        ("RedSky\n", "it contains a space or a line break", "RedSky"),
         ("Rеd", "`е` only looks like `e`; it is CYRILLIC SMALL LETTER IE", "Red"),
         ("ВОВ", "`В` only looks like `B`; it is CYRILLIC CAPITAL LETTER VE", "BOB"),
         ("Νίκος", "`Ν` only looks like `N`; it is GREEK CAPITAL LETTER NU", None),
         ("naïve-Fox", "`ï` is not one of the letters A to Z", "naive-Fox"),
-        ("nai\u0308ve", "it has a mark in it that belongs to the letter before", "naive"),
+        ("nai\u0308ve", "it contains a combining mark", "naive"),
         ("Søren", "`ø` is not one of the letters A to Z", "Soren"),
         ("Ｆｏｘ", "`Ｆ` is not one of the letters A to Z", "Fox"),
         ("Иван", "`И` is not one of the letters A to Z", None),
         ("细胞", "`细` is not one of the letters A to Z", None),
         ("Fox٣", "`٣` is not one of the digits 0 to 9", None),
-        ("Fo\u200bx", "it has a hidden character in it, ZERO WIDTH SPACE", "Fox"),
-        ("Fox\x1b[31m", "it has a hidden character in it, U+001B", None),
-        ("Fox\ud800", "it has a hidden character in it, U+D800", None),
-        ("2Fox", "it begins with `2`, not with a letter", "Fox2"),
-        ("_Fox", "it begins with `_`, not with a letter", "Fox"),
-        ("--as", "it begins with `-`, not with a letter", "as"),
-        ("007", "it begins with `0`, not with a letter", None),
-        ("x" * 65, "it has 65 characters, and 64 are the most", "x" * 64),
-        ("opus-4.5", "`.` is neither a letter nor a digit, `_` or `-`", "opus-4-5"),
-        ("@Fox", "`@` is neither a letter nor a digit, `_` or `-`", "Fox"),
-        ('"Fox"', '`"` is neither a letter nor a digit, `_` or `-`', "Fox"),
-        ("“O’Neil”", "`“` is neither a letter nor a digit, `_` or `-`", "ONeil"),
-        ("Fox/../x", "`/` is neither a letter nor a digit, `_` or `-`", "Fox-x"),
-        ("Fox🦊", "`🦊` is neither a letter nor a digit, `_` or `-`", "Fox"),
+        ("Fo\u200bx", "it contains a hidden character, ZERO WIDTH SPACE", "Fox"),
+        ("Fox\x1b[31m", "it contains a hidden character, U+001B", None),
+        ("Fox\ud800", "it contains a hidden character, U+D800", None),
+        ("2Fox", "it starts with `2`, not with a letter", "Fox2"),
+        ("_Fox", "it starts with `_`, not with a letter", "Fox"),
+        ("--as", "it starts with `-`, not with a letter", "as"),
+        ("007", "it starts with `0`, not with a letter", None),
+        ("x" * 65, "it has 65 characters (at most 64)", "x" * 64),
+        ("opus-4.5", "`.` is not a letter, a digit, `_` or `-`", "opus-4-5"),
+        ("@Fox", "`@` is not a letter, a digit, `_` or `-`", "Fox"),
+        ('"Fox"', '`"` is not a letter, a digit, `_` or `-`', "Fox"),
+        ("“O’Neil”", "`“` is not a letter, a digit, `_` or `-`", "ONeil"),
+        ("Fox/../x", "`/` is not a letter, a digit, `_` or `-`", "Fox-x"),
+        ("Fox🦊", "`🦊` is not a letter, a digit, `_` or `-`", "Fox"),
     ],
 )
 def test_invalid(name: str, reason: str, meant: str | None) -> None:
@@ -162,7 +162,7 @@ def test_what_a_template_leaves_is_no_name(name: str) -> None:
     found = name_problem(name, KNOWN)
     assert found
     assert found.id == "INVALID_NAME"
-    assert ("it is what a template leaves to be filled in" in found.message) == (" " not in name)
+    assert ("it is the placeholder of a template" in found.message) == (" " not in name)
     assert not [each for each in suggested(name) if each.startswith("FillIn")]
 
 

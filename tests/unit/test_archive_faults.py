@@ -43,7 +43,7 @@ def test_what_is_no_archive(content: bytes, reason: str) -> None:
     """Told once, for the file, and no record of it is looked at."""
     ((code, line, message),) = told(from_lines(content))
     assert (code, line) == ("NOT_AN_ARCHIVE", None)
-    assert f"`mail.jsonl` is not an archive of mail: {reason}" in message
+    assert f"`mail.jsonl` is not a mail archive: {reason}" in message
 
 
 def test_newer_archives_are_refused_whole() -> None:
@@ -130,19 +130,19 @@ def test_times_of_other_zones_are_instants() -> None:
 
 
 BROKEN_LINES = {
-    '{"id":1,"id":1}': "it has the key `id` twice",
-    '{"id":1,"read":{"a":1,"a":2}}': "it has the key `a` twice",
-    '{"id":1;}': "it is not JSON from character 8 on",
-    '{"id":NaN}': "`NaN` is not JSON",
+    '{"id":1,"id":1}': "it contains the key `id` twice",
+    '{"id":1,"read":{"a":1,"a":2}}': "it contains the key `a` twice",
+    '{"id":1;}': "it is not valid JSON from character 8 on",
+    '{"id":NaN}': "`NaN` is not valid JSON",
     '{"id":' + "1" * 301 + "}": "a number in it has more than 300 digits",
-    '{"a":' * 100_000: "its JSON goes beyond what is read",
+    '{"a":' * 100_000: "its JSON exceeds the limits",
     "[1]": "it is not a JSON object",
     "5": "it is not a JSON object",
-    '{"format":"brenner-mail","version":1}': "a second archive begins here; import one after the "
-    "other",
-    '{"body":"a\tb"}': "it is not JSON from character 11 on",
-    '{"agent":"BlueLake","id":1}': "it has `agent` and `id`, but a line is one thing only",
-    '{"id":1,"end":0}': "it has `id` and `end`, but a line is one thing only",
+    '{"format":"brenner-mail","version":1}': "a second archive starts here; import them "
+    "one after the other",
+    '{"body":"a\tb"}': "it is not valid JSON from character 11 on",
+    '{"agent":"BlueLake","id":1}': "it has `agent` and `id`, but a line can only be one of them",
+    '{"id":1,"end":0}': "it has `id` and `end`, but a line can only be one of them",
 }
 
 
@@ -174,7 +174,7 @@ def test_edited_messages_are_told() -> None:
 
 def test_an_id_means_one_message() -> None:
     """The same message twice, or two messages: a link to that id would have two ends."""
-    reason = words("another message of this archive has the id 1, too")
+    reason = words("another message of this archive also has the ID 1")
     for other in (record(), record(subject="INFO: Another")):
         items = from_lines("".join(jsonl.encode([], [record(), other])).encode())
         assert items[0] == record()
@@ -184,7 +184,7 @@ def test_an_id_means_one_message() -> None:
 def test_an_agent_is_there_once() -> None:
     """Two profiles of one name: nobody could say which holds."""
     content = "".join(jsonl.encode([AGENT, AGENT], [])).encode()
-    reason = words("the agent `BlueLake` is there a second time")
+    reason = words("the agent `BlueLake` occurs twice")
     assert told(from_lines(content)) == [("INVALID_RECORD", 3, reason)]
 
 

@@ -30,11 +30,11 @@ def lines(*parts: str) -> list[tuple[str, int | None, str]]:
 def test_lines_cut_short() -> None:
     """Within a line, and between two; a missing line feed alone does no harm."""
     content = filled(LINES).encode()
-    broken = "it breaks off in the middle; the file was probably cut short"
+    broken = "it is incomplete; the file was probably cut short"
     assert told(from_lines(content[:-2])) == [("INVALID_RECORD", 5, words(broken))]
     assert lines(HEADER, AGENT_LINE, FIRST, SECOND[:-9]) == [("INVALID_RECORD", 4, words(broken))]
     assert from_lines(content[:-1]) == [AGENT, *BOTH]
-    missing = "no closing line follows it; the file was probably cut short"
+    missing = "the closing line is missing; the file was probably cut short"
     kept: list[str] = []
     for number, line in enumerate((HEADER, AGENT_LINE, FIRST, SECOND), 1):
         kept.append(line)
@@ -48,7 +48,7 @@ def test_the_closing_line_counts(end: str) -> None:
     """A line of a message was taken out or put in; or it is no number at all."""
     reason = "`end` is not a number of messages"
     if end in ("0", "1", "3"):
-        reason = f"`end` says that there are {end} messages, but here are 2"
+        reason = f"`end` says {end} messages, but the archive has 2"
     closing = f'{{"end":{end}}}\n'
     assert lines(HEADER, FIRST, SECOND, closing) == [("INVALID_RECORD", 4, words(reason))]
 
@@ -63,10 +63,10 @@ def test_one_fault_is_told_once() -> None:
 @pytest.mark.parametrize(
     ("after", "reason"),
     [
-        (SECOND + END, "it stands after the closing line"),
-        (END, "it stands after the closing line"),
-        ("x\n" * 9, "it stands after the closing line"),
-        (filled(LINES), "a second archive begins here; import one after the other"),
+        (SECOND + END, "it comes after the closing line"),
+        (END, "it comes after the closing line"),
+        ("x\n" * 9, "it comes after the closing line"),
+        (filled(LINES), "a second archive starts here; import them one after the other"),
     ],
 )
 def test_nothing_follows_the_closing_line(after: str, reason: str) -> None:
@@ -79,7 +79,7 @@ def test_nothing_follows_the_closing_line(after: str, reason: str) -> None:
 
 def test_agents_come_first() -> None:
     """One after a message is told: whoever reads on could not take it in any more."""
-    reason = "an agent stands after a message; agents come first"
+    reason = "an agent comes after a message; agents must come first"
     late = lines(HEADER, FIRST, AGENT_LINE, SECOND, END)
     assert late == [("INVALID_RECORD", 3, words(reason))]
     # also after a message that is not sound itself
@@ -101,7 +101,7 @@ def test_a_record_has_a_longest_length() -> None:
 def test_what_is_not_text_is_bounded(filling: str) -> None:
     """Small values cost many times their length; a message holds few."""
     odd = '{"id":1,"x":[' + filling * (3 * 1024 * 1024) + "0]}\n"
-    reason = "more than 8,388,608 bytes of it are outside its texts"
+    reason = "it has more than 8,388,608 bytes outside its texts"
     assert lines(HEADER, odd, END) == [("INVALID_RECORD", 2, words(reason))]
 
 

@@ -137,7 +137,7 @@ def test_a_program_is_told_what_was_not_read(files: tuple[str, str], command: st
         (b"caf\xe9", "not UTF-8"),
         (b"x" * (4 * 1024 * 1024 + 1), "larger than"),
         (b"", "it is empty"),
-        (b"# Notes\n\nNot an artifact.\n", "holds no artifact"),
+        (b"# Notes\n\nNot an artifact.\n", "is not an artifact"),
     ],
     ids=["missing", "latin-1", "large", "empty", "other"],
 )
@@ -151,7 +151,7 @@ def test_unreadable(tmp_path: Path, command: str, raw: bytes | None, words: str)
     done = brenner("artifact", command, *names)
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr
-    assert ("Give a file that exists" in done.stderr) is (raw is None)
+    assert ("Check the path" in done.stderr) is (raw is None)
     done = brenner("artifact", command, *names, "--json")
     assert (done.returncode, done.stderr) == (2, "")
     document = json.loads(done.stdout)
@@ -187,7 +187,7 @@ def test_show_in_a_terminal(files: tuple[str, str]) -> None:
     assert f"      Killed by  RedCreek, 2026-01-03T11:12:13Z\n      Reason     {REASON}\n" in plain
     assert plain == in_terminal(140, "artifact", "show", files[1], NO_COLOR="1")
     assert plain.index("T2  Ablation  5/12") < plain.index("T1  Transplant  3/12")
-    assert "None yet. `brenner new DELTA --section adversarial_critique` prints one." in plain
+    assert "None yet. Template: `brenner new DELTA --section adversarial_critique`" in plain
 
 
 PLAIN_DIFF = """\
@@ -244,10 +244,10 @@ def test_two_files_that_were_mixed_up(files: tuple[str, str]) -> None:
     """An older version as NEW, or another session, is said at the top."""
     old, new = files
     lines = brenner("artifact", "diff", new, old).stdout.splitlines()
-    assert lines[1] == "NEW is the older version: v2 after v3."
+    assert lines[1] == "NEW (v2) is older than OLD (v3)."
     other = render_artifact(OLD).replace("RS-20251230-cell-fate", "RS-20251230-other")
     lines = brenner("artifact", "diff", new, "-", stdin=other.encode()).stdout.splitlines()
-    assert lines[1] == "These are two sessions: RS-20251230-cell-fate and RS-20251230-other."
+    assert lines[1] == "These are different sessions: RS-20251230-cell-fate and RS-20251230-other."
 
 
 def test_labels_make_one_column(tmp_path: Path) -> None:
@@ -263,8 +263,8 @@ def test_labels_make_one_column(tmp_path: Path) -> None:
     assert (
         "      Attack                  Both\n      Real third alternative  true\n" in shown.stdout
     )
-    assert "      Killed by  not said\n      Reason     not said\n" in shown.stdout
-    assert "      Killed by  RedCreek, time not said\n" in shown.stdout
+    assert "      Killed by  not stated\n      Reason     not stated\n" in shown.stdout
+    assert "      Killed by  RedCreek, time not stated\n" in shown.stdout
 
 
 def test_diff_as_json(files: tuple[str, str]) -> None:
@@ -305,7 +305,7 @@ def test_group() -> None:
     """The group lists its commands, knows what was meant, and answers usage errors in JSON."""
     shown = brenner("artifact", "--help").stdout
     listed = shown.partition("Commands:")[2].partition("Examples:")[0]
-    names = ["show", "history", "diff", "blame", "ledger", "verify", "lint", "export"]
+    names = ["show", "history", "diff", "blame", "ledger", "lint", "verify", "export"]
     assert re.findall(r"^  ([a-z]+)  ", listed, re.MULTILINE) == names
     assert brenner("artifact").stdout == shown
     wrong = brenner("artifact", "shw")

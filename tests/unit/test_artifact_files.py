@@ -37,8 +37,8 @@ def test_examples_of_the_codes(code: Code) -> None:
 
 
 def test_the_example_of_the_documentation() -> None:
-    """What docs/artifact-format.md shows is what is written, byte for byte."""
-    page = (ROOT / "docs" / "artifact-format.md").read_text("utf-8")
+    """What docs/reference/artifact-format.md shows is what is written, byte for byte."""
+    page = (ROOT / "docs" / "reference" / "artifact-format.md").read_text("utf-8")
     example = re.search(r"^~~~markdown\n(.*?)^~~~$", page, re.DOTALL | re.MULTILINE)
     assert example
     parsed = parse_artifact(example[1])
@@ -81,7 +81,7 @@ def test_prose_stays_as_it_is(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "escaped"), ESCAPED.items())
 def test_escaped_text(text: str, escaped: str) -> None:
-    """The rules of docs/artifact-format.md, one by one."""
+    """The rules of docs/reference/artifact-format.md, one by one."""
     assert escape(text) == escaped
     assert unescape(escaped) == text
 
@@ -138,12 +138,12 @@ def test_what_is_no_table(text: str) -> None:
 UNREADABLE = {
     "": "does not begin with a line",
     "# Title": "does not begin with a line",
-    "---\na: 1\n": "no second line",
+    "---\na: 1\n": "its closing line `---` is missing",
     "---\na: [\n---\n": "it is not YAML",
     "---\na: 1\na: 2\n---\n": 'duplicate entry with key "a"',
     "---\na: {b: 1, b: 2}\n---\n": "duplicate entry",
-    "---\n1: a\n'1': b\n---\n": "the key `1` is there twice",
-    "---\n- a\n---\n": "it is no list of `key: value`",
+    "---\n1: a\n'1': b\n---\n": "the key `1` occurs twice",
+    "---\n- a\n---\n": "it is not a list of `key: value`",
     "---\na: \ud800\n---\n": "it is not YAML",
     "---\na: \x01\n---\n": "it is not YAML",
     "---\na: *b\n---\n": "it is not YAML",

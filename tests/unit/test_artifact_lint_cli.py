@@ -35,7 +35,7 @@ def test_valid_file(tmp_path: Path) -> None:
     verdict, questions = done.stdout.splitlines()
     assert verdict == f"{path}: valid: no problems"
     assert questions == (
-        f"  {len(QUESTIONS)} questions are left to people: `--questions` lists them."
+        f"  {len(QUESTIONS)} questions need a reviewer. To list them: add `--questions`."
     )
 
 
@@ -44,10 +44,13 @@ def test_invalid_file() -> None:
     done = lint("-", stdin=BROKEN)
     assert done.returncode == 1
     first, second, verdict, fix, _ = done.stdout.splitlines()
-    assert first.startswith("<stdin>:36  error EH-004  `H2` has no claim.  → Send an EDIT")
-    assert second.startswith("<stdin>:64  info IP-001  The third alternative's cell `P1.H3` says")
+    claim = (
+        "<stdin>:36  error EH-004 (hypothesis without claim)  `H2` has no claim.  → Send an EDIT"
+    )
+    assert first.startswith(claim)
+    assert second.startswith("<stdin>:64  info IP-001 (missing prediction)  `P1.H3` contains no")
     assert verdict == "<stdin>: not valid: 1 error, 1 info"
-    assert fix == "  `--fix` prints 1 delta ready to send."
+    assert fix == "  To print 1 delta that fixes what can be fixed: add `--fix`."
 
 
 def test_file_that_is_nearly_no_artifact() -> None:
@@ -97,7 +100,7 @@ def test_no_fix_is_certain() -> None:
     """Where there is something to mend and no delta for it, that is said."""
     done = lint("--fix", "-", stdin=TEXT.replace("**Load**: H2 and T1 fall.\n\n", ""))
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.endswith("  No fix is certain: what was found needs an author.\n")
+    assert done.stderr.endswith("  Cannot fix automatically: every problem needs a decision.\n")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +114,7 @@ def test_forms_that_clash(forms: tuple[str, str]) -> None:
     """None is ignored in silence."""
     done = lint(*forms, "-", stdin=TEXT)
     assert done.returncode == 2
-    assert f"{' and '.join(forms)} do not go together" in done.stdout + done.stderr
+    assert f"{' and '.join(forms)} cannot be used together" in done.stdout + done.stderr
 
 
 def test_questions_in_json() -> None:
@@ -188,11 +191,11 @@ def test_source_text(tmp_path: Path) -> None:
     source.write_text("".join(f"## §{n} Title\n\n" for n in (42, 50, 51, 52, 53, 57)), "utf-8")
     done = lint("--source-text", str(source), str(artifact))
     assert done.returncode == 1
-    assert f"`X1` cites §61, which the source text `{source}` does not have" in done.stdout
+    assert f"`X1` cites §61, which does not exist in the source text `{source}`." in done.stdout
     source.write_text("# Talks\n", "utf-8")
     done = lint("--source-text", str(source), str(artifact))
     assert done.returncode == 2
-    assert "error NO_SECTION_NUMBERS  None of the headings of" in done.stderr
+    assert "error NO_SECTION_NUMBERS  No heading of" in done.stderr
     assert lint("--source-text", str(tmp_path / "none.md"), str(artifact)).returncode == 2
     assert lint("--source-text", "-", "-", stdin=TEXT).returncode == 2
 

@@ -9,10 +9,12 @@ import pytest
 
 from brenner.diagnostics.catalogue import CATALOGUE, chapters, closest_code, find_code
 from brenner.diagnostics.explanations import catalogue_text
+from brenner.diagnostics.labels import LABELS
 from brenner.diagnostics.model import Code, Diagnostic, Severity
 from brenner.protocol.subjects import check_subject
 from brenner.protocol.thread_ids import check_thread_id
 from brenner.protocol.validate import check_message
+from brenner.text import template_text
 
 CODES = list(CATALOGUE.values())
 HEADERS = "Thread: RS-20251230-cell-fate-dichotomy\nFrom: BlueLake\n"
@@ -104,6 +106,23 @@ def test_severity_follows_the_letter() -> None:
             assert code.severity is letters[code.id[0]], code.id
 
 
+def test_numbered_codes_have_labels() -> None:
+    """A numbered ID is shown with a few words; any other ID already consists of words."""
+    numbered = {code_id for code_id in CATALOGUE if re.fullmatch(r"[A-Z]+-P?\d+", code_id)}
+    assert numbered == LABELS.keys()
+    assert [label for label in LABELS.values() if not 1 <= len(label.split()) <= 5] == []
+    assert CATALOGUE["MB-004"].at().shown_id == "MB-004 (no delta block)"
+    assert CATALOGUE["INVALID_JSON"].shown_id == "INVALID_JSON"
+
+
+def test_stored_diagnostics_of_before_are_shown() -> None:
+    """The list of existing items came later; a stored diagnostic does not have it."""
+    found = CATALOGUE["UNKNOWN_ITEM"].at(where="predictions", id="H7", suggestion="")
+    assert found.message == "`predictions` refers to `H7`, which does not exist."
+    listed = CATALOGUE["WT-101"].at(id="T1", other="H7", known=" Hypotheses in v1: H1, H2.")
+    assert listed.message.endswith("`H7`, which does not exist. Hypotheses in v1: H1, H2.")
+
+
 def test_every_code_of_the_documents_is_there() -> None:
     """The numbered rules are complete: no gap in any of the series of the documents."""
     expected = {f"MB-{n:03}" for n in range(1, 13)} | {f"AP-{n:03}" for n in range(1, 11)}
@@ -133,3 +152,8 @@ def test_finding_a_code() -> None:
     assert closest_code("MB-04") == "MB-004"
     assert closest_code("INVALID_JSN") == "INVALID_JSON"
     assert closest_code("xyzzy") is None
+
+
+def test_templates_show_parameters_but_no_optional_sentence() -> None:
+    template = "`{id}` {reason}.{known} See `{id}.{label}`."
+    assert template_text(template) == "`<id>` <reason>. See `<id>.<label>`."

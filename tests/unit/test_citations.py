@@ -138,7 +138,7 @@ def requirements() -> list[dict[str, str]]:
 
 def specifications() -> list[str]:
     """Return what the codes cite, from the page that is generated from their catalogue."""
-    page = (ROOT / "docs" / "codes.md").read_text("utf-8")
+    page = (ROOT / "docs" / "reference" / "codes.md").read_text("utf-8")
     return re.findall(r"^- Specification: (.+)$", page, re.MULTILINE)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from brenner.__main__ import main as program
 from program import call, inside
 
 GOOD = """\
@@ -61,7 +62,7 @@ def test_invalid_message() -> None:
     done = brenner("check", stdin=BAD)
     assert done.returncode == 1
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("<stdin>:10  error JSON_TRAILING_COMMA  A comma stands before")
+    assert lines[0].startswith("<stdin>:10  error JSON_TRAILING_COMMA  Trailing comma before `}`.")
     assert "  → Remove the comma." in lines[0]
     assert lines[1] == "<stdin>: not valid: 1 error (DELTA, 1 delta block)"
     assert "--fix" in lines[2]
@@ -133,9 +134,36 @@ def test_fix() -> None:
     assert (done.returncode, done.stdout) == (0, GOOD)
     done = brenner("check", "--fix", stdin=HOPELESS)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "not corrected" in done.stderr
+    assert "Cannot fix automatically: line 9 (MISSING_TARGET) needs a decision." in done.stderr
     assert brenner("check", "--fix", "--json", stdin=BAD).returncode == 0
     assert brenner("check", "--fix", "--json", stdin=HOPELESS).returncode == 1
+
+
+def test_errors_that_block_the_fix_are_named() -> None:
+    """By line and code; the fixable ones are counted."""
+    block = GOOD.partition("```delta")
+    bad = "".join(BAD.partition("```delta")[1:])
+    hopeless = "".join(HOPELESS.partition("```delta")[1:])
+    then = "After that, `brenner check --fix` fixes the other"
+    done = brenner("check", stdin=block[0] + bad + bad + hopeless + bad)
+    said = "Cannot fix automatically: line 17 (MISSING_TARGET) needs a decision. "
+    assert done.stdout.splitlines()[-1] == f"  {said}{then} 3 errors."
+    done = brenner("check", stdin=block[0] + hopeless + bad + hopeless)
+    said = "Cannot fix automatically: lines 9 and 17 (MISSING_TARGET) need a decision. "
+    assert done.stdout.splitlines()[-1] == f"  {said}{then} error."
+
+
+def test_the_error_without_a_fix_is_named_not_one_like_it() -> None:
+    """Two errors have the same message, and only one of them has a certain correction."""
+    edit = GOOD.replace("KILL", "EDIT").replace(
+        '{"reason": "refuted by T1"}', '{"anchors": "§1, or"}'
+    )
+    certain = edit.replace("§1, or", "§1").partition("```delta")
+    done = brenner("check", stdin=edit + "".join(certain[1:]))
+    assert done.stdout.count("WRONG_TYPE  `payload.anchors` is") == 2
+    said = "Cannot fix automatically: line 10 (WRONG_TYPE) needs a decision. "
+    then = "After that, `brenner check --fix` fixes the other error."
+    assert done.stdout.splitlines()[-1] == f"  {said}{then}"
 
 
 def test_reply() -> None:
@@ -153,7 +181,7 @@ def test_reply() -> None:
     assert brenner("check", "--reply", stdin=GOOD).stdout == ""
     document = json.loads(brenner("check", "--reply", "--json", stdin=BAD).stdout)
     assert document["reply"].startswith("Thread: ")
-    assert "no reply" in brenner("check", "--reply", stdin="hello").stderr
+    assert "Cannot write a reply" in brenner("check", "--reply", stdin="hello").stderr
 
 
 def test_sender_must_be_the_actor() -> None:
@@ -340,3 +368,20 @@ def test_an_id_that_begins_with_a_hyphen(argument: str, is_hinted: bool) -> None
         done = brenner(*command, argument)
         assert done.returncode == 2
         assert (f"`-- {argument}`" in done.stderr) == is_hinted
+
+
+def test_an_interrupt_outside_of_a_command_prints_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C while the program starts, or after its command."""
+
+    def interrupted(_: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sys.argv", ["brenner", "check"])
+    monkeypatch.setattr("brenner.cli.main.run", interrupted)
+    monkeypatch.setattr("brenner.__main__._exit_at_once", lambda _: None)
+    with pytest.raises(SystemExit) as ended:
+        program()
+    assert ended.value.code == 130
+    assert capsys.readouterr() == ("", "")

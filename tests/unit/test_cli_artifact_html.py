@@ -156,7 +156,7 @@ def test_what_is_killed() -> None:
     whole = "".join(page.text)
     assert not {"T1 says no.", "RedCreek, 2026-01-03T11:12:13Z", "Lineage"} & set(page.struck)
     assert "T1 says no." in whole
-    assert "not said" in whole
+    assert "not stated" in whole
     assert whole.index("Ablation") < whole.index("Transplant")
     assert "Ancestry <b>alone</b> & time" in whole
 
@@ -172,7 +172,7 @@ def test_conflicts_stand_side_by_side() -> None:
     )
     text = artifact_html(WHOLE, [Conflict("T1", ("feasibility",), 2, None, sources[0], lost)])
     assert '<p class="label">Open conflict: Feasibility</p>' in text
-    assert '<p class="who">RedSky, message 5 (stands)</p><p>(taken away)</p>' in text
+    assert '<p class="who">RedSky, message 5 (current value)</p><p>(removed)</p>' in text
     assert '<p class="who">Blue, message 4</p><p>refines RS-1 H2</p>' in text
     assert "<p>Two &lt;months&gt;</p>" in text
 
@@ -182,7 +182,7 @@ def test_an_empty_artifact_is_a_page() -> None:
     text = artifact_html(Artifact(Metadata()))
     assert "None registered." in text
     assert text.count("None yet.") == 6
-    assert "without a session ID" in text
+    assert "no session ID" in text
 
 
 def test_lines_and_paragraphs_stay() -> None:

@@ -43,24 +43,24 @@ def test_says_what_was_done_and_what_to_do_next(shell: Shell, asked: list[str]) 
     done = shell(*asked)
     assert (done.code, done.err) == (0, "")
     after = (
-        f"  `brenner mail pending --thread {THREAD}` shows who owes an ACK; once deltas are in, "
-        f"`brenner compile {THREAD}` publishes a version."
+        f"  To see whose turn it is: `brenner session status {THREAD}`",
+        f"  When deltas have arrived, publish a version: `brenner compile {THREAD}`",
     )
     assert done.out.splitlines() == [
         "Registered BlueLake, RedSky and GreenDog.",
         f"Sent message 1 to BlueLake (hypothesis_generator) in {THREAD}.",
         f"Sent message 2 to RedSky (test_designer) in {THREAD}.",
         f"Sent message 3 to GreenDog (adversarial_critic) in {THREAD}.",
-        after,
+        *after,
     ]
     again = shell(*asked)
     assert (again.code, again.err) == (0, "")
     assert again.out.splitlines() == [
-        "Sent before: message 1 to BlueLake (hypothesis_generator).",
-        "Sent before: message 2 to RedSky (test_designer).",
-        "Sent before: message 3 to GreenDog (adversarial_critic).",
-        f"Nothing was left to send in {THREAD}.",
-        after,
+        "Already sent: message 1 to BlueLake (hypothesis_generator).",
+        "Already sent: message 2 to RedSky (test_designer).",
+        "Already sent: message 3 to GreenDog (adversarial_critic).",
+        f"Nothing was sent: all kickoffs of {THREAD} were sent before.",
+        *after,
     ]
 
 
@@ -103,8 +103,8 @@ def test_dry_run_shows_all_and_writes_nothing(shell: Shell, asked: list[str]) ->
             assert f"    {line}".rstrip() in done.out
     assert done.out.startswith("1 of 3  to BlueLake  hypothesis_generator\n    KICKOFF: How do ")
     assert done.out.endswith(
-        f"3 kickoffs would go out in {THREAD}; nothing was sent.\n"
-        "  Would be registered: BlueLake, RedSky and GreenDog.\n"
+        f"Preview of 3 kickoffs in {THREAD}. Nothing was sent.\n"
+        "  Would register BlueLake, RedSky and GreenDog.\n"
     )
     assert files(shell.folder) == []
 
@@ -148,7 +148,7 @@ def test_unified_beside_a_roster(shell: Shell, asked: list[str]) -> None:
     (shell.folder / "brenner.toml").write_text(entry, "utf-8")
     unified = [*alone, "--unified", "--to", "BlueLake", "--to", "Bob"]
     done = shell(*unified)
-    assert (done.code, "In unified mode any of the three roles will do" in done.err) == (1, True)
+    assert (done.code, "In unified mode, any of the three roles is fine" in done.err) == (1, True)
     again = shell(*unified, "--role", "adversarial_critic")
     assert (again.code, again.err) == (0, "")
     assert "Sent message 1 to BlueLake and Bob in " in again.out
@@ -163,8 +163,8 @@ def test_another_context_is_told(shell: Shell, asked: list[str]) -> None:
     assert shell(*asked).code == 0
     done = shell(*asked, "--context", "Something else is known.")
     assert done.code == 0
-    assert "kickoff  warning CONTEXT_DIFFERS  Message 1, with which the session began," in done.err
-    assert f"Nothing was left to send in {THREAD}." in done.out
+    assert "kickoff  warning CONTEXT_DIFFERS  Message 1, which started the session," in done.err
+    assert f"Nothing was sent: all kickoffs of {THREAD} were sent before." in done.out
 
 
 def test_another_question(shell: Shell, asked: list[str]) -> None:
@@ -172,7 +172,10 @@ def test_another_question(shell: Shell, asked: list[str]) -> None:
     assert shell(*asked).code == 0
     done = shell(*asked, "--question", "Do cells forget?")
     assert done.code == 1
-    assert f"asked in message 1: “{QUESTION}”  → For a session of its own leave" in done.err
+    assert (
+        f"already has another question, in message 1: “{QUESTION}”  → For a new session,"
+        in done.err
+    )
     assert shell.mail("thread", THREAD, "--json").json["position"] == 3
 
 
@@ -213,13 +216,13 @@ def test_alias(shell: Shell, asked: list[str]) -> None:
         (["--question", "-", "--context", "-"], "The standard input can be read only once."),
         (
             ["--question", "x", "--context", "x", "--thread-id", "a", "--bead", "a"],
-            "--thread-id and --bead do not go together.",
+            "--thread-id and --bead cannot be used together.",
         ),
         (
             ["--question", "x", "--context", "x", "--excerpt", "4", "--excerpt-file", "e"],
-            "--excerpt-file and --excerpt do not go together.",
+            "--excerpt-file and --excerpt cannot be used together.",
         ),
-        (["--question", "x", "--context", "x", "--role", "test_designer"], "before any --to"),
+        (["--question", "x", "--context", "x", "--role", "test_designer"], "before the first --to"),
     ],
 )
 def test_wrong_usage(shell: Shell, said: list[str], words: str) -> None:
@@ -304,9 +307,9 @@ def test_incomplete_kickoff_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     """Who got it, who did not, what to do; the exit code of what failed."""
     assert report(incomplete(), as_json=False, pager=False) == 3
     out, err = capsys.readouterr()
-    assert "Not sent: the kickoff to PurpleMountain (test_designer)." in out
-    assert out.endswith("  The same command again sends what is missing.\n")
-    assert "The kickoff has reached BlueLake, but not PurpleMountain" in err
+    assert "The kickoff to PurpleMountain (test_designer) was not sent." in out
+    assert out.endswith("  To send the missing kickoffs, run the same command again.\n")
+    assert "The kickoff was sent to BlueLake, but not to PurpleMountain" in err
     assert report(incomplete(), as_json=True, pager=False) == 3
     assert '"status": "incomplete"' in capsys.readouterr().out
 

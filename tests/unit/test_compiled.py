@@ -84,8 +84,8 @@ def test_unverified_contributors_are_listed() -> None:
     first, second = dict.fromkeys(each.message_id for each in SECOND.ledger[:4])
     of = SECOND._replace(unverified=(first, second))
     line = (
-        f"Unverified, so that anybody may have sent it: message {first} (BlueLake), message "
-        f"{second} (RedSky)."
+        f"Unverified (any client may have sent it): message {first} (BlueLake), message {second} "
+        "(RedSky)."
     )
     assert section(of, "Contributors").endswith(f"|\n\n{line}")
     assert compose(of).body.replace(f"\n{line}\n", "") == plain.body
@@ -199,7 +199,9 @@ def test_validation_status() -> None:
     """The linter is counted, its errors are named, and the third alternative is looked for."""
     lines = section(SECOND, "Validation Status").split("\n")
     assert lines[:2] == ["- Schema: PASS", "- Linter: 6 warnings, 2 errors"]
-    assert lines[2].startswith("  - EP-001: Too few active rows in the predictions table: 2;")
+    assert lines[2].startswith(
+        "  - EP-001 (too few predictions): Too few active predictions: 2 (minimum: 3)."
+    )
     assert lines[-1] == "- Third Alternative: Present"
     without = SECOND._replace(artifact=_pair()[1])
     assert section(without, "Validation Status").endswith("- Third Alternative: MISSING")
@@ -214,20 +216,20 @@ def test_persistence() -> None:
 
 def test_refused_blocks() -> None:
     """Message, block, line, author, what the block says, the code, what is wrong and the fix."""
-    text = section(REFUSED, "Refused Blocks")
+    text = section(REFUSED, "Rejected Blocks")
     assert text.startswith(
-        "- Message 7, block 1, line 7, BlueLake: KILL, hypothesis_slate, H4\n"
-        "  - AMBIGUOUS_TARGET (line 11): The target `H4` is “Epigenetic memory” by v1, but "
+        "- Message 7, block 1, BlueLake: KILL, hypothesis_slate, H4\n"
+        "  - AMBIGUOUS_TARGET (line 11): The target `H4` is “Epigenetic memory” in v1, but "
     )
-    assert "Where both readings are given, send one of them as it is." in text
-    assert names(REFUSED)[-3:] == ["Refused Blocks", "Full Artifact", "Record"]
+    assert "If both readings are shown, send the one that you mean." in text
+    assert names(REFUSED)[-3:] == ["Rejected Blocks", "Full Artifact", "Record"]
 
 
 def test_open_conflicts() -> None:
     """Both values with their authors."""
     assert section(DISPUTED, "Open Conflicts").split("\n")[:3] == [
         "- H1 anchors, since v2",
-        "  - stands: §31, §35 (RedSky)",
+        "  - current: §31, §35 (RedSky)",
         "  - displaced: §32 (BlueLake)",
     ]
 
@@ -314,7 +316,7 @@ def test_a_larger_artifact_is_a_link() -> None:
     path = f"artifacts/{of.thread_id}.md"
     assert section(of, "Full Artifact").startswith(
         f"[{path}]({path}), SHA-256 `{of.record.artifact_sha256}`\n\nThe artifact has 1048577 "
-        "bytes;"
+        "bytes, and"
     )
     assert [found.id for found in check_stored(message).violations] == []
     note = compose_compiled(of, ("BlueLake",))[1]
@@ -352,7 +354,7 @@ def test_any_version_fits_into_a_message() -> None:
     assert read_compiled(composed).inline == of.text
     assert [found.id for found in check_stored(composed).violations] == []
     command = f"`brenner artifact ledger {of.thread_id}@v2`"
-    assert section(of, "Refused Blocks").endswith(f"- and 950 more: {command}")
+    assert section(of, "Rejected Blocks").endswith(f"- and 950 more: {command}")
     assert section(of, "Contributors").endswith(f"And 950 more: {command}.")
     assert section(of, "Not Contributed").endswith(f"`brenner check --thread={of.thread_id}`")
 

@@ -54,7 +54,7 @@ def test_versions_count_up(numbers: tuple[int, ...], wrong: list[tuple[int, str,
     assert [each.id for each in found] == ["AP-002"] * len(wrong)
     for each, (message_id, version, expected) in zip(found, wrong, strict=True):
         assert each.message_id == message_id
-        assert f"The version is {version}, but the next one of this thread is {expected}." in (
+        assert f"The version is {version}, but the next version of this thread is {expected}." in (
             each.message
         )
 
@@ -104,8 +104,9 @@ def test_versions_that_messages_name(subject: str, field: str) -> None:
         assert [each.id for each in found] == ["AP-009"] * is_wrong
         for each in found:
             assert (each.message_id, each.line) == (2, body[: body.index(version)].count("\n") + 1)
-            assert f"refers to {version}, which this thread does not have; the latest is v1." in (
-                each.message
+            assert (
+                f"refers to {version}, which does not exist in this thread. The latest is v1."
+                in (each.message)
             )
     later = [posted(1, subject, field.format("v1")), posted(2, "COMPILED: v1 x")]
     assert [each.message_id for each in check_version_sequence(later)] == [1]
@@ -189,24 +190,24 @@ def test_a_reply() -> None:
     assert reply.subject == "INFO: Validation error in message 12: DELTA[opus]: Killed H1"
     assert reply.body.startswith(
         "# Validation Error\n\n## Message\n12\n\nDELTA[opus]: Killed H1\n\n## Errors\n"
-        "- Block 1, line 7: JSON_TRAILING_COMMA: "
+        "- Block 1, body line 7: JSON_TRAILING_COMMA: "
     )
-    assert "\n- Block 2, line 11: MISSING_REQUIRED_FIELD: " in reply.body
+    assert "\n- Block 2, body line 11: MISSING_REQUIRED_FIELD: " in reply.body
     assert "Send these 2 blocks again, corrected, in a new DELTA message" in reply.body
     assert "Keep the base: `**Base Version**: v1`." in reply.body
     assert (
-        '\nBlock 1, corrected:\n\n````markdown\n```delta\n{"operation": "KILL", "section": '
+        '\nBlock 1. Corrected block:\n\n````markdown\n```delta\n{"operation": "KILL", "section": '
         '"hypothesis_slate", "target_id": "H1",\n "payload": {"reason": "refuted"}, '
         '"rationale": "T1"}\n```\n````\n'
     ) in reply.body
-    assert "Block 2, corrected" not in reply.body
+    assert reply.body.count("Corrected block:") == 1  # block 2 needs a decision
     assert [each.id for each in check_stored(reply).violations] == []
 
 
 def test_a_reply_without_a_base() -> None:
     """It says that the one before her eyes is to be stated."""
     reply = refusal(BAD.replace("**Base Version**: v1\n", ""))
-    assert "State as base the version that you had before you" in reply.body
+    assert "State the version that you have read, for example `**Base Version**: v1`." in reply.body
 
 
 @pytest.mark.parametrize(
@@ -214,7 +215,7 @@ def test_a_reply_without_a_base() -> None:
     [
         (None, "Keep the base: `**Base Version**: v1`."),
         (1, "Keep the base: `**Base Version**: v1`."),
-        (0, "The base that you state, v1, does not exist: there is none yet. Leave the line out."),
+        (0, "The stated base, v1, does not exist. There is no version yet. Leave the line out."),
     ],
 )
 def test_the_base_to_state(latest: int | None, words: str) -> None:
@@ -227,15 +228,15 @@ def test_the_base_to_state(latest: int | None, words: str) -> None:
 def test_a_base_beyond_the_latest_version() -> None:
     """The latest is named, the wrong one is not advised."""
     body = refusal(BAD.replace("v1", "v7"), 2).body
-    assert "v7, does not exist: the latest is v2. State the version that you have read." in body
+    assert "v7, does not exist. The latest version is v2. State the version that you have" in body
     assert "`**Base Version**: v7`" not in body
 
 
 def test_a_reply_says_what_each_check_can_see() -> None:
     """A message alone shows less than its thread."""
     body = refusal(BAD).body
-    assert "`brenner check` tells what the message alone can show;" in body
-    assert "`brenner mail send` warns (`WOULD_BE_REFUSED`)" in body
+    assert "Check the message with `brenner check FILE`" in body
+    assert "`WOULD_BE_REFUSED` means that a block would still be rejected." in body
 
 
 def test_the_corrected_block_passes() -> None:
@@ -253,7 +254,7 @@ def test_both_readings() -> None:
     ready = [block.text for block in parse_blocks(reply.body) if block.info == "markdown"]
     targets = [read_blocks(parse_blocks(text))[0].written("target_id") for text in ready]
     assert targets == ["H5", "H4"]
-    assert "Send the one that you\nmean, as it is, in a message without a `**Base" in reply.body
+    assert "Send the one that you mean,\nunchanged, in a message without a `**Base" in reply.body
     assert reply.body.count("Base Version") == 1
 
 
@@ -265,7 +266,7 @@ def test_readings_beside_other_blocks() -> None:
     other = Entry(7, 9, 1, "Ann", None, None, None, BlockOutcome.REFUSED, diagnostics=(fault,))
     reply = compose_block_errors(posted(7, "DELTA[opus]: x", BAD), (doubtful, other), "Operator", 3)
     assert (
-        "What can be meant in two ways goes into a message of its own. For the rest: Keep the base:"
+        "Send a block with several meanings in a separate message. For the others: Keep the base:"
     ) in reply.body
     assert reply.body.count("Base Version") == 2
 
@@ -281,5 +282,5 @@ def test_a_reply_fits_into_a_message() -> None:
     reply = compose_block_errors(posted(1, "DELTA[opus]: x"), entries, "Operator")
     assert len(reply.body.encode()) < MOST_BODY_BYTES
     assert f"- and 1950 more blocks: `brenner artifact ledger {THREAD_ID}`" in reply.body
-    assert "is too long to be repeated here." in reply.body
+    assert "the corrected block is too long to show here." in reply.body
     assert not any(map(is_delta_fence, parse_blocks(reply.body)))

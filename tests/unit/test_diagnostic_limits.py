@@ -8,13 +8,16 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 import pytest
 
 from brenner.artifact.merge.engine import merge
 from brenner.artifact.state import BlockOutcome, empty_state, ledger_json
-from brenner.diagnostics.codes.deltas import INLINE_DELTA, JSON_SUSPICIOUS_ESCAPE
+from brenner.diagnostics.codes.deltas import INLINE_DELTA, JSON_SUSPICIOUS_ESCAPE, UNKNOWN_FIELD
+from brenner.diagnostics.codes.mail import WOULD_BE_REFUSED
 from brenner.diagnostics.codes.messages import (
     EMPTY_MESSAGE,
     MORE_DIAGNOSTICS,
@@ -22,6 +25,7 @@ from brenner.diagnostics.codes.messages import (
     UNREADABLE_INPUT,
 )
 from brenner.diagnostics.model import INFO, WARNING, Diagnostic, Summary, worst_first
+from brenner.diagnostics.repeats import group_blocks, group_repeats, repeats_of_blocks
 from brenner.diagnostics.truncate import (
     truncate_for_block,
     truncate_for_blocks,
@@ -41,6 +45,7 @@ from brenner.protocol.messages import Message, StoredMessage
 from brenner.protocol.validate import check_message
 from brenner.session.compiler import compile_next_version
 from hostile_bodies import HOSTILE_BODIES, OBJECT, HostileBody, fence
+from program import brenner
 from sample_messages import THREAD_ID
 from version_threads import chain_of, compiler, foreign
 
@@ -372,3 +377,100 @@ def test_a_kind_of_problem_never_disappears_behind_another() -> None:
     assert report.summary.warnings == 300
     assert found["SWALLOWED_DELTA"].line
     assert found["MORE_DIAGNOSTICS"].left_out
+
+
+# Repeats are shown as one entry; JSON has all
+
+
+def group(*many: Diagnostic) -> list[tuple[str, str]]:
+    """The code with its count, and the other places, of each shown entry."""
+    return [(each.code_text, each.other_places()) for each in group_repeats(many)]
+
+
+def unknown_field(number: int, fix: str = "a, b") -> Diagnostic:
+    """One of several that differ in the quoted name."""
+    return UNKNOWN_FIELD.at(number, name=f"n{number}", where="X", known=fix, suggestion="")
+
+
+def test_equal_words_are_one_entry_from_three_on() -> None:
+    """Two stay as they are; the first place is the entry's own."""
+    assert group(*found(2)) == [("INLINE_DELTA", "")] * 2
+    assert group(*found(3)) == [("INLINE_DELTA ×3", "Also on lines 2 and 3.")]
+    assert group(*found(24)) == [("INLINE_DELTA ×24", "Also on lines 2–24.")]
+    scattered = [each._replace(line=3 * each.line) for each in found(24) if each.line]
+    assert group(*scattered) == [("INLINE_DELTA ×24", "Also on lines 6, 9, 12, 15 and 19 more.")]
+    on_one_line = [each._replace(line=7) for each in found(5_000)]
+    assert group(*on_one_line) == [("INLINE_DELTA ×5,000", "All on line 7.")]
+
+
+def test_same_code_and_fix_are_one_entry_from_five_on() -> None:
+    """The values that differ are listed with their lines."""
+    assert len(group(*map(unknown_field, range(1, 5)))) == 4
+    places = "Also `n2` (line 2), `n3` (line 3), `n4` (line 4) and `n5` (line 5)."
+    assert group(*map(unknown_field, range(1, 6))) == [("UNKNOWN_FIELD ×5", places)]
+    many = group_repeats(map(unknown_field, range(1, 25)))
+    assert many[0].other_places().endswith(", `n7` (line 7) and 17 more.")
+    assert many[0].other_places(with_values=False) == "Also on lines 2–24."
+    numbers = [WOULD_BE_REFUSED.at(n, block=n, reason="why", fix="fix") for n in range(1, 6)]
+    assert group(*numbers) == [("WOULD_BE_REFUSED ×5", "Also on lines 2–5.")]
+    others = [unknown_field(number, fix=str(number)) for number in range(1, 25)]
+    assert len(group(*others)) == 24
+
+
+def test_groups_keep_the_order_and_the_count() -> None:
+    """A group is where its first member is; a count of omitted diagnostics is never in a group."""
+    error = EMPTY_MESSAGE.at()
+    mixed = [error, *truncate_for_message(found(300))]
+    assert group(*mixed) == [
+        ("EMPTY_MESSAGE", ""),
+        (f"INLINE_DELTA ×{MOST_DIAGNOSTICS_OF_A_MESSAGE}", "Also on lines 2–200."),
+        ("MORE_DIAGNOSTICS", ""),
+    ]
+    groups = group_repeats(mixed)
+    assert Summary.of(one for each in groups for one in each.found) == Summary.of(mixed)
+
+
+def test_groups_name_their_places() -> None:
+    """Messages with their lines, or blocks where there is no line."""
+    names = [f"message {number}" for number in (4, 4, 9, 12)]
+    (made,) = group_repeats(found(4), names)
+    assert (made.places[0], made.other_places()) == (
+        "message 4",
+        "Also at message 4 (line 2), message 9 (line 3) and message 12 (line 4).",
+    )
+    (made,) = group_repeats(found(9), ["message 4"] * 3 + ["message 9"] * 6)
+    assert made.other_places() == "Also at message 4 (lines 2 and 3) and message 9 (lines 4–9)."
+    blocks = [each._replace(line=None, block=each.line) for each in found(24)]
+    (made,) = group_repeats(blocks)
+    assert made.other_places("delta") == "Also in deltas 2–24."
+
+
+class Block(NamedTuple):
+    """A refused block."""
+
+    message_id: int
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def test_blocks_with_the_same_causes_are_one_group() -> None:
+    """Of one message each; from three on, or from five on if they quote different words."""
+    equal = [Block(1, (each,)) for each in found(3)]
+    alike = [Block(1, (unknown_field(number),)) for number in range(1, 6)]
+    other = Block(2, (found(1)[0],))
+    assert group_blocks([*equal, *alike, other]) == [equal, alike, [other]]
+    assert group_blocks([*equal[:2], *alike[:4]]) == [[each] for each in (*equal[:2], *alike[:4])]
+    (made,) = repeats_of_blocks(equal)
+    assert (made.first, made.other_places()) == (found(1)[0], "Also on lines 2 and 3.")
+
+
+def test_check_shows_repeats_once(tmp_path: Path) -> None:
+    """24 blocks with one fault are one line with a count. JSON has all of them."""
+    block = json.dumps({"operation": "ADD", "section": "hypothesys", "payload": {}})
+    (tmp_path / "m.md").write_text(text_of(fence(block) * 24), "utf-8")
+    done = brenner("check", "m.md", cwd=tmp_path)
+    lines = [line for line in done.out.splitlines() if "error INVALID_SECTION" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("m.md:7  error INVALID_SECTION ×24  `hypothesys` is not")
+    assert "24 errors" in done.out
+    told = brenner("check", "--json", "m.md", cwd=tmp_path).json
+    assert [each["id"] for each in told["violations"]].count("INVALID_SECTION") == 24

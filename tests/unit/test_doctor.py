@@ -70,7 +70,7 @@ def test_empty_folder_is_ok_and_stays_empty(tmp_path: Path) -> None:
     assert code == 0
     assert list(checks) == [*ALWAYS, "identity", *DISK]
     assert {each["status"] for each in checks.values()} == {"ok"}
-    assert "not there yet" in checks["store"]["detail"]
+    assert "does not exist yet" in checks["store"]["detail"]
     assert files(tmp_path) == []
 
 
@@ -85,16 +85,16 @@ ROSTER = '[[roster.entries]]\nagentName = "Ada"\nrole = "test_designer"\n'
 @pytest.mark.parametrize(
     ("text", "status", "words"),
     [
-        (ROSTER, "ok", "`brenner.toml`: 1 agent, 0 presets of its own"),
+        (ROSTER, "ok", "`brenner.toml`: 1 agent, 0 presets"),
         (ROSTER.replace("test_designer", "designer"), "problem", "Invalid role for Ada: designer"),
-        (ROSTER.replace("agentName", "agent"), "problem", "`agent` is not it (line 2)."),
-        (ROSTER + 'programme = "x"\n', "warning", "The key `programme`"),
-        ('[roster]\ndefaultPreset = "default-3"\n', "problem", "There is no preset `default-3`."),
+        (ROSTER.replace("agentName", "agent"), "problem", "`agent` is unknown (line 2)."),
+        (ROSTER + 'programme = "x"\n', "warning", "Unknown key `programme`"),
+        ('[roster]\ndefaultPreset = "default-3"\n', "problem", "Unknown preset `default-3`."),
         ('[roster]\ndefaultPreset = "default-3-agent"\n', "ok", "0 agents"),
         (
             ROSTER.replace("test_", "") + ROSTER.replace("test_designer", "x"),
             "problem",
-            "There is more: `brenner roster validate` lists 3 in all.",
+            "All 3 problems: `brenner roster validate`.",
         ),
     ],
 )
@@ -111,9 +111,9 @@ def test_source_text_must_exist_and_have_sections(project: Path) -> None:
     assert (code, checks["source_text"]["status"]) == (3, "problem")
     assert checks["source_text"]["id"] == "INVALID_SETTINGS"
     assert checks["source_text"]["fix"] == (
-        "Bring `talks.md` back, or correct `source_text` in `brenner.toml`."
+        "Restore `talks.md`, or correct `source_text` in `brenner.toml`."
     )
-    assert "everything is all right" not in brenner("doctor", cwd=project).out.lower()
+    assert "1 problem." in brenner("doctor", cwd=project).out
     (project / "talks.md").write_text("# No number\n", "utf-8")
     code, checks = run_doctor(project)
     assert (code, checks["source_text"]["status"]) == (0, "warning")
@@ -156,12 +156,17 @@ def test_healthy_project_passes_all_checks_unchanged(project: Path) -> None:
 
 
 def test_text_output_has_one_line_per_check(project: Path) -> None:
-    done = brenner("doctor", cwd=project)
+    """With --verbose; without it there is only the summary where nothing is wrong."""
+    done = brenner("doctor", "--verbose", cwd=project)
     assert (done.code, done.err) == (0, "")
-    *lines, verdict = done.out.splitlines()
-    assert len(lines) == len([*ALWAYS, *INSIDE, *DISK])
+    *lines, summary = done.out.splitlines()
+    count = len([*ALWAYS, *INSIDE, *DISK])
+    assert len(lines) == count
     assert all(line.startswith("ok       ") for line in lines)
-    assert verdict == "Everything is all right."
+    assert summary == f"{count} checks passed."
+    short = brenner("doctor", cwd=project)
+    assert short.code == 0
+    assert short.out == f"{summary} `brenner doctor --verbose` shows them all.\n"
 
 
 def make_garbage(store: Path) -> None:
@@ -215,7 +220,7 @@ def make_pipe(store: Path) -> None:
     [
         (make_garbage, "STORE_CORRUPT", "damaged"),
         (cut_short, "STORE_CORRUPT", "damaged"),
-        (make_foreign, "STORE_FOREIGN", "not a store of Brenner"),
+        (make_foreign, "STORE_FOREIGN", "not a Brenner store"),
         (make_newer, "STORE_TOO_NEW", "format 999"),
         (make_empty, "STORE_FOREIGN", "it is empty"),
         (make_folder, "STORE_UNUSABLE", "it is a folder"),
@@ -239,7 +244,7 @@ def test_unusable_store_is_reported_and_left_unchanged(
     plain = brenner("doctor", cwd=project)
     assert plain.code == 3
     assert f"problem  store        {code}  " in plain.out
-    assert plain.out.endswith("1 problem.\n")
+    assert "checks passed, 1 problem. `brenner doctor --verbose` shows them all.\n" in plain.out
 
 
 @pytest.mark.parametrize("locked", ["file", "folder", "both"])
@@ -256,13 +261,14 @@ def test_read_only_store(project: Path, locked: str) -> None:
     found = [each for each in by_name(done).values() if each["status"] == "problem"]
     assert done.code == 3
     assert found[0]["id"] in ("STORE_READ_ONLY", "STORE_UNUSABLE")
-    assert "you may not write" in found[0]["detail"]
+    assert "no permission to write" in found[0]["detail"]
     assert "chmod u+w" in found[0]["fix"]
     assert (f"{store} " in found[0]["fix"].replace("`", " ")) is (locked != "folder")
 
 
 @pytest.mark.parametrize(
-    ("place", "words"), [("file", "may not read it (mode 0000"), ("folder", "may not look into")]
+    ("place", "words"),
+    [("file", "no permission to read it (mode 0000"), ("folder", "no permission to open")],
 )
 def test_store_out_of_reach(project: Path, place: str, words: str) -> None:
     """Permissions are spelled out."""
@@ -286,7 +292,7 @@ def test_store_in_unwritable_folder(tmp_path: Path) -> None:
         tmp_path.chmod(0o755)
     store = by_name(done)["store"]
     assert (done.code, store["id"]) == (3, "STORE_UNUSABLE")
-    assert "you may not write to" in store["detail"]
+    assert "is not writable" in store["detail"]
     code, checks = run_doctor(tmp_path, "--store", "sqlite:////dev/null/mail.sqlite3")
     assert (code, checks["store"]["id"]) == (3, "STORE_UNUSABLE")
 
@@ -357,7 +363,7 @@ def test_message_dated_in_the_future(project: Path) -> None:
     post(store_of(project), now + timedelta(days=400))
     code, checks = run_doctor(project)
     assert (code, checks["clock"]["status"]) == (0, "warning")
-    assert "#2, " in checks["clock"]["detail"]
+    assert "message 2, " in checks["clock"]["detail"]
     assert str((now + timedelta(days=400)).date()) in checks["clock"]["detail"]
 
 
@@ -500,14 +506,14 @@ def test_fits_into_a_terminal(project: Path, spoil: Callable[[Path], None] | Non
     brenner("init", "--project", str(folder), cwd=project)
     if spoil:
         spoil(store_of(folder))
-    shown = in_terminal(80, "doctor", "--project", str(folder), NO_COLOR="1")
+    shown = in_terminal(80, "doctor", "--verbose", "--project", str(folder), NO_COLOR="1")
     assert "\x1b" not in shown
     assert "\\x1b[31m" in "".join(line.strip() for line in shown.splitlines())
     assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_several_problems_are_counted(project: Path) -> None:
-    """The verdict names how many of each."""
+    """The summary names how many of each."""
     make_garbage(store_of(project))
-    done = brenner("doctor", "--as", "Blue Lake", cwd=project)
-    assert done.out.endswith("1 problem, 1 warning.\n")
+    done = brenner("doctor", "--verbose", "--as", "Blue Lake", cwd=project)
+    assert done.out.endswith(" checks passed, 1 problem, 1 warning.\n")

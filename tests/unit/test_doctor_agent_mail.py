@@ -68,7 +68,7 @@ def test_not_there_yet(project: Project) -> None:
     """A project that is not there is not made, and the operator is looked at all the same."""
     code, found = checks(project)
     assert (code, list(found)) == (0, [*OUTSIDE, "lacks", "operator", "identity"])
-    assert "is not there yet; `brenner init`" in found["store"]["detail"]
+    assert "does not exist yet; `brenner init`" in found["store"]["detail"]
     assert found["operator"]["detail"] == "`GreenCastle` will be registered by the first message"
     assert not AgentMailMailbox.is_there(address(project), None)
 

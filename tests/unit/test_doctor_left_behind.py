@@ -34,7 +34,9 @@ def test_said_until_it_is_there(project: Path) -> None:
     assert "left_behind" not in doctor(project)
     found = doctor(project, "--store", OTHER)["left_behind"]
     assert (found["status"], found["id"]) == ("warning", "MAIL_LEFT_BEHIND")
-    assert found["detail"].startswith("2 messages are in `.brenner/mail.sqlite3`")
+    assert found["detail"].startswith(
+        "The store inside the project, `.brenner/mail.sqlite3`, contains 2 messages."
+    )
     done = brenner("init", "--store", OTHER, "--operator", "Ada", cwd=project)
     assert done.code == 0
     (command,) = re.findall(r"`brenner (mail copy [^`]*)`", done.err)

@@ -93,7 +93,7 @@ def test_all_is_well(ready: Scene) -> None:
     assert "not encrypted, on this machine" in server
     assert f"the schema `{ready.schema}` in " in checks["store"]["detail"]
     assert "(--store), format " in checks["store"]["detail"]
-    assert checks["notify"]["detail"].startswith("a notification was heard after ")
+    assert checks["notify"]["detail"].startswith("a notification arrived after ")
     assert checks["mail"]["detail"] == "1 message, 2 agents"
     assert ready.sql("SELECT * FROM store") == before
 
@@ -102,10 +102,10 @@ def test_not_there_yet(scene: Scene) -> None:
     """That is no fault, and it is not made."""
     code, checks = scene.checks()
     assert (code, list(checks)) == (0, ["server", "store", "identity"])
-    assert "is not there yet; `brenner init`" in checks["store"]["detail"]
+    assert "does not exist yet; `brenner init`" in checks["store"]["detail"]
     assert (scene.schema,) not in scene.sql("SELECT nspname FROM pg_namespace")
     scene.sql(f"CREATE SCHEMA {scene.schema} AUTHORIZATION brenner")
-    assert "is not there yet" in scene.checks()[1]["store"]["detail"]
+    assert "does not exist yet" in scene.checks()[1]["store"]["detail"]
 
 
 def test_who_may_not_make_it(scene: Scene, guest: str) -> None:
@@ -128,7 +128,7 @@ def test_who_may_only_read(ready: Scene, guest: str) -> None:
     problems = [name for name, each in checks.items() if each["status"] == "problem"]
     assert (code, problems) == (3, ["write"])
     assert checks["write"]["id"] == "STORE_READ_ONLY"
-    assert "ask for the right to write" in checks["write"]["fix"]
+    assert "connect to the primary with a role that may write" in checks["write"]["fix"]
     assert checks["mail"]["detail"] == "1 message, 2 agents"
 
 
@@ -162,7 +162,7 @@ def test_mail_that_was_changed(ready: Scene) -> None:
     )
     code, checks = ready.checks()
     assert (code, checks["integrity"]["id"]) == (1, "STORE_CORRUPT")
-    assert "message 1 is not as it was stored" in checks["integrity"]["detail"]
+    assert "message 1 does not match its hash" in checks["integrity"]["detail"]
 
 
 def test_clocks_that_differ(ready: Scene) -> None:

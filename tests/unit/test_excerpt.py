@@ -87,15 +87,15 @@ def test_wishes(wish: str, ranges: list[tuple[int, int]]) -> None:
         ("42-", "`42-` is neither a number nor a range"),
         ("٤٢", "`٤٢` is neither a number nor a range"),
         ("1234567890", "`1234567890` is neither a number nor a range"),
-        ("47-45", "the range `47-45` does not ascend"),
-        ("1," * 1_001, "it has 1001 parts, and 1000 are the most"),
+        ("47-45", "the range `47-45` ends before it begins"),
+        ("1," * 1_001, "it has 1001 parts (at most 1000)"),
     ],
 )
 def test_wishes_that_cannot_be_read(wish: str, reason: str) -> None:
     """Each is refused with what is wrong in it."""
     found, message = code(parse_section_ranges(wish))
     assert found == "INVALID_SECTIONS"
-    assert message.endswith(f" is not a list of sections: {reason}.")
+    assert message.endswith(f" is not a valid list of sections: {reason}.")
     assert code(excerpt_of(SOURCE, "s.md", wish)) == (found, message)
 
 
@@ -148,14 +148,14 @@ def test_missing_sections_are_named(wish: str, missing: str) -> None:
     """One that is missing is an error, never left out; a range costs nothing, however long."""
     found, message = code(excerpt_of(SOURCE, "talks.md", wish))
     assert found == "UNKNOWN_SECTION_NUMBER"
-    assert message == f"`talks.md` does not have {missing}. It has §41-42, §44-45."
+    assert message == f"`talks.md` does not contain {missing}. It contains §41-42, §44-45."
 
 
 def test_many_runs_are_told_briefly() -> None:
     """The sections that there are, up to a few runs of them."""
     source = "".join(f"# §{2 * number}\n" for number in range(1, 9))
     _, message = code(excerpt_of(source, "s.md", "1"))
-    assert message.endswith("It has §2, §4, §6, §8, §10, ….")
+    assert message.endswith("It contains §2, §4, §6, §8, §10, ….")
 
 
 def test_source_without_numbers() -> None:
@@ -168,7 +168,7 @@ def test_limit() -> None:
     assert within_limit("x" * MOST_EXCERPT_CHARACTERS) == "x" * MOST_EXCERPT_CHARACTERS
     found, message = code(within_limit("x" * (MOST_EXCERPT_CHARACTERS + 1)))
     assert found == "EXCERPT_TOO_LONG"
-    assert message == "The excerpt has 200001 characters, and 200000 are the most."
+    assert message == "The excerpt has 200001 characters, and at most 200000 are allowed."
     source = f"# §1\n{'word ' * 30_000}\n# §2\n{'word ' * 30_000}\n"
     assert text(excerpt_of(source, "s.md", "1")).startswith("**§1**")
     assert code(excerpt_of(source, "s.md", "1-2"))[0] == "EXCERPT_TOO_LONG"

@@ -86,7 +86,7 @@ def test_several_at_the_same_instant_are_all_named() -> None:
     first = find_first_proposal(graph, NEW, told(old=1, mid=1, new=3))
     assert {each.node for each in first.earliest} == {OLD, MID}
     said = describe_first_proposal(first)
-    assert "several at the same instant" in said
+    assert "several at the same time" in said
     assert str(OLD) in said
     assert str(MID) in said
 
@@ -113,8 +113,7 @@ def test_what_nobody_knows_may_be_older() -> None:
     assert [each.node for each in first.earliest] == [MID]
     assert first.not_known == (OTHER,)
     assert describe_first_proposal(first).endswith(
-        "It may be older: it goes back to RS-20251201-other H4, and who proposed that is not "
-        "known here."
+        "It may be older: it comes from RS-20251201-other H4, whose author is unknown."
     )
     assert first_proposal_line(first).endswith("; perhaps earlier as RS-20251201-other H4")
 
@@ -124,10 +123,10 @@ def test_nobody_knows_anything() -> None:
     first = find_first_proposal(graph, NEW, told())
     assert first.earliest == ()
     assert first.not_known == (NEW, OTHER)
-    assert describe_first_proposal(first).startswith("It goes back to RS-20251201-other H4")
+    assert describe_first_proposal(first).startswith("It comes from RS-20251201-other H4")
     alone = find_first_proposal(graph_of([], [NEW]), NEW, told())
-    assert describe_first_proposal(alone) == "Nobody here can tell who proposed it, and when."
-    assert first_proposal_line(alone) == "not known here"
+    assert describe_first_proposal(alone) == "Its author is unknown."
+    assert first_proposal_line(alone) == "author unknown"
 
 
 def test_of_which_item_nobody_knows_it() -> None:
@@ -136,7 +135,7 @@ def test_of_which_item_nobody_knows_it() -> None:
     first = find_first_proposal(graph, NEW, told(mid=2))
     sentence = describe_first_proposal(first)
     assert sentence.startswith("First proposed by ")
-    assert sentence.endswith(f" Who proposed {NEW} itself, and when, is not known here.")
+    assert sentence.endswith(f" The author of {NEW} itself is unknown.")
 
 
 def test_a_circle_has_a_first_as_well() -> None:
@@ -160,7 +159,7 @@ def test_every_relation_has_words_in_both_directions() -> None:
 
 def test_a_relation_of_another_program_is_quoted() -> None:
     assert relation_text(["inspired"], UP) == '"inspired"'
-    assert relation_text(["inspired"], DOWN) == '"inspired" said by'
+    assert relation_text(["inspired"], DOWN) == '"inspired" by'
 
 
 def test_references_between_sessions_are_summed_up() -> None:

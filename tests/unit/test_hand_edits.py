@@ -217,37 +217,37 @@ _MISSING = "`statement` is missing. `test` is missing. `status` is missing."
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("\n**Claim**: c\n", "", f"`claim` of H1 {_NOT} `claim` cannot be blanked."),
+        ("\n**Claim**: c\n", "", f"`claim` of H1 {_NOT} `claim` cannot be made empty."),
         (
             "unchecked",
             "perhaps",
-            f"`status` of A1 {_NOT} `status` is `perhaps`, which is none of {_CHOICES}.",
+            f"`status` of A1 {_NOT} `status` is `perhaps`, which is not one of {_CHOICES}.",
         ),
         (
             "with**: H1",
             "with**: H1, H7",
-            f"`conflicts_with` of X1 {_NOT} it names `H7`, which is not in the artifact.",
+            f"`conflicts_with` of X1 {_NOT} it refers to `H7`, which does not exist.",
         ),
         (
             "| grows | N/A |",
             "| grows | lives |",
-            f"`predictions` of P1 {_NOT} in the cell of a killed hypothesis stands N/A.",
+            f"`predictions` of P1 {_NOT} the cell of a killed hypothesis is always N/A.",
         ),
         (
             "**Mechanism**: ~~m~~",
             "**Mechanism**: ~~n~~",
-            f"`mechanism` of H2 {_NOT} `H2` was killed by RedSky and takes no more changes.",
+            f"`mechanism` of H2 {_NOT} RedSky killed `H2`. A killed item cannot be changed.",
         ),
         (
             "**Reason**: no",
             "**Reason**: why not",
-            "H2 was killed otherwise than the file says now: a kill stays as it was made.",
+            "H2 has another kill record than before: a kill cannot be changed.",
         ),
-        ("### C1: x", "### C4: x", "C1 is called C4: the ID of an item never changes."),
+        ("### C1: x", "### C4: x", "C1 is now C4: the ID of an item never changes."),
         (
             "### C1: x",
             "### ~~C1: x~~ [KILLED]",
-            "C1 is marked as killed, but stays active: it gives no reason.",
+            "C1 is marked as killed, but stays active: it has no reason.",
         ),
         (
             "## 6. A",
@@ -257,22 +257,27 @@ _MISSING = "`statement` is missing. `test` is missing. `status` is missing."
         (
             "**Current status**: x\n",
             "**Current status**: x\n\n### C1: y\n",
-            "C1 stands there 2 times: an ID is given once.",
+            "C1 occurs 2 times: an ID can be used only once.",
         ),
         (
             "**Current status**: x\n",
             "**Current status**: x\n\n### C1: y\n\n### C1: z\n",
-            "C1 stands there 3 times: an ID is given once.",
+            "C1 occurs 3 times: an ID can be used only once.",
+        ),
+        (
+            "**Current status**: x\n",
+            "**Current status**: x\n\n### C1: y\n\n### C1: y\n",
+            "C1 occurs 3 times: an ID can be used only once.",
         ),
         (
             'status: "draft"',
             'status: "closed"',
-            "`status` in the front matter: it is written when a version is compiled.",
+            "`status` in the front matter: the compiler writes it.",
         ),
         (
             '"gpt"\n',
             '"gpt"\nmood: calm\n',
-            "`extra.mood` in the front matter: it is written when a version is compiled.",
+            "`extra.mood` in the front matter: the compiler writes it.",
         ),
     ],
 )
@@ -286,27 +291,33 @@ def test_edit_without_a_delta_is_reported(old: str, new: str, words: str) -> Non
     assert contains_edits(edits, edits.edited)
 
 
+def test_a_repeated_id_is_counted_in_the_whole_file() -> None:
+    """Not only up to the item that was edited."""
+    status = "**Current status**: x\n"
+    thrice = FILE.replace(status, f"{status}\n### C1: y\n\n### C1: z\n")
+    edits = edits_of(("### C1: y", "### C1: w"), file=thrice)
+    assert edits.other == ("C1 occurs 3 times: an ID can be used only once.",)
+
+
 def test_a_killed_item_is_not_revived() -> None:
     """However well it is disguised."""
     start, end = FILE.index("### ~~H2"), FILE.index("## 3. P")
     alive = FILE[start:end].replace("~~", "").replace(" [KILLED]", "")
     edits = edits_of((FILE[start:end], alive[: alive.index("**Killed by")]))
     assert edits.deltas == ()
-    assert edits.other == ("H2 is not marked as killed any more: what is killed stays killed.",)
+    assert edits.other == ("H2 is no longer marked as killed: a killed item cannot be restored.",)
 
 
 def test_removed_item_is_reported_with_kill_as_the_fix() -> None:
     edits = edits_of((FILE[FILE.index("### C1") :], ""))
-    assert edits.other == (
-        "C1 is gone: an item is never removed; it can be killed, with a reason.",
-    )
+    assert edits.other == ("C1 is missing: an item cannot be removed. Kill it, with a reason.",)
 
 
 def test_item_with_an_unexpected_number_is_added() -> None:
     """References to it follow, and the number is reported."""
     new = NEW_HYPOTHESIS.replace("H3", "H9")
     edits = edits_of(("## 3. P", f"{new}## 3. P"), ("with**: H1", "with**: H9"))
-    assert edits.other == ("H9 will be H3: numbers are given when a version is compiled.",)
+    assert edits.other == ("H9 will be H3: the compiler assigns the numbers.",)
     after = merge(STATE, [sent(edits)]).artifact
     assert after.sections["anomaly_register"][0].listed("conflicts_with") == ("H3",)
     assert contains_edits(edits, after)
@@ -324,12 +335,10 @@ def test_edits_that_depend_on_a_rejected_item_are_omitted() -> None:
         ("**Observation**: x", "**Observation**: y"),
         file=file,
     )
-    full = (
-        "`hypothesis_slate` has 6 active items already, and that is the most; the ADD is refused."
-    )
+    full = "`hypothesis_slate` already has 6 active items, the maximum. The ADD is rejected."
     assert edits.other == (
         f"H8 is new and cannot be added: {full}",
-        f"`conflicts_with` of X1 {_NOT} it names `H8`, which is not in the artifact.",
+        f"`conflicts_with` of X1 {_NOT} it refers to `H8`, which does not exist.",
     )
     test, anomaly, added = edits.deltas
     assert test.payload == {"expected_outcomes": {"@new_H7": "dies"}}

@@ -18,10 +18,10 @@ def test_first_time(tmp_path: Path) -> None:
     done = brenner("init", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
     first, second = done.out.splitlines()
-    assert first == f"Created .brenner/mail.sqlite3 in {tmp_path}; the operator is Operator."
+    assert first == f"Created .brenner/mail.sqlite3 in {tmp_path}; the operator is `Operator`."
     assert second == (
-        "Next: `brenner session start --question TEXT --context TEXT --to NAME --role ROLE`, "
-        "with `--to` and `--role` for each agent; `--dry-run` shows it first."
+        "Next: `brenner session start --question TEXT --context TEXT --to NAME --role ROLE`. "
+        "Repeat `--to` and `--role` for each agent. `--dry-run` sends nothing."
     )
     assert files(tmp_path) == STORE
     agents = brenner("mail", "agents", "--json", cwd=tmp_path)
@@ -34,7 +34,7 @@ def test_again(tmp_path: Path) -> None:
     before = (tmp_path / ".brenner" / "mail.sqlite3").read_bytes()
     done = brenner("init", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("Everything is there already: 0 messages and 1 agent in ")
+    assert done.out.startswith("The project is already set up: 0 messages and 1 agent in ")
     assert (tmp_path / ".brenner" / "mail.sqlite3").read_bytes() == before
     assert files(tmp_path) == STORE
 
@@ -57,12 +57,12 @@ def test_operator(tmp_path: Path) -> None:
     done = brenner("init", "--operator", "Ada", cwd=tmp_path)
     assert done.code == 0
     assert done.out.startswith("Created .brenner/mail.sqlite3 and brenner.toml in ")
-    assert "the operator is Ada." in done.out
+    assert "the operator is `Ada`." in done.out
     assert (tmp_path / "brenner.toml").read_text("utf-8") == 'operator = "Ada"\n'
     for arguments in (("init", "--operator", "Ada"), ("init",)):
         again = brenner(*arguments, cwd=tmp_path)
         assert again.code == 0
-        assert again.out.startswith("Everything is there already")
+        assert again.out.startswith("The project is already set up")
 
 
 def test_default_operator_needs_no_settings(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_operator_like_another_agent(tmp_path: Path) -> None:
 def test_what_comes_next_works(tmp_path: Path) -> None:
     """The command at the end, with its capitals filled in: tried first, as is advised."""
     tried, done = (brenner(*advised(tmp_path), *dry, cwd=tmp_path) for dry in (["--dry-run"], []))
-    assert "1 kickoff would go out in " in tried.out
+    assert "Preview of 1 kickoff in " in tried.out
     assert done.code == 0, done.err
     assert "Sent message 1 to BlueLake (test_designer) in " in done.out
 
@@ -152,12 +152,12 @@ def test_inside_another_project(tmp_path: Path) -> None:
     below = tmp_path / "notes"
     below.mkdir()
     done = brenner("init", cwd=below)
-    assert "there already" in done.out
+    assert "already set up" in done.out
     assert "`brenner init --project .`" in done.out
     assert files(below) == []
     assert brenner("init", "--project", ".", cwd=below).code == 0
     assert files(below) == STORE
-    assert "there already" in brenner("init", cwd=below).out
+    assert "already set up" in brenner("init", cwd=below).out
 
 
 def test_store_elsewhere(tmp_path: Path) -> None:

@@ -41,11 +41,13 @@ def test_database(tmp_path: Path, schema: str) -> None:
     assert (done.code, done.err) == (0, "")
     place = f"postgresql://…@127.0.0.1:{running().port}/brenner (schema {schema})"
     created, following = done.out.splitlines()
-    assert created == f"Created the mailbox in {place}; the operator is Operator."
+    assert created == f"Created the store {place}; the operator is `Operator`."
     assert following.startswith(f'Next: write `store = "{url}"` into brenner.toml')
     assert files(tmp_path) == []
     again = brenner("init", "--store", url, cwd=tmp_path)
-    assert again.out.startswith(f"Everything is there already: 0 messages and 1 agent in {place};")
+    assert again.out.startswith(
+        f"The project is already set up: 0 messages and 1 agent in {place};"
+    )
 
 
 def test_database_and_operator(tmp_path: Path, schema: str) -> None:
@@ -53,7 +55,7 @@ def test_database_and_operator(tmp_path: Path, schema: str) -> None:
     url = running().url(schema=schema)
     done = brenner("init", "--store", url, "--operator", "Ada", cwd=tmp_path)
     assert done.code == 0
-    assert f", and brenner.toml in {tmp_path}; the operator is Ada." in done.out
+    assert f" and brenner.toml in {tmp_path}; the operator is `Ada`." in done.out
     assert "Next: `brenner session start" in done.out
     assert settings(tmp_path) == {"operator": "Ada", "store": url}
     agents = brenner("mail", "agents", "--json", cwd=tmp_path).json["agents"]
@@ -82,10 +84,10 @@ def test_agent_mail(tmp_path: Path, server: Project) -> None:
     url = server.store or ""
     done = brenner("init", "--store", url, "--operator", "GreenCastle", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("Created the mailbox in http://127.0.0.1:")
+    assert done.out.startswith("Created the store http://127.0.0.1:")
     assert settings(tmp_path) == {"operator": "GreenCastle", "store": url}
     again = brenner("init", cwd=tmp_path)
-    assert again.out.startswith("Everything is there already: 0 messages and 1 agent in http:")
+    assert again.out.startswith("The project is already set up: 0 messages and 1 agent in http:")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ def test_file_and_operator(tmp_path: Path) -> None:
     assert done.out.startswith(f"Created mail/m.sqlite3 and brenner.toml in {tmp_path};")
     assert settings(tmp_path) == {"operator": "Ada", "store": "sqlite:///mail/m.sqlite3"}
     moved = tmp_path.rename(tmp_path.with_name("moved"))
-    assert "there already" in brenner("init", cwd=moved).out
+    assert "already set up" in brenner("init", cwd=moved).out
 
 
 def test_odd_paths(tmp_path: Path) -> None:
@@ -129,24 +131,26 @@ def test_shared_mailbox(tmp_path: Path) -> None:
     assert brenner("init", "--store", url, "--operator", "Ada", cwd=first).code == 0
     done = brenner("init", "--store", url, "--operator", "Eve", cwd=second)
     assert done.out.startswith(
-        f"Created brenner.toml in {second}, and found 0 messages and 1 agent in {url[10:]}; "
-        "the operator is Eve, who was made known there."
+        f"Created brenner.toml in {second} and found 0 messages and 1 agent in {url[10:]}; "
+        "registered the operator (`Eve`)."
     )
     (third / "brenner.toml").write_text(f'store = "{url}"\noperator = "Zoe"\n', "utf-8")
     known = brenner("init", "--store", url, cwd=third)
-    assert known.out.startswith(f"Already there: 0 messages and 2 agents in {url[10:]}; ")
-    assert "the operator is Zoe, who was made known there." in known.out
+    assert known.out.startswith(f"The store exists: 0 messages and 2 agents in {url[10:]}; ")
+    assert "registered the operator (`Zoe`)." in known.out
     assert "write `store" not in known.out  # the settings say it already
     again = brenner("init", cwd=third)
-    assert again.out.startswith("Everything is there already: 0 messages and 3 agents in ")
+    assert again.out.startswith("The project is already set up: 0 messages and 3 agents in ")
     checks = brenner("doctor", "--json", cwd=third).json["checks"]
     (operator,) = [each for each in checks if each["name"] == "operator"]
-    assert "Each folder that shares the mail may have an operator of its own" in operator["detail"]
+    assert "the store also has the operator" in operator["detail"]
 
 
 def test_variable(tmp_path: Path) -> None:
     """Nothing else remembers the store."""
     done = brenner("init", cwd=tmp_path, BRENNER_STORE="sqlite:///m.sqlite3")
     _, second, third = done.out.splitlines()
-    assert second.startswith('Only BRENNER_STORE remembers this store; `store = "sqlite:///m.')
+    assert second.startswith(
+        'Only BRENNER_STORE selects this store. To use it always, write `store = "sqlite:///m.'
+    )
     assert third.startswith("Next: `brenner session start")

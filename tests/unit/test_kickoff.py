@@ -51,8 +51,8 @@ def test_one_for_each_recipient() -> None:
             "Operator",
             True,
         )
-        to = f"This kickoff is for **{entry.agent_name}**, with the role `{entry.role}`. "
-        assert message.body.startswith(f"# {QUESTION}\n\n{to}Operator sends it.\n\n")
+        to = f"From Operator, for **{entry.agent_name}**. Your role is `{entry.role}`."
+        assert message.body.startswith(f"# {QUESTION}\n\n{to}\n\n")
         assert section(message, "Your Role") == PROMPTS[entry.role].role
 
 
@@ -96,8 +96,8 @@ def test_unified() -> None:
     (message,) = compose_kickoffs(UNIFIED)
     assert message.recipients == ROSTER.names
     assert (
-        "This kickoff is for **BlueLake**, **PurpleMountain**, **GreenValley**, all with the same "
-        "task."
+        "From Operator, for **BlueLake**, **PurpleMountain**, **GreenValley**. All of you have the "
+        "same task."
     ) in message.body
     role = section(message, "Your Role")
     assert role == UNIFIED_PROMPT.role
@@ -242,8 +242,8 @@ def test_how_to_speaks_to_its_reader() -> None:
         "brenner mail send message.md",
     ):
         assert f"`{command}`" in body
-    assert "names each fault that the message alone can show" in body
-    assert "would refuse as it stands is sent with the warning `WOULD_BE_REFUSED`" in body
+    assert "`brenner check message.md` lists every error with its line." in body
+    assert "If the warning `WOULD_BE_REFUSED` appears, the message was sent" in body
     (together,) = compose_kickoffs(UNIFIED)
     assert "not your role: one of `opus`, `gpt`, `gemini`, `claude`, `human`." in together.body
     assert "`brenner mail ack NUMBER --as NAME`" in together.body

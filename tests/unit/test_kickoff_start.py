@@ -152,7 +152,7 @@ def test_changed_role_is_reported(workspace: Workspace) -> None:
     done = start_session(workspace, options_with(("BlueLake", "adversarial_critic")))
     assert (done.status, codes(done)) == (StartStatus.NOTHING, ["ROLE_CHANGED"])
     assert done.kickoffs[0].role == "hypothesis_generator"
-    assert "as hypothesis_generator (message 1); the roster says adversarial_critic now" in (
+    assert "as hypothesis_generator (message 1), but the roster says adversarial_critic" in (
         done.diagnostics[0].message
     )
 
@@ -176,7 +176,9 @@ def test_another_question_is_an_error(workspace: Workspace) -> None:
     start_session(workspace, OPTIONS)
     done = start_session(workspace, OPTIONS._replace(question="Do cells forget?", context="Other."))
     assert (done.status, codes(done)) == (StartStatus.REFUSED, ["OTHER_QUESTION"])
-    assert f"asked in message 1: “{QUESTION}”" in done.diagnostics[0].message
+    assert (
+        f"already has another question, in message 1: “{QUESTION}”" in done.diagnostics[0].message
+    )
     assert len(mail(workspace)) == 3
 
 
@@ -221,7 +223,10 @@ def test_respelt_question_is_the_same_question(
     assert first.thread_id == "RS-20261116-cells-know-fate"
     done = start_session(workspace, OPTIONS._replace(question=question, thread_id=thread_id))
     assert (done.thread_id, codes(done)) == (first.thread_id, ["QUESTION_RESPELT"])
-    assert f"`{first.thread_id}`, asked in message 1: “{QUESTION}”" in done.diagnostics[0].message
+    assert (
+        f"`{first.thread_id}`, which message 1 spells like this: “{QUESTION}”"
+        in done.diagnostics[0].message
+    )
     assert "`--thread-id`" in done.diagnostics[0].fix
     assert [state for _, state, _ in kickoff_states(done)] == [
         *(KickoffState.SENT_BEFORE, KickoffState.SENT_BEFORE, KickoffState.SENT)
@@ -266,12 +271,12 @@ def test_changed_texts_are_reported(
     (found,) = [each for each in done.diagnostics if each.id == "CONTEXT_DIFFERS"]
     assert (done.status, found.severity) == (StartStatus.NOTHING, "warning")
     assert found.message == (
-        f"Message 1, with which the session began, has other words under {sections}. "
-        "Nobody gets the new ones."
+        f"Message 1, which started the session, has different text under {sections}. "
+        "The new text is not sent."
     )
     added = start_session(workspace, other)
     (found,) = [each for each in added.diagnostics if each.id == "CONTEXT_DIFFERS"]
-    assert "The new ones are for GreenValley only; the others keep theirs." in found.message
+    assert "The new text is sent only to GreenValley." in found.message
     assert (added.status, len(mail(workspace))) == (StartStatus.SENT, 3)
     assert all(text in mail(workspace)[2].message.body for text in changed.values())
 
@@ -350,6 +355,7 @@ def test_repeated_warnings_are_reported_once(workspace: Workspace) -> None:
         StartStatus.SENT,
         ["THREAD_ID_ADVICE", "THREAD_ID_ADVICE", "EXCERPT_WITHOUT_CITATION"],
     )
+    assert codes(start_session(workspace, options)) == ["EXCERPT_WITHOUT_CITATION"]
 
 
 def test_dry_run_shows_the_exact_messages_and_sends_none(workspace: Workspace) -> None:
@@ -433,7 +439,7 @@ def test_partial_kickoff_is_reported_and_can_be_resumed(
         (found,) = done.diagnostics
         reached, missed = ", ".join(NAMES[: len(sent)]), ", ".join(NAMES[len(sent) :])
         assert (found.id, found.also) == ("KICKOFF_INCOMPLETE", ("STORE_FULL",))
-        assert found.message.startswith(f"The kickoff has reached {reached}, but not {missed}: ")
+        assert found.message.startswith(f"The kickoff was sent to {reached}, but not to {missed}: ")
         assert [state for _, state, _ in kickoff_states(done)] == [
             *[KickoffState.SENT] * len(sent),
             *[KickoffState.NOT_SENT] * (3 - len(sent)),

@@ -13,7 +13,10 @@ def test_ack(office: Shell) -> None:
     assert "## Status\nWill Action\n" in sent["body"]
     assert "## Notes\nAfter T1.\n" in sent["body"]
     again = office.mail("ack", "1", "--status", "Will Action", "--notes", "After T1.")
-    assert again.out.splitlines()[0] == "Message 1 is acknowledged already, by message 2."
+    assert (
+        again.out.splitlines()[0]
+        == "Message 1 is already acknowledged by message 2. Nothing was sent."
+    )
     document = office.mail("ack", "1", "--json").json
     assert (document["agent"], document["acknowledged"][0]["id"]) == ("Operator", 1)
     assert office("mail", "ack", "1", "--status", "Maybe").code == 2
@@ -27,13 +30,13 @@ def test_ack_by_hand(office: Shell) -> None:
     office.send("QUESTION: z?", QUESTION + "\nMore.\n", "--as", "BlueLake")
     ack = ["--thread", THREAD, "--to", "BlueLake", "--subject", "ACK: Received", "--body"]
     unread = office.mail("send", *ack, "## Message ID\nthe last\n\n## Status\nReceived\n")
-    assert "names no message id that can be read" in unread.err
-    assert "`brenner mail inbox --owed` lists what you owe" in unread.err
+    assert "contains no message ID" in unread.err
+    assert "`brenner mail inbox --owed` lists the ACKs that you owe" in unread.err
     body = "## Message ID\n{}\n\n## Status\nReceived\n"
     done = office.mail("send", *ack, body.format("1"))
-    assert "  It settles the ACKs that you owed for 1, 2, 3.\n" in done.out
+    assert "  It acknowledges messages 1, 2 and 3.\n" in done.out
     done = office.mail("send", *ack, body.format("4"))
-    assert "  It settles the ACK that you owed for 4.\n" in done.out
+    assert "  It acknowledges message 4.\n" in done.out
 
 
 def test_ack_all_or_none(office: Shell) -> None:
@@ -51,8 +54,8 @@ def test_ack_all_or_none(office: Shell) -> None:
 def test_mark(office: Shell) -> None:
     """Read and unread again; what is so already is no error."""
     office.send("INFO: x", "x", "--as", "BlueLake")
-    assert office.mail("mark", "1").out.startswith("1 message marked as read.\n")
-    assert office.mail("mark", "1").out.startswith("Nothing to change")
+    assert office.mail("mark", "1").out.startswith("Marked 1 message as read.\n")
+    assert office.mail("mark", "1").out.startswith("No changes were made")
     document = office.mail("mark", "1", "--unread", "--json").json
     assert document == {"agent": "Operator", "ids": [1], "read": False, "changed": 1}
 
@@ -64,8 +67,12 @@ def test_pending(shell: Shell) -> None:
     )
     posted(shell.folder, make_message("QUESTION: New?", QUESTION, "Operator"))
     out = shell.mail("pending").out.splitlines()
-    assert out[0] == "2 agents owe 3 ACKs, the oldest for 30 h; 2 are overdue."
-    rows = [line.split() for line in out[4:]]
+    assert (
+        out[0]
+        == "Waiting for 3 acknowledgements from 2 agents, the oldest for 30 h. 2 are overdue."
+    )
+    rows = [line.split() for line in out[4:-2]]
+    assert out[-2:] == ["", "To remind them: `brenner mail pending --resend`"]
     assert [row[0] for row in rows] == ["Operator", "RedCreek", "Operator"]
     assert [row[1] == "overdue" for row in rows] == [True, True, False]
     document = shell.mail("pending", "--agent", "Operator", "--json").json
@@ -75,10 +82,10 @@ def test_pending(shell: Shell) -> None:
     ]
     assert (document["resent"], document["escalated"]) == ([], [])
     overdue = shell.mail("pending", "--overdue", "--agent", "RedCreek").out.splitlines()
-    assert overdue[0] == "RedCreek owes an ACK, for 30 h; 1 is overdue."
+    assert overdue[0] == "Waiting for 1 acknowledgement from RedCreek, for 30 h. 1 is overdue."
     assert shell("mail", "pending", "--agent", "Nobody", "--json").codes == ["NO_SUCH_AGENT"]
     (shell.folder / "brenner.toml").write_text("ack_deadline_hours = 100\n", "utf-8")
-    assert shell.mail("pending", "--overdue").out.startswith("No ACK is overdue.\n")
+    assert shell.mail("pending", "--overdue").out.startswith("No acknowledgement is overdue.\n")
 
 
 def test_what_was_sent_again_is_not_overdue(shell: Shell) -> None:
@@ -106,13 +113,16 @@ def test_resend(shell: Shell) -> None:
     )
     done = shell.mail("pending", "--resend", "--as", "RedCreek")
     assert "Sent message 2 again to Operator, as message 3.\n" in done.out
-    assert "2 are owed for messages of others: they resend them, or the operator.\n" in done.out
+    assert (
+        "2 are owed for messages from other agents. Only their senders and the operator can resend "
+        "them.\n"
+    ) in done.out
     document = shell.mail("pending", "--resend", "--json").json
     assert [(each["id"], each["to"], each["reply_to"]) for each in document["resent"]] == [
         (4, ["Operator", "RedCreek"], 1)
     ]
     again = shell.mail("pending", "--resend").out
-    assert "Nothing was sent again: nothing is overdue.\n" in again
+    assert "Nothing was sent: nothing is overdue.\n" in again
     assert "1 (2×)" in again
 
 
@@ -120,13 +130,13 @@ def test_escalate(shell: Shell) -> None:
     """The operator gets one message per thread; the same is told once."""
     posted(shell.folder, make_message("QUESTION: Old?", QUESTION, "RedCreek"), hours_ago=30)
     done = shell.mail("pending", "--escalate", "--as", "BlueLake")
-    assert f"Told Operator what is overdue in {THREAD}: message 2.\n" in done.out
+    assert f"Reported what is overdue in {THREAD} to Operator, as message 2.\n" in done.out
     told = shell.mail("inbox", "--json").json["messages"][0]
     assert (told["type"], told["from"]) == ("BLOCKED", "BlueLake")
     again = shell.mail("pending", "--escalate", "--as", "BlueLake").out
-    assert "Operator has been told already of what is overdue.\n" in again
+    assert "Nothing was sent: Operator has a report of what is overdue.\n" in again
     nothing = shell.mail("pending", "--escalate", "--as", "RedCreek").out
-    assert "There is nothing overdue to tell Operator.\n" in nothing
+    assert "Nothing was sent: no other agent is overdue.\n" in nothing
     assert shell("check", "--thread", THREAD).code == 0
 
 
@@ -142,8 +152,8 @@ def test_check_thread(shell: Shell) -> None:
     done = shell("check", "--thread", THREAD)
     lines = done.out.splitlines()
     assert done.code == 1
-    assert lines[0].startswith("message 3:4  error JSON_TRAILING_COMMA")
-    assert lines[-3].startswith("message 2:1  warning MISSING_RECOMMENDED_SECTION")
+    assert lines[0].startswith("message 3, body line 4  error JSON_TRAILING_COMMA")
+    assert lines[-3].startswith("message 2, body line 1  warning MISSING_RECOMMENDED_SECTION")
     assert lines[-2].startswith(f"{THREAD}: not valid: ")
     assert lines[-2].endswith("(3 messages)")
     document = shell("check", "--thread", THREAD, "--json").json

@@ -33,9 +33,9 @@ def test_export_and_import(office: Shell, tmp_path: Path) -> None:
     taken = other.mail("import", str(file))
     assert taken.out.splitlines()[:2] == [
         "Imported 2 messages.",
-        "  New here: BlueLake and RedCreek.",
+        "  New agents: BlueLake and RedCreek.",
     ]
-    assert "Imported 0 messages; 2 were here already." in other.mail("import", str(file)).out
+    assert "Imported 0 messages; 2 were already here." in other.mail("import", str(file)).out
     here, there = (each.mail("thread", THREAD, "--json").json for each in (office, other))
     for page in (here, there):
         for message in page["messages"]:
@@ -53,7 +53,7 @@ def test_an_export_replaces_plain_files_only(office: Shell, tmp_path: Path, name
     office.patch.chdir(tmp_path)
     Path("link").symlink_to("file.jsonl")
     Path("file.jsonl").write_text("mine")
-    for options, reason in (["--force"], "is not a plain file"), ([], "is there already"):
+    for options, reason in (["--force"], "is not a regular file"), ([], "exists. Use --force"):
         refused = office("mail", "export", name, *options)
         assert (refused.code, reason in refused.err) == (2, True)
     assert Path("link").is_symlink()
@@ -69,7 +69,7 @@ def test_import_says_new_numbers(office: Shell, tmp_path: Path) -> None:
     other.folder.mkdir()
     other.mail("register", "BlueLake")
     other.send("INFO: ours", "x", to="BlueLake")
-    assert "Ids that could not stay as they were: 1 → 2." in other.mail("import", str(file)).out
+    assert "Changed message IDs: 1 → 2." in other.mail("import", str(file)).out
 
 
 def test_a_far_id_is_no_end(office: Shell, tmp_path: Path) -> None:

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from brenner.protocol.messages import Message
+from brenner.protocol.messages import Message, render_message_file
 from mail_shell import HOSTILE, QUESTION, THREAD, Shell, make_message, posted, store_of
 
 
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (["inbox"], "What others send to Operator will appear here"),
-        (["inbox", "--unread"], "`brenner mail inbox` shows all of it"),
+        (["inbox"], "No mail for Operator yet. To send some:"),
+        (["inbox", "--unread"], "The whole inbox: `brenner mail inbox`"),
         (["agents"], "`brenner mail register NAME`"),
-        (["pending"], "Nobody owes an ACK"),
-        (["search", "gradient", "is:unread"], "Nothing matches"),
+        (["pending"], "No agent owes an acknowledgement"),
+        (["search", "gradient", "is:unread"], "No messages match"),
     ],
 )
 def test_reading_creates_nothing(shell: Shell, command: list[str], says: str) -> None:
@@ -40,16 +40,34 @@ def test_register(shell: Shell) -> None:
     """A name is kept as it is or refused; again is fine; another program needs --update."""
     first = shell.mail("register", "BlueLake", "--program", "claude-code")
     assert first.out.splitlines()[0] == "Registered BlueLake."
-    assert "nothing has changed" in shell.mail("register", "BlueLake").out
+    assert "No changes were made" in shell.mail("register", "BlueLake").out
     taken = shell("mail", "register", "BlueLake", "--program", "codex-cli")
     assert (taken.code, taken.out) == (1, "")
     assert "NAME_TAKEN" in taken.err
-    assert "has changed" in shell.mail("register", "BlueLake", "--program", "x", "--update").out
+    assert (
+        "Updated BlueLake." in shell.mail("register", "BlueLake", "--program", "x", "--update").out
+    )
     alike = shell("mail", "register", "B1ueLake", "--json")
     assert (alike.code, alike.codes) == (1, ["NAME_LOOKS_LIKE"])
     assert shell("mail", "register", "FillInName", "--json").codes == ["INVALID_NAME"]
     new = shell.mail("register", "RedCreek", "--model", "gpt", "--json").json
     assert (new["new"], new["agent"]["name"], new["agent"]["model"]) == (True, "RedCreek", "gpt")
+
+
+def test_thread_id_advice_is_given_only_for_a_new_thread(office: Shell) -> None:
+    """The ID of an existing thread cannot be changed: no check and no send advises on it."""
+    message = make_message("INFO: One", "A finding.\n")._replace(thread_id="RS-20251230-fate")
+    file = office.folder / "message.md"
+    file.write_text(render_message_file(message), "utf-8")
+    checks = [["check", str(file)], ["check", "--thread", "RS-20251230-fate"]]
+    assert "THREAD_ID_ADVICE" in office(*checks[0], "--json").codes
+    assert "THREAD_ID_ADVICE" in office("mail", "send", str(file), "--json").codes
+    for arguments in (*checks, ["mail", "send", str(file)]):
+        done = office(*arguments)
+        assert (done.code, "THREAD_ID_ADVICE" in done.out + done.err) == (0, False)
+    elsewhere = office("check", str(file), "--json", "--store", "sqlite:///other.sqlite3")
+    assert "THREAD_ID_ADVICE" in elsewhere.codes
+    assert not (office.folder / "other.sqlite3").exists()
 
 
 def test_agents(office: Shell) -> None:
@@ -68,7 +86,9 @@ def test_agents(office: Shell) -> None:
     ]
     unknown = office("mail", "agents", "BlueLak")
     assert unknown.code == 1
-    assert "lists who is known. Perhaps `BlueLake`. If it is your own name and new" in unknown.err
+    assert (
+        "lists the registered names. Did you mean `BlueLake`? To register a new name" in unknown.err
+    )
 
 
 REQUESTS = [
@@ -145,8 +165,8 @@ def test_empty_inbox_says_how_mail_comes(office: Shell) -> None:
     """The commands work as they stand, once the message is filled in."""
     (office.folder / "brenner.toml").write_text('operator = "Ann"\n', "utf-8")
     hint = office.mail("inbox", "--as", "BlueLake").out.splitlines()[1].strip()
-    new, fill, send = hint.split("; ")
-    assert (fill, send) == ("fill it in", "`brenner mail send message.md`")
+    new, fill, send = hint.split(", ")
+    assert (fill, send) == ("fill it in", "then `brenner mail send message.md`")
     command, file = new.strip("`").split(" > ")
     message = office(*command.split()[1:]).out
     for unfilled in re.findall(r"\[\[.*?\]\]|fill-in-the-topic", message):

@@ -57,7 +57,7 @@ def test_imported_mail_is_not_resent_and_that_is_said(shell: Shell) -> None:
     """It is overdue since long; nobody here has seen who wrote it."""
     imported(shell, record(1, "QUESTION: x", "hello\n"))
     done = shell.mail("pending", "--resend")
-    assert "owed for imported mail, which is not sent again" in done.out
+    assert "owed for imported mail, which cannot be resent" in done.out
     assert "Sent" not in done.out
     assert shell.mail("pending", "--resend", "--json").json["resent"] == []
 
@@ -108,7 +108,7 @@ def test_thread_id_is_not_mended(office: Shell) -> None:
         parts = ["--thread", thread_id, "--to", "BlueLake", "--subject", "INFO: x", "--body", "x"]
         done = office("mail", "send", *parts)
         assert done.code == 2
-        assert "blanks at its ends" in done.err
+        assert "spaces before or after the thread ID" in done.err
     assert office.mail("thread", "--json").json["threads"] == []
 
 
@@ -145,7 +145,7 @@ def test_refusals_leave_nothing_behind(shell: Shell, command: list[str]) -> None
 def test_nothing_to_resend_leaves_nothing_behind(shell: Shell) -> None:
     """Where there is no mail, nothing is overdue."""
     assert "nothing is overdue" in shell.mail("pending", "--resend").out
-    assert "nothing overdue to tell" in shell.mail("pending", "--escalate").out
+    assert "Nothing was sent: no other agent is overdue." in shell.mail("pending", "--escalate").out
     assert list(shell.folder.iterdir()) == []
 
 

@@ -78,8 +78,8 @@ def test_what_was_done_is_not_repeated(folder: Path, command: list[str]) -> None
         ended = brenner(FULL, folder, *command, *options, *["--force"] * (command[1] == "export"))
         assert ended.code == 3
         is_repeated = command[1] == "pending" and bool(options)  # nothing is overdue any more
-        assert ("The command was done" in ended.err) is not is_repeated
-        assert ("Run the command again" in ended.err) is is_repeated
+        assert ("The command succeeded" in ended.err) is not is_repeated
+        assert ("run the command again" in ended.err) is is_repeated
         assert looked_at(folder) != before
 
 
@@ -102,7 +102,7 @@ def test_nothing_was_done(folder: Path) -> None:
     for command in (["mail", "inbox"], ["mail", "pending", "--json"], refused, ["mail", "--help"]):
         ended = brenner(FULL, folder, *command)
         assert ended.code == 3
-        assert "Run the command again" in ended.err
+        assert "run the command again" in ended.err
     assert brenner(f"{FULL} 2>/dev/full", folder, "mail", "inbox", "--nonsense").code == 3
     assert brenner(ALL_CLOSED, folder, "mail", "inbox", "--nonsense").code == 2
     assert brenner(ALL_CLOSED, folder, "mail", "show", "99", "--json").code == 1

@@ -55,11 +55,11 @@ def test_inbox_filters(office: Shell) -> None:
     page = office.mail("inbox", "--json", "--limit", "2").json
     assert (page["has_more"], page["next_before"]) == (True, question)
     shown = office.mail("inbox", "--limit", "2").out
-    assert shown.startswith("Inbox of Operator: 2 messages shown, there are older ones, 2 unread,")
-    assert "Older ones: the same with `--before 2`." in shown
+    assert shown.startswith("Inbox of Operator: 2 messages (there are older ones), 2 unread,")
+    assert "For older messages add `--before 2`." in shown
     for options, words in (
         (["--unread"], "unread only: 2 messages, "),
-        (["--owed"], "only what is owed: 1 message, "),
+        (["--owed"], "only what you must acknowledge: 1 message, "),
         (["--type", "info", "--type", "claim"], "only INFO or CLAIM: 2 messages, "),
         (["--thread", ELSEWHERE, "--unread"], f"unread only, only {ELSEWHERE}: 1 message, "),
         (["--before", str(question)], "older than message 2: 1 message."),
@@ -68,9 +68,9 @@ def test_inbox_filters(office: Shell) -> None:
     assert listed("--before", str(question)) == [info]
     assert listed("--limit", "2", "--before", str(question)) == [info]
     nothing = office.mail("inbox", "--before", str(info)).out
-    assert nothing.startswith("Nothing in the inbox of Operator fits. `brenner mail inbox` shows")
+    assert nothing.startswith("No message in the inbox of Operator matches the options. ")
     nothing = office.mail("inbox", "--as", "BlueLake", "--type", "CLAIM").out
-    assert "`brenner mail inbox --as BlueLake` shows all of it." in nothing
+    assert "The whole inbox: `brenner mail inbox --as BlueLake`" in nothing
     assert office("mail", "inbox", "--as", "Nobody", "--json").codes == ["NO_SUCH_AGENT"]
 
 
@@ -78,10 +78,10 @@ def test_hints_name_who_acts(office: Shell) -> None:
     """What is said to do for another one does it for her, and not for the operator."""
     office.send("QUESTION: x?", QUESTION, to="BlueLake")
     shown = office.mail("inbox", "--as", "BlueLake").out
-    assert "(`brenner mail mark ID --as BlueLake` marks it as read)" in shown
-    assert "(`brenner mail ack ID --as BlueLake` sends it)" in shown
+    assert "(mark as read: `brenner mail mark ID --as BlueLake`)" in shown
+    assert "(acknowledge: `brenner mail ack ID --as BlueLake`)" in shown
     office.send("QUESTION: x?", QUESTION, "--as", "BlueLake")
-    assert "(`brenner mail ack ID` sends it)" in office.mail("inbox").out
+    assert "(acknowledge: `brenner mail ack ID`)" in office.mail("inbox").out
 
 
 def test_copies(shell: Shell) -> None:
@@ -101,7 +101,7 @@ def test_copies(shell: Shell) -> None:
     shell.mail("ack", "2", "--as", "RedCreek")
     shown = shell.mail("show", "3").out
     assert "  Reply to  message 2\n" in shown
-    assert "  Settles   the ACKs owed for 1, 2\n" in shown
+    assert "  Settles   the ACK for messages 1 and 2\n" in shown
 
 
 def test_imported_mail_is_marked(office: Shell) -> None:
@@ -113,7 +113,7 @@ def test_imported_mail_is_marked(office: Shell) -> None:
     there = Shell(elsewhere, office.patch)
     there.mail("import", "mail.jsonl")
     assert "  imported  unverified\n" in there.mail("thread", THREAD).out
-    assert "  Origin   imported; it was message 1 there" in there.mail("show", "1").out
+    assert "  Origin   imported from message 1 of another store" in there.mail("show", "1").out
     assert "imported" not in office.mail("thread", THREAD).out + office.mail("show", "1").out
 
 
@@ -198,13 +198,13 @@ def test_thread_parts(office: Shell) -> None:
     assert read("--limit", "2", "--before", "4") == (ids[1:3], True, True)
     assert read("--limit", "2", "--after", "1") == (ids[1:3], True, True)
     out = office.mail("thread", THREAD, "--limit", "2", "--before", "4").out
-    assert out.startswith(f"{THREAD}: 5 messages, 2 of them here\n")
+    assert out.startswith(f"{THREAD}: 5 messages, 2 shown\n")
     command = "`brenner mail thread"
-    earlier = f"Earlier ones: {command} --before 2 --limit 2 {THREAD}`."
-    assert out.endswith(f"{earlier}\nLater ones: {command} --after 3 --limit 2 {THREAD}`.\n")
+    earlier = f"Earlier messages: {command} --before 2 --limit 2 {THREAD}`"
+    assert out.endswith(f"{earlier}\nLater messages: {command} --after 3 --limit 2 {THREAD}`\n")
     assert read("--before", "2", "--limit", "2")[0] == ids[:1]
     out = office.mail("thread", THREAD, "--after", "3", "--full").out
-    assert out.endswith(f"\nEarlier ones: {command} --before 4 --full {THREAD}`.\n")
+    assert out.endswith(f"\nEarlier messages: {command} --before 4 --full {THREAD}`\n")
     assert read("--before", "4", "--full")[0] == ids[:3]
     office.send("INFO: x", "x", "--thread", ELSEWHERE, to="BlueLake")
     assert office("mail", "thread", THREAD, "--before", "6", "--json").codes == ["NOT_IN_THREAD"]
@@ -227,8 +227,8 @@ def test_thread_json(office: Shell) -> None:
 def test_threads(office: Shell) -> None:
     """Without a thread: all of them, the one with the newest message first."""
     nothing = office.mail("thread", "--as", "BlueLake").out
-    assert nothing.startswith("There are no threads yet.")
-    assert "`brenner new KICKOFF --as BlueLake --to NAME > message.md`; fill it in; " in nothing
+    assert nothing.startswith("No threads yet.")
+    assert "`brenner new KICKOFF --as BlueLake --to NAME > message.md`, fill it in, " in nothing
     office.send("INFO: x", "x", to="BlueLake")
     office.send("INFO: y", "y", "--thread", ELSEWHERE, to="BlueLake")
     office.send("INFO: z", "z", to="BlueLake")
@@ -249,8 +249,8 @@ def test_unknown_thread(office: Shell) -> None:
     for command in (["mail", "thread", THREAD[:-1]], ["check", "--thread", THREAD[:-1]]):
         done = office(*command)
         assert (done.code, done.out) == (1, "")
-        assert f"Perhaps `{THREAD}`" in done.err
-        assert "`brenner mail thread` lists them" in done.err
+        assert f"Did you mean `{THREAD}`?" in done.err
+        assert "`brenner mail thread` lists all threads" in done.err
         assert office(*command, "--json").codes == ["UNKNOWN_THREAD"]
 
 
@@ -323,8 +323,10 @@ def test_search(office: Shell) -> None:
 
 def test_search_finds_nothing(office: Shell) -> None:
     """What to leave out is what was asked for: words, or filters."""
-    assert "All words must be there; fewer" in office.mail("search", "x", "type:INFO").out
-    assert "All filters must hold; fewer" in office.mail("search", "type:INFO", "is:unread").out
+    assert "A message must match all words." in office.mail("search", "x", "type:INFO").out
+    assert (
+        "A message must match all filters." in office.mail("search", "type:INFO", "is:unread").out
+    )
 
 
 def test_search_asks_about_your_own_inbox(office: Shell) -> None:

@@ -19,7 +19,7 @@ def test_send_file(office: Shell, tmp_path: Path) -> None:
     assert done.err == ""
     assert done.out.splitlines() == [
         f"Sent message 1 to BlueLake and RedCreek in {THREAD}.",
-        f"  `brenner mail pending --thread {THREAD}` shows who owes an ACK.",
+        f"  To see who owes an ACK: `brenner mail pending --thread {THREAD}`",
     ]
     again = office.mail("send", "-", "--json", stdin=file.read_bytes()).json
     assert list(again) == [
@@ -62,7 +62,7 @@ def test_errors_are_not_sent(office: Shell, tmp_path: Path) -> None:
     first, *_, count, hint = done.err.splitlines()
     assert first.startswith(f"{file}:4  error INVALID_SUBJECT_PREFIX  ")
     assert count == "Not sent: 1 error."
-    assert hint == f"  `brenner check --fix {file}` prints it corrected."
+    assert hint == f"  To print the corrected message: `brenner check --fix {file}`"
     document = office("mail", "send", str(file), "--json").json
     assert (document["sent"], document["valid"], document["message"]) == (False, False, None)
     assert document["corrected"] == file.read_text("utf-8").replace("question", "QUESTION")
@@ -82,7 +82,7 @@ def test_options_are_named_where_they_are_wrong(office: Shell) -> None:
     assert places["INVALID_RS_THREAD_ID"] == "--thread"
     assert places["UNKNOWN_RECIPIENT"] == "--to"
     assert places["MISSING_SECTION"].startswith("--body:")
-    assert "Perhaps `BlueLake`" in done.err
+    assert "Did you mean `BlueLake`?" in done.err
 
 
 def test_body_lines_count_in_the_body(office: Shell) -> None:
@@ -134,7 +134,7 @@ def test_key(office: Shell) -> None:
     parts = ["--thread", THREAD, "--to", "BlueLake", "--subject", "INFO: x", "--key", "k"]
     office.mail("send", *parts, "--body", "one")
     again = office.mail("send", *parts, "--body", "one")
-    assert again.out.startswith("Sent before with this key, as message 1; nothing was sent now.\n")
+    assert again.out.startswith("Already sent with this key, as message 1. Nothing was sent.\n")
     document = office.mail("send", *parts, "--body", "one", "--json").json
     assert (document["sent"], document["duplicate"], document["message"]["id"]) == (False, True, 1)
     refused = office("mail", "send", *parts, "--body", "two", "--json")

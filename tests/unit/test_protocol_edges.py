@@ -53,7 +53,7 @@ def test_a_value_of_another_type_than_a_choice(value: object, words: str) -> Non
     """What it is, and what can be chosen."""
     (found,) = read_deltas(fence(EDIT | {"payload": {"status": value}}))[0].diagnostics
     choices = "one of `active`, `resolved`, `deferred`"
-    assert found.message == f"`payload.status` is {words}; it should be {choices}."
+    assert found.message == f"`payload.status` is {words}. It must be {choices}."
 
 
 def test_a_block_that_is_refused_for_one_more_reason() -> None:
@@ -94,7 +94,7 @@ def test_words_beside_a_delta() -> None:
     """Words alone are a doubt; words with a brace may be a delta and are kept as one."""
     (only,) = extract_deltas(f"I think so.\n\n{fence(KILL)}")
     assert only.value == KILL
-    assert any("words stood beside it" in doubt for doubt in only.doubts)
+    assert any("the text next to it" in doubt for doubt in only.doubts)
     first, second = extract_deltas(f"And {{this?\n\n{fence(KILL)}")
     assert (first.value, first.doubts) == (KILL, ())
     assert "And {this?" in str(second.value)
@@ -108,11 +108,11 @@ def test_the_shorthands_are_listed() -> None:
     """All of them, one after the other."""
     (found,) = check_subject("DELTA[designer]: x")
     listed = "`opus`, `gpt`, `gemini`, `claude`, `human`"
-    assert found.message == f"`designer` is not one of the model shorthands {listed}."
+    assert found.message == f"Unknown model shorthand `designer`. Known shorthands: {listed}."
 
 
 def test_a_state_that_is_damaged() -> None:
-    with pytest.raises(ValueError, match=r"^This is no state of this format, or it was damaged\.$"):
+    with pytest.raises(ValueError, match=r"^The stored state is damaged or has another format\.$"):
         decode_state("x\n{}")
 
 

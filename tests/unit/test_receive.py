@@ -235,7 +235,7 @@ def test_ordinary_mail_in_a_session_is_stored_with_a_warning(workspace: Workspac
     receipt = receive(workspace, make_message("Re: KICKOFF: Fate", "Thanks, I am on it."))
     assert receipt.sent is not None
     assert (ids(receipt), receipt.corrected) == (["NOT_COMPILED"], None)
-    assert "If it is only to be read" in receipt.violations[0].fix
+    assert "If it is only for reading" in receipt.violations[0].fix
 
 
 @pytest.mark.parametrize("body", [GOOD, f"```json\n{ADD}\n```\n", f"Here:\n\n{ADD}\n"])
@@ -246,7 +246,7 @@ def test_deltas_in_an_answer(workspace: Workspace, body: str) -> None:
     assert receipt.sent is not None
     assert ids(receipt) == ["NOT_COMPILED"]
     assert "`DELTA[gpt]: Fate`" in receipt.violations[0].fix
-    assert "not its delta block" in receipt.violations[0].message
+    assert "not even its delta block" in receipt.violations[0].message
     again = resend_corrected(workspace, receipt)
     assert again.sent is not None
     assert again.sent.stored.message.subject == "DELTA[gpt]: Fate"
@@ -257,8 +257,8 @@ def test_shorthand_of_an_unknown_model_is_not_guessed(workspace: Workspace) -> N
     kick_off(workspace)
     receipt = receive(workspace, make_message("Re: KICKOFF: Fate", GOOD * 2, sender=BEA))
     assert receipt.corrected is None
-    assert "not its 2 delta blocks" in receipt.violations[0].message
-    assert "`DELTA[agent]: Fate`, better with the shorthand" in receipt.violations[0].fix
+    assert "not even its 2 delta blocks" in receipt.violations[0].message
+    assert "`DELTA[agent]: Fate`, with the shorthand" in receipt.violations[0].fix
 
 
 def test_deltas_that_missed_their_thread(workspace: Workspace) -> None:

@@ -73,10 +73,10 @@ def test_mail_and_file_together() -> None:
     ("held", "item", "said"),
     [
         ("", "H1", "has no version yet"),
-        ("H1 T1 H2 H10", "H3", "has no `H3`, only `H1` to `H10`"),
-        ("H1 T1", "H3", "has no `H3`, only `H1`"),
-        ("T1", "H3", "has no `H3`, nor any item of that kind"),
-        ("H1", "Test 3", "is not an item's ID"),
+        ("H1 T1 H2 H10", "H3", "has no `H3` (it has `H1` to `H10`)"),
+        ("H1 T1", "H3", "has no `H3` (it has `H1`)"),
+        ("T1", "H3", "has no `H3` (it has no item of that kind)"),
+        ("H1", "Test 3", "is not a valid item ID"),
     ],
 )
 def test_an_item_that_is_not_there(held: str, item: str, said: str) -> None:
@@ -84,7 +84,7 @@ def test_an_item_that_is_not_there(held: str, item: str, said: str) -> None:
     edge = Edge(SessionItem(B, "H4"), SessionItem(A, item), "informed_by")
     found = dangling_diagnostic(edge, known(A, held), session_finder(tuple))
     assert said in found.message
-    assert found.message.startswith(f"`H4` is informed by `{A} {item}`, and ")
+    assert found.message.startswith(f"`H4` is informed by `{A} {item}`, but ")
     assert (found.item, found.field) == ("H4", "references")
     assert found.also == (("UNKNOWN_REFERENCE",) if " " in item else ())
 
@@ -105,17 +105,14 @@ def test_a_circle_in_words() -> None:
     graph = ReferenceGraph([known(A, "", "H1 extends B H1"), known(B, "", "H1 informed_by A H1")])
     [way] = graph.circles()
     assert cycle_diagnostic(way).message == (
-        f"`{A} H1` extends `{B} H1`, which is informed by `{A} H1`: so every one of them comes "
-        "from itself."
+        f"The references form a cycle: `{A} H1` extends `{B} H1`, which is informed by `{A} H1`."
     )
     steps = [f"H{each} refines A H{each % 90 + 1}" for each in range(1, 91)]
     [way] = ReferenceGraph([known(A, "", *steps)]).circles()
     assert len(way) == 90
     said = cycle_diagnostic(way).message
     assert "which leads through 78 more items" in said
-    assert said.endswith(
-        "which refines `RS-20260101-one-idea H1`: so every one of them comes from itself."
-    )
+    assert said.endswith("which refines `RS-20260101-one-idea H1`.")
 
 
 def test_a_long_reason_is_cut() -> None:
@@ -124,4 +121,4 @@ def test_a_long_reason_is_cut() -> None:
     said = killed_target_diagnostic(edge, KillRecord("BlueLake", "", "why " * 1000)).message
     assert len(said) < 500
     assert "which BlueLake killed: why why" in said
-    assert "no reason is given" in killed_target_diagnostic(edge, KillRecord("", "", " ")).message
+    assert "no reason given" in killed_target_diagnostic(edge, KillRecord("", "", " ")).message

@@ -27,7 +27,7 @@ def test_contradicting_flags_are_named(place: Place) -> None:
     place.ask(agent_roles=(f"Ada={DESIGNER}",))
     (found,) = place.resolve().diagnostics
     assert found.message == (
-        "Ada is given two roles: `--to Ada --role adversarial_critic` and "
+        "Ada has two roles: `--to Ada --role adversarial_critic` and "
         "`--agent-role Ada=test_designer`."
     )
 
@@ -37,7 +37,7 @@ def test_an_agent_role_is_a_pair(place: Place) -> None:
     place.ask(agent_roles=("Ada",))
     (found,) = place.resolve().diagnostics
     assert found.message == (
-        "The roster from `--agent-role` cannot be read: `Ada` is not of the form NAME=ROLE."
+        "Cannot read the roster from `--agent-role`: `Ada` does not have the form NAME=ROLE."
     )
 
 
@@ -96,8 +96,8 @@ def test_a_key_for_another(place: Place, name: str, text: str, line: int | None)
     place.write(name, text.replace("agentName = ", "agent = ") if line is None else text)
     (found,) = place.resolve().diagnostics
     assert (found.id, found.suggestion) == ("MALFORMED_ROSTER", "agentName")
-    assert found.fix.endswith(" Perhaps `agentName`.")
-    assert "`agentName` is missing; `agent` is not it" in found.message
+    assert found.fix.endswith(" Did you mean `agentName`?")
+    assert "`agentName` is missing; `agent` is unknown" in found.message
     assert (f"(line {line})." in found.message) is (line is not None)
     result = check_roster_text(text, "`x`") if name == "brenner.toml" else None
     assert result is None or [each.line for each in result.violations] == [line]
@@ -163,13 +163,13 @@ def test_the_first_file_that_speaks_of_rosters(place: Place) -> None:
         (
             "brenner.toml",
             "[roster\n",
-            "roster from `brenner.toml` cannot be read: it is not TOML",
+            "roster from `brenner.toml`: it is not valid TOML",
         ),
-        ("pyproject.toml", "[tool.brenner\n", "The roster from `pyproject.toml` cannot be read"),
+        ("pyproject.toml", "[tool.brenner\n", "Cannot read the roster from `pyproject.toml`"),
         (
             ".brennerrc",
             '{"roster": [}',
-            "roster from `.brennerrc` cannot be read: it is not JSON",
+            "roster from `.brennerrc`: it is not valid JSON",
         ),
         ("brenner.toml", "roster = 3\n", "it is a number, not a list of entries or an object"),
         ("brenner.toml", "presets = 3\n", "`presets` is not a list"),
@@ -225,10 +225,10 @@ def test_a_file_by_its_name(place: Place, variable: bool, text: str) -> None:
     [
         ("@no-such-file", "no such file or directory"),
         ("@", "no such file or directory"),
-        ("@a\0b", "that is not the name of a file"),
-        ("team.json", "`team.json` is neither a list nor an object; a file is written as `@FILE`"),
+        ("@a\0b", "it is not a valid file name"),
+        ("team.json", "`team.json` is neither a list nor an object; write a file as `@FILE`"),
         ("", "`` is neither a list nor an object"),
-        ("[1,", "it is not JSON"),
+        ("[1,", "it is not valid JSON"),
     ],
 )
 def test_rosters_that_cannot_be_read(place: Place, said: str, reason: str) -> None:
@@ -236,7 +236,7 @@ def test_rosters_that_cannot_be_read(place: Place, said: str, reason: str) -> No
     place.ask(roster=said)
     (found,) = place.resolve().diagnostics
     assert found.id == "MALFORMED_ROSTER"
-    assert found.message.startswith("The roster from `--roster`")
+    assert found.message.startswith("Cannot read the roster from `--roster`")
     assert reason in found.message
 
 

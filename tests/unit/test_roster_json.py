@@ -63,7 +63,7 @@ def test_times_of_toml_are_text() -> None:
         ([{"role": "x"}], ["entry 1: `agentName` is missing"]),
         (
             [{"agent_name": "BlueLake", "role": "x"}],
-            ["entry 1: `agentName` is missing; `agent_name` is not it"],
+            ["entry 1: `agentName` is missing; `agent_name` is unknown"],
         ),
         (
             [{"agentName": 7, "role": True}, {"agentName": "A", "role": ["x"]}],
@@ -74,7 +74,10 @@ def test_times_of_toml_are_text() -> None:
             ],
         ),
         ({"mode": 3, "entries": []}, ["`mode` is a number, not text"]),
-        ([{"agentName": "A", "role": "\ud800"}], ["entry 1: `role` holds half of a character"]),
+        (
+            [{"agentName": "A", "role": "\ud800"}],
+            ["entry 1: `role` contains half of a character (a lone surrogate)"],
+        ),
     ],
 )
 def test_what_cannot_be_read(value: object, reasons: list[str]) -> None:
@@ -82,7 +85,7 @@ def test_what_cannot_be_read(value: object, reasons: list[str]) -> None:
     found = read_roster(value, "`--roster`")
     assert not isinstance(found, Roster)
     assert [each.message for each in found] == [
-        f"The roster from `--roster` cannot be read: {reason}." for reason in reasons
+        f"Cannot read the roster from `--roster`: {reason}." for reason in reasons
     ]
 
 
@@ -100,10 +103,10 @@ def test_unknown_keys_are_not_lost_in_silence() -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ('{"entries": [}', "it is not JSON, expecting value (line 1, column 14)"),
-        ('{"mode": "unified", "mode": "x"}', "the key `mode` stands twice in one object"),
-        ("[1, NaN]", "`NaN` is not JSON"),
-        ("mode = unified", "it is not TOML, invalid value"),
+        ('{"entries": [}', "it is not valid JSON: expecting value (line 1, column 14)"),
+        ('{"mode": "unified", "mode": "x"}', "the key `mode` occurs twice in one object"),
+        ("[1, NaN]", "`NaN` is not valid JSON"),
+        ("mode = unified", "it is not valid TOML: invalid value"),
         ("[" * 200_000, "nested too deeply"),
     ],
 )
@@ -150,12 +153,12 @@ def test_all_fields_of_a_preset() -> None:
 @pytest.mark.parametrize(
     ("preset", "messages"),
     [
-        (3, ["The roster from x cannot be read: a preset is a number, not an object."]),
+        (3, ["Cannot read the roster from x: a preset is a number, not an object."]),
         (
             {"description": "d"},
             [
-                "The roster from x cannot be read: `id` is missing.",
-                "The roster from x cannot be read: `name` is missing.",
+                "Cannot read the roster from x: `id` is missing.",
+                "Cannot read the roster from x: `name` is missing.",
                 "The roster from x has no entries.",
             ],
         ),
@@ -166,7 +169,7 @@ def test_all_fields_of_a_preset() -> None:
         ),
         (
             {"id": "a", "name": "A", "entries": [{"role": CRITIC}], "placeholderNames": [None]},
-            ["The roster from x cannot be read: a name in `placeholderNames` is null, not text."],
+            ["Cannot read the roster from x: a name in `placeholderNames` is null, not text."],
         ),
     ],
 )
@@ -185,8 +188,8 @@ def test_settings_of_a_project() -> None:
     )
     assert [each.id for each in settings.presets] == ["a", "a"]
     assert ids(settings.found) == ["UNKNOWN_ROSTER_KEY"] * 2 + ["MALFORMED_ROSTER"] * 2
-    assert "two presets have the id `a`" in settings.found[2].message
-    assert "`defaultPreset` is not the id of a preset" in settings.found[3].message
+    assert "two presets have the ID `a`" in settings.found[2].message
+    assert "`defaultPreset` is not the ID of a preset" in settings.found[3].message
     empty = read_roster_settings({"roster": {"entries": []}}, "`x`")
     assert [each.message for each in empty.found] == ["The roster from `x` has no entries."]
     assert read_roster_settings({"roster": {"mode": "unified"}}, "`x`").found == ()

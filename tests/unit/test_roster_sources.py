@@ -154,7 +154,7 @@ def test_which_flag_would_count(place: Place, field: str, flag: str) -> None:
     place.ask(roster=json.dumps([other]))
     (found,) = place.resolve().diagnostics
     assert found.id == "ROSTER_VALUE_OVERRIDDEN"
-    assert f"give yours as a flag ({flag})" in found.fix
+    assert f"use the flag ({flag})" in found.fix
 
 
 # Mode and name
@@ -387,7 +387,7 @@ def test_a_recipient_without_an_entry_in_unified_mode(place: Place) -> None:
     (found,) = place.resolve().diagnostics
     assert found.message == "Missing roster entry for recipient: Ben"
     assert "`--to Ben --role ROLE`" in found.fix
-    assert "In unified mode any of the three roles will do" in found.fix
+    assert "In unified mode, any of the three roles is fine" in found.fix
     place.ask(recipients=(("Ada", None), ("Ben", DESIGNER)))
     assert place.resolve().diagnostics == ()
     place.ask(unified=False, recipients=(("Ada", None), ("Ben", None)))

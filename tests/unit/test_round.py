@@ -50,11 +50,11 @@ def test_the_document_s_form(workspace: Workspace) -> None:
     assert message.subject == f"KICKOFF: Round 2: {QUESTION} ({THREAD})"
     assert message.ack_required
     assert message.body.startswith(
-        "# Round 2 Kickoff\n\nThis kickoff is for **BlueLake**, with the role "
-        "`hypothesis_generator`. Operator sends it.\n\n## Current State\n\n"
+        "# Round 2 Kickoff\n\nFrom Operator, for **BlueLake**. Your role is "
+        "`hypothesis_generator`.\n\n## Current State\n\n"
     )
-    shows = f"`brenner artifact show {THREAD}` shows the latest version"
-    where = f"message 6 (COMPILED) has v1 whole; {shows}"
+    shows = f"`brenner artifact show {THREAD}` prints the latest version."
+    where = f"message 6 (COMPILED) contains v1. {shows}"
     assert lines(done, "Current State") == [
         "- **Base Artifact**: v1",
         f"- **Open Critiques**: C1, message {letter.id} (RedSky: H2 has no clock)",
@@ -89,12 +89,12 @@ def test_what_is_asked_of_each(workspace: Workspace) -> None:
     assert green.startswith(f"- **Judge the open critiques**, {both}")
     assert "  - message 4, block 3 (EDIT H9): INVALID_TARGET" in blue
     assert f"ack NUMBER --as BlueLake`:\n  - message {letter.id} (CRITIQUE, RedSky: H2 has" in blue
-    assert not any("refused" in each or "acknowledge" in each for each in (red, green))
-    assert "  - EH-003: " in blue
-    assert "  - ET-001: " in red
+    assert not any("rejected" in each or "acknowledge" in each for each in (red, green))
+    assert "  - EH-003 (no third alternative): " in blue
+    assert "  - ET-001 (too few tests): " in red
     assert "EH-003" not in red
     for each in (blue, red, green):
-        assert "\n- **What else is wanted of you**, where v1 lacks it:\n  - " in each
+        assert "\n- **Also contribute** what v1 still lacks:\n  - " in each
 
 
 def test_the_operator_s_outputs_stand_alone(workspace: Workspace) -> None:
@@ -260,8 +260,8 @@ def test_refined_question(workspace: Workspace) -> None:
     assert '"statement": "Do cells forget?"' in (done.diagnostics[0].repaired or "")
     assert section(done.kickoffs[0].message, "Research Question") == "Do cells forget?"
     assert (
-        f"- **Question**: another one in this round; the artifact keeps “{QUESTION}” until an EDIT "
-        "of `RT` changes it"
+        f"- **Question**: new in this round. The artifact still has “{QUESTION}” until an EDIT of "
+        "`RT` changes it."
     ) in lines(done, "Current State")
     delta(workspace, "BlueLake", 1, hypothesis("Third"))
     compiled = published(workspace)

@@ -31,22 +31,22 @@ def test_says_what_was_done_and_what_to_do_next(played: Shell) -> None:
     done = played("session", "round", THREAD)
     assert (done.code, done.err) == (0, "")
     after = (
-        f"  `brenner session status {THREAD}` shows whose turn it is; once deltas are in, "
-        f"`brenner compile {THREAD}` publishes v2."
+        f"  To see whose turn it is: `brenner session status {THREAD}`",
+        f"  When deltas have arrived, publish v2: `brenner compile {THREAD}`",
     )
     assert done.out.splitlines() == [
         f"Sent message 7 to BlueLake (hypothesis_generator) in {THREAD}.",
         f"Sent message 8 to RedSky (test_designer) in {THREAD}.",
         f"Sent message 9 to GreenDog (adversarial_critic) in {THREAD}.",
-        after,
+        *after,
     ]
     again = played("session", "round", THREAD)
     assert again.out.splitlines() == [
-        "Sent before: message 7 to BlueLake (hypothesis_generator).",
-        "Sent before: message 8 to RedSky (test_designer).",
-        "Sent before: message 9 to GreenDog (adversarial_critic).",
-        f"Nothing was left to send in {THREAD}.",
-        after,
+        "Already sent: message 7 to BlueLake (hypothesis_generator).",
+        "Already sent: message 8 to RedSky (test_designer).",
+        "Already sent: message 9 to GreenDog (adversarial_critic).",
+        f"Nothing was sent: all kickoffs of {THREAD} were sent before.",
+        *after,
     ]
 
 
@@ -67,7 +67,7 @@ def test_dry_run_shows_them_whole(played: Shell) -> None:
     done = played("session", "round", THREAD, "--dry-run")
     assert done.code == 0
     assert done.out.count("# Round 2 Kickoff") == 3
-    assert f"3 kickoffs would go out in {THREAD}; nothing was sent." in done.out
+    assert f"Preview of 3 kickoffs in {THREAD}. Nothing was sent." in done.out
 
 
 def test_refined_question_gives_the_edit(played: Shell) -> None:
@@ -90,13 +90,13 @@ def test_closed_session(played: Shell) -> None:
     )
     done = played("session", "round", THREAD, "--reopen")
     assert done.code == 0
-    assert f"`brenner compile --reopen {THREAD}` publishes v3." in done.out
+    assert f"publish v3: `brenner compile --reopen {THREAD}`" in done.out
 
 
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (["--excerpt", "1", "--excerpt-file", "x.md"], 2, "do not go together"),
+        (["--excerpt", "1", "--excerpt-file", "x.md"], 2, "cannot be used together"),
         (["--focus", "-", "--question", "-"], 2, "only once"),
         (["--question", " "], 2, "--question needs a text"),
         (["--focus", "@nowhere.md"], 2, "--focus"),

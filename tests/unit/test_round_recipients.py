@@ -84,8 +84,8 @@ def test_other_texts_for_some(workspace: Workspace) -> None:
     done = asked(workspace, constraints="Soon.")
     (found,) = done.diagnostics
     assert found.id == "CONTEXT_DIFFERS"
-    assert "with which the round began, has other words under `## Constraints`" in found.message
-    assert "only; the others keep theirs" in found.message
+    assert "which started the round, has different text under `## Constraints`" in found.message
+    assert "sent only to BlueLake, GreenDog." in found.message
 
 
 # Whom it asks
@@ -189,7 +189,7 @@ def test_the_version_is_voided_meanwhile(
     with pytest.raises(RequestError) as refused:
         asked(workspace)
     assert refused.value.diagnostic.id == "ROUND_OVERTAKEN"
-    assert "it has no version any more" in refused.value.diagnostic.message
+    assert "the session has no version" in refused.value.diagnostic.message
 
 
 def test_the_same_round_is_started_meanwhile(

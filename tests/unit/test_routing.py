@@ -124,7 +124,7 @@ def test_a_copy_of_an_old_kickoff_asks_nothing_new(thread: Thread) -> None:
     first = thread.last.message
     thread.delta(ANN, add("One"))
     thread.take(thread.compiled())
-    copy = "a copy of the kickoff of an earlier round: nothing new is asked"
+    copy = "copy of a kickoff of an earlier round: nothing new to do"
     assert thread.take(first).words == copy
     thread.say(OPERATOR, "KICKOFF: Round 2", f"{KICKOFF}\nOnce more.\n")
     second = thread.last.message
@@ -137,15 +137,15 @@ def test_a_copy_of_an_old_kickoff_asks_nothing_new(thread: Thread) -> None:
 def test_a_kickoff_of_a_closed_session(thread: Thread) -> None:
     thread.kickoff()
     thread.delta(ANN, add("One"))
-    assert "closes the session" in thread.take(thread.compiled(close=True)).words
+    assert "closed the session" in thread.take(thread.compiled(close=True)).words
     first = thread.messages[0].message
-    assert "the session is complete, with v1" in thread.take(first).words
+    assert "the session is complete with v1" in thread.take(first).words
     late = thread.delta(ANN, add("Two")).words
-    assert late.endswith("; the session is complete, with v1: only `--reopen` compiles it")
-    began = "round 2 begins: RedSky is asked; the session was closed with v1, and goes on"
+    assert late.endswith("; the session is complete with v1; to compile it use `--reopen`")
+    began = "round 2 begins: RedSky is asked; the session was closed with v1 and is reopened"
     assert thread.kickoff(BEA).words == began
     late = thread.delta(BEA, add("Clock")).words
-    assert late.endswith("; the session was closed with v1: only `--reopen` compiles it")
+    assert late.endswith("; the session was closed with v1; to compile it use `--reopen`")
 
 
 # DELTA
@@ -162,7 +162,7 @@ def test_a_reference_that_closes_a_circle_is_told(thread: Thread) -> None:
 
     assert "left out" not in thread.delta(ANN, edit("H1", references=to("H2"))).words
     words = thread.delta(ANN, edit("H2", references=to("H1"))).words
-    assert words.endswith("(H2); 1 reference is left out (CIRCULAR_REFERENCE)")
+    assert words.endswith("(H2); 1 reference left out (CIRCULAR_REFERENCE)")
 
 
 def test_what_becomes_of_the_blocks_of_a_delta(thread: Thread) -> None:
@@ -170,8 +170,7 @@ def test_what_becomes_of_the_blocks_of_a_delta(thread: Thread) -> None:
     found = thread.delta(ANN, add("One"), add("Two"), edit("H9", claim="No"))
     assert (found.type, found.model, found.step) == ("DELTA", "opus", RouteStep.MERGE)
     assert found.words == (
-        "merged into the working artifact: 2 blocks apply (H1 and H2), 1 is refused "
-        "(INVALID_TARGET)"
+        "merged into the working artifact: 2 blocks apply (H1 and H2), 1 rejected (INVALID_TARGET)"
     )
     assert found.items == ("H1", "H2")
     assert found.codes == ("INVALID_TARGET",)
@@ -187,7 +186,7 @@ def test_the_figures_come_from_the_statuses_where_there_is_no_more(thread: Threa
     assert thread.status
     found = route(RoutingContext(thread.last, before, thread.status))
     assert found.words == (
-        "merged into the working artifact: 1 block applies, 1 is refused (INVALID_TARGET)"
+        "merged into the working artifact: 1 block applies, 1 rejected (INVALID_TARGET)"
     )
 
 
@@ -197,14 +196,14 @@ def test_a_delta_resent_corrects_what_was_refused(thread: Thread) -> None:
     assert thread.status
     assert len(thread.status.refusals) == 1
     found = thread.delta(ANN, add("One"))
-    assert found.words.endswith(f"it corrects block 1 of message {thread.last.id - 1}")
+    assert found.words.endswith(f"corrects block 1 of message {thread.last.id - 1}")
 
 
 def test_a_delta_without_blocks_and_one_again(thread: Thread) -> None:
     thread.kickoff()
-    assert thread.delta(ANN).words == "nothing of it is merged: it holds no delta block"
+    assert thread.delta(ANN).words == "nothing merged: no delta blocks"
     thread.delta(ANN, add("One"))
-    assert thread.delta(ANN, add("One")).words == "nothing of it is merged: 1 duplicate"
+    assert thread.delta(ANN, add("One")).words == "nothing merged: 1 duplicate"
 
 
 # COMPILED
@@ -217,7 +216,7 @@ def test_a_version_is_out(thread: Thread) -> None:
     thread.delta(BEA, add("Three"), edit("H1", claim="Other"))
     found = thread.take(thread.compiled())
     assert found.step is RouteStep.DISTRIBUTE
-    assert found.words.startswith("v2 is out: +1 (H3) ~1 (H1); lint ")
+    assert found.words.startswith("published v2: +1 (H3) ~1 (H1); ")
     assert found.words.endswith("; sent to BlueLake and RedSky")
     assert set(found.items) == {"H1", "H3"}
 
@@ -226,7 +225,7 @@ def test_a_message_that_is_no_version_says_why(thread: Thread) -> None:
     thread.kickoff()
     found = thread.say(OPERATOR, "COMPILED: v1", "# Compiled\n")
     assert found.codes == ("COMPILED_WITHOUT_RECORD",)
-    assert found.words.startswith("it is no version: ")
+    assert found.words.startswith("not a version: ")
     thread.delta(ANN, add("One"))
     version = thread.compiled()
     thread.take(version)
@@ -240,7 +239,7 @@ def test_a_version_that_does_not_rebuild(thread: Thread) -> None:
     broken = version._replace(body=version.body.replace("One decides", "Nobody decides"))
     found = thread.take(broken)
     assert found.codes == ("RECORD_MISMATCH",)
-    assert "nothing can be compiled (RECORD_MISMATCH)" in thread.delta(BEA, add("Two")).words
+    assert "cannot compile (RECORD_MISMATCH)" in thread.delta(BEA, add("Two")).words
 
 
 # CRITIQUE, QUESTION, BLOCKED, HANDOFF
@@ -250,9 +249,7 @@ def test_a_critique_is_queued_for_review(thread: Thread) -> None:
     thread.kickoff()
     found = thread.say(BEA, "CRITIQUE: H2 is weak", CRITIQUE)
     assert found.step is RouteStep.REVIEW
-    assert found.words == (
-        "queued for review: open critique 1, Major, on H2; it waits for Operator"
-    )
+    assert found.words == ("queued for review: open critique 1, Major, on H2; waiting for Operator")
     again = thread.say(BEA, "CRITIQUE: H2 is very weak", CRITIQUE)
     assert again.words.startswith("queued for review: open critique 2")
 
@@ -270,13 +267,13 @@ def test_whom_it_waits_for(thread: Thread, subject: str, body: str, words: str) 
     found = thread.say(ANN, subject, body)
     assert found.step is RouteStep.WAIT
     assert found.words.startswith(words)
-    assert found.words.endswith("; it waits for Operator")
+    assert found.words.endswith("; waiting for Operator")
     assert found.waiting_for == (OPERATOR,)
 
 
 def test_what_wants_no_ack_waits_for_anybody(thread: Thread) -> None:
     message = Message(THREAD, ANN, (OPERATOR,), "QUESTION: Hm?", QUESTION, ack_required=False)
-    assert thread.take(message).words.endswith("; it waits for anybody's ACK")
+    assert thread.take(message).words.endswith("; waiting for an ACK from any agent")
 
 
 # ACK
@@ -287,7 +284,7 @@ def test_what_an_ack_settles(thread: Thread) -> None:
     number = thread.last.id
     found = thread.ack(ANN, number)
     assert (found.step, found.waiting_for) == (RouteStep.SETTLE, (BEA,))
-    assert found.words == f"settles KICKOFF {number}; RedSky still owes one for it"
+    assert found.words == f"settles KICKOFF {number}; RedSky still owes an ACK"
     last = thread.ack(BEA, number, "Completed")
     assert last.words == f"settles KICKOFF {number}; RedSky passes this round"
     assert thread.ack(BEA, number).words.startswith("settles nothing")
@@ -300,7 +297,7 @@ def test_claims_and_news_are_noted(thread: Thread) -> None:
     assert thread.say(ANN, "CLAIM: Mine", "# Claim\n").step is RouteStep.NOTE
     assert thread.say(ANN, "INFO: News", "# Info\n").words == "noted"
     found = thread.say(OPERATOR, "INFO: Validation error in message 1", "# Validation Error\n")
-    assert found.words.startswith("a validation error: BlueLake and RedSky")
+    assert found.words.startswith("validation error: BlueLake and RedSky")
 
 
 def test_a_void_is_said_as_such_and_heard_only_from_the_operator(thread: Thread) -> None:
@@ -311,9 +308,9 @@ def test_a_void_is_said_as_such_and_heard_only_from_the_operator(thread: Thread)
     blank = Message(THREAD, BEA, (ANN,), "", "")
     void = (1, version.id, [version.content_hash], "")
     vain = thread.take(compose_void(blank, *void))
-    assert vain.words.startswith("says that v1 is void, which changes nothing")
+    assert vain.words.startswith("no effect: only the operator can void v1")
     heard = thread.take(compose_void(blank._replace(sender=OPERATOR), *void))
-    assert heard.words.startswith("v1 is void: there is no version now")
+    assert heard.words.startswith("v1 is void: no version is left")
 
 
 def test_a_dismissal_is_said_as_such_and_heard_only_from_the_operator(thread: Thread) -> None:
@@ -322,11 +319,11 @@ def test_a_dismissal_is_said_as_such_and_heard_only_from_the_operator(thread: Th
     refused = thread.last
     blank = Message(THREAD, BEA, (ANN,), "", "")
     said = (refused.content_hash, refused.id, [1], "")
-    assert thread.take(compose_dismissal(blank, *said)).words.startswith("dismisses nothing")
-    heard = thread.take(compose_dismissal(blank._replace(sender=OPERATOR), *said))
-    assert heard.words == (
-        f"dismissed: block 1 of message {refused.id} needs no correction any more"
+    assert thread.take(compose_dismissal(blank, *said)).words.startswith(
+        "no effect: only the operator can dismiss"
     )
+    heard = thread.take(compose_dismissal(blank._replace(sender=OPERATOR), *said))
+    assert heard.words == f"dismissed block 1 of message {refused.id}"
 
 
 # What is not the protocol's
@@ -335,12 +332,12 @@ def test_a_dismissal_is_said_as_such_and_heard_only_from_the_operator(thread: Th
 def test_mail_without_a_prefix(thread: Thread) -> None:
     thread.kickoff()
     found = thread.say(ANN, "Re: KICKOFF: Cell fate", "Hello")
-    assert found == Route(None, RouteStep.NOTHING, "not the protocol's: nothing in it is compiled")
+    assert found == Route(None, RouteStep.NOTHING, "no message type: nothing in it is compiled")
     block = f"```delta\n{json.dumps(add('One'))}\n```\n"
     twice = thread.say(ANN, "Re: KICKOFF: Cell fate", f"{block}\n{block}")
-    assert "2 delta blocks in it are no contribution" in twice.words
+    assert "2 delta blocks ignored" in twice.words
     other = thread.say(ANN, "CRITIQUE: H2", f"{CRITIQUE}\n{block}")
-    assert "1 delta block in it is no contribution" in other.words
+    assert "1 delta block ignored" in other.words
 
 
 def test_nothing_in_the_words_is_obeyed_or_endless(thread: Thread) -> None:

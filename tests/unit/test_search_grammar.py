@@ -19,7 +19,7 @@ from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.protocol.messages import Message
 from search_text import render_query
 
-PAGE = (Path(__file__).parents[2] / "docs" / "search.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "search.md").read_text("utf-8")
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 
@@ -199,10 +199,10 @@ def test_faults_say_what_to_write() -> None:
     assert not isinstance(found, Query)
     value, unknown, empty = found
     assert all(f"`{name}`" in value.fix for name in MESSAGE_TYPES)
-    assert "perhaps `DELTA`" in value.fix
-    assert "quotation marks" in unknown.fix
+    assert "did you mean `DELTA`?" in value.fix
+    assert "double quotes" in unknown.fix
     assert all(f"`{name}:" in unknown.fix for name in FILTER_NAMES)
-    assert "with no blank before it" in empty.fix
+    assert "without a space before it" in empty.fix
 
 
 def test_faults_have_an_end() -> None:

@@ -48,7 +48,7 @@ def test_subject_and_record_name_different_versions(said: int | None, words: str
     assert compiled
     found = candidate(compiled)
     assert validate_record(found) == found.record
-    with pytest.raises(VersionMismatch, match=f"record says v1, and the subject says {words}$"):
+    with pytest.raises(VersionMismatch, match=f"record names v1, the subject names {words}$"):
         validate_record(found._replace(subject_version=said))
 
 
@@ -79,7 +79,7 @@ def test_why_nothing_can_be_compiled() -> None:
     status = sitting.status()._replace(compile_blocker=blocker)
     words = [each.text for each in attention(status, NOW, DAY)]
     title = blocker.code.title
-    beginning = f"Nothing can be compiled, because of message 7: {title[0].lower()}{title[1:]}"
+    beginning = f"Cannot compile because of message 7: {title[0].lower()}{title[1:]}"
     assert any(each.startswith(beginning) for each in words)
 
 

@@ -168,9 +168,9 @@ def test_what_needs_the_operator_comes_worst_first() -> None:
     assert found == {
         "blocked": "BlueLake is blocked: No cells",
         "question": "BlueLake and RedSky have questions",
-        "overdue": "2 agents owe 6 overdue ACKs, the oldest for 3 d",
-        "refused": "1 refused block: BlueLake can correct it, or you dismiss it",
-        "ready": "v2 is ready to compile, 1 block would be applied",
+        "overdue": "Waiting for 6 overdue acknowledgements from 2 agents, the oldest for 3 d",
+        "refused": "1 rejected block: BlueLake can correct it, or you can dismiss it",
+        "ready": "v2 is ready to compile: 1 block would apply",
         "handoff": "1 handoff waits for Operator",
         "critique": "2 critiques are open: C1, message 5",
     }
@@ -204,7 +204,7 @@ def test_how_long_is_since_it_was_last_sent() -> None:
     sitting.clock.move(timedelta(days=3))
     sitting.again(first, ANN)
     assert said(sitting.status(), timedelta(hours=26)) == {
-        "overdue": "BlueLake owes an overdue ACK, for 26 h"
+        "overdue": "Waiting for 1 overdue acknowledgement from BlueLake, for 26 h"
     }
 
 
@@ -216,7 +216,9 @@ def test_after_the_end_what_came_late_is_told() -> None:
     sitting.compile("closed")
     assert said(sitting.status()) == {}
     sitting.delta(ANN, add("Time"), add("Luck"))
-    assert said(sitting.status()) == {"late": "2 blocks came in after the end and would be applied"}
+    assert said(sitting.status()) == {
+        "late": "2 blocks arrived after the session was completed and would apply"
+    }
 
 
 def test_what_others_wrote_is_safe_to_show() -> None:
@@ -313,7 +315,8 @@ def test_an_imported_thread_stands_where_it_stood() -> None:
 
 def test_the_page_names_every_word() -> None:
     """Keys, phases, turns and kinds: what a script goes by is documented."""
-    page = (Path(__file__).parents[2] / "docs" / "following.md").read_text("utf-8")
+    folder = Path(__file__).parents[2] / "docs" / "reference"
+    page = (folder / "session-status.md").read_text("utf-8")
     sitting = Sitting()
     sitting.kickoff(ANN)
     sitting.delta(ANN, add("Place"), edit("H9", "x"), critique("Why"))

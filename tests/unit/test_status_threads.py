@@ -104,7 +104,7 @@ def test_a_kickoff_after_the_end_goes_on_with_the_session(closed: Sitting) -> No
     needs = [needs_of(overview_of(each, EMPTY), each.last_at, DAY)[0] for each in seen]
     assert needs == [Need.AWAITING_ACKS, Need.AWAITING_DELTAS, Need.READY]
     (said,) = attention(seen[-1], seen[-1].last_at, DAY)
-    words = "v3 is ready to compile with `--reopen`, 1 block would be applied"
+    words = "v3 is ready to compile with `--reopen`: 1 block would apply"
     assert said[:2] == ("ready", words)
     reader = StatusReader(OPERATOR, OPERATOR, seen[-1].last_at, DAY)
     for auto_compile in (True, False):

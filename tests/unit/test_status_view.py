@@ -26,7 +26,7 @@ from brenner.session.model import (
     Turn,
 )
 from brenner.session.overview import Overview, OwedAck
-from brenner.session.status_text import StatusReader
+from brenner.session.status_text import StatusReader, describe_round
 from mail_shell import HOSTILE
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -218,7 +218,7 @@ def a_participant(turn: Turn, **more: object) -> Participant:
 @pytest.mark.parametrize(
     ("each", "words"),
     [
-        (a_participant(Turn.OWES_ACK), "owes an ACK, 3 h"),
+        (a_participant(Turn.OWES_ACK), "owes an ACK for 3 h"),
         (a_participant(Turn.OWES_DELTA), "owes a delta"),
         (a_participant(Turn.OWES_DELTA, other_messages=(7,)), "owes a delta; wrote 7"),
         (
@@ -227,10 +227,10 @@ def a_participant(turn: Turn, **more: object) -> Participant:
         ),
         (
             a_participant(Turn.CONTRIBUTED, deltas=2, applied=5, refused=1),
-            "2 deltas: 5 applied, 1 refused",
+            "2 deltas: 5 apply, 1 rejected",
         ),
         (a_participant(Turn.CONTRIBUTED, deltas=1, duplicate=2), "1 delta: 2 duplicate"),
-        (a_participant(Turn.TO_CORRECT, deltas=1, refused=2), "1 delta: 2 refused, to correct"),
+        (a_participant(Turn.TO_CORRECT, deltas=1, refused=2), "1 delta: 2 rejected, to correct"),
         (a_participant(Turn.PASSED), "passed"),
         (a_participant(Turn.NOT_ASKED), "not asked"),
         (a_participant(Turn.NOT_ASKED, is_in_roster=False), "not in the roster"),
@@ -269,3 +269,16 @@ def test_of_several_reasons_a_terminal_shows_one() -> None:
     assert [("one" in text, "six" in text) for text in (cut, full, piped)] == [
         *((True, False), (True, True), (True, True))
     ]
+
+
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        (Phase.AWAITING_DELTAS, "Round 3, awaiting deltas"),
+        (Phase.IN_CRITIQUE, "Between rounds 2 and 3"),
+        (Phase.COMPLETE, "Round 3, complete"),
+        (None, "conversation"),
+    ],
+)
+def test_round_and_phase_in_words(phase: Phase | None, words: str) -> None:
+    assert describe_round(phase, 3) == words

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from brenner.cli.output import wrap_text
 from terminal import in_terminal
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -72,3 +73,39 @@ def test_no_file_and_no_pipe() -> None:
     os.close(follower)
     assert done.returncode == 2
     assert b"Give a FILE" in done.stderr
+
+
+def test_repeats_are_shown_once(tmp_path: Path) -> None:
+    """The same code with the same words: one entry with its other places, in a pipe as well."""
+    file = tmp_path / "m.md"
+    block = MESSAGE.partition("\n\n")[2]
+    file.write_text(MESSAGE + "\n" + block + "\n" + block, "utf-8")
+    for shown in (
+        ESCAPE.sub("", in_terminal(140, "check", str(file))),
+        subprocess.run(
+            [sys.executable, "-m", "brenner", "check", str(file)],
+            capture_output=True,
+            check=False,
+            text=True,
+        ).stdout,
+    ):
+        assert shown.count("error INVALID_SECTION") == 1
+        whole = " ".join(shown.split())
+        assert "INVALID_SECTION ×3" in whole
+        assert "Also on lines 11 and 15." in whole
+        assert "6 errors" in whole
+
+
+def test_commands_are_not_wrapped() -> None:
+    """A command in a fix is on one line if it fits, so that it can be copied."""
+    lines = wrap_text("Check the number: `brenner mail thread THREAD`.", "  → ", "    ", 40)
+    assert lines == "  → Check the number:\n    `brenner mail thread THREAD`.\n"
+
+
+@pytest.mark.parametrize("width", [20, 60, 80])
+def test_wrapped_text_keeps_its_words(width: int) -> None:
+    """Wrapping changes only spaces and line breaks, also around a command that is too long."""
+    text = f"Run `brenner compile {'x' * 15} --persist` or `brenner doctor`, then go on."
+    lines = wrap_text(text, "  → ", "    ", width)
+    assert re.sub(r"\s+", "", lines) == re.sub(r"\s+", "", f"→{text}")
+    assert all(len(line) <= width for line in lines.splitlines())

@@ -59,7 +59,7 @@ class Evening(NamedTuple):
         """With the operator's secret; the page of the lab comes after it."""
         self.page.goto(links.LAB)
         self.shows(secret)
-        expect(self.page.locator("h1")).to_have_text("The lab")
+        expect(self.page.locator("h1")).to_have_text("Lab")
         self.looks()
 
     def shows(self, secret: str) -> None:

@@ -71,7 +71,7 @@ class Client:
         return self.ask("POST", path, json.dumps(document).encode(), said)
 
     def log_in(self, secret: str | None = None) -> str:
-        """Come into the lab, with a new secret where none is given; the secret."""
+        """Log into the lab, with a new secret where none is given; the secret."""
         if secret is None:
             assert isinstance(self.server, Inside)
             workspace = self.server.workspace

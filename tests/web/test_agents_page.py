@@ -68,7 +68,7 @@ def test_what_each_has_contributed_and_what_stands(scene: Scene) -> None:
     assert (bea["fields_set"], bea["fields_standing"]) == (1, 1)
     assert operator["blocks"] == 0
     assert operator["fields_standing"] >= 1  # the question
-    assert "2 of 3 items added (killed: H3); 7 of 12 values given to fields" in words(page)
+    assert "2 of 3 added items active (killed: H3), 7 of 12 values in use" in words(page)
 
 
 def test_what_was_refused_and_why(scene: Scene) -> None:
@@ -122,7 +122,7 @@ def test_who_they_are(scene: Scene) -> None:
 
 def test_the_course_of_rounds_is_drawn(scene: Scene) -> None:
     """A round that is not compiled yet is told to be none."""
-    assert "BlueLake: 1 3, 2 0; RedSky: 1 0, 2 2 and 1 refused" in look(scene)[1]
+    assert "BlueLake: 1 3, 2 0; RedSky: 1 0, 2 2 and 1 rejected" in look(scene)[1]
     scene.delta(CYD, added("Late"))
     assert "Round 3 is not compiled yet." in look(scene)[1]
 
@@ -130,7 +130,7 @@ def test_the_course_of_rounds_is_drawn(scene: Scene) -> None:
 def test_what_is_said_of_the_chart_is_in_it(scene: Scene) -> None:
     """Where nothing was refused, refusals are not explained."""
     page = look(scene)[1]
-    assert "refused ones hollow; 2+1 are 2 applied and 1 refused." in page
+    assert "rejected ones hollow. 2+1 means 2 applied and 1 rejected." in page
     assert ">2+1</text>" in page
     calm = Scene()
     calm.kickoff(ANN)

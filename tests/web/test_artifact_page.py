@@ -38,7 +38,7 @@ def test_killed_items_are_counted_apart(workspace: Workspace) -> None:
     document, page = shown(workspace)
     (slate,) = (each for each in document["sections"] if each["id"] == "hypothesis_slate")
     assert (slate["active"], slate["killed"]) == (2, 1)
-    assert 'Hypothesis Slate <span class="count">2, 1 killed</span></a>' in page
+    assert 'Hypotheses <span class="count">2, 1 killed</span></a>' in page
     assert '2. Hypothesis Slate <span class="count">2, 1 killed</span></h2>' in page
     counts = document["session"]["card"]["statistics"].values()
     assert [each["active"] for each in document["sections"]] == list(counts)
@@ -58,7 +58,7 @@ def test_a_field_tells_who_set_it_and_what_it_replaced(workspace: Workspace) -> 
     assert claim["changes"] == 3
     assert claim["before"]["agent"] == ANN
     assert f'href="/messages/{claim["message_id"]}"' in page
-    assert f"RedSky: EDIT in message {claim['message_id']}, v2; it replaced: {LOST}" in page
+    assert f"RedSky: EDIT in message {claim['message_id']}, v2. Replaced: {LOST}" in page
 
 
 def test_a_conflict_has_both_values_with_their_authors(workspace: Workspace) -> None:
@@ -137,7 +137,7 @@ def test_a_session_without_mail_is_shown_from_its_file(tmp_path: Path) -> None:
     assert (document["source"], document["session"]["source"]) == ("file", "file")
     assert [each["id"] for each in document["notes"]] == ["SHOWN_FROM_FILE"]
     assert entry(items(document)["H1"], "claim")["agent"] is None
-    assert "A file does not say who set it." in page
+    assert "The file does not record who set this." in page
     assert document["session"]["card"]["persistence"]["status"] == "Pending"
     with pytest.raises(RequestError):
         shown(other, thread="RS-20251230-nowhere")
@@ -174,7 +174,7 @@ def test_the_source_text_is_shown_at_its_section(workspace: Workspace) -> None:
     document, page = looked(
         source.source_page, visit_to(workspace, "/source", {}, {"section": "9"})
     )
-    assert "It has no section 9." in page
+    assert "Section 9 does not exist." in page
 
 
 def test_a_project_without_a_source_text_says_how_to_name_one(tmp_path: Path) -> None:
@@ -197,13 +197,13 @@ def test_a_note_appears_on_hover_and_with_a_click(browser_page: Window) -> None:
     assert not about.is_visible()
     note.locator("summary").hover()
     about.wait_for(state="visible")
-    assert "It replaced what" in about.inner_text()
+    assert "Replaced the value of" in about.inner_text()
     page.mouse.move(1, 1)
     about.wait_for(state="hidden")
     note.locator("summary").click()
     page.mouse.move(1, 1)
     about.wait_for(state="visible")
-    about.get_by_role("link", name="All 2 values that it had").click()
+    about.get_by_role("link", name="All 2 values over time").click()
     page.wait_for_url("**/items/H1#claim")
 
 

@@ -69,7 +69,7 @@ def test_htmx_is_as_it_was() -> None:
     """The file is the one that the documentation names."""
     [file] = (WEB / "static" / "vendor").glob("htmx-*.min.js")
     digest = sha256(file.read_bytes()).hexdigest()
-    assert digest in (ROOT / "docs" / "dependencies.md").read_text("utf-8")
+    assert digest in (ROOT / "docs" / "internals" / "dependencies.md").read_text("utf-8")
 
 
 def test_served_for_good(site: Show) -> None:

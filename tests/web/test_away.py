@@ -147,10 +147,10 @@ def test_a_session_comes_from_its_file(tmp_path: Path) -> None:
         assert found.document["session"]["source"] == "file"
         assert found.document["notes"] == []
         words = str(stage.server.ask("GET", links.session(DEMO)).document)
-        assert "The mail cannot be read since" in words
+        assert "Messages cannot be read since" in words
         assert "SHOWN_FROM_FILE" not in words
         assert "has no version of" not in words
-        assert "This page comes from the session's file alone; it comes up to date" in words
+        assert "This page shows the saved file only. It updates by itself" in words
         assert stage.server.ask("GET", links.session(DEMO, "thread")).status == 503
 
 
@@ -174,13 +174,13 @@ def test_a_file_that_is_gone(file: tuple[Inside, Path]) -> None:
     aside.mkdir()
     for each in path.parent.glob("mail.sqlite3*"):
         each.rename(aside / each.name)
-    assert _message(at).endswith("the file was taken away.")
+    assert _message(at).endswith("the file was removed.")
     for each in aside.iterdir():
         each.rename(path.parent / each.name)
     assert _comes_back(at)
     shutil.copy(path, aside / "copy")
     (aside / "copy").rename(path)
-    assert _message(at).endswith("another file has got its name.")
+    assert _message(at).endswith("another file replaced it.")
 
 
 def _message(at: Inside) -> str:
@@ -227,9 +227,9 @@ def test_the_page_in_a_browser(browser: Browser, tmp_path: Path) -> None:
         os.rename(store, tmp_path / "aside")  # noqa: PTH104
         notice = artifact.locator("#notice .away")
         artifact.bring_to_front()
-        expect(notice).to_contain_text("The mail cannot be read since", timeout=15_000)
+        expect(notice).to_contain_text("Messages cannot be read since", timeout=15_000)
         agents.bring_to_front()
-        expect(agents.locator("#connection")).to_contain_text("The mail is away since")
+        expect(agents.locator("#connection")).to_contain_text("Store unavailable since")
         expect(agents.locator("h1")).to_be_visible()
         os.rename(tmp_path / "aside", store)  # noqa: PTH104
         expect(agents.locator("#connection")).to_have_text("Live", timeout=15_000)

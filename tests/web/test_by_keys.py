@@ -25,7 +25,7 @@ def test_reading(lab: Show, opened: Window) -> None:
     page = opened.open(links.HOME)
     keys = page.keyboard
     keys.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     keys.press("Enter")
     expect(page.locator("#main")).to_be_focused()
     keys.press("j")

@@ -65,7 +65,7 @@ def test_backwards(workspace: Workspace) -> None:
         "H1": ["modified"],
         "H3": ["revived"],
     }
-    assert "Backwards" in page
+    assert "Reverse order" in page
     assert all(each["by"] == [] for each in document["items"])
 
 
@@ -158,9 +158,9 @@ def test_a_field_in_conflict_says_whose_value_stands(tmp_path: Path) -> None:
     found = field["conflict"]
     assert (field["label"], found["agent"], found["value"]) == ("Claim", BEA, NEW)
     assert [lost["agent"] for lost in found["displaced"]] == [ANN]
-    assert page.count("In conflict</strong>") == 1
+    assert page.count("Conflict</strong>") == 1
     _, first = shown(versions.diff_page, a_visit(disputed_desk, from_="0", to="1"))
-    assert "In conflict" not in first
+    assert "Conflict</strong>" not in first
 
 
 def test_who_killed_it_has_her_mark_and_the_time_is_one(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def comes_in(evening: Evening) -> None:
     """Not with somebody else's secret."""
     evening.page.goto(links.LAB)
     evening.shows("brs_of-somebody-else")
-    expect(evening.page.locator("#fault")).to_contain_text("That was not right")
+    expect(evening.page.locator("#fault")).to_contain_text("Wrong secret.")
     evening.log_in(new_secret(evening.served))
 
 
@@ -88,14 +88,14 @@ def starts(evening: Evening) -> str:
     hand.write(evening.field("Context"), "Two strains differ.")
     for number, name in enumerate(("BlueLake", "Red Sky", "GreenDog"), 1):
         hand.write(page.locator(f"[id='agent.{number}.name']"), name)
-    evening.press(evening.button("Fill in its roles"))
+    evening.press(evening.button("Fill in roles"))
     expect(page.locator("[id='agent.3.role']")).to_have_value("adversarial_critic")
     hand.choose(page.locator("[id='agent.1.role']"), FIRST_ROLE)
     expect(page.locator("#preview article")).to_have_count(0)
-    evening.press(evening.button("Send the kickoffs"))
-    expect(page.locator("#faults")).to_contain_text("is not an agent's name")
+    evening.press(evening.button("Send kickoffs"))
+    expect(page.locator("#faults")).to_contain_text("is not a valid agent name")
     beside = page.locator("#at-agent-2-name")
-    expect(beside).to_contain_text("is not an agent's name")
+    expect(beside).to_contain_text("is not a valid agent name")
     evening.looks()
     assert mailbox.position() == before
     hand.write(page.locator("[id='agent.2.name']"), "RedSky")
@@ -105,10 +105,10 @@ def starts(evening: Evening) -> str:
     expect(kickoffs.first.locator("h3")).to_contain_text(FIRST_ROLE)
     will = page.locator("#will").inner_text()
     assert mailbox.position() == before
-    says = evening.does("Send the kickoffs")
-    thread_id = says.partition(" in ")[2].partition(":")[0]
-    assert f"Sends 3 kickoffs in {thread_id}: to BlueLake, RedSky and GreenDog." in will
-    assert says == f"Sent 3 kickoffs in {thread_id}: to BlueLake, RedSky and GreenDog."
+    says = evening.does("Send kickoffs")
+    thread_id = says.partition(" in ")[2].removesuffix(".")
+    assert f"Sends 3 kickoffs to BlueLake, RedSky and GreenDog in {thread_id}." in will
+    assert says == f"Sent 3 kickoffs to BlueLake, RedSky and GreenDog in {thread_id}."
     sent = evening.of(thread_id)
     assert [each.message.recipients for each in sent] == [(name,) for name in AGENTS]
     assert all(QUESTION in each.message.body for each in sent)
@@ -123,18 +123,18 @@ def compiles(evening: Evening, thread_id: str) -> None:
     assert evening.of(thread_id, "COMPILED") == []
     will = page.locator("#will")
     expect(will).to_contain_text(f"Publishes v1 of {thread_id} in its thread.")
-    expect(will).to_contain_text("1 block will be refused")
+    expect(will).to_contain_text("1 block will be rejected")
     expect(page.locator("#preview .refused")).to_contain_text("H99")
-    says = evening.does("Publish the version")
+    says = evening.does("Publish version")
     expect(page.locator("main .refused")).to_contain_text("H99")
     sent = evening.sent(thread_id)
     assert sent.type == "COMPILED"
     assert says == f"Published v1 of {thread_id}, as message {sent.id}."
     for name in ("Memory", "Chance", "Neither"):
         assert name in sent.message.body
-    evening.press(evening.link("See v1"))
+    evening.press(evening.link("Open v1"))
     expect(page.locator("#card .version-line")).to_contain_text("v1")
-    expect(page.locator("#card")).to_contain_text("Draft: in the mail only")
+    expect(page.locator("#card")).to_contain_text("not saved to a file yet")
     expect(page.locator("main")).to_contain_text("Memory decides")
 
 
@@ -147,23 +147,23 @@ def latest_text(evening: Evening, thread_id: str) -> str:
 def persists(evening: Evening, thread_id: str) -> None:
     """The file, a commit of it and of nothing else, and a message that says so."""
     page, head = evening.page, evening.git("rev-parse", "HEAD")
-    evening.form(thread_id, "Persist")
-    expect(evening.field("Commit that file, and nothing else")).to_be_checked()
+    evening.form(thread_id, "Save to file")
+    expect(evening.field("Commit the file")).to_be_checked()
     path, text = f"artifacts/{thread_id}.md", latest_text(evening, thread_id)
     expect(page.locator("#will")).to_contain_text(f"Writes v1 to {path} (")
     expect(page.locator("#preview .difference")).to_contain_text("Memory decides")
-    says = evening.does("Persist it")
+    says = evening.does("Save to file")
     assert (evening.served.project.folder / path).read_text("utf-8") == text
     assert evening.git("rev-parse", "HEAD~1") == head
     assert evening.git("show", "--format=", "--name-only", "HEAD").split() == [path]
     assert evening.git("show", f"HEAD:{path}") == text
     commit = evening.git("rev-parse", "HEAD").strip()
     sent = evening.sent(thread_id)
-    told = f"commit {commit[:10]}; message {sent.id} says so."
-    assert says == f"Committed: {path} holds v1, {told}"
+    where = f"v1 is in {path}, commit {commit[:10]}"
+    assert says == f"Committed: {where}; announced in message {sent.id}."
     assert sent.type == "INFO"
-    evening.press(evening.link("See the session"))
-    expect(page.locator("#card")).to_contain_text(f"Persisted in {commit[:12]}")
+    evening.press(evening.link("Open the session"))
+    expect(page.locator("#card")).to_contain_text(f"committed in {commit[:12]}")
 
 
 def replies(evening: Evening, thread_id: str, question: StoredMessage) -> None:
@@ -173,11 +173,11 @@ def replies(evening: Evening, thread_id: str, question: StoredMessage) -> None:
     evening.press(evening.link("reply", f"#m{question.id}"))
     expect(page.locator("h1")).to_have_text(f"Reply to message {question.id}")
     expect(evening.field("GreenDog")).to_be_checked()
-    hand.write(evening.field("Text"), "It is **T4D**.")
+    hand.write(evening.field("Message"), "It is **T4D**.")
     hand.tick(page.get_by_label("Also acknowledge message"), wanted=False)
     expect(page.locator("#preview strong", has_text="T4D")).to_be_visible()
     evening.looks()
-    says = evening.does("Send it")
+    says = evening.does("Send")
     sent = evening.sent(thread_id)
     assert says.startswith(f"Sent message {sent.id} to GreenDog")
     assert (sent.reply_to, sent.message.body) == (question.id, "It is **T4D**.\n")
@@ -194,30 +194,30 @@ def acknowledges(evening: Evening, thread_id: str, question: StoredMessage) -> N
     hand.choose(evening.field("Status"), "Will Action")
     hand.write(evening.field("Notes"), "After T1.")
     evening.looks()
-    assert evening.does("Send the ACK") == f"Acknowledged 1 message: {question.id}."
+    assert evening.does("Send acknowledgement") == f"Acknowledged 1 message: {question.id}."
     sent = evening.sent(thread_id)
     assert (sent.type, sent.acknowledges) == ("ACK", (question.id,))
     assert "## Status\nWill Action\n" in sent.message.body
     assert evening.owed(thread_id) == []
-    evening.press(evening.link("What you owe elsewhere"))
-    expect(page.locator("main")).to_contain_text("You owe nobody an ACK")
+    evening.press(evening.link("All messages that wait for you"))
+    expect(page.locator("main")).to_contain_text("You owe no acknowledgement")
 
 
 def criticises(evening: Evening, thread_id: str) -> None:
     """An item of the version, in the sections of its type; nothing is sent without an attack."""
     page, hand, before = evening.page, evening.hand, len(evening.of(thread_id))
-    evening.form(thread_id, "Critique")
-    hand.write(evening.field("In a few words"), "No third strain")
+    evening.form(thread_id, "Send critique")
+    hand.write(evening.field("Title"), "No third strain")
     hand.choose(evening.field("Target"), "H2: Chance")
     hand.choose(evening.field("Severity"), "Critical")
     for name in AGENTS:
         hand.tick(evening.field(name))
-    evening.press(evening.button("Send the critique"))
+    evening.press(evening.button("Send critique"))
     expect(page.locator("#faults")).to_contain_text("Attack")
     evening.looks()
     assert len(evening.of(thread_id)) == before
     hand.write(evening.field("Attack"), "It explains nothing.")
-    evening.does("Send the critique")
+    evening.does("Send critique")
     sent = evening.sent(thread_id)
     assert sent.message.subject == "CRITIQUE: No third strain"
     assert sent.message.recipients == AGENTS
@@ -230,12 +230,12 @@ def criticises(evening: Evening, thread_id: str) -> None:
 def goes_on(evening: Evening, thread_id: str) -> None:
     """The next round, to those of the roster, in the roles that they have; then they answer."""
     page, hand = evening.page, evening.hand
-    evening.form(thread_id, "Next round")
+    evening.form(thread_id, "Start next round")
     expect(page.locator("[id='agent.1.role']")).to_have_value("test_designer")
     hand.write(evening.field("Focus"), "Only the heavy ribosomes")
     expect(page.locator("#preview")).to_contain_text("Only the heavy ribosomes")
-    says = evening.does("Send the kickoffs")
-    assert says.startswith(f"Round 2 has begun. Sent 3 kickoffs in {thread_id}")
+    says = evening.does("Send kickoffs")
+    assert says.startswith("Round 2 has begun. Sent 3 kickoffs to ")
     sent = evening.of(thread_id)[-3:]
     assert {each.type for each in sent} == {"KICKOFF"}
     assert all("Only the heavy ribosomes" in each.message.body for each in sent)
@@ -247,15 +247,15 @@ def goes_on(evening: Evening, thread_id: str) -> None:
 def completes(evening: Evening, thread_id: str) -> None:
     """The last version, written and committed with it."""
     page, hand = evening.page, evening.hand
-    evening.form(thread_id, "Complete")
+    evening.form(thread_id, "Complete session")
     expect(page.locator("#preview")).to_contain_text("Only the old ones")
-    hand.tick(page.get_by_label(f"Write it to artifacts/{thread_id}.md"))
-    hand.tick(evening.field("Commit that file, and nothing else"))
+    hand.tick(page.get_by_label(f"Save to artifacts/{thread_id}.md"))
+    hand.tick(evening.field("Commit the file"))
     expect(page.locator("#will")).to_contain_text(
         f"Publishes v2 of {thread_id} in its thread, and closes the session. Then it writes v2 to "
-        f"artifacts/{thread_id}.md, commits that alone"
+        f"artifacts/{thread_id}.md, commits only that"
     )
-    says = evening.does("Complete the session")
+    says = evening.does("Complete session")
     assert re.match(rf"Published v2 of {thread_id}, as message \d+, and closed the session\.", says)
     history = load_latest(evening.served.server.workspace, thread_id)[0]
     assert (history.number, history.state.artifact.metadata.status) == (2, "closed")
@@ -264,7 +264,7 @@ def completes(evening: Evening, thread_id: str) -> None:
     assert evening.git("show", f"HEAD:artifacts/{thread_id}.md") == text
     page.goto(links.session(thread_id))
     expect(page.locator("#card .version-line")).to_contain_text("closed")
-    expect(page.locator("#card")).to_contain_text("Persisted in")
+    expect(page.locator("#card")).to_contain_text("committed in")
 
 
 def leaves(evening: Evening, thread_id: str) -> None:

@@ -97,14 +97,14 @@ def test_the_pairs_that_nothing_separates_are_said_in_a_sentence() -> None:
     assert by_prediction["pairs"] == [["H1", "H3"], ["H2", "H3"]]
     assert "No test separates H1 from H2." in words(page)
     assert "No prediction separates H3 from H1 or H2." in words(page)
-    assert "T1 says that it discriminates “H1 vs H2”, and expects nothing different" in words(page)
+    assert "T1 claims to discriminate “H1 vs H2”, but expects the same outcome" in words(page)
 
 
 def test_when_all_are_separated_that_is_said() -> None:
     document, page = look(scene_of(test_block("Weigh", {"H1": "1", "H2": "2", "H3": "3"})))
     assert document["unkept"] == []
     assert "Every two active hypotheses are separated by at least one test." in words(page)
-    assert "There is no prediction yet" in words(page)
+    assert "No prediction yet" in words(page)
 
 
 def test_what_is_killed_is_struck_and_separates_nothing() -> None:
@@ -112,7 +112,7 @@ def test_what_is_killed_is_struck_and_separates_nothing() -> None:
     scene.delta(ANN, kill("discriminative_tests", "T1"), kill("hypothesis_slate", "H3"))
     scene.compile()
     document, page = look(scene)
-    assert "There is no test yet that could separate two hypotheses." in words(page)
+    assert "No test yet, so no two hypotheses are separated by one." in words(page)
     assert "<s>Name 3</s>" in page
     assert "<s>Weigh</s>" in page
     assert "killed: It predicts nothing" in words(page)
@@ -139,13 +139,13 @@ def adopted() -> Scene:
 def test_an_outcome_for_nobody_is_not_lost() -> None:
     document, page = look(adopted())
     assert document["strangers"] == [{"id": "T1", "hypothesis": "H9", "outcome": "surprise"}]
-    assert "H9, which is no hypothesis of the slate: “surprise”" in words(page)
+    assert "H9, which is not a hypothesis of this version: “surprise”" in words(page)
 
 
 def test_blocks_that_an_adopted_version_counts_as_read_are_told() -> None:
     document, page = adopted().look(ledger.ledger_page, NAMED)
     (number,) = document["taken_as_read"]
-    assert f"Blocks of message {number} stand in no ledger" in words(page)
+    assert f"Blocks of message {number} are not listed" in words(page)
 
 
 def test_many_columns_have_pages() -> None:
@@ -226,7 +226,7 @@ def test_bars_are_as_long_as_their_parts() -> None:
     assert widths == [150, 50, 100]
     assert [*re.findall(r'class="figure on-\d".*?>(\w+)<', svg)] == ["L3", "C1", "C2"]
     assert re.findall(r'class="total".*?>([\w/]+)<', svg) == ["4/6", "2/6", "none"]
-    assert "T2, 2 of 6: likelihood ratio not given, cost 2; T3: none given" in svg
+    assert "T2, 2 of 6: likelihood ratio not given, cost 2; T3: no score" in svg
 
 
 def test_only_the_best_are_drawn() -> None:

@@ -102,7 +102,10 @@ def test_what_the_session_says_itself_stays(owner: Client, guest: Client) -> Non
     path = links.item(THREAD, "H3")
     assert [each["is_there"] for each in document(owner, path)["references"]] == [True, False]
     page = owner.get(path).text
-    assert (page.count("leads nowhere"), f'href="{links.item(SECRET, "H1")}"' in page) == (1, True)
+    assert (page.count("broken reference"), f'href="{links.item(SECRET, "H1")}"' in page) == (
+        1,
+        True,
+    )
     found = document(guest, path)
     names = ("session", "link", "killed", "is_there")
     assert [tuple(each[name] for name in names) for each in found["references"]] == [
@@ -113,7 +116,7 @@ def test_what_the_session_says_itself_stays(owner: Client, guest: Client) -> Non
     for each in (*shown, links.export(THREAD, "html")):
         text = guest.get(each).text
         assert f"/sessions/{SECRET}" not in text
-        assert "leads nowhere" not in text
+        assert "broken reference" not in text
     for each in shown:
         assert f"{SECRET} H1" not in document(guest, each)["addresses"]
     assert f"{SECRET} H1" in document(owner, path)["addresses"]

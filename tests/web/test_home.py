@@ -125,10 +125,13 @@ def test_whose_turn_it_is(workspace: Workspace) -> None:
 def test_overdue_acks_in_words(workspace: Workspace) -> None:
     """After the deadline it is said who owes what, and since when."""
     document, page = look(workspace, LATER)
-    assert look(workspace)[0]["words"][1] == f"{OPERATOR} owes 2 ACKs. {BEA} owes an ACK."
+    assert (
+        look(workspace)[0]["words"][1]
+        == f"{OPERATOR} owes 2 acknowledgements. Waiting for 1 acknowledgement from {BEA}."
+    )
     assert document["words"][1] == (
-        f"{OPERATOR} owes 2 ACKs, the oldest for 29 h; 2 are overdue. "
-        f"{BEA} owes an ACK, for 29 h; 1 is overdue."
+        f"{OPERATOR} owes 2 acknowledgements, 2 overdue, the oldest sent 29 h ago. "
+        f"Waiting for 1 acknowledgement from {BEA}, overdue, sent 29 h ago."
     )
     assert "1 ACK overdue" in page
 
@@ -149,7 +152,7 @@ def test_one_phase(workspace: Workspace) -> None:
     assert page.count('aria-current="page"') == 2  # of the masthead, and of the phase
     empty, page = look(workspace, phase="awaiting_deltas")
     assert empty["sessions"] == []
-    assert "No session is in the phase awaiting_deltas" in page
+    assert "No session is in this phase" in page
 
 
 def test_no_such_phase(workspace: Workspace) -> None:
@@ -187,7 +190,7 @@ def test_what_is_left_out_is_told(workspace: Workspace) -> None:
     (folder / "RS-20240101-elsewhere.md").write_text("---\n---\n", "utf-8")
     document, page = look(workspace)
     assert document["others"] == 1
-    assert "1 thread has an ID that no session can have" in page
+    assert "1 thread has an ID that is not valid for a session" in page
     assert document["only_files"] == ["RS-20240101-elsewhere"]
     assert "RS-20240101-elsewhere" in page
     assert [found for each in in_code(page) for found in unknown(each)] == []
@@ -197,7 +200,7 @@ def test_nothing_yet(tmp_path: Path) -> None:
     """What will appear here, and the command that makes it appear, which there is."""
     document, page = look(Workspace(MemoryMailbox(), find_project(str(tmp_path), {}), OPERATOR))
     assert document["sessions"] == []
-    assert "There are no sessions yet." in page
+    assert "No sessions yet." in page
     [command] = in_code(page.replace("&#34;", '"'))
     assert command.startswith("session start")
     assert [*unknown(command)] == []

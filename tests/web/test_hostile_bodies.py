@@ -74,13 +74,20 @@ def test_compiles_are_bounded(scene: Scene, body: HostileBody) -> None:
     assert scene.compile() == 1
 
 
-def test_what_is_left_out_is_said(scene: Scene) -> None:
-    """How many blocks there are more, and which command lists them."""
-    scene.delta(ANN, *[fence("{}")] * 60)
-    assert "10 more refused blocks: `brenner compile --dry-run --json" in printed(tried(scene))
+def test_what_is_left_out_is_said(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many blocks there are more, and which command lists them.
+
+    Blocks with one cause are one entry, so the limit counts causes.
+    """
+    scene.delta(ANN, *[fence("{}")] * 60, *[fence("[1]")] * 10)
+    shown = printed(tried(scene))
+    assert shown.count(" ×60  BlueLake, blocks 1–60:") > 0
+    assert "more refused blocks" not in shown
+    monkeypatch.setattr("brenner.cli.compile._MAX_REFUSED", 1)
+    assert "10 more rejected blocks: `brenner compile --dry-run --json" in printed(tried(scene))
     scene.delta(ANN, added("One"))
     done = scene.workspace.compile(THREAD)
-    assert f"10 more refused blocks: `brenner artifact ledger {THREAD}`" in printed(done)
+    assert f"10 more rejected blocks: `brenner artifact ledger {THREAD}`" in printed(done)
 
 
 def test_too_many_blocks(scene: Scene) -> None:

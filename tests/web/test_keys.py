@@ -116,7 +116,7 @@ def test_keys_can_be_switched_off(browser_page: Window) -> None:
     """For this browser, until they are switched on again; the sheet opens by its link."""
     page = browser_page.open("/connect")
     sheet(page)
-    box = page.get_by_role("checkbox", name="Use these keys")
+    box = page.get_by_role("checkbox", name="Enable these keys")
     expect(box).to_be_checked()
     box.uncheck()
     page.keyboard.press("Escape")
@@ -128,7 +128,7 @@ def test_keys_can_be_switched_off(browser_page: Window) -> None:
         expect(page.get_by_role("dialog")).to_have_count(0)
         assert page.url.endswith(path)
     page.goto("/help")
-    page.get_by_role("checkbox", name="Use these keys").check()
+    page.get_by_role("checkbox", name="Enable these keys").check()
     page.goto("/connect")
     sheet(page)
 

@@ -45,15 +45,15 @@ def enters(evening: Evening) -> None:
     """With the token, after a wrong one."""
     page = evening.page
     page.goto(links.session(THREAD))
-    expect(page.locator("h1")).to_have_text("Come in")
+    expect(page.locator("h1")).to_have_text("Log in")
     evening.looks()
-    token = page.get_by_label("Token of the server")
+    token = page.get_by_label("Access token")
     evening.hand.write(token, "wrong")
-    evening.press(evening.button("Come in"))
+    evening.press(evening.button("Log in"))
     expect(page.locator("#fault")).to_be_visible()
     evening.looks()
     evening.hand.write(token, TOKEN)
-    evening.press(evening.button("Come in"))
+    evening.press(evening.button("Log in"))
     page.wait_for_url(f"**{links.session(THREAD)}")
 
 
@@ -82,7 +82,7 @@ def is_logged_out_meanwhile(evening: Evening, opened: Window) -> None:
     other.looks()
     other.press(other.page.get_by_role("button", name="Log out"))
     evening.press(evening.button("Send it"))
-    expect(page.locator("h1")).to_have_text("Nothing was lost")
+    expect(page.locator("h1")).to_have_text("Your text")
     expect(page.get_by_label("body")).to_have_value("A text to keep.")
     evening.looks()
     assert evening.served.mailbox.position() == before

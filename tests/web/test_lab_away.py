@@ -43,10 +43,10 @@ def test_a_letter_outlives_a_server_that_is_away(browser: Browser, tmp_path: Pat
         expect(connection).to_have_text(
             re.compile(r"Not connected since \d\d:\d\d: what you typed stays here")
         )
-        send = page.get_by_role("button", name="Send it")
+        send = page.get_by_role("button", name="Send")
         send.focus()
         send.press("Enter")
-        expect(page.locator(".held")).to_contain_text("Not sent: the server does not answer.")
+        expect(page.locator(".held")).to_contain_text("Not sent: the server does not respond.")
         assert page.evaluate("document.activeElement.textContent") == "Send it"
         page.get_by_label("Text").fill(f"{LETTER}More.\n")
         expect(page.locator("#preview")).to_contain_text(
@@ -56,11 +56,11 @@ def test_a_letter_outlives_a_server_that_is_away(browser: Browser, tmp_path: Pat
         settings = LAB._replace(port=lab.server.port)
         with inside(lab.mailbox, lab.project, settings):
             expect(connection).to_have_text(re.compile("Connected"), timeout=15_000)
-            expect(page.locator(".held")).to_have_text("Connected again: you can send it now.")
+            expect(page.locator(".held")).to_have_text("Reconnected. You can send the form now.")
             # The login has ended with the server: that is said where the preview was.
             expect(page.locator("#preview")).to_contain_text("NOT_LOGGED_IN")
             send.click()  # and everything that was typed is there to be kept
-            expect(page.locator("h1")).to_have_text("Nothing was lost")
+            expect(page.locator("h1")).to_have_text("Your text")
             assert "More." in page.locator("main").inner_html()
         page.close()
         opened.forgive("ERR_", "htmx:error", "console error: Failed to load resource")
@@ -76,7 +76,7 @@ def test_a_form_is_watched_and_never_changed(browser: Browser, lab: Show) -> Non
         page.evaluate("window.was = document.getElementById('body')")
         sent = lab.mailbox.message(1).message._replace(thread_id=THREAD)
         lab.mailbox.send(sent)
-        page.get_by_role("button", name="Send it").dblclick()
+        page.get_by_role("button", name="Send").dblclick()
         page.wait_for_url("**/lab/done/*")
         subjects = [each.message.subject for each in lab.mailbox.thread(THREAD).messages]
         assert subjects.count(SUBJECT) == 1

@@ -66,12 +66,12 @@ def test_the_preview_shows_everything_and_publishes_nothing(operator: Operator) 
     compiled = seen(page)["compiled"]
     assert (compiled["status"], compiled["version"]) == ("dry_run", 1)
     assert compiled["would"] == (
-        f"Publishes v1 of {THREAD} in its thread. 1 block will be refused."
+        f"Publishes v1 of {THREAD} in its thread. 1 block will be rejected."
     )
     assert [each["id"] for each in compiled["items"]] == ["RT", "H1"]
     assert compiled["items"][1]["by"] == [{"agent": ANN, "message_id": 2}]
     assert [each["outcome"] for each in compiled["ledger"]] == [
-        "would be refused",
+        "would be rejected",
         "would be applied as H1",
     ]
     assert compiled["ledger"][0]["violations"][0]["id"] == "INVALID_TARGET"
@@ -92,7 +92,7 @@ def test_what_was_shown_is_published_once(operator: Operator) -> None:
     assert operator.done(ACTION, fields, key) is done
     assert len(versions(operator.workspace)) == 1
     assert (done.document["version"], done.document["message_id"]) == (1, 4)
-    assert [words for _, words in done.to][:2] == ["See v1", "What changed"]
+    assert [words for _, words in done.to][:2] == ["Open v1", "Show changes"]
 
 
 def test_a_form_that_has_shown_nothing_publishes_nothing(operator: Operator) -> None:
@@ -125,7 +125,9 @@ def test_a_delta_that_came_meanwhile_is_shown_first(operator: Operator) -> None:
     page = operator.again(ACTION, fields)
     assert page.status == 409
     assert cast("Json", page.document["fault"])["id"] == "PREVIEW_OVERTAKEN"
-    assert "message 4 is a DELTA of RedSky" in cast("Json", page.document["fault"])["message"]
+    assert (
+        "message 4 (DELTA from RedSky) arrived" in cast("Json", page.document["fault"])["message"]
+    )
     assert [each["message_id"] for each in cast("list[Json]", seen(page)["news"])] == [4]
     assert versions(operator.workspace) == []
     assert [each["id"] for each in seen(page)["compiled"]["items"]] == ["RT", "H1", "H2"]
@@ -136,7 +138,7 @@ def test_of_two_tabs_one_publishes(operator: Operator) -> None:
     fields = position(operator.form(ACTION))
     assert operator.done(ACTION, fields).is_done
     page = operator.again(ACTION, fields)  # the other tab, with a key of its own
-    assert "is a COMPILED of Operator" in cast("Json", page.document["fault"])["message"]
+    assert "(COMPILED from Operator) arrived" in cast("Json", page.document["fault"])["message"]
     assert len(versions(operator.workspace)) == 1
 
 
@@ -191,7 +193,7 @@ def test_strict_publishes_nothing_and_says_why(operator: Operator) -> None:
     fields = position(operator.form(ACTION)) | {"strict": "yes"}
     page = operator.again(ACTION, fields)
     assert page.status == 422
-    assert seen(page)["compiled"]["would"].endswith("refused (“Strict” is ticked).")
+    assert seen(page)["compiled"]["would"].endswith("rejected (“Strict” is selected).")
     assert cast("Json", page.document["fields"])["strict"]
     assert versions(operator.workspace) == []
 
@@ -203,7 +205,7 @@ def test_authors_of_refused_blocks_are_told_where_asked_for(operator: Operator) 
 
 def test_a_version_is_kept_where_asked_for(operator: Operator) -> None:
     done = operator.done(ACTION, position(operator.form(ACTION)) | {"persist": "yes"})
-    assert f"Written: artifacts/{THREAD}.md holds v1" in done.says
+    assert f"Written: v1 is in artifacts/{THREAD}.md" in done.says
     assert (operator.workspace.project.folder / "artifacts" / f"{THREAD}.md").exists()
 
 
@@ -214,10 +216,10 @@ def test_what_is_kept_is_said_before(operator: Operator) -> None:
     assert then in would(operator, {"persist": "yes"})
     assert then not in would(operator, {})
     operator.done(ACTION, position(page))
-    told = "says so in the thread, in an INFO message."
+    told = "announces it in the thread with an INFO message."
     assert would(operator, {"persist": "yes"}).endswith(f"is v1.{then} and {told}")
     ticked = {"persist": "yes", "archive": "yes"}
-    assert would(operator, ticked).endswith(f"{then}, puts the mail beside it and {told}")
+    assert would(operator, ticked).endswith(f"{then}, saves the messages next to it and {told}")
 
 
 def would(operator: Operator, ticked: dict[str, str]) -> str:
@@ -250,8 +252,8 @@ def test_what_fails_after_publishing_is_said_beside_it(
     operator.site = operator.site._replace(workspace=slow)
     done = operator.done(ACTION, fields)
     assert not done.is_done
-    assert done.document["heading"] == "Done in part"
-    assert done.says.startswith(f"Published v1 of {THREAD}, as message 4. What was to come after")
+    assert done.document["heading"] == "Partly done"
+    assert done.says.startswith(f"Published v1 of {THREAD}, as message 4. The steps after")
     assert len(versions(workspace)) == 1
 
 

@@ -137,7 +137,7 @@ def test_forms_that_nobody_knows(served: Inside, client: Client) -> None:
     for key in (strange, "", "x" * 10_000):
         got = client.post(REPLY, {**hidden, **LETTER, "once": key})
         assert (got.status, "FORM_UNKNOWN" in got.text) == (HTTPStatus.CONFLICT, True)
-        assert "Look at the thread first" in got.text
+        assert "Check the thread first" in got.text
         assert "In two paragraphs." in got.text
     assert client.get(f"/lab/done/{strange}").status == HTTPStatus.CONFLICT
     assert len(letters(served)) == before
@@ -181,7 +181,7 @@ def test_nobody_knows_whether_it_was_sent(served: Inside, client: Client) -> Non
     mailbox.fails = "after"
     got = client.post(REPLY, {**hidden, **LETTER})
     assert got.status == HTTPStatus.SERVICE_UNAVAILABLE
-    assert "may be stored, or not" in got.text
+    assert "may or may not be stored" in got.text
     assert got.hidden == hidden
     changed = client.post(REPLY, {**hidden, **LETTER, "body": "Changed."})
     assert (changed.status, "FORM_CHANGED" in changed.text) == (HTTPStatus.CONFLICT, True)

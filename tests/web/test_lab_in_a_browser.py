@@ -59,8 +59,8 @@ def test_a_session_is_started_by_keys_alone_and_once(tabs: Window, lab: Show) ->
     for number, name in ((1, "BlueLake"), (2, "Red Sky"), (3, "NewHand")):
         page.locator(f"[id='agent.{number}.name']").fill(name)
     expect(page.locator("#will")).to_have_text("Nothing can be sent yet: 1 error.")
-    expect(page.locator("#at-agent-2-name")).to_contain_text("is not an agent's name")
-    page.get_by_role("link", name="Red Sky is not an agent's name.").press("Enter")
+    expect(page.locator("#at-agent-2-name")).to_contain_text("is not a valid agent name")
+    page.get_by_role("link", name="Red Sky is not a valid agent name.").press("Enter")
     assert page.evaluate("document.activeElement.id") == "agent.2.name"
     page.locator("[id='agent.2.name']").fill("RedSky")
     expect(page.locator("#will")).to_contain_text("to BlueLake, RedSky and NewHand, and registers")
@@ -69,17 +69,17 @@ def test_a_session_is_started_by_keys_alone_and_once(tabs: Window, lab: Show) ->
     page.wait_for_url("**/preview")
     assert page.get_by_label("Question").input_value() == QUESTION
     assert mail_of(lab.mailbox, NEW) == []
-    page.get_by_role("button", name="Add an agent").press("Enter")
+    page.get_by_role("button", name="Add agent").press("Enter")
     page.wait_for_url("**/lab/start")
     assert page.evaluate("document.activeElement.id") == "agent.4.name"
     page.get_by_role("button", name="Remove agent 4").press("Enter")
     page.wait_for_load_state()
-    page.get_by_role("button", name="Send the kickoffs").dblclick()
+    page.get_by_role("button", name="Send kickoffs").dblclick()
     page.wait_for_url("**/lab/done/*")
     expect(page.locator("h1")).to_have_text("Done")
     page.reload()
     page.go_back()
-    page.get_by_role("button", name="Send the kickoffs").click()
+    page.get_by_role("button", name="Send kickoffs").click()
     page.wait_for_url("**/lab/done/*")
     sent = mail_of(lab.mailbox, NEW)
     assert sorted(each.message.recipients for each in sent) == [
@@ -96,13 +96,13 @@ def test_two_tabs_publish_one_version_and_what_came_is_shown(tabs: Window, lab: 
     first, second = (tabs.open(f"/lab/sessions/{THREAD}/compile") for _ in range(2))
     expect(first.locator("#will")).to_contain_text("Publishes v3")
     late = contribute(lab.mailbox, "GreenDog")
-    button = "Publish the version"
+    button = "Publish version"
     first.get_by_role("button", name=button).click()
     expect(first.locator("#came")).to_contain_text(f"message {late.id}")
     first.get_by_role("button", name=button).dblclick()
     first.wait_for_url("**/lab/done/*")
     second.get_by_role("button", name=button).click()
-    expect(second.locator("#fault")).to_contain_text("COMPILED of Operator")
+    expect(second.locator("#fault")).to_contain_text("COMPILED from Operator")
     expect(second.locator("#will")).to_contain_text("Nothing to compile")
     after = [each for each in mail_of(lab.mailbox, THREAD) if each.type == "COMPILED"]
     assert len(after) == before + 1
@@ -113,10 +113,10 @@ def test_boxes_change_the_preview_and_what_is_sent_is_the_preview(tabs: Window, 
     contribute(lab.mailbox)
     page = tabs.open(f"/lab/sessions/{THREAD}/compile")
     contribute(lab.mailbox, "GreenDog")
-    page.get_by_label("Write it to").check()
+    page.get_by_label("Save to").check()
     position = page.locator("input[name=position]")
     expect(position).to_have_value(str(len(mail_of(lab.mailbox, THREAD))))
-    page.get_by_role("button", name="Publish the version").click()
+    page.get_by_role("button", name="Publish version").click()
     page.wait_for_url("**/lab/done/*")
     assert (lab.project.folder / "artifacts" / f"{THREAD}.md").exists()
 
@@ -134,7 +134,7 @@ def test_a_preview_that_comes_after_the_button_changes_nothing(tabs: Window, lab
 
     page.route("**/health/liveness", slowly)
     page.get_by_label("Strict").check()
-    page.get_by_role("button", name="Publish the version").click()
+    page.get_by_role("button", name="Publish version").click()
     late = contribute(lab.mailbox, "GreenDog")
     expect(page.locator("#fault")).to_contain_text("PREVIEW_OVERTAKEN")
     expect(page.locator("#came")).to_contain_text(f"message {late.id}")
@@ -168,5 +168,5 @@ def test_without_scripts_everything_works(browser: Browser, lab: Show) -> None:
         page.get_by_label("Focus").fill("The bound")
         page.get_by_role("button", name="Preview", exact=True).click()
         assert "The bound" in page.locator("#preview").inner_text()
-        page.get_by_role("button", name="Send the kickoffs").click()
+        page.get_by_role("button", name="Send kickoffs").click()
         assert "Round 3 has begun. Sent 2 kickoffs" in page.locator("main").inner_text()

@@ -70,7 +70,7 @@ def test_a_reply(served: Show, client: Client) -> None:
     assert {reply.envelope.trust, ack.envelope.trust} == {Trust.VERIFIED}
     done = client.get(got.to).text
     assert f"Sent message {reply.id} to BlueLake" in done
-    assert f"Message {question.id} is acknowledged, by message {ack.id}." in done
+    assert f"Message {question.id} was acknowledged in message {ack.id}." in done
     assert f'href="/messages/{reply.id}"' in done
     assert question.id not in owed(served)
 
@@ -110,7 +110,7 @@ def test_writing_to_the_session(served: Show, client: Client) -> None:
     assert sent.message.recipients == ("BlueLake", "RedSky", "GreenDog")
     assert sent.message.ack_required
     assert sent.reply_to is None
-    assert "Recipients owe an ACK for it." in client.get(got.to).text
+    assert "Each recipient must acknowledge it." in client.get(got.to).text
 
 
 @pytest.mark.parametrize(
@@ -196,9 +196,9 @@ def test_a_reply_without_a_text_is_none(served: Show, client: Client) -> None:
     for body in ({}, {"body": ""}, {"body": " \n"}):
         got = client.post(REPLY, {**form.hidden, **fields, **body, "acknowledge": "yes"})
         assert got.status == WRONG
-        assert "The text is missing: what you want to say." in got.text
+        assert "The message is missing: what you want to say." in got.text
     preview = client.post(f"{REPLY}/preview", {**form.hidden, **fields})
-    assert "The text is missing" in preview.text
+    assert "The message is missing" in preview.text
     assert last(served) == before
     assert question.id in owed(served)
 
@@ -222,7 +222,7 @@ def test_acknowledging_all(served: Show, client: Client) -> None:
     assert "## Status\nWill Action\n" in acks[-1].message.body
     assert "After T1." in acks[-1].message.body
     assert f"Acknowledged {len(ids)} messages" in client.get(got.to).text
-    assert "You owe nobody an ACK" in client.get(ACKNOWLEDGE).text
+    assert "You owe no acknowledgement" in client.get(ACKNOWLEDGE).text
 
 
 def test_acknowledging_one(served: Show, client: Client) -> None:
@@ -236,7 +236,7 @@ def test_acknowledging_one(served: Show, client: Client) -> None:
     assert second.id in owed(served)
     again = client.get(f"{ACKNOWLEDGE}?message={first.id}").hidden
     got = client.post(ACKNOWLEDGE, {**again, "message": first.id, "status": "Received"})
-    assert "acknowledged before; nothing was sent now" in client.get(got.to).text
+    assert "acknowledged before. Nothing was sent" in client.get(got.to).text
 
 
 def test_acknowledgements_that_are_refused(served: Show, client: Client) -> None:
@@ -319,8 +319,8 @@ def test_what_is_wrong_with_a_critique_stands_beside_its_field(
         page = opened.open(CRITIQUE)
         page.locator("#secret").fill(renew_secret(served.mailbox, OPERATOR))
         page.get_by_role("button", name="Log in").click()
-        page.get_by_role("button", name="Send the critique").click()
-        expect(page.locator("#target-faults")).to_contain_text("Choose the item, or write it into")
+        page.get_by_role("button", name="Send critique").click()
+        expect(page.locator("#target-faults")).to_contain_text("Choose an item, or write one into")
         expect(page.locator("#attack-faults")).to_contain_text("Fill in “Attack”.")
         expect(page.locator("#title-faults")).to_have_count(0)
         expect(page.locator("main")).not_to_contain_text("## ")
@@ -345,7 +345,7 @@ def test_in_a_browser(browser: Browser, served: Show) -> None:
         page.keyboard.type("It works **well**.")
         expect(page.locator("#preview strong", has_text="well")).to_be_visible()
         before = served.mailbox.position()
-        page.get_by_role("button", name="Send it").dblclick()
+        page.get_by_role("button", name="Send").dblclick()
         expect(page.locator("h1")).to_have_text("Done")
         page.reload()
         expect(page.locator(".lab-outcome")).to_contain_text("Sent message")

@@ -62,7 +62,7 @@ def test_the_preview_shows_the_file_and_the_commit_and_writes_nothing(operator: 
     assert preview["commit"].startswith(MESSAGE)
     assert "+### H1" in preview["difference"]
     assert preview["would"].startswith(f"Writes v1 to {PATH} (")
-    assert "commits that and nothing else" in preview["would"]
+    assert "commits only that" in preview["would"]
     assert cast("Json", page.document["fields"])["commit"]
     assert not file_of(operator.workspace).exists()
     assert len(log(operator.workspace)) == 1
@@ -78,7 +78,8 @@ def test_it_is_written_committed_and_said_once(operator: Operator) -> None:
     assert operator.done(PERSIST_ACTION, fields, key) is done
     commit = git(folder, "rev-parse", "HEAD").strip()
     assert done.document["commit"] == commit
-    assert done.says == (f"Committed: {PATH} holds v1, commit {commit[:10]}; message 4 says so.")
+    short = commit[:10]
+    assert done.says == f"Committed: v1 is in {PATH}, commit {short}; announced in message 4."
     assert log(operator.workspace)[0].startswith(MESSAGE)
     shown = git(folder, "show", "--name-only", "--format=", "HEAD").split()
     assert shown == [PATH]
@@ -89,7 +90,7 @@ def test_it_is_written_committed_and_said_once(operator: Operator) -> None:
     after = operator.form(PERSIST_ACTION)
     assert seen(after)["difference"] == ""
     assert seen(after)["would"] == (
-        f"{PATH} holds v1 already, and commit {commit[:10]} has it: nothing is left to do."
+        f"Nothing to do: {PATH} already contains v1 and is committed in {commit[:10]}."
     )
 
 
@@ -121,7 +122,7 @@ def test_without_a_repository_nothing_is_committed_and_nothing_written(
         operator = Operator(workspace, THREAD)
         page = operator.again(PERSIST_ACTION, {"version": "1", "commit": "yes"})
         assert seen(page)["fault"]["id"] == "NOT_A_REPOSITORY"
-        assert seen(page)["would"] == "Nothing will be written: something is in the way."
+        assert seen(page)["would"] == "Cannot save: see the preview."
         assert not file_of(workspace).exists()
         assert operator.done(PERSIST_ACTION, {"version": "1"}).document["words"] == "Written"
 
@@ -140,8 +141,8 @@ def test_a_hook_that_refuses_leaves_the_file_and_says_how_far_it_came(operator: 
     hook.chmod(0o755)
     done = operator.done(PERSIST_ACTION, {"version": "1", "commit": "yes"})
     assert not done.is_done
-    assert done.document["heading"] == "Done in part"
-    assert f"{PATH} holds v1, but no commit has it" in done.says
+    assert done.document["heading"] == "Partly done"
+    assert f"{PATH} contains v1, but it is not committed" in done.says
     assert cast("list[Json]", done.document["violations"])[0]["id"] == "HOOK_FAILED"
     assert "not today" in done.says
     hook.unlink()
@@ -164,7 +165,7 @@ def test_another_version_of_the_same_number_is_not_written(operator: Operator) -
     publish(operator.workspace, "Clock")
     page = operator.again(PERSIST_ACTION, {"version": "1", "message": shown})
     assert page.status == 409
-    assert "another v1 is, message" in cast("Json", page.document["fault"])["message"]
+    assert "is the valid v1" in cast("Json", page.document["fault"])["message"]
     assert not file_of(operator.workspace).exists()
 
 
@@ -217,8 +218,8 @@ def test_a_hook_that_changes_the_file_is_told_rightly(operator: Operator) -> Non
     hook.write_text(f"#!/bin/sh\necho more >> {PATH}\ngit add {PATH}\n", "utf-8")
     hook.chmod(0o755)
     done = operator.done(PERSIST_ACTION, {"version": "1", "commit": "yes"})
-    assert (done.is_done, done.document["heading"]) == (False, "Done in part")
-    assert f"{PATH} does not hold v1 as it is" in done.says
+    assert (done.is_done, done.document["heading"]) == (False, "Partly done")
+    assert f"{PATH} does not contain v1" in done.says
 
 
 @pytest.mark.thorough
@@ -249,4 +250,4 @@ def test_unread_mail_is_named_that_the_version_has_not(operator: Operator) -> No
     contribute(operator.workspace, ANN, add("Late"), base="v1")
     page = operator.form(PERSIST_ACTION)
     assert seen(page)["unread"] == 1
-    assert "1 message that no version has read" in operator.html(page)
+    assert "1 message is not in any version yet" in operator.html(page)

@@ -60,7 +60,7 @@ _ROW = re.compile(r"\| `/lab/sessions/THREAD/(\w+)` \| (.*) \|")
 
 def test_the_documentation_has_every_key() -> None:
     """Of every action that scripts can ask for."""
-    text = (Path(__file__).parents[2] / "docs" / "serving.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "server.md").read_text("utf-8")
     rows = {name: set(re.findall(r"`([\w.]+)`", keys)) for name, keys in _ROW.findall(text)}
     assert rows["complete"] == set()  # "the same"
     rows["complete"] = rows["compile"]

@@ -88,7 +88,7 @@ def test_the_form_has_who_was_asked_before_and_shows_what_each_would_get(
     started = seen(page)["started"]
     assert (started["round"], started["status"]) == (2, "dry_run")
     assert "**Base Artifact**: v1" in started["kickoffs"][0]["body"]
-    assert seen(page)["would"] == f"Sends 2 kickoffs in {THREAD}: to {ANN} and {BEA}."
+    assert seen(page)["would"] == f"Sends 2 kickoffs to {ANN} and {BEA} in {THREAD}."
     assert kickoffs(operator.workspace) == []
 
 
@@ -96,10 +96,10 @@ def test_a_round_is_begun_once(operator: Operator) -> None:
     fields = fields_of(operator.form(ACTION)) | {"focus": "How H1 works"}
     key = operator.login.once.key()
     done = operator.done(ACTION, fields, key)
-    assert done.says == f"Round 2 has begun. Sent 2 kickoffs in {THREAD}: to {ANN} and {BEA}."
+    assert done.says == f"Round 2 has begun. Sent 2 kickoffs to {ANN} and {BEA} in {THREAD}."
     assert operator.done(ACTION, fields, key) is done
     again = operator.done(ACTION, fields)
-    assert again.says.startswith("Nothing was left to send")
+    assert again.says.startswith("Nothing was sent")
     assert kickoffs(operator.workspace) == [(ANN,), (BEA,)]
     stored = operator.workspace.mailbox.thread(THREAD).messages[-1]
     assert "How H1 works" in stored.message.body

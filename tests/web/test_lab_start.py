@@ -227,7 +227,7 @@ def test_the_preview_is_the_dry_run(operator: Operator) -> None:
     assert [each["to"] for each in started["kickoffs"]] == [["BlueLake"], ["RedSky"]]
     assert "## Your Role" in started["kickoffs"][0]["body"]
     assert seen["would"] == (
-        "Sends 2 kickoffs in RS-20261116-cells-know-fate: to BlueLake and RedSky, and registers "
+        "Sends 2 kickoffs to BlueLake and RedSky in RS-20261116-cells-know-fate, and registers "
         "BlueLake and RedSky."
     )
     assert mail(operator.workspace) == []
@@ -241,10 +241,10 @@ def test_a_form_is_sent_once(operator: Operator) -> None:
     key = operator.login.once.key()
     first = operator.done(START_ACTION, TYPED, key)
     assert operator.done(START_ACTION, TYPED, key) is first
-    assert first.says == ("Sent 2 kickoffs in RS-20261116-cells-know-fate: to BlueLake and RedSky.")
+    assert first.says == ("Sent 2 kickoffs to BlueLake and RedSky in RS-20261116-cells-know-fate.")
     assert len(mail(operator.workspace)) == 2
     another = operator.done(START_ACTION, TYPED)  # as from a second tab
-    assert another.says.startswith("Nothing was left to send")
+    assert another.says.startswith("Nothing was sent")
     assert len(mail(operator.workspace)) == 2
     assert [each.envelope.trust for each in _stored(operator.workspace)] == ["verified", "verified"]
 
@@ -259,7 +259,7 @@ def test_who_was_asked_before_and_is_not_in_the_roster_any_more_is_named(
     seen = operator.preview(START_ACTION, more)
     found = {each["id"]: each for each in cast("list[dict[str, Any]]", seen["violations"])}
     told = found["LEFT_OUT_OF_ROSTER"]
-    assert "has asked BlueLake and RedSky before" in told["message"]
+    assert "BlueLake and RedSky took part in this session before" in told["message"]
     whole = TYPED | {"agent.3.name": "GreenDog", "agent.3.role": "adversarial_critic"}
     found = operator.preview(START_ACTION, whole)["violations"]  # type: ignore[assignment]
     assert "LEFT_OUT_OF_ROSTER" not in [each["id"] for each in found]
@@ -323,11 +323,12 @@ def test_while_the_store_is_away_nothing_typed_is_lost(
 
 
 def test_hostile_texts_stay_texts(operator: Operator) -> None:
-    harm = '"><script>alert(1)</script>{{ 7*7 }}</textarea>\u202e'
+    # A product that no random token of the page contains by chance, as "49" once was.
+    harm = '"><script>alert(1)</script>{{ 1234567*7654321 }}</textarea>\u202e'
     page = operator.again(START_ACTION, dict.fromkeys(TYPED, harm))
     html = operator.html(page)
     assert "<script>alert" not in html
-    assert "49" not in html.partition("<main")[2]
+    assert str(1234567 * 7654321) not in html
 
 
 # The same as JSON

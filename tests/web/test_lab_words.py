@@ -1,19 +1,24 @@
 """What the forms of the lab say: everything that will happen, and which box a fault is about."""
 
+import tomllib
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from brenner.diagnostics.catalogue import CATALOGUE
+from brenner.persist import commit
+from brenner.services import persist
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace
+from brenner.text import did_you_mean
 from brenner.web.lab import compile as compile_forms
 from brenner.web.lab import messages as reply
 from brenner.web.lab import start
 from brenner.web.lab.actions import Action
-from brenner.web.rendering import form_fix, form_words
+from brenner.web.rendering import form_fix, form_words, page_fix, without_command
 from brenner.web.request import Page
 from session.repositories import git, settings, start_repository
 from session.workspaces import ANN, BEA, THREAD, add, contribute, edit, kickoff, new_workspace
@@ -52,8 +57,8 @@ def test_everything_that_will_happen_is_said_before(operator: Operator) -> None:
     said = would(operator, compile_forms.COMPLETE_ACTION, persist="yes", commit="yes", notify="yes")
     assert said == (
         f"Publishes v2 of {THREAD} in its thread, and closes the session. Then it writes v2 to "
-        f"{PATH}, commits that alone and says so in the thread, in an INFO message. "
-        f"1 block will be refused; a message tells {BEA} what is wrong."
+        f"{PATH}, commits only that and announces it in the thread with an INFO message. "
+        f"1 block will be rejected, and {BEA} will get the errors."
     )
     before = operator.workspace.mailbox.position()
     page = operator.form(compile_forms.COMPLETE_ACTION)
@@ -69,7 +74,7 @@ def test_nobody_contributed_where_there_is_no_delta(operator: Operator) -> None:
     assert "nobody" not in operator.html(page)
     compile_thread(operator.workspace, THREAD, CompileOptions())
     html = operator.html(operator.form(compile_forms.COMPLETE_ACTION))
-    assert "nobody: no new delta is in it" in html
+    assert "none: it contains no new delta" in html
     assert "opus 0" not in html
 
 
@@ -78,10 +83,10 @@ def test_a_button_that_would_do_nothing_says_so(operator: Operator) -> None:
     compile_thread(operator.workspace, THREAD, CompileOptions())
     page = operator.form(compile_forms.COMPILE_ACTION)
     assert DISABLED in operator.html(page)
-    assert "Preview again" in operator.html(page)
+    assert "Update preview" in operator.html(page)
     position = str(cast("Json", page.document["preview"])["position"])
     again = operator.again(compile_forms.COMPILE_ACTION, {"position": position})
-    assert "Nothing was done." in operator.html(again)
+    assert "No changes were made." in operator.html(again)
     ticked = operator.preview(compile_forms.COMPILE_ACTION, {"persist": "yes"})
     assert ticked["can_act"]  # the file is missing: that is something to do
     assert DISABLED not in operator.html(operator.form(compile_forms.PERSIST_ACTION))
@@ -112,7 +117,7 @@ def test_edits_by_hand_can_be_brought_in_from_there(operator: Operator) -> None:
     page = operator.form(compile_forms.PERSIST_ACTION)
     commit = git(operator.workspace.project.folder, "rev-parse", "HEAD")[:10]
     html = operator.html(page)
-    assert f"Commit <code>{commit}</code> has v2; the file was edited by hand since" in html
+    assert f"v2 is committed in <code>{commit}</code>, but the file contains manual changes" in html
     assert "--force" not in html
     letter = cast("Json", cast("Json", page.document["preview"])["edits"])
     assert letter["subject"].startswith("DELTA[human]")
@@ -133,7 +138,7 @@ def test_a_form_that_was_changed_after_it_was_sent_is_a_new_one(operator: Operat
     page = operator.again(reply.REPLY_ACTION, {**fields, "subject": "INFO: Two"}, key)
     assert cast("Json", page.document["fault"])["id"] == "FORM_CHANGED"
     assert page.document["earlier"] == f"/lab/done/{key}"
-    assert "What became of the form before" in operator.html(page)
+    assert "Result of the earlier form" in operator.html(page)
     new = str(page.document["once"])
     assert new != key
     operator.done(reply.REPLY_ACTION, {**fields, "subject": "INFO: Two"}, new)
@@ -162,7 +167,11 @@ def _links(operator: Operator, page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "code", ["SESSION_CLOSED", "MISSING_ROSTER_ENTRY", "NOT_A_REPOSITORY", "ARTIFACT_FILE_FOREIGN"]
+    "code",
+    [
+        *("SESSION_CLOSED", "MISSING_ROSTER_ENTRY", "NOT_A_REPOSITORY", "ARTIFACT_FILE_FOREIGN"),
+        "THREAD_MOVED",
+    ],
 )
 def test_a_fix_names_what_the_form_has(code: str) -> None:
     known = CATALOGUE[code]
@@ -172,6 +181,61 @@ def test_a_fix_names_what_the_form_has(code: str) -> None:
 
 def test_parts_of_sentences_are_called_as_the_form_calls_them() -> None:
     known = CATALOGUE
-    assert "untick “Commit that file”" in form_words(known["ARTIFACT_IGNORED"].fix)
+    assert "untick “Commit the file”" in form_words(known["ARTIFACT_IGNORED"].fix)
     assert "--" not in form_words(known["NO_PUSH_DESTINATION"].message)
     assert "--" not in form_words(known["COMMIT_DIFFERS"].fix)
+
+
+@pytest.mark.parametrize(
+    "code", ["GIT_FAILED", "STORE_FULL", "STORE_BUSY", "COMPILE_OVERTAKEN", "KICKOFF_INCOMPLETE"]
+)
+def test_a_form_is_sent_again_instead_of_a_command(code: str) -> None:
+    fix = form_fix({"id": code, "fix": CATALOGUE[code].fix})
+    assert "command" in CATALOGUE[code].fix
+    assert "command" not in fix
+    assert "ry again" in fix or "The same form" in fix
+
+
+def test_a_reworded_fix_keeps_the_suggestion() -> None:
+    found = CATALOGUE["UNKNOWN_RECIPIENT"].at(
+        name="BleuLake", argument="BleuLake", suggestion=did_you_mean("BlueLake")
+    )
+    assert form_fix(found.to_json()) == (
+        "Correct the name, or let the agent register first. Did you mean `BlueLake`?"
+    )
+
+
+def test_every_replaced_phrase_occurs() -> None:
+    words = tomllib.loads(resources.files("brenner.web").joinpath("form_words.toml").read_text())
+    fixes = "\n".join(code.fix for code in CATALOGUE.values())
+    advice = "\n".join(Path(str(each.__file__)).read_text("utf-8") for each in (commit, persist))
+    assert [each for each in words["phrases"] if each not in fixes + advice] == []
+
+
+@pytest.mark.parametrize(
+    "code", ["UNKNOWN_THREAD", "LINK_EXPIRED", "NOT_LOGGED_IN", "CONFLICTING_EDIT", "VOID_VERSION"]
+)
+def test_the_fix_of_an_error_page_is_no_command(code: str) -> None:
+    """The page has a link instead."""
+    known = CATALOGUE[code]
+    assert "`brenner" in known.fix
+    assert "`" not in page_fix({"id": code, "fix": known.fix})
+
+
+def test_all_reworded_fixes_are_of_known_codes() -> None:
+    words = tomllib.loads(resources.files("brenner.web").joinpath("form_words.toml").read_text())
+    assert [
+        code for part in ("fixes", "pages") for code in words[part] if code not in CATALOGUE
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("fix", "shown"),
+    [
+        ("Free space, then repeat the command. All is safe.", "Free space. All is safe."),
+        ("Check the server. Then run the command again.", "Check the server."),
+        ("Repeat the command. If not, ask.", "Reload the page. If not, ask."),
+    ],
+)
+def test_the_fix_of_an_unavailable_store_repeats_no_command(fix: str, shown: str) -> None:
+    assert without_command(fix) == shown

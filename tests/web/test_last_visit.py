@@ -104,12 +104,15 @@ def test_in_words(workspace: Workspace) -> None:
     assert f'href="{document["look"]["link"]}"' in page
     document, page = shown(versions.diff_page, a_visit(workspace, cookie=old, since="look"))
     assert (document["from"], document["to"]) == (1, 3)
-    assert "Since you looked" in page
+    assert "Changes since your last visit" in page
     new = old.replace(f"{at[1]}.", f"{at[3]}.")
-    assert "nothing has changed." in shown(versions.page, a_visit(workspace, cookie=new))[1]
+    assert (
+        "Nothing new since your last visit"
+        in shown(versions.page, a_visit(workspace, cookie=new))[1]
+    )
     assert shown(versions.page, a_visit(workspace))[0]["look"] is None
     _, page = shown(versions.diff_page, a_visit(workspace, since="look"))
-    assert "has not looked at the session before" in page
+    assert "This is your first visit with this browser" in page
 
 
 def test_a_version_is_marked_as_seen(workspace: Workspace) -> None:
@@ -153,4 +156,4 @@ def test_in_a_browser(browser: object, site: Show) -> None:
         page.reload()
         assert [each["name"] for each in opened.context.cookies()] == ["look"]
         page.reload()
-        assert "Since you looked" in page.inner_text("#look")
+        assert "since your last visit" in page.inner_text("#look")

@@ -70,7 +70,7 @@ def test_the_card_says_what_has_arrived_since(workspace: Workspace) -> None:
         "4 deltas have arrived since",
         "3 blocks would apply",
     ]
-    assert "4 deltas have arrived since</a>; 3 blocks would apply." in page_of(workspace)
+    assert "4 deltas have arrived since</a>, 3 blocks would apply." in page_of(workspace)
 
 
 def test_a_missing_third_alternative_is_said(workspace: Workspace) -> None:
@@ -142,11 +142,13 @@ def test_turns_and_the_next_step_are_those_of_the_terminal(tmp_path: Path) -> No
     document = frame(workspace)
     assert document["stands"] == f"round 1, {PHASE_LABELS[visit_status(workspace)]}"
     assert [(each["name"], each["text"]) for each in document["turns"]] == [
-        (BEA, "owes an ACK, 1 min"),
-        (ANN, "1 delta: 1 applied"),
+        (BEA, "owes an ACK for 1 min"),
+        (ANN, "1 delta: 1 applies"),
     ]
-    assert document["waits"] == f"The round waits for {BEA}"
+    assert document["waits"] == f"Waiting for {BEA}"
     assert document["card"] is None
+    compiled(workspace)
+    assert frame(workspace)["stands"] == "between rounds 1 and 2"
 
 
 def visit_status(workspace: Workspace) -> Any:

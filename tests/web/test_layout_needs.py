@@ -90,7 +90,7 @@ def test_the_forms_of_the_next_round(begun: Workspace) -> None:
 def test_a_question_is_answered_in_a_form(workspace: Workspace) -> None:
     asked = write(workspace, ANN, "QUESTION: Which", QUESTION).id
     document, page = looked(artifact.page, in_the_lab(workspace))
-    assert document["session"]["next_step"]["aim"] == f"answer the QUESTION of {ANN}"
+    assert document["session"]["next_step"]["aim"] == f"answer the QUESTION from {ANN}"
     assert f'href="/lab/sessions/{THREAD}/reply?message={asked}">Reply</a>' in page
 
 
@@ -100,7 +100,7 @@ def test_no_command_where_there_is_nothing_to_do(begun: Workspace) -> None:
         text = looked(page, visit(begun))[1]
         assert "brenner session watch" not in text
         assert "brenner compile" not in text
-        assert "shown here by itself" in text
+        assert "appear here by themselves" in text
 
 
 def test_guests_are_told_of_no_command(workspace: Workspace, begun: Workspace) -> None:
@@ -126,7 +126,7 @@ def test_guests_are_offered_no_closed_page(workspace: Workspace) -> None:
     refused = error_page(RequestError(codes.NO_SUCH_PAGE.at(path="/x")))
     text = render_html(refused, guest)
     assert "All sessions" not in text
-    assert "Search the mail" not in text
+    assert "Search messages" not in text
     assert "data-help" in text
     assert "data-help" not in render_html(refused, guest._replace(guest_of=frozenset()))
 

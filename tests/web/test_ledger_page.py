@@ -73,12 +73,12 @@ def test_every_block_of_every_version_the_newest_first(scene: Scene) -> None:
     assert told(document) == [
         (None, 1, "would be applied as H3"),
         (None, 2, "would be applied as H4"),
-        (2, 1, "duplicate, stands for H1"),
+        (2, 1, "duplicate, same as H1"),
         (2, 2, "applied as H2"),
-        (2, 1, "refused"),
+        (2, 1, "rejected"),
         (1, 1, "applied as H1"),
-        (1, 2, "refused"),
-        (1, 3, "refused"),
+        (1, 2, "rejected"),
+        (1, 3, "rejected"),
     ]
     assert (document["applied"], document["refused"], document["duplicate"]) == (4, 3, 1)
     assert "Not compiled yet" in page
@@ -175,7 +175,25 @@ def test_a_long_block_is_cut_and_its_message_named() -> None:
     document, page = look(scene)
     assert rows(document)[0]["sent"]["is_cut"]
     assert len(rows(document)[0]["sent"]["text"]) == 4_000
-    assert f'Cut here: all of it is in <a class="id" href="/messages/{number}">' in page
+    link = f'<a class="id" href="/messages/{number}">message {number}</a>'
+    assert f"Shortened. {link} is complete." in page
+
+
+def test_equal_errors_are_shown_once() -> None:
+    """One row with a count; the other blocks are folded below it, and JSON lists all of them."""
+    scene = Scene()
+    scene.kickoff(ANN)
+    number = scene.delta(ANN, *[NO_TARGET] * 4, added("Gradient"))
+    document, page = look(scene)
+    found = rows(document)
+    assert [each["same_as"] for each in found] == [None, 1, 1, 1, None]
+    assert (found[0]["same"], found[0]["repeats"]) == ("blocks 2–4", 4)
+    assert page.count('<p class="fix">') == 1
+    assert "×4" in page
+    assert "3 more blocks with the same error: blocks 2–4" in page
+    for block in (1, 2, 3, 4):
+        assert page.count(f'id="block-{number}-{block}"') == 1
+        assert f"dismiss {THREAD} {number}.{block}<" in page
 
 
 def test_before_the_first_block() -> None:
@@ -183,7 +201,7 @@ def test_before_the_first_block() -> None:
     scene.kickoff(ANN)
     document, page = look(scene)
     assert document["groups"] == []
-    assert "No DELTA has come in yet" in page
+    assert "No DELTA has arrived yet" in page
     assert f"brenner new DELTA --thread {THREAD}" in page
 
 
@@ -194,7 +212,7 @@ def test_a_block_in_a_message_of_another_type_is_told() -> None:
     scene.send(ANN, "INFO: a thought", added("Gradient"))
     document, page = look(scene)
     assert len(document["aside"]) == 1
-    assert "no contribution" in page
+    assert "Ignored blocks" in page
 
 
 def test_hostile_texts() -> None:

@@ -112,7 +112,7 @@ def test_a_lost_connection(browser: Browser, tmp_path: Path) -> None:
             expect(page.locator("#connection")).to_have_class(re.compile("lost"))
             note(stage)
             with inside(mailbox, stage.project, SETTINGS._replace(port=port)):
-                expect(page.locator("#connection")).to_have_text("Connected again", timeout=15_000)
+                expect(page.locator("#connection")).to_have_text("Reconnected", timeout=15_000)
                 count = page.locator("[data-tab='2'] .count")
                 expect(count).to_have_text(str(before + 1), timeout=15_000)
                 is_live(page)

@@ -143,8 +143,8 @@ def test_links(text: str, links: list[str]) -> None:
         ("[ours](https://a.example 'Title')", 'ours (https://a.example "Title")'),
         ("<https://a.example>", "https://a.example"),
         ("[x](../other.md)", "x (../other.md)"),
-        ("![a *b*](https://a.example/p)", "[picture: a b, https://a.example/p]"),
-        ("![](p 'T')", '[picture: without words, p "T"]'),
+        ("![a *b*](https://a.example/p)", "[image: a b, https://a.example/p]"),
+        ("![](p 'T')", '[image: no description, p "T"]'),
         ("[x][1]\n\n[1]: /secret 'title'", "[x][1]\n[1]: /secret 'title'"),
         ("<!-- a comment --> a <b>c</b>", "<!-- a comment --> a <b>c</b>"),
         ("e\u0301" + "\u0301" * 7, "e" + "\u0301" * 6 + "\\u0301\\u0301"),
@@ -197,7 +197,7 @@ def test_too_long() -> None:
     html = markdown("# a\r\n" * (MAX_TYPESET // 4))
     assert "Shown as plain text: it has 250,000 characters." in html
     assert "# a\n# a\n" in html
-    assert "Cut here: 7 more characters are in the raw text." in markdown("x" * (MAX_SHOWN + 7))
+    assert "Shortened. The raw text has 7 more characters." in markdown("x" * (MAX_SHOWN + 7))
 
 
 # Places of delta blocks

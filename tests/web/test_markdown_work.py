@@ -15,7 +15,7 @@ from brenner.web.views import thread
 from web.mail_scene import ANN, THREAD, Scene
 from web.test_markdown_html import Read
 
-WHY = "Shown as plain text: it has so many marks, lines or cells"
+WHY = "Shown as plain text: it has too many marks, lines or table cells"
 # Pieces of which a text is made, that the parser goes over again and again
 AGAIN = {
     "brackets": "[",
@@ -137,7 +137,7 @@ def test_links_of_a_long_paragraph() -> None:
 def test_pictures_in_pictures() -> None:
     """The parser calls itself for each: a few are pictures, of many the outer ones are text."""
     few, many = (markdown("![" * n + "a" + "](b)" * n) for n in (10, 200))
-    assert "picture: " in few
+    assert "image: " in few
     assert many.startswith("<p>![![")
 
 
@@ -158,4 +158,4 @@ def test_work_of_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths = [len(each["body"]) for each in document["messages"][1:]]
     assert lengths == sorted(lengths, reverse=True)
     assert (lengths[0], lengths[-1]) == (800, 300)
-    assert page.count("Cut here: the message has 800 characters.") == lengths.count(300)
+    assert page.count("Shortened: the message has 800 characters.") == lengths.count(300)

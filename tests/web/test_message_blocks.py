@@ -40,13 +40,24 @@ def test_blocks_before_the_compile(scene: Scene) -> None:
     first, second = message(document, number)["blocks"]
     assert (first["outcome"], first["version"]) == ("would be applied as H1", None)
     assert first["payload"]["claim"] == "It is One"
-    assert second["outcome"] == "would be refused"
+    assert second["outcome"] == "would be rejected"
     assert second["violations"][0]["id"] == "INVALID_SECTION"
     assert message(document, number)["block_counts"] == {"applied": 1, "refused": 1, "duplicate": 0}
     assert f'<details class="delta refused" id="m{number}-block-2" open>' in page
     assert f'<details class="delta applied" id="m{number}-block-1">' in page
     assert "Use one of <code>research_thread" in page
-    assert "as it stands, not compiled yet" in page
+    assert "expected; not compiled yet" in page
+
+
+def test_equal_errors_are_shown_once(scene: Scene) -> None:
+    """With the first block; the others are folded and refer to it."""
+    number = scene.delta(ANN, REFUSED, REFUSED, REFUSED)
+    _, page = look(scene)
+    assert page.count("Use one of <code>research_thread") == 1
+    assert "Also in blocks 2 and 3." in page
+    assert page.count("Same error as in block 1.") == 2
+    assert f'<details class="delta refused" id="m{number}-block-1" open>' in page
+    assert f'<details class="delta refused" id="m{number}-block-2">' in page
 
 
 def test_blocks_after_the_compile(scene: Scene) -> None:
@@ -61,7 +72,7 @@ def test_blocks_after_the_compile(scene: Scene) -> None:
     assert '<span class="outcome applied">applied as H1</span>' in page
     assert f'<p class="note">See <a class="id" href="/sessions/{THREAD}/items/H1">H1</a> in' in page
     assert page.count(">See <") == 1  # where a block is refused there is nothing of it to be seen
-    assert '<span class="mono">ADD hypothesis slate</span>' in page
+    assert '<span class="mono">ADD Hypotheses</span>' in page
     assert message(document, number + 1)["blocks"][0]["state"] == "duplicate"
     corrected = scene.delta(ANN, added("Wrong"))
     _, page = look(scene, round="1")
@@ -89,7 +100,10 @@ def test_blocks_that_contribute_nothing(scene: Scene) -> None:
     assert message(document, aside)["blocks"][0]["violations"][0]["id"] == "DELTA_NOT_CONTRIBUTED"
     assert [each["id"] for each in message(document, stray)["faults"]] == ["INLINE_DELTA"]
     assert message(document, empty)["blocks_total"] == 0
-    assert page.count("It has no delta block, and so nothing of it is in the artifact.") == 2
+    assert (
+        page.count("This message contains no delta block, so it changes nothing in the artifact.")
+        == 2
+    )
 
 
 def test_many_blocks(scene: Scene) -> None:

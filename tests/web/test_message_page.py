@@ -76,7 +76,7 @@ def test_blocks(scene: Scene) -> None:
     states = [each["state"] for each in document["message"]["blocks"]]
     assert states == ["applied", "refused"]
     assert page.index("It is One") < page.index("INVALID_SECTION")
-    assert "Corrected, ready to send" in page
+    assert "Corrected block:" in page
 
 
 def test_answers_and_acks(scene: Scene) -> None:
@@ -85,10 +85,10 @@ def test_answers_and_acks(scene: Scene) -> None:
     ack = scene.send(ANN, "ACK: Why?", body, reply_to=1)
     document, page = look(scene, ack)
     assert document["message"]["settles"][0]["id"] == document["message"]["answers"]["id"] == 1
-    assert "the ACK owed for" in page
+    assert "<dt>Acknowledges</dt>" in page
     document, page = look(scene, 1)
     assert [each["id"] for each in document["message"]["replies"]] == [ack]
-    assert "required; nobody owes one" in page
+    assert "required; all sent" in page
 
 
 @pytest.mark.parametrize("thread", ["12", "a-conversation", "no ID / at all", "..", HOSTILE[0]])
@@ -117,7 +117,7 @@ def test_without_read_marks() -> None:
     """Where the home cannot tell, the page says so."""
     scene = Scene(MemoryMailbox(lacks={Capability.READ_MARKS: "it keeps no such marks"}))
     number = scene.send(ANN, "INFO: x")
-    assert "Who has read it is not shown: it keeps no such marks" in look(scene, number)[1]
+    assert "Read marks are not shown: it keeps no such marks" in look(scene, number)[1]
 
 
 def test_enormous() -> None:
@@ -129,7 +129,7 @@ def test_enormous() -> None:
     number = scene.send(ANN, "INFO: longer", "word " * 300_000)
     document, page = look(scene, number)
     assert document["message"]["body_is_cut"]
-    assert f'the <a href="/messages/{number}/raw">raw text</a> all' in page
+    assert f'The <a href="/messages/{number}/raw">raw text</a> is complete' in page
     assert raw(scene, number).text.endswith("word " * 300_000)
 
 
@@ -174,7 +174,7 @@ def test_in_a_browser(browser_page: Window) -> None:
     page = browser_page.open(f"/sessions/{DEMO}/thread?round=1")
     page.locator("#m10").get_by_role("link", name="message 10").click()
     assert page.url.endswith("/messages/10")
-    page.locator("main").get_by_role("link", name="In its thread").click()
+    page.locator("main").get_by_role("link", name="Show in thread").click()
     assert page.url.endswith("?round=1#m10")
     block = page.locator("#m10-block-1")
     assert not block.locator("pre").is_visible()

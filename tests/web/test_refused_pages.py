@@ -12,6 +12,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.server import LocationHandler
 from brenner.server.app import log_location
 from brenner.web import app as routes
+from brenner.web.rendering import environment
 from brenner.web.request import PageResult, RequestContext
 from serving.running import Inside, Reply, inside
 
@@ -89,7 +90,7 @@ def test_what_cannot_be_done_there(server: Inside) -> None:
     reply = server.ask("POST", "/help", {}, headers=BROWSER)
     assert (reply.status, is_page(reply)) == (405, True)
     assert reply.headers["allow"] == "GET, HEAD"
-    assert "POST is not possible at /help" in reply.document
+    assert "POST is not allowed at /help" in reply.document
     assert server.ask("POST", "/help", {}).code == "METHOD_NOT_ALLOWED"
 
 
@@ -103,7 +104,7 @@ def test_agents_get_json_whatever_they_accept(server: Inside) -> None:
 def test_a_fault_of_ours(server: Inside, caplog: pytest.LogCaptureFixture) -> None:
     """The page says that it is ours; what was in the exception is told to nobody."""
     reply = server.ask("GET", "/fails", headers=BROWSER)
-    assert "a fault of ours" in reply.document
+    assert "a fault of Brenner" in reply.document
     assert SECRET not in reply.document
     ours = [each for each in caplog.records if each.name.startswith("brenner.")]
     assert [each.levelname for each in ours] == ["ERROR"]
@@ -126,6 +127,16 @@ def test_only_the_place_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
     assert told.startswith("brenner: brenner.diagnostics.model:")
     assert told.endswith(" error KeyError\n")
     assert SECRET not in told
+
+
+def test_codes_have_labels() -> None:
+    """A numbered code is shown with a few words beside it; any other code is a word itself."""
+    words = '{% import "macros/words.html" as say with context %}{{ say.code(id) }}'
+    show = environment().from_string(words).render
+    assert show(id="MB-004") == (
+        '<code class="code">MB-004</code> <span class="quiet">(no delta block)</span>'
+    )
+    assert show(id="INVALID_JSON") == '<code class="code">INVALID_JSON</code>'
 
 
 def test_addresses_are_texts(server: Inside) -> None:

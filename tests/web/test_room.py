@@ -146,7 +146,7 @@ def test_with_keys_a_sentence_is_there(browser: Browser, full: Show) -> None:
         mark = page.locator("#note-H1-claim > summary")
         mark.focus()
         said = mark.evaluate("each => getComputedStyle(each, '::after').content")
-        assert "it replaced: It is read once" in said
+        assert "Replaced: It is read once" in said
         assert height(page) == tall
         page.keyboard.press("Enter")
         expect(page.locator("#note-H1-claim .about")).to_be_visible()

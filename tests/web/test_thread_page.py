@@ -94,7 +94,7 @@ def test_filters(scene: Scene) -> None:
     assert ids(look(scene, type="mail")[0]) == [6]
     document, page = look(scene, type="HANDOFF")
     assert ids(document) == []
-    assert "No message is like that" in page
+    assert "No message matches these filters" in page
     chosen = [each for each in document["filters"]["type"] if each["is_chosen"]]
     assert [(each["value"], each["messages"]) for each in chosen] == [("HANDOFF", 0)]
     counts = {each["value"]: each["messages"] for each in document["filters"]["agent"]}
@@ -163,7 +163,7 @@ def test_answers_both_ways(scene: Scene) -> None:
     assert [each["id"] for each in message(document, first)["replies"]] == [answer]
     assert message(document, copy)["copy_of"] == first
     there = f'href="/sessions/{THREAD}/thread?round=1#m{first}"'
-    assert f'answers <a class="id" {there}>{first}</a>' in page
+    assert f'reply to <a class="id" {there}>{first}</a>' in page
     assert f'copy of <a class="id" {there}>{first}</a>' in page
     assert f'id="m{first}" data-step tabindex="-1"' in page
 
@@ -244,7 +244,7 @@ def test_kickoffs_are_one_letter_with_answers_between_them() -> None:
     document, page = look(scene, order="tree")
     groups = [each["group"] for each in document["messages"]]
     assert groups == [{"place": 1, "of": 2}, None, {"place": 2, "of": 2}, None]
-    assert "One kickoff to 2 agents" in page
+    assert "Kickoff to 2 agents" in page
 
 
 def test_after_the_end_there_is_no_further_round() -> None:

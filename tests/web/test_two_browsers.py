@@ -79,7 +79,7 @@ def test_one_reads_while_the_other_compiles(
         expect(count).to_have_text(str(mail + 1))
         expect(reader.locator("#card .since")).to_contain_text("1 delta")
         operator.form(THREAD, "Compile")
-        operator.does("Publish the version")
+        operator.does("Publish version")
         compiled = operator.sent(THREAD)
         expect(thread.locator(f"#m{compiled.id}")).to_contain_text("v3")
     expect(reader.locator("#card .version-line")).to_contain_text("v3")
@@ -114,7 +114,7 @@ def test_both_publish_the_same_preview(served: Show, windows: tuple[Window, Wind
     assert sorted(done) == [False, True], told
     assert len(people[0].of(THREAD, "COMPILED")) == before + 1
     second = people[done.index(False)].page
-    expect(second.locator("#fault")).to_contain_text("COMPILED of Operator")
+    expect(second.locator("#fault")).to_contain_text("COMPILED from Operator")
     expect(second.locator("#will")).to_contain_text("Nothing to compile")
     for opened in windows:
         opened.forgive("status of 409")
@@ -130,7 +130,7 @@ def test_both_acknowledge_the_same_message(served: Show, windows: tuple[Window, 
     told = both_press([each.page for each in people])
     assert sorted(told) == [
         f"Acknowledged 1 message: {question.id}.",
-        "All of that was acknowledged before; nothing was sent now.",
+        "These messages were acknowledged before. Nothing was sent.",
     ]
     acks = [each for each in people[0].of(THREAD, "ACK") if question.id in each.acknowledges]
     assert len(acks) == 1

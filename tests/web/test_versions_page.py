@@ -36,7 +36,7 @@ def test_what_became_of_the_blocks(workspace: Workspace) -> None:
         {"applied": 1, "refused": 0, "duplicate": 0},
         {"applied": 3, "refused": 1, "duplicate": 0},
     ]
-    assert '<span class="attention">1 refused</span>' in page
+    assert '<span class="attention">1 rejected</span>' in page
     assert "0 refused" not in page
     assert '<span class="attention">not valid</span>: ' in page
     assert [each["before"] for each in document["versions"]] == [2, 1, 0]
@@ -56,7 +56,7 @@ def test_verifying_rebuilds_every_version(workspace: Workspace) -> None:
     assert shown(versions.page, a_visit(workspace))[0]["verified"] is None
     document, page = shown(versions.page, a_visit(workspace, verify="1"))
     assert document["verified"]["ok"] is True
-    assert "All 3 versions follow from the mail, byte for byte." in page
+    assert "All 3 versions rebuild from the mail, byte for byte." in page
     assert all(each["artifact_sha256"] in page for each in document["verified"]["versions"])
 
 

@@ -386,7 +386,7 @@ def _join_words(words: list[str], most: int, last: str = " and ") -> str:
 
 # Labels and texts of fields, shared by the terminal and the pages
 
-_NOT_STATED = "not said"
+_NOT_STATED = "not stated"
 _KILL_LABELS = {"agent": KILLED_BY, "at": "Killed at", "reason": REASON}
 _MAP_LABELS = {"predictions": "", "expected_outcomes": "Expected "}
 
@@ -415,7 +415,7 @@ def value_text(value: object) -> str:
 
 def kill_texts(killed: KillRecord) -> tuple[tuple[str, str], ...]:
     """Return the labels and texts for the agent, time and reason of a kill."""
-    who = f"{killed.agent or 'agent not said'}, {killed.at or 'time not said'}"
+    who = f"{killed.agent or 'agent not stated'}, {killed.at or 'time not stated'}"
     is_known = killed.agent or killed.at
     return ((KILLED_BY, who if is_known else _NOT_STATED), (REASON, killed.reason or _NOT_STATED))
 
@@ -495,19 +495,19 @@ _END = object()
 def describe_block(entry: Entry) -> str:
     """Return a block's operation, target and section as written."""
     words = [entry.operation, entry.target_id, entry.section]
-    return " ".join(word for word in words if word) or "not readable"
+    return " ".join(word for word in words if word) or "unreadable"
 
 
 def describe_duplicate(entry: Entry) -> str:
     """Return what a duplicate block refers to."""
     item = entry.item_id or entry.assigned_id
-    return f"stands for {item}" if item else "changed nothing more"
+    return f"same as {item}" if item else "no further change"
 
 
 def describe_outcome(entry: Entry, *, is_read: bool = True) -> str:
     """Return what became of a block, or what would, if no version has read it yet."""
     if entry.state is BlockOutcome.REFUSED:
-        return "refused" if is_read else "would be refused"
+        return "rejected" if is_read else "would be rejected"
     if entry.state is BlockOutcome.DUPLICATE:
         return f"duplicate, {describe_duplicate(entry)}"
     applied = "applied" if is_read else "would be applied"

@@ -596,7 +596,7 @@ def _other_lines(lines: list[int]) -> str:
     shown = ", ".join(map(str, numbers[:MAX_LINES]))
     more = f" and {len(numbers) - MAX_LINES} more" if len(numbers) > MAX_LINES else ""
     word = "line" if len(numbers) == 1 else "lines"
-    return f" The same holds in {len(lines)} places: {word} {shown}{more}."
+    return f" This occurs in {len(lines)} places: {word} {shown}{more}."
 
 
 # Metadata as front matter, and front matter of any program as metadata (R18)
@@ -638,16 +638,16 @@ def read_metadata(matter: FrontMatter, notes: ParseNotes) -> Metadata:
 
 
 # Each reader returns the value, or None if it is unusable, and a description of what is wrong.
-_KEPT_AS_IS = "it was kept as it is, and says nothing to this program"
+_KEPT_AS_IS = "it was kept unchanged, but is not used"
 
 
 def _read_text(value: JSON) -> tuple[str | None, str]:
     if isinstance(value, str):
         return (value or None), ""
     if isinstance(value, list | dict):
-        return None, f"is not a text; {_KEPT_AS_IS}"
+        return None, f"is not a text: {_KEPT_AS_IS}"
     text = json.dumps(value)
-    return text, f"is not a text in quotes; it was read as `{text}`"
+    return text, f"is not a text in quotes: it was read as `{text}`"
 
 
 def _read_number(value: JSON) -> tuple[int | None, str]:
@@ -655,29 +655,29 @@ def _read_number(value: JSON) -> tuple[int | None, str]:
         return value, ""
     match = _NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
     if match:
-        return int(match[1]), f"is a text; it was read as the number {int(match[1])}"
-    return None, f"is not a whole number; {_KEPT_AS_IS}"
+        return int(match[1]), f"is a text: it was read as the number {int(match[1])}"
+    return None, f"is not a whole number: {_KEPT_AS_IS}"
 
 
 def _read_map(value: JSON) -> tuple[Mapping[str, JSON] | None, str]:
     if isinstance(value, dict):
         return MappingProxyType(value), ""
-    return None, f"is not a list of `key: value`; {_KEPT_AS_IS}"
+    return None, f"is not a list of `key: value`: {_KEPT_AS_IS}"
 
 
 def _read_contributors(value: JSON) -> tuple[tuple[str, ...] | None, str]:
     if isinstance(value, str):
         names = tuple(name.strip() for name in value.split(",") if name.strip())
-        return names, f"is one text; it was read as {_quote_names(names)}"
+        return names, f"is one text: it was read as {_quote_names(names)}"
     if isinstance(value, dict):
         names = tuple(value)
-        return names, f"is not a list; its keys were read: {_quote_names(names)}"
+        return names, f"is not a list: it was read as {_quote_names(names)}"
     if not isinstance(value, list):
-        return None, f"is not a list; {_KEPT_AS_IS}"
+        return None, f"is not a list: {_KEPT_AS_IS}"
     names = tuple(map(_contributor_name, value))
     if all(isinstance(each, str) for each in value):
         return names, ""
-    return names, f"does not list texts alone; it was read as {_quote_names(names)}"
+    return names, f"does not contain only texts: it was read as {_quote_names(names)}"
 
 
 def _contributor_name(value: JSON) -> str:

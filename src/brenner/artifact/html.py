@@ -229,7 +229,7 @@ def entry_html(field: Field, value: object, targets: LinkTargets, *, is_killed: 
 def conflict_value_html(value: object) -> str:
     """Render a value of a conflict; None means that it was removed."""
     if value is None:
-        return "<p>(taken away)</p>"
+        return "<p>(removed)</p>"
     if isinstance(value, tuple):
         return prose_html(", ".join(map(str, value)))
     return prose_html("yes" if value is True else str(value))
@@ -258,7 +258,7 @@ def _plain_list(entries: Iterable[str], is_killed: bool) -> str:
 
 # The page: a template escapes every value with `text_html`, unless a function made HTML of it
 
-_NOT_STATED = "not said"
+_NOT_STATED = "not stated"
 # Fields that the heading of an item shows already
 _IN_HEADING = {RESEARCH_THREAD.id: "statement", HYPOTHESIS_SLATE.id: "third_alternative"}
 

@@ -321,13 +321,13 @@ def why_impossible(edit: EditOperation, known: set[str], thread_id: str) -> str:
         return _validation_reason(edit, problems)
     named = [] if edit.is_new else [each.written for each in id_mentions(delta, thread_id)]
     unknown = [escape_control(each) for each in dict.fromkeys(named) if each not in known]
-    return f"it names `{unknown[0]}`, which is not in the artifact." if unknown else ""
+    return f"it refers to `{unknown[0]}`, which does not exist." if unknown else ""
 
 
 def _validation_reason(edit: EditOperation, problems: list[Problem]) -> str:
     """Return the validation errors, worded for a person who edited a file."""
     if edit.operation is KILL and edit.section.is_valid_id(edit.item_id):
-        return "it gives no reason."
+        return "it has no reason."
     fatal = [problem for problem in problems if problem.code.severity is ERROR]
     messages = [problem.code.at(None, **problem.words).message for problem in fatal]
     return " ".join(messages).replace("`payload.", "`")
@@ -433,7 +433,8 @@ def hand_edits(version: Artifact, edited: Artifact) -> HandEdits:
     ]
     deltas, artifact, objections = _trial_merge(edits, before)
     missing = list(unapplied_changes(artifact, before, after))
-    other = _describe_unapplied(missing, moved, objections)
+    counts = Counter((section.id, item.id) for section, item in edited.all_items())
+    other = _describe_unapplied(missing, moved, objections, counts)
     numbers = new_item_ids(artifact, before, after).items()
     other += [
         _describe_renumbering(item_id, number)
@@ -617,39 +618,38 @@ def _describe_unapplied(
     missing: Collection[UnappliedChange],
     moved: Mapping[_ItemKey, str],
     objections: _Objections,
+    counts: Mapping[_ItemKey, int],
 ) -> list[str]:
+    """Return a sentence per change. `counts` tells how often each ID occurs in the edited file."""
     words = []
-    last = {(item.section, item.id): item.occurrence for item, _ in missing if item}
     for item, field in missing:
         if item is None:
             name = escape_control(field.field if field else "")
-            words.append(f"`{name}` in the front matter: it is written when a version is compiled.")
+            words.append(f"`{name}` in the front matter: the compiler writes it.")
         elif (item.section, item.id) in moved:
             old = escape_control(moved[item.section, item.id])
             words.append(
-                f"{old} is called {escape_control(item.id)}: the ID of an item never changes."
+                f"{old} is now {escape_control(item.id)}: the ID of an item never changes."
             )
         elif ChangeKind.REMOVED not in item.kinds or item.id not in moved.values():
-            if item.occurrence > 1:  # say once how many there are
-                item = item._replace(occurrence=last[item.section, item.id])  # noqa: PLW2901
             name = field.path[0] if field else ""
-            words.append(
-                _describe_item(item, name, objections.get((item.section, item.id, name), ""))
-            )
+            objection = objections.get((item.section, item.id, name), "")
+            count = counts[item.section, item.id] if item.occurrence > 1 else 1
+            words.append(_describe_item(item, name, objection, count))
     return list(dict.fromkeys(words))
 
 
 _DEFAULT_REASON = "no delta can make this change."
 # Why a field may stay unchanged although no block was refused
 _FIELD_REASONS = {
-    "predictions": "in the cell of a killed hypothesis stands N/A.",
-    "references": "a reference that closes a circle is left out.",
+    "predictions": "the cell of a killed hypothesis is always N/A.",
+    "references": "a reference that creates a cycle is left out.",
 }
 
 
-def _describe_item(change: ItemChange, field: str, objection: str) -> str:
+def _describe_item(change: ItemChange, field: str, objection: str, count: int) -> str:
     name = escape_control(change.id) or f"“{escape_control(change.title)}”"
-    never = _describe_forbidden(change, field)
+    never = _describe_forbidden(change, field, count)
     if never:
         return f"{name} {never}"
     reason = objection or _FIELD_REASONS.get(field, _DEFAULT_REASON)
@@ -660,20 +660,18 @@ def _describe_item(change: ItemChange, field: str, objection: str) -> str:
     return f"{name} is new and cannot be added: {reason}"
 
 
-def _describe_forbidden(change: ItemChange, field: str) -> str:
+def _describe_forbidden(change: ItemChange, field: str, count: int) -> str:
     """Return why a change is never possible, or an empty text."""
     if ChangeKind.REMOVED in change.kinds:
-        return "is gone: an item is never removed; it can be killed, with a reason."
-    if change.occurrence > 1:
-        return f"stands there {change.occurrence} times: an ID is given once."
+        return "is missing: an item cannot be removed. Kill it, with a reason."
+    if count > 1:
+        return f"occurs {count} times: an ID can be used only once."
     if field != KILLED or ChangeKind.KILLED in change.kinds:
         return ""
     if ChangeKind.REVIVED in change.kinds:
-        return "is not marked as killed any more: what is killed stays killed."
-    return "was killed otherwise than the file says now: a kill stays as it was made."
+        return "is no longer marked as killed: a killed item cannot be restored."
+    return "has another kill record than before: a kill cannot be changed."
 
 
 def _describe_renumbering(item_id: str, number: str) -> str:
-    return (
-        f"{escape_control(item_id)} will be {number}: numbers are given when a version is compiled."
-    )
+    return f"{escape_control(item_id)} will be {number}: the compiler assigns the numbers."

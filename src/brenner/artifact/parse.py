@@ -256,7 +256,7 @@ class ArtifactParser:
     def _heading_above(self) -> str:
         if self._section:
             return f"under `## {LAYOUT_BY_SECTION[self._section.id].heading}`"
-        return "under none of the seven sections"
+        return "outside the seven sections"
 
 
 # Finding the document in the text; line numbers stay those of the text.

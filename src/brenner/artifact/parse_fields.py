@@ -47,7 +47,7 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.grammar import ITEM_ID
-from brenner.text import closest, did_you_mean
+from brenner.text import closest, did_you_mean, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -130,7 +130,7 @@ class FieldReader:
         """Decode anchors or item IDs."""
         found = read_list(self._plain(field.raw)) if field.raw else ()
         if field.entries:
-            what = f"`**{field.label}**` is a list with an entry to a line"
+            what = f"`**{field.label}**` is a list with one entry per line"
             self._report_form("list", field, what, f"`**{field.label}**: one, two`")
         for raw, _, _ in field.entries:
             found += (unescape(self._plain(raw)),)
@@ -139,12 +139,12 @@ class FieldReader:
     def score(self, field: OpenField) -> object:
         raws = [self._plain(raw) for raw in (field.raw, *(e[0] for e in field.entries)) if raw]
         if field.entries:
-            what = f"`**{field.label}**` is a list with a part to a line"
+            what = f"`**{field.label}**` is a list with one part per line"
             self._report_form("score list", field, what, f"`**{field.label}**: LR=3, Cost=2`")
         score, unread = read_score(", ".join(raws))
         if unread:
             self.has_unread_score = True
-            expected = f"a part of a score, a number from 0 to {MOST_SCORE} and each once"
+            expected = f"a score part from 0 to {MOST_SCORE} (`LR`, `Cost`, `Speed` or `Ambiguity`)"
             self._report_unreadable(field, ", ".join(unread), expected, "LR=3, Cost=2")
         return score
 
@@ -179,9 +179,9 @@ class FieldReader:
     def _check_inline(self, field: OpenField, found: object) -> None:
         """Report a list that begins on the line of its label, if any of it could be read."""
         if field.raw and found:
-            what = f"The text of `**{field.label}**` stands on the line of its label"
+            what = f"The text of `**{field.label}**` is on the line of its label"
             self._report_form(
-                "inline list", field, what, "a list below it, `- ` and an entry to a line"
+                "inline list", field, what, "a list below it, with `- ` and one entry per line"
             )
 
     def _entries(self, field: OpenField) -> list[ListEntry]:
@@ -310,13 +310,13 @@ def _read_kill(
     )
     killed = KillRecord(next(iter(agents), ""), next(iter(times), ""), "\n".join(reasons))
     details = {"who killed it": killed.agent, "when": killed.at, "why": killed.reason}
-    missing = ", ".join(words for words, word in details.items() if not word)
+    missing = joined(words for words, word in details.items() if not word)
     others = ", ".join(f"`{word}`" for word in (*agents[1:], *times[1:]))
     wrong = {
-        "it is not marked where the format marks it": opened.is_kill_canonical and opened.is_killed,
+        "it is not marked in the right place": opened.is_kill_canonical and opened.is_killed,
         "its fields are not struck through": are_struck,
         "its labels are struck through with their fields": not has_struck_labels,
-        "who and when are not written as `agent, time`": is_canonical,
+        "agent and time are not written as `agent, time`": is_canonical,
         f"it does not say {missing}": not missing,
         f"it also says {others}, which was not read": not others,
     }
@@ -342,11 +342,15 @@ def _check_score(opened: OpenItem, item: Item, points: int, notes: ParseNotes) -
     says = f"a score of {points}"
     if item.score:
         _report_contradiction(
-            notes, opened, says, f"the parts make {total_score(item)}", "The parts were read."
+            notes,
+            opened,
+            says,
+            f"the sum of its parts is {total_score(item)}",
+            "The parts were read.",
         )
     else:
         label = LAYOUT_BY_SECTION[opened.section.id].labels["score"]
-        other = f"its parts are missing: there is no `**{label}**` below"
+        other = f"its parts are missing (no `**{label}**` below)"
         _report_contradiction(notes, opened, says, other, "No score was read.")
 
 
@@ -415,7 +419,7 @@ def read_table_rows(
             names[index] = name
     for cell, name in zip(header, names, strict=True):
         if unescape(cell) != name:
-            words = {"what": f"A column is headed `{cell}`", "right": f"`{name}`"}
+            words = {"what": f"A column has the heading `{cell}`", "right": f"`{name}`"}
             notes.add_form(codes.FIELD_FORM, "column", header_line, **words)
     rows = [_read_row(row, names, id_column, condition, notes) for row in table[1:] if any(row[0])]
     return rows, tuple(names)

@@ -170,8 +170,8 @@ def find_field(
 
 # The position of a label: in a paragraph, in a list entry, or directly below a list
 _IN_PARAGRAPH = ""
-_IN_ENTRY = "is the entry of a list"
-_BELOW_LIST = "follows a list without a blank line between, so that viewers show it there"
+_IN_ENTRY = "is an entry of a list"
+_BELOW_LIST = "follows a list without a blank line, so that viewers show it in the list"
 
 
 def nonstandard_form(
@@ -180,8 +180,8 @@ def nonstandard_form(
     """Return the kind of a nonstandard form, its description, and the right form."""
     if layout_label is None:
         right = "it into the heading" if name == "name" else "it into the table"
-        return "own line", f"`**{label.text}**` has a line of its own", right
-    right = f"`**{layout_label}**: …` as a paragraph of its own"
+        return "own line", f"`**{label.text}**` is on its own line", right
+    right = f"`**{layout_label}**: …` as its own paragraph"
     if place:
         return place, f"`**{label.text}**` {place}", right
     if fold_label(label.text) in KILL_REASON_LABELS:
@@ -428,7 +428,7 @@ class TextReader:
             field.append_text(part.gap, part.written)
             if is_first:
                 return
-            what = f"The text of `**{field.label}**` goes on in further blocks"
+            what = f"The text of `**{field.label}**` continues in further blocks"
             right = "it in one paragraph, with `\\` at the end of a line for a line break"
             self._notes.add_form(codes.FIELD_FORM, "blocks", part.line, what=what, right=right)
         else:

@@ -253,7 +253,7 @@ def decode_state(text: str) -> State:
     """Decode the text of a state. Raise ValueError if it is damaged or has another format."""
     stamp, *lines = text.split("\n")
     if stamp != _header_line(lines):
-        message = "This is no state of this format, or it was damaged."
+        message = "The stored state is damaged or has another format."
         raise ValueError(message)
     return decode_checked(_decode_lines, lines)
 

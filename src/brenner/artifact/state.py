@@ -154,7 +154,7 @@ def decode_checked(read: Callable[[T], V], text: T) -> V:
     try:
         return read(text)
     except _DECODE_ERRORS as fault:
-        message = f"What was kept cannot be read: {fault!r}"
+        message = f"The stored data cannot be read: {fault!r}"
         raise ValueError(message) from fault
 
 

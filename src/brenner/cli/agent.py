@@ -13,6 +13,8 @@ import click
 
 from brenner.cli.options import (
     EXIT_OK,
+    ONE_SECTION,
+    Command,
     LazyGroup,
     Settings,
     common_options,
@@ -49,28 +51,36 @@ if TYPE_CHECKING:
     from brenner.services.workspace import Workspace
 
 COMMANDS = {
-    "config": ("brenner.cli.agent", "config", "Print what a client's settings need."),
-    "secret": ("brenner.cli.agent", "secret", "Give a name a new secret."),
+    "config": (ONE_SECTION, "brenner.cli.agent", "config", "Print settings for a client."),
+    "secret": (ONE_SECTION, "brenner.cli.agent", "secret", "Create a secret for a name."),
 }
 
 
-@click.group(cls=LazyGroup, table=COMMANDS)
+@click.group(
+    cls=LazyGroup,
+    table=COMMANDS,
+    epilog=examples(
+        "brenner agent config --client claude-code --as BlueLake", "brenner agent secret Operator"
+    ),
+)
 @group_options
 def command() -> None:
-    """Connect agents to this project."""
+    """Connect an agent's program to the project.
+
+    `config` prints the settings that Claude Code, Codex or Gemini needs. `secret` creates the
+    secret that proves a name to the server.
+    """
 
 
 # `brenner agent config`
 
 
 _NO_PROJECT = (
-    "{} is no project: nobody has set it up, and the agent would get a new, empty mailbox. Name "
-    "the folder of your project with `--project DIR`, or set this one up with `brenner init`."
+    "{} is not a project, so the agent would get a new, empty mailbox. Name the folder of your "
+    "project with `--project DIR`, or run `brenner init` there."
 )
-_UNVERIFIED_NOTE = (
-    "its mail is unverified (refused, where the server was started with `--strict-identity`)"
-)
-_REFUSED_NOTE = "its mail is refused: identity is strict on a server that is not on loopback"
+_UNVERIFIED_NOTE = "its mail is unverified (rejected by a server with `--strict-identity`)"
+_REFUSED_NOTE = "the server rejects its mail: identity is strict on a server beyond loopback"
 # Variables that a store may need. Some clients do not pass them on to programs that they start.
 _STORE_VARIABLES = (
     *("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE"),
@@ -85,27 +95,32 @@ _STORE_VARIABLES = (
         "brenner agent config --client codex >> ~/.codex/config.toml",
         "brenner agent config --client gemini --stdio",
     ),
+    cls=Command,
 )
-@click.option("--client", metavar="NAME", help=f"One of {', '.join(CLIENTS)}.")
-@click.option("--url", metavar="URL", help="Where the server is (or BRENNER_SERVE_URL).")
-@click.option("--stdio", is_flag=True, help="The client starts `brenner mcp` itself.")
-@click.option("--token", is_flag=True, help=f"The server wants {TOKEN} (always but on loopback).")
+@click.option("--client", metavar="NAME", help=f"Client: {', '.join(CLIENTS)}.")
+@click.option("--url", metavar="URL", help="Server address (or BRENNER_SERVE_URL).")
+@click.option("--stdio", is_flag=True, help="Let the client start `brenner mcp` itself.")
+@click.option(
+    "--token", is_flag=True, help=f"The server requires {TOKEN} (always outside loopback)."
+)
 @common_options
 def config(
     settings: Settings, *, client: str | None, url: str | None, stdio: bool, token: bool
 ) -> int:
-    """Print what the settings of a client need, so that its agent can take part.
+    """Print the settings that a client needs to connect its agent.
 
-    The snippet goes to the standard output, and nothing else does: where it belongs, the command of
-    the client that does the same, and what to tell the agent are said beside it. Secrets are not
-    printed; the snippet names variables of the environment.
+    Use it once per agent. Standard output has only the settings. Where to put them, and what to
+    tell the agent, goes to standard error. The settings name environment variables; they contain no
+    secrets.
     """
     if client not in CLIENTS:
-        reason = f"There is no client `{client}`" if client is not None else "Name the --client"
-        message = f"{reason}; those known are {', '.join(CLIENTS)}."
+        reason = f"Unknown client `{client}`" if client is not None else "Give --client"
+        message = f"{reason}. Known clients: {', '.join(CLIENTS)}."
         raise click.UsageError(message)
     if stdio and (url is not None or token):
-        message = "--stdio needs neither --url nor --token: the client starts the program itself."
+        message = (
+            "--stdio cannot be used with --url or --token: the client starts the program itself."
+        )
         raise click.UsageError(message)
     project = find_project(settings.project, os.environ, settings.store)
     _check_name(settings.actor, project)
@@ -128,9 +143,9 @@ def _check_name(name: str | None, project: Project) -> None:
         raise RequestError(found)
     if name and name.casefold() == project.operator.casefold():
         message = (
-            f"{name} is the operator; no agent registers as that. Give it a name of its own: `--as "
-            f"BlueLake`. The operator's own client is told no name, but needs {SECRET}: `brenner "
-            f"agent secret {project.operator}`."
+            f"{name} is the operator. An agent needs its own name, such as `--as BlueLake`. For "
+            f"the operator's client leave out --as and set {SECRET}: `brenner agent secret "
+            f"{project.operator}`."
         )
         raise click.UsageError(message)
 
@@ -171,22 +186,22 @@ def _check_encodable(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        message = "A path in it is not UTF-8, and cannot be written into such a file."
+        message = "Cannot write the settings: they contain a path that is not UTF-8."
         raise click.UsageError(message) from None
 
 
 def _write_snippet(snippet: ConfigSnippet, connection: ClientConnection, actor: str | None) -> None:
     """Write only the snippet to the standard output. The explanations go to the standard error."""
     err = sys.stderr
-    print_message(f"This belongs into `{snippet.file}`, beside what is there:", err)
+    print_message(f"Add this to `{snippet.file}`:", err)
     err.flush()
     sys.stdout.write(snippet.text)
     sys.stdout.flush()
-    print_message("The client's own command for it:", err)
+    print_message("Or run the client's own command:", err)
     print_hint(f"`{snippet.typed}`", err)
     for note in (*snippet.notes, *_variables(connection).values()):
         print_hint(note, err)
-    print_message("Tell the agent:", err)
+    print_message("Then give the agent this instruction:", err)
     print_hint(agent_instructions(actor), err)
 
 
@@ -196,12 +211,12 @@ def _variables(connection: ClientConnection) -> dict[str, str]:
     is_near = not connection.url or _is_loopback(connection.url)
     otherwise = _UNVERIFIED_NOTE if is_near else _REFUSED_NOTE
     variables = {
-        SECRET: f"{SECRET}, set where the client is started, is the agent's secret (its "
-        f"registration_token, or `brenner agent secret NAME`), and goes along in {via}. Without it "
-        f"the agent gives it to the tools itself, or {otherwise}."
+        SECRET: f"Set {SECRET} where the client starts: the agent's secret (its "
+        f"registration_token, or `brenner agent secret NAME`), sent in {via}. Without it the agent "
+        f"must pass its secret to the tools, or {otherwise}."
     }
     if connection.wants_token:
-        variables[TOKEN] = f"{TOKEN} must be set there: the server lets nobody in without it."
+        variables[TOKEN] = f"Set {TOKEN} there, too: the server rejects requests without it."
     return variables
 
 
@@ -231,16 +246,17 @@ def _snippet_json(
         "brenner agent secret BlueLake --new",
         f"{SECRET}=$(brenner agent secret BlueLake) codex",
     ),
+    cls=Command,
 )
 @click.argument("name")
-@click.option("--new", is_flag=True, help="Replace the one that it has, which is then worthless.")
+@click.option("--new", is_flag=True, help="Replace the current secret, which becomes invalid.")
 @common_options
 def secret(settings: Settings, *, name: str, new: bool) -> int:
-    """Give a NAME a secret, with which a server knows who sends.
+    """Create the secret that proves a NAME to the server.
 
-    An agent gets its own when it registers; this is for the operator, whose name no agent can use
-    without, and for agents that were given a name and are to be given its secret. It is printed
-    once, alone on the standard output, and kept nowhere: the store has a digest.
+    Agents get a secret when they register. Use this command for the operator, whose name always
+    needs one, or to give an agent a new one. The secret is printed once, alone on standard output.
+    The store keeps only a digest.
     """
     with workspace_for_writing(settings) as here:
         _check_may_get_secret(here, settings.actor, name)
@@ -251,10 +267,9 @@ def secret(settings: Settings, *, name: str, new: bool) -> int:
         return EXIT_OK
     sys.stdout.write(f"{created}\n")
     sys.stdout.flush()
-    print_message(f"That is the secret of {name}. It is shown this once.", sys.stderr)
+    print_message(f"This is the secret of {name}. It is shown only once.", sys.stderr)
     print_hint(
-        f"Keep it in {SECRET}, or in a file that only you may read (mode 600), never in one that "
-        "git takes.",
+        f"Keep it in {SECRET} or in a file that only you can read (mode 600). Do not commit it.",
         sys.stderr,
     )
     return EXIT_OK
@@ -267,7 +282,10 @@ def _check_may_get_secret(here: Workspace, actor: str | None, name: str) -> None
     name by mistake.
     """
     if actor is not None and actor not in (name, here.project.operator):
-        message = f"{actor} acts here (--as, AGENT_NAME); only the operator gives others a secret."
+        message = (
+            f"You act as {actor} (--as, AGENT_NAME). Only the operator can create a secret for "
+            "another name."
+        )
         raise click.UsageError(message)
     here.mailbox.agent(name)
     reason = here.mailbox.lacks.get(Capability.SECRETS)

@@ -11,45 +11,65 @@ from brenner.cli.options import (
     EXIT_INVALID,
     EXIT_OK,
     EXIT_USAGE,
+    Command,
     Settings,
     common_options,
+    examples,
     operator_of,
 )
-from brenner.cli.output import count_by_severity, styled, write_diagnostics, write_json
+from brenner.cli.output import (
+    cannot_fix_text,
+    count_by_severity,
+    styled,
+    terminal_width,
+    write_diagnostics,
+    write_json,
+    write_wrapped,
+)
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.validate import Report, check_message
+from brenner.protocol.validate import Report, check_message, errors_without_fix
 from brenner.text import escape_control
 
 _UNREADABLE_CODES = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    epilog=examples(
+        "brenner check message.md",
+        "brenner check --fix message.md > corrected.md",
+        "brenner check --thread RS-20251230-cell-fate",
+    ),
+)
 @click.argument("files", nargs=-1, metavar="[FILE|-]...")
-@click.option("--fix", is_flag=True, help="Print the corrected message, if there is a certain one.")
-@click.option("--reply", is_flag=True, help="Print the reply that tells the sender what is wrong.")
-@click.option("--thread", "thread_id", metavar="ID", help="Check all mail of a thread instead.")
+@click.option(
+    "--fix", is_flag=True, help="Print the corrected message, if the correction is certain."
+)
+@click.option("--reply", is_flag=True, help="Print a reply that lists the errors for the sender.")
+@click.option(
+    "--thread", "thread_id", metavar="ID", help="Check the stored messages of this thread."
+)
 @common_options
 def command(
     settings: Settings, files: tuple[str, ...], fix: bool, reply: bool, thread_id: str | None
 ) -> int:
-    """Check messages before they are sent, or with --thread those that are stored.
+    """Check message files, or with --thread all messages of a thread.
 
-    A message file is headers (Thread, From, To, Subject, Ack-Required), a blank line, the body.
-    With no FILE, or with -, the standard input is read.
+    Use it before `brenner mail send`. A message file has headers (Thread, From, To, Subject,
+    Ack-Required), an empty line and the body. Without FILE, or with -, standard input is read.
 
-    Exit code 0: valid; 1: it has errors; 2: it cannot be read. With --fix 0 also means that what
-    was printed is valid. Redirect it to another file: the shell empties FILE before it is read.
+    Redirect the output of --fix to another file: the shell empties FILE before it is read.
     """
     if thread_id is not None:
         return _check_thread(settings, thread_id, is_alone=not (files or fix or reply))
     names = _input_names(files)
     if fix and reply:
-        message = "--fix and --reply exclude each other."
+        message = "--fix and --reply cannot be used together."
         raise click.UsageError(message)
     if (fix or reply) and len(names) > 1 and not settings.as_json:
-        message = "--fix and --reply take one FILE at a time."
+        message = "--fix and --reply accept one FILE at a time."
         raise click.UsageError(message)
     replier = (settings.actor or operator_of(settings)) if reply else ""
     # With --reply the actor is not the author, so the sender is not checked against it.
@@ -69,7 +89,7 @@ def command(
 
 def _check_thread(settings: Settings, thread_id: str, *, is_alone: bool) -> int:
     if not is_alone:
-        message = "--thread goes with neither FILE nor --fix nor --reply."
+        message = "--thread cannot be used with FILE, --fix or --reply."
         raise click.UsageError(message)
     from brenner.cli.check_thread import check  # only stored mail needs a mailbox
 
@@ -82,10 +102,16 @@ class _CheckedInput(NamedTuple):
     name: str
     text: str
     report: Report
+    actor: str | None = None
 
     @property
     def label(self) -> str:
         return "<stdin>" if self.name == STANDARD_INPUT else self.name
+
+    def cannot_fix_text(self) -> str:
+        """Return which errors keep the message from being fixed automatically."""
+        found = errors_without_fix(self.text, self.report.violations, self.actor)
+        return cannot_fix_text(self.report.summary, found)
 
     def reply(self, sender: str) -> str | None:
         """Return the Validation Error reply, if there is an error and a sender to reply to."""
@@ -107,7 +133,7 @@ class _CheckedInput(NamedTuple):
 
 def _input_names(files: tuple[str, ...]) -> tuple[str, ...]:
     if not files and sys.stdin is not None and sys.stdin.isatty():
-        message = "Give a FILE, or - to read from the standard input."
+        message = "Give a FILE, or `-` to read from the standard input."
         raise click.UsageError(message)
     if files.count(STANDARD_INPUT) > 1:
         message = "The standard input can be read only once."
@@ -119,7 +145,12 @@ def _check(name: str, actor: str | None, settings: Settings) -> _CheckedInput:
     text = read_message(name, settings)
     if isinstance(text, Diagnostic):
         return _CheckedInput(name, "", Report(None, None, (text,)))
-    return _CheckedInput(name, text, check_message(text, actor))
+    report = check_message(text, actor)
+    if any(found.code is codes.THREAD_ID_ADVICE for found in report.violations):
+        from brenner.cli.check_thread import without_needless_advice  # it opens the store
+
+        report = without_needless_advice(report, settings)
+    return _CheckedInput(name, text, report, actor)
 
 
 def _write_report(checked: _CheckedInput) -> None:
@@ -139,12 +170,15 @@ def _write_report(checked: _CheckedInput) -> None:
     if report.corrected is not None:
         from shlex import quote
 
-        care = "; read it before you send it" if report.valid else ""
+        care = "\n  Read it before you send it." if report.valid else ""
         separator = "-- " if checked.name.startswith("-") and checked.name != "-" else ""
         command = f"brenner check --fix {separator}{quote(escape_control(checked.name))}"
-        out.write(f"  `{command}` prints it corrected{care}.\n")
+        text = f"  To print the corrected message: `{command}`"
+        is_long = 0 < terminal_width(out) < len(text)  # a command is never wrapped
+        text = text.replace(": `", ":\n  `", 1) if is_long else text
+        out.write(f"{text}{care}\n")
     elif checked.text and not report.valid:
-        out.write("  There is no certain correction: at least one error needs its author.\n")
+        write_wrapped(checked.cannot_fix_text(), "  ", out)
 
 
 def _write_fix(checked: _CheckedInput) -> int:
@@ -152,15 +186,15 @@ def _write_fix(checked: _CheckedInput) -> int:
     err, report = sys.stderr, checked.report
     write_diagnostics(report.violations, checked.label, err)
     if report.corrected is not None:
-        err.write(f"{escape_control(checked.label)}: corrected; what was printed is valid\n")
+        err.write(f"{escape_control(checked.label)}: corrected; the printed message is valid\n")
         sys.stdout.write(report.corrected)
     elif report.valid:
-        err.write(f"{escape_control(checked.label)}: valid; there is nothing to correct\n")
+        err.write(f"{escape_control(checked.label)}: valid; nothing to correct\n")
         sys.stdout.write(checked.text)
     else:
-        err.write(
-            f"{escape_control(checked.label)}: not corrected: at least one error needs its author\n"
-        )
+        if checked.text:
+            label = escape_control(checked.label)
+            write_wrapped(f"{label}: not valid. {checked.cannot_fix_text()}", "", err)
         return checked.exit_code
     return EXIT_OK
 
@@ -168,12 +202,12 @@ def _write_fix(checked: _CheckedInput) -> int:
 def _write_reply(checked: _CheckedInput, sender: str) -> int:
     """Write the Validation Error reply as a message file, if there is a sender to reply to."""
     if checked.report.valid:
-        sys.stderr.write(f"{escape_control(checked.label)}: valid; there is nothing to reply\n")
+        sys.stderr.write(f"{escape_control(checked.label)}: valid; nothing to reply\n")
         return EXIT_OK
     reply = checked.reply(sender)
     if reply is None:
         write_diagnostics(checked.report.violations, checked.label, sys.stderr)
-        sys.stderr.write("There is no reply: the message has no valid thread or sender.\n")
+        sys.stderr.write("Cannot write a reply: the message has no valid thread or sender.\n")
     else:
         sys.stdout.write(reply)
     return checked.exit_code

@@ -1,14 +1,18 @@
-"""`brenner check --thread`: check every stored message of a thread as received mail."""
+"""`brenner check` with a store: the messages of a thread, or a file of an existing thread."""
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from brenner.cli.options import EXIT_INVALID, EXIT_OK
-from brenner.cli.output import count_by_severity, styled, write_diagnostics, write_json
+from brenner.cli.output import count_by_severity, styled, write_json, write_placed_diagnostics
 from brenner.cli.workspace import workspace_of
-from brenner.diagnostics.model import Summary, worst_first
+from brenner.config import find_project
+from brenner.diagnostics.model import BrennerError, Summary, worst_first
+from brenner.mail.open import SqliteStore, store_of
+from brenner.protocol.thread_ids import without_id_advice
 from brenner.services.blame import check_thread
 from brenner.text import escape_control
 
@@ -58,9 +62,10 @@ def _write(
 ) -> None:
     """Write the diagnostics of all messages, worst first, then the verdict on the thread."""
     out = sys.stdout
-    found = [(stored.id, one) for stored, report in checked for one in report.violations]
-    for message_id, diagnostic in sorted(found, key=lambda each: worst_first(each[1])[0]):
-        write_diagnostics([diagnostic], f"message {message_id}", out)
+    found = [
+        (f"message {stored.id}", one) for stored, report in checked for one in report.violations
+    ]
+    write_placed_diagnostics(sorted(found, key=lambda each: worst_first(each[1])[0]), out)
     if summary.errors:
         verdict = styled("not valid", out, fg="magenta", bold=True)
     else:
@@ -71,4 +76,20 @@ def _write(
         f"{escape_control(thread_id)}: {verdict}: {count_by_severity(summary)} ({messages})\n"
     )
     if summary.errors:
-        out.write("  Mail never changes: its author sends the block or the message again.\n")
+        out.write("  Stored mail cannot be changed: its author must send a corrected message.\n")
+
+
+def without_needless_advice(report: Report, settings: Settings) -> Report:
+    """Return the report without advice on the thread's ID, if the project has the thread already.
+
+    Only a store in a file is read: a check needs no server.
+    """
+    try:
+        store = store_of(find_project(settings.project, os.environ, settings.store))
+        if not isinstance(store, SqliteStore) or not store.is_there():
+            return report
+        with store.open() as mailbox:
+            is_known = mailbox.thread(report.thread_id or "", limit=1).position > 0
+    except BrennerError:  # the check itself needs no store
+        return report
+    return report._replace(violations=without_id_advice(report.violations)) if is_known else report

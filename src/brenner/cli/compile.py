@@ -18,13 +18,17 @@ from brenner.cli.options import EXIT_INVALID, EXIT_OK, Settings, common_options,
 from brenner.cli.output import (
     JsonCommand,
     count_by_severity,
+    grouped_diagnostics,
     note_changes_made,
+    repeats_lines,
     write_diagnostics,
     write_json,
+    write_placed_diagnostics,
 )
 from brenner.cli.table import ids_text
 from brenner.cli.terminal import (
     ATTENTION,
+    OUTCOME_LABELS,
     QUIET,
     STRONG,
     Span,
@@ -49,32 +53,32 @@ from brenner.services.compile import (
 )
 from brenner.services.persist import PersistOptions
 from brenner.session.compiled_message import third_alternative
-from brenner.text import escape_control, joined, thread_argument
+from brenner.text import escape_control, joined, plural, thread_argument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from brenner.diagnostics.repeats import Repeats
 
 # Options of `compile` and `session complete`
 
 
 _COMPILE_OPTIONS = (
-    click.option("--dry-run", is_flag=True, help="Show what would be published; post nothing."),
+    click.option("--dry-run", is_flag=True, help="Show what would be published; publish nothing."),
     click.option(
-        "--strict", is_flag=True, help="Publish only if no block is refused and lint passes."
+        "--strict", is_flag=True, help="Publish only if no block is rejected and lint passes."
     ),
-    click.option("--reopen", is_flag=True, help="Go on with a session that was completed."),
+    click.option("--reopen", is_flag=True, help="Continue a completed session."),
     click.option(
-        "--notify", is_flag=True, help="Mail the authors of refused blocks what is wrong."
+        "--notify", is_flag=True, help="Mail the errors to the authors of rejected blocks."
     ),
 )
 _PERSIST_OPTIONS = (
-    click.option("--persist", is_flag=True, help="Write the version to artifacts/THREAD.md."),
-    click.option("--commit", is_flag=True, help="Commit that file, and nothing else."),
-    click.option("--push", is_flag=True, help="Push the branch afterwards."),
-    click.option(
-        "--archive", is_flag=True, help="Put the thread's mail beside the artifact, from now on."
-    ),
-    click.option("--force", is_flag=True, help="Write over changes made by hand in the file."),
+    click.option("--persist", is_flag=True, help="Save the version to artifacts/THREAD.md."),
+    click.option("--commit", is_flag=True, help="Save and commit that file, and nothing else."),
+    click.option("--push", is_flag=True, help="Save, commit and push the branch."),
+    click.option("--archive", is_flag=True, help="Also save the thread's mail, from now on."),
+    click.option("--force", is_flag=True, help="Overwrite manual edits in the file."),
 )
 _COMPILE_FLAGS = ("dry_run", "strict", "reopen", "notify")
 _PERSIST_FLAGS = ("persist", "commit", "push", "archive")
@@ -103,7 +107,7 @@ def compile_options(function: Callable[..., int]) -> Callable[..., int]:
 def _make_persist_options(flags: dict[str, bool]) -> PersistOptions | None:
     if not any(flags[name] for name in _PERSIST_FLAGS):
         if flags["force"]:
-            message = "--force says how to persist; add --persist."
+            message = "--force needs --persist."
             raise click.UsageError(message)
         return None
     return PersistOptions(
@@ -118,7 +122,7 @@ def _make_persist_options(flags: dict[str, bool]) -> PersistOptions | None:
 
 
 _MAX_CONFLICTS, _MAX_ITEMS, _MAX_UNRESOLVED = 20, 8, 5
-_MAX_REFUSED = 50  # blocks that are shown with their diagnostics
+_MAX_REFUSED = 50  # causes of rejected blocks that are shown, and messages that do not contribute
 _MAX_BLOCK_CHARACTERS = 100_000  # of all corrected blocks together
 _UNRESOLVED_CODES = (UNKNOWN_REFERENCED_SESSION, UNKNOWN_REFERENCED_ITEM)
 _QUIET_CODES = {
@@ -144,8 +148,7 @@ def report(done: CompileResult, *, as_json: bool) -> int:
 
 def _write(done: CompileResult) -> None:
     out = sys.stdout
-    for found in done.notes:
-        write_diagnostics([found], _location(found), sys.stderr)
+    write_placed_diagnostics(((_location(found), found) for found in done.notes), sys.stderr)
     print_message(compile_summary(done))
     if done.status is not CompileStatus.NOTHING:
         out.writelines(_fact_lines(done, out))
@@ -153,23 +156,26 @@ def _write(done: CompileResult) -> None:
     _write_persisted(done)
     for sent in done.notified:
         to, about = joined(sent.stored.message.recipients), sent.stored.reply_to
-        print_message(f"Told {to} what is wrong with message {about}, in message {sent.stored.id}.")
+        number = sent.stored.id
+        print_message(f"Sent {to} the errors of message {about}, as message {number}.")
     if done.failed:
         write_error(done.failed)  # its fix comes last, so no other hint follows
-    else:
-        print_hint(_next_step(done))
+        return
+    for hint in _next_steps(done):
+        print_hint(hint)
 
 
 def _fact_lines(done: CompileResult, out: TextIO) -> Iterator[str]:
     found = count_outcomes(done.ledger)
+    blocks = ", ".join(f"{found[each.value]} {OUTCOME_LABELS[each]}" for each in BlockOutcome)
     for label, spans in (
         ("Changes", [Span(summary(done.diff))]),
         ("Contributors", _contributor_spans(done)),
-        ("Blocks", [Span(", ".join(f"{found[each.value]} {each.value}" for each in BlockOutcome))]),
+        ("Blocks", [Span(blocks)]),
         ("Linter", [Span(_lint_text(done))]),
         ("Conflicts", [Span(_conflict_text(done))] if done.conflicts else []),
         ("Unverified", [Span(_unverified_text(done), ATTENTION)] if done.unverified else []),
-        ("Unread", [Span(f"{done.left} messages, for the next version")] if done.left else []),
+        ("Unread", [Span(f"{plural(done.left, 'message')} left")] if done.left else []),
     ):
         if spans:
             yield fold([Span(f"  {label:<14}", QUIET)], spans, " " * 16, out)
@@ -204,34 +210,24 @@ def _conflict_text(done: CompileResult) -> str:
 
 def _unverified_text(done: CompileResult) -> str:
     whose = "its sender is" if len(done.unverified) == 1 else "their senders are"
-    return f"{ids_text(done.unverified)}: {whose} not known for certain"
+    return f"{ids_text(done.unverified)}: {whose} not verified"
 
 
 def _write_problems(done: CompileResult, out: TextIO) -> None:
-    """Write the refused blocks with their fixes, then the other problems, worst first."""
-    refused = refused_entries(done)
-    if refused:
-        out.write(fold([], [Span(f"Refused blocks ({len(refused)}):", ATTENTION)], "", out))
-    room = _MAX_BLOCK_CHARACTERS
-    for entry in refused[:_MAX_REFUSED]:
-        whose = f"{escape_control(entry.agent)}, block {entry.block}: "
-        named = [each._replace(message=whose + each.message) for each in entry.diagnostics]
-        room -= _write_with_blocks(named, f"message {entry.message_id}", out, room)
-    if len(refused) > _MAX_REFUSED:
-        print_message(
-            f"{len(refused) - _MAX_REFUSED:,} more refused blocks: {_list_all_hint(done)}.", out
-        )
+    """Write the rejected blocks with their fixes, then the other problems, worst first."""
+    _write_refused(done, out)
     if done.not_contributed:
         count = count_with_omitted(done.not_contributed)
         out.write(fold([], [Span(f"Not contributed ({count}):", STRONG)], "", out))
-    for found in done.not_contributed[:_MAX_REFUSED]:
-        _write_with_blocks([found], _location(found), out)
+    listed = done.not_contributed[:_MAX_REFUSED]
+    _write_with_blocks(grouped_diagnostics((_location(each), each) for each in listed), out)
     more = count_with_omitted(done.not_contributed[_MAX_REFUSED:])
     if more:
         command = f"brenner check {shlex.quote(f'--thread={done.thread_id}')}"
-        print_message(f"{more:,} more: `{command}` checks every message.", out)
+        print_message(f"{more:,} more: `{command}`", out)
     if done.status is CompileStatus.REFUSED:
-        _write_with_blocks(done.lint.violations, f"v{done.version}", out)
+        found = sorted(done.lint.violations, key=worst_first)
+        _write_with_blocks(grouped_diagnostics((f"v{done.version}", each) for each in found), out)
     others = [
         found
         for entry in done.ledger
@@ -245,9 +241,36 @@ def _write_problems(done: CompileResult, out: TextIO) -> None:
         for each in (*done.warnings, *others)
         if each.id not in _QUIET_CODES and each.code not in _UNRESOLVED_CODES
     ]
-    for found in truncate_for_message(sorted(shown, key=worst_first)):
-        write_diagnostics([found], _location(found), sys.stderr)
+    ordered = truncate_for_message(sorted(shown, key=worst_first))
+    write_placed_diagnostics(((_location(each), each) for each in ordered), sys.stderr)
     _write_unresolved(done)
+
+
+def _write_refused(done: CompileResult, out: TextIO) -> None:
+    """Write each cause of rejected blocks once, with the blocks and the fix."""
+    refused = refused_entries(done)
+    if not refused:
+        return
+    out.write(fold([], [Span(f"Rejected blocks ({len(refused)}):", ATTENTION)], "", out))
+    agents = {f"message {entry.message_id}": entry.agent for entry in refused}
+    groups = grouped_diagnostics(
+        (f"message {entry.message_id}", found._replace(block=entry.block))
+        for entry in refused
+        for found in sorted(entry.diagnostics, key=worst_first)
+    )
+    shown, hidden = groups[:_MAX_REFUSED], groups[_MAX_REFUSED:]
+    _write_with_blocks(shown, out, agents)
+    named, unnamed = map(_blocks_of, (shown, hidden))
+    if unnamed - named:
+        print_message(f"{len(unnamed - named):,} more rejected blocks: {_list_all_hint(done)}", out)
+
+
+def _blocks_of(groups: Iterable[Repeats]) -> set[tuple[str, int | None]]:
+    return {
+        (place, found.block)
+        for group in groups
+        for place, found in zip(group.places, group.found, strict=True)
+    }
 
 
 def _list_all_hint(done: CompileResult) -> str:
@@ -257,42 +280,46 @@ def _list_all_hint(done: CompileResult) -> str:
     """
     thread = thread_argument(done.thread_id)
     if done.status is CompileStatus.PUBLISHED:
-        return f"`brenner artifact ledger {thread}` lists them all"
-    return f"`brenner compile --dry-run --json {thread}` lists them all"
+        return f"`brenner artifact ledger {thread}`"
+    return f"`brenner compile --dry-run --json {thread}`"
 
 
 def _write_unresolved(done: CompileResult) -> None:
     """Write the broken references. Every compile repeats them, so only the first few are shown."""
     found = [each for each in done.warnings if each.code in _UNRESOLVED_CODES]
-    for each in found[:_MAX_UNRESOLVED]:
-        write_diagnostics([each], f"{done.thread_id} {each.item}", sys.stderr)
+    listed = ((f"{done.thread_id} {each.item}", each) for each in found[:_MAX_UNRESOLVED])
+    write_placed_diagnostics(listed, sys.stderr)
     more = len(found) - _MAX_UNRESOLVED
     if more > 0:
         shows_all = f"`brenner refs check {thread_argument(done.thread_id)}`"
-        print_message(
-            f"{more} more references lead nowhere yet: {shows_all} lists them all.", sys.stderr
-        )
+        print_message(f"{plural(more, 'more broken reference')}: {shows_all}", sys.stderr)
 
 
 def _write_with_blocks(
-    found: Iterable[Diagnostic], place: str, out: TextIO, room: int = _MAX_BLOCK_CHARACTERS
-) -> int:
-    """Write diagnostics with their corrected blocks, within `room`.
+    groups: Iterable[Repeats], out: TextIO, agents: Mapping[str, str] | None = None
+) -> None:
+    """Write diagnostics with their corrected blocks, within the limit for all blocks.
 
-    Return the characters of the blocks.
-
-    A block that is left out is in `--json`, and in the reply that its author gets.
+    A block that is left out is in `--json`, and in the reply that its author gets. `agents` are the
+    authors of refused blocks, by the name of the message.
     """
-    used = 0
-    for each in sorted(found, key=worst_first):
-        write_diagnostics([each], place, out)
-        for block in filter(None, (each.repaired, *each.readings)):
-            if used + len(block) > room:
-                out.write("    The corrected block is too long to be shown here.\n")
-                continue
-            used += len(block)
-            out.write(indented(block))
-    return used
+    room = _MAX_BLOCK_CHARACTERS
+    for group in groups:
+        first = group.first
+        about = f"{escape_control(agents[group.places[0]])}, {group.blocks()}:" if agents else ""
+        out.writelines(repeats_lines(group, out, about))
+        corrected = [each for each in (first.repaired, *first.readings) if each]
+        if sum(map(len, corrected)) > room:
+            out.write("    The corrected block is too long to show here.\n")
+            continue
+        room -= sum(map(len, corrected))
+        if corrected:
+            label = "Corrected block:" if first.repaired else "Send one of these blocks:"
+            out.write(f"    {label}\n")
+        out.writelines(indented(block) for block in corrected)
+        more = sum(bool(found.repaired or found.readings) for found in group.found[1:])
+        if corrected and more:
+            out.write(f"    Add `--json` to get the other {more} corrected blocks.\n")
 
 
 def _location(found: Diagnostic) -> str:
@@ -308,22 +335,28 @@ def _write_persisted(done: CompileResult) -> None:
     print_message(persist_summary(persisted))
 
 
-def _next_step(done: CompileResult) -> str:
+def _next_steps(done: CompileResult) -> Iterator[str]:
     thread = thread_argument(done.thread_id)
     if done.status is CompileStatus.REFUSED:
-        return "Mend what is listed, or repeat the command without `--strict`."
+        yield "To publish it as it is, run the command without `--strict`."
+        return
     if done.status is CompileStatus.DRY_RUN:
-        return "Without `--dry-run` it is published; with `--json` you see it whole."
+        yield "To publish it, run the command without `--dry-run`."
+        return
     if not done.version:
-        return "A contribution is a message whose subject begins with `DELTA[…]:`."
+        if not refused_entries(done):
+            yield "Only messages whose subject begins with `DELTA[…]:` contribute."
+        elif not done.notified:
+            yield f"To send the authors the reasons: `brenner compile --notify {thread}`"
+        return
     is_later = done.persisted is not None and done.persisted.version != done.version
-    if done.persistence.status != "Persisted" and not done.failed and not is_later:
-        lacks = f", `brenner artifact lint {thread}` what it lacks" if done.lint.violations else ""
-        return (
-            f"`brenner artifact show {thread}` shows it{lacks}; "
-            f"`brenner compile {thread} --persist --commit` keeps it."
-        )
-    return f"`brenner artifact history {thread}` lists the versions."
+    if done.persistence.status == "Persisted" or is_later:
+        yield f"To list the versions: `brenner artifact history {thread}`"
+        return
+    yield f"To read it: `brenner artifact show {thread}`"
+    if done.lint.violations:
+        yield f"To see its lint problems: `brenner artifact lint {thread}`"
+    yield f"To save it: `brenner compile {thread} --persist --commit`"
 
 
 @click.command(
@@ -340,13 +373,12 @@ def _next_step(done: CompileResult) -> str:
 @compile_options
 @common_options
 def command(settings: Settings, thread: str, options: CompileOptions) -> int:
-    """Merge what no version of THREAD has read into its next version, and post it.
+    """Merge the unread messages of THREAD into its next version and publish it.
 
-    Refused blocks and lint errors do not stop a version: they are stated in it and listed here.
-    Where no unread delta applies there is nothing to compile, and `--persist` keeps the latest
-    version. A command that was interrupted is finished by running it again. Exit code 1: nothing
-    was published because of --strict, or a version of the thread does not rebuild; 3: git or the
-    store failed.
+    Use it when `brenner session status` says that the session is ready. Rejected blocks and lint
+    errors do not stop a version: the version lists them. If no unread delta can be applied, nothing
+    is published; --persist then saves the latest version. Run the same command again after an
+    interruption.
     """
     with workspace_of(settings) as here:
         done = compile_thread(here, thread, options)

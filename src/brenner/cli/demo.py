@@ -1,27 +1,30 @@
-"""`brenner demo`: run a whole example session in a folder of its own."""
+"""`brenner demo`: run an example session in its own folder."""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from enum import StrEnum
 from pathlib import Path
 from shlex import quote, split
 from shutil import which
 from tempfile import mkdtemp
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import click
 
 from brenner.cli.main import run
 from brenner.cli.options import EXIT_INVALID, EXIT_OK, Settings, common_options, examples
-from brenner.cli.output import JsonCommand, write_json
+from brenner.cli.output import JsonCommand, Progress, styled, terminal_width, wrap_text, write_json
 from brenner.cli.terminal import QUIET, STRONG, Span, fold, print_message
 from brenner.cli.workspace import write_failure
 from brenner.diagnostics.codes.stores import NO_SUCH_PROJECT
 from brenner.diagnostics.model import BrennerError, RequestError
-from brenner.text import escape_control
+from brenner.text import cut, escape_control
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from brenner.services.demo import Step
 
 
+_COMMENT_MARK = "-- "
+_PIPE_WIDTH, _MAX_WIDTH = 80, 100
 _PRESERVED_EXIT_CODES = (3, 130)  # unavailable, interrupted
 _JSON_DEFAULTS: dict[str, object] = {"project": None, "thread_id": None, "git": None}
 _JSON_DEFAULTS |= {"resumed_after": None, "steps": [], "ok": False}
@@ -37,51 +42,69 @@ _JSON_DEFAULTS |= {"resumed_after": None, "steps": [], "ok": False}
 @click.command(
     cls=JsonCommand,
     json_defaults=_JSON_DEFAULTS,
-    epilog=examples("brenner demo", "brenner demo ~/brenner-demo"),
+    epilog=examples("brenner demo", "brenner demo --full", "brenner demo --step ~/brenner-demo"),
 )
 @click.argument("folder", required=False, metavar="[DIR]")
+@click.option("--full", "is_full", is_flag=True, help="Show every step with its whole output.")
+@click.option("--step", "is_stepped", is_flag=True, help="Wait for Enter before each step.")
 @common_options
-def command(settings: Settings, folder: str | None) -> int:
-    """Run a whole session before your eyes: three agents, two rounds, two versions, one commit.
+def command(settings: Settings, folder: str | None, *, is_full: bool, is_stepped: bool) -> int:
+    """Run an example session: three agents, two rounds, two versions, one commit.
 
-    Every command that is shown is run, and what follows is its output. It happens in a new folder,
-    or in DIR, which must be empty; the folder stays, for you to look around in. Nothing outside of
-    it is touched, and no network is needed. A demo that was interrupted goes on with `brenner demo
-    DIR`.
+    The demo runs each command that it shows. It uses a new folder, or DIR, which must be empty. It
+    keeps the folder and changes nothing outside. It needs no network. `brenner demo DIR` resumes an
+    interrupted demo.
 
-    Exit code 0: every step ended as it should; 1: one did not; 2: DIR is not empty; 3: the store
-    or git failed.
+    Exit code 0: every step ended as expected; 1: a step did not; 2: DIR is not empty, or --step
+    without a terminal; 3: the store or git failed.
     """
-    from brenner.services.demo import STEPS, THREAD
-
-    _check_usage(settings)
+    _check_usage(settings, is_stepped=is_stepped)
     folder_path, resumed_after = _prepare_folder(folder)
-    demo = DemoRunner(folder_path, resumed_after or 0, is_silent=settings.as_json)
-    if not settings.as_json:
-        demo.write_intro(is_resumed=resumed_after is not None)
+    view = View.SILENT if settings.as_json else View.FULL if is_full else View.SHORT
+    demo = DemoRunner(folder_path, resumed_after or 0, view, is_stepped=is_stepped)
+    demo.write_intro(is_resumed=resumed_after is not None)
     steps, code = demo.play()
     if settings.as_json:
-        document = {"project": str(demo.folder), "thread_id": THREAD, "git": demo.has_git}
-        resumed = {"resumed_after": resumed_after or None}
-        write_json({**document, **resumed, "steps": steps, "ok": all(each["ok"] for each in steps)})
+        _write_json(demo, resumed_after, steps)
     elif steps[-1]["ok"]:
         demo.write_next_commands()
     else:
-        print_message(
-            f"Step {steps[-1]['step']} of {len(STEPS)} did not end as it should: exit code {code} "
-            f"instead of {steps[-1]['expected']}. `brenner demo {_quoted(demo.folder)}` tries it "
-            "again, and goes on.",
-            sys.stderr,
-        )
+        _write_failed_step(demo, steps[-1], code)
     if not steps or steps[-1]["ok"]:
         return EXIT_OK
     return code if code in (EXIT_OK, *_PRESERVED_EXIT_CODES) else EXIT_INVALID
 
 
-def _check_usage(settings: Settings) -> None:
+def _write_json(
+    demo: DemoRunner, resumed_after: int | None, steps: list[dict[str, object]]
+) -> None:
+    from brenner.services.demo import THREAD
+
+    document = {"project": str(demo.folder), "thread_id": THREAD, "git": demo.has_git}
+    resumed = {"resumed_after": resumed_after or None}
+    write_json({**document, **resumed, "steps": steps, "ok": all(each["ok"] for each in steps)})
+
+
+def _write_failed_step(demo: DemoRunner, step: dict[str, object], code: int) -> None:
+    from brenner.services.demo import STEPS
+
+    print_message(
+        f"Step {step['step']} of {len(STEPS)} failed: exit code {code} instead of "
+        f"{step['expected']}. To repeat it and go on: `brenner demo {_quoted(demo.folder)}`.",
+        sys.stderr,
+    )
+
+
+def _check_usage(settings: Settings, *, is_stepped: bool) -> None:
     is_named = settings.actor not in (None, os.environ.get("AGENT_NAME"))
     if settings.project is not None or settings.store is not None or is_named:
-        message = "The demo makes its own project, with its own store and people; give only a DIR."
+        message = "The demo creates its own project, store and agents. Give only a DIR."
+        raise click.UsageError(message)
+    if is_stepped and settings.as_json:
+        message = "--step and --json exclude each other."
+        raise click.UsageError(message)
+    if is_stepped and (sys.stdin is None or not sys.stdin.isatty()):
+        message = "--step waits for Enter, and the standard input is not a terminal. Omit --step."
         raise click.UsageError(message)
 
 
@@ -98,16 +121,23 @@ def _prepare_folder(name: str | None) -> tuple[Path, int | None]:
         is_new = is_new_folder(folder)
         done = None if is_new else read_progress(folder)
         if done == len(STEPS) or (done is None and not is_new):
-            about = "holds a demo that was played to its end; look at it there"
-            about = about if done else "is not empty"
-            message = f"`{shown}` {about}. Give the demo a new folder, or none at all."
+            about = "already contains a finished demo" if done else "is not empty"
+            message = f"`{shown}` {about}. Name another folder, or omit it for a new one."
             raise click.UsageError(message)
         prepare_folder(folder)
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or "that is not a folder's name").lower()
+        reason = (getattr(error, "strerror", None) or "not a valid folder name").lower()
         path = name or "a temporary folder"
         raise RequestError(NO_SUCH_PROJECT.at(path=path, reason=reason)) from None
     return folder, done
+
+
+def _program() -> str:
+    """Return the command that starts `brenner` in any folder, as needed after `make demo`."""
+    if which("brenner"):
+        return "brenner"
+    own = Path(sys.executable).with_name("brenner")
+    return _quoted(own) if own.exists() else f"{_quoted(Path(sys.executable))} -m brenner"
 
 
 def _path_command() -> str:
@@ -133,16 +163,26 @@ _GIT_QUERIES = {
 }
 
 
+class View(StrEnum):
+    """What the demo shows of its steps."""
+
+    SILENT = "silent"  # nothing; the output is collected
+    SHORT = "short"
+    FULL = "full"
+
+
 class DemoRunner:
     """Runs the steps of the demo in a folder, as if they were typed there.
 
-    `done` steps were run before. A silent runner collects the output instead of showing it.
+    `done` steps were run before. With `is_stepped` it waits for Enter before each shown step.
     """
 
-    def __init__(self, folder: Path, done: int, *, is_silent: bool) -> None:
+    def __init__(self, folder: Path, done: int, view: View, *, is_stepped: bool = False) -> None:
         self.folder = folder
         self.done = done
-        self.is_silent = is_silent
+        self.view = view
+        self.keyboard = sys.stdin if is_stepped else None
+        self.progress = Progress()  # of the steps that are not shown
         self.has_git = which("git") is not None
         self.unset_variables = sorted(name for name in os.environ if _is_brenner_variable(name))
 
@@ -150,34 +190,49 @@ class DemoRunner:
         """Write what is going to happen, and where."""
         from brenner.services.demo import STEPS
 
+        if self.view is View.SILENT:
+            return
         if is_resumed:
             _write_comment(
-                f"A demo was interrupted here, after step {self.done} of {len(STEPS)}. It goes on "
-                "from there."
+                f"This demo was interrupted after step {self.done} of {len(STEPS)}. It resumes now."
+            )
+        elif self.view is View.FULL:
+            _write_comment(
+                "A project is a folder. This one has a source text, and in outbox/ the messages "
+                "that three agents will send. The demo runs each command and shows its output."
             )
         else:
-            _write_comment(
-                "A project: a folder with a source text, and in outbox/ the messages that three "
-                "agents are going to send. Each command that you see is run, and you see what it "
-                "says."
-            )
+            _write_comment("Three agents work on one question by mail. Long output is shortened.")
         if self.unset_variables:
             names = ", ".join(self.unset_variables)
-            _write_comment(f"{names}: set in your environment, and not used here.")
+            _write_comment(f"The demo ignores these variables of your environment: {names}.")
         sys.stdout.write(f"$ cd {_quoted(self.folder)}\n")
 
     def write_next_commands(self) -> None:
-        from brenner.services.demo import TRY_NEXT
-
+        """Write how to look at the result."""
         out = sys.stdout
         out.write("\n")
         if not self.has_git:
             out.write(
                 fold([], [Span("GIT IS NOT INSTALLED: nothing was committed.", STRONG)], "", out)
             )
-        out.write(
-            fold([], [Span("Every step ended as it should. The folder stays. Try next:")], "", out)
-        )
+        if self.view is View.FULL:
+            self._write_all_commands()
+            return
+        out.write("All steps ended as expected. To see the whole session in your browser:\n")
+        unset = "".join(f" -u {name}" for name in self.unset_variables)
+        program = _program()
+        serve = f"env{unset} {program} serve" if unset else f"{program} serve"
+        out.write(f"  cd {_quoted(self.folder)} && {serve}\n")
+        out.write("Then open http://127.0.0.1:8765. To see every step of this demo:\n")
+        out.write(f"  {program} demo --full\n")
+
+    def _write_all_commands(self) -> None:
+        from brenner.services.demo import TRY_NEXT
+
+        out = sys.stdout
+        words = "All steps ended as expected. The folder stays. Try next:"
+        out.write(fold([], [Span(words)], "", out))
         out.write(f"  cd {_quoted(self.folder)}\n")
         if which("brenner") is None:
             out.write(f"  {_path_command()}\n")
@@ -199,6 +254,7 @@ class DemoRunner:
         code = 0
         with _clean_environment(self.folder):
             for number, step in enumerate(STEPS[self.done :], self.done + 1):
+                self.progress("Running step", number, len(STEPS))
                 if self._is_due(step.when):
                     code, output = self._run_step(step)
                     is_ok = code == step.code
@@ -208,6 +264,7 @@ class DemoRunner:
                     if not is_ok:
                         break
                 save_progress(self.folder, number)
+        self.progress.clear()
         return steps, code
 
     def _is_due(self, when: str) -> bool:
@@ -216,25 +273,55 @@ class DemoRunner:
         if when in _GIT_QUERIES and self.has_git:
             done = git.query(self.folder, *_GIT_QUERIES[when])
             return done.code != 0 if when == "no identity" else done.text not in ("", "false")
-        return when in ("", "git" if self.has_git else "no git")
+        return when in ("", "git" if self.has_git else "no git", self.view)
 
     def _run_step(self, step: Step) -> tuple[int, str]:
-        """Run a step; return its exit code and, from a silent runner, its output."""
+        """Run a step; return its exit code and, if it is not shown as it runs, its output."""
+        if self.view is View.SHORT:
+            return self._run_short(step)
         buffer = io.StringIO()
-        stream = buffer if self.is_silent else sys.stdout
+        stream = buffer if self.view is View.SILENT else sys.stdout
+        if self.view is View.FULL:
+            self._write_step(step.says, step.typed)
         # A terminal shows both streams, and so does the demo.
         with redirect_stdout(stream), redirect_stderr(stream):
-            if step.says and not self.is_silent:
-                stream.write("\n")
-                _write_comment(step.says)
-            if step.command and not self.is_silent:
-                stream.write(f"$ {step.typed}\n")
-            stream.flush()
             code = self._run(step) if step.command else 0
-            if code and not self.is_silent:
+            if code and self.view is View.FULL:
                 stream.write(fold([], [Span(f"(exit code {code})", QUIET)], "", stream))
             stream.flush()
         return code, buffer.getvalue()
+
+    def _run_short(self, step: Step) -> tuple[int, str]:
+        """Run a step of the short demo; show the output in part, or all if the step failed."""
+        buffer = io.StringIO()
+        if step.short:
+            self._write_step(step.short, step.typed)
+        with redirect_stdout(buffer), redirect_stderr(buffer):
+            code = self._run(step) if step.command else 0
+        output = buffer.getvalue()
+        if code != step.code:
+            self.progress.clear()
+            sys.stdout.write(f"$ {step.typed}\n" * (not step.short) + output)
+        elif step.short:
+            sys.stdout.writelines(_shortened(output, step.keep))
+        sys.stdout.flush()
+        return code, output
+
+    def _write_step(self, says: str, typed: str) -> None:
+        self.progress.clear()
+        if says:
+            if self.keyboard:
+                sys.stdout.write("\nPress Enter to continue …")
+                sys.stdout.flush()
+                if not self.keyboard.readline():  # Ctrl-D: go on without waiting
+                    self.keyboard = None
+                    sys.stdout.write("\n")
+            else:
+                sys.stdout.write("\n")
+            _write_comment(says)
+        if typed:
+            sys.stdout.write(f"$ {typed}\n")
+        sys.stdout.flush()
 
     def _run(self, step: Step) -> int:
         program, *arguments = split(step.command.replace("\\\n", ""))
@@ -260,7 +347,26 @@ class DemoRunner:
 
 
 def _write_comment(text: str) -> None:
-    sys.stdout.write(fold([Span("-- ", STRONG)], [Span(text, STRONG)], "   ", sys.stdout))
+    lines = wrap(text, _width() - len(_COMMENT_MARK), break_on_hyphens=False)
+    for mark, line in zip((_COMMENT_MARK, *["   "] * len(lines)), lines, strict=False):
+        sys.stdout.write(styled(mark + line, sys.stdout, **STRONG) + "\n")
+
+
+def _shortened(output: str, pattern: str) -> Iterator[str]:
+    """Yield the matching lines, each cut to the width, or without a pattern all lines, wrapped."""
+    for line in filter(str.strip, output.splitlines()):
+        if not pattern:
+            indent = line[: len(line) - len(line.lstrip())]
+            text, _, fix = line.strip().partition("  → ")
+            yield wrap_text(text, indent, f"{indent}    ", _width())
+            if fix:
+                yield wrap_text(fix, f"{indent}    → ", f"{indent}      ", _width())
+        elif re.search(pattern, line):
+            yield cut(line, _width()) + "\n"
+
+
+def _width() -> int:
+    return min(terminal_width(sys.stdout) or _PIPE_WIDTH, _MAX_WIDTH)
 
 
 def _is_brenner_variable(name: str) -> bool:

@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from brenner.cli.options import EXIT_INVALID, EXIT_OK, EXIT_UNAVAILABLE, Settings, common_options
+from brenner.cli.options import (
+    EXIT_INVALID,
+    EXIT_OK,
+    EXIT_UNAVAILABLE,
+    Command,
+    Settings,
+    common_options,
+    examples,
+)
 from brenner.cli.output import slow_notice, write_json
 from brenner.cli.serve import serve_url
-from brenner.cli.terminal import Span, Style, fold
+from brenner.cli.terminal import Span, Style, code_spans, fold
 from brenner.config import inspect_project
 from brenner.services.doctor.checks import run_checks
 from brenner.services.doctor.stores import (
@@ -39,16 +47,18 @@ _STATUS_COLUMNS, _NAME_COLUMNS = 9, 13
 _REST = " " * (_STATUS_COLUMNS + _NAME_COLUMNS)
 
 
-@click.command()
-@click.option("--url", metavar="URL", help="The server that agents use (or BRENNER_SERVE_URL).")
+@click.command(
+    cls=Command, epilog=examples("brenner doctor", "brenner doctor --url http://127.0.0.1:8765")
+)
+@click.option("--url", metavar="URL", help="Server that agents use (or BRENNER_SERVE_URL).")
+@click.option("--verbose", "is_verbose", is_flag=True, help="Show the checks that passed, too.")
 @common_options
-def command(settings: Settings, *, url: str | None) -> int:
-    """Look at everything that a project needs: programs, settings, the store, the clock.
+def command(settings: Settings, *, url: str | None, is_verbose: bool) -> int:
+    """Check everything that the project needs, with a fix for each problem.
 
-    Each line is ok, a warning or a problem, with the way to mend it. A server is tried with a real
-    round trip; that no `brenner serve` runs is a problem only with --url. Nothing is created, and
-    nothing is left behind in the store. Exit code 0: no problem; 1: the mail itself has one; 3:
-    something cannot be used.
+    Use it when something does not work. It checks programs, settings, the store, the clock and the
+    server. A server gets a test request. Without --url, it is not a problem that no `brenner serve`
+    runs. Nothing is created or changed.
     """
     project = inspect_project(settings.project, os.environ, settings.store)
     context = DoctorContext(
@@ -62,22 +72,22 @@ def command(settings: Settings, *, url: str | None) -> int:
     checks = []
     for check in _with_slow_notice(run_checks(context)):
         checks.append(check)
-        if not settings.as_json:
+        if not settings.as_json and (is_verbose or check.status is not OK):
             _write(check)
     problems = [check for check in checks if check.status is PROBLEM]
     if settings.as_json:
         write_json({"ok": not problems, "checks": [_to_json(each) for each in checks]})
     else:
-        _write_verdict(checks)
+        _write_summary(checks, is_verbose=is_verbose)
     if all(check.is_content for check in problems):
         return EXIT_INVALID if problems else EXIT_OK
     return EXIT_UNAVAILABLE
 
 
 def _with_slow_notice(checks: Iterator[Check]) -> Iterator[Check]:
-    """Yield each check as it comes, and tell on a terminal if one is slow."""
+    """Yield each check as it comes, and print a notice on a terminal if one is slow."""
     while True:
-        with slow_notice("The next check takes its time: the store is large, in use, or far"):
+        with slow_notice("Still checking: the store is large, busy or slow to reach"):
             check = next(checks, None)
         if check is None:
             return
@@ -99,15 +109,17 @@ def _write(check: Check) -> None:
     out.flush()
 
 
-def _write_verdict(checks: list[Check]) -> None:
+def _write_summary(checks: list[Check], *, is_verbose: bool) -> None:
+    """Write `18 checks passed, 1 problem, 2 warnings.`, and how to see the checks that passed."""
     out = sys.stdout
     counts = {
         status: sum(check.status is status for check in checks) for status in (PROBLEM, WARNING)
     }
-    words = [grouped(count, status) for status, count in counts.items() if count]
+    passed = grouped(len(checks) - sum(counts.values()), "check") + " passed"
+    words = [passed, *(grouped(count, status) for status, count in counts.items() if count)]
     worst = next((status for status, count in counts.items() if count), OK)
-    verdict = ", ".join(words) or "everything is all right"
-    out.write(fold([], [Span(f"{verdict[:1].upper()}{verdict[1:]}.", _STYLES[worst])], "", out))
+    hint = "" if is_verbose else " `brenner doctor --verbose` shows them all."
+    out.write(fold([], [Span(f"{', '.join(words)}.", _STYLES[worst]), *code_spans(hint)], "", out))
 
 
 def _to_json(check: Check) -> dict[str, object]:

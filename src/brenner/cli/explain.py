@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from brenner.cli.options import EXIT_USAGE, Settings, common_options
+from brenner.cli.options import EXIT_USAGE, Command, Settings, common_options, examples
 from brenner.cli.output import (
     failure_json,
     styled,
@@ -18,7 +18,8 @@ from brenner.cli.output import (
 )
 from brenner.diagnostics.catalogue import chapters, closest_code, find_code
 from brenner.diagnostics.codes import messages as codes
-from brenner.text import escape_control_lines, template_text
+from brenner.diagnostics.model import shown_id
+from brenner.text import did_you_mean, escape_control_lines, template_text
 
 if TYPE_CHECKING:
     from brenner.diagnostics.model import Code
@@ -26,19 +27,24 @@ if TYPE_CHECKING:
 _PLAIN_WIDTH = 80
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    epilog=examples("brenner explain", "brenner explain INVALID_JSON", "brenner explain MB-004"),
+)
 @click.argument("code", required=False)
 @common_options
 def command(settings: Settings, code: str | None) -> int:
-    """Say what a CODE means and how to mend it; without one, list them all."""
+    """Explain a CODE: what it means, why, and how to fix it.
+
+    Use it when a command, a page or a reply reports a code. Without CODE, list all codes.
+    """
     if code is None:
         _list(settings)
         return 0
     found = find_code(code)
     if found is None:
         near = closest_code(code)
-        suggestion = f" Perhaps `{near}`." if near else ""
-        unknown = codes.UNKNOWN_CODE.at(code=code, suggestion=suggestion)
+        unknown = codes.UNKNOWN_CODE.at(code=code, suggestion=did_you_mean(near))
         if settings.as_json:
             write_json(failure_json(unknown))
         else:
@@ -67,13 +73,13 @@ def _list(settings: Settings) -> None:
 
 def _write(code: Code) -> None:
     out = sys.stdout
-    out.write(styled(f"{code.id}", out, bold=True) + f"  {code.severity}, since {code.since}\n")
+    out.write(styled(code.shown_id, out, bold=True) + f"  {code.severity}, since {code.since}\n")
     out.write(f"{code.title}.\n\n")
-    parts = {"says": template_text(code.message), "fix": template_text(code.fix), "why": code.why}
+    parts = {"text": template_text(code.message), "fix": template_text(code.fix), "why": code.why}
     for name, text in (parts | {"spec": code.spec}).items():
         out.write(wrap_text(text, f"  {name:<6}", " " * 8, terminal_width(out) or _PLAIN_WIDTH))
     if code.also:
-        out.write(f"  {'also':<6}{', '.join(code.also)}\n")
+        out.write(f"  {'also':<6}{', '.join(map(shown_id, code.also))}\n")
     for name, text in (("wrong", code.example.wrong), ("right", code.example.right)):
         out.write(f"\n  {styled(name, out, bold=True)}\n")
         out.write(_indented(text))

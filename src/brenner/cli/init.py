@@ -9,9 +9,9 @@ from shlex import quote
 
 import click
 
-from brenner.cli.options import EXIT_OK, Settings, common_options
+from brenner.cli.options import EXIT_OK, Command, Settings, common_options, examples
 from brenner.cli.output import note_changes_made, write_diagnostics, write_json
-from brenner.cli.terminal import Span, fold
+from brenner.cli.terminal import print_message
 from brenner.cli.workspace import location_label
 from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.model import RequestError, Summary
@@ -21,15 +21,23 @@ from brenner.services.init_project import STORE_ENV, InitResult, init_project
 from brenner.text import grouped
 
 
-@click.command()
-@click.option("--operator", metavar="NAME", help="What the operator is called (Operator).")
+@click.command(
+    cls=Command,
+    epilog=examples(
+        "brenner init",
+        "brenner init --operator Ada",
+        "brenner init --store postgresql://db.example.org/lab",
+    ),
+)
+@click.option("--operator", metavar="NAME", help="Name of the operator (default: Operator).")
 @common_options
 def command(settings: Settings, operator: str | None) -> int:
-    """Set a project up, here or in --project DIR: its mailbox, with the operator in it.
+    """Create a project in this folder, or in --project DIR.
 
-    The mailbox is `.brenner/mail.sqlite3`, in a folder that git ignores, or where --store says.
-    `brenner.toml` is written only for an --operator, with the store if one is given, and never over
-    one that is there. What is there already stays as it is, so that `init` can be repeated.
+    Use it once per project. It creates the mail store and registers the operator. The store is
+    `.brenner/mail.sqlite3`, which git ignores, or the one of --store. `brenner.toml` is written
+    only with --operator and is never overwritten. Existing files and mail stay as they are, so you
+    can repeat `init`.
     """
     project = find_project(settings.project, os.environ, settings.store)
     _check_operator(project, operator)
@@ -40,9 +48,8 @@ def command(settings: Settings, operator: str | None) -> int:
         return EXIT_OK
     for found in project.diagnostics:
         write_diagnostics([found], location_label(found.id), sys.stderr)
-    out = sys.stdout
     for line in filter(None, (_result_text(done), _variable_note(done), _next_step(done))):
-        out.write(fold([], [Span(line)], "", out))
+        print_message(line)
     if done.hint:
         write_diagnostics([done.hint], "brenner", sys.stderr)
     return EXIT_OK
@@ -59,7 +66,7 @@ def _check_operator(project: Project, operator: str | None) -> None:
         if found:
             raise RequestError(found)
         message = (
-            f"{project.folder / SETTINGS_FILE} is there already and is not overwritten. "
+            f"{project.folder / SETTINGS_FILE} exists and was not changed. "
             f'Write `operator = "{operator}"` into it, then run `brenner init`.'
         )
         raise click.UsageError(message)
@@ -68,19 +75,19 @@ def _check_operator(project: Project, operator: str | None) -> None:
 def _result_text(done: InitResult) -> str:
     folder = done.project.folder
     if not done.created:
-        beginning = "Already there" if done.is_operator_new else "Everything is there already"
+        beginning = "The store exists" if done.is_operator_new else "The project is already set up"
         return f"{beginning}: {_mail_counts(done)} in {done.store}; {_operator_text(done)}."
     is_file = isinstance(store_of(done.project), SqliteStore)
     files = [name for name in done.created if name != done.store or is_file]
     parts = []
     if len(files) < len(done.created):
-        parts.append(f"the mailbox in {done.store}")
+        parts.append(f"the store {done.store}")
     if files:
         names = " and ".join(name.removeprefix(f"{folder}/") for name in files)
         parts.append(f"{names} in {folder}")
     if done.store not in done.created:
         parts.append(f"found {_mail_counts(done)} in {done.store}")
-    return f"Created {', and '.join(parts)}; {_operator_text(done)}."
+    return f"Created {' and '.join(parts)}; {_operator_text(done)}."
 
 
 def _mail_counts(done: InitResult) -> str:
@@ -95,8 +102,8 @@ def _mail_counts(done: InitResult) -> str:
 def _operator_text(done: InitResult) -> str:
     name = done.project.operator
     if done.is_operator_new and done.store not in done.created:
-        return f"the operator is {name}, who was made known there"
-    return f"the operator is {name}"
+        return f"registered the operator (`{name}`)"
+    return f"the operator is `{name}`"
 
 
 def _next_step(done: InitResult) -> str:
@@ -104,13 +111,13 @@ def _next_step(done: InitResult) -> str:
     if done.setting and project.store_from != STORE_ENV:
         return _store_hint(*done.setting)
     if not done.created and project.folder_from != "--project" and _is_other_folder(project):
-        return "Next: go on there, or make a project of its own here: `brenner init --project .`."
+        return "Next: work there, or create a new project here: `brenner init --project .`"
     where = f" --project {quote(str(project.folder))}" if _is_other_folder(project) else ""
     if done.messages:
-        return f"Next: `brenner mail inbox{where}` lists what was sent to you."
+        return f"Next: `brenner mail inbox{where}`"
     return (
         f"Next: `brenner session start{where} --question TEXT --context TEXT --to NAME --role "
-        "ROLE`, with `--to` and `--role` for each agent; `--dry-run` shows it first."
+        "ROLE`. Repeat `--to` and `--role` for each agent. `--dry-run` sends nothing."
     )
 
 
@@ -119,16 +126,16 @@ def _variable_note(done: InitResult) -> str:
     if done.setting is None or done.project.store_from != STORE_ENV:
         return ""
     line, lacks_password = done.setting
-    words = f"Only {STORE_ENV} remembers this store; `{line}` in {SETTINGS_FILE} would"
-    secret = ", with the password in PGPASSWORD or PGPASSFILE" * lacks_password
-    return f"{words} keep it for every command{secret}."
+    text = f"Only {STORE_ENV} selects this store. To use it always, write `{line}` into"
+    secret = " and set the password in PGPASSWORD or PGPASSFILE" * lacks_password
+    return f"{text} {SETTINGS_FILE}{secret}."
 
 
 def _store_hint(line: str, lacks_password: bool) -> str:
     words = f"Next: write `{line}` into {SETTINGS_FILE}"
     if lacks_password:
-        return f"{words}; the password belongs into PGPASSWORD or PGPASSFILE, not there."
-    return f"{words}, or set {STORE_ENV}, so that every command uses this store."
+        return f"{words}. Put the password into PGPASSWORD or PGPASSFILE, not there."
+    return f"{words} or set {STORE_ENV}, so that every command uses this store."
 
 
 def _is_other_folder(project: Project) -> bool:

@@ -26,10 +26,10 @@ def check_overwrite(name: str, *, replace: bool) -> None:
     except (OSError, ValueError):
         return  # it does not exist; other errors appear when it is written
     if not replace:
-        message = f"{name} is there already; --force replaces it."
+        message = f"{name} exists. Use --force to replace it."
         raise click.UsageError(message)
     if not S_ISREG(mode):
-        message = f"{name} is not a plain file and is not replaced. Name another one, or - ."
+        message = f"{name} is not a regular file and was not replaced. Name another file, or `-`."
         raise click.UsageError(message)
 
 
@@ -46,7 +46,7 @@ def write_atomically(name: str, portions: Iterable[bytes], *, replace: bool) -> 
         check_overwrite(name, replace=replace)
         raise
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "that is not a file's name"
+        reason = getattr(error, "strerror", None) or "the name is not a valid file name"
         found = codes.OUTPUT_CLOSED.at(reason=f"{name}: {reason.lower()}")
         raise UnavailableError(found) from None
 
@@ -74,7 +74,7 @@ def read_text(path: str) -> str | Diagnostic:
 
 def unreadable_input(path: str, error: OSError | ValueError) -> Diagnostic:
     """Return the diagnostic of a file that cannot be opened or read."""
-    reason = "that is not a file's name"
+    reason = "the name is not a valid file name"
     if isinstance(error, OSError):
         reason = (error.strerror or type(error).__name__).lower()
     return codes.UNREADABLE_INPUT.at(path=path, reason=reason)

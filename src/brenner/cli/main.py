@@ -12,46 +12,71 @@ import sys
 import click
 
 from brenner import __version__
-from brenner.cli.options import EXIT_UNAVAILABLE, LazyGroup, group_options
+from brenner.cli.options import COMPLETION_VARIABLE, EXIT_UNAVAILABLE, LazyGroup, group_options
 from brenner.cli.output import failure_json, were_changes_made, write_diagnostics, write_json
 from brenner.diagnostics.codes import messages as codes
 
+_SET_UP, _RUN, _WRITE, _READ, _CONNECT = (
+    "Set up",
+    "Run a session",
+    "Write",
+    "Read",
+    "Connect agents and browsers",
+)
+# The section of the help, the module, the name there, the line in the help. In the order of work.
 COMMANDS = {
-    "agent": ("brenner.cli.agent", "command", "Connect agents to this project."),
-    "artifact": ("brenner.cli.artifact", "command", "Show, compare, verify and lint artifacts."),
-    "check": ("brenner.cli.check", "command", "Check a message before sending it."),
-    "compile": ("brenner.cli.compile", "command", "Publish the next version of a thread."),
-    "demo": ("brenner.cli.demo", "command", "Run a whole example session, offline."),
-    "doctor": ("brenner.cli.doctor", "command", "Say what is wrong and how to mend it."),
-    "explain": ("brenner.cli.explain", "command", "Say what a code means and how to mend it."),
-    "init": ("brenner.cli.init", "command", "Set a project up."),
-    "mail": ("brenner.cli.mail", "command", "Send, read and acknowledge mail."),
-    "mcp": ("brenner.cli.mcp", "command", "Serve one agent over standard input and output."),
-    "new": ("brenner.cli.new", "command", "Print a message of a type to fill in."),
-    "orchestrate": ("brenner.cli.session", "orchestrate", "The same as `session start`."),
-    "refs": ("brenner.cli.refs", "command", "Say which item comes from which."),
-    "roster": ("brenner.cli.roster", "command", "Say who has which role, and why."),
-    "serve": ("brenner.cli.serve", "command", "Serve agents and browsers over HTTP."),
-    "session": ("brenner.cli.session", "command", "Start, follow and end a session."),
+    "init": (_SET_UP, "brenner.cli.init", "command", "Create a project in this folder."),
+    "doctor": (_SET_UP, "brenner.cli.doctor", "command", "Check the project and its store."),
+    "demo": (_SET_UP, "brenner.cli.demo", "command", "Run an example session, offline."),
+    "completion": (
+        _SET_UP,
+        "brenner.cli.completion",
+        "command",
+        "Print a shell completion script.",
+    ),
+    "session": (_RUN, "brenner.cli.session", "command", "Start, follow and end a session."),
+    "compile": (_RUN, "brenner.cli.compile", "command", "Publish the next version."),
+    "roster": (_RUN, "brenner.cli.roster", "command", "Show which agent has which role."),
+    "orchestrate": (_RUN, "brenner.cli.session", "orchestrate", "Same as `session start`."),
+    "new": (_WRITE, "brenner.cli.new", "command", "Print a message to fill in."),
+    "check": (_WRITE, "brenner.cli.check", "command", "Check a message before you send it."),
+    "mail send": (_WRITE, "brenner.cli.mail.send", "send", "Check a message and send it."),
+    "artifact": (_READ, "brenner.cli.artifact", "command", "Show, compare and verify versions."),
+    "mail": (_READ, "brenner.cli.mail", "command", "Read, search and acknowledge messages."),
+    "refs": (_READ, "brenner.cli.refs", "command", "Show references between sessions."),
+    "explain": (_READ, "brenner.cli.explain", "command", "Explain a code and how to fix it."),
+    "docs": (_READ, "brenner.cli.docs", "command", "Read the documentation."),
+    "help": (_READ, "brenner.cli.help", "command", "Show the help of a command."),
+    "agent": (_CONNECT, "brenner.cli.agent", "command", "Connect an agent to the project."),
+    "serve": (_CONNECT, "brenner.cli.serve", "command", "Serve browsers and agents over HTTP."),
+    "mcp": (_CONNECT, "brenner.cli.mcp", "command", "Serve one agent over a pipe."),
 }
+_EXIT_CODES = """Exit codes
+0    Success.
+1    The content has errors, or the request was rejected.
+2    Wrong usage, or a file cannot be read.
+3    The store, a server or a program such as git is unavailable.
+130  Interrupted with Ctrl-C."""
 _EXIT_INTERRUPTED = 130
 _STDOUT_FD, _STDERR_FD = 1, 2
-_OUTPUT_CLOSED_WARNING = (
-    "brenner: the standard output is closed; what was to be written there is lost\n"
-)
+_OUTPUT_CLOSED_WARNING = "brenner: the standard output is closed, so the output is lost\n"
 
 
 @click.group(
-    cls=LazyGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=LazyGroup,
+    table=COMMANDS,
+    epilog=_EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(__version__, message="brenner %(version)s")
+@click.version_option(__version__, "-V", "--version", message="brenner %(version)s")
 @group_options
 def cli() -> None:
-    """A research group of AI coding agents and one operator, working by mail.
+    """Run a research group of AI coding agents and one operator, by mail.
 
-    Start with `brenner init`; if something does not work, ask `brenner doctor`. Or without any
-    mail: `brenner new DELTA > message.md` and `brenner check message.md`.
-    """
+    \b
+    First time? `brenner demo`, then `brenner docs tutorial`.
+    Problems? `brenner doctor`.
+    """  # noqa: D301  (\\b keeps click from wrapping)
 
 
 def run(arguments: list[str]) -> int:
@@ -59,6 +84,10 @@ def run(arguments: list[str]) -> int:
 
     Every failure becomes an exit code, never a traceback.
     """
+    if COMPLETION_VARIABLE in os.environ:
+        from brenner.cli.completion import complete  # only when a shell asks
+
+        return complete(cli, os.environ)
     is_stdout_closed = sys.stdout is None
     _reopen_closed_outputs()
     for stream in (sys.stdout, sys.stderr):
@@ -148,9 +177,11 @@ def _report_output_failure(error: OSError, *, is_done: bool = False) -> int:
     """Report that the output cannot be written, and discard what is still buffered.
 
     If the command has changed something, the message says so: a retry would, for example, send a
-    message twice.
+    message twice. Otherwise a closed pipe needs no message: the reader wants no more.
     """
     _redirect_to_null(_STDOUT_FD)
+    if isinstance(error, BrokenPipeError) and not is_done:
+        return EXIT_UNAVAILABLE
     reason = error.strerror or type(error).__name__
     found = (codes.REPORT_LOST if is_done else codes.OUTPUT_CLOSED).at(reason=reason)
     try:

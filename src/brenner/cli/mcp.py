@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import Command, Settings, common_options, examples
 from brenner.cli.output import note_changes_made, write_diagnostics
 from brenner.cli.terminal import print_message
 from brenner.cli.workspace import workspace_of
@@ -16,7 +16,7 @@ from brenner.services.identity import SECRET
 from brenner.services.init_project import new_mailbox_notes
 
 _TERMINAL_NOTICE = (
-    "Serving MCP on the standard input and output, for an agent's program; Ctrl-D ends it."
+    "Serving MCP on standard input and output, for an agent's program. Press Ctrl-D to stop."
 )
 
 
@@ -27,15 +27,15 @@ _TERMINAL_NOTICE = (
         "brenner mcp --project ~/lab --strict-identity",
         "brenner agent config --client codex --stdio",
     ),
+    cls=Command,
 )
-@click.option("--strict-identity", is_flag=True, help="Take no mail without the sender's secret.")
+@click.option("--strict-identity", is_flag=True, help="Accept mail only with the sender's secret.")
 @common_options
 def command(settings: Settings, *, strict_identity: bool) -> int:
-    """Serve one agent over the standard input and output, by the Model Context Protocol.
+    """Serve one agent over standard input and output (Model Context Protocol).
 
-    An agent's program starts it; `brenner agent config --client NAME --stdio` prints the entry for
-    its configuration. The agent's secret may be in BRENNER_SECRET. It ends when the input does, and
-    finishes what is under way. Exit code 3: the store is unavailable, or answers were lost.
+    The agent's program starts this command. `brenner agent config --client codex --stdio` prints
+    its settings. Set BRENNER_SECRET to the agent's secret. The command ends when its input ends.
     """
     found = new_mailbox_notes(find_project(settings.project, os.environ, settings.store))
     with workspace_of(settings._replace(actor=None), create=True) as here:

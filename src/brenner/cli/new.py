@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import click
 
-from brenner.cli.options import Settings, common_options, operator_of
+from brenner.cli.options import Command, Settings, common_options, examples, operator_of
 from brenner.cli.output import write_json
 from brenner.diagnostics.codes import messages as codes
 from brenner.protocol.delta.schema import SECTIONS, Operation
@@ -19,20 +19,29 @@ from brenner.protocol.templates import allowed_operations, delta_template, new_m
 from brenner.protocol.thread_ids import check_thread_id, is_valid_thread_id
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    epilog=examples(
+        "brenner new DELTA --thread RS-20251230-cell-fate --as BlueLake > message.md",
+        "brenner new QUESTION --to BlueLake > question.md",
+    ),
+)
 @click.argument("type_name", metavar="TYPE")
-@click.option("--thread", "thread_id", metavar="ID", help="The thread the message belongs to.")
-@click.option("--to", "recipients", metavar="NAME", multiple=True, help="A recipient; repeatable.")
-@click.option("--role", type=click.Choice(list(ROLE_SHORTHANDS)), help="DELTA: your model.")
-@click.option("--question", help="KICKOFF: the research question; it also names the thread.")
+@click.option("--thread", "thread_id", metavar="ID", help="Thread of the message.")
+@click.option("--to", "recipients", metavar="NAME", multiple=True, help="Recipient; repeatable.")
+@click.option("--role", type=click.Choice(list(ROLE_SHORTHANDS)), help="Your model, for a DELTA.")
+@click.option("--question", help="Research question, for a KICKOFF; also names the thread.")
 @click.option(
     "--operation",
     type=click.Choice([operation.value for operation in Operation]),
     default=None,
-    help="DELTA: what to do (ADD).",
+    help="What a DELTA does (default: ADD).",
 )
 @click.option(
-    "--section", type=click.Choice(list(SECTIONS)), help="DELTA: where (hypothesis_slate)."
+    "--section",
+    type=click.Choice(list(SECTIONS)),
+    metavar="SECTION",
+    help=f"Section of a DELTA (default: hypothesis_slate): {', '.join(SECTIONS)}.",
 )
 @common_options
 def command(  # noqa: PLR0913  (one parameter per option)
@@ -48,17 +57,20 @@ def command(  # noqa: PLR0913  (one parameter per option)
 ) -> int:
     """Print a message of TYPE to fill in.
 
-    It is valid as it is; `brenner check` names what is still to be filled in.
+    Redirect it to a file, fill it in, and run `brenner check` and `brenner mail send`. The message
+    is valid as printed, and `brenner check` lists what is still to fill in.
+
+    TYPE is KICKOFF, DELTA, CRITIQUE, QUESTION, INFO, CLAIM, HANDOFF, BLOCKED, ACK or COMPILED.
     """
     message_type = TYPES.get(type_name.upper())
     if message_type is None:
-        message = f"`{type_name}` is not a type; the types are {', '.join(TYPES)}."
+        message = f"Unknown message type `{type_name}`. Types: {', '.join(TYPES)}."
         raise click.UsageError(message)
     if question and message_type is not KICKOFF:
-        message = "--question goes with KICKOFF."
+        message = "--question can be used with KICKOFF only."
         raise click.UsageError(message)
     if message_type is not DELTA and (role or operation or section):
-        message = "--role, --operation and --section go with DELTA."
+        message = "--role, --operation and --section can be used with DELTA only."
         raise click.UsageError(message)
     for name in (*recipients, *([settings.actor] if settings.actor else [])):
         if not AGENT_NAME.fullmatch(name):
@@ -68,7 +80,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     where = SECTIONS[section or "hypothesis_slate"]
     possible = allowed_operations(where)
     if operation and operation not in possible:
-        message = f"{operation} is not possible on {where.id}; use {possible[0].value}."
+        message = f"{operation} cannot be used on {where.id}. Use {possible[0].value}."
         raise click.UsageError(message)
     if thread_id is not None and not is_valid_thread_id(thread_id):
         wrong = check_thread_id(thread_id)[0]

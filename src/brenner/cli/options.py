@@ -12,19 +12,29 @@ import click
 from brenner.diagnostics.model import BrennerError
 from brenner.limits import MOST_NUMBER_DIGITS, MOST_SENT_KIB
 from brenner.named_tuple import NamedTuple
-from brenner.text import closest, escape_control
+from brenner.text import escape_control
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from brenner.config import Project
 
+COMPLETION_VARIABLE = "_BRENNER_COMPLETE"  # set by the script of `brenner completion`
 EXIT_OK, EXIT_INVALID, EXIT_USAGE, EXIT_UNAVAILABLE = 0, 1, 2, 3
 _COMMON_OPTIONS = (
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."),
-    click.option("--as", "actor", metavar="NAME", help="Who you are (or AGENT_NAME)."),
-    click.option("--project", metavar="DIR", help="The folder of the project."),
-    click.option("--store", metavar="URL", help="Where its mail is (or BRENNER_STORE)."),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
+    click.option(
+        "--as",
+        "actor",
+        metavar="NAME",
+        help="Act as this agent (default: AGENT_NAME, or the operator).",
+    ),
+    click.option(
+        "--project", metavar="DIR", help="Project folder (default: this folder or one above)."
+    ),
+    click.option(
+        "--store", metavar="URL", help="Mail store (default: BRENNER_STORE or brenner.toml)."
+    ),
 )
 
 
@@ -38,8 +48,8 @@ class Number(click.types.IntParamType):
         text = str(value)
         is_plain = text.isascii() and text.isdigit() and len(text) <= MOST_NUMBER_DIGITS
         if not is_plain or int(text) < self.minimum:
-            least = f", {self.minimum} or more" if self.minimum else ""
-            message = f"`{escape_control(text)}` is not a number in the digits 0 to 9{least}."
+            least = f" of {self.minimum} or more" if self.minimum else ""
+            message = f"`{escape_control(text)}` is not a whole number{least}."
             self.fail(message, param, ctx)
         return int(text)
 
@@ -124,7 +134,7 @@ def _inspect_if_usable(settings: Settings) -> Project | None:
 def _check_actor(actor: str | None) -> None:
     """Refuse an empty name: it is usually an unset shell variable, not the operator."""
     if actor is not None and not actor.strip():
-        message = "--as needs a NAME; leave it out to act as AGENT_NAME or as the operator."
+        message = "--as needs a NAME. Leave it out to act as AGENT_NAME or as the operator."
         raise click.UsageError(message)
 
 
@@ -152,49 +162,53 @@ def _is_given(value: object) -> bool:
     return value is not None and value is not False
 
 
-# Groups
+# Commands and groups
+
+ONE_SECTION = "Commands"  # the section of a group that needs no other
 
 
-class LazyGroup(click.Group):
+class Command(click.Command):
+    """A command whose help `brenner.cli.help` writes."""
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from brenner.cli.help import format_help  # only to show help
+
+        format_help(self, ctx, formatter)
+
+
+class LazyGroup(Command, click.Group):
     """A click group that imports a command only to run it, not to list it.
 
-    Its table has the module of each command, the command's name there, and its line in the help.
+    Its table has four texts for each command: its section in the help, its module, its name there,
+    and its line in the help. A key of two words is only listed: the group in it runs the command.
     """
 
-    def __init__(self, *, table: Mapping[str, tuple[str, str, str]], **options: object) -> None:
-        super().__init__(**options)  # type: ignore[arg-type]
+    def __init__(self, *, table: Mapping[str, tuple[str, str, str, str]], **options: Any) -> None:
+        super().__init__(**options)
         self.table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(self.table)
+        return [name for name in self.table if " " not in name]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in self.table:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
             return None
-        module, name, _ = self.table[cmd_name]
+        _, module, name, _ = self.table[cmd_name]
         command: click.Command = getattr(import_module(module), name)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in self.table and not args[0].startswith("-"):
-            near = closest(args[0], self.table)
-            hint = f" Did you mean `{near}`?" if near else ""
-            ctx.fail(f"There is no command `{args[0]}`.{hint}")
+        is_known = args[0] in self.list_commands(ctx) or args[0].startswith("-")
+        if not is_known and not ctx.resilient_parsing:
+            from brenner.cli.help import suggest_command  # only on failure
+
+            hint = suggest_command(self, ctx, args[0])
+            ctx.fail(f"Unknown command `{escape_control(args[0])}`.{hint}")
         return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, _, about) in self.table.items()])
-
-
-# Examples in the help
 
 
 def examples(*commands: str) -> str:
-    """Return the epilog of a command's help, one example per line.
-
-    Its first line keeps click from wrapping.
-    """
-    return "\b\n" + "\n".join(["Examples:", *(f"  {command}" for command in commands)])
+    """Return the epilog with a command's examples, one per line."""
+    return "\n".join(["Examples", *commands])

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import click
 
+from brenner.cli.options import Command
 from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
-from brenner.text import escape_control
+from brenner.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from brenner.diagnostics.repeats import Repeats
 
 _COLOURS = {Severity.ERROR: "magenta", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _MAX_WIDTH = 140
@@ -54,7 +57,7 @@ def failure_json(*found: Diagnostic, context: click.Context | None = None) -> di
     return {**defaults, "valid": False, "summary": summary, "violations": violations}
 
 
-class JsonCommand(click.Command):
+class JsonCommand(Command):
     """A command whose JSON document always has certain keys.
 
     `json_defaults` are their values on failure.
@@ -99,33 +102,73 @@ def terminal_width(stream: TextIO) -> int:
 def write_diagnostics(found: Iterable[Diagnostic], name: str, stream: TextIO) -> None:
     """Write `file:line  severity CODE  message  → fix`, worst first.
 
-    Wrap the text in a terminal.
+    Repeats are one entry with a count. Wrap the text in a terminal.
     """
     stream.writelines(diagnostic_lines(found, name, stream))
 
 
+def write_placed_diagnostics(found: Iterable[tuple[str, Diagnostic]], stream: TextIO) -> None:
+    """Write diagnostics in the given order, each with the name of its file or message."""
+    for group in grouped_diagnostics(found):
+        stream.writelines(repeats_lines(group, stream))
+
+
 def diagnostic_lines(found: Iterable[Diagnostic], name: str, stream: TextIO) -> Iterator[str]:
     """Yield what `write_diagnostics` writes to the stream."""
-    shown_name = escape_control(name)
-    width = terminal_width(stream)
-    for each in sorted(found, key=worst_first):
-        location = f"{shown_name}:{each.line}" if each.line else shown_name
-        style: dict[str, object] = {"fg": _COLOURS[each.severity], "bold": True}
-        severity = styled(f"{each.severity} {each.id}", stream, **style)
-        if width:
-            yield f"{location}  {severity}\n"
-            yield wrap_text(each.message, "    ", "    ", width)
-            yield wrap_text(each.fix, "    → ", "      ", width)
-        else:
-            yield f"{location}  {severity}  {each.message}  → {each.fix}\n"
+    for group in grouped_diagnostics((name, each) for each in sorted(found, key=worst_first)):
+        yield from repeats_lines(group, stream)
+
+
+def grouped_diagnostics(found: Iterable[tuple[str, Diagnostic]]) -> list[Repeats]:
+    """Group repeated diagnostics, each given with the name of its file or message."""
+    placed = list(found)
+    if not placed:
+        return []
+    from brenner.diagnostics.repeats import group_repeats  # most commands find nothing
+
+    return group_repeats((each for _, each in placed), (name for name, _ in placed))
+
+
+def repeats_lines(group: Repeats, stream: TextIO, about: str = "") -> Iterator[str]:
+    """Yield the lines of one entry. `about` comes before its message."""
+    from brenner.diagnostics.repeats import place_text
+
+    first, width = group.first, terminal_width(stream)
+    style: dict[str, object] = {"fg": _COLOURS[first.severity], "bold": True}
+    severity = styled(f"{first.severity} {group.code_text}", stream, **style)
+    message = " ".join(filter(None, (about, first.message, group.other_places())))
+    location = place_text(group.places[0], first.line)
+    if width:
+        yield f"{location}  {severity}\n"
+        yield wrap_text(message, "    ", "    ", width)
+        yield wrap_text(first.fix, "    → ", "      ", width)
+    else:
+        yield f"{location}  {severity}  {message}  → {first.fix}\n"
+
+
+# A command in backquotes
+_COMMAND = lazy_pattern(r"`(?:brenner|git) [^`]*`")
 
 
 def wrap_text(text: str, first: str, rest: str, width: int) -> str:
-    """Wrap a text to the width. `first` indents the first line, `rest` the others."""
+    """Wrap a text to the width. `first` indents the first line, `rest` the others.
+
+    A command that fits on a line is not wrapped, so that it can be copied.
+    """
     from textwrap import wrap  # not needed in a pipe
 
+    room = width - len(rest)
+    text = _COMMAND.sub(
+        lambda found: found[0].replace(" ", "\0") if len(found[0]) <= room else found[0], text
+    )
     lines = wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).replace("\0", " ") + "\n"
+
+
+def write_wrapped(text: str, indent: str, stream: TextIO) -> None:
+    """Write an indented text, wrapped on a terminal."""
+    width = terminal_width(stream)
+    stream.write(wrap_text(text, indent, indent, width) if width else f"{indent}{text}\n")
 
 
 def count_by_severity(summary: Summary) -> str:
@@ -136,6 +179,32 @@ def count_by_severity(summary: Summary) -> str:
         if count
     ]
     return ", ".join(words) or "no problems"
+
+
+_MOST_CODES = 4
+
+
+def cannot_fix_text(summary: Summary, blocking: Iterable[Diagnostic]) -> str:
+    """Return why a message with errors has no automatic fix. `blocking` are the errors without."""
+    from brenner.diagnostics.repeats import listed, numbered
+
+    by_code: dict[str, list[Diagnostic]] = {}
+    for each in blocking:
+        by_code.setdefault(each.id, []).append(each)
+    if not by_code:
+        return "Cannot fix automatically: fixing these errors reveals others. Fix them by hand."
+    places = []
+    for code, found in by_code.items():
+        lines = [each.line for each in found if each.line]
+        places.append(f"{numbered('line', lines)} ({code})" if lines else code)
+    count = sum(map(len, by_code.values()))
+    need = "needs" if count == 1 or places == [*by_code][:1] else "need"
+    text = f"Cannot fix automatically: {listed(places, _MOST_CODES)} {need} a decision."
+    others = summary.errors - count
+    if others > 0:
+        errors = "error" if others == 1 else f"{others:,} errors"
+        text += f" After that, `brenner check --fix` fixes the other {errors}."
+    return text
 
 
 # Progress on the standard error, only on a terminal
@@ -199,6 +268,13 @@ class Progress:
         sys.stderr.write(f"\r{text:<{self._width}}")
         sys.stderr.flush()
         self._width, self._next_update = len(text), time.monotonic() + _PROGRESS_INTERVAL
+
+    def clear(self) -> None:
+        """Remove the progress line, because other output follows. The next one waits a second."""
+        if self._width:
+            sys.stderr.write(f"\r{'':<{self._width}}\r")
+            sys.stderr.flush()
+        self._width, self._next_update = 0, time.monotonic() + _PROGRESS_DELAY
 
     def __enter__(self) -> Self:
         return self

@@ -11,6 +11,7 @@ from brenner.cli.artifact.common import BOLD, DIM, STRUCK
 from brenner.cli.options import (
     EXIT_INVALID,
     EXIT_OK,
+    ONE_SECTION,
     LazyGroup,
     Number,
     Settings,
@@ -18,7 +19,14 @@ from brenner.cli.options import (
     examples,
     group_options,
 )
-from brenner.cli.output import JsonCommand, Progress, terminal_width, write_diagnostics, write_json
+from brenner.cli.output import (
+    JsonCommand,
+    Progress,
+    terminal_width,
+    write_diagnostics,
+    write_json,
+    write_placed_diagnostics,
+)
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
@@ -66,7 +74,7 @@ from brenner.session.genealogy import (
 from brenner.session.model import Phase
 from brenner.session.references import Edge, ItemStatus
 from brenner.session.status_text import PHASE_LABELS
-from brenner.text import escape_control, grouped
+from brenner.text import escape_control, grouped, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -77,15 +85,22 @@ if TYPE_CHECKING:
     from brenner.services.genealogy import SessionLookup
 
 COMMANDS = {
-    "check": ("brenner.cli.refs", "check", "List what leads nowhere or in a circle."),
-    "graph": ("brenner.cli.refs", "graph", "Show what an item comes from and led to."),
+    "graph": (ONE_SECTION, "brenner.cli.refs", "graph", "Show what an item comes from."),
+    "check": (ONE_SECTION, "brenner.cli.refs", "check", "List broken references."),
 }
 
 
-@click.group(cls=LazyGroup, table=COMMANDS)
+@click.group(
+    cls=LazyGroup,
+    table=COMMANDS,
+    epilog=examples("brenner refs graph RS-20251230-cell-fate H2", "brenner refs check"),
+)
 @group_options
 def command() -> None:
-    """Follow an idea across sessions."""
+    """Show references between sessions.
+
+    Use it to follow an idea from one session to the next.
+    """
 
 
 # `brenner refs check`: broken references, cycles, references to killed items
@@ -102,13 +117,10 @@ def command() -> None:
 @click.argument("threads", nargs=-1, metavar="[THREAD]...")
 @common_options
 def check(settings: Settings, threads: tuple[str, ...]) -> int:
-    """List the references between items that lead nowhere, in a circle, or to a killed item.
+    """List broken references: to unknown items, to killed items, and in a circle.
 
-    Sessions are looked up in the mail and in `artifacts/` of the project. With THREAD only the
-    references of these sessions are looked at. What is not known yet is a warning, a killed item
-    an info, a circle an error.
-
-    Exit code 0: no circle; 1: references go in a circle.
+    Sessions are found in the mail and in `artifacts/`. With THREAD, only references of these
+    sessions are checked. An unknown item is a warning, a killed item an info, a circle an error.
     """
     with workspace_of(settings) as here, Progress() as progress:
         checked = check_references(here, threads, progress)
@@ -153,34 +165,32 @@ def _write_check(checked: CheckedReferences) -> None:
     """Write the problems by session, then those of files, then the totals."""
     out = sys.stdout
     for session, found in checked.found.items():
-        for each in found:
-            write_diagnostics([each], f"{session} {each.item or ''}".rstrip(), out)
+        placed = ((f"{session} {each.item or ''}".rstrip(), each) for each in found)
+        write_placed_diagnostics(placed, out)
     write_diagnostics(checked.problems, "brenner", out)
     print_message(_check_verdict(checked))
     if not checked.references:
         print_hint(
-            "A delta says in `references` which item of which session its own comes from; "
-            "`brenner explain UNKNOWN_REFERENCE` shows one."
+            "An item names the items that it comes from in `references`. Example: "
+            "`brenner explain UNKNOWN_REFERENCE`"
         )
 
 
 def _check_verdict(checked: CheckedReferences) -> str:
     count = len(checked.references)
     if not count:
-        return "No item refers to another one yet."
+        return "No references between items yet."
     sessions = len({edge.origin.session for edge, _ in checked.references})
     targets = [status for _, status in checked.references]
     killed = targets.count(ItemStatus.KILLED)
     broken = targets.count(ItemStatus.UNKNOWN_SESSION) + targets.count(ItemStatus.UNKNOWN_ITEM)
-    parts = [f"{broken} {'leads' if broken == 1 else 'lead'} nowhere yet"] if broken else []
-    if not broken:
-        parts.append("all lead somewhere" if count > 1 else "it leads somewhere")
+    parts = [f"{broken} broken" if broken else "none broken"]
     if killed:
         parts.append(f"{killed} to {'a killed item' if killed == 1 else 'killed items'}")
     if checked.circles:
         parts.append(grouped(len(checked.circles), "circle"))
     figures = f"{grouped(count, 'reference')} in {grouped(sessions, 'session')}"
-    return f"{figures}; {', '.join(parts)}."
+    return f"{figures}: {', '.join(parts)}."
 
 
 # One item of a genealogy, in a tree or alone
@@ -195,9 +205,9 @@ _KILLED = "[KILLED]"
 _UNKNOWN_FATES = {
     ItemStatus.UNKNOWN_SESSION: (
         "[UNKNOWN SESSION]",
-        "nothing of it can be read, in mail or artifacts/",
+        "not found in mail or artifacts/",
     ),
-    ItemStatus.UNKNOWN_ITEM: ("[UNKNOWN ITEM]", "its session does not have it"),
+    ItemStatus.UNKNOWN_ITEM: ("[UNKNOWN ITEM]", "its session does not contain it"),
 }
 
 
@@ -211,7 +221,7 @@ def _row_lines(
     words = escape_control(relation_text(row.relations, direction))
     relation = [Span(f"{ARROWS[direction]} ", DIM), Span(f"{words} ")]
     if row.shown == "more":
-        words = f"… and {row.left_out} more; `--json` lists them all"
+        words = f"… and {row.left_out} more (`--json` lists all)"
         yield from _fold_with_margin(first, under, [Span(words, DIM)], out)
     elif row.shown == "part":
         yield "\n"
@@ -220,7 +230,7 @@ def _row_lines(
     elif row.shown == "in_full":
         yield from _item_lines(lookup.item(row.node), relation, first, under, out)
         if row.part:
-            words = f"goes on below, at [{row.part}]"
+            words = f"continued below, at [{row.part}]"
             yield from _fold_with_margin(under, under, [Span(words, BOLD)], out)
     else:
         where = "see above" if row.shown == "above" else "see below"
@@ -294,7 +304,7 @@ def _proposal_spans(item: ItemInfo) -> list[Span]:
     what = SECTION_LABELS.get(item.section or "", "item")
     proposal = item.proposal
     if proposal is None:
-        return [Span(f"{what}; who proposed it is not known here", DIM)]
+        return [Span(f"{what}, author unknown", DIM)]
     when = f", {item.proposed_at:%Y-%m-%d}" if item.proposed_at else ""
     return [
         Span(f"{what} by ", DIM),
@@ -313,7 +323,7 @@ def _kill_spans(kill: KillRecord, source: Source | None) -> list[Span]:
         Span(where, DIM),
         *by,
         Span(f"{when}: ", DIM),
-        Span(_one_line(kill.reason) if kill.reason.strip() else "no reason is given"),
+        Span(_one_line(kill.reason) if kill.reason.strip() else "no reason given"),
     ]
 
 
@@ -328,16 +338,16 @@ def _fold_with_margin(first: str, under: str, spans: Iterable[Span], out: TextIO
 # A genealogy as text: first proposals, ancestors, descendants
 
 
-_TITLES = {Direction.ANCESTORS: "Comes from", Direction.DESCENDANTS: "What came of it"}
+_TITLES = {Direction.ANCESTORS: "Comes from", Direction.DESCENDANTS: "Led to"}
 _ITEM_WITHOUT_REFERENCES = {
-    Direction.ANCESTORS: "refers to nothing",
-    Direction.DESCENDANTS: "led to nothing yet",
+    Direction.ANCESTORS: "refers to no other item",
+    Direction.DESCENDANTS: "no other item refers to it",
 }
 _SESSION_WITHOUT_REFERENCES = {
-    Direction.ANCESTORS: "refers to another",
+    Direction.ANCESTORS: "refers to another item",
     Direction.DESCENDANTS: "is referred to",
 }
-_SOURCES = {"file": "only its file is here", "archive": "from its file and archive"}
+_SOURCES = {"file": "from its file only", "archive": "from its file and archive"}
 _MAX_NAME_WIDTH = 40  # columns; the states after longer names are not aligned
 _EMPTY_TREE = {Direction.ANCESTORS: "nothing", Direction.DESCENDANTS: "nothing yet"}
 _EXAMPLE = '"references": [{"session": "RS-…", "item": "H2", "relation": "refines"}]'
@@ -363,9 +373,7 @@ def _genealogy_lines(found: Genealogy, lookup: SessionLookup, out: TextIO) -> It
         yield from _title_lines(_TITLES[reach.direction], out)
         yield from _tree_lines(found, reach, lookup, out)
         if reach.left_out:
-            count = reach.left_out
-            words = "1 more item is" if count == 1 else f"{count} more items are"
-            hint = f"{words} further away; without `--depth` everything is shown."
+            hint = f"{plural(reach.left_out, 'more item')} not shown. Without `--depth` all are."
             yield format_hint(hint, out)
     for cycle in found.circles:
         yield "\n"
@@ -389,7 +397,7 @@ def _session_head_lines(facts: SessionInfo, out: TextIO) -> Iterator[str]:
 
 
 def _session_state(facts: SessionInfo) -> str:
-    """Return a state such as `v2, in critique`, and the source if it is not the mail."""
+    """Return a state such as `v2, between rounds`, and the source if it is not the mail."""
     if facts.source is None:
         return "unknown session"
     state = PHASE_LABELS[Phase(facts.phase)] if facts.phase else escape_control(facts.status or "")
@@ -406,11 +414,9 @@ def _no_reference_lines(found: Genealogy, out: TextIO) -> Iterator[str]:
     else:
         text = " or ".join(_SESSION_WITHOUT_REFERENCES[each] for each in directions)
         yield format_message(_escape_whole(f"No item of {found.session} {text}."), out)
-    words = ", ".join(RELATIONS[:-1]) + f" or {RELATIONS[-1]}"
+    words = ", ".join(RELATIONS[:-1]) + f" and {RELATIONS[-1]}"
     yield format_hint(
-        f"An item refers to another one in its ADD or an EDIT: `{_EXAMPLE}`; the relation is "
-        f"{words}.",
-        out,
+        f"To add a reference, put it into an ADD or EDIT: `{_EXAMPLE}`. Relations: {words}.", out
     )
 
 
@@ -464,7 +470,7 @@ def _cycle_lines(cycle: Sequence[Edge], out: TextIO) -> Iterator[str]:
         words = relation_text([edge.relation])
         spans += [Span(f" {words} ", DIM), *_item_name_spans(edge.target, PLAIN)]
     yield fold([], spans, _INDENT, out)
-    yield format_hint("`brenner explain CIRCLE_OF_REFERENCES` says how one is taken apart.", out)
+    yield format_hint("To fix it, see `brenner explain CIRCLE_OF_REFERENCES`.", out)
 
 
 # `brenner refs graph`: ancestors and descendants of an item, over all sessions
@@ -494,21 +500,20 @@ def _cycle_lines(cycle: Sequence[Edge], out: TextIO) -> Iterator[str]:
 )
 @click.argument("thread", metavar="THREAD")
 @click.argument("item", required=False, metavar="[ITEM]")
-@click.option("--ancestors", is_flag=True, help="Only what it comes from.")
-@click.option("--descendants", is_flag=True, help="Only what came of it.")
-@click.option("--depth", type=Number(1), metavar="N", help="No further than so many steps.")
-@click.option("--mermaid", "as_mermaid", is_flag=True, help="Print a flowchart for Mermaid.")
+@click.option("--ancestors", is_flag=True, help="Show only what it comes from.")
+@click.option("--descendants", is_flag=True, help="Show only what came of it.")
+@click.option("--depth", type=Number(1), metavar="N", help="Follow at most N steps.")
+@click.option("--mermaid", "as_mermaid", is_flag=True, help="Print a Mermaid flowchart.")
 @pager_option
 @common_options
 def graph(settings: Settings, thread: str, item: str | None, **options: bool | int | None) -> int:
-    """Show what an ITEM of a THREAD comes from, what came of it, and who proposed it first.
+    """Show what an ITEM of THREAD comes from, what came of it, and who proposed it.
 
-    Without ITEM it is about all items of the session that refer to others or are referred to.
-    References are followed through all sessions of the mail and of artifacts/. Exit code 1: there
-    is no such thread or item.
+    Without ITEM, show all items of the session that have references. References are followed
+    through all sessions in the mail and in `artifacts/`.
     """
     if options["as_mermaid"] and settings.as_json:
-        message = "Give either --mermaid or --json."
+        message = "--mermaid and --json cannot be used together."
         raise click.UsageError(message)
     from brenner.cli.artifact.common import require_thread
     from brenner.services.genealogy import trace_genealogy
@@ -537,7 +542,9 @@ def graph(settings: Settings, thread: str, item: str | None, **options: bool | i
 def _directions(*, ancestors: object, descendants: object) -> tuple[Direction, ...]:
     """Return the requested direction, or both."""
     if ancestors and descendants:
-        message = "Give --ancestors or --descendants; without them both are shown."
+        message = (
+            "--ancestors and --descendants cannot be used together. Without them both are shown."
+        )
         raise click.UsageError(message)
     if ancestors:
         return (Direction.ANCESTORS,)
@@ -563,7 +570,7 @@ def _write_mermaid(found: Genealogy, lookup: SessionLookup) -> None:
     sys.stdout.write(text)
     if len(found.edges) > MOST_EDGES or len(text) > MOST_CHARACTERS:
         print_message(
-            f"Mermaid draws at most {MOST_EDGES} references and {MOST_CHARACTERS:,} characters "
-            "unless its maxEdges and maxTextSize say otherwise; `--depth` makes the chart smaller.",
+            f"By default Mermaid draws at most {MOST_EDGES} references and {MOST_CHARACTERS:,} "
+            "characters (maxEdges, maxTextSize). Use `--depth` to make the chart smaller.",
             sys.stderr,
         )

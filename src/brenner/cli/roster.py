@@ -18,6 +18,7 @@ from brenner.cli.options import (
     EXIT_INVALID,
     EXIT_OK,
     EXIT_USAGE,
+    ONE_SECTION,
     LazyGroup,
     Settings,
     common_options,
@@ -49,9 +50,9 @@ if TYPE_CHECKING:
     from brenner.services.rosters import ListedPreset
 
 COMMANDS = {
-    "show": ("brenner.cli.roster", "show", "Say who has which role, and where from."),
-    "validate": ("brenner.cli.roster", "validate", "Check a roster, send nothing."),
-    "presets": ("brenner.cli.roster", "presets", "List the presets."),
+    "presets": (ONE_SECTION, "brenner.cli.roster", "presets", "List the presets."),
+    "show": (ONE_SECTION, "brenner.cli.roster", "show", "Show the roster for a new session."),
+    "validate": (ONE_SECTION, "brenner.cli.roster", "validate", "Check a roster."),
 }
 
 
@@ -66,11 +67,11 @@ COMMANDS = {
 )
 @group_options
 def command() -> None:
-    """Say who has which role, and why.
+    """Show which agent has which role.
 
-    A roster gives each agent one of three roles: hypothesis_generator, test_designer or
-    adversarial_critic. It comes from flags, the environment, a project's file or a preset; the
-    first that speaks of an agent counts. `session start` takes the same flags.
+    A roster gives each agent one role: hypothesis_generator, test_designer or adversarial_critic.
+    It comes from options, the environment, a project file or a preset. The first source that names
+    an agent decides. `session start` accepts the same options.
     """
 
 
@@ -146,13 +147,20 @@ _PRESET_COLUMNS = (
 )
 
 
-@click.command("presets", cls=JsonCommand, json_defaults={"presets": []})
+@click.command(
+    "presets",
+    cls=JsonCommand,
+    json_defaults={"presets": []},
+    epilog=examples(
+        "brenner roster presets",
+        "brenner roster show --preset default-3-agent --to Ada --to Ben --to Cleo",
+    ),
+)
 @common_options
 def presets(settings: Settings) -> int:
-    """List the presets, each with its places: rosters without names, for --preset ID.
+    """List the presets: rosters without names.
 
-    The places go to those named by --to, in order. Exit code 1 or 2: the project's file has a
-    preset that is wrong, or cannot be read.
+    Use a preset with `--preset ID`. Its roles go to the agents of --to, in order.
     """
     project = find_project(settings.project, os.environ, settings.store)
     listed, problems = list_presets(project)
@@ -222,15 +230,15 @@ _ROSTER_OPTIONS = (
         cls=_OrderedOption,
         multiple=True,
         metavar="NAME",
-        help="Who takes part; repeatable.",
+        help="Participant; repeatable.",
     ),
-    click.option("--role", multiple=True, metavar="ROLE", help="The role of the --to before it."),
+    click.option("--role", multiple=True, metavar="ROLE", help="Role of the --to before it."),
     click.option(
-        "--agent-role", multiple=True, metavar="NAME=ROLE", help="The role of an agent; repeatable."
+        "--agent-role", multiple=True, metavar="NAME=ROLE", help="Role of one agent; repeatable."
     ),
-    click.option("--roster", metavar="JSON|@FILE", help="A whole roster."),
-    click.option("--preset", metavar="ID", help="A roster without names, given out in order."),
-    click.option("--unified", is_flag=True, help="One prompt for all, whatever their roles."),
+    click.option("--roster", metavar="JSON|@FILE", help="Complete roster."),
+    click.option("--preset", metavar="ID", help="Preset; `brenner roster presets` lists them."),
+    click.option("--unified", is_flag=True, help="Send the same prompt to all roles."),
 )
 
 
@@ -265,12 +273,12 @@ def _pair_roles(names: Sequence[str], roles: Sequence[str]) -> tuple[tuple[str, 
             continue
         value = next(role)
         if not paired:
-            _refuse_role(value, "it stands before any --to", context)
+            _refuse_role(value, "it comes before the first --to", context)
         to, before = paired[-1]
         if before is not None:
             _refuse_role(
                 value,
-                f"--to {escape_control(to)} has the role {escape_control(before)} already",
+                f"--to {escape_control(to)} already has the role {escape_control(before)}",
                 context,
             )
         paired[-1] = (to, value)
@@ -278,7 +286,7 @@ def _pair_roles(names: Sequence[str], roles: Sequence[str]) -> tuple[tuple[str, 
 
 
 def _refuse_role(role: str, reason: str, context: click.Context) -> NoReturn:
-    message = f"--role {escape_control(role)} belongs to no --to NAME: {reason}."
+    message = f"--role {escape_control(role)} must follow its own --to NAME: {reason}."
     raise click.UsageError(message, context)
 
 
@@ -292,7 +300,10 @@ _SHOW_COLUMNS = (
     TableColumn("Model", min_width=8),
     TableColumn("Source", min_width=24),
 )
-_EXAMPLE = "`brenner roster show --to NAME --role ROLE`, or `[roster]` in `brenner.toml`"
+_EXAMPLE = (
+    "To try one: `brenner roster show --to NAME --role ROLE`. To keep it: `[roster]` in "
+    "`brenner.toml`."
+)
 
 
 @click.command(
@@ -308,10 +319,9 @@ _EXAMPLE = "`brenner roster show --to NAME --role ROLE`, or `[roster]` in `brenn
 @roster_options
 @common_options
 def show(settings: Settings, wish: RosterRequest) -> int:
-    """Show the roster that a session would get, and the source of each entry.
+    """Show the roster of a new session, and the source of each entry.
 
-    It is what `session start` with the same flags would use, here and now. Nothing is sent.
-    Exit code 0: it can be used; 1: it has errors; 2: one of its sources cannot be read.
+    Use it before `session start`, with the same options. Nothing is sent.
     """
     project, resolved = resolve_for_command(settings, wish)
     found = (*project.diagnostics, *resolved.diagnostics)
@@ -350,13 +360,11 @@ def _show_lines(resolved: ResolvedRoster) -> Iterator[str]:
         for name in (entry.agent_name,)
     ]
     if has_unassigned_places(resolved) and resolved.preset:
-        nobody, source = Span("--to NAME", QUIET), f"preset {resolved.preset.id}"
-        rows = [_entry_row(nobody, place, source) for place in resolved.preset.entries]
+        unnamed, source = Span("--to NAME", QUIET), f"preset {resolved.preset.id}"
+        rows = [_entry_row(unnamed, place, source) for place in resolved.preset.entries]
     if not rows:
         if not resolved.errors:
-            yield format_message(
-                "There is no roster here. Who has which role will appear here:", out
-            )
+            yield format_message("No roster yet.", out)
             yield format_hint(_EXAMPLE, out)
         return
     yield from labelled_lines(_header_fields(resolved), out)
@@ -417,10 +425,10 @@ def _escape_text(text: str) -> str:
 @roster_options
 @common_options
 def validate(settings: Settings, wish: RosterRequest, file: str | None) -> int:
-    """Check a roster in a FILE (JSON or TOML), or the one that a session would get here.
+    """Check the roster in FILE (JSON or TOML), or the roster of a new session.
 
-    A FILE is a list of entries, a roster, or a project's file with one in it; with - the standard
-    input is read. Exit code 0: valid; 1: it has errors; 2: it cannot be read.
+    FILE contains a list of entries, a roster, or project settings with a roster. With -, standard
+    input is read. Nothing is sent.
     """
     if file is not None:
         return _validate_file(settings, wish, file)
@@ -436,7 +444,7 @@ def validate(settings: Settings, wish: RosterRequest, file: str | None) -> int:
 
 def _validate_file(settings: Settings, wish: RosterRequest, file: str) -> int:
     if wish != RosterRequest():
-        message = "A FILE goes with no flags: it is checked alone."
+        message = "FILE cannot be used with roster options."
         raise click.UsageError(message)
     shown = "<stdin>" if file == STANDARD_INPUT else file
     text = read_text(file)

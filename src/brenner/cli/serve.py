@@ -14,13 +14,14 @@ from urllib.parse import urlsplit
 
 import click
 
-from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.options import Command, Settings, common_options, examples
 from brenner.cli.output import note_changes_made, write_diagnostics
 from brenner.cli.terminal import print_hint, print_message
 from brenner.cli.workspace import workspace_of
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic, RequestError
+from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.mailbox import Capability
 from brenner.mail.open import store_of
 from brenner.server.hosts import authority, is_loopback
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
     from socket import socket
 
 
-_OPEN_IDENTITY = "Agents without a secret are let in, and what they send is marked unverified."
-_STRICT_IDENTITY = "Identity is strict: nobody sends anything without the secret of the name."
+_OPEN_IDENTITY = "Agents without a secret can connect. Their mail is marked unverified."
+_STRICT_IDENTITY = "Identity is strict: an agent needs its secret to send mail."
 _HIGHEST_PORT = 65_535
 
 
@@ -56,29 +57,32 @@ _HIGHEST_PORT = 65_535
     epilog=examples(
         "brenner serve",
         "brenner serve --port 0 --json",
-        "brenner serve --host 0.0.0.0 --token-file ~/.brenner-token --allow-host lab.example",
+        "brenner serve --lab",
+        "brenner serve --host 0.0.0.0 --token-file ~/.brenner-token \\",
+        "    --allow-host lab.example",
     ),
+    cls=Command,
 )
-@click.option("--host", default=HOST, show_default=True, help="The address to listen on.")
+@click.option("--host", default=HOST, show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, _HIGHEST_PORT),
     default=PORT,
     show_default=True,
-    help="The port; 0 takes a free one.",
+    help="Port; 0 picks a free one.",
 )
-@click.option("--token-file", metavar="FILE", help=f"The token of all requests (or {TOKEN}).")
-@click.option("--strict-identity", is_flag=True, help="Take no mail without the sender's secret.")
+@click.option(
+    "--token-file", metavar="FILE", help=f"File with the token for all requests (or {TOKEN})."
+)
+@click.option("--strict-identity", is_flag=True, help="Accept mail only with the sender's secret.")
 @click.option(
     "--allow-host",
     "hosts",
     multiple=True,
     metavar="NAME",
-    help="A further name of this server; may be repeated.",
+    help="Additional host name of this server; repeatable.",
 )
-@click.option(
-    "--lab", "is_lab", is_flag=True, help="Let the operator act on the web page, logged in."
-)
+@click.option("--lab", "is_lab", is_flag=True, help="Let the operator log in and act on the page.")
 @common_options
 def command(  # noqa: PLR0913  (one parameter per option)
     settings: Settings,
@@ -90,17 +94,15 @@ def command(  # noqa: PLR0913  (one parameter per option)
     hosts: tuple[str, ...],
     is_lab: bool,
 ) -> int:
-    """Serve the web page of the project, and its mail to agents.
+    """Serve the web page and the agents of the project over HTTP.
 
-    Open its address in a browser; with --lab the operator logs in there and acts. Agents speak the
-    Model Context Protocol and connect to /mcp (or /api); `brenner agent config --client NAME`
-    prints the entry for the configuration of their programs. Ctrl-C ends it, and what is under way
-    is finished. Anywhere but on loopback a token is needed, and identity is strict. Exit code 2: no
-    token where one is needed; 3: the port is taken, the store is unavailable, or the end cut
-    something off.
+    Open the printed address in a browser. With --lab you can log in there and act. Agents connect
+    to /mcp (or /api): `brenner agent config --client codex` prints their settings. Outside loopback
+    a token is required, and senders need their secret. Ctrl-C stops the server after it has
+    finished open requests.
     """
     if not host.strip():
-        message = "--host needs an address; leave it out for this machine only."
+        message = "--host needs an address. Leave it out to serve this machine only."
         raise click.UsageError(message)
     token, warnings = read_token(token_file, os.environ)
     address, port = find_address(host, port)
@@ -206,27 +208,27 @@ def _write_json_line(
 def _write_text(project: Project, served: ServeSettings, *, has_secret: bool) -> None:
     folder, store = escape_control(str(project.folder)), escape_control(store_of(project).shown)
     address = f"http://{authority(served.host, served.port)}"
-    print_message(f"Serving {folder} at {address} for browsers, at {address}/mcp for agents.")
-    print_hint(f"Mail: {store}.")
+    print_message(f"Serving {folder}. Press Ctrl-C to stop.")
+    print_hint(f"Browsers: {address}")
+    print_hint(f"Agents: {address}/mcp")
+    print_hint(f"Mail: {store}")
     identity = _STRICT_IDENTITY if served.is_strict else _OPEN_IDENTITY
     token = "" if served.token is None else " Every request needs the token."
     print_hint(f"{identity}{token}")
     connection = address_for_agents(served)
-    print_hint(
-        f"`{connection.command()}` connects an agent ({', '.join(CLIENTS)}). Ctrl-C ends it."
-    )
+    print_hint(f"To connect an agent: `{connection.command()}` ({', '.join(CLIENTS)})")
     if connection.remark:
         print_hint(connection.remark)
     operator = escape_control(project.operator)
-    lab = f"Lab: {address}{LAB}."
+    lab = f"Lab: {address}{LAB}"
     if served.is_lab and served.lab_secret:
-        print_hint(f"{lab} This home keeps no secrets. For this run, shown this once:")
+        print_hint(f"{lab}. This store keeps no secrets. Secret for this run, shown only once:")
         print_hint(served.lab_secret)
     elif served.is_lab and has_secret:
-        print_hint(f"{lab} Log in with the secret of {operator}.")
+        print_hint(f"{lab}. Log in with the secret of {operator}.")
     elif served.is_lab:
         command = f"brenner agent secret {quote(operator)}"
-        print_hint(f"{lab} {operator} has no secret yet: `{command}` makes it.")
+        print_hint(f"{lab}. {operator} has no secret yet. Create it: `{command}`")
     sys.stdout.flush()
 
 
@@ -236,6 +238,7 @@ def _write_text(project: Project, served: ServeSettings, *, has_secret: bool) ->
 URL_VARIABLE = "BRENNER_SERVE_URL"
 DEFAULT_URL = f"http://{HOST}:{PORT}{ENDPOINTS[1]}"
 _SCHEMES = ("http", "https")
+_MAY_CONTAIN_PASSWORD = lazy_pattern(r"[@?#]")
 
 
 def serve_url(given_url: str | None) -> str:
@@ -252,9 +255,7 @@ def serve_url(given_url: str | None) -> str:
         return DEFAULT_URL
     reason = _url_problem(url)
     if reason:
-        message = (
-            f"{named} is not the address of a server: {reason}. It looks like `{DEFAULT_URL}`."
-        )
+        message = f"{named} is not a server address: {reason}. Example: `{DEFAULT_URL}`."
         raise click.UsageError(message)
     parts = urlsplit(url)
     return url if parts.path.strip("/") else parts._replace(path=ENDPOINTS[1]).geturl()
@@ -269,19 +270,20 @@ def pages_url(given_url: str | None) -> str:
 def _url_problem(url: str) -> str | None:
     """Return why a text is not a valid address.
 
-    The text is shown only if it can contain no password.
+    The text is shown only if it cannot contain a password.
     """
     if not (url.isascii() and url.isprintable()) or " " in url:
-        return "it has characters that belong into none"
+        return "it contains a space or a character that is not ASCII"
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018  (raises if it is not a port)
     except ValueError:
-        return "its host or port cannot be read"
+        return "its host or port is not valid"
     if "@" in (parts.netloc or url):
-        return f"a name or token does not belong into it but into {TOKEN}"
+        return f"it contains a name or token, which belongs in {TOKEN}"
     if parts.scheme not in _SCHEMES or not parts.hostname:
-        return f"`{escape_control(url)}` does not begin with `http://` or `https://` and a host"
+        shown = "it" if _MAY_CONTAIN_PASSWORD.search(url) else f"`{escape_control(url)}`"
+        return f"{shown} does not start with `http://` or `https://` and a host"
     if parts.query or parts.fragment:
-        return "nothing follows its path"
+        return "it has a query or a fragment after its path"
     return None

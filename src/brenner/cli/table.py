@@ -182,9 +182,9 @@ def ids_text(ids: Sequence[int]) -> str:
 
 UNREAD_MARK, OWED_MARK, UNVERIFIED_MARK = "•", "!", "?"
 _LEGEND = {
-    UNREAD_MARK: "unread (`brenner mail mark ID{actor}` marks it as read)",
-    OWED_MARK: "you owe an ACK (`brenner mail ack ID{actor}` sends it)",
-    UNVERIFIED_MARK: "unverified: anybody may have sent it",
+    UNREAD_MARK: "unread (mark as read: `brenner mail mark ID{actor}`)",
+    OWED_MARK: "you owe an ACK (acknowledge: `brenner mail ack ID{actor}`)",
+    UNVERIFIED_MARK: "unverified: the sender is not certain",
 }
 WIDE_TERMINAL = 100
 
@@ -203,10 +203,10 @@ MESSAGE_COLUMNS = (
 )
 
 limit_option = click.option(
-    "--limit", type=Number(1), default=50, metavar="N", help="How many at most (50)."
+    "--limit", type=Number(1), default=50, metavar="N", help="Show at most N (default: 50)."
 )
 before_option = click.option(
-    "--before", type=MESSAGE_ID, metavar="ID", help="Only what is older than this message."
+    "--before", type=MESSAGE_ID, metavar="ID", help="Only messages older than this one."
 )
 
 
@@ -233,6 +233,15 @@ def trust_mark(stored: StoredMessage) -> str:
 def format_time(at: datetime, out: TextIO) -> str:
     """Return the relative time for a terminal, the exact time for a pipe or a file."""
     return relative_time(at, datetime.now(UTC)) if out.isatty() else exact_time(at)
+
+
+def format_compiled_time(compiled_at: str, out: TextIO) -> str:
+    """Return the time that a version contains. It comes from its compiler and may be invalid."""
+    try:
+        at = datetime.fromisoformat(compiled_at)
+        return relative_time(at, datetime.now(UTC)) if out.isatty() else escape_control(compiled_at)
+    except (ValueError, TypeError):
+        return escape_control(compiled_at)
 
 
 def legend(marks: Iterable[str], actor: str) -> list[str]:

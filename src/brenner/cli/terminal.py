@@ -186,6 +186,8 @@ _STYLES: dict[ColourRole, Style] = {
     "quiet": QUIET,
 }
 STYLE_OF_TYPE: dict[str, Style] = {row.name: _STYLES[row.colour] for row in TYPES.values()}
+# The outcomes of a block as people see them; code and JSON say `refused`
+OUTCOME_LABELS = {"applied": "applied", "refused": "rejected", "duplicate": "duplicate"}
 # Colours out of 256 with a contrast of at least 4 on black and on white
 _TINTS = (30, 31, 62, 97, 130, 132)
 
@@ -241,7 +243,7 @@ def write_exact(text: str, out: TextIO) -> None:
 
 
 pager_option = click.option(
-    "--no-pager", "pager", flag_value=False, default=True, help="Never page; write it all at once."
+    "--no-pager", "pager", flag_value=False, default=True, help="Do not use a pager."
 )
 
 

@@ -40,7 +40,7 @@ _USAGE_CODES = {
     TOKEN_NEEDED.id,
     UNUSABLE_TOKEN.id,
 }
-_REPAIRED_HEADING = "The message that does it, from here to the end:"
+_REPAIRED_HEADING = "Message to send:"
 _SETTINGS_CODES = {codes.INVALID_SETTINGS.id, codes.UNKNOWN_SETTING.id}
 
 
@@ -96,7 +96,7 @@ def workspace_of(settings: Settings, *, create: bool = False) -> Workspace:
 
         if isinstance(here.mailbox, MemoryMailbox):
             # A missing file is easy to notice, a typo in an address is not.
-            print_message(f"There is no mail in {escape_control(store.shown)} yet.", sys.stderr)
+            print_message(f"No mail in {escape_control(store.shown)} yet.", sys.stderr)
     return here
 
 

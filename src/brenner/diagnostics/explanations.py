@@ -1,4 +1,4 @@
-"""What `brenner explain` and docs/codes.md say about a code: title, reason and example.
+"""What `brenner explain` and docs/reference/codes.md say about a code: title, reason and example.
 
 That is data, in `catalogue.toml`. Most commands never read it.
 """

@@ -29,6 +29,15 @@ class Severity(StrEnum):
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 
+def shown_id(code_id: str) -> str:
+    """Return the ID for people: `MB-004 (no delta block)`, or the ID alone if it is a word."""
+    if code_id[2:3] != "-":
+        return code_id
+    from brenner.diagnostics.labels import LABELS  # most commands show no numbered code
+
+    return f"{code_id} ({LABELS[code_id]})"
+
+
 class Code(NamedTuple):
     """One entry of the catalogue. A published ID never changes its meaning.
 
@@ -42,6 +51,11 @@ class Code(NamedTuple):
     spec: str
     also: tuple[str, ...] = ()
     retired: str | None = None
+
+    @property
+    def shown_id(self) -> str:
+        """The ID with its label, for people: `MB-004 (no delta block)`."""
+        return shown_id(self.id)
 
     @property
     def title(self) -> str:
@@ -93,6 +107,10 @@ def info(code_id: str, message: str, fix: str, spec: str, also: tuple[str, ...] 
     return Code(code_id, INFO, message, fix, spec, also)
 
 
+# Parameters that templates got after diagnostics without them had been stored
+OPTIONAL_PARAMETERS = {"known": ""}
+
+
 class _DiagnosticFields(NamedTuple):
     """The fields of a diagnostic as stored."""
 
@@ -134,12 +152,17 @@ class Diagnostic(_DiagnosticFields):
         if given is not None:
             return given
         shown = {name: escape_control(str(value)) for name, value in self.parameters}
-        return template.format_map(shown)
+        return template.format_map(OPTIONAL_PARAMETERS | shown)
 
     @property
     def id(self) -> str:
         """The code's ID."""
         return self.code.id
+
+    @property
+    def shown_id(self) -> str:
+        """The code's ID with its label, for people."""
+        return shown_id(self.code.id)
 
     @property
     def severity(self) -> Severity:

@@ -49,7 +49,7 @@ class RunResult(NamedTuple):
         first = next(filter(None, (line.strip() for line in lines)), "")
         if len(first) > _MOST_REASON_CHARACTERS:
             return f"{first[: _MOST_REASON_CHARACTERS - 1]}…"
-        return first or f"it said nothing, exit code {self.code}"
+        return first or f"no output, exit code {self.code}"
 
 
 def find_program(name: str) -> str | None:
@@ -122,9 +122,9 @@ def _collect_output(process: subprocess.Popen[bytes], seconds: float) -> RunResu
             if has_ended and not ready:
                 break
             if any(len(output) > MOST_OUTPUT_BYTES for output in outputs.values()):
-                problem = f"it said more than {MOST_OUTPUT_BYTES:,} bytes"
+                problem = f"its output has more than {MOST_OUTPUT_BYTES:,} bytes"
             elif monotonic() > end:
-                problem = f"it had not ended after {seconds:g} seconds"
+                problem = f"it did not end within {seconds:g} seconds"
     if problem:
         _kill(process)
     out, err = (output.decode("utf-8", "replace") for output in outputs.values())
@@ -248,4 +248,4 @@ def find_bead(thread_id: str, folder: Path | None = None) -> Bead | None:
     try:
         return _parse_bead(json.loads(result.out), thread_id)
     except (ValueError, RecursionError):
-        return Bead(thread_id, problem="its answer is no JSON")
+        return Bead(thread_id, problem="its answer is not JSON")

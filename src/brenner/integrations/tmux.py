@@ -144,7 +144,7 @@ agent=$1 tmux=$2; shift 2
 if command -v "$1" >/dev/null 2>&1; then
     "$@"
     code=$?
-    printf '\\n%s: %s has ended, exit code %s. This is a shell.\\n' "$agent" "$1" "$code"
+    printf '\\n%s: %s ended with exit code %s. This is a shell.\\n' "$agent" "$1" "$code"
 else
     printf '%s: the program %s was not found. This is a shell.\\n' "$agent" "$1"
 fi
@@ -171,7 +171,7 @@ def window_command(
 _ENTER_DELAY = 0.5
 _STARTUP_SECONDS = 10.0  # for a new program to draw its screen
 _MOST_NAME_CHARACTERS = 40
-ONLY_SHELL = "no program runs in its window, only a shell"
+ONLY_SHELL = "its window contains only a shell"
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "tcsh", "csh", "ash", "busybox"})
 # tmux reports these for a program that is a script: `node` for `node /usr/bin/gemini`
 _INTERPRETERS = ("node", "bun", "deno", "python")
@@ -186,9 +186,9 @@ def typing_obstacle(pane: Pane, commands: Collection[str] = ()) -> str:
     if pane.is_dead:
         return "its window is dead"
     if pane.is_in_mode:
-        return "its window is in copy mode, which `q` leaves"
+        return "its window is in copy mode (press `q` to leave it)"
     if pane.is_input_off:
-        return "its window takes no input"
+        return "its window accepts no input"
     name = pane.command.rpartition("/")[2].lstrip("-")
     names = [command.rpartition("/")[2] for command in commands]
     if pane.is_ours or name in names or name.startswith(_INTERPRETERS):
@@ -196,7 +196,7 @@ def typing_obstacle(pane: Pane, commands: Collection[str] = ()) -> str:
     if name in _SHELLS:
         return ONLY_SHELL
     shown = escape_control(name, _MOST_NAME_CHARACTERS)
-    return f"`{shown}` runs in its window, which is not its program"
+    return f"its window runs `{shown}`, which is not its program"
 
 
 def type_lines(tmux: Tmux, lines: Mapping[str, tuple[Pane, str]]) -> dict[str, str]:
@@ -256,7 +256,7 @@ def find_terminal(thread_id: str) -> TerminalSession | None:
     program, session = (NTM, names.ntm_session) if has_ntm else (TMUX, names.tmux_session)
     terminal = TerminalSession(program, session, None, 0, 0, (), attach_command(thread_id, program))
     if tmux is None:
-        return terminal._replace(problem="without tmux nobody can tell")
+        return terminal._replace(problem="unknown without tmux")
     panes = Tmux(tmux).panes(names.tmux_session)
     if isinstance(panes, str):
         return terminal._replace(problem=panes)

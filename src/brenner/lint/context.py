@@ -17,7 +17,13 @@ from brenner.diagnostics.codes import artifacts as codes
 from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import BlockKind, parse_blocks
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS, Section
+from brenner.protocol.delta.schema import (
+    HYPOTHESIS_SLATE,
+    RESEARCH_THREAD,
+    SECTIONS,
+    Section,
+    list_items,
+)
 from brenner.protocol.grammar import ITEM_ID
 from brenner.text import escape_control
 
@@ -104,7 +110,8 @@ class LintContext(NamedTuple):
     """One artifact with lookup tables for the rules, and constructors of diagnostics.
 
     `active` are the items that are not killed, by section. `items` and `hypotheses` are the
-    existing IDs, killed ones included; `repeated` are the IDs that occur twice. `source` is the
+    existing IDs, killed ones included; `repeated` are the IDs that occur twice. `existing` are
+    sentences that list the active items, by prefix. `source` is the
     source text, if any. The rest is for files only: `outline` and `lines`; the `missing` sections;
     whether there was unread text; and the lines of each item's fields by the identity of the item,
     since an ID may occur twice.
@@ -121,6 +128,7 @@ class LintContext(NamedTuple):
     missing: frozenset[str]
     has_unread_text: bool
     item_lines: Mapping[int, Mapping[Location, int]]
+    existing: Mapping[str, str]
 
     def has_section(self, section: Section) -> bool:
         """Return whether the section exists. Only a file can lack one.
@@ -136,6 +144,11 @@ class LintContext(NamedTuple):
         if "EDIT" in code.fix and "{id}" in code.fix and not ITEM_ID.fullmatch(item.id):
             found = found._replace(fix=f"{_ID_FIRST} {code.at(None, **filled | {'id': '…'}).fix}")
         return found._replace(item=item.id or None, field=".".join(path) or None)
+
+    def unknown_reference(self, code: Code, item: Item, *path: str, other: str) -> Diagnostic:
+        """Return a diagnostic about a reference to an item that does not exist."""
+        known = self.existing.get(other[:1], "")
+        return self.item_diagnostic(code, item, *path, other=other, known=known)
 
     def _line_of(self, item: Item, path: Location) -> int | None:
         """Return the line of a field, or of its item. For the research thread, fall back to the
@@ -196,7 +209,7 @@ class LintContext(NamedTuple):
         }
 
 
-_ID_FIRST = "Give the item its ID first, since a delta finds it by that. Then:"
+_ID_FIRST = "First give the item its ID, which the delta needs. Then:"
 _SECTION_OF = {section.prefix: section for section in ITEM_SECTIONS}
 
 
@@ -215,7 +228,13 @@ def make_context(artifact: Artifact, source: SourceText | None = None) -> LintCo
         missing=frozenset(),
         has_unread_text=False,
         item_lines={},
+        existing={section.prefix: _list_active(artifact, section) for section in ITEM_SECTIONS},
     )
+
+
+def _list_active(artifact: Artifact, section: Section) -> str:
+    ids = sorted({item.id for item in artifact.active(section)}, key=lambda each: (len(each), each))
+    return list_items(section.prefix, list(filter(section.is_valid_id, ids)), "in the artifact")
 
 
 def make_file_context(parsed: ParsedArtifact, source: SourceText | None = None) -> LintContext:

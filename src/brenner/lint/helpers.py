@@ -61,10 +61,10 @@ def anchor_problem(anchor: str) -> str | None:
     if ANCHOR.fullmatch(anchor):
         return None if is_ascending(anchor) else "its range does not ascend"
     if is_blank(anchor):
-        return "it is blank"
+        return "it is empty"
     if MOJIBAKE_SECTION_SIGN.search(anchor):
-        return "its section sign was garbled by a wrong encoding"
-    return "it is of no known form"
+        return "its section sign was decoded wrongly"
+    return "its form is unknown"
 
 
 def fix_anchor(anchor: str) -> str | None:

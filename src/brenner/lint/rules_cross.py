@@ -80,7 +80,7 @@ def referenced_items_exist(context: LintContext) -> Iterator[Diagnostic]:
         }
         kept = [each._asdict() for each in item.references if each not in unknown]
         found = [
-            context.item_diagnostic(codes.WS_102, item, "references", other=name)
+            context.unknown_reference(codes.WS_102, item, "references", other=name)
             for name in dict.fromkeys(unknown.values())
         ]
         payload = replacement_payload("references", kept) if is_whole else None
@@ -97,7 +97,7 @@ def _unknown_conflicts(context: LintContext, *, is_whole: bool) -> Iterator[Diag
         )
         kept = [name for name in given if name not in unknown]
         found = [
-            context.item_diagnostic(codes.WS_102, item, "conflicts_with", other=name)
+            context.unknown_reference(codes.WS_102, item, "conflicts_with", other=name)
             for name in unknown
         ]
         payload = replacement_payload("conflicts_with", kept) if is_whole else None
@@ -126,7 +126,7 @@ def predicted_hypotheses_exist(context: LintContext) -> Iterator[Diagnostic]:
     ):
         cells = row.mapped("predictions")
         found = [
-            context.item_diagnostic(codes.WP_101, row, "predictions", name, other=name)
+            context.unknown_reference(codes.WP_101, row, "predictions", name, other=name)
             for name in cells
             if name not in context.hypotheses
         ]
@@ -149,10 +149,10 @@ def discriminated_hypotheses_exist(context: LintContext) -> Iterator[Diagnostic]
         named = dict.fromkeys(named_hypotheses(test.text("discriminates")))
         for name in named:
             if name not in context.hypotheses:
-                yield context.item_diagnostic(codes.WT_101, test, "discriminates", other=name)
+                yield context.unknown_reference(codes.WT_101, test, "discriminates", other=name)
         outcomes = test.mapped("expected_outcomes")
         found = [
-            context.item_diagnostic(codes.WT_101, test, "expected_outcomes", name, other=name)
+            context.unknown_reference(codes.WT_101, test, "expected_outcomes", name, other=name)
             for name in outcomes
             if name not in context.hypotheses and name not in named
         ]
@@ -254,7 +254,7 @@ QUESTIONS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         RESEARCH_THREAD.id,
         ("WR-001", "WH-001", "EP-P01"),
-        "Does each anchor bear out what it is cited for?",
+        "Does each anchor support what it is cited for?",
     ),
     (
         HYPOTHESIS_SLATE.id,

@@ -56,7 +56,6 @@ def front_matter_readable(context: LintContext) -> Iterator[Diagnostic]:
         line if is_above else 1,
         state="cannot be read" if is_there else "is missing",
         reason=reason,
-        mend="Mend what is wrong with it" if is_there else "Add it",
     )
 
 
@@ -145,7 +144,7 @@ def _time_problem(written: object) -> str | None:
         return _value_problem(written)
     if not ISO_TIME.fullmatch(written):
         return f"it is `{written}`"
-    return None if _parse_time(written) else f"`{written}` is not in the calendar"
+    return None if _parse_time(written) else f"`{written}` is not a calendar date"
 
 
 def _parse_time(written: object) -> datetime | None:
@@ -252,7 +251,7 @@ def items_with_malformed_id(context: LintContext, section: Section) -> Iterator[
 def id_problem(section: Section, item_id: str) -> str:
     """Return why an ID is not valid in this section."""
     if not item_id:
-        return f"there is none, and it would be `{section.prefix}` and a number"
+        return f"it is missing (`{section.prefix}` and a number)"
     if ITEM_ID.fullmatch(item_id):
         return f"the prefix of this section is `{section.prefix}`"
     tidy = item_id.strip().upper().removeprefix(section.prefix).strip(" -_.:#").lstrip("0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brenner.diagnostics.catalogue import chapters
+from brenner.diagnostics.labels import LABELS
 from brenner.diagnostics.model import Code, Diagnostic, Severity
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def _log(rules: Iterable[Code], program_version: str, **run: object) -> dict[str
 def _rule(code: Code) -> dict[str, object]:
     return {
         "id": code.id,
+        **({"name": label} if (label := LABELS.get(code.id)) else {}),
         "shortDescription": {"text": f"{code.title}."},
         "fullDescription": {"text": code.why},
         "help": {"text": f"{code.why} See `brenner explain {code.id}`."},

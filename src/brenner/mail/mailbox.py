@@ -57,19 +57,19 @@ class Capability(StrEnum):
     # Read marks are reported and can be removed.
     READ_MARKS = "read marks"
     # Imported messages keep their ids and times, and an import is atomic.
-    EXACT_RESTORE = "restoring messages as they were"
+    EXACT_RESTORE = "restoring messages unchanged"
     # Names belong to this project: registering one never takes it from another project.
-    PROJECT_NAMES = "names of its own"
+    PROJECT_NAMES = "names per project"
     # Values computed from the mail can be cached beside it.
-    CACHE = "keeping what was worked out"
+    CACHE = "caching computed results"
     # Times come from the mailbox's clock, not from a server.
-    CLIENT_CLOCK = "times of our own"
+    CLIENT_CLOCK = "own timestamps"
     # The order of recipients is stored.
     RECIPIENT_ORDER = "the order of recipients"
     # An explicit `ack_required` is stored apart from the default of the type.
     EXPLICIT_ACK_REQUESTS = "stated wishes for an ACK"
     # A name can have a secret.
-    SECRETS = "secrets of names"
+    SECRETS = "secrets for names"
     # `trust` of a message is stored.
     TRUST = "marks of verified senders"
     # Every storable text is returned unchanged.

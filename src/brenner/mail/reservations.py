@@ -121,9 +121,9 @@ def _pattern_fault(pattern: str) -> str | None:
     names = split_pattern(pattern)
     faults = (
         (not pattern.strip(), "it is empty"),
-        ("\\" in pattern, "it has `\\` in it, where `/` stands between folders"),
+        ("\\" in pattern, "it contains `\\`; use `/` between folders"),
         (_ABSOLUTE.match(pattern), "it is not relative to the project"),
-        (".." in names, "it leads out of a folder with `..`"),
+        (".." in names, "it contains `..`"),
         (len(names) > MOST_PATTERN_NAMES, f"it has more than {MOST_PATTERN_NAMES} folders"),
         (count_wildcards(pattern) > MOST_WILDCARDS, f"it has more than {MOST_WILDCARDS} wildcards"),
     )

@@ -98,9 +98,11 @@ def text_problem(what: str, text: str, most: int) -> Diagnostic | None:
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        return codes.UNSTORABLE_TEXT.at(what=what, reason="it holds half of a character")
+        return codes.UNSTORABLE_TEXT.at(
+            what=what, reason="it contains half of a character (a lone surrogate)"
+        )
     if "\0" in text:
-        return codes.UNSTORABLE_TEXT.at(what=what, reason="it holds a NUL character")
+        return codes.UNSTORABLE_TEXT.at(what=what, reason="it contains a NUL character")
     if size > most:
         return codes.FIELD_TOO_LONG.at(what=what, most=most)
     return None
@@ -113,22 +115,26 @@ def _key_problem(key: str | None) -> Diagnostic | None:
 def unknown_sender(name: str, known: Collection[str]) -> Diagnostic | None:
     if name in known:
         return None
-    return codes.UNKNOWN_SENDER.at(name=name, suggestion=did_you_mean(closest(name, known)))
+    return codes.UNKNOWN_SENDER.at(None, **_unknown_name_words(name, known))
 
 
 def unknown_recipients(message: Message, known: Collection[str]) -> list[Diagnostic]:
     """Return a diagnostic for each recipient that is not registered: its copy would be lost."""
     return [
-        codes.UNKNOWN_RECIPIENT.at(name=name, suggestion=did_you_mean(closest(name, known)))
+        codes.UNKNOWN_RECIPIENT.at(None, **_unknown_name_words(name, known))
         for name in message.recipients
         if name not in known
     ]
 
 
 def unknown_agent_error(name: str, known: Collection[str]) -> RequestError:
-    return RequestError(
-        codes.NO_SUCH_AGENT.at(name=name, suggestion=did_you_mean(closest(name, known)))
-    )
+    return RequestError(codes.NO_SUCH_AGENT.at(None, **_unknown_name_words(name, known)))
+
+
+def _unknown_name_words(name: str, known: Collection[str]) -> dict[str, str]:
+    """Return the parameters of an unknown name. Only a valid name goes into a command."""
+    argument = name if AGENT_NAME.fullmatch(name) else "NAME"
+    return {"name": name, "argument": argument, "suggestion": did_you_mean(closest(name, known))}
 
 
 def unknown_thread_error(thread_id: str, known: Iterable[str]) -> RequestError:
@@ -364,15 +370,15 @@ def _append_number(name: str, taken: set[str]) -> str:
 
 def _invalid_name_reason(name: str) -> str:
     if name == UNFILLED_NAME:
-        return "it is what a template leaves to be filled in"
+        return "it is the placeholder of a template"
     if not name.strip():
-        return "it is blank" if name else "it is empty"
+        return "it contains only spaces" if name else "it is empty"
     wrong = re.search(r"[^A-Za-z0-9_-]", name)
     if wrong:
         return _describe_character(wrong[0])
     if len(name) > _MOST_NAME_CHARACTERS:
-        return f"it has {len(name)} characters, and {_MOST_NAME_CHARACTERS} are the most"
-    return f"it begins with `{name[0]}`, not with a letter"
+        return f"it has {len(name)} characters (at most {_MOST_NAME_CHARACTERS})"
+    return f"it starts with `{name[0]}`, not with a letter"
 
 
 def _describe_character(character: str) -> str:
@@ -381,13 +387,13 @@ def _describe_character(character: str) -> str:
     looks_like = _HOMOGLYPHS.get(character)
     is_mark = unicodedata.category(character).startswith("M")
     answers = (
-        (character.isspace(), "it has a blank or a line break in it"),
+        (character.isspace(), "it contains a space or a line break"),
         (looks_like, f"`{character}` only looks like `{looks_like}`; it is {called}"),
-        (not character.isprintable(), f"it has a hidden character in it, {called}"),
-        (is_mark, f"it has a mark in it that belongs to the letter before, {called}"),
+        (not character.isprintable(), f"it contains a hidden character, {called}"),
+        (is_mark, f"it contains a combining mark, {called}"),
         (character.isalpha(), f"`{character}` is not one of the letters A to Z"),
         (character.isnumeric(), f"`{character}` is not one of the digits 0 to 9"),
-        (True, f"`{character}` is neither a letter nor a digit, `_` or `-`"),
+        (True, f"`{character}` is not a letter, a digit, `_` or `-`"),
     )
     return next(answer for holds, answer in answers if holds)
 

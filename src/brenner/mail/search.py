@@ -1,4 +1,4 @@
-"""The search grammar (docs/search.md), tokenizing for the full-text index, matching, and
+"""The search grammar (docs/reference/search.md), tokenizing for the full-text index, matching, and
 excerpts.
 
 Parsing a query never raises: it returns the query or all its errors.
@@ -265,9 +265,9 @@ class _QueryParser:
         _, expected, known = _FILTERS[name]
         near = closest(written, known)
         if not written.strip():
-            expected += ", with no blank before it"
+            expected += ", without a space before it"
         elif near and len(known) > 1:
-            expected += f", perhaps `{near}`"
+            expected += f" (did you mean `{near}`?)"
         self.errors.append(
             codes.INVALID_FILTER_VALUE.at(
                 filter=name, value=written, expected=expected, suggestion=did_you_mean(near)

@@ -3,8 +3,8 @@ r"""Write plain text into Markdown so that it is displayed literally, and read i
 Only characters that could be markup are escaped, so that prose stays readable: a backslash before
 punctuation, a numeric reference for invisible or trimmed characters. A line break is `\` at the end
 of a line in a paragraph, `<br>` in a table cell and `&#xA;` in a heading. This module also renders
-and parses fences, `**Name**: value` lines and tables. `docs/artifact-format.md` explains the rules
-to users.
+and parses fences, `**Name**: value` lines and tables. `docs/reference/artifact-format.md` explains
+the rules to users.
 """
 
 from __future__ import annotations

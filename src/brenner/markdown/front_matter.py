@@ -89,7 +89,7 @@ def read_front_matter(text: str, before: int = 0) -> FrontMatter:
         return FrontMatter(None, "the text does not begin with a line `---`")
     closing = _FENCE.search(text, opening.end())
     if closing is None:
-        return FrontMatter(None, "no second line `---` ends it")
+        return FrontMatter(None, "its closing line `---` is missing")
     inner = text[opening.end() + 1 : closing.start()]
     count = inner.count("\n") + 2
     lines = _key_lines(inner, before + 2)
@@ -199,7 +199,7 @@ def _read_yaml(inner: str, before: int) -> dict[str, JSON]:
         return {}
     values = _to_json_value(loaded)
     if not isinstance(values, dict):
-        reason = "it is no list of `key: value`"
+        reason = "it is not a list of `key: value`"
         raise ValueError(reason)
     return values
 
@@ -221,14 +221,14 @@ def _load_yaml(inner: str, before: int) -> object:
 def _to_json_value(value: object, depth: int = 0) -> JSON:
     """Convert a value to JSON types; keys of other types become strings."""
     if depth > MOST_DEPTH:
-        reason = f"it is nested deeper than {MOST_DEPTH}"
+        reason = f"it is nested deeper than {MOST_DEPTH} levels"
         raise ValueError(reason)
     if isinstance(value, dict):
         found: dict[str, JSON] = {}
         for key, each in value.items():
             name = key if isinstance(key, str) else json.dumps(key, default=str)
             if name in found:
-                reason = f"the key `{name}` is there twice"
+                reason = f"the key `{name}` occurs twice"
                 raise ValueError(reason)
             found[name] = _to_json_value(each, depth + 1)
         return found

@@ -293,7 +293,7 @@ BODY, LEFT_OUT = "body_md", "body_left_out"
 _NAMES = ("subject", "thread_id")
 _OTHER_BYTES = 400  # of a message, about
 _MOST_LISTED_BYTES = 2 * MOST_ANSWERED_BYTES
-_HOW = "The answer would be too long: read resource://message/{id}, or ask for fewer messages."
+_HOW = "The result would be too long: read resource://message/{id}, or fetch fewer messages."
 
 
 class ResponseSize:
@@ -375,7 +375,7 @@ _MOST_LISTED = 20  # of each kind
 _MOST_EXAMPLES = 3
 _MOST_OF_A_BODY = 10_000
 _MOST_OF_ALL = 1_000_000
-_IN_PART = "Of long messages only the beginning was read."
+_IN_PART = "Only the beginning of long messages was read."
 _POINT = lazy_pattern(r"\s{0,8}(?:[-*+]|[0-9]{1,3}[.)])\s+(?:\[([ xX])\]\s+)?(\S.*)")
 _ACTION = lazy_pattern(r"\b(?:TODO|ACTION|FIXME|NEXT|BLOCKED)\b")
 _MENTION = lazy_pattern(r"(?<![\w@.])@([A-Za-z][A-Za-z0-9_-]{0,63})")

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 _NUL = "\0"
 _MOST_TOLD, _MOST_OF_A_NAME = 10, 40
 
-Place = tuple[str, int, object]  # its path, its depth, what stands there
+Place = tuple[str, int, object]  # its path, its depth, its value
 
-# Each value has at most a comma before it, a bracket of its own, and a key.
+# Each value has at most a comma before it, its own bracket, and a key.
 _MOST_MARKS = 4 * MOST_JSON_VALUES
 _MARKS = (b",", b"[", b"{", b'"')
 _MARK = lazy_pattern(rb'[\[\]{},]|"(?:[^"\\]++|(?:\\.)++)*+"?', re.DOTALL)
@@ -131,11 +131,11 @@ _SCHEMAS: dict[ArgumentKind, dict[str, object]] = {
     ArgumentKind.DELTAS: {"type": "array", "items": {"type": "object"}},
 }
 _EXPECTED = {
-    ArgumentKind.TEXT: "a text",
+    ArgumentKind.TEXT: "a string",
     ArgumentKind.NUMBER: "a whole number",
     ArgumentKind.VERSION: "the number of a version",
     ArgumentKind.FLAG: "true or false",
-    ArgumentKind.TEXTS: "a list of texts",
+    ArgumentKind.TEXTS: "a list of strings",
     ArgumentKind.NUMBERS: "a list of whole numbers",
     ArgumentKind.DELTAS: "a list of JSON objects",
 }

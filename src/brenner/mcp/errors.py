@@ -27,7 +27,15 @@ from brenner.diagnostics.codes.messages import (
     TEMPLATE_NOT_FILLED_IN,
     THREAD_ID_TOO_LONG,
 )
-from brenner.diagnostics.model import BrennerError, Code, Diagnostic, Summary, worst_first
+from brenner.diagnostics.model import (
+    OPTIONAL_PARAMETERS,
+    BrennerError,
+    Code,
+    Diagnostic,
+    Summary,
+    worst_first,
+)
+from brenner.diagnostics.repeats import Repeats, group_repeats
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mcp.tool import ToolResult
 from brenner.mcp.untrusted_text import ForeignText
@@ -49,14 +57,12 @@ _COMMAND = lazy_pattern(
     r"`brenner |(?<![\w-])--[a-z]|\b(?:[Rr]un|[Rr]epeat) the (?:same )?command\b"
 )
 _TOLD = lazy_pattern(r"\bthe operator\b", re.IGNORECASE)
-_WHO = "`resource://agents` lists who is known."
-_IDS = "`fetch_inbox` and `resource://thread/{id}` give the ids."
-_ACK = "Acknowledge with `acknowledge_message`, which names the message. `brenner_task` lists what "
-_LATER = "Nothing was done. Call again in a moment; if that does not help, tell the operator."
-_BROKEN = (
-    "Nothing was done. Tell the operator, who can look with `brenner doctor`; then call again."
-)
-_COMPILES = "The operator compiles versions: contribute with `brenner_post` instead."
+_WHO = "`resource://agents` lists all agents."
+_IDS = "`fetch_inbox` and `resource://thread/{id}` show the IDs."
+_ACK = "Call `acknowledge_message` with its message_id. `brenner_task` lists the ACKs that "
+_LATER = "Call again in a moment. If that does not help, tell the operator."
+_BROKEN = "Ask the operator to run `brenner doctor`, then call again."
+_COMPILES = "Only the operator compiles versions. Contribute with `brenner_post` instead."
 IN_TOOLS: dict[Code, str] = {
     mail_codes.UNKNOWN_SENDER: "Correct `sender_name`, or register it first: `register_agent`.",
     mail_codes.UNKNOWN_RECIPIENT: f"Correct the name in `to` or `cc`. {_WHO}",
@@ -70,14 +76,14 @@ IN_TOOLS: dict[Code, str] = {
     mail_codes.NOT_IN_THREAD: f"Name a message of this thread: {_IDS}",
     mail_codes.NOT_A_RECIPIENT: "Name a message that you received: `fetch_inbox` lists them.",
     mail_codes.THREAD_MOVED: (
-        "Read what is new: `resource://thread/{id}`. If yours still holds, call again."
+        "Read the new messages: `resource://thread/{id}`. If yours is still right, call again."
     ),
     mail_codes.KEY_REUSED: (
-        "Give each of your messages its own `key`, and use it again only to repeat the very same "
-        "call. `resource://message/{id}` shows what was sent under it."
+        "Use a new `key` for each message, and reuse it only to repeat the same call. "
+        "`resource://message/{id}` shows the message that was sent with it."
     ),
     mail_codes.REPLY_ELSEWHERE: (
-        "Send the answer to that thread, or leave `reply_to` out and name the message in the text."
+        "Send the reply to that thread, or leave `reply_to` out and name the message in the text."
     ),
     **dict.fromkeys(
         (mail_codes.ACK_NAMES_NOTHING, mail_codes.ACK_OF_UNKNOWN, mail_codes.ACK_BY_OTHER),
@@ -85,10 +91,10 @@ IN_TOOLS: dict[Code, str] = {
     ),
     **dict.fromkeys(
         (ACK_MISMATCH, MB_009, MB_010, MB_011, MB_012),
-        "Leave `ack_required` out: the type of the message decides.",
+        "Leave `ack_required` out: the message type decides.",
     ),
-    TEMPLATE_NOT_FILLED_IN: "Replace each with your own words, or remove its section if it is "
-    "optional.",
+    TEMPLATE_NOT_FILLED_IN: "Replace each placeholder with your own words, or remove its section "
+    "if it is optional.",
     # Headers of a message file are arguments of a call.
     **dict.fromkeys(
         (messages_codes.MISSING_HEADER, messages_codes.EMPTY_MESSAGE),
@@ -96,31 +102,31 @@ IN_TOOLS: dict[Code, str] = {
     ),
     messages_codes.NO_RECIPIENT: f"Name at least one recipient in `to`. {_WHO}",
     mail_codes.EMPTY_QUERY: (
-        'Give words, a "phrase", or a filter such as `type:DELTA`. `fetch_inbox` gives all that '
-        "you received."
+        'Search for words, a "phrase", or a filter such as `type:DELTA`. `fetch_inbox` lists all '
+        "messages that you received."
     ),
-    mail_codes.FILTER_NEEDS_READER: "Leave the filter out: `fetch_inbox` gives what you received.",
+    mail_codes.FILTER_NEEDS_READER: "Leave the filter out: `fetch_inbox` lists your messages.",
     # Artifacts
     merging_codes.CONFLICTING_EDIT: (
-        "Compare both values: `brenner_artifact` shows the one that stands. Then post an EDIT of "
-        "the field, on the version that has the conflict; the value that stands closes it, too."
+        "Compare both values: `brenner_artifact` shows the current one. Then post an EDIT of the "
+        "field, based on the version with the conflict. An EDIT to the current value also resolves "
+        "it."
     ),
     merging_codes.KILL_OVER_UNSEEN_EDITS: (
-        "Read what was edited: `brenner_artifact` with `since`. If it answers the reason for the "
-        "KILL, post the item again, as improved, with an ADD."
+        "Read the edits with `brenner_artifact` and `since`. If they answer the reason for the "
+        "KILL, post the improved item again with an ADD."
     ),
-    publishing_codes.AP_009: "Write the version that you have read, as in `**Base Version**: v2`; "
-    "`brenner_artifact` says which one is the latest.",
+    publishing_codes.AP_009: "Write the version that you have read, as in `**Base Version**: v2`. "
+    "`brenner_artifact` shows the latest version.",
     **dict.fromkeys((publishing_codes.AP_002, publishing_codes.AP_010), _COMPILES),
     artifacts_codes.NO_VERSION_YET: (
-        "Contribute with `brenner_post`: once deltas are in, the operator compiles the first "
-        "version."
+        "Contribute with `brenner_post`. The operator compiles the first version when deltas have "
+        "arrived."
     ),
     artifacts_codes.UNKNOWN_VERSION: (
-        "Give the number of a version that is there: `brenner_artifact` says which one is the "
-        "latest."
+        "Use the number of an existing version: `brenner_artifact` shows the latest one."
     ),
-    NO_SUCH_ITEM: "Give the ID of an item that is there: `brenner_artifact` shows all of them.",
+    NO_SUCH_ITEM: "Use the ID of an existing item: `brenner_artifact` shows all items.",
     # The store, and a server of Agent Mail behind ours
     **dict.fromkeys(
         (stores_codes.STORE_BUSY, stores_codes.SERVER_TIMEOUT, stores_codes.SERVER_LOST), _LATER
@@ -138,20 +144,18 @@ IN_TOOLS: dict[Code, str] = {
         _BROKEN,
     ),
     stores_codes.OUTCOME_UNKNOWN: (
-        "Look before you call again: `resource://thread/{id}` shows what is there. A "
+        "Read `resource://thread/{id}` before you call again: the message may have been sent. A "
         "`brenner_post` with a `key` can be repeated at once: nothing is posted twice."
     ),
     stores_codes.MESSAGE_ALTERED: (
-        "It is stored: read it with `resource://message/{id}`. Only if it no longer says what it "
-        "should, send it again, with a shorter subject and a plain thread ID."
+        "It is stored: read it with `resource://message/{id}`. If its meaning has changed, send it "
+        "again with a shorter subject and a plain thread ID."
     ),
     stores_codes.NAME_ELSEWHERE: (
-        "Register another name, or none: then you get a new one. If it is you, tell the operator,"
-        " who can take the name over."
+        "Register another name, or leave `name` out to get a new one. If the name is yours, ask "
+        "the operator to move it to this project."
     ),
-    stores_codes.HOME_CANNOT: (
-        "Do without it: the place where the operator keeps the mail cannot do it."
-    ),
+    stores_codes.HOME_CANNOT: "Continue without it: the store of this project does not support it.",
 }
 
 
@@ -161,7 +165,7 @@ def fix_for_tools(code: Code, fix: str) -> str:
         return IN_TOOLS[code]
     if not names_command(fix) or _TOLD.search(fix):
         return fix
-    return f"No tool does it. Tell the operator: {fix}"
+    return f"No tool can do this. Ask the operator: {fix}"
 
 
 def names_command(fix: str) -> bool:
@@ -182,9 +186,12 @@ def refused_result(
 ) -> ToolResult:
     """Return the result of a refused call. `corrected` are arguments that work."""
     found = sorted(map(with_tool_fix, violations), key=worst_first)
-    lines = [line_of(each) for each in found]
+    lines = [line_of(each) for each in group_repeats(found)]
     if corrected is not None:
-        lines += ["Corrected, ready to send:", json.dumps(corrected, ensure_ascii=False)]
+        lines += [
+            "Corrected message, for `send_message`:",
+            json.dumps(corrected, ensure_ascii=False),
+        ]
     return ToolResult(error_json(found, corrected), "\n".join(lines), is_error=True)
 
 
@@ -208,10 +215,12 @@ def error_json(
     }
 
 
-def line_of(found: Diagnostic) -> str:
-    """Format a violation in one line. Line numbers count in `body_md`."""
-    place = f" line {found.line}" if found.line else ""
-    return f"{found.id}{place}: {found.message} Fix: {found.fix}"
+def line_of(group: Repeats) -> str:
+    """Format violations with one cause in one line."""
+    found = group.first
+    place = f" body line {found.line}" if found.line else ""
+    message = f"{found.message} {group.other_places('delta')}".rstrip()
+    return f"{group.code_text}{place}: {message} Fix: {found.fix}"
 
 
 # Messages without text of other agents
@@ -228,18 +237,22 @@ _KNOWN = frozenset(
         *SECTIONS,
         *(name for section in SECTIONS.values() for name in section.fields),
         *("target_id", "section", "operation", "payload", "rationale", "local_id"),
-        "is not in the artifact that the message goes by",
+        *("{", "}", "[", "]"),
+        *("is not in the artifact that the message goes by", "does not exist"),
     )
 )
 # Our own words about numbers, for messages with a whole sentence as a parameter
 _SAID = lazy_pattern(
     r"""(?x)
     [0-9]{1,18}
+  | \ There\ are\ no\ [a-z]+\ (?:in\ v[0-9]+|so\ far|in\ the\ artifact)\.
+  | \ [A-Z][a-z]+\ (?:in\ v[0-9]+|so\ far|in\ the\ artifact):
+    \ [A-Z][0-9]+(?:,\ [A-Z][0-9]+)*(?:,\ …)?\.
   | the\ operator\ declared\ v[0-9]+\ void
   | it\ is\ built\ on\ message\ [0-9]+,\ which\ is\ void
   | it\ adopts\ another\ message,\ and\ only\ the\ operator\ can\ do\ that
-  | message\ [0-9]+\ is\ v[0-9]+\ already
-  | it\ says\ v[0-9]+,\ and\ the\ next\ version\ is\ v[0-9]+
+  | message\ [0-9]+\ is\ already\ v[0-9]+
+  | it\ claims\ to\ be\ v[0-9]+,\ but\ the\ next\ version\ is\ v[0-9]+
     """,
     re.ASCII,
 )
@@ -269,7 +282,7 @@ def _own_words(found: Diagnostic, template: str) -> str:
         shown |= {"reason": own_message(cause) or _LEFT_OUT, "fix": own_fix(cause) or _LEFT_OUT}
     suggestion = found.suggestion if _is_plain(found.suggestion or "") else None
     shown["suggestion"] = did_you_mean(suggestion)
-    return template.format_map(shown)
+    return template.format_map(OPTIONAL_PARAMETERS | shown)
 
 
 def _own_word(name: str, value: object) -> str:
@@ -358,12 +371,16 @@ def violation_lines(
     violations: Iterable[Diagnostic], known: Collection[Diagnostic] = ()
 ) -> Iterator[str | ForeignText]:
     """Yield the lines of violations, framed unless they quote only the caller."""
-    for found in violations:
-        if is_own(found, known):
-            yield f"- {found.severity.value} {line_of(with_tool_fix(found))}"
+    for group in group_repeats(violations):
+        found = group.first
+        if all(is_own(each, known) for each in group.found):
+            ours = group._replace(found=tuple(map(with_tool_fix, group.found)))
+            yield f"- {found.severity.value} {line_of(ours)}"
             continue
         (message, message_in_full), (fix, fix_in_full) = _message(found), _fix(found)
-        yield f"- {found.severity.value} {found.id}: {message} Fix: {fix}"
+        others = group.other_places("delta", with_values=False)
+        said = " ".join(filter(None, (message, others)))
+        yield f"- {found.severity.value} {group.code_text}: {said} Fix: {fix}"
         yield from filter(None, (message_in_full, fix_in_full))
 
 
@@ -383,7 +400,7 @@ def _delta_prefix(found: Diagnostic) -> str:
 def _message(found: Diagnostic) -> tuple[str, ForeignText | None]:
     """Return the message in our own words, and in full if it contains text of other agents.
 
-    If no word of the message is certainly our own, the title of the code stands for it.
+    If no word of the message is certainly our own, the title of the code replaces it.
     """
     ours = own_message(found) or f"{found.code.title}."
     return ours, None if ours == found.message else ForeignText(found.message)

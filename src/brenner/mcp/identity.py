@@ -99,7 +99,7 @@ def agent_of(call: Call) -> str:
     own = None if names else name_of_connection(call)
     if own or len(names) == 1:
         return own or next(iter(names))
-    raise RequestError(WHO_ARE_YOU.at(names=f"{len(names)} names" if names else "nobody"))
+    raise RequestError(WHO_ARE_YOU.at(names=f"{len(names)} names are" if names else "no name is"))
 
 
 def reader_of(call: Call) -> tuple[str, Trust, bool] | None:
@@ -152,28 +152,28 @@ def name_of_connection(call: Call) -> str | None:
 
 
 _SHOW = (
-    "Show the secret that registering gave you, as `sender_token` or `registration_token`. A name "
-    "that nobody has claimed is claimed by `register_agent`."
+    "Pass the secret that you got when you registered, as `sender_token` or `registration_token`. "
+    "To claim a free name, call `register_agent`."
 )
 
 
 _OPERATORS = (
-    "The operator makes the secret with `brenner agent secret`, and shows it as `sender_token` or "
-    "`registration_token`."
+    "The operator creates the secret with `brenner agent secret NAME`, and passes it as "
+    "`sender_token` or `registration_token`."
 )
 
 
 _IN_THE_CONNECTION = (
-    f"The secret that came with the connection (the header `{SECRET_HEADER}`, or {SECRET}) is "
-    "nobody's here; perhaps it was replaced. Show the right one in the call, or tell the operator: "
-    "what comes with the connection has to be your own secret, or nothing."
+    f"The secret of the connection (the header `{SECRET_HEADER}`, or {SECRET}) belongs to no agent "
+    "here. It may have been replaced. Pass the right secret in the call, or ask the operator to "
+    "correct or remove the secret of the connection."
 )
 
 
-_NO_SECRETS = "The store of this project keeps no secrets: {reason}."
+_NO_SECRETS = "The store of this project has no secrets: {reason}."
 
 
-AGENT = Argument("agent", about="your name; may be left out once registered on this connection")
+AGENT = Argument("agent", about="your name; optional once registered on this connection")
 
 
-TOKEN = Argument("sender_token")
+TOKEN = Argument("sender_token", about="your registration_token")

@@ -58,9 +58,9 @@ def _agents(call: Call) -> object:
 
 def _all_agents(call: Call) -> object:
     project = agent_mail_format.project_json(call)
-    home = {"project_slug": project["slug"], "project_human_key": project["human_key"]}
-    everybody = agent_mail_format.all_agents(call.workspace.mailbox, with_unread=True)
-    return {"agents": [agent | home for agent in everybody], "total": len(everybody)}
+    named = {"project_slug": project["slug"], "project_human_key": project["human_key"]}
+    agents = agent_mail_format.all_agents(call.workspace.mailbox, with_unread=True)
+    return {"agents": [agent | named for agent in agents], "total": len(agents)}
 
 
 def _inbox(call: Call) -> object:
@@ -193,18 +193,18 @@ def _invalid(call: Call, name: str, expected: str) -> RequestError:
 RESOURCES: tuple[Resource, ...] = (
     Resource("resource://projects", "projects", "The project.", _projects),
     Resource("resource://project/{slug}", "project", "The project and its agents.", _project),
-    Resource("resource://agents", "all-agents", "Who is known.", _all_agents),
-    Resource("resource://agents/{project_key}", "agents", "Who is known.", _agents),
+    Resource("resource://agents", "all-agents", "All agents.", _all_agents),
+    Resource("resource://agents/{project_key}", "agents", "All agents.", _agents),
     Resource(
         "resource://inbox/{agent}{?project,since_ts,urgent_only,include_bodies,limit}",
         "inbox",
-        "What an agent got, newest first.",
+        "Messages that an agent received, newest first.",
         _inbox,
     ),
     Resource(
         "resource://outbox/{agent}{?project,since_ts,include_bodies,limit,before}",
         "outbox",
-        "What an agent sent, newest first.",
+        "Messages that an agent sent, newest first.",
         _outbox,
     ),
     Resource(
@@ -217,7 +217,7 @@ RESOURCES: tuple[Resource, ...] = (
     Resource(
         "resource://file_reservations/{slug}{?active_only}",
         "file_reservations",
-        "Files that agents are at work on.",
+        "Active file reservations.",
         _reservations,
     ),
 )

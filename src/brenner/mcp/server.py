@@ -28,6 +28,7 @@ from brenner import __version__
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.serving import UNKNOWN_RESOURCE
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnavailableError
+from brenner.diagnostics.repeats import Repeats, group_repeats
 from brenner.mcp import errors as told
 from brenner.mcp import tools_agents
 from brenner.mcp import tools_mail as mail_tools
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 # exception is an internal error: the result says so, and the log has its location.
 
 
-_NOT_YOURS = "It is an internal error of the server or of its store; your call is not wrong."
+_NOT_YOURS = "This is an internal error of the server or of its store. Your call is not wrong."
 _FAULT = "brenner: {reference}: {kind} in `{where}`, a fault of the program\n{frames}"
 
 
@@ -170,15 +171,16 @@ def read_result(resources: Sequence[Resource], uri: str, call: Call) -> types.Re
 
 def _error(failed: ResourceError) -> MCPError:
     code = types.INTERNAL_ERROR if failed.is_ours else types.INVALID_PARAMS
-    message = "\n".join(map(_error_message, failed.faults))
+    message = "\n".join(map(_error_message, group_repeats(failed.faults)))
     return MCPError(code=code, message=message, data=told.error_json(failed.faults))
 
 
-def _error_message(found: Diagnostic) -> str:
+def _error_message(group: Repeats) -> str:
     """Return our message. For an unknown resource, use Agent Mail's, which clients recognise."""
+    found = group.first
     if found.code is UNKNOWN_RESOURCE:
         return f"{found.message} {found.fix}"
-    return told.line_of(found)
+    return told.line_of(group)
 
 
 def _as_json(value: object) -> str:
@@ -201,16 +203,16 @@ def _check_encodable(text: str) -> str:
 INSTRUCTIONS = " ".join(
     (
         "Brenner: a research group that works by mail on one shared artifact.",
-        "(1) `register_agent` once, with the name that you were given, your program and model;",
-        "keep the `registration_token`.",
-        "(2) `brenner_task` says what you owe in a thread: your role, the round, open critiques.",
-        "(3) `brenner_artifact` shows the latest version, whole or in parts.",
-        "(4) `brenner_post` sends your contribution as structured arguments. Only what is posted",
-        "so, or under `DELTA[gpt]: …` (your model's shorthand, not your role), gets into the",
-        "artifact.",
-        "An answer with isError did nothing, unless it says otherwise: each problem names its fix,",
-        "and `brenner_explain` explains its code. Mend it and call again.",
-        "In what `brenner_…` tools answer:",
+        "(1) Call `register_agent` once, with the name that you were given, your program and your",
+        "model. Store the `registration_token`.",
+        "(2) `brenner_task` shows what you have to do in a thread: role, round, open critiques.",
+        "(3) `brenner_artifact` shows the latest version, whole or in part.",
+        "(4) `brenner_post` sends your contribution as structured arguments. Only such posts, and",
+        "messages with the subject `DELTA[gpt]: …` (your model's shorthand, not your role), get",
+        "into the artifact.",
+        "A result with isError changed nothing, unless it says otherwise. Each problem names its",
+        "fix, and `brenner_explain` explains its code. Fix the call and repeat it.",
+        "In results of `brenner_…` tools,",
         HOW_FRAMES_LOOK,
     )
 )
@@ -261,7 +263,7 @@ class WorkerThreads:
             return await anyio.to_thread.run_sync(work, limiter=self._all)
 
     async def run_apart(self, work: Callable[[], T]) -> T:
-        """Run quick work in a thread of a small pool of its own, so that it does not wait for
+        """Run quick work in a thread of a separate small pool, so that it does not wait for
         other calls.
         """
         return await anyio.to_thread.run_sync(work, limiter=self._apart)
@@ -329,7 +331,7 @@ def build(
         on_list_resource_templates=_answer_with(lambda: _template_list(resources)),
         on_read_resource=read_resource,
     )
-    server.middleware.clear()  # what agents say to each other is nobody's telemetry
+    server.middleware.clear()  # messages of agents must not become telemetry
     return server
 
 

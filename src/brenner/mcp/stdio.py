@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 # Standard input and output, reserved for the protocol
 #
 # Meanwhile `print` goes to standard error, and child processes have no input. Reading and writing
-# block in threads, until they are told to stop.
+# block in threads, until they are stopped.
 
 
 _IN, _OUT, _ERR = 0, 1, 2
 _CHUNK = 64 * 1024
 _WRITABLE = 4096  # so much a pipe that can be written to takes without waiting
 _END = b"\n"
-_NOBODY = "nobody reads it"
+_NO_READER = "the client does not read it"
 
 
 class StdioPipes:
@@ -74,7 +74,7 @@ class StdioPipes:
         while rest:
             _, writable, _ = select.select([self._last_write], [self._sink], [])
             if not writable:
-                raise BlockingIOError(EAGAIN, _NOBODY)
+                raise BlockingIOError(EAGAIN, _NO_READER)
             rest = rest[os.write(self._sink, rest[:_WRITABLE]) :]
 
     def stop_reading(self) -> None:
@@ -116,11 +116,11 @@ _MOST_UNDER_WAY = 1_000
 _GRACE_SECONDS = 30
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CANCELLED = "notifications/cancelled"
-_TOO_LONG = f"The line is longer than {MOST_REQUEST_BYTES} bytes; nothing of it was read."
+_TOO_LONG = f"The line is longer than {MOST_REQUEST_BYTES} bytes. It was not read."
 _NOT_JSON = "The line is not JSON."
-_NOT_RPC = "The line is JSON, but no single JSON-RPC request or notification."
+_NOT_RPC = "The line is JSON, but not a single JSON-RPC request or notification."
 
-_TOO_LATE = "an answer came too long after the end"
+_TOO_LATE = "a result came too late after the input had ended"
 
 Message = types.JSONRPCMessage
 
@@ -145,7 +145,7 @@ class _StdioConnection:
 
     async def run(self) -> tuple[int, OSError | None]:
         """Read, serve and write concurrently."""
-        self._pending: list[str] = []  # nobody keeps a client from using an ID twice
+        self._pending: list[str] = []  # a client may use an ID twice
         self._answered = anyio.Event()
         to_server, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         answers, to_client = anyio.create_memory_object_stream[SessionMessage](0)
@@ -212,7 +212,7 @@ class _StdioConnection:
                     if self._lost is None:
                         await anyio.to_thread.run_sync(self._pipes.write, line)
                 except OSError as error:
-                    self._lost = error  # who cannot be answered has gone: there is no more to do
+                    self._lost = error  # the client is gone: nothing more to do
                     self._pipes.stop_reading()
                 if isinstance(each.message, types.JSONRPCResponse | types.JSONRPCError):
                     self._forget(each.message.id)

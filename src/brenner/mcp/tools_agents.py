@@ -48,12 +48,12 @@ if TYPE_CHECKING:
 
 
 _TAKEN = (
-    "If you are {name}: show the secret of the name as `registration_token`; if it is lost, the "
-    "operator makes a new one: `brenner agent secret {name} --new`. Otherwise register another "
-    "name, such as {suggestions}."
+    "If you are {name}, pass its secret as `registration_token`. If the secret is lost, ask the "
+    "operator for a new one (`brenner agent secret {name} --new`). Otherwise register another "
+    "name, for example {suggestions}."
 )
-_NOTHING_SAID = "one that has named no program"
-_COLLECTOR = "it is what Agent Mail calls the one who gets a copy of everything"
+_NOTHING_SAID = "an unknown program"
+_COLLECTOR = "Agent Mail reserves it for the inbox that gets a copy of every message"
 _MOST_TRIES = 20
 
 
@@ -168,7 +168,7 @@ def _register_free(call: Call, profile: Profile) -> Registration | None:
     check_connection(call, profile.name)
     has_secrets = Capability.SECRETS not in mailbox.lacks
     if not has_secrets:
-        authenticate(call, profile.name)  # where nobody is believed without one, nobody comes in
+        authenticate(call, profile.name)  # raises in strict mode: no agent can have a secret here
     try:
         agent, before = mailbox.register(profile)
     except RequestError as refused:
@@ -238,12 +238,12 @@ def reserve(call: Call, name: str, request: ReservationRequest) -> JsonObject:
 
 def _conflict_json(pattern: str, held: Sequence[Reservation]) -> JsonObject:
     """Return the holders of the same files, up to a limit, with the number of the others."""
-    told = {
+    conflict = {
         "path": pattern,
         "holders": [_holder_json(each) for each in held[:_MOST_HOLDERS]],
     }
     left = len(held) - _MOST_HOLDERS
-    return told | ({"further_holders": left} if left > 0 else {})
+    return conflict | ({"further_holders": left} if left > 0 else {})
 
 
 def _granted_json(one: Reservation) -> JsonObject:
@@ -299,7 +299,7 @@ _TOKEN = Argument("registration_token")
 TOOLS: tuple[Tool, ...] = (
     Tool(
         "file_reservation_paths",
-        "Say which files you edit. Advisory: conflicts name who else does.",
+        "Reserve files that you edit. Advisory: conflicts list other agents with the same files.",
         (
             *_WHO,
             Argument("paths", ArgumentKind.TEXTS, "globs", required=True),
@@ -312,7 +312,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "release_file_reservations",
-        "End your reservations: these, or all.",
+        "Release your reservations: the given ones, or all.",
         (
             *_WHO,
             Argument("paths", ArgumentKind.TEXTS),
@@ -328,13 +328,13 @@ TOOLS: tuple[Tool, ...] = (
 
 
 _KEEP = (
-    "Keep registration_token: it is shown this once. With it your messages are verified: pass it "
-    "in every call, as `sender_token` to send and as `registration_token` in other tools"
+    "Store registration_token: it is shown only once. It verifies your messages. Pass it in every "
+    "call: as `sender_token` when you send, as `registration_token` in other tools"
 )
-_REMEMBERED = ", unless it comes over this very connection, which knows you by now."
+_REMEMBERED = ". On this connection you need not pass it again."
 _UNVERIFIED = (
-    "No secret of the name was shown: what you send is marked as unverified, and what is known of "
-    "the name is what you see here."
+    "You did not pass the secret of this name: your messages are marked as unverified, and the "
+    "agent's profile was not changed."
 )
 _MOST_KICKOFFS, _MOST_NAMES = 50, 10
 
@@ -343,7 +343,9 @@ def registration_note(call: Call, registered: Registration, *, was_named: bool) 
     """Return the note for the result of a registration; empty if there is nothing to say."""
     said = [_trust_note(call, registered)]
     if registered.near:
-        said.append(f"There is {registered.near}, too; if you are it, register that name.")
+        said.append(
+            f"A similar name exists: {registered.near}. If that is you, register it instead."
+        )
     if registered.secret is not None and not was_named:
         said.append(_awaited_note(call, registered.agent.name))
     return " ".join(filter(None, said))
@@ -365,7 +367,7 @@ def _awaited_note(call: Call, name: str) -> str:
     if not names:
         return ""
     listed = ", ".join(names)
-    return f"A session waits for {listed}; if you are one of them, register that name."
+    return f"A session waits for {listed}. If that is your name, register it instead."
 
 
 def _unclaimed(call: Call) -> Iterator[str]:
@@ -508,17 +510,18 @@ _TASK = Argument("task_description")
 _UNUSED_POLICY = Argument("attachments_policy")
 
 AGENT_TOOLS_TOOLS: tuple[Tool, ...] = (
-    Tool("health_check", "Whether the server and its mail can be used.", (), _health, True),
+    Tool("health_check", "Check whether the server and its store work.", (), _health, True),
     Tool(
         "ensure_project",
-        "The project that this server serves.",
+        "Show the project of this server.",
         (Argument("human_key"),),
         _ensure_project,
         True,
     ),
     Tool(
         "register_agent",
-        "Take a name, or get a new one, and its secret (registration_token) if you are the first.",
+        "Register a name, or get a new one. The first to register a name gets its secret "
+        "(registration_token).",
         (
             *(_KEY, *_PROGRAM, Argument("name"), _TASK, _TOKEN),
             *(_UNUSED_POLICY, Argument("force_reclaim", ArgumentKind.FLAG)),
@@ -532,13 +535,13 @@ AGENT_TOOLS_TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "create_agent_identity",
-        "Get a name that nobody has, and its secret.",
+        "Register a new name that no agent has, and get its secret.",
         (_KEY, *_PROGRAM, Argument("name_hint"), _TASK, _UNUSED_POLICY),
         _create_identity,
     ),
     Tool(
         "whois",
-        "One agent.",
+        "Show one agent.",
         (
             *(_KEY, Argument("agent_name", required=True)),
             Argument("include_recent_commits", ArgumentKind.FLAG),
@@ -549,7 +552,7 @@ AGENT_TOOLS_TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "macro_start_session",
-        "Begin: register, reserve files, and read the inbox.",
+        "Start: register, reserve files and read the inbox in one call.",
         (
             *(Argument("human_key"), *_PROGRAM, _TASK, Argument("agent_name"), _TOKEN),
             Argument("file_reservation_paths", ArgumentKind.TEXTS),

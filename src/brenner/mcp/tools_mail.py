@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
 _QUOTED = lazy_pattern(r'("(?:[^"]++|"")*+"?)')
 _WORD = lazy_pattern(r"\S+")
-_MOST_FAULTS = 50  # whoever made so many did not write a query
-_AND = "AND"  # all words must be there anyhow
+_MOST_FAULTS = 50  # a text with more is not a query
+_AND = "AND"  # a search always needs all words
 _INSTEAD = {
     "OR": "Search twice, once for each side.",
-    "NOT": "Leave out what is not to be there, and read on.",
+    "NOT": "Search without it, and skip the results that contain the word.",
     "NEAR": 'Use a "phrase", or the words alone.',
     "*": "Write the whole word.",
 }
@@ -195,7 +195,7 @@ def _send(
 def _notes(stored: StoredMessage, found: Iterable[Diagnostic]) -> tuple[str, ...]:
     """Return the notes that an agent must not miss, without text of other agents."""
     lines = [line for line in violation_lines(found) if isinstance(line, str)]
-    said = f"Message {stored.id} was sent, but read what its `violations` say:"
+    said = f"Message {stored.id} was sent, with these warnings:"
     return (said, *lines) if lines else ()
 
 
@@ -238,8 +238,8 @@ def _corrected(call: Call, receipt: Receipt, envelope: Envelope) -> JsonObject |
 
 
 _MOST_SHOWN = 20
-_NOT_MARKED = "it could not be noted that you have read what it acknowledges"
-_NOT_TOLD = "it is not known when you have read what it acknowledges"
+_NOT_MARKED = "the acknowledged message could not be marked as read"
+_NOT_TOLD = "it is unknown when you read the acknowledged message"
 
 
 # Reading marks and ACKs
@@ -340,8 +340,8 @@ _SENDER_TOKEN, _TOKEN = Argument("sender_token"), Argument("registration_token")
 TOOLS: tuple[Tool, ...] = (
     Tool(
         "send_message",
-        "Send Markdown mail. A subject with a protocol prefix (DELTA[gpt]: …) is checked; if "
-        "refused, send `corrected`. For deltas prefer brenner_post.",
+        "Send a Markdown message. A subject with a protocol prefix (DELTA[gpt]: …) is checked. If "
+        "it is rejected, call again with `corrected`. To contribute deltas, use brenner_post.",
         (
             *(_PROJECT, _SENDER, _TO, Argument("subject", required=True), _BODY, _CC, _BCC),
             Argument("attachment_paths", ArgumentKind.TEXTS),
@@ -356,8 +356,8 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "reply_message",
-        "Answer a message in its thread, as mail to be read. To contribute, use send_message or "
-        "brenner_post.",
+        "Reply to a message in its thread. A reply adds nothing to the artifact: use brenner_post "
+        "for that.",
         (
             *(_PROJECT, _MESSAGE, _SENDER, _BODY, _TO, _CC, _BCC),
             Argument("subject_prefix", default="Re:"),
@@ -367,7 +367,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "fetch_inbox",
-        "Your mail, newest first. Reading marks nothing as read.",
+        "List your messages, newest first. Does not mark them as read.",
         (
             *(_PROJECT, _AGENT, _LIMIT),
             Argument("urgent_only", ArgumentKind.FLAG, default=False),
@@ -385,7 +385,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "acknowledge_message",
-        "Acknowledge a message: posts the ACK that you owe.",
+        "Acknowledge a message: sends the ACK that you owe.",
         (_AGENT, _MESSAGE, _PROJECT, _TOKEN),
         _acknowledge_message,
     ),
@@ -398,7 +398,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "summarize_thread",
-        "Who wrote in a thread, list points, open tasks.",
+        "Summarize a thread: participants, list items, open tasks.",
         (
             *(_PROJECT, Argument("thread_id", required=True)),
             Argument("include_examples", ArgumentKind.FLAG, default=False),

@@ -21,6 +21,7 @@ from brenner.mcp.identity import AGENT, TOKEN, agent_of, authenticate, last_fetc
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
 from brenner.mcp.untrusted_text import framed_result, plain_or_foreign
 from brenner.protocol.delta.parse import read_deltas
+from brenner.protocol.delta.schema import Operation
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.messages import Envelope, StoredMessage, Trust
 from brenner.services.contribute import (
@@ -42,10 +43,11 @@ EXAMPLE = (
     '"claim":"…","mechanism":"…","anchors":["§1"]},"rationale":"…"}'
 )
 _NO_ITEM = (INVALID_TARGET, UNKNOWN_ITEM, TARGET_KILLED)
-_NO_ITEMS = "There is no active item yet: ADD one."
+_NO_ITEMS = "There are no active items yet: ADD one."
 _MOST_IDS = 60
-_NOT_KNOWN = "it is not known what a compile would make of it, nor what you still owe"
-_YOUR_MODEL = "Call `register_agent` with your name, model and program, which tell the shorthand."
+_AFTER_CORRECTIONS = "Your deltas with these corrections:"
+_NOT_KNOWN = "the expected result of its deltas and the ACKs that you owe are unknown"
+_YOUR_MODEL = "Call `register_agent` with your name, program and model."
 
 
 def run(call: Call) -> ToolResult:
@@ -123,10 +125,13 @@ def _refused_result(
         "still_wrong": wrong,
     }
     numbers = ", ".join(map(str, wrong))
-    rest = f"number {numbers} still has to be mended" if wrong else "post them if that is meant"
+    one = len(prepared.deltas) == 1
     corrected = (
-        f"The deltas with every correction that can be made ({rest}):",
+        _AFTER_CORRECTIONS if wrong else "Corrected block:" if one else "Corrected blocks:",
         json.dumps(value["deltas"], ensure_ascii=False),
+        f"Still wrong: delta {numbers}. Fix the errors above, then post all deltas again."
+        if wrong
+        else f"Post {'it' if one else 'them'} as `deltas` if this is what you mean.",
     )
     lines = (
         "Nothing was posted.",
@@ -218,8 +223,8 @@ def _readings(entry: Entry) -> list[object]:
 
 
 def _first_lines(value: dict[str, object], outcome: ExpectedResult | None) -> Iterator[str]:
-    """Yield that the message is posted, and at once if some of its blocks would be refused."""
-    again = "" if value["is_new"] else " It was posted before; nothing was sent twice."
+    """Yield that the message is posted, and at once if some of its blocks would be rejected."""
+    again = "" if value["is_new"] else " It was posted before: nothing was sent again."
     base = f" on v{value['base']}" if value["base"] is not None else ""
     posted = f"Posted message {value['message_id']} to {value['thread_id']}{base}"
     entries = outcome[0] if outcome else ()
@@ -228,7 +233,7 @@ def _first_lines(value: dict[str, object], outcome: ExpectedResult | None) -> It
         yield f"{posted}.{again}"
         return
     many = f"{refused} of {len(entries)} deltas"
-    yield f"{posted}, but {many} would be refused as the thread stands. Post those anew:{again}"
+    yield f"{posted}, but {many} would be rejected. Correct these and post them again:{again}"
 
 
 def _known_items(entries: Sequence[Entry], active: Sequence[str]) -> Iterator[str]:
@@ -237,50 +242,61 @@ def _known_items(entries: Sequence[Entry], active: Sequence[str]) -> Iterator[st
     if any(found.code in _NO_ITEM for each in wrong for found in each.diagnostics):
         ids = [name for name in active if name != "RT"]
         more = f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else ""
-        yield f"Active items are {', '.join(ids[:_MOST_IDS])}{more}." if ids else _NO_ITEMS
+        yield f"Active items: {', '.join(ids[:_MOST_IDS])}{more}." if ids else _NO_ITEMS
 
 
 def _posted_lines(value: dict[str, object], entries: tuple[Entry, ...] | None) -> Iterator[str]:
     if value["trust"] == Trust.UNVERIFIED:
-        who = "you have" if value["is_new"] else "whoever posted it had"
-        yield f"It is marked as unverified: {who} not shown the secret of your name."
+        who = "you did not pass" if value["is_new"] else "it was posted without"
+        yield f"It is marked as unverified: {who} your secret (`sender_token`)."
     if entries is None:
-        yield "What becomes of its deltas is known once the thread is compiled, or was already."
+        yield "The result of its deltas is not known before the next compile."
         return
-    yield "As the thread stands, a compile would make of it:"
+    yield "Expected result of the next compile:"
     for each in entries:
-        item = each.assigned_id or each.item_id
-        yield f"- delta {each.block}: {each.state.value}{f' as {item}' if item else ''}"
+        yield f"- delta {each.block}: {_state_words(each)}"
         for reading in _readings(each):
-            yield f"  It can be read as {json.dumps(reading, ensure_ascii=False)}"
+            yield f"  Possible meaning: {json.dumps(reading, ensure_ascii=False)}"
+
+
+def _state_words(entry: Entry) -> str:
+    """Return `applied as H5` for an ADD, `applied to H2` for an EDIT, `duplicate of H5`."""
+    item = entry.assigned_id or entry.item_id
+    if entry.state is BlockOutcome.REFUSED:
+        return "rejected"
+    if not item:
+        return entry.state.value
+    link = "as" if entry.operation == Operation.ADD else "to"
+    return f"{entry.state.value} {'of' if entry.state is BlockOutcome.DUPLICATE else link} {item}"
 
 
 def _corrected_lines(prepared: PreparedContribution) -> Iterator[str]:
     if prepared.corrections:
-        yield "Taken otherwise than given:"
+        yield "Corrected automatically:"
     for each in prepared.corrections:
         yield "- delta {delta}: {what} ({code})".format(**each)
 
 
 def _owed_acks_line(owed: Sequence[int]) -> str:
     numbers = ", ".join(map(str, owed))
-    return f"You still owe an ACK for message {numbers}: `acknowledge_message`."
+    return f"You still owe an ACK for message {numbers}: call `acknowledge_message`."
 
 
 TOOL = Tool(
     "brenner_post",
-    "Contribute to a thread's artifact. Each delta is one ADD, EDIT or KILL; EDIT and KILL need "
-    'target_id, KILL a payload {"reason"}. What you add has no number yet: name it by local_id, '
-    "then refer to it as @name. All are posted or none; the answer says what they become.",
+    "Contribute to a thread's artifact. Each delta is one ADD, EDIT or KILL. EDIT and KILL need "
+    'target_id; the payload of a KILL is {"reason"}. A new item has no number yet: give it a '
+    "local_id and refer to it as @local_id. All deltas are posted, or none. The result shows what "
+    "they become.",
     (
         Argument("thread_id", required=True),
         Argument("deltas", ArgumentKind.DELTAS, f"e.g. {EXAMPLE}", required=True),
-        Argument("summary", about="what you add and why, for the others"),
+        Argument("summary", about="what you add and why, for the other agents"),
         AGENT,
         Argument("to", ArgumentKind.TEXTS),
-        Argument("base", ArgumentKind.VERSION, "version you go by; default: the one fetched last"),
+        Argument("base", ArgumentKind.VERSION, "version that you read; default: last one fetched"),
         Argument("reply_to", ArgumentKind.NUMBER),
-        Argument("key", about="the same key again posts nothing twice"),
+        Argument("key", about="repeating a call with the same key posts nothing twice"),
         TOKEN,
     ),
     run,

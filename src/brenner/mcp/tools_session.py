@@ -44,12 +44,14 @@ from brenner.services.receive import (
     IncomingMessage,
     Receipt,
     examine,
+    explain_role_in_subject,
     has_session_mail,
     leading_type,
 )
 from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.session.model import AWAITED_TURNS, OpenAck, OpenMessage, Phase, RefusedBlock, Turn
 from brenner.session.prompts import PROMPTS
+from brenner.session.status_text import PHASE_LABELS
 from brenner.text import did_you_mean, template_text
 
 if TYPE_CHECKING:
@@ -64,15 +66,15 @@ if TYPE_CHECKING:
 
 
 MARKDOWN, JSON = "markdown", "json"
-_LARGE = 40_000  # characters; beyond that it is said how to ask for less
+_LARGE = 40_000  # characters; beyond that a line says how to get less
 # The base that the next contribution states if `base` is missing
 _UNNAMED = (
-    "To build on it with `brenner_post`, name yourself here as `agent`, or give `base: {0}` there."
+    "To build on it with `brenner_post`, pass your name as `agent` here, or `base: {0}` there."
 )
-_BASE = "The next `brenner_post` of {agent}{where} states v{0} as its base."
+_BASE = "The next `brenner_post` of {agent}{where} uses v{0} as its base."
 _UNPROVEN = (
-    "You have not shown the secret of {agent}: only what is posted without it states v{0} as its "
-    "base. To post with it, pass `sender_token` here, too, or give `base: {0}` there."
+    "You have not passed the secret of {agent}, so only posts without the secret use v{0} as their "
+    "base. To post with it, pass `sender_token` here, too, or `base: {0}` there."
 )
 
 
@@ -106,10 +108,10 @@ def run_artifact(call: Call) -> ToolResult:
 def _no_version(mailbox: Mailbox, thread_id: str) -> ToolResult:
     is_session = has_session_mail(mailbox, thread_id)
     said = (
-        f"{thread_id} has no version yet: the operator compiles one once deltas are in. Read the "
-        "kickoff in your inbox, and contribute with `brenner_post`."
+        f"{thread_id} has no version yet. The operator compiles the first one when deltas have "
+        "arrived. Read the kickoff in your inbox, and contribute with `brenner_post`."
         if is_session
-        else f"{thread_id} is no session: nobody has sent a kickoff or a delta there. "
+        else f"{thread_id} is not a session: it has no kickoff and no delta. "
         "`brenner_task` without thread_id lists the sessions that wait for you."
     )
     return framed_result({"thread_id": thread_id, "version": None, "next": said}, [said])
@@ -187,7 +189,7 @@ def _lines(value: dict[str, object]) -> Iterator[str | ForeignText]:
     size = value["characters"]
     yield f"{value['thread_id']} v{value['version']}{changed} ({size} characters)"
     if isinstance(size, int) and size > _LARGE:
-        yield "That is much: `section` or `item` narrows it, `since` shows what is new."
+        yield "This is long. `section` or `item` shows a part, `since` shows only what is new."
     shown = value.get("artifact") or value.get("changes")
     if isinstance(shown, ForeignText):
         yield shown
@@ -199,8 +201,8 @@ def _lines(value: dict[str, object]) -> Iterator[str | ForeignText]:
 
 TOOL = Tool(
     "brenner_artifact",
-    "The latest version of a thread's artifact, whole or only a section or item; with `since`, "
-    "what changed after that version and who changed it.",
+    "Show the latest version of a thread's artifact, or one section or item of it. With `since`: "
+    "what changed after that version, and who changed it.",
     (
         Argument("thread_id", required=True),
         Argument("section"),
@@ -218,13 +220,14 @@ TOOL = Tool(
 # `brenner_check`: check a message before it is sent
 
 
-_SEND = "It can be sent: `send_message` with these arguments."
+_SEND = "The message can be sent: call `send_message` with these arguments."
 _CORRECTED = (
-    "It would be refused; `corrected` would not: read it, then send it with `send_message`."
+    "The message would be rejected, but `corrected` would not. Read `corrected`, then send it with "
+    "`send_message`."
 )
-_BY_AUTHOR = "It would be refused, and an error needs you: mend what the violations name."
-_CONTRIBUTES = " `corrected` is the same as a contribution."
-_LEADS = " It leads a session: show your secret as `sender_token`, or it is refused."
+_BY_AUTHOR = "The message would be rejected. Fix the errors below, then check it again."
+_CONTRIBUTES = " To contribute its deltas to the artifact, send `corrected` instead."
+_LEADS = " It leads a session, so pass your secret as `sender_token`."
 # Codes about the placeholder of a missing name
 _OF_A_STAND_IN = {"sender_name": codes.UNKNOWN_SENDER, "to": codes.UNKNOWN_RECIPIENT}
 
@@ -235,6 +238,7 @@ def run_check(call: Call) -> ToolResult:
     found = examine(call.workspace, _incoming_message(call, message))
     is_read = not any(each.code is MESSAGE_TOO_LARGE for each in found.violations)
     report = check_composed(message)[0] if is_read else Report(None, None, ())
+    own = [explain_role_in_subject(message, each) for each in report.violations]
     passed_over = {_OF_A_STAND_IN[name] for name in left_out}  # faults of the placeholders
     said = [each for each in found.violations if each.code not in passed_over]
     if not found.may_be_sent and found.corrected:  # what the thread would refuse then
@@ -244,7 +248,7 @@ def run_check(call: Call) -> ToolResult:
         "valid": found.may_be_sent,
         "type": message.type,
         "summary": Summary.of(said)._asdict(),
-        "violations": [violation_json(each, report.violations) for each in said],
+        "violations": [violation_json(each, own) for each in said],
         **deltas_json(report.deltas),
         "corrected": _arguments(call, found.corrected) if found.corrected else None,
         "not_looked_at": [*left_out, "sender_token"],
@@ -252,7 +256,7 @@ def run_check(call: Call) -> ToolResult:
     }
     lines = (
         following,
-        *violation_lines(said, report.violations),
+        *violation_lines(said, own),
         *_corrected_lines(found.corrected),
     )
     return framed_result(value, lines)
@@ -311,7 +315,7 @@ def _next_step(found: Receipt, message: Message, missing: Sequence[str]) -> str:
     else:
         said = _CORRECTED if found.corrected else _BY_AUTHOR
     left_out = " and ".join(f"`{name}`" for name in missing)
-    return f"{said} Not looked at, because not given: {left_out}." if left_out else said
+    return f"{said} Not checked, because not given: {left_out}." if left_out else said
 
 
 def _arguments(call: Call, corrected: Message) -> dict[str, object]:
@@ -333,8 +337,8 @@ def _corrected_lines(corrected: Message | None) -> Iterator[str | ForeignText]:
 
 CHECK_TOOL_TOOL = Tool(
     "brenner_check",
-    "Check a message without sending it: violations with lines of body_md, and the corrected "
-    "message where that is certain.",
+    "Check a message without sending it. Returns errors and warnings with lines of body_md, and "
+    "the corrected message if every error is fixable.",
     (
         Argument("thread_id"),
         Argument("subject", required=True),
@@ -357,7 +361,7 @@ def run_explain(call: Call) -> ToolResult:
     if found is None:
         near = closest_code(written)
         unknown = UNKNOWN_CODE.at(code=written, suggestion=did_you_mean(near))
-        fix = f"Give a code as a violation has it under `id`.{did_you_mean(near)}"
+        fix = f"Pass the `id` of a violation, for example `MB-004`.{did_you_mean(near)}"
         raise RequestError(unknown._replace(fix=fix))
     return ToolResult(code_json(found), _text(found))
 
@@ -386,7 +390,7 @@ def _fix(code: Code) -> str:
 def _text(code: Code) -> str:
     parts = (
         f"{code.id} ({code.severity.value}): {code.title}.",
-        f"Says: {template_text(code.message)}",
+        f"Message: {template_text(code.message)}",
         f"Fix: {_fix(code)}",
         f"Why: {code.why}",
         f"Wrong:\n{code.example.wrong}",
@@ -397,7 +401,7 @@ def _text(code: Code) -> str:
 
 EXPLAIN_TOOL_TOOL = Tool(
     "brenner_explain",
-    "What a code of a violation means, why, and how to fix it, with an example.",
+    "Explain the code of a violation: what it means, why, and how to fix it, with an example.",
     (Argument("code", required=True),),
     run_explain,
     is_read_only=True,
@@ -408,16 +412,24 @@ EXPLAIN_TOOL_TOOL = Tool(
 
 
 _KICKOFF = "Read the kickoff, message {0}: `resource://message/{0}`."
-_SAID = " Its context, excerpt and constraints stand here, too, under `kickoff_says`."
+_SAID = " Its context, excerpt and constraints are also here, under `kickoff_says`."
 _READ = "Read the artifact: `brenner_artifact`."
 _POST = "Contribute with `brenner_post`."
 _TURNS = {
     Turn.OWES_DELTA: _POST,
     Turn.OWES_ACK: _POST,
-    Turn.TO_CORRECT: "Correct what was refused, and post it again with `brenner_post`.",
+    Turn.TO_CORRECT: "Correct your rejected deltas, and post them again with `brenner_post`.",
     Turn.CONTRIBUTED: "You have contributed in this round. The next version comes by mail.",
     Turn.PASSED: "You have passed in this round. The next version comes by mail.",
-    Turn.NOT_ASKED: "Nobody has asked you in this round; what you post counts all the same.",
+    Turn.NOT_ASKED: "You are not asked to contribute now. You can still use `brenner_post`.",
+}
+_TURN_WORDS = {
+    Turn.OWES_DELTA: "contribution due",
+    Turn.OWES_ACK: "ACK and contribution due",
+    Turn.TO_CORRECT: "correction due",
+    Turn.CONTRIBUTED: "contributed",
+    Turn.PASSED: "passed",
+    Turn.NOT_ASKED: "nothing due",
 }
 
 
@@ -426,7 +438,7 @@ def next_steps(task: AgentTask) -> Iterator[str]:
     status, me = task.status, task.me
     turn = me.turn if me else Turn.NOT_ASKED
     if status.phase is Phase.COMPLETE:
-        yield "The session is complete: nothing is asked of you any more."
+        yield "The session is complete: no contribution is needed."
     for each in task.acks:
         number = each.last_message_id
         if each.type == KICKOFF.name:
@@ -445,13 +457,13 @@ def next_steps(task: AgentTask) -> Iterator[str]:
         yield _READ
     yield _TURNS[turn]
     if any(own_items for _, _, own_items, _ in task.critiques):
-        yield "Answer the critiques of your items: an EDIT that meets them, or a KILL."
+        yield "Answer the critiques of your items with an EDIT or a KILL."
 
 
 def next_steps_of_all(waiting: tuple[WaitingSession, ...]) -> list[str]:
     """Return what to do if several sessions wait, or none."""
     if not waiting:
-        return ["No session waits for you. `fetch_inbox` shows your mail."]
+        return ["No session waits for you. `fetch_inbox` shows your messages."]
     first = waiting[0][0].thread_id
     return [f'Begin with the first: `brenner_task(thread_id="{first}")`.']
 
@@ -464,8 +476,8 @@ _MOST = 4_000  # characters
 
 
 def kickoff_excerpt(mailbox: Mailbox, task: AgentTask) -> ForeignText | None:
-    """Return the kickoff's sections that appear nowhere else, while something is asked of the
-    agent.
+    """Return the kickoff's sections that appear nowhere else, while the agent has something to
+    do.
     """
     kickoff = task.kickoff
     if kickoff is None or task.me is None or task.me.turn not in AWAITED_TURNS:
@@ -487,7 +499,7 @@ def kickoff_excerpt(mailbox: Mailbox, task: AgentTask) -> ForeignText | None:
 
 
 _OPERATION = lazy_pattern("|".join(("", *Operation)))
-_TASK_TOOL_MOST = 20  # of each kind; how many there are is always said
+_TASK_TOOL_MOST = 20  # of each kind; `counts` has the total
 
 
 def run_task(call: Call) -> ToolResult:
@@ -520,7 +532,7 @@ def _all(agent: str, unread: int | None, waiting: tuple[WaitingSession, ...]) ->
     }
     lines: list[str | ForeignText] = [f"{agent}: {len(waiting)} sessions wait for you."]
     for overview, turn, _ in waiting[:_TASK_TOOL_MOST]:
-        lines.append(f"- {overview.thread_id}: {turn.value if turn else 'owes ACKs'}")
+        lines.append(f"- {overview.thread_id}: {_TURN_WORDS[turn] if turn else 'ACKs due'}")
         lines.append(ForeignText(overview.question))
     return framed_result(value, [*lines, *following])
 
@@ -639,10 +651,11 @@ def _refusal_json(each: RefusedBlock) -> dict[str, object]:
 
 def _task_lines(value: dict[str, object], task: AgentTask) -> Iterator[str | ForeignText]:
     status = task.status
-    phase = status.phase.value if status.phase else "a conversation"
+    phase = PHASE_LABELS[status.phase]
     version = f"v{status.version.number}" if status.version else "no version yet"
     yield f"{value['agent']} in {status.thread_id}: round {status.round}, {phase}, {version}."
-    role, turn = value["role"], f"Turn: {value['turn'] or 'not asked'}."
+    me = task.me.turn if task.me else Turn.NOT_ASKED
+    role, turn = value["role"], f"Your turn: {_TURN_WORDS[me]}."
     if isinstance(role, ForeignText):
         yield f"{turn} Role:"
         yield role
@@ -654,19 +667,19 @@ def _task_lines(value: dict[str, object], task: AgentTask) -> Iterator[str | For
         yield question
     said = value["kickoff_says"]
     if isinstance(said, ForeignText):
-        yield f"What the kickoff says (`resource://message/{value['kickoff']}`):"
+        yield f"From the kickoff (`resource://message/{value['kickoff']}`):"
         yield said
     yield "What to do next:"
     yield from (f"{number}. {each}" for number, each in enumerate(next_steps(task), 1))
-    yield from _listed("Refused deltas of yours", value["refused"])
-    yield from _listed("Waiting for you", value["waiting_for_you"])
+    yield from _listed("Your rejected deltas", value["refused"])
+    yield from _listed("Messages that wait for your answer", value["waiting_for_you"])
     yield from _listed("Open critiques, those of your items first", value["critiques"])
     yield from _listed("Open CRITIQUE messages to others", value["critique_messages"])
-    for name, title in (("outputs", "Asked of your role"), ("how_to_think", "How to think")):
+    for name, title in (("outputs", "Expected from your role"), ("how_to_think", "How to think")):
         if value[name]:
             yield f"{title}:\n{value[name]}"
     if value["unread_mail"]:
-        yield f"Unread mail: {value['unread_mail']} (`fetch_inbox`)."
+        yield f"Unread messages: {value['unread_mail']} (`fetch_inbox`)."
 
 
 def _listed(title: str, rows: object) -> Iterator[str | ForeignText]:
@@ -683,7 +696,7 @@ def _row(row: dict[str, object]) -> Iterator[str | ForeignText]:
         for key, value in row.items()
         if value and not isinstance(value, ForeignText) and key != "violations"
     }
-    said = (f"{key} {_value_text(value)}" for key, value in plain.items())
+    said = (f"{key.replace('_', ' ')} {_value_text(value)}" for key, value in plain.items())
     yield "- " + ", ".join(said)
     yield from (value for value in row.values() if isinstance(value, ForeignText) and value.text)
     violations = row.get("violations")
@@ -699,8 +712,8 @@ def _value_text(value: object) -> str:
 
 TASK_TOOL_TOOL = Tool(
     "brenner_task",
-    "What you have to do: your role, the round, what you owe, refused deltas, open critiques, and "
-    "what to call next. Without thread_id: every session that waits for you.",
+    "Show what you have to do: your role, the round, owed ACKs, rejected deltas, open critiques, "
+    "and what to call next. Without thread_id: all sessions that wait for you.",
     (Argument("thread_id"), AGENT),
     run_task,
     is_read_only=True,

@@ -151,7 +151,7 @@ def find_hand_edits(
     metadata, name = found.artifact.metadata, cross_reference(version.thread_id).artifact_path
     number = metadata.version
     if number is None:
-        _reject_file("it has no front matter that gives a version")
+        _reject_file("it has no front matter with a version")
     if metadata.session_id != version.thread_id:
         _reject_file(f"it belongs to the session `{metadata.session_id or ''}`")
     if number > version.number:
@@ -159,7 +159,7 @@ def find_hand_edits(
         raise RequestError(publishing_codes.ARTIFACT_FILE_NEWER.at(None, **words))
     base = version.text if number == version.number else versions(number)
     if base is None:
-        _reject_file(f"it says that it is v{number}, which is not in this mailbox")
+        _reject_file(f"it says v{number}, which is not in this store")
     if same_version(text, base):
         return None
     from brenner.artifact.manual_edits import contains_edits, hand_edits
@@ -206,7 +206,7 @@ def artifact_paths(project: Project, thread_id: str) -> ArtifactPaths:
     if not folder.is_relative_to(own):
         _reject_path(name, f"`{ARTIFACTS}` is a link that leads out of the project, to `{folder}`")
     if os.path.islink(named) and not os.path.isdir(named):
-        _reject_path(name, f"`{ARTIFACTS}` is a link to `{folder}`, and there is no such folder")
+        _reject_path(name, f"`{ARTIFACTS}` is a link to `{folder}`, which does not exist")
     if os.path.lexists(folder) and not os.path.isdir(folder):
         _reject_path(name, f"`{ARTIFACTS}` is not a folder")
     archive = f"{thread_id}{_ARCHIVE_SUFFIX}"

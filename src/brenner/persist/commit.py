@@ -219,7 +219,7 @@ def _commit_lock(repository: Repository) -> Iterator[None]:
         with suppress(OSError):  # no flock on this file system: rely on git's locks
             if not wait_for_lock(number, _COMMIT_LOCK_SECONDS):
                 words = {"path": str(repository.top), "seconds": str(_COMMIT_LOCK_SECONDS)}
-                reason = "another process of this program commits there"
+                reason = "another Brenner process is committing there"
                 raise UnavailableError(codes.GIT_LOCKED.at(None, **words, reason=reason))
         yield
     finally:
@@ -247,12 +247,12 @@ def find_push_destination(repository: Repository) -> PushDestination:
     remotes = [line for line in repository.query("remote").text.split("\n") if line]
     usual = "origin" if "origin" in remotes or len(remotes) != 1 else remotes[0]
     if branch is None:
-        advice = "`git switch --create NAME` makes a branch of where you are"
+        advice = "`git switch --create NAME` creates a branch"
         first = f"; then {_first_push_advice(repository, usual, 'NAME')}" if remotes else ""
-        _reject_push("no branch is checked out (a detached HEAD)", advice + first)
+        _reject_push("no branch is checked out (detached HEAD)", advice + first)
     first = _first_push_advice(repository, usual, branch)
     if not remotes:
-        advice = "`git remote add origin URL` says where the other repository is"
+        advice = "`git remote add origin URL` adds a remote"
         _reject_push("the repository has no remote", f"{advice}; then {first}")
     settings = _push_settings(repository)
     upstream = settings.get(f"branch.{branch}.remote", usual)
@@ -275,7 +275,7 @@ def _remote_ref(branch: str, settings: Mapping[str, str], first: str, *, is_othe
     own = f"refs/heads/{branch}"
     push_default = settings.get("push.default", "simple")
     if push_default == "nothing":
-        advice = "`git config push.default simple` lets this repository push as git usually does"
+        advice = "`git config push.default simple` restores git's default"
         _reject_push("`push.default` is `nothing`", advice)
     if is_other or push_default in _SAME_NAME_DEFAULTS:
         return own
@@ -286,8 +286,8 @@ def _remote_ref(branch: str, settings: Mapping[str, str], first: str, *, is_othe
         _reject_push(f"the branch `{branch}` has no upstream", first)
     if upstream_ref != own and push_default == "simple":
         reason = f"the upstream of the branch `{branch}` has another name, `{upstream_ref}`"
-        advice = "`git config push.default upstream` lets it go there"
-        _reject_push(reason, f"{advice}; or, for a branch of its own name, {first}")
+        advice = "`git config push.default upstream` pushes to that name"
+        _reject_push(reason, f"{advice}; or, for a branch of the same name, {first}")
     return upstream_ref
 
 
@@ -295,8 +295,8 @@ def _first_push_advice(repository: Repository, remote: str, branch: str) -> str:
     """Return how to set a branch's destination, which needs a first commit."""
     command = f"`git push --set-upstream {quote(remote)} {quote(branch)}`"
     if repository.has_commits():
-        return f"{command} makes the branch there, once"
-    return f"run this command without `--push`, for the first commit, and then {command}"
+        return f"{command} creates the branch there"
+    return f"run this command without `--push` for the first commit, then {command}"
 
 
 def _reject_push(reason: str, advice: str) -> NoReturn:

@@ -98,7 +98,7 @@ def run(
 
     program = shutil.which("git")
     if program is None:
-        raise UnavailableError(codes.GIT_MISSING.at(reason="there is no such program"))
+        raise UnavailableError(codes.GIT_MISSING.at(reason="it is not on PATH"))
     environment = {
         name: value for name, value in os.environ.items() if name not in _DROPPED_VARIABLES
     }
@@ -185,7 +185,7 @@ def summarize_output(result: GitResult) -> str:
     """Return the output on one line; only its first line if it is too long."""
     words = _join_lines(result.output_text)
     if not words:
-        return f"it said nothing, exit code {result.code}."
+        return f"no output, exit code {result.code}."
     return (
         words if len(words) <= MOST_SHOWN_CHARACTERS else f"{words.partition(_LINE_SEPARATOR)[0]} …"
     )
@@ -253,7 +253,7 @@ _NOT_A_REPOSITORY_ERROR = "not a git repository (or any"
 _OPERATIONS_IN_PROGRESS = {
     "MERGE_HEAD": "a merge",
     "rebase-merge": "a rebase",
-    "rebase-apply": "a rebase, or the applying of patches",
+    "rebase-apply": "a rebase or `git am`",
     "CHERRY_PICK_HEAD": "a cherry-pick",
     "REVERT_HEAD": "a revert",
     "sequencer": "a cherry-pick or revert of several commits",
@@ -371,7 +371,7 @@ class Repository(NamedTuple):
         if rule is None:
             return
         source, line, pattern = rule
-        where = f"`{source}`, line {line}, has the rule `{pattern}`"
+        where = f"`{source}`, line {line}, contains the rule `{pattern}`"
         file, lines = _plan_exemption(self.top, path, source)
         shown = ", ".join(f"`{line}`" for line in lines)
         name = relative_to_cwd(self.top / file)

@@ -161,20 +161,17 @@ _TABLE_HEAD_LINES = 2  # the row of headings and the delimiter row
 _VERSION_MENTION = lazy_pattern(r"\bv[0-9]+\b", re.ASCII)
 
 
-def check_body(
-    message_type: MessageType, blocks: list[Block], lines_before: int = 0
-) -> list[Diagnostic]:
+def check_body(message_type: MessageType, blocks: list[Block]) -> list[Diagnostic]:
     """Return all problems of a body's sections; delta blocks are checked elsewhere.
 
-    Line numbers count from the start of the body. `lines_before` is only used for line numbers in
-    the text of a diagnostic.
+    Line numbers count from the start of the body.
     """
     found = parse_sections(blocks)
     diagnostics: list[Diagnostic] = []
     for rule in message_type.sections:
         section = find_section(found, rule.name)
         if section is None:
-            diagnostics += _check_missing_section(message_type, rule, found, blocks, lines_before)
+            diagnostics += _check_missing_section(message_type, rule, found, blocks)
         else:
             diagnostics += _check_value(rule, section)
     if message_type.name == "COMPILED":
@@ -195,7 +192,6 @@ def _check_missing_section(
     rule: SectionRule,
     found: list[BodySection],
     blocks: list[Block],
-    lines_before: int,
 ) -> list[Diagnostic]:
     """Report an absent section, unless the rule accepts something else in its place."""
     if rule.missing is None:
@@ -215,12 +211,12 @@ def _check_missing_section(
             asks=rule.asks_with_values,
             whom=rule.asks,
             reason="is missing or empty",
-            hint=_heading_hint(rule.name, blocks, lines_before),
+            hint=_heading_hint(rule.name, blocks),
         )
     ]
 
 
-def _heading_hint(name: str, blocks: list[Block], lines_before: int) -> str:
+def _heading_hint(name: str, blocks: list[Block]) -> str:
     """Return a hint at a heading that was probably meant: misspelt, or of level 1."""
     as_written: dict[str, Block] = {}
     for block in blocks:
@@ -237,20 +233,19 @@ def _heading_hint(name: str, blocks: list[Block], lines_before: int) -> str:
     block = headings[near]
     if near == normalise_heading(name) and block.level > 1:
         return ""
-    line = block.line + lines_before
-    return f" The heading `{'#' * block.level} {block.text}` on line {line} is not it."
+    return f" The heading `{'#' * block.level} {block.text}` does not count."
 
 
 def _check_value(rule: SectionRule, section: BodySection) -> list[Diagnostic]:
     value = section.first_line
     if rule.is_agent and not AGENT_NAME.fullmatch(_plain_name(value)):
         if rule.missing is codes.MB_008:
-            reason = f"says `{value}`, which is not an agent's name"
+            reason = f"says `{value}`, which is not a valid agent name"
             words = {"whom": rule.asks, "section": rule.name, "reason": reason, "hint": ""}
             return [codes.MB_008.at(section.line, **words)]
         return [
             codes.INVALID_SECTION_VALUE.at(
-                section.line, section=rule.name, value=value, expected="an agent's name"
+                section.line, section=rule.name, value=value, expected="a valid agent name"
             )
         ]
     if rule.values and match_listed_value(value, rule.values) is None:

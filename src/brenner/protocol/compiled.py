@@ -316,7 +316,7 @@ def _time_problem(written: str | None) -> str | None:
     try:
         datetime.fromisoformat(written)
     except ValueError:
-        return f"{_quoted(written)} is not in the calendar"
+        return f"{_quoted(written)} is not a calendar date"
     return None
 
 
@@ -329,7 +329,7 @@ def _check_artifact(compiled: CompiledBody, body: list[Block]) -> Iterator[Diagn
         for block in body
         if block.line > compiled.artifact_heading_line
     )
-    reason = ": the fence is never closed" if compiled.artifact_heading_line and is_open else ""
+    reason = ": its fence is not closed" if compiled.artifact_heading_line and is_open else ""
     yield codes.AP_006.at(compiled.artifact_heading_line or 1, reason=reason)
 
 
@@ -373,7 +373,7 @@ def _front_matter_version(inline: str, line: int) -> Iterator[tuple[int | None, 
 
 def _version_of_front_matter(matter: FrontMatter) -> tuple[int | None, str]:
     if matter.values is None:
-        return None, f"nothing that can be read ({escape_control(matter.reason, _MOST_QUOTED)})"
+        return None, f"nothing readable ({escape_control(matter.reason, _MOST_QUOTED)})"
     value = matter.values.get("version")
     if type(value) is int:
         return value, f"version {value}"

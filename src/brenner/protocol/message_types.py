@@ -113,7 +113,7 @@ _VALIDATION = "\n".join(
         f"- Third Alternative: {placeholder('Present or MISSING')}",
     )
 )
-_ARTIFACT = "artifacts/{thread_id}.md " + placeholder("or the artifact itself, in one fence")
+_ARTIFACT = "artifacts/{thread_id}.md " + placeholder("or the artifact itself, in one fenced block")
 
 ACK_STATUSES = ("Received", "Understood", "Will Action", "Completed")
 SEVERITIES = ("Critical", "Major", "Minor")
@@ -142,13 +142,13 @@ KICKOFF = MessageType(
         ),
         SectionRule(
             "Excerpt",
-            "passages of the source, each with its number, such as §42",
+            "passages of the source, each with its section number, such as §42",
             _RECOMMENDED,
             holds="a citation",
         ),
-        SectionRule("Initial Hypotheses", "hypotheses to start from, if there are any"),
-        SectionRule("Constraints", "bounds of time, scope or focus"),
-        SectionRule("Requested Outputs", "what the recipients are to deliver"),
+        SectionRule("Initial Hypotheses", "hypotheses to start from, if any"),
+        SectionRule("Constraints", "limits of time, scope or focus"),
+        SectionRule("Requested Outputs", "what the recipients should deliver"),
     ),
     version_field="Base Artifact",
 )
@@ -180,13 +180,16 @@ COMPILED = MessageType(
         ),
         SectionRule(
             "Statistics",
-            "how many items each section holds",
+            "the number of items in each section",
             publishing_codes.AP_007,
             sample=_STATISTICS,
             holds="counts",
         ),
         SectionRule(
-            "Validation Status", "what the linter says", publishing_codes.AP_008, sample=_VALIDATION
+            "Validation Status",
+            "the results of the linter",
+            publishing_codes.AP_008,
+            sample=_VALIDATION,
         ),
         SectionRule("Persistence", "the path of the artifact", sample=_PERSISTENCE),
         SectionRule("Full Artifact", "the artifact, or a link to it", sample=_ARTIFACT),
@@ -204,7 +207,7 @@ CRITIQUE = MessageType(
         SectionRule("Attack", "the challenge itself", messages_codes.MB_007),
         SectionRule("Evidence", "why it should be taken seriously"),
         SectionRule("Proposed Resolution", "a fix or an investigation"),
-        SectionRule("Severity", "how bad it is", _RECOMMENDED, SEVERITIES, sample="Major"),
+        SectionRule("Severity", "how serious it is", _RECOMMENDED, SEVERITIES, sample="Major"),
     ),
     version_field="Artifact Version",
 )
@@ -216,7 +219,7 @@ ACK = MessageType(
     ack_mismatch=messages_codes.MB_009,
     sections=(
         SectionRule("Message ID", "the ID of the message that is acknowledged", _RECOMMENDED),
-        SectionRule("Status", "how far you are", _REQUIRED, ACK_STATUSES, sample="Received"),
+        SectionRule("Status", "your progress", _REQUIRED, ACK_STATUSES, sample="Received"),
         SectionRule("Notes", "anything to add"),
     ),
 )
@@ -227,8 +230,8 @@ CLAIM = MessageType(
     ack_required=False,
     ack_mismatch=messages_codes.ACK_MISMATCH,
     sections=(
-        SectionRule("Item", "the bead ID or the task", _REQUIRED),
-        SectionRule("Agent", "the name of the agent who takes it", _REQUIRED, is_agent=True),
+        SectionRule("Item", "the task, or its bead ID", _REQUIRED),
+        SectionRule("Agent", "the name of the agent that takes it", _REQUIRED, is_agent=True),
         SectionRule("Estimated Duration", "how long it may take"),
         SectionRule("Approach", "how it will be done"),
     ),
@@ -241,11 +244,11 @@ HANDOFF = MessageType(
     ack_required=True,
     ack_mismatch=messages_codes.ACK_MISMATCH,
     sections=(
-        SectionRule("Item", "the bead ID or the task", _REQUIRED),
-        SectionRule("From", "the agent who lets go", messages_codes.MB_008, is_agent=True),
-        SectionRule("To", "the agent who takes over", messages_codes.MB_008, is_agent=True),
+        SectionRule("Item", "the task, or its bead ID", _REQUIRED),
+        SectionRule("From", "the agent that hands over", messages_codes.MB_008, is_agent=True),
+        SectionRule("To", "the agent that takes over", messages_codes.MB_008, is_agent=True),
         SectionRule("Reason", "why it is handed over"),
-        SectionRule("State", "how far it is", _RECOMMENDED),
+        SectionRule("State", "the progress so far", _RECOMMENDED),
         SectionRule("Files Modified", "the files touched so far"),
         SectionRule("Next Steps", "what to do next"),
     ),
@@ -258,9 +261,11 @@ BLOCKED = MessageType(
     ack_required=True,
     ack_mismatch=messages_codes.MB_012,
     sections=(
-        SectionRule("Item", "the bead ID or the task", _REQUIRED),
-        SectionRule("Blocker", "what is in the way", _REQUIRED),
-        SectionRule("Type", "what kind it is", _RECOMMENDED, BLOCKER_TYPES, sample="Dependency"),
+        SectionRule("Item", "the task, or its bead ID", _REQUIRED),
+        SectionRule("Blocker", "what blocks the work", _REQUIRED),
+        SectionRule(
+            "Type", "the kind of blocker", _RECOMMENDED, BLOCKER_TYPES, sample="Dependency"
+        ),
         SectionRule("Attempted", "what was tried"),
         SectionRule("Needed", "what would unblock it"),
     ),
@@ -273,7 +278,7 @@ QUESTION = MessageType(
     ack_required=True,
     ack_mismatch=messages_codes.MB_011,
     sections=(
-        SectionRule("Context", "what one must know to answer"),
+        SectionRule("Context", "what the reader must know to answer"),
         SectionRule("Question", "the question itself", _REQUIRED),
         SectionRule("Options", "possible answers"),
         SectionRule("Impact", "what depends on the answer"),
@@ -282,7 +287,7 @@ QUESTION = MessageType(
 )
 INFO = MessageType(
     name="INFO",
-    purpose="tell something that asks for no action",
+    purpose="inform, without requesting action",
     title="Information",
     ack_required=False,
     ack_mismatch=messages_codes.ACK_MISMATCH,

@@ -167,7 +167,7 @@ class _HeaderReader:
                 return
             self.taken += not blank
             if self.taken > MOST_HEADERS:
-                self._invalid(content, f"there are more than {MOST_HEADERS} lines of them")
+                self._invalid(content, f"there are more than {MOST_HEADERS} lines of headers")
                 return
             self.position, self.line = after, self.line + 1
             if blank and started:
@@ -188,16 +188,16 @@ class _HeaderReader:
             self._store(match, start)
             return True
         if started and content[0] in " \t":
-            self._invalid(content, "a header stands on one line and is not continued on the next")
+            self._invalid(content, "a header cannot continue on the next line")
             return True
         if started:
-            self._invalid(content, "a blank line separates the headers from the body")
+            self._invalid(content, "a blank line must separate the headers from the body")
             self.edits.append(TextEdit(start, start, "\n"))
         elif _FENCE_LINE.fullmatch(content):
-            self._invalid(content, "the message begins with its headers, not with a fence")
+            self._invalid(content, "the message must begin with its headers, not with a fence")
             self.edits += self._fence_removal_edits(start)
         else:
-            self._invalid(content, "the message begins with its headers")
+            self._invalid(content, "the message must begin with its headers")
         return False
 
     def _invalid(self, content: str, reason: str) -> None:

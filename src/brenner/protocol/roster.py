@@ -152,8 +152,8 @@ def closest_or_containing(word: str, known: Iterable[str]) -> str | None:
 
 
 _UNIFIED_HINT = (
-    "In unified mode any of the three roles will do: all get the same prompt, but who stands in a "
-    "roster has one."
+    "In unified mode, any of the three roles is fine: all agents get the same prompt, but each "
+    "entry needs a role."
 )
 
 
@@ -235,7 +235,9 @@ def _check_texts(whose: str, values: Mapping[str, str | None]) -> Iterator[Diagn
         text = values.get(field)
         if text is None or (text and is_encodable(text)):
             continue
-        fault = "holds half of a character" if text else "is empty; leave it out"
+        fault = (
+            "contains half of a character (a lone surrogate)" if text else "is empty; leave it out"
+        )
         reason = f"`{field}`{whose} {fault}"
         yield sessions_codes.MALFORMED_ROSTER.at(source="a program", reason=reason)
 

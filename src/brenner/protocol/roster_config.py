@@ -151,7 +151,7 @@ class _RosterReader:
         if instead is None:
             self.refuse(f"{where}`{key}` is missing")
             return
-        self.refuse(f"{where}`{key}` is missing; `{escape_control(instead)}` is not it")
+        self.refuse(f"{where}`{key}` is missing; `{escape_control(instead)}` is unknown")
         found = self.found[-1]
         near = did_you_mean(key)
         place = f"{_ENTRIES}.{number}.{instead}" if number else instead
@@ -202,7 +202,7 @@ class _RosterReader:
             self.refuse(f"{where} is {_json_type_name(value)}, not text")
             return None
         if not is_encodable(value):
-            self.refuse(f"{where} holds half of a character")
+            self.refuse(f"{where} contains half of a character (a lone surrogate)")
             return None
         return value
 
@@ -314,7 +314,7 @@ def decode_json(text: str, source: str) -> object:
         return _malformed(source, _TOO_DEEP)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        return _malformed(source, f"it is not JSON, {_lower_first(error.msg)} ({place})")
+        return _malformed(source, f"it is not valid JSON: {_lower_first(error.msg)} ({place})")
     except ValueError as error:
         return _malformed(source, str(error))
 
@@ -328,7 +328,7 @@ def decode_toml(text: str, source: str) -> dict[str, object] | Diagnostic:
     except RecursionError:
         return _malformed(source, _TOO_DEEP)
     except ValueError as error:
-        return _malformed(source, f"it is not TOML, {_lower_first(str(error))}")
+        return _malformed(source, f"it is not valid TOML: {_lower_first(str(error))}")
 
 
 def decode_json_or_toml(text: str, source: str) -> object:
@@ -347,14 +347,14 @@ def _reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]
     value: dict[str, object] = {}
     for key, each in pairs:
         if key in value:
-            message = f"the key `{key}` stands twice in one object"
+            message = f"the key `{key}` occurs twice in one object"
             raise ValueError(message)
         value[key] = each
     return value
 
 
 def _reject_constant(word: str) -> NoReturn:
-    message = f"`{word}` is not JSON"
+    message = f"`{word}` is not valid JSON"
     raise ValueError(message)
 
 
@@ -462,7 +462,7 @@ def read_roster_settings(tables: Mapping[str, object], label: str) -> RosterSett
     found += _check_duplicate_presets(presets, label)
     default = inner.get(_DEFAULT)
     if default is not None and not isinstance(default, str):
-        reason = f"`{_DEFAULT}` is not the id of a preset"
+        reason = f"`{_DEFAULT}` is not the ID of a preset"
         found.append(codes.MALFORMED_ROSTER.at(source=label, reason=reason))
         default = None
     return RosterSettings(label, stated, tuple(presets), default or None, tuple(found))
@@ -507,7 +507,7 @@ def _check_duplicate_presets(presets: Sequence[RosterPreset], label: str) -> lis
     found = []
     for preset in presets:
         if preset.id in seen:
-            reason = f"two presets have the id `{preset.id}`"
+            reason = f"two presets have the ID `{preset.id}`"
             found.append(codes.MALFORMED_ROSTER.at(source=label, reason=reason))
         seen.add(preset.id)
     return found
@@ -555,7 +555,7 @@ def _parse_agent_roles(agent_roles: Iterable[str]) -> tuple[list[_RoleFlag], lis
         if equals:
             pairs.append((name.strip(), role.strip(), f"--agent-role {text}"))
         else:
-            reason = f"`{text}` is not of the form NAME=ROLE"
+            reason = f"`{text}` does not have the form NAME=ROLE"
             found.append(codes.MALFORMED_ROSTER.at(source="`--agent-role`", reason=reason))
     return pairs, found
 

@@ -1,8 +1,8 @@
 """Resolve a session's roster from its five sources, by precedence (ruling R20).
 
 For each agent the entry of the highest source is used as a whole; lower sources add other agents.
-Mode, name and time each come from the highest source that states them. `docs/rosters.md` explains
-the rules.
+Mode, name and time each come from the highest source that states them.
+`docs/reference/rosters.md` explains the rules.
 """
 
 from __future__ import annotations
@@ -120,9 +120,7 @@ def _overridden_entry_value(
     """Yield a diagnostic for the first value of the entry that differs from the winner's."""
     for field, value, other in zip(RosterEntry._fields[1:], loser[1:], winner[1:], strict=True):
         if value is not None and value != other:
-            reason = (
-                f"{winner_origin.label} says {f'`{other}`' if other else 'nothing of the kind'}"
-            )
+            reason = f"{winner_origin.label} says {f'`{other}`' if other else 'nothing about it'}"
             flag = f"`--agent-role {loser.agent_name}=ROLE`" if field == "role" else "`--roster`"
             yield value_overridden(value, loser.agent_name, from_, reason, flag)
             return
@@ -218,7 +216,7 @@ def _resolve_preset(
     )
     if not _is_needed(origin.source, layers, recipients):
         if origin.source is RosterSource.ENVIRONMENT:
-            reason = "everybody has a role without it"
+            reason = "all agents have a role without it"
             unneeded = value_overridden(chosen, "the preset", origin, reason, "`--preset`")
             return None, (), (*overridden, unneeded)
         return None, (), overridden

@@ -123,27 +123,27 @@ def _explain_prefix(text: str) -> tuple[str, str]:
     """Return why the prefix is invalid, and what to write instead."""
     repaired = repair_subject(text)
     if repaired:
-        reason = "capitals, blanks and colon must be exactly as in the list"
-        return reason, f" Here: `{repaired}`."
+        reason = "case, spaces and colon must be exactly as in the list"
+        return reason, f" Write `{repaired}`."
     reply = re.match(r"(?i)\s*(re|fwd?|aw)\s*:", text)
     if reply:
-        reason = f"`{reply[0].strip()}` stands before it"
-        return reason, " A reply has a prefix of its own and names what it answers in the body."
+        reason = f"it begins with `{reply[0].strip()}`"
+        return reason, " A reply needs its own prefix. Refer to the original message in the body."
     word = re.match(r"\W*([A-Za-z]*)", text)
     known = closest(word[1], MESSAGE_TYPES) if word else None
     if known == "DELTA":
-        reason = "DELTA is followed by the model's shorthand in brackets, small letters only"
-        return reason, f" For example `DELTA[{_role_shorthand_in(text)}]: …`."
+        reason = "DELTA needs the model's shorthand in brackets, in lower case"
+        return reason, f" {_delta_example(text)}"
     if known:
-        return "the prefix is misspelt or its colon is missing", f" Perhaps `{known}: …`."
-    return "its first word is none of the ten", ""
+        return "the prefix is misspelt or its colon is missing", f" Did you mean `{known}: …`?"
+    return "its first word is not one of the ten prefixes", ""
 
 
-def _role_shorthand_in(text: str) -> str:
-    """Return the shorthand at the start of a malformed role such as `opus-4.5`.
-
-    The default is `opus`.
-    """
+def _delta_example(text: str) -> str:
+    """Return how to write the prefix. Keep the shorthand of a malformed one such as `opus-4.5`."""
     written = re.search(r"\[\s*([A-Za-z]+)", text)
-    role = written[1].lower() if written else ""
-    return role if role in ROLE_SHORTHANDS else "opus"
+    shorthand = written[1].lower() if written else ""
+    if shorthand in ROLE_SHORTHANDS:
+        return f"For example `DELTA[{shorthand}]: …`."
+    known = ", ".join(f"`{each}`" for each in ROLE_SHORTHANDS)
+    return f"Write the shorthand of your model, not your role, in the brackets: {known}."

@@ -47,7 +47,7 @@ def compose_body(
         text = one_paragraph(texts[rule.name]) if rule.name in texts else rule.placeholder
         parts.append(f"## {rule.name}\n{text}\n")
     if not message_type.sections:
-        parts.append(placeholder("what there is to tell") + "\n")
+        parts.append(placeholder("the information") + "\n")
     return "\n".join(parts)
 
 
@@ -85,7 +85,7 @@ def _sample_value(field: Field) -> object:
     if field.kind is FieldKind.CHOICE:
         return field.choices[0]
     if field.kind is FieldKind.OUTCOMES:
-        return {key: placeholder(f"what {key} lets one expect") for key in ("H1", "H2")}
+        return {key: placeholder(f"what {key} predicts") for key in ("H1", "H2")}
     return _SAMPLES.get(field.kind, placeholder(field.asks))
 
 

@@ -12,10 +12,10 @@ from brenner.diagnostics.codes import messages as codes
 from brenner.limits import MOST_FILE_NAME_BYTES
 from brenner.named_tuple import NamedTuple
 from brenner.protocol import grammar
-from brenner.text import did_you_mean
+from brenner.text import did_you_mean, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from brenner.diagnostics.model import Diagnostic
 
@@ -65,6 +65,11 @@ def check_thread_id(thread_id: str, line: int | None = None) -> list[Diagnostic]
     ]
 
 
+def without_id_advice(violations: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Drop the recommendations for IDs: a message in an existing thread cannot follow them."""
+    return tuple(found for found in violations if found.code is not codes.THREAD_ID_ADVICE)
+
+
 def is_valid_thread_id(thread_id: str) -> bool:
     """Return whether the ID may be used as a key: in mail, as a file name, as a session's name."""
     pattern, _ = _PATTERN_AND_CODE[classify_thread_id(thread_id)]
@@ -76,9 +81,9 @@ def _first_violation(thread_id: str, kind: ThreadKind) -> str:
     if not thread_id:
         return "it is empty"
     if thread_id != thread_id.strip() or re.search(r"\s", thread_id):
-        return "it has a blank or a line break in it"
+        return "it contains a space or a line break"
     if kind is ThreadKind.ENGINEERING:
-        return _character_violation(thread_id, "._-") or "its dots do not join parts"
+        return _character_violation(thread_id, "._-") or "its parts must be joined by single dots"
     tail = thread_id.split("-", 1)[1]
     if kind is ThreadKind.RESEARCH:
         day, _, tail = tail.partition("-")
@@ -88,12 +93,12 @@ def _first_violation(thread_id: str, kind: ThreadKind) -> str:
     if wrong_characters:
         return wrong_characters
     word, most = ("slug", 40) if kind is ThreadKind.RESEARCH else ("topic", 30)
-    return f"its {word} has {len(tail)} characters, not 2 to {most}"
+    return f"its {word} has {len(tail)} characters (allowed: 2 to {most})"
 
 
 def _character_violation(text: str, punctuation: str) -> str | None:
     if re.search(r"[A-Z]", text):
-        return "capital letters are not allowed there"
+        return "capital letters are not allowed"
     wrong = re.search(f"[^a-z0-9{re.escape(punctuation)}]", text)
     return f"`{wrong[0]}` is not allowed" if wrong else None
 
@@ -102,14 +107,14 @@ def _advice_violations(thread_id: str) -> list[str]:
     match = grammar.RESEARCH_THREAD_ID.fullmatch(thread_id)
     if not match:
         if grammar.RESEARCH_THREAD_ID.fullmatch("RS" + thread_id[2:]) and thread_id[:2] == "rs":
-            return ["with a small `rs-` it names engineering work, not a research session"]
+            return ["with a lower-case `rs-` it is an engineering thread, not a research session"]
         return []
     day, slug = match.groups()
     words = len([word for word in slug.split("-") if word])
     reasons = {
-        f"`{day}` is not a date of the calendar": not _is_calendar_date(day),
-        f"its slug has {len(slug)} characters; 10 to 40 are advised": len(slug) < SHORTEST_SLUG,
-        f"the words of its slug are {words}; 2 to 5 are advised": not FEWEST_WORDS
+        f"`{day}` is not a calendar date": not _is_calendar_date(day),
+        f"its slug has {len(slug)} characters (recommended: 10 to 40)": len(slug) < SHORTEST_SLUG,
+        f"its slug has {plural(words, 'word')} (recommended: 2 to 5)": not FEWEST_WORDS
         <= words
         <= MOST_WORDS,
     }

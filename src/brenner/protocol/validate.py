@@ -8,6 +8,7 @@ protocol.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 from unicodedata import category, normalize
@@ -40,7 +41,7 @@ from brenner.protocol.message_types import (
 )
 from brenner.protocol.messages import Message, MessageFile, as_message_file, parse_message_file
 from brenner.protocol.subjects import ROLE_SHORTHANDS, check_subject, parse_subject, repair_subject
-from brenner.protocol.thread_ids import check_thread_id, is_valid_thread_id
+from brenner.protocol.thread_ids import check_thread_id, is_valid_thread_id, without_id_advice
 from brenner.text import MOST_SHOWN_CHARACTERS, closest_certain
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def _keeps_all_deltas(before: Inspection, after: Inspection) -> bool:
 # Checking a message
 
 
-_NO_TYPE = "message without a valid prefix"
+_NO_TYPE = "its subject has no valid prefix"
 _FinishBlocks = Callable[[list[DeltaBlock]], list[DeltaBlock]]
 
 
@@ -244,6 +245,40 @@ def check_message(text: str, actor: str | None = None, most: int = MOST_BODY_BYT
     first = _inspect(text, actor, attach_repairs, most)
     corrected = correct_text(text, first, lambda again: _inspect(again, actor, list, most))
     return first.report._replace(corrected=corrected)
+
+
+def errors_without_fix(
+    text: str, violations: Iterable[Diagnostic], actor: str | None = None
+) -> list[Diagnostic]:
+    """Return those errors of a message that no certain correction fixes.
+
+    `violations` are those of its report, perhaps with others that only the mailbox knows.
+    """
+    before = _inspect(text, actor, list, MOST_BODY_BYTES)
+    after = before
+    for _ in range(_MOST_PASSES):
+        following = apply_edits(text, after.edits)
+        if following == text:
+            break
+        text, after = following, _inspect(following, actor, list, MOST_BODY_BYTES)
+    fixed = Counter(map(_error_key, _errors(before.report.violations)))
+    fixed -= Counter(map(_error_key, _errors(after.report.violations)))
+    left = []
+    for found in _errors(violations):
+        if fixed[_error_key(found)]:
+            fixed[_error_key(found)] -= 1
+        else:
+            left.append(found)
+    return left
+
+
+def _errors(violations: Iterable[Diagnostic]) -> list[Diagnostic]:
+    return [found for found in violations if found.severity is ERROR]
+
+
+def _error_key(found: Diagnostic) -> tuple[object, ...]:
+    """Return what identifies an error in a text whose lines and blocks have moved."""
+    return found.id, found.item, found.field, found.message, found.fix
 
 
 def check_size(text: str, most: int) -> Diagnostic | None:
@@ -263,12 +298,12 @@ def message_too_large(most: int) -> Diagnostic:
 def check_stored(message: Message) -> Report:
     """Check a message that is stored already, perhaps by another program.
 
-    Lines count in the body. There is no corrected message, but each refused block has its own
+    Lines count in the body. There is no corrected message, but each rejected block has its own
     correction if that is certain.
     """
-    return _without_header_lines(
-        _inspect_file(as_message_file(message), None, attach_repairs).report
-    )
+    report = _inspect_file(as_message_file(message), None, attach_repairs).report
+    report = report._replace(violations=without_id_advice(report.violations))
+    return _without_header_lines(report)
 
 
 def check_composed(message: Message) -> tuple[Report, Message | None]:
@@ -321,7 +356,7 @@ def _inspect_file(file: MessageFile, actor: str | None, finish: _FinishBlocks) -
     lines_before = file.body_line - 1
     in_body = [*_check_deltas(deltas, strays, body, message_type)]
     if message_type:
-        in_body += check_body(message_type, body, lines_before)
+        in_body += check_body(message_type, body)
     if message_type is COMPILED:
         in_body += _check_compiled(file, body)
     violations = [*_check_headers(file, actor), *(found.moved(lines_before) for found in in_body)]
@@ -365,7 +400,7 @@ def _check_text(text: str, most: int) -> Diagnostic | None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        reason = f"half of a character at offset {error.start}"
+        reason = f"incomplete character at offset {error.start}"
         return messages_codes.NOT_UTF8.at(text.count("\n", 0, error.start) + 1, reason=reason)
     found = check_size(text, most)
     if found is None and not text.strip("\ufeff \t\r\n"):

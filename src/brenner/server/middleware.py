@@ -103,7 +103,7 @@ class BrowserPolicy:
         is_ours = len(origins) == 1 and self._is_own(origins[0].decode("latin-1"), fields)
         if is_ours and fields.get(b"sec-fetch-site", _OURS) == _OURS:
             return None
-        shown = f"`{origins[0].decode('latin-1')}`" if origins else "nobody who says so"
+        shown = f"`{origins[0].decode('latin-1')}`" if origins else "an unknown origin"
         return Refusal(403, FORM_FROM_ELSEWHERE.at(origin=shown))
 
     def _is_own(self, origin: str, fields: Fields) -> bool:
@@ -332,7 +332,7 @@ class AccessMiddleware:
             return _rate_limited(self._turns.a_share, f"{address} without the token", wait)
         if scope["path"] == LIVENESS or self._browsers.is_open(scope):
             return None
-        what = "another one" if b"authorization" in fields else "none"
+        what = "a different one" if b"authorization" in fields else "none"
         refusal = Refusal(401, codes.WRONG_TOKEN.at(what=what), _CHALLENGE)
         return self._browsers.sent_to_enter(scope, fields, refusal)
 

@@ -63,10 +63,10 @@ class ServeSettings(NamedTuple):
 
 
 CLIENTS = ("claude-code", "codex", "gemini")
-_ADDRESS = "ADDRESS"  # of several nobody knows which one an agent gets to
+_ADDRESS = "ADDRESS"  # with several, it is unknown which one an agent can reach
 _FILL_IN = (
-    f"For {_ADDRESS} write an address of this machine, or a name of it that the server was started "
-    "with: `--allow-host NAME`."
+    f"Replace {_ADDRESS} with an address of this machine, or with a name that the server was "
+    "started with (`--allow-host NAME`)."
 )
 
 
@@ -212,7 +212,7 @@ def _checked(text: str, where: str) -> str:
     if len(token) > _MOST:
         raise _tokens_unusable(where, f"it is longer than {_MOST} characters")
     if not (token.isascii() and token.isprintable()) or " " in token:
-        raise _tokens_unusable(where, "it has blanks, or characters that are not visible ASCII")
+        raise _tokens_unusable(where, "it contains a space or a character that is not ASCII")
     return token
 
 

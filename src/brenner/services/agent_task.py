@@ -295,5 +295,5 @@ def changes_json(found: Diff, old: Artifact, new: Artifact) -> str:
 
 def _value_text(value: object) -> str:
     if value is None:
-        return "(taken away)"
+        return "(removed)"
     return value if isinstance(value, str) else json.dumps(plain_json(value), ensure_ascii=False)

@@ -33,8 +33,8 @@ Form = Literal["jsonl", "mbox"]
 _CHUNK_BYTES = 64 * 1024
 _MOST_NAMED = 20
 _FINISH = (
-    "Once the server answers again, repeat the command with `--accept-decisions`: part of the "
-    "archive is there now. It goes on where it stopped, and sends nothing twice."
+    "When the server answers again, repeat the command with `--accept-decisions`, because part of "
+    "the archive is already there. It continues where it stopped, and sends nothing twice."
 )
 
 
@@ -225,7 +225,7 @@ def _publish_action(candidate: CompiledCandidate | None) -> str:
 def _leading_action(stored: StoredMessage, candidate: CompiledCandidate | None) -> str | None:
     """Return what a message does to its session; None if it only contributes."""
     if stored.type == KICKOFF.name:
-        return "asks for a round"
+        return "starts a round"
     if stored.type == COMPILED.name:
         return _publish_action(candidate)
     if not is_decision(stored.message):
@@ -251,7 +251,7 @@ def _valid_records(
             if isinstance(entry, Diagnostic):
                 faults.append(entry)
             elif isinstance(entry, Agent):
-                message = f"the agent {entry.name} came after a message, and would be lost"
+                message = f"the agent {entry.name} comes after a message and would be lost"
                 raise TypeError(message)
             elif not faults:
                 yield gate.with_decision(entry)
@@ -308,8 +308,8 @@ def archive_conflict(mailbox: Mailbox, thread_id: str, file: Path, name: str) ->
     faults = [item for item in items if isinstance(item, Diagnostic)]
     if faults:
         place = f" (line {faults[0].line})" if faults[0].line else ""
-        return f"it is not an archive of mail that can be read{place}"
+        return f"it is not a readable mail archive{place}"
     archived = {item.stored.content_hash for item in items if isinstance(item, MessageRecord)}
     known = {stored.content_hash for stored in mailbox.thread_arrivals(thread_id, 0)}
     missing = len(archived - known)
-    return f"{missing} of its messages are not in this mailbox" if missing else None
+    return f"{missing} of its messages are not in this store" if missing else None

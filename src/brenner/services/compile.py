@@ -152,7 +152,7 @@ def read_project_source(project: Project) -> str | Diagnostic | None:
         reason = "it is not UTF-8"
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
-    reason = f"`source_text` names `{project.source_text}`, which cannot be read: {reason}"
+    reason = f"cannot read `source_text`, `{project.source_text}`: {reason}"
     path = str(project.folder / SETTINGS_FILE)
     return stores_codes.INVALID_SETTINGS.at(path=path, reason=reason)
 
@@ -568,14 +568,14 @@ def compile_summary(done: CompileResult) -> str:
         closed = ", and closed the session" if done.artifact.metadata.status == "closed" else ""
         return f"Published v{done.version} of {thread}, as message {done.message.id}{closed}."
     if done.status is CompileStatus.DRY_RUN:
-        return f"This would be v{done.version} of {thread}; nothing was posted."
+        return f"Preview of v{done.version} of {thread}. Nothing was published."
     if done.status is CompileStatus.REFUSED:
-        why = "blocks are refused" if refused_entries(done) else "the linter finds errors"
-        return f"v{done.version} of {thread} was not published, because {why} (--strict)."
+        why = "blocks were rejected" if refused_entries(done) else "the linter found errors"
+        return f"v{done.version} of {thread} was not published: {why} (--strict)."
     if done.artifact.metadata.status == "closed":
-        return f"Nothing to compile in {thread}: it is closed, with v{done.version}."
-    latest = f"the latest version is v{done.version}" if done.version else "it has no version yet"
-    return f"Nothing to compile in {thread}: no unread delta applies; {latest}."
+        return f"Nothing to compile in {thread}: the session was closed with v{done.version}."
+    latest = f"The latest version is v{done.version}" if done.version else "It has no version yet"
+    return f"Nothing to compile in {thread}: no unread delta applies. {latest}."
 
 
 def refused_entries(done: CompileResult | CompiledVersion) -> list[Entry]:
@@ -587,7 +587,7 @@ def persist_summary(persisted: PersistResult) -> str:
     """Return where a version is stored, in one sentence."""
     made = persisted.commit or persisted.persistence.commit
     commit = f", commit {made[:10]}" if made else ""
-    archive = f"; {persisted.archive} holds its mail" if persisted.archive else ""
-    note = f"; message {persisted.info.id} says so" if persisted.info else ""
+    archive = f"; its mail is in {persisted.archive}" if persisted.archive else ""
+    note = f"; announced in message {persisted.info.id}" if persisted.info else ""
     path = persisted.persistence.path
-    return f"{persisted.words}: {path} holds v{persisted.version}{commit}{archive}{note}."
+    return f"{persisted.words}: v{persisted.version} is in {path}{commit}{archive}{note}."

@@ -13,7 +13,6 @@ from brenner.artifact.state import Entry
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.artifacts import UNKNOWN_VERSION
 from brenner.diagnostics.codes.mail import KEY_REUSED
-from brenner.diagnostics.codes.messages import THREAD_ID_ADVICE
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError
 from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import BlockKind, parse_blocks
@@ -30,6 +29,7 @@ from brenner.protocol.delta.parse import (
 from brenner.protocol.message_types import DELTA, PLACEHOLDER
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject
+from brenner.protocol.thread_ids import without_id_advice
 from brenner.protocol.validate import Report, check_composed
 from brenner.services.next_round import earlier_kickoffs
 from brenner.services.receive import model_shorthand
@@ -171,9 +171,7 @@ def _recipients(workspace: Workspace, request: ContributionRequest) -> tuple[str
 def _check_base(history: VersionHistory, request: ContributionRequest) -> None:
     numbers = {0, *(version.number for version in history.versions)}
     if request.base is not None and request.base not in numbers:
-        known = (
-            f"the latest is v{history.number}" if history.number else "there is none yet, only v0"
-        )
+        known = f"the latest is v{history.number}" if history.number else "no version exists yet"
         words = {"thread_id": request.thread_id, "version": str(request.base), "known": known}
         raise RequestError(UNKNOWN_VERSION.at(None, **words))
 
@@ -279,8 +277,7 @@ def _check_and_correct(message: Message, given: list[DeltaText]) -> PreparedCont
 def _check_in_session(message: Message) -> tuple[Report, Message | None]:
     """Check a message to an existing thread, without advice on the thread's name."""
     report, corrected = check_composed(message)
-    violations = tuple(found for found in report.violations if found.code != THREAD_ID_ADVICE)
-    return report._replace(violations=violations), corrected
+    return report._replace(violations=without_id_advice(report.violations)), corrected
 
 
 def _delta_values(message: Message) -> tuple[object, ...]:

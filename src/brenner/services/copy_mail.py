@@ -23,6 +23,7 @@ from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.services.init_project import check_folder, mail_left_behind, project_store
 from brenner.services.version_store import require_thread_id, verify_versions
 from brenner.services.workspace import Workspace, store_identity
+from brenner.text import grouped
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 
 
 _TAKE_OVER = (
-    "Mail that is stored keeps the names of those who wrote it. If it is the same agent, `brenner "
-    "mail register NAME --update --store STORE` takes the name over from there; then repeat the "
-    "command. If not, keep the mail in another home."
+    "Stored mail keeps the names of its senders. If it is the same agent, take the name over with "
+    "`brenner mail register NAME --update --store STORE`, then repeat the command. If not, keep "
+    "the mail in another store."
 )
 
 
@@ -204,9 +205,9 @@ def check_thread_versions(workspace: Workspace, thread_id: str) -> tuple[Verifie
 
 
 def lost_versions(
-    workspace: Workspace, before: Iterable[VerifiedVersion], gone: str = "is not there"
+    workspace: Workspace, before: Iterable[VerifiedVersion], gone: str = "is missing"
 ) -> Iterator[str]:
-    """Yield a description of each version that followed from the mail before and does not here.
+    """Yield a description of each version that rebuilt from the mail before and does not here.
 
     `gone` is the text for a missing version.
     """
@@ -222,8 +223,8 @@ def lost_versions(
                 yield f"v{check.number} of {thread_id} {gone}"
             elif found != check:
                 other = "text" if check.artifact_sha256 != found.artifact_sha256 else "message"
-                why = found.difference or f"it is another {other}"
-                yield f"v{check.number} of {thread_id} does not follow from it ({why})"
+                why = found.difference or f"its {other} is different"
+                yield f"v{check.number} of {thread_id} cannot be rebuilt there ({why})"
 
 
 def describe_messages(messages: Fingerprints) -> str:
@@ -237,7 +238,7 @@ def describe_messages(messages: Fingerprints) -> str:
         more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
         parts.append(f"message{'s' * (len(ids) != 1)} {shown}{more} of {thread_id}")
     left = len(parts) - _MOST_NAMED
-    return "; ".join(parts[:_MOST_NAMED]) + (f"; and {left} threads more" if left > 0 else "")
+    return "; ".join(parts[:_MOST_NAMED]) + (f"; and {left} more threads" if left > 0 else "")
 
 
 # The copy
@@ -247,16 +248,16 @@ def describe_messages(messages: Fingerprints) -> str:
 _KEPT_WITH_MAIL = (Capability.REPLY_LINKS, Capability.READ_MARKS, Capability.EXPLICIT_ACK_REQUESTS)
 _MOST_THREADS = 3
 _REPEAT = (
-    "Keep the source, and repeat the command. If it says the same again, go on with the source, "
-    "and tell us."
+    "Keep the source, and repeat the command. If the result is the same, continue with the source, "
+    "and report the problem."
 )
 _LEFT_OUT = (
-    "It follows from messages that were left out there. Go on with the source, or copy it to a "
-    "home that takes all of them."
+    "It depends on messages that were not copied. Continue with the source, or copy it to a "
+    "store that accepts all of them."
 )
 _DIVERGED = (
-    "The thread has messages there that the source lacks, and they count. If its session went on "
-    "there, go on there. If not, go on with the source, and copy it into an empty home."
+    "The thread has messages there that the source lacks, and they count. If the session continued "
+    "there, continue there. If not, continue with the source, and copy it into an empty store."
 )
 
 
@@ -367,6 +368,7 @@ class _MailCopy:
                 self.progress("Verifying versions", len(self.versions), None)
                 if check.difference and not self.force:
                     words = {"version": str(check.number), "thread_id": thread_id, "where": where}
+                    words["option"] = store_option(self.source.project)
                     raise RequestError(
                         codes.SOURCE_NOT_VERIFIED.at(None, difference=check.difference, **words)
                     )
@@ -386,12 +388,12 @@ class _MailCopy:
         diverged = [thread_id for thread_id in target_lacks if thread_id in source_lacks]
         if diverged and not self.force:
             parts = [
-                f"of {each} the source lacks {source_lacks[each]:,} and the target "
-                f"{target_lacks[each]:,}"
+                f"in {each} the source lacks {grouped(source_lacks[each], 'message')} and the "
+                f"target {target_lacks[each]:,}"
                 for each in diverged[:_MOST_THREADS]
             ]
             more = len(diverged) - len(parts)
-            what = "; ".join(parts) + (f"; and {more} threads more" if more else "")
+            what = "; ".join(parts) + (f"; and {more} more threads" if more else "")
             raise RequestError(codes.THREADS_DIVERGE.at(where=where, what=what))
         self.target_versions = tuple(
             check for each in diverged for check in check_thread_versions(target, each)
@@ -470,12 +472,12 @@ class _MailCopy:
     ) -> Iterator[Diagnostic]:
         unknown = [agent.name for agent in self.agents if agent.name not in names]
         if unknown:
-            yield self._incomplete(f"it does not know {', '.join(unknown)}")
+            yield self._incomplete(f"it lacks the agents {', '.join(unknown)}")
         new = {each.id for each in self.mail if each.id not in self.known}
         missing, differing = compare_mail(self.mail, after, () if self.is_anew else new)
         skipped = {each.message_id for each in rejected}
         missing = [each for each in missing if each.id not in skipped]
-        for messages, how in ((missing, "missing"), (differing, "not as it was")):
+        for messages, how in ((missing, "missing"), (differing, "different")):
             if messages:
                 are = "is" if len(messages) == 1 else "are"
                 yield self._incomplete(f"{describe_messages(messages)} {are} {how}")
@@ -491,7 +493,7 @@ class _MailCopy:
             advice = _DIVERGED if is_apart else _REPEAT if has_all else _LEFT_OUT
             for what in lost_versions(self.target, versions):
                 yield self._incomplete(what, advice)
-        for what in lost_versions(self.target, self.target_versions, "is void now"):
+        for what in lost_versions(self.target, self.target_versions, "is void"):
             yield codes.TARGET_NOT_VERIFIED.at(where=self.where, what=what)
 
     def _pending_acks_differ(self) -> Iterator[Diagnostic]:

@@ -127,9 +127,9 @@ def _why_not_voidable(history: VersionHistory, number: int) -> str:
     if number < history.number and any(each.number == number for each in history.versions):
         return f"v{history.number} is built on it"
     if any(each.number == number and history.is_void(each) for each in history.other_candidates):
-        return "it is void already"
-    latest = f"the latest is v{history.number}" if history.versions else "there is none yet"
-    return f"there is no such version; {latest}"
+        return "it is already void"
+    latest = f"the latest is v{history.number}" if history.versions else "no version exists yet"
+    return f"it does not exist ({latest})"
 
 
 # Adopting a thread that another program has compiled, with its artifact unchanged (R10)
@@ -141,7 +141,7 @@ MOST_VERSION = 999_999_999  # the highest number that a subject can give
 def adopt_thread(
     workspace: Workspace, thread_id: str
 ) -> tuple[CompiledVersion, StoredMessage, tuple[Diagnostic, ...]]:
-    """Publish the next version from the latest COMPILED message that is no version.
+    """Publish the next version from the latest COMPILED message that is not a version.
 
     Return it, its message, and notes about void messages of this compiler. The version's warnings
     are about the adopted artifact.
@@ -212,10 +212,10 @@ def _adoptable(history: VersionHistory) -> tuple[StoredMessage, int]:
     claimed = body.subject_version or body.version or body.title_version
     number = claimed or history.number + 1
     if number >= MOST_VERSION:
-        raise _adopt_error(history, f"message {compiled.id} calls itself v{number}")
+        raise _adopt_error(history, f"message {compiled.id} claims to be v{number}")
     if number <= history.number:
         reason = (
-            f"message {compiled.id} calls itself v{number}, and the thread has come to "
+            f"message {compiled.id} claims to be v{number}, but the latest version is "
             f"v{history.number}"
         )
         raise _adopt_error(history, reason)
@@ -253,8 +253,8 @@ def _adopt_error(history: VersionHistory, reason: str) -> RequestError:
 
 
 _NOT_REFUSED = {
-    BlockOutcome.APPLIED: "it was not refused, and is applied",
-    BlockOutcome.DUPLICATE: "it was not refused: it says again what was applied before",
+    BlockOutcome.APPLIED: "it was applied, not rejected",
+    BlockOutcome.DUPLICATE: "it was not rejected: it repeats a block that was applied before",
 }
 
 
@@ -281,7 +281,7 @@ def dismiss(
     reason: str = "",
 ) -> DismissResult:
     """Post the dismissal of a rejected block, or of all in a message, unless the thread has it."""
-    check_operator(workspace, "dismiss a refused block")
+    check_operator(workspace, "dismiss a rejected block")
     loaded = load_status(workspace, thread_id)
     before = _dismissals(workspace, loaded, message_id, block)
     blocks = tuple(number for number, dismissed in before.items() if dismissed is None)
@@ -334,8 +334,8 @@ def _after_dismissal(workspace: Workspace, thread_id: str, done: DismissResult) 
     except UnavailableError as error:
         return done._replace(failed=error)
     if any(each.message_id == done.message_id and each.block in done.blocks for each in left):
-        reason = f"message {done.message.id} says so, but in the order of the thread it stands "
-        reason += f"before message {done.message_id}"
+        reason = f"message {done.message.id} dismisses it, but comes before message "
+        reason += f"{done.message_id} in the thread"
         raise _dismiss_error(thread_id, done.message_id, None, reason)
     return done._replace(left=len(left))
 
@@ -350,16 +350,16 @@ def _why_not_dismissable(
     found = [each for ledger in ledgers for each in ledger if each.message_id == message.id]
     if not found:
         is_delta = message.message.subject.startswith(f"{DELTA.name}[")
-        return "nothing of it was refused" if is_delta else "it is not a DELTA message"
+        return "nothing in it was rejected" if is_delta else "it is not a DELTA message"
     states = {entry.block: entry.state for entry in found}
     if block is not None and block not in states:
         return f"the message has only {len(states)} block{'s' * (len(states) != 1)}"
     selected = {state for number, state in states.items() if block in (None, number)}
     if BlockOutcome.REFUSED in selected:
-        return f"{found[0].agent} has corrected what was refused"
-    return "none of its blocks was refused" if block is None else _NOT_REFUSED[selected.pop()]
+        return f"{found[0].agent} has already corrected it"
+    return "none of its blocks was rejected" if block is None else _NOT_REFUSED[selected.pop()]
 
 
 def _dismiss_error(thread_id: str, message_id: int, block: int | None, reason: str) -> RequestError:
-    what = f"{'Message' if block is None else f'Block {block} of message'} {message_id}"
+    what = f"{'message' if block is None else f'block {block} of message'} {message_id}"
     return RequestError(CANNOT_DISMISS.at(what=what, thread_id=thread_id, reason=reason))

@@ -20,7 +20,10 @@ class Step(NamedTuple):
     """One step of the demo. `command` is a shell command that must exit with `code`.
 
     With `tee` its standard output is also written to a file. Without a command it only prints
-    `says`. `when` is a condition: "git", "no git", or one about the configuration of git.
+    `says`. `when` is a condition: "git", "no git", "short", or one about the configuration of git.
+
+    The short demo shows a step only if it has a text in `short`. It shows the lines of the output
+    that match the pattern `keep`, or all.
     """
 
     says: str = ""
@@ -28,6 +31,8 @@ class Step(NamedTuple):
     code: int = 0
     when: str = ""
     tee: str = ""
+    short: str = ""
+    keep: str = ""
 
     @property
     def typed(self) -> str:

@@ -110,8 +110,7 @@ SECRET_HEADER = "Brenner-Secret"  # noqa: S105  (the name of a header)
 SERVER_NAME = "brenner"  # in the client's configuration
 
 _RUN_IN_FOLDER = (
-    "Run the command in that folder. Claude Code asks once whether the server of a project may be "
-    "used."
+    "Run the command in that folder. Claude Code asks once whether to allow the project's server."
 )
 
 
@@ -154,9 +153,9 @@ def agent_instructions(name: str | None) -> str:
     whom = f"as {name} " if name else ""
     proof = f"it proves that you are {name}" if name else "it proves who you are"
     return (
-        f"Register {whom}with the tool register_agent of the MCP server {SERVER_NAME}, and keep "
-        f"the registration_token that it answers: {proof}. Then call brenner_task, which says what "
-        "you owe, and send what you contribute with brenner_post."
+        f"Register {whom}with the tool register_agent of the MCP server {SERVER_NAME}. Keep the "
+        f"registration_token that it returns: {proof}. Then call brenner_task to see what you "
+        "have to do, and send your contributions with brenner_post."
     )
 
 
@@ -213,7 +212,7 @@ def _codex(connection: ClientConnection, folder: Path) -> ConfigSnippet:
         command += ["--", *connection.command]
         lacking = f"env_vars = {_toml_list([*connection.variables, SECRET])}"
     text = "\n".join([f"[mcp_servers.{SERVER_NAME}]", *lines, lacking]) + "\n"
-    note = f"The command cannot say the last line, `{lacking}`: add it for an agent with a secret."
+    note = f"The command cannot set the last line, `{lacking}`. Add it for an agent with a secret."
     return ConfigSnippet("codex", file, "toml", text, tuple(command), (note,))
 
 
@@ -257,7 +256,7 @@ def _variable_notes(connection: ClientConnection, sign: str) -> tuple[str, ...]:
     texts = (connection.url,) if connection.url else connection.command
     if not any(sign in each for each in texts):
         return ()
-    return (f"A path or address in it has `{sign}`, which the client takes for a variable.",)
+    return (f"A path or address contains `{sign}`, which the client expands as a variable.",)
 
 
 def _json(server: Mapping[str, object]) -> str:

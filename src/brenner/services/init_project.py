@@ -50,9 +50,9 @@ def mail_left_behind(
         f"brenner mail copy{_project_option(project)} --from {_project_store_url(project)}{option}"
     )
     found = MAIL_LEFT_BEHIND.at(
-        what=f"{grouped(count, 'message')} {'is' if count == 1 else 'are'}",
+        what=grouped(count, "message"),
         path=_PROJECT_STORE_PATH,
-        there=f"{there:,}",
+        there=grouped(there, "message"),
         where=home.shown,
         command=command,
     )
@@ -165,8 +165,8 @@ def explain_operator_name(found: Diagnostic) -> Diagnostic:
     if found.code not in _NAME_CODES:
         return found
     fix = (
-        f"It is the operator's name. Write another one into `{SETTINGS_FILE}`, as in "
-        '`operator = "Ada"`; if the registered one is the operator, write that.'
+        f"This is the operator's name. Write another one in `{SETTINGS_FILE}`, as in "
+        '`operator = "Ada"`. If the registered name is the operator, write that one.'
     )
     return found._replace(fix=fix)
 
@@ -245,7 +245,7 @@ def _write_settings(project: Project, operator: str, store: str | None) -> Path:
         with path.open("x", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
     except OSError as error:
-        reason = f"`{SETTINGS_FILE}` cannot be written there ({(error.strerror or '').lower()})"
+        reason = f"cannot write `{SETTINGS_FILE}` there ({(error.strerror or '').lower()})"
         found = stores_codes.NO_SUCH_PROJECT.at(path=str(project.folder), reason=reason)
         raise UnavailableError(found) from error
     return path

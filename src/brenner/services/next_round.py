@@ -186,7 +186,7 @@ def named_base(kickoff: Message) -> int | None:
 
 def overtaken_diagnostic(thread_id: str, base: int, latest: int | None) -> Diagnostic:
     """Return the error that kickoffs name a version that is not the latest any more."""
-    now = f"v{latest} is the latest version" if latest else "it has no version any more"
+    now = f"v{latest} is the latest version" if latest else "the session has no version"
     return codes.ROUND_OVERTAKEN.at(round=base + 1, version=base, thread_id=thread_id, now=now)
 
 

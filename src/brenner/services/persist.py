@@ -180,10 +180,10 @@ def check_repository(
 
 
 _DELTA_FILE = "human.md"
-_COPY_ELSEWHERE = "copy them to another place: no delta can make them"
+_COPY_ELSEWHERE = "copy them to another place, because no delta can make them"
 _SEND_BY_HAND = (
-    "save the message that is given here as FILE, send it with `brenner mail send FILE`, and run "
-    "this command again"
+    "save the message below as FILE, send it with `brenner mail send FILE`, and run this command "
+    "again"
 )
 
 
@@ -201,7 +201,7 @@ def _edited_file_error(
         advice = _send_advice(workspace.project, thread_id, delta)
     path = cross_reference(thread_id).artifact_path
     diagnostic = codes.ARTIFACT_FILE_EDITED.at(path=path, advice=advice)
-    others = (f"No delta can make this change: {each}" for each in edits.other)
+    others = (f"A delta cannot express this change: {each}" for each in edits.other)
     return RequestError(diagnostic._replace(repaired=delta), (difference, *others))
 
 
@@ -466,19 +466,19 @@ def _describe_difference(
     """Describe how a text differs from the version that its front matter names."""
     number, session, broken = metadata.version, metadata.session_id, history.broken_version
     if number is None:
-        return "it has no front matter that gives a version"
+        return "it has no front matter with a version"
     if session != history.thread_id:
         return f"it belongs to the session `{escape_control(session or '')}`"
     version = text_of(number)
     if version is None and broken and number >= broken.number:
-        return f"v{broken.number} cannot be rebuilt, so that v{number} cannot be compared"
+        return f"v{broken.number} cannot be rebuilt, so v{number} cannot be compared"
     if version is None:
-        return f"it says that it is v{number}, which is not in the mail"
+        return f"it claims to be v{number}, which is not in the mail"
     difference = first_difference(text, version)
     if difference is None:
         return "its bytes differ"
     line, here, there = difference
-    return f"line {line} is {here}, and {there} in v{number}"
+    return f"line {line} is {here}, but {there} in v{number}"
 
 
 def file_differs(found: ComparedFile, thread_id: str) -> Diagnostic:

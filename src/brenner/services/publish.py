@@ -308,8 +308,9 @@ def _mention_posted(found: Diagnostic, posted: Iterable[int]) -> Diagnostic:
     ids = [f"message {number}" for number in sorted(posted)]
     if not ids:
         return found
-    words = f"{' and '.join(ids)} had been posted, and {'is' if len(ids) == 1 else 'are'} void"
-    message = f"{found.message} Before that {words}: another compiler was quicker."
+    is_are = "is" if len(ids) == 1 else "are"
+    words = f"{' and '.join(ids)} {is_are} void, because another compiler published first."
+    message = f"{found.message} Before that, {words}"
     return found._replace(message=message, also=(*found.also, POSTED_IN_VAIN.id))
 
 
@@ -355,8 +356,8 @@ def _find_announcement(mailbox: Mailbox, message: Message) -> StoredMessage | No
 
 
 _VERSION_INPUTS = frozenset({KICKOFF.name, DELTA.name, COMPILED.name})
-_FEWER_MESSAGES = "it has fewer messages"
-_OTHER_SESSION_CHANGED = "another session has changed, and with it what refers to it"
+_FEWER_MESSAGES = "it has fewer messages now"
+_OTHER_SESSION_CHANGED = "another session that it refers to has changed"
 
 
 def messages_after(mailbox: Mailbox, thread_id: str, position: int) -> tuple[StoredMessage, ...]:
@@ -375,7 +376,7 @@ def check_preview_position(mailbox: Mailbox, history: VersionHistory, position: 
     if relevant or history.position < position:
         news = (
             joined(
-                f"message {each.id} is a {each.type or 'message'} of {each.message.sender}"
+                f"message {each.id} ({each.type or 'message'} from {each.message.sender}) arrived"
                 for each in relevant
             )
             or _FEWER_MESSAGES

@@ -18,7 +18,6 @@ from brenner.diagnostics.codes.messages import (
     INVALID_BEAD_ID,
     INVALID_SUBJECT_PREFIX,
     PLACEHOLDER_LEFT,
-    THREAD_ID_ADVICE,
 )
 from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, RequestError, worst_first
 from brenner.lazy_pattern import lazy_pattern
@@ -109,7 +108,7 @@ def _first_word(name: str) -> str:
 _ALMOST_DELTA = lazy_pattern(r"\W*+DELTA\s*+(?:\[([^\]:]*+)\]?)?+[\s:：*_-]*+(.*+)", re.IGNORECASE)
 _SEPARATORS = lazy_pattern(r"[\s-]++")
 _SHORTHAND_FIX = (
-    "Write in the brackets the shorthand of your model, not your role: "
+    "Put the shorthand of your model, not your role, into the brackets: "
     + ", ".join(f"`DELTA[{each}]:`" for each in ROLE_SHORTHANDS)
     + "."
 )
@@ -152,10 +151,10 @@ def _is_role(written: str) -> bool:
 
 LEADING_TYPES = (KICKOFF.name, COMPILED.name)
 _TRUSTED = (Trust.VERIFIED, Trust.LOCAL)
-_PROVE_IDENTITY = "Show your secret as `sender_token` if the session is yours to lead."
+_PROVE_IDENTITY = "If you lead the session, give your secret as `sender_token`."
 _NO_SECRETS = (
-    "Nobody can show a secret here, because the store of this project keeps none: only the "
-    "operator leads, from the command line."
+    "The store of this project keeps no secrets, so only the operator can lead, from the command "
+    "line."
 )
 
 
@@ -199,7 +198,7 @@ def _is_trusted_sender(name: str, stored: StoredMessage) -> bool:
 def _leading_messages(mailbox: Mailbox, thread_id: str) -> Iterable[StoredMessage]:
     """Return the messages that lead a thread; none if it does not exist."""
     if not thread_id or text_problem("thread", thread_id, MOST_BODY_BYTES):
-        return ()  # no store can hold it; another check rejects it
+        return ()  # no store can keep it; another check rejects it
     if not mailbox.thread(thread_id, limit=1).position:
         return ()
     return (each for each in mailbox.thread_arrivals(thread_id, 0) if each.type in LEADING_TYPES)
@@ -210,9 +209,11 @@ _STRAY_CODES = (deltas_codes.INLINE_DELTA, deltas_codes.SWALLOWED_DELTA)
 # Possessive quantifiers: a hostile subject must not cause slow matching.
 _REPLY = lazy_pattern(r"(?:\s*+(?:re|fwd?|aw)\s*+:)++\s*+", re.IGNORECASE)
 
-_SHORTHANDS_HINT = ", better with the shorthand of your model in it: " + ", ".join(ROLE_SHORTHANDS)
+_SHORTHANDS_HINT = ", with the shorthand of your model in the brackets: " + ", ".join(
+    ROLE_SHORTHANDS
+)
 _NO_MESSAGE = messages_codes.EMPTY_MESSAGE.at()._replace(
-    message="There is no message: its subject and its body are empty."
+    message="The message is empty: it has no subject and no body."
 )
 
 
@@ -367,8 +368,8 @@ def _new_thread_errors(mailbox: Mailbox, thread_id: str) -> Iterator[Diagnostic]
     """Yield why mail cannot start a thread of that name. A reply did not choose the name."""
     reasons = {
         f"it has {len(thread_id)} characters": len(thread_id) > LONGEST_THREAD_ID,
-        "it has a line break or another character that nobody sees": not thread_id.isprintable(),
-        "it has blanks around it": thread_id != thread_id.strip(),
+        "it contains a line break or an invisible character": not thread_id.isprintable(),
+        "it has spaces around it": thread_id != thread_id.strip(),
     }
     wrong = [reason for reason, holds in reasons.items() if holds]
     if wrong and not mailbox.thread(thread_id, limit=1).position:
@@ -387,11 +388,9 @@ def _check_protocol_mail(workspace: Workspace, incoming: IncomingMessage) -> Rec
     new_thread = _new_thread_warning(mailbox, message) if is_new else ()
     options = SendOptions(operator=project.operator, project=project)
     report, corrected = examine_composed(mailbox, message, options)
-    # A message to an existing thread did not choose the thread's name.
-    violations = (each for each in report.violations if is_new or each.code != THREAD_ID_ADVICE)
     found = [
         explain_role_in_subject(message, _explain_missing_thread(message, each))
-        for each in violations
+        for each in report.violations
     ]
     if not report.valid:
         correction = (
@@ -466,7 +465,7 @@ def _check_other_mail(workspace: Workspace, message: Message, *, in_session: boo
         )
     advice = serving_codes.NOT_COMPILED.at(
         held=_blocks_words(blocks_count),
-        unless="" if blocks_count else "If it is only to be read, nothing is to be done. ",
+        unless="" if blocks_count else "If it is only for reading, no action is needed. ",
         where=f"in the thread `{message.thread_id}`" if in_session else "in the session's thread",
         subject=subject,
         role="" if is_known else _SHORTHANDS_HINT,
@@ -488,10 +487,10 @@ def _description(message: Message) -> str:
     before = _REPLY.match(message.subject)
     bare = message.subject[before.end() if before else 0 :].strip()
     parsed = parse_subject(bare)
-    return (parsed.description if parsed else bare) or "what it contributes"
+    return (parsed.description if parsed else bare) or "your contribution"
 
 
 def _blocks_words(count: int) -> str:
     if not count:
         return ""
-    return f", not its {count} delta blocks" if count > 1 else ", not its delta block"
+    return f", not even its {count} delta blocks" if count > 1 else ", not even its delta block"

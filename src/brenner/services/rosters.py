@@ -72,7 +72,7 @@ def read_roster_value(given: str, source: str) -> object:
         return text if isinstance(text, Diagnostic) else decode_json_or_toml(text, named)
     value = decode_json(given, source)
     if isinstance(value, Diagnostic) and given.lstrip()[:1] not in ("[", "{"):
-        reason = f"`{given}` is neither a list nor an object; a file is written as `@FILE`"
+        reason = f"`{given}` is neither a list nor an object; write a file as `@FILE`"
         return codes.MALFORMED_ROSTER.at(source=source, reason=reason)
     return value
 
@@ -90,7 +90,7 @@ def read_text(path: str, source: str) -> str | Diagnostic:
     except OSError as error:
         return _malformed(source, (error.strerror or type(error).__name__).lower())
     except ValueError:
-        return _malformed(source, "that is not the name of a file")
+        return _malformed(source, "it is not a valid file name")
 
 
 def read_project_settings(folder: Path) -> RosterSettings | None:

@@ -6,6 +6,7 @@ Warnings do not block.
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ from brenner.protocol.messages import (
     Trust,
     parse_message_file,
 )
+from brenner.protocol.thread_ids import without_id_advice
 from brenner.protocol.validate import Report, check_composed, check_message, check_size
 
 if TYPE_CHECKING:
@@ -71,6 +73,7 @@ def send_text(mailbox: Mailbox, text: str, options: SendOptions) -> Outcome:
     report = check_message(text, options.actor)
     file = parse_message_file(text)
     if not options.check:
+        report = _without_id_advice(mailbox, report)
         return Outcome(report, _store(mailbox, file.message, options))
     return _send(mailbox, file.message, report, options, file.body_line - 1)
 
@@ -121,6 +124,7 @@ def _check_with_mailbox(
     mailbox: Mailbox, message: Message, report: Report, options: SendOptions, lines_before: int = 0
 ) -> Report:
     """Return the report with the checks that need the mailbox."""
+    report = _without_id_advice(mailbox, report)
     # `unknown_participants` reports a missing recipient as an error, so the advice is dropped.
     kept = [found for found in report.violations if found.code is not messages_codes.NO_RECIPIENT]
     report = _require_filled_in(report._replace(violations=tuple(kept)))
@@ -131,6 +135,15 @@ def _check_with_mailbox(
         return report
     ahead = _preview(mailbox, message, options)
     return _add_violations(report, [each.moved(lines_before) for each in ahead])
+
+
+def _without_id_advice(mailbox: Mailbox, report: Report) -> Report:
+    """Return the report without advice on the thread's ID, if the thread exists already."""
+    kept = without_id_advice(report.violations)
+    if len(kept) == len(report.violations) or not report.thread_id:
+        return report
+    is_known = mailbox.thread(report.thread_id, limit=1).position > 0
+    return report._replace(violations=kept) if is_known else report
 
 
 def _preview(mailbox: Mailbox, message: Message, options: SendOptions) -> list[Diagnostic]:
@@ -167,7 +180,7 @@ def ack_warnings(
     try:
         return tuple(sorted(_ack_advice(mailbox, ack, violations), key=worst_first))
     except BrennerError as error:
-        what = "it is not known whether it names what you owe an ACK for"
+        what = "Brenner could not check which ACKs it settles"
         return (*violations, stored_with_warning(ack.id, what, error))
 
 
@@ -277,14 +290,26 @@ _FIELD_OF_CODE = {
 
 
 def locate_in_draft(text: str, found: Diagnostic) -> tuple[str, Diagnostic]:
-    """Return the field of a composed message file that has a fault, and the fault in that field."""
+    """Return the field of a composed message file that has a fault, and the fault in that field.
+
+    Its line, and any line that its message names, count in the body.
+    """
     lines_before = text.partition("\n\n")[0].count("\n") + 2
     if found.line is None:
         return _FIELD_OF_CODE.get(found.id, WHOLE_MESSAGE), found
     if found.line > lines_before:
-        return BODY_FIELD, found.moved(-lines_before)
+        return BODY_FIELD, _in_body(found, lines_before)
     part = _FIELD_OF_LINE[min(found.line, len(_FIELD_OF_LINE)) - 1]
     return part, found._replace(line=None)
+
+
+def _in_body(found: Diagnostic, lines_before: int) -> Diagnostic:
+    moved = found.moved(-lines_before)
+    if found.code is not TEMPLATE_NOT_FILLED_IN:
+        return moved
+    places = dict(found.parameters)["placeholders"]
+    shown = re.sub(r"[0-9]+", lambda number: str(int(number[0]) - lines_before), str(places))
+    return moved._replace(parameters=(("placeholders", shown),))
 
 
 def reply_recipients(answered: StoredMessage, actor: str) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ _SUFFIX = ".md"
 _FRONT_MATTER = b"---"
 # Follow no link, and do not block on a pipe
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_NOT_A_PLAIN_FILE = "it is not a plain file"
+_NOT_A_PLAIN_FILE = "it is not a regular file"
 
 
 def session_files(project: Project) -> tuple[str, ...] | Diagnostic:
@@ -107,11 +107,11 @@ def _read_artifact(file: Path, thread_id: str) -> Artifact | None:
     if not _has_content(parsed):
         if classify_thread_id(thread_id) is ThreadKind.ENGINEERING and text.strip():
             return None  # such as README.md, which has the name of a bead
-        reason = "neither front matter nor any of the seven sections is in it"
+        reason = "it contains no front matter and none of the seven sections"
         raise ForeignFileError(reason if text.strip() else "it is empty")
     named = parsed.artifact.metadata.session_id
     if named not in (None, thread_id):
-        message = f"it says that it belongs to the session `{named}`"
+        message = f"it belongs to the session `{named}`"
         raise ForeignFileError(message)
     return parsed.artifact
 

@@ -77,5 +77,6 @@ def mention_artifact_file(
         return refused
     path, thread = cross_reference(thread_id).artifact_path, quote(thread_id)
     thread = f"-- {thread}" if thread_id.startswith("-") else thread
-    hint = f" It is in `{path}`: `brenner session show {thread}`, `brenner artifact show {thread}`."
+    commands = f"`brenner session show {thread}` and `brenner artifact show {thread}` show it"
+    hint = f" Its artifact is in `{path}`: {commands}."
     return RequestError(UNKNOWN_THREAD.at(thread=thread_id, suggestion=hint))

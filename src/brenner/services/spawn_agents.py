@@ -169,11 +169,11 @@ def _kickoff_json(each: KickoffDelivery) -> dict[str, object]:
 def kickoff_summary(done: Started, each: KickoffDelivery) -> str:
     to = joined(each.message.recipients) + (f" ({escape_control(each.role)})" if each.role else "")
     if each.state is KickoffState.UNKNOWN:
-        return f"Nobody knows whether it was sent: the kickoff to {to}."
+        return f"Unknown whether the kickoff to {to} was sent."
     if each.stored is None:
-        return f"Not sent: the kickoff to {to}."
+        return f"The kickoff to {to} was not sent."
     if each.state is KickoffState.SENT_BEFORE:
-        return f"Sent before: message {each.stored.id} to {to}."
+        return f"Already sent: message {each.stored.id} to {to}."
     return f"Sent message {each.stored.id} to {to} in {escape_control(done.thread_id or '')}."
 
 
@@ -294,9 +294,9 @@ def plan_openings(
         entry = roster.entry(name)
         program = (entry.program if entry else None) or known.get(name)
         if not program:
-            left_out[name] = "nobody says which program it is"
+            left_out[name] = "its program is not known"
         elif program not in commands:
-            left_out[name] = f"no command is known for the program `{program}`"
+            left_out[name] = f"the command of its program `{program}` is not known"
         else:
             openings[name] = (program, commands[program])
     return openings, left_out
@@ -484,7 +484,7 @@ def _broadcast_with_ntm(
 def _broadcast_failed(
     done: TerminalResult, terminal: AgentTerminal, names: Sequence[str], reason: str
 ) -> TerminalResult:
-    missed = f"{', '.join(names)}, as {terminal.program} says: {reason}"
+    missed = f"{', '.join(names)} ({terminal.program}: {reason})"
     failed = UnavailableError(
         codes.BROADCAST_INCOMPLETE.at(mail=terminal.mail, session=terminal.session, missed=missed)
     )
@@ -496,7 +496,7 @@ def _no_session(
 ) -> TerminalResult:
     words = {"mail": terminal.mail, "session": terminal.session, "program": terminal.program}
     failed = UnavailableError(codes.NO_TERMINAL_SESSION.at(None, **words))
-    missed = dict.fromkeys(names, "no such session runs")
+    missed = dict.fromkeys(names, "the session is not running")
     return done._replace(told=(), not_told=missed, failed=failed)
 
 
@@ -506,7 +506,7 @@ def _no_session(
 # `check_can_spawn` raises foreseeable failures before anything is sent.
 
 
-_MAIL_SENT = "The mail is out. "
+_MAIL_SENT = "The messages were sent. "
 _NOT_OPENED = "the session could not be opened"
 
 
@@ -595,9 +595,9 @@ def _with_broadcast(
 
 
 def _broadcast_error(terminal: AgentTerminal, done: TerminalResult) -> UnavailableError | None:
-    """Return the error for agents that were not told, unless they could not be opened."""
+    """Return the error for agents that were not notified, unless they could not be started."""
     missed = "; ".join(
-        f"{agent}, as {reason}"
+        f"{agent} ({reason})"
         for agent, reason in done.not_told.items()
         if agent not in done.not_opened
     )

@@ -48,6 +48,7 @@ from brenner.protocol.thread_ids import (
     cross_reference,
     generate_thread_id,
     is_valid_thread_id,
+    without_id_advice,
 )
 from brenner.protocol.validate import check_message
 from brenner.services.compile import read_project_source
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 # Preparing kickoffs: the roster, the excerpt, registration of the recipients
 
 
-_NAME_RECIPIENTS = "Name whom to ask: `--to NAME --role ROLE` for each, a roster, or a preset."
+_NAME_RECIPIENTS = "Name the recipients: `--to NAME --role ROLE` for each, a roster, or a preset."
 
 
 def roster_diagnostics(resolved: ResolvedRoster) -> list[Diagnostic]:
@@ -403,8 +404,8 @@ _COMPARED_SECTIONS = {
 }
 _OUTPUTS_SECTION = "Requested Outputs"
 _EXCERPT_FIX = (
-    "Better give the passages that agents shall cite: `--excerpt-file FILE`, or for sections of "
-    "the project's source text `--excerpt 42,45-47`."
+    "Add the passages that agents should cite: `--excerpt-file FILE`, or for sections of the "
+    "project's source text `--excerpt 42,45-47`."
 )
 
 
@@ -460,9 +461,9 @@ def changed_texts(
         if each.state is KickoffState.NOT_SENT
         for name in each.message.recipients
     ]
-    effect = "Nobody gets the new ones."
+    effect = "The new text is not sent."
     if missing:
-        effect = f"The new ones are for {', '.join(missing)} only; the others keep theirs."
+        effect = f"The new text is sent only to {', '.join(missing)}."
     words = ", ".join(f"`## {name}`" for name in others)
     yield codes.CONTEXT_DIFFERS.at(id=first.id, what=what, sections=words, effect=effect)
 
@@ -519,7 +520,7 @@ def changed_roles(kickoffs: Iterable[KickoffDelivery], roster: Roster) -> Iterat
         for name in each.message.recipients:
             role = role_in_kickoff(roster, name)
             if each.stored and each.role != role:
-                before, now = each.role or "one of all", role or "one of all"
+                before, now = each.role or "participant", role or "participant"
                 yield codes.ROLE_CHANGED.at(name=name, id=each.stored.id, before=before, role=now)
 
 
@@ -609,7 +610,7 @@ def _with_failure(started: Started, failed: BrennerError) -> Started:
 
 def _recipient_names(kickoffs: Iterable[KickoffDelivery]) -> str:
     return ", ".join(
-        f"{name} (or perhaps it has)" if each.state is KickoffState.UNKNOWN else name
+        f"{name} (may have arrived)" if each.state is KickoffState.UNKNOWN else name
         for each in kickoffs
         for name in each.message.recipients
     )
@@ -680,7 +681,7 @@ def start_session(workspace: Workspace, options: StartOptions) -> Started:
         tuple(kickoffs),
         (),
         roster,
-        without_duplicates(found),
+        without_duplicates(found if not thread or thread.is_new else without_id_advice(found)),
         digest=kickoffs_digest(kickoffs),
     )
     return send_if_sound(workspace, thread, started, newcomers, options.seen)
@@ -703,7 +704,7 @@ def _find_thread(
     if not is_valid_thread_id(thread_id):
         return None, found
     if options.bead is not None and classify_thread_id(thread_id) is not ThreadKind.ENGINEERING:
-        reason = "it names no bead but a session or a topic, which `--thread-id` takes"
+        reason = "it is the ID of a session or a topic, not of a bead; use `--thread-id`"
         return None, [
             message_codes.INVALID_BEAD_ID.at(thread_id=thread_id, reason=reason, suggestion="")
         ]

@@ -385,9 +385,9 @@ def is_verified(
 def verification_summary(selected: Sequence[VerifiedVersion], altered: Sequence[int] = ()) -> str:
     wrong = next((each.number for each in selected if not each.ok), None)
     if wrong is not None:
-        return f"v{wrong} does not follow from the mail; nothing is compiled until that is settled."
-    all_of = {1: "The version follows", 2: "Both versions follow"}
-    words = all_of.get(len(selected), f"All {len(selected)} versions follow")
+        return f"v{wrong} does not rebuild from the mail. Compiling stops until this is resolved."
+    all_of = {1: "The version rebuilds", 2: "Both versions rebuild"}
+    words = all_of.get(len(selected), f"All {len(selected)} versions rebuild")
     if altered:
         ids = ", ".join(map(str, altered))
         which = f"message {ids} does" if len(altered) == 1 else f"messages {ids} do"
@@ -430,10 +430,10 @@ def load_latest(
         raise RequestError(NO_VERSION_YET.at(thread_id=thread_id, path=path))
     latest = None
     if number is not None and number != history.number:
-        latest = f"v{history.number} is"
+        latest = f"the latest is v{history.number}"
     elif message_id not in (None, history.latest.message_id):
         number = history.number
-        latest = f"another v{number} is, message {history.latest.message_id}"
+        latest = f"message {history.latest.message_id} is the valid v{number}"
     if latest:
         words = {"thread_id": thread_id, "version": str(number), "latest": latest}
         raise RequestError(VERSION_NOT_LATEST.at(None, **words))

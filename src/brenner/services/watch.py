@@ -73,7 +73,7 @@ def read_only(workspace: Workspace, upto: int | None = None) -> Workspace:
 
 _MOST_CACHED_THREADS = 100  # other threads are read again when they get a message
 _NO_SESSION = Route(
-    None, RouteStep.NOTHING, "the thread's ID is no session's: nothing in it is compiled"
+    None, RouteStep.NOTHING, "the thread ID is not valid for a session: nothing is compiled"
 )
 
 
@@ -349,7 +349,7 @@ class WatchedStore:
         self._identity, self._was_opened_here, self._is_missing = identity, True, False
 
     def _missing_file_error(self) -> UnavailableError:
-        reason = "the file was taken away"
+        reason = "the file was removed"
         return UnavailableError(STORE_UNUSABLE.at(path=str(self._file), reason=reason))
 
 

@@ -139,7 +139,7 @@ def why_not_a_folder(store: Path) -> str | None:
     if os.path.isdir(folder):
         return None
     is_link = os.path.islink(folder)
-    what = f": it is a link to `{os.readlink(folder)}`, and there is none" if is_link else ""
+    what = f": it is a link to `{os.readlink(folder)}`, which does not exist" if is_link else ""
     return f"`{folder}` is not a folder{what}"
 
 

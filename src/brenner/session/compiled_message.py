@@ -201,7 +201,7 @@ def _optional_sections(content: CompiledVersion) -> list[str]:
     unresolved, stray = content.unresolved, content.not_contributed
     lists = {
         # each with its location, its errors and their fixes (R7)
-        "Refused Blocks": limited_lines(refused, _refused_block_lines, ledger),
+        "Rejected Blocks": limited_lines(refused, _refused_block_lines, ledger),
         # those of the merge that the linter does not report as well
         "Warnings": limited_lines(warnings, _diagnostic_line, ledger),
         # they would close a cycle: their blocks are applied without them (R21)
@@ -210,7 +210,7 @@ def _optional_sections(content: CompiledVersion) -> list[str]:
         "Unresolved References": limited_lines(unresolved, _diagnostic_line, check_references),
         # both sides of every field on which authors disagree (R12)
         "Open Conflicts": limited_lines(content.conflicts, _conflict_lines, show),
-        # what looks like a contribution and is none (R4)
+        # what looks like a contribution but does not count (R4)
         "Not Contributed": limited_lines(stray, _diagnostic_line, check_thread),
     }
     return [render_section(name, lines) for name, lines in lists.items() if lines]
@@ -220,22 +220,22 @@ def _refused_block_lines(entry: Entry) -> str:
     """Render one block: a head line, and a line for each of its errors."""
     about = (entry.operation, entry.section, entry.target_id)
     description = ", ".join(quote(word, MOST_NAME) for word in about if word)
-    head = f"- Message {entry.message_id}, block {entry.block}, line {entry.line}, "
+    head = f"- Message {entry.message_id}, block {entry.block}, "
     head += f"{quote(entry.agent, MOST_NAME)}{': ' if description else ''}{description}"
     errors = [found for found in entry.diagnostics if found.severity is ERROR]
     lines = []
     for found in errors[:_MOST_ERRORS]:
-        place = f" (line {found.line})" if found.line and found.line != entry.line else ""
-        lines.append(f"  - {found.id}{place}: {message_and_fix(found)}")
+        place = f"line {found.line or entry.line}"
+        lines.append(f"  - {found.id} ({place}): {message_and_fix(found)}")
     more = Summary.of(entry.diagnostics).errors - len(lines)
     if more > 0:
-        lines.append(f"  - and {plural(more, 'fault')} more")
+        lines.append(f"  - and {plural(more, 'error')} more")
     return "\n".join([head, *lines])
 
 
 def _conflict_lines(conflict: Conflict) -> str:
     field = f"{quote(conflict.item_id, MOST_ID)} {quote(conflict.field, MOST_NAME)}"
-    current = f"  - stands: {_value_and_author(conflict.value, conflict.source.agent)}"
+    current = f"  - current: {_value_and_author(conflict.value, conflict.source.agent)}"
     shown = conflict.displaced[:_MOST_ERRORS]
     lost = [f"  - displaced: {_value_and_author(each.value, each.source.agent)}" for each in shown]
     lines = [f"- {field}, since v{conflict.version}", current, *lost]
@@ -307,12 +307,12 @@ def summary_section(content: CompiledVersion) -> str:
     words = [quote(changed, _MOST_SUMMARY)]
     adopted = content.record.adopted
     if adopted:
-        words = [f"The artifact of message {adopted.id}, which another program compiled, as it is."]
+        words = [f"The unchanged artifact of message {adopted.id}, which another program compiled."]
     if content.ledger:
         outcomes = count_outcomes(content.ledger)
         words.append(
             f"{plural(outcomes['applied'], 'delta block')} applied, "
-            f"{outcomes['refused']} refused, "
+            f"{outcomes['refused']} rejected, "
             f"{plural(outcomes['duplicate'], 'duplicate')}."
         )
     return render_section("Summary", [" ".join(words)])
@@ -323,7 +323,7 @@ def _item_counts(artifact: Artifact) -> str:
     counts_by_section = zip(numbers, _NOUNS, strict=True)
     return (
         ", ".join(plural(number, *noun) for number, noun in counts_by_section if number)
-        or "no item yet"
+        or "no items yet"
     )
 
 
@@ -348,7 +348,7 @@ def _unverified_lines(content: CompiledVersion) -> list[str]:
     ]
     more = len(content.unverified) - MOST_LISTED
     rest = f" and {more} more: `{artifact_command('ledger', content)}`" if more > 0 else ""
-    return ["", f"Unverified, so that anybody may have sent it: {', '.join(senders)}{rest}."]
+    return ["", f"Unverified (any client may have sent it): {', '.join(senders)}{rest}."]
 
 
 def _contributor_row(contributor: Contributor) -> tuple[str, str, str]:
@@ -454,7 +454,7 @@ def validation_section(content: CompiledVersion) -> str:
 
 def _lint_error(found: Diagnostic) -> str:
     item = f"{quote(found.item, MOST_ID)}: " if found.item else ""
-    return f"- {found.id}: {item}{message_and_fix(found)}"
+    return f"- {found.shown_id}: {item}{message_and_fix(found)}"
 
 
 def persistence_section(content: CompiledVersion) -> str:

@@ -39,7 +39,7 @@ def is_decision(message: Message) -> bool:
 
 
 def dismisses(message: Message) -> bool:
-    """Return whether a message claims to dismiss refused blocks."""
+    """Return whether a message claims to dismiss rejected blocks."""
     found = read_declarations(message.body, DISMISSAL_FENCE, "block")
     return any(found) and message.type == INFO.name
 
@@ -133,9 +133,8 @@ def compose_withdrawal(message: Message, version: int, message_id: int, reason: 
     """
     body = (
         f"# Message {message_id} Is Void\n\n"
-        f"Message {message_id} calls itself v{version}, but it is void: {reason}. "
-        f"What only message {message_id} had read counts as unread, and goes into the next "
-        "version.\n"
+        f"Message {message_id} claims to be v{version}, but it is void: {reason}. Messages that "
+        f"only message {message_id} included become unread and go into the next version.\n"
     )
     subject = compose_subject("INFO", f"Message {message_id} is void, it is not v{version}")
     return message._replace(subject=subject, body=body)

@@ -156,7 +156,7 @@ def parse_section_ranges(requested: str) -> tuple[tuple[int, int], ...] | Diagno
     if not parts:
         return codes.INVALID_SECTIONS.at(value=requested, reason="it names no section")
     if len(parts) > _MOST_RANGES:
-        reason = f"it has {len(parts)} parts, and {_MOST_RANGES} are the most"
+        reason = f"it has {len(parts)} parts (at most {_MOST_RANGES})"
         return codes.INVALID_SECTIONS.at(value=requested, reason=reason)
     ranges = []
     for part in parts:
@@ -167,7 +167,7 @@ def parse_section_ranges(requested: str) -> tuple[tuple[int, int], ...] | Diagno
         first, last = int(match[1]), int(match[2] or match[1])
         ranges.append((first, last))
         if last < first:
-            reason = f"the range `{part}` does not ascend"
+            reason = f"the range `{part}` ends before it begins"
             return codes.INVALID_SECTIONS.at(value=requested, reason=reason)
     return tuple(ranges)
 

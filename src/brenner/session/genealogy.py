@@ -426,7 +426,7 @@ SECTION_LABELS = {
 def relation_text(relations: Iterable[str], direction: Direction = Direction.ANCESTORS) -> str:
     """Return `refines` or `refined by`; list several, and quote unknown relations."""
     is_down = direction is Direction.DESCENDANTS
-    unknown = ('"{}"', '"{}" said by')
+    unknown = ('"{}"', '"{}" by')
     phrases = (RELATION_PHRASES.get(each, unknown)[is_down].format(each) for each in relations)
     return ", ".join(phrases)
 
@@ -444,12 +444,12 @@ def describe_first_proposal(first: FirstProposal) -> str:
     parts = [f"First proposed by {_proposals_phrase(first)}."] if first.earliest else []
     others = [node for node in first.not_known if node != first.item]
     if others:
-        start = "It may be older: it goes back" if first.earliest else "It goes back"
-        parts.append(f"{start} to {_join_nodes(others)}, and who proposed that is not known here.")
+        start = "It may be older: it comes" if first.earliest else "It comes"
+        parts.append(f"{start} from {_join_nodes(others)}, whose author is unknown.")
     elif first.not_known and first.earliest:
-        parts.append(f"Who proposed {first.item} itself, and when, is not known here.")
+        parts.append(f"The author of {first.item} itself is unknown.")
     elif first.not_known:
-        parts.append("Nobody here can tell who proposed it, and when.")
+        parts.append("Its author is unknown.")
     return " ".join(parts)
 
 
@@ -459,7 +459,7 @@ def first_proposal_line(first: FirstProposal) -> str:
     if first.earliest:
         more = f"; perhaps earlier as {_join_nodes(others)}" if others else ""
         return _proposals_phrase(first) + more
-    return "not known here" + (f"; it goes back to {_join_nodes(others)}" if others else "")
+    return "author unknown" + (f"; it comes from {_join_nodes(others)}" if others else "")
 
 
 def _proposals_phrase(first: FirstProposal) -> str:
@@ -467,7 +467,7 @@ def _proposals_phrase(first: FirstProposal) -> str:
     more = len(first.earliest) - len(few)
     if len(few) == 1:
         return few[0]
-    return "several at the same instant: " + "; ".join([*few, f"{more} more"] if more else few)
+    return "several at the same time: " + "; ".join([*few, f"{more} more"] if more else few)
 
 
 def _proposal_phrase(info: ItemInfo, item: SessionItem) -> str:

@@ -61,8 +61,8 @@ _SHORTHAND_OF_WORD = {
 class KickoffPlan(NamedTuple):
     """The topic of a session, and its participants. Texts are as the operator wrote them.
 
-    An empty text was not given. `base` is the number of the thread's latest version, 0 if it has
-    none. `round` is what a later round starts from; None for the first.
+    An empty text means not given. `base` is the number of the thread's latest version, 0 before the
+    first. `round` is what a later round starts from; None for the first round.
     """
 
     thread_id: str
@@ -164,10 +164,10 @@ def _excerpt(plan: KickoffPlan) -> str:
 def _addressee_line(plan: KickoffPlan, recipients: tuple[str, ...]) -> str:
     if plan.roster.mode == Mode.UNIFIED:
         names = ", ".join(f"**{name}**" for name in recipients)
-        return f"This kickoff is for {names}, all with the same task. {plan.sender} sends it."
+        return f"From {plan.sender}, for {names}. All of you have the same task."
     (name,) = recipients
     role = role_of_agent(plan.roster, name)
-    return f"This kickoff is for **{name}**, with the role `{role}`. {plan.sender} sends it."
+    return f"From {plan.sender}, for **{name}**. Your role is `{role}`."
 
 
 def _contributing(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) -> str:
@@ -178,7 +178,7 @@ def _contributing(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt
     shorthand = shorthand_of(plan.roster.entry(name)) if is_one else None
     answers = open_critique_ids(plan.round, name)[:1] if plan.round else []
     message = Message(plan.thread_id, name, tuple(dict.fromkeys(others)), "", "")
-    example = example_message(message, prompt, shorthand, plan.base, "".join(answers))
+    example = example_message(message, shorthand, plan.base, "".join(answers))
     return how_to_contribute(prompt, example, shorthand, is_one=is_one)
 
 

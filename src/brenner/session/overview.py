@@ -30,7 +30,7 @@ from brenner.session.model import (
     Turn,
 )
 from brenner.session.status_text import PHASE_LABELS, attention
-from brenner.text import escape_control, plural
+from brenner.text import escape_control, grouped, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -187,12 +187,12 @@ def count_needs(
 ColorRole: TypeAlias = Literal["attention", "notice", "positive", "plain", "quiet"]
 # The label of a need for counts of sessions, not for counts within one session; its colour role
 _WAITING_LABELS: dict[Need, tuple[str, ColorRole]] = {
-    Need.STOPPED: ("stopped", "attention"),
+    Need.STOPPED: ("that cannot compile", "attention"),
     Need.BLOCKED: ("blocked", "attention"),
     Need.ASKED: ("with questions", "notice"),
     Need.OVERDUE: ("with overdue ACKs", "attention"),
-    Need.REFUSED: ("with refused blocks", "attention"),
-    Need.READY: ("ready", "positive"),
+    Need.REFUSED: ("with rejected blocks", "attention"),
+    Need.READY: ("ready to compile", "positive"),
     Need.LATE: ("with late blocks", "notice"),
     Need.HANDOFFS: ("with handoffs", "notice"),
 }
@@ -202,7 +202,7 @@ TURN_LABELS: dict[Turn, str] = {
     Turn.OWES_DELTA: "owes a delta",
     Turn.TO_CORRECT: "has blocks to correct",
 }
-NO_SESSIONS = "There are no sessions yet. Each will appear here with its kickoff:"
+NO_SESSIONS = "No sessions yet. To start one:"
 START_COMMAND = 'brenner session start --question "…" --context "…" --to NAME --role ROLE'
 _RUNNING_PHASES = (Phase.AWAITING_ACKS, Phase.AWAITING_DELTAS)
 
@@ -216,11 +216,11 @@ def describe_needs(
     """
     late = len(overview.overdue(now, deadline))
     words: dict[Need, str] = {
-        Need.STOPPED: "stopped",
+        Need.STOPPED: "cannot compile",
         Need.BLOCKED: plural(overview.blocked, "blocked", "blocked"),
         Need.ASKED: plural(overview.questions, "question"),
         Need.OVERDUE: f"{plural(late, 'ACK')} overdue",
-        Need.REFUSED: plural(overview.refusals, "refused block"),
+        Need.REFUSED: plural(overview.refusals, "rejected block"),
         Need.READY: PHASE_LABELS[Phase.READY_TO_COMPILE],
         Need.LATE: plural(overview.late, "late block"),
         Need.HANDOFFS: plural(overview.handoffs, "handoff"),
@@ -230,7 +230,7 @@ def describe_needs(
         describe_phase(overview)
     ]
     if overview.critiques:
-        found.append((plural(overview.critiques, "critique"), "plain"))
+        found.append((plural(overview.critiques, "open critique"), "plain"))
     return found
 
 
@@ -242,39 +242,53 @@ def describe_phase(overview: Overview) -> tuple[str, ColorRole]:
 def summarize_counts(found: Mapping[str, int]) -> str:
     """Render the result of `count_needs`: `5 sessions: 1 blocked, 2 with questions`.
 
-    Return "" if there are no sessions. A session may be counted several times.
+    If nothing waits: `3 open sessions; none needs you`. Return "" if there are no sessions. A
+    session may be counted several times.
     """
     total = found["sessions"]
     if not total:
         return ""
     labels = ((need, label) for need, (label, _) in _WAITING_LABELS.items())
     waiting = [f"{found[need]:,} {label}" for need, label in labels if found[need]]
-    words = f": {', '.join(waiting)}" if waiting else ", nothing waits"
-    return f"{total:,} session{'s' * (total != 1)}{words}"
+    if waiting:
+        return f"{grouped(total, 'session')}: {', '.join(waiting)}"
+    unfinished = total - found[Need.COMPLETE]
+    if not unfinished:
+        return "No open sessions"
+    none = "it does not need you" if unfinished == 1 else "none needs you"
+    return f"{grouped(unfinished, 'open session')}; {none}"
 
 
 def describe_owed_acks(owed: Sequence[OwedAck], reader: StatusReader, owes: str) -> str:
-    """Return `You owe an ACK. 2 agents owe 3 ACKs, the oldest for 27 h; 1 is overdue.`
+    """Return `You owe 1 acknowledgement. Waiting for 3 acknowledgements from 2 agents.`
 
-    `owes` begins the sentence about the reader: `You owe`, or `Operator owes`.
+    `owes` begins the sentence about the reader: `You owe`, or `Operator owes`. Overdue ones are
+    named at the end of each sentence.
     """
     mine = [each for each in owed if each.debtor == reader.actor]
     others = [each for each in owed if each.debtor != reader.actor]
-    agents = sorted({each.debtor for each in others})
-    owe = f"{escape_control(agents[0])} owes" if len(agents) == 1 else f"{len(agents)} agents owe"
-    pairs = ((owes, mine), (owe, others))
-    return " ".join(f"{who} {_ack_count(some, reader)}." for who, some in pairs if some)
+    agents = {each.debtor for each in others}
+    sentences = [f"{owes} {_ack_count(mine)}{_overdue_count(mine, reader)}."] if mine else []
+    if others:
+        whom = escape_control(min(agents)) if len(agents) == 1 else f"{len(agents)} agents"
+        late = _overdue_count(others, reader)
+        sentences.append(f"Waiting for {_ack_count(others)} from {whom}{late}.")
+    return " ".join(sentences)
 
 
-def _ack_count(owed: Sequence[OwedAck], reader: StatusReader) -> str:
-    """Return `3 ACKs, the oldest for 27 h; 1 is overdue`, in the words of `mail pending`."""
-    what = "an ACK" if len(owed) == 1 else f"{len(owed):,} ACKs"
-    late = sum(is_overdue(each, reader.now, reader.deadline) for each in owed)
+def _ack_count(owed: Sequence[OwedAck]) -> str:
+    return grouped(len(owed), "acknowledgement")
+
+
+def _overdue_count(owed: Sequence[OwedAck], reader: StatusReader) -> str:
+    """Return `, 2 overdue, the oldest sent 27 h ago`, or "" if none is overdue."""
+    late = [each for each in owed if is_overdue(each, reader.now, reader.deadline)]
     if not late:
-        return what
-    oldest = duration_text(reader.now - min(each.last_sent for each in owed))
-    since = f"for {oldest}" if len(owed) == 1 else f"the oldest for {oldest}"
-    return f"{what}, {since}; {late:,} {'is' if late == 1 else 'are'} overdue"
+        return ""
+    oldest = duration_text(reader.now - min(each.last_sent for each in late))
+    if len(owed) == 1:
+        return f", overdue, sent {oldest} ago"
+    return f", {len(late):,} overdue, the oldest sent {oldest} ago"
 
 
 def describe_skipped_threads(count: int) -> str:
@@ -282,7 +296,7 @@ def describe_skipped_threads(count: int) -> str:
     if not count:
         return ""
     have = "thread has" if count == 1 else "threads have"
-    return f"{count:,} {have} an ID that no session can have"
+    return f"{count:,} {have} an ID that is not valid for a session"
 
 
 # From a status to a row

@@ -42,14 +42,12 @@ class Prompt(NamedTuple):
     """The part of a kickoff that is the same for every session.
 
     `role` is the section on the role. `outputs` are requested unless the operator asks for others.
-    `sections` are those that the role writes. `subject` is the subject of the examples, each a
-    delta with the sentence before it.
+    `sections` are those that the role writes. Each example is a delta with the sentence before it.
     """
 
     role: str
     outputs: str
     sections: tuple[Section, ...]
-    subject: str
     examples: tuple[tuple[str, Delta], ...]
 
 
@@ -71,10 +69,11 @@ def unwrap_lines(text: str) -> str:
 # contribution, even if a message quotes the kickoff in a fence of three marks.
 
 
-_UNIFIED_NOTE = " NAME and `From` are your own name, `To` are the others."
+_UNIFIED_NOTE = " Write your own name for NAME and in `From`, and the other names in `To`."
+_SUBJECT = "what you add, in a few words"
 _EXAMPLES_NOTE = (
-    "From a session on homing pigeons: `H1` and `H2` are items of that one. The outer fence is for "
-    "show; your blocks stand without it."
+    "The examples are from a session on homing pigeons: `H1` and `H2` are items of that session. "
+    "Send your blocks without the outer fence."
 )
 
 
@@ -94,6 +93,7 @@ def how_to_contribute(
     words = {
         "name": example.sender if is_one else "NAME",
         "thread": "-- " * example.thread_id.startswith("-") + example.thread_id,
+        "thread_id": example.thread_id,
         "whose": "" if is_one else _UNIFIED_NOTE,
         "shorthands": f"`{shorthand}` for you" if shorthand else f"one of {known}",
         "head": render_fence(render_message_file(example), "markdown"),
@@ -110,7 +110,7 @@ def how_to_contribute(
 
 
 def example_message(
-    message: Message, prompt: Prompt, shorthand: str | None = None, base: int = 0, answers: str = ""
+    message: Message, shorthand: str | None = None, base: int = 0, answers: str = ""
 ) -> Message:
     """Return the beginning of an example message, up to its first delta block.
 
@@ -123,7 +123,7 @@ def example_message(
         "What you add, and why, in two or three sentences for the others.\n\n## Deltas\n"
     )
     shown = shorthand or next(iter(ROLE_SHORTHANDS))
-    subject = compose_subject(DELTA.name, prompt.subject, shown)
+    subject = compose_subject(DELTA.name, _SUBJECT, shown)
     return message._replace(subject=subject, body=body)
 
 
@@ -156,11 +156,12 @@ def _section_lines(prompt: Prompt) -> Iterator[str]:
         others = [field for field in optional_fields if field.kind is not FieldKind.REFERENCES]
         optional = f" Optional: {_field_list(others)}." if others else ""
         ids = f"{section.prefix}1, {section.prefix}2, …"
-        yield f"- `{section.id}` ({ids}). Needed: {_field_list(needed)}.{optional}"
+        yield f"- `{section.id}` ({ids}). Required: {_field_list(needed)}.{optional}"
     yield f"- Every item may have `references` to other sessions: {_REFERENCES}."
+    other_ids = tuple(each.id for each in SECTIONS.values() if each not in prompt.sections)
     yield (
-        "- The other sections are open to you as well: `brenner new DELTA --section ID` prints a "
-        "block to fill in."
+        f"- You can write to {_code_list(other_ids)}, too. "
+        f"`brenner new DELTA --section {other_ids[-1]}` prints a template."
     )
 
 
@@ -219,7 +220,6 @@ def _read_prompt(name: str) -> Prompt:
         role=unwrap_lines(found["role"].replace("{scores}", score_table())),
         outputs=unwrap_lines(found["outputs"]),
         sections=tuple(SECTIONS[each] for each in found["sections"]),
-        subject=found["subject"],
         examples=tuple(_read_example(**each) for each in found.get("examples", ())),
     )
 

@@ -124,7 +124,7 @@ def rebuild(
     text = render_artifact(artifact)
     _check_text(text, candidate, record)
     if open_conflicts(after.conflicts) != record.conflicts:
-        _raise_mismatch("its record names other open conflicts than there are")
+        _raise_mismatch("its record names other open conflicts than the rebuilt version")
     return RebuiltVersion(text, after._replace(artifact=artifact), tuple(read), merged)
 
 
@@ -141,10 +141,10 @@ def validate_record(candidate: CompiledCandidate) -> VersionRecord:
     if record is None:
         _raise_mismatch(f"its record cannot be read: {candidate.fault}")
     if sender != record.compiled_by:
-        _raise_mismatch(f"{sender} posted what the record says {record.compiled_by} compiled")
+        _raise_mismatch(f"{sender} posted it, but its record names {record.compiled_by}")
     if candidate.subject_version != record.version:
         _raise_mismatch(
-            f"the record says v{record.version}, and the subject says "
+            f"the record names v{record.version}, the subject names "
             + (f"v{candidate.subject_version}" if candidate.subject_version else "no version")
         )
     return record
@@ -162,8 +162,8 @@ def _match_messages(
         equal = by_hash.get(entry.content_hash)
         if not equal:
             _raise_mismatch(
-                f"message {entry.id} of {entry.at}, which the version has read, is not in the "
-                "thread, or another version has read it"
+                f"message {entry.id} of {entry.at}, which the version includes, is not in the "
+                "thread, or another version includes it"
             )
         found.append(equal.pop(entry.id) if entry.id in equal else equal.pop(min(equal)))
     return found
@@ -194,7 +194,7 @@ def adopt_artifact(
     last = _parse_time(wanted.at)
     late = [entry for entry in record.messages if _parse_time(entry.at) > last]
     if late:
-        _raise_mismatch(f"it takes message {late[0].id} as read, which came after what it adopts")
+        _raise_mismatch(f"it marks message {late[0].id} as read, which is later than its artifact")
     artifact = parse_adopted_artifact(found[0], wanted.version)
     first = iso(min((_parse_time(entry.at) for entry in record.messages), default=last))
     thread_id = state.artifact.metadata.session_id or ""
@@ -216,7 +216,7 @@ def parse_adopted_artifact(compiled: StoredMessage, version: int) -> Artifact:
     """Parse the artifact in a COMPILED message that another program posted."""
     inline = read_compiled(compiled.message).inline
     if inline is None:
-        _raise_mismatch(f"message {compiled.id} does not hold an artifact")
+        _raise_mismatch(f"message {compiled.id} does not contain an artifact")
     artifact = parse_artifact(inline).artifact
     errors = [found for found in lint(artifact).violations if found.id in _ID_RULES]
     if errors:
@@ -234,11 +234,11 @@ def _check_text(text: str, candidate: CompiledCandidate, record: VersionRecord) 
     if difference:
         number, ours, theirs = difference
         _raise_mismatch(
-            f"line {number} of the artifact is {theirs} in the message, and {ours} by the record"
+            f"line {number} of the artifact is {theirs} in the message, but {ours} when rebuilt"
         )
     if text_hash(text) != record.artifact_sha256:
         _raise_mismatch(
-            f"the artifact's SHA-256 is {text_hash(text)[:12]}…, and the record says "
+            f"the artifact's SHA-256 is {text_hash(text)[:12]}…, but the record names "
             f"{record.artifact_sha256[:12]}…"
         )
 
@@ -344,7 +344,7 @@ def _localize_conflict(conflict: Conflict, ids: LocalIds) -> Conflict:
 _FIX = (
     "Restore the store from a backup, or import an archive of the thread into a new store: "
     "`brenner mail import FILE --store sqlite:///PATH`. `brenner doctor` lists all such messages. "
-    "`docs/artifact-commands.md` says what to do without a copy."
+    "Without a copy, see `brenner docs troubleshooting`."
 )
 _RESTORE = "it was changed after it was stored; restore it from a backup or an archive"
 
@@ -363,7 +363,7 @@ def describe_altered(candidate: CompiledCandidate, rebuilt: RebuiltVersion) -> s
 
     A version uses its own COMPILED message and the messages that it has read.
     """
-    read = ((each, "the version has read") for each in rebuilt.read)
+    read = ((each, "the version includes") for each in rebuilt.read)
     for stored, which in ((candidate.stored, "is the version"), *read):
         if is_altered(stored):
             return f"message {stored.id}, which {which}, does not match its hash: {_RESTORE}"

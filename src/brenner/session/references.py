@@ -299,13 +299,13 @@ def dangling_diagnostic(
     item, session = edge.target.item, edge.target.session
     match = ITEM_ID.fullmatch(item)
     if match is None:
-        reason = f"`{item}` is not an item's ID, so no item will ever have it"
+        reason = f"`{item}` is not a valid item ID"
     elif not known.items:
         reason = f"`{session}` has no version yet"
     else:
         kind = item.rstrip("0123456789")
         alike = [each for each in known.items if each.rstrip("0123456789") == kind]
-        reason = f"`{session}` has no `{item}`, {_existing_items(alike)}"
+        reason = f"`{session}` has no `{item}` ({_existing_items(alike)})"
     near = closest(item, sorted(known.items, key=item_sort_key))
     found = codes.UNKNOWN_REFERENCED_ITEM.at(None, **_parameters(edge, reason, near))
     return _with_location(found, edge, could_be=match is not None)
@@ -313,19 +313,19 @@ def dangling_diagnostic(
 
 def _unknown_session_diagnostic(edge: Edge, find: FindSession) -> Diagnostic:
     session = edge.target.session
-    reason = f"there is no session `{session}`, neither in the mail nor in `artifacts/`"
+    reason = f"the session `{session}` is neither in the mail nor in `artifacts/`"
     near = find(session)
     could_be = is_valid_thread_id(session)
     if not could_be:
-        reason = f"`{session}` is not a valid thread ID, so no session will ever have it"
+        reason = f"`{session}` is not a valid thread ID"
         near = near or suggest_thread_id(session)
     found = codes.UNKNOWN_REFERENCED_SESSION.at(None, **_parameters(edge, reason, near))
     return _with_location(found, edge, could_be=could_be)
 
 
 def killed_target_diagnostic(edge: Edge, killed: KillRecord) -> Diagnostic:
-    reason = killed.reason.strip() or "no reason is given."
-    words = _parameters(edge, reason, None) | {"agent": killed.agent or "somebody"}
+    reason = killed.reason.strip() or "no reason given."
+    words = _parameters(edge, reason, None) | {"agent": killed.agent or "an unknown agent"}
     return _with_location(codes.REFERENCE_TO_KILLED.at(None, **words), edge)
 
 
@@ -358,7 +358,7 @@ def _uneditable_note(cycle: Sequence[Edge], killed: Container[SessionItem]) -> s
     if not names:
         return ""
     if len(names) == len(cycle):
-        return " All of these items are killed, and cannot be edited: the circle stays."
+        return " All of these items are killed and cannot be edited, so the circle remains."
     more = f" and {len(names) - _MOST_STEPS} more" if len(names) > _MOST_STEPS else ""
     return f" Killed items cannot be edited: {', '.join(names[:_MOST_STEPS])}{more}."
 
@@ -389,9 +389,9 @@ def _parameters(edge: Edge, reason: str, near: str | None) -> dict[str, str]:
 
 
 def _existing_items(items: Iterable[str]) -> str:
-    """Return `only H1 to H4`, or that there is no item of the kind."""
+    """Return `it has H1 to H4`, or that there is no item of the kind."""
     ordered = sorted(items, key=item_sort_key)
     if not ordered:
-        return "nor any item of that kind"
+        return "it has no item of that kind"
     first, *_, last = (*ordered, ordered[-1])
-    return f"only `{first}`" + (f" to `{last}`" if first != last else "")
+    return f"it has `{first}`" + (f" to `{last}`" if first != last else "")

@@ -1,6 +1,6 @@
 """Sections of a later round's kickoff about the session so far (publish document, Round 2+).
 
-Most of the text comes from agents: names and attacks of critiques, subjects, refused blocks. It is
+Most of the text comes from agents: names and attacks of critiques, subjects, rejected blocks. It is
 quoted on one line and escaped, so that none of it creates structure, states a base, or counts as a
 contribution.
 """
@@ -147,19 +147,17 @@ def _state_lines(context: RoundContext) -> Iterator[tuple[str, str]]:
     yield "Base Artifact", f"v{base.number}"
     yield "Open Critiques", _open_critiques_text(context)
     yield "Focus Area", one_line(context.focus) or _default_focus(context)
-    compiled = f"message {base.message_id} (COMPILED) has v{base.number} whole"
-    yield (
-        "Where It Is",
-        f"{compiled}; `brenner artifact show {context.thread}` shows the latest version",
-    )
+    compiled = f"message {base.message_id} (COMPILED) contains v{base.number}."
+    command = f"`brenner artifact show {context.thread}`"
+    yield "Where It Is", f"{compiled} {command} prints the latest version."
     yield "Linter", _linter_text(context)
     yield "Open Conflicts", _conflict_fields(context.conflicts, _MOST_LISTED)
     if context.new_question and context.artifact_question:
         keeps = (
-            f"the artifact keeps “{quote(context.artifact_question)}” "
-            "until an EDIT of `RT` changes it"
+            f"The artifact still has “{quote(context.artifact_question)}” "
+            "until an EDIT of `RT` changes it."
         )
-        yield "Question", f"another one in this round; {keeps}"
+        yield "Question", f"new in this round. {keeps}"
 
 
 def _linter_text(context: RoundContext) -> str:
@@ -286,21 +284,22 @@ _MOST_ERROR_TEXT = 200
 _PREFIXES = {section.prefix: section for section in SECTIONS.values()}
 
 _ANSWER = (
-    "**Answer the open critiques**, each by its ID: {ids}. Mend or KILL what they attack, and name "
-    "the critique in the `rationale`; or say in an EDIT of the critique why it is wrong. An EDIT "
-    "whose `current_status` begins with `Resolved` closes it."
+    "**Answer the open critiques**, each by its ID: {ids}. EDIT or KILL the item that a critique "
+    "attacks, and name the critique in the `rationale`. Or explain in an EDIT of the critique why "
+    "it is wrong. An EDIT whose `current_status` begins with `Resolved` closes the critique."
 )
 _JUDGE = (
-    "**Judge the open critiques**, each by its ID: {ids}. Press those that stand. Where the "
-    "artifact has answered one, close it: an EDIT whose `current_status` begins with `Resolved` "
-    "and says by what."
+    "**Judge the open critiques**, each by its ID: {ids}. Press those that are still valid. Close "
+    "those that the artifact has answered: send an EDIT whose `current_status` begins with "
+    "`Resolved` and names the answer."
 )
 _SETTLE = (
-    "**Settle the open conflicts**: {fields}. Two authors have set the field without knowing of "
-    "each other; an EDIT of it on v{base}, also to the value that stands, closes the conflict."
+    "**Settle the open conflicts**: {fields}. Two agents set the field to different values without "
+    "seeing each other's edit. An EDIT of the field on v{base} closes the conflict, even if it "
+    "keeps the current value."
 )
-_LACKING = "**What the linter finds wrong** in v{base}, in the sections that you write:"
-_OWN = "**What else is wanted of you**, where v{base} lacks it:"
+_LACKING = "**Fix the lint errors** of v{base} in the sections that you write:"
+_OWN = "**Also contribute** what v{base} still lacks:"
 
 
 def round_outputs(context: RoundContext, recipients: Sequence[str], prompt: Prompt) -> str:
@@ -309,7 +308,7 @@ def round_outputs(context: RoundContext, recipients: Sequence[str], prompt: Prom
     for name in recipients:
         lines += _recipient_lines(context, name, is_one=len(recipients) == 1)
     errors = [
-        f"{each.id}: {quote(each.message, _MOST_ERROR_TEXT)}"
+        f"{each.shown_id}: {quote(each.message, _MOST_ERROR_TEXT)}"
         for each in context.errors
         if _concerns(each, prompt)
     ]
@@ -336,16 +335,16 @@ def _conflict_lines(context: RoundContext) -> Iterator[str]:
 
 
 def _recipient_lines(context: RoundContext, name: str, *, is_one: bool) -> Iterator[str]:
-    """Yield what waits for this recipient alone: refused blocks, messages to acknowledge."""
+    """Yield what waits for this recipient alone: rejected blocks, messages to acknowledge."""
     whose = "" if is_one else f" ({name})"
     refused = [each for each in context.status.refusals if each.agent == name]
     yield from _nested_list(
-        f"**Send again, corrected**{whose}: these blocks of yours were refused.",
+        f"**Send again, corrected**{whose}: these blocks of yours were rejected.",
         [*map(_refused_block_line, refused)],
     )
     waiting = [each for each in context.status.messages if name in each.waiting_for]
     yield from _nested_list(
-        f"**Answer and acknowledge**{whose}, `brenner mail ack NUMBER --as {name}`:",
+        f"**Answer and acknowledge**{whose} with `brenner mail ack NUMBER --as {name}`:",
         [*map(_waiting_message_line, waiting)],
     )
 

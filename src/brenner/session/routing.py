@@ -53,7 +53,7 @@ class Route(NamedTuple):
     """What a message means for its session.
 
     `model` is the shorthand in `DELTA[…]`. `blocks` counts its delta blocks by outcome, `items` are
-    the items that they change. `codes` say why blocks are refused, or why it is no version.
+    the items that they change. `codes` say why blocks are rejected, or why it is not a version.
     """
 
     type: str | None
@@ -84,7 +84,7 @@ def limited_list(words: Iterable[str]) -> str:
     shown = [escape_control(word, _MOST_CHARACTERS) for word in words]
     if len(shown) > _MOST_LISTED:
         shown = [*shown[: _MOST_LISTED - 1], f"{len(shown) - _MOST_LISTED + 1} more"]
-    *most, last = shown or ["nobody"]
+    *most, last = shown or ["no agent"]
     return f"{', '.join(most)} and {last}" if most else last
 
 
@@ -99,7 +99,7 @@ class RoutingContext(NamedTuple):
 
     `before` is None if the message begins its thread. `entries` are the actual or expected outcomes
     of its blocks. `changes` are the IDs that its version added, modified and killed. `no_version`
-    is why a COMPILED message is no version.
+    is why a COMPILED message is not a version.
     """
 
     message: StoredMessage
@@ -192,11 +192,11 @@ class RoutingContext(NamedTuple):
         if self.opened is None:
             return ""
         names = self.opened.waiting_for
-        return f"; it waits for {limited_list(names)}" if names else "; it waits for anybody's ACK"
+        return f"; waiting for {limited_list(names) if names else 'an ACK from any agent'}"
 
     @property
     def no_longer_refused(self) -> tuple[RefusedBlock, ...]:
-        """The refused blocks of earlier messages that are resolved now."""
+        """The rejected blocks of earlier messages that are resolved now."""
         left = {(each.message_id, each.block) for each in self.after.refusals}
         known = self.before.refusals if self.before else ()
         return tuple(each for each in known if (each.message_id, each.block) not in left)
@@ -223,14 +223,14 @@ def route_ack(context: RoutingContext) -> Route:
     """Route an ACK: what it settles, and which agents still owe an ACK."""
     settled = context.message.acknowledges
     if not settled:
-        words = f"settles nothing: {limited_list([context.sender])} owes no ACK for what it names"
+        words = f"settles nothing: {limited_list([context.sender])} owes no ACK for that message"
         return Route(None, RouteStep.SETTLE, words + _pass_text(context))
     open_before = context.before.open_acks if context.before else ()
     types = {each.message_id: each.type for each in open_before}
     types |= {each.last_message_id: each.type for each in open_before}
     named = [f"{types.get(number) or 'message'} {number}" for number in settled]
     waiting_for = _remaining_debtors(context, settled)
-    left = f"; {limited_list(waiting_for)} still owe{'s' * (len(waiting_for) == 1)} one for it"
+    left = f"; {limited_list(waiting_for)} still owe{'s' * (len(waiting_for) == 1)} an ACK"
     words = f"settles {limited_list(named)}" + (left if waiting_for else "") + _pass_text(context)
     return Route(None, RouteStep.SETTLE, words, waiting_for=waiting_for)
 
@@ -251,14 +251,14 @@ def route_waiting(context: RoutingContext) -> Route:
     """Route a QUESTION, BLOCKED or HANDOFF: which agents it waits for."""
     found = context.opened
     if found is None:
-        return Route(None, RouteStep.WAIT, "it waits for nobody")
+        return Route(None, RouteStep.WAIT, "not waiting for any agent")
     words = _WAITING_WORDS[found.type]
     words += f", {context.rank}" * bool(found.rank) + f": {context.about}" * bool(found.about)
     return Route(None, RouteStep.WAIT, words + context.waiting_words, waiting_for=found.waiting_for)
 
 
 def route_claim(_scene: RoutingContext) -> Route:
-    return Route(None, RouteStep.NOTE, "noted: a claim changes nothing in the artifact")
+    return Route(None, RouteStep.NOTE, "noted: a CLAIM does not change the artifact")
 
 
 def route_info(context: RoutingContext) -> Route:
@@ -271,7 +271,7 @@ def route_info(context: RoutingContext) -> Route:
         return Route(None, RouteStep.NOTE, _dismissal_text(context))
     if message.body.startswith(_VALIDATION_ERROR):
         names = limited_list(context.recipients)
-        words = f"a validation error: {names} can send what was refused again"
+        words = f"validation error: {names} can correct the rejected blocks"
         return Route(None, RouteStep.NOTE, words)
     return Route(None, RouteStep.NOTE, "noted")
 
@@ -283,20 +283,20 @@ def _void_text(context: RoutingContext, number: int) -> str:
         context.after.compile_blocker is not None
     )
     if not is_heard:
-        return f"says that v{number} is void, which changes nothing: only the operator declares it"
-    latest = f"v{context.version} is the latest" if context.version else "there is no version now"
-    return f"v{number} is void: {latest}, and what only it had read is unread again"
+        return f"no effect: only the operator can void v{number}"
+    latest = f"the latest is v{context.version}" if context.version else "no version is left"
+    return f"v{number} is void: {latest}; messages that only v{number} included are unread"
 
 
 def _dismissal_text(context: RoutingContext) -> str:
     gone = context.no_longer_refused
     if not gone:
-        return "dismisses nothing: only the operator can, and only what is refused"
-    return f"dismissed: {_blocks_text(gone)} need{'s' * (len(gone) == 1)} no correction any more"
+        return "no effect: only the operator can dismiss, and only rejected blocks"
+    return f"dismissed {_blocks_text(gone)}"
 
 
-_COPY = "a copy of the kickoff of an earlier round: nothing new is asked"
-_NOT_PROTOCOL = Route(None, RouteStep.NOTHING, "not the protocol's: nothing in it is compiled")
+_COPY = "copy of a kickoff of an earlier round: nothing new to do"
+_NOT_PROTOCOL = Route(None, RouteStep.NOTHING, "no message type: nothing in it is compiled")
 
 
 def route(context: RoutingContext) -> Route:
@@ -313,9 +313,8 @@ def _with_ignored_blocks(found: Route, message: StoredMessage) -> Route:
     count = sum(1 for _ in ignored_blocks_in(message))
     if not count:
         return found
-    holds = f"{plural(count, 'delta block')} in it {'is' if count == 1 else 'are'} no contribution"
-    words = f"{found.words}; {holds}: only a DELTA message has any"
-    return found._replace(words=words)
+    ignored = f"{plural(count, 'delta block')} ignored: only a DELTA message contributes"
+    return found._replace(words=f"{found.words}; {ignored}")
 
 
 # The four types that the document names
@@ -328,7 +327,7 @@ def _route_kickoff(context: RoutingContext) -> Route:
     new = [each.name for each in after.participants if each.kickoff == number]
     known = {each.name for each in before.participants if each.kickoff} if before else set()
     if after.phase is Phase.COMPLETE:
-        words = f"the session is complete, with v{context.version}: only `--reopen` goes on with it"
+        words = f"the session is complete with v{context.version}; to continue it use `--reopen`"
         return Route(
             None, RouteStep.INITIALIZE, f"{_COPY}; {words}" if context.reminded_agents else words
         )
@@ -345,15 +344,15 @@ def _route_kickoff(context: RoutingContext) -> Route:
     ]
     total = f"; {plural(len(asked), 'agent')} in all" if known and first else ""
     begins = f"round {after.round}" + (" begins" if new and not known else "")
-    words = f"{begins}: {' and '.join(parts) or 'nobody new is asked'}{total}"
+    words = f"{begins}: {' and '.join(parts) or 'no new agent is asked'}{total}"
     if before and before.phase is Phase.COMPLETE:
-        words += f"; the session was closed with v{context.version}, and goes on"
+        words += f"; the session was closed with v{context.version} and is reopened"
     waiting_for = tuple(each.name for each in after.awaited if each.kickoff == number)
     return Route(None, RouteStep.INITIALIZE, words, waiting_for=waiting_for)
 
 
 def _route_delta(context: RoutingContext) -> Route:
-    """Route a DELTA: the outcomes of its blocks, and the refused blocks that it corrects."""
+    """Route a DELTA: the outcomes of its blocks, and the rejected blocks that it corrects."""
     found = _block_outcomes(context)
     applied, refused = found[BlockOutcome.APPLIED], found[BlockOutcome.REFUSED]
     codes = _refusal_codes(context)
@@ -364,15 +363,15 @@ def _route_delta(context: RoutingContext) -> Route:
         parts.append(f"{plural(applied, 'block')} {'applies' if applied == 1 else 'apply'}{on}")
     if refused:
         why = f" ({limited_list(codes)})" if codes else ""
-        parts.append(f"{refused} {'is' if refused == 1 else 'are'} refused{why}")
+        parts.append(f"{refused} rejected{why}")
     if found[BlockOutcome.DUPLICATE]:
         parts.append(f"{plural(found[BlockOutcome.DUPLICATE], 'duplicate')}")
-    words = "merged into the working artifact: " if applied else "nothing of it is merged: "
-    words += ", ".join(parts) or "it holds no delta block"
+    words = "merged into the working artifact: " if applied else "nothing merged: "
+    words += ", ".join(parts) or "no delta blocks"
     words += _left_out_text(context)
     corrected = context.no_longer_refused
     if corrected:
-        words += f"; it corrects {_blocks_text(corrected)}"
+        words += f"; corrects {_blocks_text(corrected)}"
     words += _compile_obstacle(context)
     return Route(None, RouteStep.MERGE, words, items, codes=codes, blocks=found)
 
@@ -390,7 +389,7 @@ def _block_outcomes(context: RoutingContext) -> Mapping[str, int]:
 
 
 def _refusal_codes(context: RoutingContext) -> tuple[str, ...]:
-    """Return why blocks are refused, each code once."""
+    """Return why blocks are rejected, each code once."""
     refused = [each.diagnostics for each in context.entries if each.state is BlockOutcome.REFUSED]
     refused = refused or [
         each.diagnostics for each in context.after.refusals if each.message_id == context.id
@@ -405,8 +404,7 @@ def _left_out_text(context: RoutingContext) -> str:
     left = sum(found.code is CIRCULAR_REFERENCE for each in applied for found in each.diagnostics)
     if not left:
         return ""
-    are = "is" if left == 1 else "are"
-    return f"; {plural(left, 'reference')} {are} left out ({CIRCULAR_REFERENCE.id})"
+    return f"; {plural(left, 'reference')} left out ({CIRCULAR_REFERENCE.id})"
 
 
 def _blocks_text(refusals: Iterable[RefusedBlock]) -> str:
@@ -416,11 +414,11 @@ def _blocks_text(refusals: Iterable[RefusedBlock]) -> str:
 def _compile_obstacle(context: RoutingContext) -> str:
     """Return what prevents the blocks from being compiled."""
     if context.after.compile_blocker:
-        return f"; nothing can be compiled ({context.after.compile_blocker.id})"
+        return f"; cannot compile ({context.after.compile_blocker.id})"
     if context.after.is_closed:
         is_over = context.after.phase is Phase.COMPLETE
-        ended = "is complete, with" if is_over else "was closed with"
-        return f"; the session {ended} v{context.version}: only `--reopen` compiles it"
+        ended = "is complete with" if is_over else "was closed with"
+        return f"; the session {ended} v{context.version}; to compile it use `--reopen`"
     return ""
 
 
@@ -429,7 +427,7 @@ def _route_compiled(context: RoutingContext) -> Route:
     version = context.after.version
     if version is None or version.message_id != context.id:
         why = context.no_version
-        words = f"it is no version: {why.message}" if why else "it is no version"
+        words = f"not a version: {why.message}" if why else "not a version"
         codes = (why.id,) if why else ()
         return Route(None, RouteStep.DISTRIBUTE, words, codes=codes)
     changes = context.changes
@@ -439,10 +437,10 @@ def _route_compiled(context: RoutingContext) -> Route:
         if (ids := changes.get(kind))
     ]
     changed = f": {' '.join(marks)}" if marks else ""
-    lint = f"lint {plural(version.errors, 'error')}" if version.errors else "lint has no errors"
-    end = ", and closes the session" if context.after.is_closed else ""
+    lint = plural(version.errors, "lint error") if version.errors else "no lint errors"
+    end = " and closed the session" if context.after.is_closed else ""
     recipients = limited_list(context.recipients)
-    words = f"v{version.number} is out{end}{changed}; {lint}; sent to {recipients}"
+    words = f"published v{version.number}{end}{changed}; {lint}; sent to {recipients}"
     items = tuple(dict.fromkeys(each for ids in changes.values() for each in ids))
     return Route(None, RouteStep.DISTRIBUTE, words, items)
 
@@ -451,7 +449,7 @@ def _route_critique(context: RoutingContext) -> Route:
     """Route a CRITIQUE: its place in the queue, its severity, its topic."""
     found = context.opened
     if found is None:
-        return Route(None, RouteStep.REVIEW, "nobody has to review it")
+        return Route(None, RouteStep.REVIEW, "no agent has to review it")
     place = len(context.after.critiques) + len(context.after.of_type("CRITIQUE"))
     words = f"queued for review: open critique {place}"
     words += f", {context.rank}" * bool(found.rank) + f", on {context.about}" * bool(found.about)

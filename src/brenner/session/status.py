@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from brenner.protocol.messages import Message, StoredMessage
     from brenner.session.versions import VersionHistory
 
-# Dismissals of refused blocks, in INFO messages of the operator
+# Dismissals of rejected blocks, in INFO messages of the operator
 
 
 _MOST_NUMBERS = 10
@@ -82,12 +82,12 @@ def compose_dismissal(
     why = one_paragraph(reason) or "The operator gave no reason."
     blocks = ({"block": each, "content_hash": content_hash} for each in numbers)
     records = "\n".join(render_declaration(each, DISMISSAL_FENCE) for each in blocks)
-    them, are = ("them", "they are") if len(numbers) > 1 else ("it", "it is")
+    them = "them" if len(numbers) > 1 else "it"
     body = (
-        f"# Refused, and Dismissed\n\n"
-        f"The operator dismisses {which} of message {message_id}: {are} not in the artifact, and "
-        f"nobody has to correct {them} any more. Whoever wants {them} there all the same sends "
-        f"{them} corrected.\n\n## Reason\n{why}\n\n## Record\n{records}"
+        f"# Rejected Blocks Dismissed\n\n"
+        f"The operator dismisses {which} of message {message_id}. No correction is needed. To "
+        f"contribute {them} after all, send {them} corrected.\n\n"
+        f"## Reason\n{why}\n\n## Record\n{records}"
     )
     subject = compose_subject("INFO", f"{which} of message {message_id} dismissed".capitalize())
     return message._replace(subject=subject, body=body)
@@ -97,7 +97,7 @@ def _block_numbers(numbers: list[int]) -> str:
     if len(numbers) == 1:
         return f"block {numbers[0]}"
     if len(numbers) > _MOST_NUMBERS:
-        return f"{len(numbers)} refused blocks"
+        return f"{len(numbers)} rejected blocks"
     *first, last = map(str, numbers)
     return f"blocks {', '.join(first)} and {last}"
 

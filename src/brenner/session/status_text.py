@@ -38,10 +38,21 @@ PHASE_LABELS: dict[Phase | None, str] = {
     Phase.AWAITING_ACKS: "awaiting ACKs",
     Phase.AWAITING_DELTAS: "awaiting deltas",
     Phase.READY_TO_COMPILE: "ready to compile",
-    Phase.IN_CRITIQUE: "in critique",
+    Phase.IN_CRITIQUE: "between rounds",
     Phase.COMPLETE: "complete",
     None: "conversation",
 }
+
+
+def describe_round(phase: Phase | None, number: int) -> str:
+    """Return `Round 2, awaiting deltas`, or `Between rounds 2 and 3` after a version."""
+    if phase is None:
+        return PHASE_LABELS[None]
+    if phase is Phase.IN_CRITIQUE:
+        return f"Between rounds {number - 1} and {number}"
+    return f"Round {number}, {PHASE_LABELS[phase]}"
+
+
 _MOST_OTHER_MESSAGES = 2
 # Needs action; done; done with errors; irrelevant now
 TurnWeight: TypeAlias = Literal["attention", "strong", "plain", "quiet"]
@@ -69,7 +80,7 @@ def describe_turn(each: Participant, status: SessionStatus, now: datetime) -> Tu
 def _turn_text(each: Participant, status: SessionStatus, now: datetime) -> TurnText:
     if each.turn is Turn.OWES_ACK:
         owed = _owed_ack(each, status.open_acks)
-        since = f", {duration_text(now - owed.last_sent)}" if owed else ""
+        since = f" for {duration_text(now - owed.last_sent)}" if owed else ""
         return TurnText(f"owes an ACK{since}", "attention")
     if each.turn is Turn.NOT_ASKED:
         return TurnText(_not_asked_text(each), "quiet")
@@ -101,10 +112,14 @@ def _not_asked_text(each: Participant) -> str:
 
 
 def _delta_counts(each: Participant) -> str:
-    """Return `2 deltas: 5 applied, 1 refused`, without the zero counts."""
-    counts = {"applied": each.applied, "refused": each.refused, "duplicate": each.duplicate}
-    notified = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    return f"{plural(each.deltas, 'delta')}: {notified or 'no block in it'}"
+    """Return `2 deltas: 5 apply, 1 rejected`, without the zero counts.
+
+    No version includes these deltas yet.
+    """
+    apply = "applies" if each.applied == 1 else "apply"
+    counts = {apply: each.applied, "rejected": each.refused, "duplicate": each.duplicate}
+    shown = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    return f"{plural(each.deltas, 'delta')}: {shown or 'no blocks'}"
 
 
 def describe_unread(status: SessionStatus) -> tuple[str, str] | None:
@@ -114,7 +129,7 @@ def describe_unread(status: SessionStatus) -> tuple[str, str] | None:
     count = plural(status.unread, "delta has", "deltas have")
     applies = plural(status.applies, "block would apply", "blocks would apply")
     since = " since" if status.version else ""
-    return f"{count} arrived{since}", applies if status.applies else "no block of it would apply"
+    return f"{count} arrived{since}", applies if status.applies else "no block would apply"
 
 
 # What needs attention, worst first
@@ -185,7 +200,7 @@ def _compile_blocker_text(status: SessionStatus) -> str:
     if blocker is None:
         return ""
     why = _lower_first(blocker.code.title)
-    return f"Nothing can be compiled, because of message {blocker.message_id}: {why}"
+    return f"Cannot compile because of message {blocker.message_id}: {why}"
 
 
 def _split_by_addressee(
@@ -214,15 +229,18 @@ def _senders_text(found: Sequence[OpenMessage], one: str, several: str) -> str:
 
 
 def _overdue_text(status: SessionStatus, now: datetime, deadline: timedelta) -> str:
-    """Return `2 agents owe an overdue ACK, the oldest for 28 h`, counted from the last sending."""
+    """Return `Waiting for 2 overdue acknowledgements from 2 agents, the oldest for 28 h`.
+
+    The time is counted from the last sending.
+    """
     late = status.overdue(now, deadline)
     if not late:
         return ""
     names = list(dict.fromkeys(each.debtor for each in late))
-    who = f"{_join_names(names)} owes" if len(names) == 1 else f"{len(names)} agents owe"
-    what = "an overdue ACK" if len(late) == len(names) else f"{len(late)} overdue ACKs"
+    who = _join_names(names) if len(names) == 1 else f"{len(names)} agents"
+    what = plural(len(late), "overdue acknowledgement")
     since = duration_text(now - min(each.last_sent for each in late))
-    return f"{who} {what}, {'' if len(late) == 1 else 'the oldest '}for {since}"
+    return f"Waiting for {what} from {who}, {'' if len(late) == 1 else 'the oldest '}for {since}"
 
 
 def _refused_text(status: SessionStatus) -> str:
@@ -231,8 +249,8 @@ def _refused_text(status: SessionStatus) -> str:
         return ""
     names = _join_names(dict.fromkeys(each.agent for each in found))
     them = "it" if len(found) == 1 else "them"
-    blocks = plural(len(found), "refused block")
-    return f"{blocks}: {names} can correct {them}, or you dismiss {them}"
+    blocks = plural(len(found), "rejected block")
+    return f"{blocks}: {names} can correct {them}, or you can dismiss {them}"
 
 
 def _ready_text(status: SessionStatus) -> str:
@@ -241,14 +259,14 @@ def _ready_text(status: SessionStatus) -> str:
     blocks = plural(status.applies, "block")
     number = status.version.number + 1 if status.version else 1
     how = " with `--reopen`" if status.is_closed else ""
-    return f"v{number} is ready to compile{how}, {blocks} would be applied"
+    return f"v{number} is ready to compile{how}: {blocks} would apply"
 
 
 def _late_text(status: SessionStatus) -> str:
     if status.phase is not Phase.COMPLETE or not status.applies:
         return ""
     blocks = plural(status.applies, "block")
-    return f"{blocks} came in after the end and would be applied"
+    return f"{blocks} arrived after the session was completed and would apply"
 
 
 def _handoffs_text(status: SessionStatus) -> str:
@@ -257,7 +275,7 @@ def _handoffs_text(status: SessionStatus) -> str:
         return ""
     to = dict.fromkeys(name for each in found for name in each.waiting_for)
     waits = "waits" if len(found) == 1 else "wait"
-    return f"{plural(len(found), 'handoff')} {waits} for {_join_names(to) or 'somebody'}"
+    return f"{plural(len(found), 'handoff')} {waits} for {_join_names(to) or 'an agent'}"
 
 
 def _critiques_text(status: SessionStatus) -> str:
@@ -340,7 +358,7 @@ def next_step(
 ) -> NextStep:
     """Return the step that moves the session forward, as far as the reader can take it.
 
-    `notified` are the messages whose authors have got a reply about their refused blocks.
+    `notified` are the messages whose authors have got a reply about their rejected blocks.
     """
     return next(_steps(status, reader, notified))
 
@@ -352,7 +370,7 @@ def _steps(
     thread = thread_argument(status.thread_id)
     own = _by_urgency(each for each in status.open_acks if each.debtor == reader.actor)
     if status.compile_blocker and reader.is_operator:
-        words = "see why nothing can be compiled"
+        words = "find out why compiling fails"
         yield NextStep(words, f"brenner artifact verify {thread}", does="verify")
     if own and own[0].type in _URGENT_TYPES:
         yield _acknowledge_step(own[0], reader)
@@ -377,17 +395,19 @@ def _by_urgency(owed: Iterable[OpenAck]) -> list[OpenAck]:
 def _acknowledge_step(owed: OpenAck, reader: StatusReader) -> NextStep:
     """Return the step to acknowledge a message.
 
-    For urgent types `--notes` has a placeholder for the answer, which is refused unless replaced.
+    For urgent types `--notes` has a placeholder for the answer, which is rejected unless replaced.
     """
-    what = f"the {owed.type or 'message'} of {escape_control(owed.sender)}"
+    what = f"the {owed.type or 'message'} from {escape_control(owed.sender)}"
     actor = as_option(reader.actor, reader.operator)
-    words = f"answer {what}, `brenner mail show {owed.last_message_id}`, then"
-    answer = f" --notes {quote(placeholder('your answer'))}" * (owed.type in _URGENT_TYPES)
+    is_urgent = owed.type in _URGENT_TYPES
+    verb = "answer" if is_urgent else "acknowledge"
+    words = f"read {what} with `brenner mail show {owed.last_message_id}`, then {verb} it"
+    answer = f" --notes {quote(placeholder('your answer'))}" * is_urgent
     return NextStep(
         words,
         f"brenner mail ack {owed.last_message_id}{actor}{answer}",
         does="acknowledge",
-        purpose=f"answer {what}",
+        purpose=f"{verb} {what}",
         message_id=owed.last_message_id,
     )
 
@@ -395,12 +415,12 @@ def _acknowledge_step(owed: OpenAck, reader: StatusReader) -> NextStep:
 def _operator_steps(
     status: SessionStatus, reader: StatusReader, notified: Collection[int]
 ) -> Iterator[NextStep]:
-    """Yield what only the operator does: compile, resend, notify authors of refused blocks."""
+    """Yield what only the operator does: compile, resend, notify authors of rejected blocks."""
     thread = thread_argument(status.thread_id)
     number = status.version.number if status.version else 0
     is_refused = any(each.version is None for each in status.refusals)
     if status.phase is Phase.READY_TO_COMPILE:
-        words = f"publish v{number + 1}; {plural(status.applies, 'block')} would be applied"
+        words = f"publish v{number + 1} ({plural(status.applies, 'block')} would apply)"
         options = " --reopen" * status.is_closed + " --notify" * is_refused
         yield NextStep(words, f"brenner compile{options} {thread}", does="compile")
     awaited = {each.name for each in status.awaited}
@@ -414,7 +434,7 @@ def _operator_steps(
     ]
     names = dict.fromkeys(each.agent for each in new if each.agent in to_correct)
     if names and not status.applies:  # else a version would be published
-        words = f"mail {joined(names)} what is refused"
+        words = f"send {joined(names)} the reasons for the rejected blocks"
         yield NextStep(words, f"brenner compile --notify {thread}", does="compile")
 
 
@@ -422,7 +442,7 @@ def _resend_steps(status: SessionStatus, reader: StatusReader) -> Iterator[NextS
     """Yield the step to resend messages whose ACK is overdue."""
     if debtors := _overdue_debtors(status, reader):
         command = f"brenner mail pending --resend --thread {_option_value(status.thread_id)}"
-        yield NextStep(f"ask {joined(debtors)} again", command, does="ask_again")
+        yield NextStep(f"remind {joined(debtors)}", command, does="ask_again")
 
 
 def _overdue_debtors(status: SessionStatus, reader: StatusReader) -> dict[str, None]:
@@ -451,7 +471,7 @@ def _own_steps(
     command = f"brenner new DELTA --as {actor} --to {to} --thread {thread} > message.md"
     refused = [each for each in status.refusals if each.agent == reader.actor]
     if refused:
-        words = f"{_correction_text(refused)}; then `brenner mail send message.md`"
+        words = f"{_correction_text(refused)}, then `brenner mail send message.md`"
         first = refused[0]
         aim = f"correct block {first.block} of message {first.message_id}"
         yield NextStep(words, command, does="write", purpose=aim, message_id=first.message_id)
@@ -462,27 +482,27 @@ def _own_steps(
 
 
 def _correction_text(refused: Sequence[RefusedBlock]) -> str:
-    """Return `correct block 2 of message 5 (CODE: …), `brenner mail show 5`, and 1 more`."""
+    """Return `correct block 2 of message 5 (CODE: …; `brenner mail show 5`) and 1 more`."""
     first = refused[0]
     found = min(first.diagnostics, key=worst_first, default=None)
-    why = f" ({found.id}: {_lower_first(found.code.title)})" if found else ""
-    more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
+    why = f"{found.id}: {_lower_first(found.code.title)}; " if found else ""
+    more = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
     where = f"`brenner mail show {first.message_id}`"
-    return f"correct block {first.block} of message {first.message_id}{why}, {where}{more}"
+    return f"correct block {first.block} of message {first.message_id} ({why}{where}){more}"
 
 
 def _between_round_steps(
     status: SessionStatus, reader: StatusReader, thread: str
 ) -> Iterator[NextStep]:
     if status.phase is Phase.COMPLETE and status.applies and reader.is_operator:
-        words = f"go on with it: {plural(status.applies, 'block')} came in after the end"
+        words = f"reopen the session ({plural(status.applies, 'block')} arrived after its end)"
         yield NextStep(words, f"brenner compile --reopen {thread}", does="compile")
     if status.phase is Phase.COMPLETE:
-        yield NextStep("read the last version", f"brenner artifact show {thread}")
+        yield NextStep("read the final version", f"brenner artifact show {thread}")
     if status.phase is not Phase.IN_CRITIQUE or not reader.is_operator:
         return
     if status.is_closed:
-        words = f"ask again; until something comes in, v{status.round - 1} is the last version"
+        words = f"start another round (v{status.round - 1} is final until a delta arrives)"
         yield NextStep(words, f"brenner session round --reopen {thread}", does="round")
     else:
         end = ("or end the session", f"brenner session complete {thread}")

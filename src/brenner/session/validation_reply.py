@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from brenner.artifact.state import Entry
+    from brenner.diagnostics.repeats import Repeats
     from brenner.protocol.validate import Report
 
 
@@ -43,30 +44,40 @@ def validation_error_body(original: str, report: Report) -> str:
 
     A corrected message is fenced, so that nothing in it counts as a contribution.
     """
+    from brenner.diagnostics.repeats import group_repeats  # only a reply needs it
+
     errors = [found for found in report.violations if found.severity is ERROR]
     parts = [
         "# Validation Error\n",
         f"## Message\n{one_paragraph(escape_control(original))}\n",
         "## Errors",
     ]
-    parts += [f"- {_location(found)}: {found.message}" for found in errors]
+    groups = group_repeats(errors)
+    parts += [f"- {_location(each)}: {_with_places(each, each.first.message)}" for each in groups]
     more = report.summary.errors - len(errors)
     parts += [f"- and {more} more errors"] if more else []
     parts.append("\n## Suggestion")
     if report.corrected is not None:
-        parts.append("Send it again like this:\n\n" + render_fence(report.corrected, "markdown"))
+        parts.append("Corrected message:\n\n" + render_fence(report.corrected, "markdown"))
     else:
-        parts += [f"- {_location(found)}: {found.fix}" for found in errors]
+        parts += [f"- {_location(each)}: {each.first.fix}" for each in groups]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def _location(found: Diagnostic) -> str:
-    return f"line {found.line}: {found.id}" if found.line else found.id
+def _location(group: Repeats) -> str:
+    line = group.first.line
+    return f"body line {line}: {group.code_text}" if line else group.code_text
+
+
+def _with_places(group: Repeats, message: str) -> str:
+    """Return the message with the other places of a group."""
+    return f"{message} {group.other_places()}".rstrip()
 
 
 def compose_reply(text: str, report: Report, sender: str) -> str | None:
     """Compose the reply to a message file; return None without a valid thread or sender."""
-    message = parse_message_file(text).message
+    file = parse_message_file(text)
+    message = file.message
     if not is_valid_thread_id(message.thread_id) or not AGENT_NAME.fullmatch(message.sender):
         return None
     subject = message.subject.strip() or "a message without a subject"
@@ -76,18 +87,28 @@ def compose_reply(text: str, report: Report, sender: str) -> str | None:
             sender=sender,
             recipients=(message.sender,),
             subject=compose_subject("INFO", f"Validation error in {subject}"),
-            body=validation_error_body(subject, report),
+            body=validation_error_body(subject, _with_body_lines(report, file.body_line - 1)),
         )
     )
 
 
-# The reply to a compiled message with refused blocks
+def _with_body_lines(report: Report, lines_before: int) -> Report:
+    """Return the report of a file with lines of the body. A fault of a header has no line."""
+    moved = (found.moved(-lines_before) for found in report.violations)
+    return report._replace(
+        violations=tuple(
+            found if found.line and found.line > 0 else found._replace(line=None) for found in moved
+        )
+    )
+
+
+# The reply to a compiled message with rejected blocks
 
 
 def compose_block_errors(
     posted: StoredMessage, entries: tuple[Entry, ...], sender: str, latest: int | None = None
 ) -> Message:
-    """Compose the reply to a stored message with refused blocks, the `entries`.
+    """Compose the reply to a stored message with rejected blocks, the `entries`.
 
     It lists the errors of each block and, if the correction is certain, the corrected block. For an
     ambiguous block it shows one block per reading. `latest` is the thread's latest version, if
@@ -95,7 +116,7 @@ def compose_block_errors(
     """
     original = posted.message
     shown = entries[:_MOST_BLOCKS]
-    errors = [line for entry in shown for line in _error_lines(entry)]
+    errors = list(_error_lines(shown))
     more = len(entries) - len(shown)
     if more:
         errors.append(f"- and {more} more blocks: `brenner artifact ledger {original.thread_id}`")
@@ -128,34 +149,48 @@ def _errors(entry: Entry) -> list[Diagnostic]:
     return [found for found in entry.diagnostics if found.severity is ERROR]
 
 
-def _error_lines(entry: Entry) -> Iterator[str]:
-    block = f"- Block {entry.block}"
-    errors = _errors(entry)
-    if not errors:
-        yield f"{block}, line {entry.line}: it was refused together with the others"
-    for found in errors[:_MOST_ERRORS]:
-        yield f"{block}, line {found.line or entry.line}: {found.id}: {quote(found.message)}"
-    more = Summary.of(entry.diagnostics).errors - min(len(errors), _MOST_ERRORS)
-    if more > 0:
-        yield f"{block}: and {more} more"
+def _error_lines(entries: tuple[Entry, ...]) -> Iterator[str]:
+    """Yield the errors of all blocks. Blocks with one cause share a line."""
+    from brenner.diagnostics.repeats import group_repeats, numbered
+
+    without = [entry for entry in entries if not _errors(entry)]
+    if without:
+        blocks = numbered("Block", (entry.block for entry in without))
+        yield f"- {blocks}, body line {without[0].line}: rejected together with the others"
+    for group in group_repeats(_listed_errors(entries)):
+        first = group.first
+        where = f"{group.blocks().capitalize()}, body line {first.line}"
+        message = quote(_with_places(group, first.message))
+        yield f"- {where}: {group.code_text}: {message}"
+    for entry in entries:
+        more = Summary.of(entry.diagnostics).errors - min(len(_errors(entry)), _MOST_ERRORS)
+        if more > 0:
+            yield f"- Block {entry.block}: and {more} more"
+
+
+def _listed_errors(entries: tuple[Entry, ...]) -> Iterator[Diagnostic]:
+    """Yield the errors that are shown, each with its block and a line."""
+    for entry in entries:
+        for found in _errors(entry)[:_MOST_ERRORS]:
+            yield found._replace(block=entry.block, line=found.line or entry.line)
 
 
 def _how_to_resend(original: Message, entries: tuple[Entry, ...], latest: int | None) -> str:
-    """Explain how to resend only the refused blocks, on the same base (R8, R11).
+    """Explain how to resend only the rejected blocks, on the same base (R8, R11).
 
     Ambiguous blocks are sent without a base.
     """
     blocks_again = "this block" if len(entries) == 1 else f"these {len(entries)} blocks"
     with_readings = [bool(_readings(entry)) for entry in entries]
-    apart = "What can be meant in two ways goes into a message of its own. For the rest: "
+    apart = "Send a block with several meanings in a separate message. For the others: "
     based = "" if all(with_readings) else f"{_base_instruction(original, latest)} "
     if any(with_readings) and based:
         based = apart + based
     return (
-        f"Send {blocks_again} again, corrected, in a new DELTA message of this thread; what was "
-        f"applied need not be sent again. {based}`brenner check` tells what the message alone can "
-        "show; `brenner mail send` warns (`WOULD_BE_REFUSED`) of what the thread would refuse as "
-        "it stands.\n"
+        f"Send {blocks_again} again, corrected, in a new DELTA message in this thread. Do not send "
+        f"applied blocks again. {based}Check the message with `brenner check FILE`, then send it "
+        "with `brenner mail send FILE`. The warning `WOULD_BE_REFUSED` means that a block would "
+        "still be rejected. The MCP tool `brenner_post` checks and sends in one call.\n"
     )
 
 
@@ -166,12 +201,12 @@ def _base_instruction(original: Message, latest: int | None) -> str:
 
     base = stated_base(parse_blocks(original.body))
     if base is None:
-        return "State as base the version that you had before you, as in `**Base Version**: v1`."
+        return "State the version that you have read, for example `**Base Version**: v1`."
     if latest is None or base <= latest:
         return f"Keep the base: `**Base Version**: v{base}`."
-    there_is = f"the latest is v{latest}" if latest else "there is none yet"
+    there_is = f"The latest version is v{latest}" if latest else "There is no version yet"
     instead = "State the version that you have read" if latest else "Leave the line out"
-    return f"The base that you state, v{base}, does not exist: {there_is}. {instead}."
+    return f"The stated base, v{base}, does not exist. {there_is}. {instead}."
 
 
 def _readings(entry: Entry) -> list[str]:
@@ -179,25 +214,32 @@ def _readings(entry: Entry) -> list[str]:
 
 
 def _correction_lines(entries: tuple[Entry, ...]) -> Iterator[str]:
-    """Yield the fix for each block, with the corrected block if there is one."""
+    """Yield the fixes, then each corrected block and the readings of each ambiguous block."""
+    from brenner.diagnostics.repeats import group_repeats
+
     room = _MOST_CORRECTIONS
+    fits: dict[int, bool] = {}
     for entry in entries:
-        errors = _errors(entry)
-        repaired = [found.repaired for found in errors if found.repaired]
-        readings = _readings(entry)
-        needed = sum(map(len, (*repaired, *readings)))
-        for found in errors[:_MOST_ERRORS]:
-            if not found.readings or needed > room:  # else the readings below explain it
-                yield f"- Block {entry.block}: {quote(found.fix)}"
-        if needed > room:
-            yield f"- Block {entry.block}, corrected, is too long to be repeated here."
+        needed = sum(map(len, (*_repaired(entry), *_readings(entry))))
+        fits[entry.block] = needed <= room
+        room -= needed if needed <= room else 0
+    for group in group_repeats(_listed_errors(entries)):
+        # The readings below explain an ambiguous block.
+        if not group.first.readings or not fits[group.first.block or 0]:
+            yield f"- {group.blocks().capitalize()}: {quote(group.first.fix)}"
+    for entry in entries:
+        if not fits[entry.block]:
+            yield f"- Block {entry.block}: the corrected block is too long to show here."
             continue
-        room -= needed
-        if repaired:
-            yield f"\nBlock {entry.block}, corrected:\n"
-            yield from (quote_in_fence(block, "markdown") for block in repaired)
-        if readings:
+        if _repaired(entry):
+            yield f"\nBlock {entry.block}. Corrected block:\n"
+            yield from (quote_in_fence(block, "markdown") for block in _repaired(entry))
+        if _readings(entry):
             # They refer to items by their final numbers.
-            yield f"\nBlock {entry.block} can be meant in each of these ways. Send the one that you"
-            yield "mean, as it is, in a message without a `**Base Version**` line:\n"
-            yield from (quote_in_fence(block, "markdown") for block in readings)
+            yield f"\nBlock {entry.block} has several meanings. Send the one that you mean,"
+            yield "unchanged, in a message without a `**Base Version**` line:\n"
+            yield from (quote_in_fence(block, "markdown") for block in _readings(entry))
+
+
+def _repaired(entry: Entry) -> list[str]:
+    return [found.repaired for found in _errors(entry) if found.repaired]

@@ -60,7 +60,7 @@ from brenner.text import MOST_SHOWN_CHARACTERS
 
 # The last line of a truncated list; its command shows all ignored blocks of the thread
 _MORE_LINE = lazy_pattern(r"\n- and [0-9]+ more: `brenner check --thread=")
-_NO_TYPE = "message without a valid prefix"
+_NO_TYPE = "its subject has no valid prefix"
 
 
 def candidate_of(stored: StoredMessage) -> CompiledCandidate | Diagnostic:
@@ -237,7 +237,7 @@ class VersionHistory(NamedTuple):
         return None
 
     def why_void(self, candidate: CompiledCandidate) -> str:
-        """Return why a message with a record is no version, as a phrase."""
+        """Return why a message with a record is not a version, as a phrase."""
         number = candidate.number
         ids = {version.number: version.message_id for version in self.versions}
         base = self.void_base(candidate)
@@ -248,8 +248,8 @@ class VersionHistory(NamedTuple):
         if _adopted_message(candidate) and not _may_adopt(self, candidate):
             return "it adopts another message, and only the operator can do that"
         if number in ids:
-            return f"message {ids[number]} is v{number} already"
-        return f"it says v{number}, and the next version is v{self.number + 1}"
+            return f"message {ids[number]} is already v{number}"
+        return f"it claims to be v{number}, but the next version is v{self.number + 1}"
 
     def superseded_messages(self, sender: str) -> tuple[CompiledCandidate, ...]:
         """Return the candidates of a sender that lost the race to publish.
@@ -447,8 +447,9 @@ def _find_gap(history: VersionHistory) -> CompiledCandidate | None:
     if base and all(base.content_hash != each.content_hash for each in adoptable_messages(history)):
         reason = f"it is built on v{base.version}, which is not in this thread"
     else:
-        latest = f"is v{history.number}" if history.versions else "does not exist yet"
-        reason = f"it says v{candidate.number}, and the latest version before it {latest}"
+        before = f"the version before it is v{history.number}"
+        before = before if history.versions else "no version is before it"
+        reason = f"it claims to be v{candidate.number}, but {before}"
     return candidate._replace(fault=reason, is_gap=True)
 
 
@@ -510,7 +511,7 @@ def check_base(history: VersionHistory, record: VersionRecord) -> None:
     if ours != theirs:
         claimed = f"v{base.version}, message {base.id}" if base else "nothing"
         found = f"v{latest.number}, message {latest.message_id}" if latest else "nothing"
-        message = f"it is built on {claimed}, and the version before it is {found}"
+        message = f"it is built on {claimed}, but the version before it is {found}"
         raise VersionMismatch(message)
 
 

@@ -173,7 +173,9 @@ class BrowserAuth:
         """Return the form that asks for the token."""
         fault = error.diagnostic.to_json() if error else None
         document = {"next": _next_path(context), "fault": fault, "wait": retry_after(error)}
-        return Page("pages/enter.html", "Come in", document, _status(error), is_live=False)
+        return Page(
+            "pages/enter.html", "Access token required", document, _status(error), is_live=False
+        )
 
     def enter(self, context: RequestContext, address: str) -> Page | Redirect:
         """Check the token and set a signed cookie. The cookie does not contain the token."""

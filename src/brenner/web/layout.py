@@ -26,12 +26,12 @@ from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.session.compiled_message import schema_verdict, statistics, third_alternative
 from brenner.session.overview import status_json
 from brenner.session.status_text import (
-    PHASE_LABELS,
     Attention,
     NextStep,
     StatusReader,
     StepAction,
     attention,
+    describe_round,
     describe_turn,
     describe_unread,
     next_step,
@@ -101,7 +101,7 @@ _MESSAGE_TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 _NO_COMMAND = ("read", "watch")
-_NOTHING_TO_DO = "Nothing to do now: what comes in is shown here by itself."
+_NOTHING_TO_DO = "Nothing to do now. New messages appear here by themselves."
 # An agent waits for these
 _URGENT_KINDS = ("stopped", "blocked", "question", "overdue", "refused")
 
@@ -188,7 +188,7 @@ def _step_forms(session: Session, step: NextStep) -> Iterator[tuple[str, str]]:
 
 # By action
 _FORM_LABELS: Mapping[StepAction, str] = MappingProxyType(
-    {"compile": "Compile", "round": "Next round", "complete": "Complete"}
+    {"compile": "Compile", "round": "Start next round", "complete": "Complete session"}
 )
 
 
@@ -289,9 +289,14 @@ def session_document(context: RequestContext) -> Document:
         "rail": session.cached(rail),
         "card": _card_document(session),
         "turns": _turns(status, context),
-        "waits": f"The round waits for {joined(each.name for each in status.awaited) or 'nobody'}",
+        "waits": _awaited_text(status),
         **attention_document(session, context),
     }
+
+
+def _awaited_text(status: SessionStatus) -> str:
+    names = joined(each.name for each in status.awaited)
+    return f"Waiting for {names}" if names else "No agent owes anything in this round"
 
 
 def session_or_none(context: RequestContext) -> Session | None:
@@ -329,8 +334,8 @@ def _truncate_lists(document: dict[str, object]) -> dict[str, object]:
 
 def _phase_line(status: SessionStatus) -> str:
     """Return `round 2, awaiting deltas`, as the first line of `session status` has it."""
-    words = PHASE_LABELS[status.phase]
-    return f"round {status.round}, {words}" if status.phase else words
+    text = describe_round(status.phase, status.round)
+    return text[0].lower() + text[1:]
 
 
 def _tabs(session: Session) -> list[Mapping[str, object]]:
@@ -398,7 +403,7 @@ def _file_document(context: RequestContext, loaded: LoadedVersion) -> Document:
         "first_at": metadata.created_at,
         "last_at": metadata.updated_at or metadata.compiled_at,
         "source": "file",
-        "stands": "only in its file",
+        "stands": "saved file only",
         "tabs": [_tab(thread_id, "artifact", sum(statistics(artifact).values()))],
         "rail": {"rounds": [], "earlier": None},
         "card": {

@@ -212,7 +212,7 @@ def _image(token: Token, env: _Env) -> str:
     """Render an image as words, so that the page requests nothing from other sites."""
     words = _renderer().renderInlineAsText(token.children, _parser().options, env)
     title = f' "{token.attrs["title"]}"' if "title" in token.attrs else ""
-    return _address(f"[picture: {words or 'without words'}, {token.attrs['src']}{title}]")
+    return _address(f"[image: {words or 'no description'}, {token.attrs['src']}{title}]")
 
 
 def _link(token: Token, _env: _Env) -> str:
@@ -341,11 +341,11 @@ def _html_or_plain(text: str, env: _Env) -> Iterable[str]:
     if len(text) > MAX_TYPESET:
         return _plain(text, f"it has {len(text):,} characters")
     if typeset_cost(text) > MAX_COST:
-        why = "it has so many marks, lines or cells that it would take too long to typeset them"
+        why = "it has too many marks, lines or table cells to format"
         return _plain(text, why)
     tokens = _parser().parse(text.removeprefix("\ufeff"), env)
     if any(token.level >= MAX_NESTING - 1 for token in tokens):
-        why = f"its quotations and lists are {MAX_NESTING} or more deep in one another"
+        why = f"its quotations and lists are nested {MAX_NESTING} or more levels deep"
         return _plain(text, why)
     return [_renderer().render(tokens, _parser().options, env)]
 
@@ -356,7 +356,7 @@ def _plain(text: str, why: str) -> Iterator[str]:
     yield f"<pre><code>{lines_html(shown)}</code></pre>"
     if len(text) > MAX_SHOWN:
         left = len(text) - MAX_SHOWN
-        yield f'<p class="why-plain">Cut here: {left:,} more characters are in the raw text.</p>'
+        yield f'<p class="why-plain">Shortened. The raw text has {left:,} more characters.</p>'
 
 
 def _as_markup(html: str) -> Markup:

@@ -15,6 +15,7 @@ from brenner.artifact.diff import describe_block, describe_outcome
 from brenner.artifact.html import lines_html
 from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.model import Diagnostic, worst_first
+from brenner.diagnostics.repeats import group_blocks, numbered
 from brenner.diagnostics.truncate import truncate_for_message
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import Delivery, delivery_json, stored_json
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from brenner.protocol.delta.schema import DeltaBlock
     from brenner.session.model import OpenAck
+    from brenner.session.refused_blocks import BlockPosition
     from brenner.web.request import Document, RequestContext
     from brenner.web.sessions import Session
 
@@ -44,8 +46,8 @@ if TYPE_CHECKING:
 
 
 _IGNORED, _UNKNOWN = "aside", "unknown"
-_NOT_CONTRIBUTED = "no contribution"
-_TAKEN_AS_READ = "taken as read, with a version that another program compiled"
+_NOT_CONTRIBUTED = "ignored"
+_TAKEN_AS_READ = "in a version that another program compiled"
 
 
 def block_outcomes(session: Session) -> Mapping[int, Mapping[int, tuple[int | None, Entry]]]:
@@ -58,6 +60,27 @@ def block_outcomes(session: Session) -> Mapping[int, Mapping[int, tuple[int | No
             found.setdefault(entry.message_id, {})[entry.block] = (number, entry)
     for entry in session.unread_entries:
         found.setdefault(entry.message_id, {})[entry.block] = (None, entry)
+    return found
+
+
+NOT_REPEATED: dict[str, object] = {"same_as": None, "same": "", "repeats": 1}
+
+
+def repeated_blocks(entries: Iterable[Entry]) -> Mapping[BlockPosition, dict[str, object]]:
+    """Return the refused blocks with the same errors as others of their message.
+
+    `same_as` is the first of them, for the others. The first has the others as text (`same`) and
+    the number of all (`repeats`).
+    """
+    refused = [each for each in entries if each.state is BlockOutcome.REFUSED and each.diagnostics]
+    found: dict[BlockPosition, dict[str, object]] = {}
+    for first, *others in group_blocks(refused):
+        if others:
+            same = numbered("block", (each.block for each in others))
+            keys = {"same": same, "repeats": len(others) + 1}
+            found[first.message_id, first.block] = {**NOT_REPEATED, **keys}
+        for each in others:
+            found[each.message_id, each.block] = {**NOT_REPEATED, "same_as": first.block}
     return found
 
 
@@ -82,9 +105,11 @@ def message_blocks(
     }
     refused_first = sorted(read, key=lambda each: states[each.number] != BlockOutcome.REFUSED)
     chosen = {block.number for block in refused_first[:most]}
+    repeated = repeated_blocks(entry for number, (_, entry) in outcomes.items() if number in chosen)
     shown = [
         _block_text(block, most_sent)
         | _outcome_document(session, stored.id, block.number, outcomes.get(block.number))
+        | repeated.get((stored.id, block.number), NOT_REPEATED)
         for block in read
         if block.number in chosen
     ]
@@ -127,7 +152,7 @@ def _block_text(block: DeltaBlock, most: int) -> dict[str, object]:
         "block": block.number,
         "line": block.line,
         "item_id": None,
-        "words": " ".join(filter(None, words)) or "not readable",
+        "words": " ".join(filter(None, words)) or "unreadable",
         "violations": [],
         "settled": None,
         "payload": value.get("payload") if is_small else None,

@@ -22,18 +22,20 @@ from brenner import __version__
 from brenner.artifact.diff import value_text
 from brenner.artifact.html import LinkTargets, entry_html, lines_html, prose_html, text_html
 from brenner.artifact.model import Reference
+from brenner.diagnostics.labels import LABELS
+from brenner.lazy_pattern import lazy_pattern
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import SECTIONS, Field, FieldKind
 from brenner.protocol.message_types import TYPES
 from brenner.protocol.messages import exact_time, relative_time
-from brenner.text import cut, plural, thread_argument
+from brenner.text import cut, did_you_mean, plural, thread_argument
 from brenner.web import links
 from brenner.web.cache import ResponseBody
 from brenner.web.markdown import html_parts, markdown
 from brenner.web.messages import own_sections, pretty_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from jinja2.runtime import Context
 
@@ -44,8 +46,8 @@ if TYPE_CHECKING:
 
 _EDITED_CODE = "ARTIFACT_FILE_EDITED"
 _KEEP_OR_DROP = (
-    "To keep them, send the message below, compile, and persist then. To drop them, tick “Write "
-    "over changes made by hand in the file”."
+    "To keep them, send the message below, compile, and save again. To discard them, tick "
+    "“Overwrite manual changes in the file”."
 )
 
 
@@ -58,8 +60,28 @@ def form_fix(found: Mapping[str, object]) -> str:
     """Return the fix of a diagnostic (as JSON) in the words of the form."""
     if found["id"] == _EDITED_CODE and found.get("repaired"):
         return _KEEP_OR_DROP
-    own = _form_words()["fixes"].get(str(found["id"]))
-    return own if own is not None else form_words(str(found["fix"]))
+    words, code = _form_words(), str(found["id"])
+    own = words["fixes"].get(code) or words["pages"].get(code)
+    if own is None:
+        return form_words(str(found["fix"]))
+    meant = found.get("suggestion")
+    return f"{own}{did_you_mean(str(meant) if meant else None)}"
+
+
+def page_fix(found: Mapping[str, object]) -> str:
+    """Return the fix of a diagnostic (as JSON), without a command if the pages have a link."""
+    return _form_words()["pages"].get(str(found["id"])) or str(found["fix"])
+
+
+def without_command(fix: str) -> str:
+    """Return a fix without the advice to repeat a command: a page reloads by itself."""
+    return _REPEAT.sub("", fix).replace("Repeat the command", "Reload the page")
+
+
+_REPEAT = lazy_pattern(
+    r"(?:(?:,|;)? (?:and |then )*(?:run|repeat) the (?:same )?command(?: again)?(?=[.;,]))"
+    r"|(?: ?Then (?:run|repeat) the (?:same )?command(?: again)?\.)"
+)
 
 
 def form_words(text: str) -> str:
@@ -170,6 +192,50 @@ def spaced(name: str) -> str:
     return name.replace("_", " ")
 
 
+_SECTION_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "research_thread": "Research question",
+        "hypothesis_slate": "Hypotheses",
+        "predictions_table": "Predictions",
+        "discriminative_tests": "Tests",
+        "assumption_ledger": "Assumptions",
+        "anomaly_register": "Anomalies",
+        "adversarial_critique": "Critiques",
+    }
+)
+
+
+def section_name(section_id: str) -> str:
+    """Return the short name of a section. The ID may be invalid."""
+    return _SECTION_NAMES.get(section_id) or spaced(section_id)
+
+
+def sentence(text: str) -> str:
+    """Return a text that begins with a capital. It ends with a full stop unless it introduces."""
+    begun = text[:1].upper() + text[1:]
+    return begun if begun.endswith((".", "!", "?", ":", ",", "then")) else f"{begun}."
+
+
+def block_words(text: str) -> str:
+    """Return the description of a block with the short names of sections."""
+    for section_id, name in _SECTION_NAMES.items():
+        text = text.replace(section_id, name)
+    return text
+
+
+def distinct(found: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    """Return each diagnostic (as JSON) once, with the number of equal ones as `count`."""
+    groups: dict[tuple[object, ...], list[Mapping[str, object]]] = {}
+    for each in found:
+        groups.setdefault((each["id"], each["message"], each["fix"]), []).append(each)
+    return [{**group[0], "count": len(group)} for group in groups.values()]
+
+
+def reader_words(text: str) -> str:
+    """Return a text with `rejected` for the outcome that JSON calls `refused`."""
+    return text.replace("refused", "rejected")
+
+
 def field_of(section: str, name: str) -> Field:
     """Return a field of the schema. Any other field of a file is a text."""
     return SECTIONS[section].fields.get(name) or Field(name, FieldKind.TEXT, "")
@@ -222,7 +288,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "coded": inline_code,
         "lines": escape_lines,
         "said": field_entry_html,
-        "told": value_html,
+        "value_html": value_html,
         "in_words": value_words,
         "when": time_with_age,
         "exactly": time_in_full,
@@ -230,7 +296,13 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "initials": initials,
         "role": type_colour,
         "words": spaced,
+        "section": section_name,
+        "sentence": sentence,
+        "people": reader_words,
+        "block_words": block_words,
+        "distinct": distinct,
         "as_argument": thread_argument,
+        "code_label": LABELS.get,
         "counted": plural,
         "escaped": escape,
         "markdown": markdown,
@@ -238,6 +310,8 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "formatted": pretty_json,
         "own_part": own_sections,
         "form_fix": form_fix,
+        "without_command": without_command,
+        "page_fix": page_fix,
         "in_form": form_words,
         "shortened": shortened,
         "number": number,
@@ -332,6 +406,7 @@ def render_html(page: Page, context: RequestContext) -> str:
         login=context.login,
         is_guest=context.guest_of is not None,
         is_stranger=context.guest_of == frozenset(),
+        guest_sessions=sorted(context.guest_of or ()),
         path=context.path,
         asked=context.query,
         now=context.now,

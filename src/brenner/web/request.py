@@ -313,10 +313,10 @@ _MAX_FIELDS = 2_000
 _MAX_FORM_DIGITS = 18
 _OWN_FIELDS = frozenset({CSRF_FIELD, KEY_FIELD})
 _CHECKED = "yes"
-_NOT_UTF8, _NO_JSON, _NO_OBJECT = "it is not UTF-8", "it is no JSON", "it is no JSON object"
-_TOO_MANY_FIELDS = f"it has more than {_MAX_FIELDS} fields"
-_DUPLICATE_KEY = "a key stands twice in one object"
-_LONE_SURROGATE = "it has half a character in it (a lone surrogate)"
+_NOT_UTF8, _NO_JSON, _NO_OBJECT = "it is not UTF-8", "it is not JSON", "it is not a JSON object"
+_TOO_MANY_FIELDS = f"it contains more than {_MAX_FIELDS} fields"
+_DUPLICATE_KEY = "an object contains the same key twice"
+_LONE_SURROGATE = "it contains half a character (a lone surrogate)"
 
 
 class Form(Mapping[str, str]):
@@ -422,7 +422,7 @@ def form_number(form: Mapping[str, str], name: str) -> int | None:
     if given is None:
         return None
     if not is_digits(given):
-        reason = f"`{name}` is no number"
+        reason = f"`{name}` is not a number"
         raise _unreadable(reason)
     return int(given)
 

@@ -303,7 +303,7 @@ class StoreMonitor:
             return await anyio.to_thread.run_sync(
                 self._poll_counted, abandon_on_cancel=True, limiter=self._limiter
             )
-        reason = f"it has not answered within {self.patience:g} seconds"
+        reason = f"no response within {self.patience:g} seconds"
         return self.mark_lost(UnavailableError(STORE_UNUSABLE.at(path=self.shown, reason=reason)))
 
     def _may_poll(self) -> bool:

@@ -40,10 +40,10 @@ def test_blame_knows_what_it_does_not_know(adopted: Shell) -> None:
     assert by_field["claim"]["replaced"] == "The period is the delay of one loop"
     assert (by_field["mechanism"]["agent"], by_field["mechanism"]["message_id"]) == (None, None)
     out = adopted("artifact", "blame", THREAD).out
-    assert re.search(r"^H1.mechanism +not known +Splicing and export", out, re.MULTILINE)
+    assert re.search(r"^H1.mechanism +unknown +Splicing and export", out, re.MULTILINE)
     assert "    replaced: The period is the delay of one loop\n" in out
     whole = adopted("artifact", "blame", THREAD, "H1.mechanism", "--history").out
-    assert "The mail does not say who set it: the version was adopted.\n" in whole
+    assert "The author is unknown, because the version was adopted.\n" in whole
 
 
 def test_the_other_commands(adopted: Shell) -> None:

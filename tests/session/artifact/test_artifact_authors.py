@@ -19,13 +19,13 @@ def test_blame(shell: Shell, conflict: Played) -> None:
     assert lines[2].split() == ["Field", "Set", "by", "Message", "In", "Value"]
     place = lines.index("T1.feasibility             GreenHill        7  v3  A year, to be sure")
     assert lines[place + 1] == (
-        "    replaced what RedSky (message 5, v2) said: Two weeks with a morpholino"
+        "    replaced the value of RedSky (message 5, v2): Two weeks with a morpholino"
     )
     names = [line.split()[0] for line in lines[4:] if not line.startswith(" ")]
     assert names[:3] == ["RT.statement", "RT.context", "H1.name"]
     assert names.index("H1.anchors.§31") < names.index("H1.anchors.§35")
     gone = next(line for line in lines if line.startswith("H1.anchors.§32"))
-    assert gone.endswith("(taken away)")
+    assert gone.endswith("(removed)")
 
 
 def test_blame_of_one_field(shell: Shell, conflict: Played) -> None:
@@ -42,7 +42,7 @@ def test_blame_of_one_field(shell: Shell, conflict: Played) -> None:
         ("GreenHill", "ADD", "2", "v1"),
     ]
     short = here("artifact", "blame", conflict.thread_id, "T1.feasibility").out
-    assert "It replaced what GreenHill (message 7, v3) said:\n      A year, to be sure\n" in short
+    assert "Replaced the value of GreenHill (message 7, v3):\n      A year, to be sure\n" in short
     killed = here("artifact", "blame", conflict.thread_id, "H2.killed").out
     assert "RedSky  KILL, message 10, block 1, in v4\n      Single cells oscillate" in killed
     for place in ("H9", "H1.clam", "H1.predictions"):
@@ -82,7 +82,7 @@ def test_blame_of_a_file(shell: Shell, conflict: Played, tmp_path: Path) -> None
     path.write_text(text.replace("one loop", "two loops"), "utf-8")
     done = here("artifact", "blame", str(path))
     assert (done.code, done.out) == (1, "")
-    assert "it is not what v2 of" in done.err
+    assert "it differs from v2 of" in done.err
     path.write_text("## 6. Anomaly Register\n\nNone registered\n", "utf-8")
     assert "AUTHORS_NOT_KNOWN" in here("artifact", "ledger", str(path)).err
 
@@ -94,9 +94,9 @@ def test_ledger(shell: Shell, at_once: Played) -> None:
     """Refused first with the fix and the ready blocks, then what was applied and rewritten."""
     out = on(shell, at_once)("artifact", "ledger", at_once.thread_id).out
     assert out.startswith(
-        f"{at_once.thread_id}@v2, 8 blocks: 7 applied, 1 refused, 0 duplicate\n\nRefused\n"
-        "  message 7, block 1, line 7  BlueLake  KILL H4 hypothesis_slate\n"
-        "      AMBIGUOUS_TARGET  "
+        f"{at_once.thread_id}@v2, 8 blocks: 7 applied, 1 rejected, 0 duplicate\n\nRejected\n"
+        "  message 7, block 1  BlueLake  KILL H4 hypothesis_slate\n"
+        "      body line 11: AMBIGUOUS_TARGET  "
     )
     assert out.count('        "target_id": "H') == 2
     assert "      5      2  BlueLake   ADD discriminative_tests  T2\n" in out
@@ -130,4 +130,4 @@ def test_duplicates_in_the_ledger(shell: Shell, tmp_path: Path) -> None:
     """Each with the item that it stands for."""
     played = play("resent_message", tmp_path / "own")
     out = on(shell, played)("artifact", "ledger", f"{played.thread_id}@v1").out
-    assert "  message 3, block 1, line 7  BlueLake  ADD hypothesis_slate  stands for H1\n" in out
+    assert "  message 3, block 1, body line 7  BlueLake  ADD hypothesis_slate  same as H1\n" in out

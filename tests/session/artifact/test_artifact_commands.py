@@ -65,7 +65,7 @@ def test_one_item(shell: Shell, conflict: Played) -> None:
         "      Feasibility    Two weeks with a morpholino\n"
         "      Score          likelihood ratio 3, cost 2, speed 3\n"
         "      Open conflict: Feasibility\n"
-        "      RedSky, message 5, v2 (stands)\n"
+        "      RedSky, message 5, v2 (current)\n"
         "        Two weeks with a morpholino\n"
         "      BlueLake, message 4, v2\n"
         "        Two months with CRISPR knock-in\n"
@@ -164,7 +164,7 @@ def test_before_the_first_version(shell: Shell, command: str) -> None:
     done = shell("artifact", command, "RS-20260114-young")
     if command == "history":
         assert (done.code, done.err) == (0, "")
-        assert "`brenner compile RS-20260114-young` publishes the first" in done.out
+        assert "To publish the first: `brenner compile RS-20260114-young`" in done.out
         return
     assert (done.code, done.out) == (1, "")
     assert "NO_VERSION_YET" in done.err
@@ -186,8 +186,8 @@ def test_history(shell: Shell, conflict: Played) -> None:
         f"├── COMPILED: v3 ({stamps[2]})",
         f"└── COMPILED: v4 ({stamps[3]})  ← latest",
     ]
-    assert lines[2] == "│   Draft: initial artifact with 2 hypotheses"
-    assert lines[8] == "    Draft: changed P1 (H2) and T1 (feasibility); killed H2"
+    assert lines[2] == "│   Not saved to a file: initial artifact with 2 hypotheses"
+    assert lines[8] == "    Not saved to a file: changed P1 (H2) and T1 (feasibility); killed H2"
     assert len(lines) == 9
 
 
@@ -226,10 +226,10 @@ def test_history_tells_what_is_no_version(shell: Shell, tmp_path: Path) -> None:
     out = here("artifact", "history", thread).out
     assert re.search(r"├── COMPILED: v1 \(.*\)  ← latest\n", out)
     assert re.search(
-        r"├── message \d+: no version  VOID_VERSION\n│   This COMPILED message is", out
+        r"├── message \d+: not a version  VOID_VERSION\n│   This COMPILED message is", out
     )
-    assert re.search(r"└── message \d+: no version  COMPILED_WITHOUT_RECORD\n    This", out)
-    assert out.endswith(f"\n\n1 message is in no version yet: `brenner compile {thread}`.\n")
+    assert re.search(r"└── message \d+: not a version  COMPILED_WITHOUT_RECORD\n    This", out)
+    assert out.endswith(f"\n\n1 unread message. To compile: `brenner compile {thread}`\n")
     document = here("artifact", "history", thread, "--json").json
     assert [each["id"] for each in document["void"]] == ["VOID_VERSION", "COMPILED_WITHOUT_RECORD"]
     assert (len(document["versions"]), document["unread"]) == (1, 1)
@@ -242,7 +242,7 @@ def test_history_of_one_version_is_wrong_usage(shell: Shell, conflict: Played) -
     """It is about all of them."""
     done = on(shell, conflict)("artifact", "history", f"{conflict.thread_id}@v2")
     assert done.code == 2
-    assert f"give `{conflict.thread_id}` without" in done.err
+    assert f"Give `{conflict.thread_id}` without" in done.err
 
 
 # diff

@@ -47,7 +47,7 @@ def test_a_file_is_written_whole(shell: Shell, conflict: Played) -> None:
     assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
     again = here("artifact", "export", f"{thread}@v1", "--output", str(page))
     assert again.code == 2
-    assert "--force replaces it" in again.err
+    assert "Use --force to replace it" in again.err
     forced = here("artifact", "export", f"{thread}@v1", "--output", str(page), "--force", "--json")
     document = forced.json
     assert (document["version"], document["output"], document["format"]) == (1, "page.html", "html")

@@ -102,8 +102,8 @@ def test_show_tells_what_matters_at_the_top(conflict: Played, look: Look) -> Non
         "compiled 20"
     )
     assert shown[2] == (
-        "2 conflicts are open: H1.anchors, T1.feasibility. An EDIT of the field with "
-        "`**Base Version**: v2` settles each."
+        "2 open conflicts: H1.anchors, T1.feasibility. To resolve each, send an EDIT of the "
+        "field with `**Base Version**: v2`."
     )
 
 
@@ -112,12 +112,12 @@ def test_conflicts_stand_side_by_side(conflict: Played, look: Look) -> None:
     wide = look(80, *arguments(conflict, ["show"], "@v2"), NO_COLOR="1")
     assert (
         "      Open conflict: Feasibility\n"
-        "      RedSky, message 5, v2 (stands)        BlueLake, message 4, v2\n"
+        "      RedSky, message 5, v2 (current)       BlueLake, message 4, v2\n"
         "      Two weeks with a morpholino           Two months with CRISPR knock-in\n"
     ) in wide
     narrow = look(50, *arguments(conflict, ["show"], "@v2"), NO_COLOR="1")
     assert (
-        "      RedSky, message 5, v2 (stands)\n"
+        "      RedSky, message 5, v2 (current)\n"
         "        Two weeks with a morpholino\n"
         "      BlueLake, message 4, v2\n"
     ) in narrow

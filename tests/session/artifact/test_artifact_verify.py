@@ -48,7 +48,7 @@ def test_every_version_follows_from_the_mail(shell: Shell, conflict: Played) -> 
     assert done.out == (
         f"{conflict.thread_id}, rebuilt from the mail\n"
         + "".join(f"  v{n}  ok       SHA-256 {each}\n" for n, each in enumerate(hashes, 1))
-        + "All 4 versions follow from the mail, byte for byte.\n"
+        + "All 4 versions rebuild from the mail, byte for byte.\n"
     )
     document = here("artifact", "verify", conflict.thread_id, "--json").json
     assert document["ok"] is True
@@ -71,9 +71,9 @@ def test_a_message_that_was_altered(shell: Shell, conflict: Played) -> None:
     assert done.code == 1
     assert "  v1  ok       SHA-256 " in done.out
     assert "  v2  differs  SHA-256 " in done.out
-    assert "      message 4 of 2026-01-14T09:40:00Z, which the version has read, is not" in done.out
+    assert "      message 4 of 2026-01-14T09:40:00Z, which the version includes, is not" in done.out
     assert "v3" not in done.out
-    assert f"`brenner session void {conflict.thread_id}@v2` takes it back" in done.out
+    assert f"To withdraw it: `brenner session void {conflict.thread_id}@v2`." in done.out
     document = shell("artifact", "verify", conflict.thread_id, "--json").json
     assert document["ok"] is False
     assert [each["ok"] for each in document["versions"]] == [True, False]
@@ -82,7 +82,7 @@ def test_a_message_that_was_altered(shell: Shell, conflict: Played) -> None:
     later = shell("artifact", "verify", f"{conflict.thread_id}@v4", "--json")
     assert (later.code, [each["version"] for each in later.json["versions"]]) == (1, [2])
     history = shell("artifact", "history", conflict.thread_id)
-    assert "message 6: no version  RECORD_MISMATCH\n" in history.out
+    assert "message 6: not a version  RECORD_MISMATCH\n" in history.out
     assert "← latest" in history.out
 
 

@@ -51,6 +51,7 @@ from brenner.protocol.delta.schema import (
     SECTIONS,
     Delta,
     DeltaBlock,
+    list_items,
 )
 from brenner.protocol.grammar import ITEM_ID
 from brenner.text import Suggestion, did_you_mean
@@ -77,18 +78,35 @@ def unknown_id(
 ) -> Diagnostic:
     """Return the diagnostic for an ID that does not exist."""
     hint = _closest_item(mention.written, resolved, draft)
+    known = _existing_items(mention.written, resolved, draft)
     if mention.field == "target_id":
+        default = SECTIONS[block.written("section") or ""].example_id
         return block_diagnostic(
             block,
             deltas_codes.INVALID_TARGET,
             mention.path,
             target=mention.written,
-            reason="is not in the artifact that the message goes by",
-            example=SECTIONS[block.written("section") or ""].example_id,
+            reason="does not exist",
+            known=known,
+            example=next(iter(_active_ids(mention.written, resolved, draft)), default),
             suggestion=hint,
         )
     words = {"where": mention.field, "id": mention.written, "suggestion": hint}
-    return block_diagnostic(block, merging_codes.UNKNOWN_ITEM, mention.path, **words)
+    return block_diagnostic(block, merging_codes.UNKNOWN_ITEM, mention.path, **words, known=known)
+
+
+def _existing_items(written: str, resolved: ResolvedIds, draft: ArtifactDraft) -> str:
+    """Describe the active items of that section that the author could have seen."""
+    base = resolved.base
+    is_base = base.number and resolved.view.counts == base.counts
+    active = _active_ids(written, resolved, draft)
+    return list_items(written[:1], active, f"in v{base.number}" if is_base else "so far")
+
+
+def _active_ids(written: str, resolved: ResolvedIds, draft: ArtifactDraft) -> list[str]:
+    prefix = written[:1]
+    ids = (f"{prefix}{number}" for number in range(1, resolved.view.counts.get(prefix, 0) + 1))
+    return [each for each in ids if each in draft.items and not draft.is_killed(each)]
 
 
 def _closest_item(written: str, resolved: ResolvedIds, draft: ArtifactDraft) -> Suggestion:

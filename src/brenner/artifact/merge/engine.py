@@ -386,7 +386,7 @@ def _circular_reference(
     final: BlockDecision, reference: Reference, cycle: list[SessionItem]
 ) -> Diagnostic:
     # When a version is rebuilt, the references of the other sessions at that time are unknown.
-    chain = format_cycle(cycle) or "through other sessions, as they stood then"
+    chain = format_cycle(cycle) or "through other sessions, as they were at that time"
     words = {"value": str(reference), "id": final.item_id or "", "chain": chain}
     return block_diagnostic(
         final.block, merging_codes.CIRCULAR_REFERENCE, ("payload", "references"), **words

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import click
 
-from brenner.cli.options import LazyGroup, examples, group_options
+from brenner.cli.options import ONE_SECTION, LazyGroup, examples, group_options
 
 COMMANDS = {
-    "show": ("brenner.cli.artifact.show", "show", "Print an artifact, also as JSON."),
-    "history": ("brenner.cli.artifact.history", "history", "List the versions."),
-    "diff": ("brenner.cli.artifact.diff", "diff", "Say what changed between two artifacts."),
-    "blame": ("brenner.cli.artifact.blame", "blame", "Say who set each field, and when."),
-    "ledger": ("brenner.cli.artifact.ledger", "ledger", "Say what became of every block."),
-    "verify": ("brenner.cli.artifact.verify", "verify", "Rebuild every version, compare."),
-    "lint": ("brenner.cli.artifact.lint", "lint", "Check an artifact against the rules."),
-    "export": ("brenner.cli.artifact.export", "export", "Write JSON, Markdown or HTML."),
+    "show": (ONE_SECTION, "brenner.cli.artifact.show", "show", "Print an artifact."),
+    "history": (ONE_SECTION, "brenner.cli.artifact.history", "history", "List the versions."),
+    "diff": (ONE_SECTION, "brenner.cli.artifact.diff", "diff", "Compare two versions or files."),
+    "blame": (ONE_SECTION, "brenner.cli.artifact.blame", "blame", "Show who set each field."),
+    "ledger": (
+        ONE_SECTION,
+        "brenner.cli.artifact.ledger",
+        "ledger",
+        "Show the result of each block.",
+    ),
+    "lint": (ONE_SECTION, "brenner.cli.artifact.lint", "lint", "Check against the rules."),
+    "verify": (
+        ONE_SECTION,
+        "brenner.cli.artifact.verify",
+        "verify",
+        "Rebuild and compare versions.",
+    ),
+    "export": (
+        ONE_SECTION,
+        "brenner.cli.artifact.export",
+        "export",
+        "Write JSON, Markdown or HTML.",
+    ),
 }
 
 
@@ -32,6 +47,6 @@ COMMANDS = {
 def command() -> None:
     """Show, compare, verify and lint artifacts.
 
-    A TARGET is a THREAD (its latest version), THREAD@vN, a file, or - for the standard input. A
-    file that exists comes before a thread of the same name; with @vN it is always the thread.
+    TARGET is a THREAD (its latest version), THREAD@vN, a file, or - for standard input. An existing
+    file has priority over a thread of the same name. THREAD@vN is always a thread.
     """

@@ -53,8 +53,8 @@ _COLUMNS = (
     TableColumn("Value", min_width=20),
 )
 _SENDER_COLUMN = TableColumn("Sender")
-_UNKNOWN_AUTHOR = "not known"
-_REMOVED_VALUE = "(taken away)"
+_UNKNOWN_AUTHOR = "unknown"
+_REMOVED_VALUE = "(removed)"
 _DETAIL_INDENT = "    "
 
 
@@ -70,18 +70,16 @@ _DETAIL_INDENT = "    "
 )
 @click.argument("target", metavar="TARGET")
 @click.argument("place", required=False, metavar="[ITEM[.FIELD]]")
-@click.option("--history", "with_history", is_flag=True, help="Show every value that it ever had.")
+@click.option("--history", "with_history", is_flag=True, help="Show all earlier values, too.")
 @pager_option
 @common_options
 def blame(
     settings: Settings, target: str, place: str | None, with_history: bool, pager: bool
 ) -> int:
-    """Say for every field of a version who set it, in which message, and what it replaced.
+    """Show who set each field of a version, in which message, and what it replaced.
 
-    TARGET is a THREAD, THREAD@vN, or a file that equals a version of the mail. ITEM[.FIELD]
-    narrows it: H2, H2.claim, P1.predictions.H3. Exit code 1: there is no such thread, version,
-    item or field, the mail does not know the file, or a message that set one of the fields was
-    altered in the store.
+    TARGET is a THREAD, THREAD@vN, or a file that equals a version. ITEM[.FIELD] limits the output:
+    H2, H2.claim, P1.predictions.H3.
     """
     from brenner.services.blame import blame_row_json
     from brenner.services.identity import thread_trust
@@ -140,8 +138,8 @@ def _lines(
     title = loaded.name if place else f"{loaded.name}: who set what"
     yield fold([], [Span(title, BOLD)], INDENT, out)
     if not found:
-        hint = f"Nothing is set yet. `brenner artifact show {thread_argument(loaded.name)}`"
-        yield format_hint(f"{hint} shows what it lacks.", out)
+        command = f"`brenner artifact lint {thread_argument(loaded.name)}`"
+        yield format_hint(f"No field is set yet. To see what is missing: {command}", out)
     elif len(found) == 1 or with_history:
         for row in found:
             yield "\n" + "".join(_whole_field_lines(row, out, with_history=with_history))
@@ -182,7 +180,7 @@ def _trust_warning(row: BlameRow) -> list[Span]:
 
 def _replaced_spans(change: Change) -> list[Span]:
     by = _author_text(change.before)
-    text = f"replaced what {by} said: " if by else "replaced: "
+    text = f"replaced the value of {by}: " if by else "replaced: "
     return [Span(_DETAIL_INDENT + text, DIM), _value_span(change.replaced, is_gone=True)]
 
 
@@ -209,7 +207,7 @@ def _whole_field_lines(row: BlameRow, out: TextIO, *, with_history: bool) -> Ite
     change = row.change
     if change is None:
         yield _value_lines(row.value, out)
-        note = "The mail does not say who set it: the version was adopted."
+        note = "The author is unknown, because the version was adopted."
         yield fold([Span(_DETAIL_INDENT)], [Span(note, DIM)], _DETAIL_INDENT, out)
         return
     history = list(change.history()) if with_history else [change]
@@ -221,13 +219,13 @@ def _whole_field_lines(row: BlameRow, out: TextIO, *, with_history: bool) -> Ite
     last = history[-1]
     if last.replaced is not None:
         by = _author_text(last.before)
-        text = f"It replaced what {by} said:" if by else "It replaced:"
+        text = f"Replaced the value of {by}:" if by else "Replaced:"
         yield fold([Span(_DETAIL_INDENT)], [Span(text, DIM)], _DETAIL_INDENT, out)
         yield _value_lines(last.replaced, out)
     if change.before and not with_history:
         yield fold(
             [Span(_DETAIL_INDENT)],
-            [Span("`--history` shows all that it was.", DIM)],
+            [Span("All earlier values: `--history`", DIM)],
             _DETAIL_INDENT,
             out,
         )

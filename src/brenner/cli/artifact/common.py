@@ -118,7 +118,7 @@ def read_artifact(name: str) -> ParsedArtifact | Diagnostic:
     if outline.headings or outline.front_matter is not None or any(artifact.sections.values()):
         return parsed
     # An empty or unrelated file: showing an empty artifact would look like success.
-    reason = "neither front matter that can be read nor any of the seven sections is in it"
+    reason = "it contains no readable front matter and none of the seven sections"
     if not text.strip():
         reason = "it is empty"
     return messages_codes.NO_ARTIFACT.at(path=display_name(name), reason=reason)
@@ -284,10 +284,10 @@ def require_thread(name: str) -> str:
     """Return the thread ID for a command about all versions. Refuse a file or a single version."""
     target = thread_target(name)
     if target is None:
-        message = f"`{escape_control(name)}` is not a thread."
+        message = f"`{escape_control(name)}` is not a thread ID."
         raise click.UsageError(message)
     if target.version is not None:
-        message = f"This is about all versions: give `{target.thread_id}` without `@v…`."
+        message = f"Give `{target.thread_id}` without `@v…`: the command covers all versions."
         raise click.UsageError(message)
     return target.thread_id
 
@@ -367,7 +367,7 @@ def with_authors(reader: ArtifactReader, loaded: LoadedArtifact) -> LoadedArtifa
     if loaded.version and loaded.version.state:
         return _note_altered_messages(reader, loaded)
     if loaded.version:
-        raise _authors_unknown(loaded, "it comes from its file, and its mail is not here")
+        raise _authors_unknown(loaded, "it comes from its file, and its mail is not in this store")
     return _note_altered_messages(reader, _matching_version(reader, loaded))
 
 
@@ -386,15 +386,13 @@ def _matching_version(reader: ArtifactReader, loaded: LoadedArtifact) -> LoadedA
 
     session, number = loaded.thread_id, loaded.number
     if not session or number is None or not is_valid_thread_id(session):
-        raise _authors_unknown(
-            loaded, "its front matter does not say which version of which thread it is"
-        )
+        raise _authors_unknown(loaded, "its front matter does not name its thread and version")
     version = reader.version(Target(session, number), loaded.given, with_state=True)
     if version.version is None or version.version.state is None:
-        raise _authors_unknown(loaded, f"the mail of {session} is not here")
+        raise _authors_unknown(loaded, f"the mail of {session} is not in this store")
     # The file also contains its message ID, which `diff` ignores.
     if not diff(version.artifact, loaded.artifact).is_empty:
-        raise _authors_unknown(loaded, f"it is not what v{number} of {session} says")
+        raise _authors_unknown(loaded, f"it differs from v{number} of {session}")
     return version
 
 

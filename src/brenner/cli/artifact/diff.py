@@ -67,17 +67,15 @@ _JSON_DEFAULTS |= {"unchanged": None, "items": [], "metadata": []}
 )
 @click.argument("old", metavar="OLD")
 @click.argument("new", required=False, metavar="[NEW]")
-@click.option("--text", "as_text", is_flag=True, help="Compare the texts, line by line.")
+@click.option("--text", "as_text", is_flag=True, help="Compare the Markdown line by line.")
 @pager_option
 @common_options
 def diff(settings: Settings, old: str, new: str | None, as_text: bool, pager: bool) -> int:
-    """Say what changed from OLD to NEW, by item and field.
+    """Compare two artifacts by item and field.
 
-    Each is a THREAD (its latest version), THREAD@vN, a file, or -, the standard input. After a
-    thread NEW may be v3 alone; v0 is the empty artifact before the first version. With OLD alone
-    that version is compared with the one before it. With --text both are compared as Markdown as
-    we write it; with --json as well, the document has it as `text`. Exit code 0, whether they
-    differ or not; 1: there is no such thread or version; 2: a file cannot be read.
+    OLD and NEW are a THREAD (its latest version), THREAD@vN, a file, or -. After a thread, NEW can
+    be `v3` alone; v0 is the empty artifact. With OLD alone, that version is compared with the
+    version before it. The exit code does not depend on the differences.
     """
     if old == new == STANDARD_INPUT:
         message = "The standard input can be read only once."
@@ -112,7 +110,7 @@ def _expand_new(new: str, old: str) -> str:
     if target is not None and (new.startswith("@") or thread_target(new) is not None):
         return f"{target.thread_id}@{number}"
     if new.startswith("@"):
-        message = f"`{escape_control(new)}` is a version of what? OLD is not a thread."
+        message = f"`{escape_control(new)}` needs a thread as OLD, but OLD is not a thread ID."
         raise click.UsageError(message)
     return new
 
@@ -120,7 +118,7 @@ def _expand_new(new: str, old: str) -> str:
 def _previous_version(reader: ArtifactReader, new: LoadedArtifact) -> LoadedArtifact:
     """Return the version before `new`. Before the first version it is the empty artifact."""
     if new.version is None:
-        message = f"Give two artifacts to compare; `{escape_control(new.name)}` alone is a file."
+        message = f"Give two artifacts to compare: `{escape_control(new.name)}` is a single file."
         raise click.UsageError(message)
     thread_id, number = new.version.thread_id, (new.number or 1) - 1
     try:
@@ -239,9 +237,9 @@ def text_lines(text: str, out: TextIO) -> Iterator[str]:
 def _pair_warning(old: Metadata, new: Metadata) -> str:
     """Return a warning if the two artifacts look mixed up: two sessions, or NEW is older."""
     if old.session_id and new.session_id and old.session_id != new.session_id:
-        return f"These are two sessions: {old.session_id} and {new.session_id}."
+        return f"These are different sessions: {old.session_id} and {new.session_id}."
     if old.version is not None and new.version is not None and new.version < old.version:
-        return f"NEW is the older version: v{new.version} after v{old.version}."
+        return f"NEW (v{new.version}) is older than OLD (v{old.version})."
     return ""
 
 

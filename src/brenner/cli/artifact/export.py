@@ -35,8 +35,8 @@ _FORMAT_BY_SUFFIX = {".json": JSON, ".html": HTML, ".htm": HTML}
     json_defaults=ORIGIN_DEFAULTS | {"output": None, "format": None, "bytes": 0},
     epilog=examples(
         "brenner artifact export RS-20251230-cell-fate --output cell-fate.html",
-        "brenner artifact export RS-20251230-cell-fate@v2 --format json | jq .hypothesis_slate",
-        "brenner artifact export artifacts/RS-20251230-cell-fate.md --format html > page.html",
+        "brenner artifact export RS-20251230-cell-fate@v2 --format json > v2.json",
+        "brenner artifact export artifacts/RS-20251230-cell-fate.md --output page.html",
     ),
 )
 @click.argument("target", metavar="TARGET")
@@ -44,22 +44,21 @@ _FORMAT_BY_SUFFIX = {".json": JSON, ".html": HTML, ".htm": HTML}
     "--format",
     "form",
     type=click.Choice((JSON, MARKDOWN, HTML)),
-    help="Else as the ending of FILE says, and markdown without one.",
+    help="Format (default: from the name of FILE, else markdown).",
 )
 @click.option("--output", "file", default=STANDARD_OUTPUT, metavar="FILE", help="Write to FILE.")
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--force", is_flag=True, help="Overwrite FILE.")
 @common_options
 def export(settings: Settings, target: str, form: str | None, file: str, force: bool) -> int:
-    """Write an artifact as JSON, as Markdown, or as one page of HTML that needs nothing else.
+    """Write an artifact as JSON, Markdown, or one self-contained HTML page.
 
-    TARGET is a THREAD, THREAD@vN, a file, or - for the standard input. Without --output it goes to
-    the standard output. FILE is written whole or not at all. Exit code 1: there is no such thread
-    or version; 2: the file cannot be read, or FILE is there already.
+    TARGET is a THREAD, THREAD@vN, a file, or - for standard input. Without --output it goes to
+    standard output. FILE is written completely or not at all.
     """
     chosen = form or _FORMAT_BY_SUFFIX.get(file[file.rfind(".") :].lower(), MARKDOWN)
     is_out = file == STANDARD_OUTPUT
     if is_out and settings.as_json and chosen != JSON:
-        message = "With --json give --output FILE: the standard output is for the document."
+        message = "--json needs --output FILE: the standard output is for the JSON document."
         raise click.UsageError(message)
     if not is_out:
         check_overwrite(file, replace=force)
@@ -83,7 +82,7 @@ def export(settings: Settings, target: str, form: str | None, file: str, force: 
         f"Wrote {escape_control(file)}: {escape_control(loaded.name)} as {chosen}, {size:,} bytes."
     )
     if chosen == HTML:
-        print_hint("One file, without scripts: any browser shows it, also offline and in print.")
+        print_hint("Open it in any browser, also offline. It contains no scripts.")
     return EXIT_OK
 
 

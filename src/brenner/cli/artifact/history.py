@@ -10,6 +10,7 @@ import click
 from brenner.cli.artifact.common import BOLD, DIM, ArtifactReader, require_thread
 from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, write_json
+from brenner.cli.table import format_compiled_time
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
@@ -18,10 +19,12 @@ from brenner.cli.terminal import (
     Style,
     fold,
     format_hint,
+    format_message,
     pager_option,
     write_lines,
 )
-from brenner.text import escape_control, thread_argument
+from brenner.protocol.message_types import DELTA
+from brenner.text import escape_control, plural, thread_argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +36,12 @@ if TYPE_CHECKING:
 
 _BRANCH, _LAST_BRANCH, _TRUNK, _NO_TRUNK = "├── ", "└── ", "│   ", "    "
 _SHORT_HASH = 12
-_STATES: dict[str, Style] = {"Draft": DIM, "Pending": ATTENTION, "Persisted": PLAIN}
+# A version that is only in the mail, in a file that is not committed, and in a commit
+_STATES: dict[str, tuple[str, Style]] = {
+    "Draft": ("Not saved to a file", DIM),
+    "Pending": ("Saved, not committed", ATTENTION),
+    "Persisted": ("Committed", PLAIN),
+}
 
 
 # A COMPILED message in the tree: its id, its line, and the lines below it
@@ -53,10 +61,9 @@ _HistoryEntry = tuple[int, list[Span], list[list[Span]]]
 @pager_option
 @common_options
 def history(settings: Settings, thread: str, pager: bool) -> int:
-    """List the versions of a THREAD, each with its summary and whether it is persisted.
+    """List the versions of THREAD, each with a summary and its saved file.
 
-    A COMPILED message that is no version is listed too, with the reason. Exit code 1: nobody has
-    written to the thread.
+    A COMPILED message that is not a version is listed with the reason.
     """
     from brenner.services.versions import load_version_list, version_list_json
 
@@ -87,26 +94,27 @@ def _lines(
     thread = thread_argument(history.thread_id)
     count = len(history.unread)
     if not versions:
-        yield format_hint(f"No version yet: `brenner compile {thread}` publishes the first.", out)
+        yield format_hint(f"No version yet. To publish the first: `brenner compile {thread}`", out)
     elif count:
-        messages = "1 message is" if count == 1 else f"{count} messages are"
         yield "\n"
-        yield fold(
-            [], [Span(f"{messages} in no version yet: `brenner compile {thread}`.")], "", out
-        )
+        text = f"{plural(count, 'unread message')}."
+        if any(each.type == DELTA.name for each in history.unread):
+            text += f" To compile: `brenner compile {thread}`"
+        yield format_message(text, out)
 
 
 def _version_entry(version: ListedVersion, *, is_latest: bool) -> _HistoryEntry:
     """Return an entry such as `COMPILED: v3 (2025-12-30T14:00:00Z)  ← latest`, with its summary."""
     line = [
         Span("COMPILED:", STYLE_OF_TYPE["COMPILED"]),
-        Span(f" v{version.number} ({escape_control(version.compiled_at)})"),
+        Span(f" v{version.number} ({format_compiled_time(version.compiled_at, sys.stdout)})"),
     ]
     if is_latest:
         line.append(Span("  ← latest", BOLD))
     state, commit = version.persistence.status, version.persistence.commit
     commit_text = f" in {escape_control(commit[:_SHORT_HASH])}" if commit else ""
-    below = [Span(state, _STATES.get(state, PLAIN)), Span(commit_text, DIM)]
+    text, style = _STATES.get(state, (state, PLAIN))
+    below = [Span(text, style), Span(commit_text, DIM)]
     if version.status == "closed":
         below.append(Span(", closed"))
     if version.summary:
@@ -115,6 +123,7 @@ def _version_entry(version: ListedVersion, *, is_latest: bool) -> _HistoryEntry:
 
 
 def _no_version_entry(found: Diagnostic) -> _HistoryEntry:
-    """Return the entry of a COMPILED message that is no version: the reason, and what to do."""
-    line = [Span(f"message {found.message_id}: no version", ATTENTION), Span(f"  {found.id}", DIM)]
+    """Return the entry of a COMPILED message that is not a version: the reason and the fix."""
+    code = Span(f"  {found.shown_id}", DIM)
+    line = [Span(f"message {found.message_id}: not a version", ATTENTION), code]
     return found.message_id or 0, line, [[Span(found.message)], [Span(f"→ {found.fix}")]]

@@ -26,6 +26,7 @@ from brenner.cli.output import JsonCommand, write_diagnostics, write_json
 from brenner.cli.table import Cell, DisplayRow, TableColumn, table
 from brenner.cli.terminal import (
     ATTENTION,
+    OUTCOME_LABELS,
     PLAIN,
     Span,
     Style,
@@ -37,9 +38,10 @@ from brenner.cli.terminal import (
 )
 from brenner.diagnostics.codes.merging import ID_REWRITTEN
 from brenner.diagnostics.model import Diagnostic, Severity, worst_first
+from brenner.diagnostics.repeats import group_blocks, numbered, repeats_of_blocks
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.messages import Trust
-from brenner.text import escape_control
+from brenner.text import escape_control, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +53,7 @@ _COLUMNS = (
     TableColumn("Message", is_right=True),
     TableColumn("Block", is_right=True),
     TableColumn("Agent", min_width=10),
-    TableColumn("Block says", min_width=16),
+    TableColumn("Change", min_width=16),
     TableColumn("Item"),
     TableColumn("Sender"),
 )
@@ -95,20 +97,18 @@ class _LedgerRow(NamedTuple):
     ),
 )
 @click.argument("target", metavar="TARGET")
-@click.option("--all", "of_all", is_flag=True, help="The blocks of every version of the thread.")
+@click.option("--all", "of_all", is_flag=True, help="Show the blocks of all versions.")
 @pager_option
 @common_options
 def ledger(settings: Settings, target: str, of_all: bool, pager: bool) -> int:
-    """Say what became of every delta block that a version has read, the refused ones first.
+    """Show the result of each delta block in a version, rejected blocks first.
 
-    A block was applied (to which item), refused (why, and how to mend it), or is a duplicate (of
-    which item). TARGET is a THREAD, THREAD@vN, or a file that equals a version of the mail. Exit
-    code 0 whatever was refused; 1: there is no such thread or version, the mail does not know the
-    file, or a message with one of the blocks was altered in the store.
+    A block is applied (to which item), rejected (why, and how to fix it) or a duplicate (of which
+    item). TARGET is a THREAD, THREAD@vN, or a file that equals a version.
     """
     wanted = thread_target(target) if of_all else None
     if of_all and (wanted is None or wanted.version is not None):
-        message = "--all is about a thread: give THREAD, without a version."
+        message = "--all needs a THREAD without a version."
         raise click.UsageError(message)
     with ArtifactReader(settings) as reader:
         read = reader.read(target, with_state=True)
@@ -168,22 +168,24 @@ def _ledger_lines(
     name = loaded.thread_id or "" if of_all else loaded.name
     yield fold([], list(_headline(name, lines)), INDENT, out)
     if not lines:
-        yield format_hint(
-            "Delta blocks stand in DELTA messages: `brenner new DELTA` prints one.", out
-        )
+        yield format_hint("DELTA messages contain the blocks. Template: `brenner new DELTA`", out)
     of = {
         outcome: [each for each in lines if each.entry.state is outcome] for outcome in BlockOutcome
     }
     if of[BlockOutcome.REFUSED]:
-        yield "\n" + fold([], [Span("Refused", ATTENTION)], INDENT, out)
-        for line in of[BlockOutcome.REFUSED]:
-            if is_listed(line.entry):
-                yield from _refused_lines(line, out, of_all=of_all)
+        yield "\n" + fold([], [Span("Rejected", ATTENTION)], INDENT, out)
+        listed = {
+            id(each.entry): each for each in of[BlockOutcome.REFUSED] if is_listed(each.entry)
+        }
+        for group in group_blocks(each.entry for each in listed.values()):
+            blocks = [listed[id(entry)] for entry in group]
+            yield from _refused_lines(blocks, out, of_all=of_all)
         more = sum(not is_listed(line.entry) for line in of[BlockOutcome.REFUSED])
         if more:
-            words = f"and {more:,} more of the same messages, for the same reason"
+            words = f"and {more:,} more from the same messages, for the same reason"
             yield fold([Span(INDENT)], [Span(words)], _DETAIL_INDENT, out)
-        yield format_hint("`brenner mail show MESSAGE` shows what was sent.", out)
+        first = of[BlockOutcome.REFUSED][0].entry.message_id
+        yield format_hint(f"To read the message: `brenner mail show {first}`", out)
     if of[BlockOutcome.DUPLICATE]:
         yield "\n" + fold([], [Span("Duplicates", BOLD)], INDENT, out)
         for line in of[BlockOutcome.DUPLICATE]:
@@ -202,7 +204,7 @@ def _ledger_lines(
 
 
 def _headline(name: str, lines: Sequence[_LedgerRow]) -> Iterator[Span]:
-    """Return spans such as `14 blocks: 11 applied, 2 refused, 1 duplicate`.
+    """Return spans such as `14 blocks: 11 applied, 2 rejected, 1 duplicate`.
 
     Zero counts are dimmed.
     """
@@ -213,31 +215,49 @@ def _headline(name: str, lines: Sequence[_LedgerRow]) -> Iterator[Span]:
     ):
         is_bad = count and state == BlockOutcome.REFUSED
         yield Span(": " if not number else ", ", DIM)
-        yield Span(f"{count} {state}", ATTENTION if is_bad else PLAIN if count else DIM)
+        text = f"{count} {OUTCOME_LABELS.get(state, state)}"
+        yield Span(text, ATTENTION if is_bad else PLAIN if count else DIM)
 
 
-def _refused_lines(line: _LedgerRow, out: TextIO, *, of_all: bool) -> Iterator[str]:
-    yield fold([Span(INDENT)], _block_spans(line, of_all=of_all), _DETAIL_INDENT, out)
-    for found in sorted(line.entry.diagnostics, key=worst_first):
-        spans = [Span(found.id, _SEVERITY_STYLES[found.severity]), Span(f"  {found.message}")]
+def _refused_lines(lines: Sequence[_LedgerRow], out: TextIO, *, of_all: bool) -> Iterator[str]:
+    """Yield one refused block, or several of a message with the same causes."""
+    yield fold([Span(INDENT)], _block_spans(*lines, of_all=of_all), _DETAIL_INDENT, out)
+    for each in repeats_of_blocks([line.entry for line in lines]):
+        found = each.first
+        line = Span(f"body line {found.line or lines[0].entry.line}: ")
+        others = each.other_places() if len(lines) > 1 else ""
+        said = f"  {found.message} {others}".rstrip()
+        spans = [line, Span(found.shown_id, _SEVERITY_STYLES[found.severity]), Span(said)]
         yield fold([Span(_DETAIL_INDENT)], spans, _DETAIL_INDENT, out)
         yield fold([Span(f"{_DETAIL_INDENT}→ ")], [Span(found.fix)], f"{_DETAIL_INDENT}  ", out)
-    # what the author can send: the repaired block, or those to choose from
-    blocks = dict.fromkeys(
-        block
-        for found in line.entry.diagnostics
-        for block in (*([found.repaired] if found.repaired else []), *found.readings)
-    )
-    for block in blocks:
-        yield fold([Span(_DETAIL_INDENT)], [Span(block.rstrip("\n"), DIM)], _DETAIL_INDENT, out)
+    yield from _correction_lines(lines, out)
 
 
-def _block_spans(line: _LedgerRow, *, of_all: bool) -> list[Span]:
+def _correction_lines(lines: Sequence[_LedgerRow], out: TextIO) -> Iterator[str]:
+    """Yield what the author can send: the corrected block, or those to choose from."""
+    diagnostics = lines[0].entry.diagnostics
+    for label, blocks in (
+        ("Corrected block:", [found.repaired for found in diagnostics if found.repaired]),
+        ("Send one of these blocks:", [one for found in diagnostics for one in found.readings]),
+    ):
+        if blocks:
+            yield fold([Span(_DETAIL_INDENT)], [Span(label)], _DETAIL_INDENT, out)
+        for block in dict.fromkeys(blocks):
+            yield fold([Span(_DETAIL_INDENT)], [Span(block.rstrip("\n"), DIM)], _DETAIL_INDENT, out)
+        if blocks and len(lines) > 1:
+            words = f"Add `--json` to get the other {len(lines) - 1} corrected blocks."
+            yield fold([Span(_DETAIL_INDENT)], [Span(words)], _DETAIL_INDENT, out)
+
+
+def _block_spans(line: _LedgerRow, *others: _LedgerRow, of_all: bool) -> list[Span]:
     entry = line.entry
+    entries = [entry, *(each.entry for each in others)]
     where = f"v{line.version}, " * of_all
-    where += f"message {entry.message_id}, block {entry.block}, line {entry.line}"
+    where += f"message {entry.message_id}, {numbered('block', (each.block for each in entries))}"
+    where += f", body line {entry.line}" * (entry.state is not BlockOutcome.REFUSED)
     who = [agent_span(entry.agent), Span(" " * bool(line.trust_warning)), *line.trust_warning]
-    return [Span(where, BOLD), Span("  "), *who, Span(f"  {describe_block(entry)}")]
+    said = joined(dict.fromkeys(map(describe_block, entries)))
+    return [Span(where, BOLD), Span("  "), *who, Span(f"  {said}")]
 
 
 def _applied_row(line: _LedgerRow) -> DisplayRow:
@@ -263,6 +283,6 @@ def _note_cells(entry: Entry) -> Iterator[Cell]:
             continue  # the rewrites above say it
         yield [
             Span(_DETAIL_INDENT),
-            Span(found.id, _SEVERITY_STYLES[found.severity]),
+            Span(found.shown_id, _SEVERITY_STYLES[found.severity]),
             Span(f"  {found.message}"),
         ]

@@ -40,7 +40,7 @@ from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.lint.context import read_source_text
 from brenner.lint.rules_cross import QUESTIONS
-from brenner.text import escape_control
+from brenner.text import escape_control, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,10 +62,10 @@ _JSON_DEFAULTS = {"file": None} | ORIGIN_DEFAULTS | {"judgement": [], "notes": [
     ),
 )
 @click.argument("target", metavar="TARGET")
-@click.option("--source-text", metavar="FILE", help="Check that every §n is a heading of FILE.")
-@click.option("--sarif", "as_sarif", is_flag=True, help="Print the report as SARIF 2.1.0.")
-@click.option("--fix", is_flag=True, help="Print the deltas that mend what they can.")
-@click.option("--questions", is_flag=True, help="List what people must judge.")
+@click.option("--source-text", metavar="FILE", help="Check that each §n is a heading in FILE.")
+@click.option("--sarif", "as_sarif", is_flag=True, help="Print SARIF 2.1.0.")
+@click.option("--fix", is_flag=True, help="Print deltas that fix what can be fixed.")
+@click.option("--questions", is_flag=True, help="List questions that need human judgement.")
 @pager_option
 @common_options
 def lint(  # noqa: PLR0913  (one parameter per option)
@@ -78,13 +78,11 @@ def lint(  # noqa: PLR0913  (one parameter per option)
     questions: bool,
     pager: bool,
 ) -> int:
-    """Check an artifact against the rules: a THREAD's latest version, THREAD@vN, or a file.
+    """Check an artifact against the rules of the protocol.
 
-    Lines count in the file; of a version, in its Markdown as `brenner artifact show` writes it
-    into a pipe. Anchors of a version are looked up in the project's source text, where it names
-    one. Exit code 0: valid; 1: it has errors, or there is no such thread or version; 2: it cannot
-    be read, or is no artifact. Warnings and infos do not make an artifact invalid. With - the
-    standard input is read.
+    TARGET is a THREAD (its latest version), THREAD@vN, a file, or -. Warnings and infos do not make
+    an artifact invalid. Line numbers of a version refer to the Markdown that `brenner artifact
+    show` writes to a pipe. Anchors (§n) are looked up in the source text of the project.
     """
     if target == source_text == STANDARD_INPUT:
         message = "The standard input can be read only once."
@@ -142,7 +140,7 @@ def _check_one_format(**forms: bool) -> None:
     """Refuse two formats at once. The JSON document includes the questions anyway."""
     options = [f"--{name}" for name, is_given in forms.items() if is_given]
     if len(options) > 1 and options != ["--json", "--questions"]:
-        message = f"{' and '.join(options)} do not go together: each is a form of the report."
+        message = f"{' and '.join(options)} cannot be used together."
         raise click.UsageError(message)
 
 
@@ -173,11 +171,12 @@ def _report_lines(report: LintReport, name: str, *, with_questions: bool) -> Ite
     yield f"{escape_control(name)}: {verdict}: {count_by_severity(report.summary)}\n"
     count = len(report.deltas)
     if count:
-        yield f"  `--fix` prints {count} delta{'s' * (count != 1)} ready to send.\n"
+        deltas = plural(count, "delta that fixes", "deltas that fix")
+        yield f"  To print {deltas} what can be fixed: add `--fix`.\n"
     if with_questions:
         yield from (f"  {section}: {question}\n" for section, _, question in QUESTIONS)
     else:
-        note = f"  {len(QUESTIONS)} questions are left to people: `--questions` lists them."
+        note = f"  {len(QUESTIONS)} questions need a reviewer. To list them: add `--questions`."
         yield styled(note, out, dim=True) + "\n"
 
 
@@ -187,7 +186,7 @@ def _write_deltas(report: LintReport, name: str) -> None:
     sys.stderr.write(f"{escape_control(name)}: {count_by_severity(report.summary)}\n")
     sys.stdout.write("\n".join(block.rstrip("\n") + "\n" for block in report.deltas))
     if report.violations and not report.deltas:
-        sys.stderr.write("  No fix is certain: what was found needs an author.\n")
+        sys.stderr.write("  Cannot fix automatically: every problem needs a decision.\n")
 
 
 def _uri(name: str) -> str:

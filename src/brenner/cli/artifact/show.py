@@ -63,6 +63,7 @@ from brenner.protocol.delta.schema import (
     SCORE_PARTS,
     FieldKind,
 )
+from brenner.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -120,16 +121,15 @@ def item_document(loaded: LoadedArtifact, item_id: str) -> dict[str, object]:
     ),
 )
 @click.argument("target", metavar="TARGET")
-@click.option("--item", "item_id", metavar="ID", help="Only this item: H2, T1, RT, …")
+@click.option("--item", "item_id", metavar="ID", help="Show only this item: H2, T1, RT, …")
 @pager_option
 @common_options
 def show(settings: Settings, target: str, item_id: str | None, pager: bool) -> int:
-    """Print an artifact: of a THREAD the latest version, of THREAD@vN that one, or of a file.
+    """Print an artifact: the latest version of a thread, THREAD@vN, or a file.
 
-    In a terminal it is laid out for reading; into a pipe goes its Markdown, of a version every
-    byte as it was published. What is odd about it is told on the standard error, and in JSON as
-    `violations`. With - the standard input is read. Exit code 1: there is no such thread, version
-    or item; 2: the file cannot be read.
+    A terminal gets a layout for reading. A pipe gets Markdown, for a version exactly the published
+    bytes. Problems of the text go to standard error, and in JSON to `violations`. With -, standard
+    input is read.
     """
     is_exact = item_id is None and not settings.as_json and not sys.stdout.isatty()
     with ArtifactReader(settings) as reader:
@@ -160,7 +160,7 @@ def show(settings: Settings, target: str, item_id: str | None, pager: bool) -> i
 
 _GAP = "  "
 _MIN_VALUE_WIDTH = 28  # columns of a value in the side-by-side layout
-_REMOVED_VALUE = "(taken away)"
+_REMOVED_VALUE = "(removed)"
 
 ConflictSide = tuple[object, Source]
 
@@ -204,7 +204,7 @@ def _side_by_side(
 def _side_author(side: ConflictSide, *, is_first: bool) -> list[Span]:
     source = side[1]
     origin = f", message {source.message_id}, v{source.version}"
-    return [agent_span(source.agent), Span(origin + " (stands)" * is_first, DIM)]
+    return [agent_span(source.agent), Span(origin + " (current)" * is_first, DIM)]
 
 
 def _side_value(side: ConflictSide) -> str:
@@ -290,11 +290,11 @@ def _agents(state: State) -> dict[str, None]:
 def _open_conflict_spans(loaded: LoadedArtifact) -> list[Span]:
     items = list(dict.fromkeys(each.item_id for each in loaded.conflicts))
     found = sorted(loaded.conflicts, key=lambda each: items.index(each.item_id))
-    count = "1 conflict is open" if len(found) == 1 else f"{len(found)} conflicts are open"
+    count = plural(len(found), "open conflict")
     where = ", ".join(f"{each.item_id}.{each.field}" for each in found)
     version = f"v{loaded.artifact.metadata.version}"
-    settled = "it" if len(found) == 1 else "each"
-    how = f". An EDIT of the field with `**Base Version**: {version}` settles {settled}."
+    which = "it" if len(found) == 1 else "each"
+    how = f". To resolve {which}, send an EDIT of the field with `**Base Version**: {version}`."
     return [Span(count, ATTENTION), Span(f": {where}"), Span(how, DIM)]
 
 
@@ -309,7 +309,7 @@ def _section_lines(loaded: LoadedArtifact, layout: SectionLayout, out: TextIO) -
     if not items and section is ANOMALY_REGISTER:
         yield fold([Span(INDENT)], [Span(f"{NONE_REGISTERED}.", DIM)], INDENT, out)
     elif not items:
-        hint = f"None yet. `brenner new DELTA --section {section.id}` prints one."
+        hint = f"None yet. Template: `brenner new DELTA --section {section.id}`"
         yield fold([Span(INDENT)], [Span(hint, DIM)], INDENT, out)
 
 

@@ -57,24 +57,20 @@ _HASH_CHARACTERS = 12
     ),
 )
 @click.argument("thread", metavar="THREAD")
-@click.option("--archive", metavar="FILE", help="Rebuild from this archive of the mail alone.")
-@click.option(
-    "--files", is_flag=True, help="Fail if the persisted file or a commit differs from its version."
-)
+@click.option("--archive", metavar="FILE", help="Rebuild from this archive of the mail only.")
+@click.option("--files", is_flag=True, help="Fail if the saved file or a commit differs.")
 @pager_option
 @common_options
 def verify(settings: Settings, thread: str, archive: str | None, files: bool, pager: bool) -> int:
-    """Rebuild every version of a THREAD from the mail, and compare it with what was published.
+    """Rebuild every version of THREAD from the mail and compare it with the published one.
 
-    The hash of every message is computed again. The persisted file and its commits are compared
-    with the versions that they name. THREAD@vN looks at that version alone. Where the store does
-    not know the thread and artifacts/THREAD.mail.jsonl is there, that archive is taken. Exit code
-    0: every version follows from the mail; 1: one does not, or there is none, or a message was
-    altered; with --files also if a file or a commit differs; 2: the archive cannot be read.
+    Use it to prove that an artifact follows from its mail. The hash of each message is computed
+    again. The saved file and its commits are compared, too. THREAD@vN checks one version. If the
+    store does not contain the thread, `artifacts/THREAD.mail.jsonl` is used.
     """
     target = thread_target(thread)
     if target is None:
-        message = f"`{escape_control(thread)}` is not a thread. Give a THREAD, or THREAD@vN."
+        message = f"`{escape_control(thread)}` is not a thread ID. Give THREAD or THREAD@vN."
         raise click.UsageError(message)
     found = _archive_problem(archive)
     if found:
@@ -139,9 +135,9 @@ def _raise_nothing_verified(result: Verification, target: Target) -> None:
         path = cross_reference(thread_id).artifact_path
         raise RequestError(artifacts_codes.NO_VERSION_YET.at(thread_id=thread_id, path=path))
     words = (
-        f"there is only v{known[0]}"
+        f"the only version is v{known[0]}"
         if len(known) == 1
-        else f"there are v{known[0]} to v{known[-1]}"
+        else f"the versions are v{known[0]} to v{known[-1]}"
     )
     number = str(target.version)
     raise RequestError(
@@ -171,7 +167,7 @@ def _lines(
         return
     number, thread = wrong[0].number, thread_argument(result.thread_id)
     yield format_hint(
-        f"`brenner session void {thread}@v{number}` takes it back; "
-        f"`brenner session adopt {thread}` takes it as it is.",
+        f"To withdraw it: `brenner session void {thread}@v{number}`. "
+        f"To keep it as it is: `brenner session adopt {thread}`.",
         out,
     )

@@ -6,20 +6,21 @@ import click
 
 from brenner.cli.options import LazyGroup, examples, group_options
 
+_WRITE, _READ, _ANSWER, _MOVE = "Write", "Read", "Acknowledge", "Export and move"
 COMMANDS = {
-    "inbox": ("brenner.cli.mail.inbox", "inbox", "List what was sent to you."),
-    "thread": ("brenner.cli.mail.thread", "thread", "Read a thread, or list them."),
-    "show": ("brenner.cli.mail.show", "show", "Read one message whole."),
-    "send": ("brenner.cli.mail.send", "send", "Check a message and send it."),
-    "ack": ("brenner.cli.mail.ack", "ack", "Acknowledge messages."),
-    "mark": ("brenner.cli.mail.ack", "mark", "Mark messages as read or unread."),
-    "pending": ("brenner.cli.mail.pending", "command", "Say who owes an ACK for what."),
-    "search": ("brenner.cli.mail.search", "search", "Find messages by words and filters."),
-    "agents": ("brenner.cli.mail.agents", "agents", "List who is registered, or one."),
-    "register": ("brenner.cli.mail.agents", "register", "Register a name for mail."),
-    "export": ("brenner.cli.mail.archive", "export", "Write all mail to an archive."),
-    "import": ("brenner.cli.mail.archive", "import_", "Take mail over from an archive."),
-    "copy": ("brenner.cli.mail.copy", "copy", "Copy all mail to another home."),
+    "register": (_WRITE, "brenner.cli.mail.agents", "register", "Register a name for mail."),
+    "send": (_WRITE, "brenner.cli.mail.send", "send", "Check a message and send it."),
+    "inbox": (_READ, "brenner.cli.mail.inbox", "inbox", "List messages that you received."),
+    "show": (_READ, "brenner.cli.mail.show", "show", "Show one message."),
+    "thread": (_READ, "brenner.cli.mail.thread", "thread", "Show a thread, or list threads."),
+    "search": (_READ, "brenner.cli.mail.search", "search", "Find messages by words and filters."),
+    "agents": (_READ, "brenner.cli.mail.agents", "agents", "List registered agents."),
+    "ack": (_ANSWER, "brenner.cli.mail.ack", "ack", "Acknowledge messages."),
+    "mark": (_ANSWER, "brenner.cli.mail.ack", "mark", "Mark messages as read or unread."),
+    "pending": (_ANSWER, "brenner.cli.mail.pending", "command", "List owed acknowledgements."),
+    "export": (_MOVE, "brenner.cli.mail.archive", "export", "Write all mail to an archive file."),
+    "import": (_MOVE, "brenner.cli.mail.archive", "import_", "Read mail from an archive file."),
+    "copy": (_MOVE, "brenner.cli.mail.copy", "copy", "Copy all mail to another store."),
 }
 
 
@@ -29,16 +30,16 @@ COMMANDS = {
     epilog=examples(
         "brenner mail register BlueLake",
         "brenner new QUESTION --as Operator --to BlueLake > message.md",
-        "# fill in what message.md leaves open, then",
+        "# fill in message.md, then",
         "brenner mail send message.md",
         "brenner mail inbox --as BlueLake",
     ),
 )
 @group_options
 def command() -> None:
-    """Send, read and acknowledge the mail of a project.
+    """Send, read and acknowledge messages.
 
-    The mail is in the project's own folder; the first command that writes creates it. You are
-    the operator, unless --as NAME or AGENT_NAME says otherwise. Reading marks nothing as read. An
-    ACK is an acknowledgement: some types of message ask for one from each recipient.
+    You are the operator, or the agent of --as NAME or AGENT_NAME. Reading does not mark a message
+    as read. Some message types ask each recipient for an ACK, an acknowledgement. The first command
+    that writes creates the store.
     """

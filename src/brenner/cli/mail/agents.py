@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from brenner.cli.mail.show import full_time, labelled_lines
-from brenner.cli.options import EXIT_OK, Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Command, Settings, common_options, examples
 from brenner.cli.output import note_changes_made, write_json
 from brenner.cli.table import WIDE_TERMINAL, DisplayRow, TableColumn, format_time, table
 from brenner.cli.terminal import (
@@ -51,14 +51,16 @@ _COLUMNS = (
 _AgentSummary = tuple[Agent, int | None, int]
 
 
-@click.command("agents", epilog=examples("brenner mail agents", "brenner mail agents BlueLake"))
+@click.command(
+    "agents", epilog=examples("brenner mail agents", "brenner mail agents BlueLake"), cls=Command
+)
 @click.argument("name", required=False)
 @pager_option
 @common_options
 def agents(settings: Settings, name: str | None, pager: bool) -> int:
-    """List who is registered; with a NAME, say what is known of that agent.
+    """List the registered agents. With NAME, show details of that agent.
 
-    Exit code 1: nobody is registered under that name.
+    Use it to see which names can receive mail.
     """
     with workspace_of(settings) as here, here.mailbox.reading():
         wanted = here.mailbox.agents() if name is None else (here.mailbox.agent(name),)
@@ -89,8 +91,7 @@ def _summarise(here: Workspace, wanted: Sequence[Agent]) -> list[_AgentSummary]:
 
 def _list_lines(summaries: Sequence[_AgentSummary]) -> Iterator[str]:
     if not summaries:
-        appears = "Who sends and receives mail will appear here:"
-        yield format_message(f"Nobody is registered yet. {appears}", sys.stdout)
+        yield format_message("No agents are registered yet. To register one:", sys.stdout)
         yield format_hint("`brenner mail register NAME`", sys.stdout)
         return
     yield from table(_COLUMNS, [_row(each) for each in summaries], sys.stdout)
@@ -116,12 +117,12 @@ def _agent_lines(summary: _AgentSummary) -> Iterator[str]:
     yield fold([], [agent_span(agent.name)], "", out)
     profile = (("Program", agent.program), ("Model", agent.model), ("Task", agent.task))
     fields = [
-        (label, [Span(escape_control(text, len(text) + 1)) if text else Span("not said", QUIET)])
+        (label, [Span(escape_control(text, len(text) + 1)) if text else Span("not set", QUIET)])
         for label, text in profile
     ]
     fields += [
         ("Registered", [Span(full_time(agent.registered_at))]),
-        ("Unread", [Span("not told" if unread is None else str(unread))]),
+        ("Unread", [Span("unknown" if unread is None else str(unread))]),
         ("Owes", [Span(f"{owes} ACK{'s' * (owes != 1)}")]),
     ]
     yield from labelled_lines(fields, out)
@@ -136,20 +137,21 @@ def _agent_lines(summary: _AgentSummary) -> Iterator[str]:
         "brenner mail register BlueLake",
         "brenner mail register BlueLake --program claude-code --model opus-4.5",
     ),
+    cls=Command,
 )
 @click.argument("name")
-@click.option("--program", default="", metavar="TEXT", help="The program that it runs in.")
-@click.option("--model", default="", metavar="TEXT", help="The model.")
+@click.option("--program", default="", metavar="TEXT", help="Program that it runs in.")
+@click.option("--model", default="", metavar="TEXT", help="Its model.")
 @click.option("--task", default="", metavar="TEXT", help="What it works on.")
-@click.option("--update", is_flag=True, help="It is the same agent, with another program or model.")
+@click.option("--update", is_flag=True, help="Change the program or model of a registered agent.")
 @common_options
 def register(  # noqa: PLR0913  (one parameter per option)
     settings: Settings, *, name: str, program: str, model: str, task: str, update: bool
 ) -> int:
-    """Register a NAME, so that it can send and receive mail.
+    """Register NAME, so that it can send and receive mail.
 
-    The name is kept exactly as given, or refused with suggestions (exit code 1): where another
-    agent has it, or where it looks like another one. To register again is fine.
+    The name is stored exactly as given. It is rejected, with suggestions, if another agent uses it
+    or if it looks like another name. You can register the same agent again.
     """
     profile = Profile(name, program, model, task)
     with workspace_for_writing(settings, needs_operator=False) as here:
@@ -161,8 +163,8 @@ def register(  # noqa: PLR0913  (one parameter per option)
     if before is None:
         print_message(f"Registered {agent.name}.")
     elif before != agent:
-        print_message(f"{agent.name} was registered; what is known of it has changed.")
+        print_message(f"Updated {agent.name}.")
     else:
-        print_message(f"{agent.name} was registered before; nothing has changed.")
-    print_hint(f"It acts with `--as {agent.name}`, or with AGENT_NAME={agent.name} set.")
+        print_message(f"{agent.name} is already registered. No changes were made.")
+    print_hint(f"To act as {agent.name}: `--as {agent.name}`, or set AGENT_NAME={agent.name}")
     return EXIT_OK

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from shlex import quote
 from typing import IO, TYPE_CHECKING, get_args
 
 import click
@@ -16,6 +17,7 @@ from brenner.cli.options import (
     EXIT_INVALID,
     EXIT_OK,
     EXIT_USAGE,
+    Command,
     Settings,
     common_options,
     examples,
@@ -43,7 +45,7 @@ from brenner.services.archive import (
     import_archive,
     is_archive_start,
 )
-from brenner.text import escape_control, joined
+from brenner.text import escape_control, joined, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,25 +60,26 @@ _FORMAT_BY_SUFFIX: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".m
         "brenner mail export mail.mbox --force",
         "brenner mail export | gzip > mail.jsonl.gz",
     ),
+    cls=Command,
 )
 @click.argument("file", default=STANDARD_OUTPUT, metavar="[FILE|-]")
 @click.option(
     "--format",
     "form",
     type=click.Choice(get_args(Form)),
-    help="JSON lines or mbox; else as the ending of FILE says, and jsonl without one.",
+    help="jsonl (JSON lines) or mbox (default: from the name of FILE, else jsonl).",
 )
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--force", is_flag=True, help="Overwrite FILE.")
 @common_options
 def export(settings: Settings, file: str, form: Form | None, force: bool) -> int:
-    """Write all mail of the project to FILE, or to the standard output.
+    """Write all mail of the project to FILE, or to standard output.
 
-    `brenner mail import` takes JSON lines in again, with ids, times and hashes. The file is written
-    whole or not at all. In a terminal control characters are spelled out, so redirect it.
+    Use it for a backup. `brenner mail import` reads JSON lines back, with IDs, times and hashes.
+    FILE is written completely or not at all.
     """
     chosen = form or _FORMAT_BY_SUFFIX.get(file[file.rfind(".") :].lower(), "jsonl")
     if file == STANDARD_OUTPUT and settings.as_json:
-        message = "With --json give a FILE: the standard output is for the document."
+        message = "--json needs a FILE: the standard output is for the JSON document."
         raise click.UsageError(message)
     if file != STANDARD_OUTPUT:
         check_overwrite(file, replace=force)
@@ -98,11 +101,11 @@ def export(settings: Settings, file: str, form: Form | None, force: bool) -> int
         messages = f"{count:,} message{'s' * (count != 1)}"
         print_message(f"Wrote {escape_control(file)}: {messages}, {size:,} bytes of {chosen}.")
         if chosen == "jsonl":
-            print_hint(f"`brenner mail import {escape_control(file)}` takes it in, in any project.")
+            name = quote(escape_control(file))
+            print_hint(f"To import it into another project: `brenner mail import {name}`")
     if not count:
-        print_message(
-            "There is no mail in this project: `brenner doctor` says which it is.", sys.stderr
-        )
+        text = "This project has no mail. To see which project it is: `brenner doctor --verbose`"
+        print_message(text, sys.stderr)
     return EXIT_OK
 
 
@@ -127,30 +130,30 @@ _MAX_MEMORY_BYTES = 8 * 1024 * 1024
 @click.command(
     "import",
     epilog=examples("brenner mail import mail.jsonl", "zcat mail.jsonl.gz | brenner mail import -"),
+    cls=Command,
 )
 @click.argument("file", metavar="FILE|-")
 @click.option(
     "--format",
     "form",
     type=click.Choice(get_args(Form)),
-    help="JSON lines; an mbox is not read back.",
+    help="jsonl; an mbox cannot be imported.",
 )
 @click.option(
     "--accept-decisions",
     is_flag=True,
-    help="Also import KICKOFF and COMPILED messages and decisions for threads that are here.",
+    help="Import kickoffs, versions and decisions for existing threads.",
 )
 @common_options
 def import_(settings: Settings, file: str, form: Form | None, accept_decisions: bool) -> int:
-    """Take in the mail of an archive: all of it or nothing.
+    """Import the mail of an archive, completely or not at all.
 
-    Times, hashes and, where they are free, ids stay. What was imported before is skipped. Who
-    wrote imported mail is not verified, and it is shown as imported. An archive that leads or
-    decides (KICKOFF, COMPILED, a void, a dismissal) in a thread which is here already is refused,
-    unless you accept that. What comes through a pipe is read to its end first. To an Agent Mail
-    server messages are sent anew, one by one; to finish an import that breaks off there, repeat it
-    with --accept-decisions. Exit code 1: something in the archive is wrong; 2: it cannot be read,
-    or is no archive.
+    Times and hashes stay, and IDs that are free. Messages that were imported before are skipped.
+    Imported mail is shown as imported, because its senders are not verified.
+
+    An archive with a KICKOFF, a COMPILED message or a decision (void, dismissal) for an existing
+    thread needs --accept-decisions. An Agent Mail server gets the messages one by one; after an
+    interruption, repeat the import with --accept-decisions.
     """
     if form == "mbox":
         refusal = NOT_AN_ARCHIVE.at(path=display_name(file), reason=MBOX_IS_NOT_READ)
@@ -257,21 +260,17 @@ def _import_document(restored: RestoreResult) -> dict[str, object]:
 
 def _write_imported(restored: RestoreResult) -> None:
     added, skipped = restored.added, restored.skipped
-    here = f"; {skipped} {'was' if skipped == 1 else 'were'} here already" if skipped else ""
+    here = f"; {skipped} {'was' if skipped == 1 else 'were'} already here" if skipped else ""
     print_message(f"Imported {added} message{'s' * (added != 1)}{here}.")
     if restored.accepted:
-        which = (
-            "1 of them leads or decides"
-            if restored.accepted == 1
-            else (f"{restored.accepted} of them lead or decide")
-        )
-        print_hint(f"{which} in a thread that was here before.")
+        count = plural(restored.accepted, "message")
+        print_hint(f"{count} with a kickoff, version or decision in a thread that was here before.")
     if restored.new_agents:
-        print_hint(f"New here: {joined(restored.new_agents)}.")
+        print_hint(f"New agents: {joined(restored.new_agents)}.")
     if restored.renumbered:
         shown = [f"{old} → {new}" for old, new in restored.renumbered[:_MAX_RENUMBERED]]
         left = len(restored.renumbered) - len(shown)
         more = f" and {left} more" if left else ""
-        print_hint(f"Ids that could not stay as they were: {', '.join(shown)}{more}.")
+        print_hint(f"Changed message IDs: {', '.join(shown)}{more}.")
     if added:
-        print_hint("`brenner mail agents` lists whose mail it is.")
+        print_hint("Next: `brenner mail thread`")

@@ -47,25 +47,25 @@ _JSON_DEFAULTS = {"from": None, "to": None, "ok": False}
         "brenner mail copy --from sqlite:///old.sqlite3 --to agent-mail",
     ),
 )
-@click.option("--from", "source", metavar="STORE", help="Where the mail is (the project's store).")
-@click.option("--to", "target", metavar="STORE", help="Where to copy it (the project's store).")
-@click.option("--force", is_flag=True, help="Go on past versions and messages that stop it.")
+@click.option("--from", "source", metavar="STORE", help="Source (default: the project's store).")
+@click.option("--to", "target", metavar="STORE", help="Target (default: the project's store).")
+@click.option("--force", is_flag=True, help="Continue past versions and messages with errors.")
 @common_options
 def copy(settings: Settings, source: str | None, target: str | None, force: bool) -> int:
-    """Copy all mail of a project to another home, and compare it there. The source is only read.
+    """Copy all mail to another store and compare it there. The source is only read.
 
-    STORE is written as for --store. The target is made where there is none; what it has already is
-    not copied again, so an interrupted copy is finished by repeating it. Ids, times, links and read
-    marks stay as they are; an Agent Mail server gives new ids and times. Every version is verified
-    before and after. A thread that went different ways in the two homes is not copied.
+    Use it to move to PostgreSQL or to an Agent Mail server. STORE is an address as for --store. A
+    missing target is created, and mail that it already contains is skipped. Repeat the command
+    after an interruption.
 
-    Exit code 0: all of it is there; 1: something was refused, is missing or differs; 3: a store
-    cannot be used.
+    IDs, times, links and read marks stay; an Agent Mail server assigns new IDs and times. Every
+    version is verified before and after. A thread that differs between the two stores is not
+    copied.
     """
     from brenner.services.copy_mail import copy_mail
 
     if source is None and target is None:
-        message = "Say where to copy the mail (--to STORE), or where it is (--from STORE)."
+        message = "Give --to STORE (where to copy the mail) or --from STORE (where it is)."
         raise click.UsageError(message)
     here = _project(settings, source)
     there = _project(settings, target)
@@ -145,28 +145,28 @@ def _write(done: CopyResult, target: Project, *, is_own: bool) -> None:
     restored = done.restored
     print_message(_result_text(done))
     if restored.new_agents:
-        print_hint(f"New there: {joined(restored.new_agents)}.")
+        print_hint(f"New agents: {joined(restored.new_agents)}.")
     if restored.added:
         print_hint(_ids_and_times_text(done))
         for ability, reason in done.lost.items():
-            print_hint(f"Not kept there: {ability}; {reason}.")
+            print_hint(f"Lost: {ability} ({reason}).")
     print_hint(_verification_text(done))
     write_diagnostics(done.diagnostics, "brenner", sys.stderr)
     if done.ok:
         print_hint(_next_step(target, is_own=is_own))
     else:
-        print_message("The copy is not complete. The source is as it was: keep it.", sys.stderr)
+        print_message("The copy is not complete. The source is unchanged: keep it.", sys.stderr)
 
 
 def _result_text(done: CopyResult) -> str:
     added, skipped = done.restored.added, done.restored.skipped
     places = f"from {done.source} to {done.target}"
     if not done.of_source["messages"]:
-        return f"There is no message to copy {places}: {_amount_text(done.of_source)}."
+        return f"No messages to copy {places}: {_amount_text(done.of_source)}."
     if not added:
-        all_of_it = "All messages are" if done.restored.new_agents else "Everything is"
-        return f"{all_of_it} there already: {_amount_text(done.of_source)}, {places}."
-    there = f"; {skipped:,} {'was' if skipped == 1 else 'were'} there already" if skipped else ""
+        all_of_it = "All messages were" if done.restored.new_agents else "Everything was"
+        return f"{all_of_it} already copied {places}: {_amount_text(done.of_source)}."
+    there = f"; {skipped:,} {'was' if skipped == 1 else 'were'} already there" if skipped else ""
     compared = _amount_text(done.of_source)
     return f"Copied {grouped(added, 'message')} {places}{there}. Compared: {compared}."
 
@@ -179,17 +179,17 @@ def _amount_text(counts: dict[str, int]) -> str:
 def _ids_and_times_text(done: CopyResult) -> str:
     renumbered = done.restored.renumbered
     if done.is_anew:
-        ids = f", and so are ids: {_renumbered_text(renumbered)}" if renumbered else ""
-        return f"They were sent anew there, in their order. Times are new{ids}."
+        ids = f", and so are IDs: {_renumbered_text(renumbered)}" if renumbered else ""
+        return f"They were sent again in their order. Times are new{ids}."
     kept = [
         "times",
         "hashes",
         *(words for ability, words in _KEPT_WORDS.items() if ability in done.kept),
     ]
     if renumbered:
-        words = f"{joined(kept).capitalize()} are as they were; new ids, as some were taken"
-        return f"{words}: {_renumbered_text(renumbered)}."
-    return f"{joined(['ids', *kept]).capitalize()} are as they were."
+        changed = f"Changed message IDs, because some were taken: {_renumbered_text(renumbered)}"
+        return f"{joined(kept).capitalize()} are unchanged. {changed}."
+    return f"{joined(['IDs', *kept])} are unchanged."
 
 
 def _renumbered_text(renumbered: tuple[tuple[int, int], ...]) -> str:
@@ -205,24 +205,25 @@ def _verification_text(done: CopyResult) -> str:
     """
     right = len(done.versions) - len(done.unverified)
     if not done.versions:
-        return "There is no version to verify."
+        return "No versions to verify."
     if not done.unverified:
-        words = {1: "The version follows", 2: "Both versions follow"}
-        text = words.get(right, f"All {right} versions follow")
+        words = {1: "The version rebuilds", 2: "Both versions rebuild"}
+        text = words.get(right, f"All {right} versions rebuild")
     else:
         wrong = [f"v{fact.number} of {fact.thread_id}" for fact in done.unverified]
         more = len(wrong) - _MAX_VERSIONS
         names = ", ".join(wrong[:_MAX_VERSIONS]) + (f" and {more} more" if more > 0 else "")
-        text = f"{names} did not follow from the mail before; {grouped(right, 'version')} followed"
+        rebuilt = "1 other rebuilds" if right == 1 else f"{right:,} others rebuild"
+        text = f"{names} did not rebuild from the mail before. {rebuilt}"
     return f"{text} from the mail, before and after." if done.ok else f"{text} before the copy."
 
 
 def _next_step(target: Project, *, is_own: bool) -> str:
     setting = None if is_own else store_setting(target)
     if setting is None:
-        return "Next: `brenner mail thread` lists what is here."
+        return "Next: `brenner mail thread`"
     line, lacks_password = setting
     words = f"Next: write `{line}` into {SETTINGS_FILE}, so that every command uses it"
     if lacks_password:
-        words += "; the password belongs into `PGPASSWORD` or `PGPASSFILE`, not there"
+        words += ". Put the password into `PGPASSWORD` or `PGPASSFILE`, not there"
     return f"{words}."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from brenner.cli.options import EXIT_OK, Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Command, Settings, common_options, examples
 from brenner.cli.output import write_json
 from brenner.cli.table import (
     MESSAGE_COLUMNS,
@@ -46,16 +46,17 @@ _STORE_POLL_INTERVAL = 0.2
         "brenner mail inbox --as BlueLake --owed",
         "brenner mail inbox --type CRITIQUE --type BLOCKED --wait 60",
     ),
+    cls=Command,
 )
-@click.option("--unread", is_flag=True, help="Only what is not marked as read.")
-@click.option("--owed", is_flag=True, help="Only what you owe an ACK for.")
+@click.option("--unread", is_flag=True, help="Only unread messages.")
+@click.option("--owed", is_flag=True, help="Only messages that you owe an ACK for.")
 @click.option(
     "--type",
     "types",
     multiple=True,
     metavar="TYPE",
     type=click.Choice(MESSAGE_TYPES, case_sensitive=False),
-    help="Only messages of this type, such as CRITIQUE; repeatable.",
+    help="Only this type, such as CRITIQUE; repeatable.",
 )
 @click.option("--thread", "thread_id", metavar="ID", help="Only this thread.")
 @limit_option
@@ -64,7 +65,7 @@ _STORE_POLL_INTERVAL = 0.2
     "--wait",
     type=click.FloatRange(0, _MAX_WAIT),
     metavar="SECONDS",
-    help="If there is nothing, wait so long for mail.",
+    help="If there is no message, wait this long for one.",
 )
 @pager_option
 @common_options
@@ -80,12 +81,11 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
     wait: float | None,
     pager: bool,
 ) -> int:
-    """List what was sent to you, newest first.
+    """List the messages that you received, newest first.
 
-    The first column marks what is unread, what you owe an ACK (an acknowledgement) for, and what
-    anybody may have sent.
-    Nothing is marked as read by looking. In a terminal subjects are cut to its width; into a pipe
-    everything goes whole. Exit code 0, also where there is nothing.
+    The first column marks messages that are unread, that you owe an ACK (acknowledgement) for, or
+    whose sender is not verified. Listing does not mark messages as read. A terminal cuts long
+    subjects; a pipe gets them complete.
     """
     wanted = InboxFilter(unread, owed, types, thread_id)
 
@@ -103,7 +103,7 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
 def _filter_words(wanted: InboxFilter, before: int | None) -> list[str]:
     words = (
         (wanted.unread, "unread only"),
-        (wanted.owed, "only what is owed"),
+        (wanted.owed, "only what you must acknowledge"),
         (wanted.types, f"only {' or '.join(wanted.types)}"),
         (wanted.thread_id is not None, f"only {escape_control(wanted.thread_id or '')}"),
         (before is not None, f"older than message {before}"),
@@ -154,10 +154,10 @@ def _wait_for_store(project: Project, end: float) -> bool:
 
 
 def _print_waiting(end: float) -> None:
-    """Say on a terminal that the command waits."""
+    """Print a notice on a terminal that the command waits."""
     left = end - time.monotonic()
     if left > _NOTICE_AFTER and sys.stderr.isatty():
-        sys.stderr.write(f"Nothing yet; waiting up to {left:.0f} s …\n")
+        sys.stderr.write(f"No mail yet. Waiting up to {left:.0f} s …\n")
 
 
 def _document(page: InboxPage, name: str) -> dict[str, object]:
@@ -182,7 +182,7 @@ def _lines(page: InboxPage, here: Workspace, filters: list[str]) -> Iterator[str
     yield from table(MESSAGE_COLUMNS, rows, sys.stdout)
     notes = legend(marks, as_option(name, operator))
     if page.has_more:
-        older = f"Older ones: the same with `--before {page.messages[-1].stored.id}`."
+        older = f"For older messages add `--before {page.messages[-1].stored.id}`."
         notes.append(format_message(older, sys.stdout))
     yield from ["\n", *notes] if notes else []
 
@@ -199,7 +199,7 @@ def _headline(page: InboxPage, name: str, filters: list[str]) -> str:
     """
     messages = page.messages
     count = len(messages)
-    shown = " shown, there are older ones" if page.has_more else ""
+    shown = " (there are older ones)" if page.has_more else ""
     unread = sum(received.is_read is False for received in messages)
     # The hash covers the thread ID, so copies in different threads count separately.
     owed = len({received.stored.content_hash for received in messages if received.owes_ack})
@@ -216,11 +216,11 @@ def _headline(page: InboxPage, name: str, filters: list[str]) -> str:
 def _empty_lines(actor: str, operator: str, *, is_narrowed: bool) -> Iterator[str]:
     name = escape_control(actor)
     if is_narrowed:
-        all_of_it = f"`brenner mail inbox{as_option(actor, operator)}` shows all of it."
-        yield format_message(f"Nothing in the inbox of {name} fits. {all_of_it}", sys.stdout)
+        whole = f"The whole inbox: `brenner mail inbox{as_option(actor, operator)}`"
+        text = f"No message in the inbox of {name} matches the options. {whole}"
+        yield format_message(text, sys.stdout)
         return
-    appears = f"What others send to {name} will appear here, newest first:"
-    yield format_message(f"No mail for {name} yet. {appears}", sys.stdout)
+    yield format_message(f"No mail for {name} yet. To send some:", sys.stdout)
     sender = "SENDER" if actor == operator else escape_control(operator)
     new = f"`brenner new INFO --as {sender} --to {name} > message.md`"
-    yield format_hint(f"{new}; fill it in; `brenner mail send message.md`", sys.stdout)
+    yield format_hint(f"{new}, fill it in, then `brenner mail send message.md`", sys.stdout)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
-from brenner.cli.options import EXIT_OK, Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Command, Settings, common_options, examples
 from brenner.cli.output import note_changes_made, write_json
 from brenner.cli.table import (
     FROM_COLUMN,
@@ -38,7 +39,7 @@ from brenner.cli.workspace import workspace_for_writing, workspace_of
 from brenner.mail.model import SendResult, stored_json
 from brenner.protocol.messages import duration_text, exact_time, iso
 from brenner.services.acknowledge import DueAck, escalate, pending_acks, resend
-from brenner.text import escape_control, joined
+from brenner.text import as_option, escape_control, grouped, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -62,12 +63,13 @@ _COLUMNS = (
         "brenner mail pending --agent BlueLake --overdue",
         "brenner mail pending --thread RS-20251230-cell-fate --resend",
     ),
+    cls=Command,
 )
-@click.option("--agent", metavar="NAME", help="Only what this agent owes.")
+@click.option("--agent", metavar="NAME", help="Only ACKs that this agent owes.")
 @click.option("--thread", "thread_id", metavar="ID", help="Only this thread.")
-@click.option("--overdue", is_flag=True, help="Only what is overdue.")
-@click.option("--resend", "resends", is_flag=True, help="Send what is overdue once more.")
-@click.option("--escalate", "escalates", is_flag=True, help="Tell the operator what is overdue.")
+@click.option("--overdue", is_flag=True, help="Only overdue ACKs.")
+@click.option("--resend", "resends", is_flag=True, help="Send overdue messages again.")
+@click.option("--escalate", "escalates", is_flag=True, help="Report overdue ACKs to the operator.")
 @pager_option
 @common_options
 def command(  # noqa: PLR0913  (one parameter per option)
@@ -80,12 +82,11 @@ def command(  # noqa: PLR0913  (one parameter per option)
     escalates: bool,
     pager: bool,
 ) -> int:
-    """Say who owes an ACK (an acknowledgement) for what; the overdue ones come first.
+    """List owed acknowledgements (ACKs), overdue ones first.
 
-    An ACK is overdue after 24 hours, or `ack_deadline_hours` in brenner.toml, counted from the
-    last time that the message was sent. --resend sends your own overdue messages again to those
-    who owe; for the operator it sends everybody's. --escalate sends the operator one BLOCKED
-    message per thread. Exit code 0, also where something is overdue.
+    An ACK is overdue after 24 hours, or `ack_deadline_hours` in brenner.toml. --resend sends your
+    overdue messages again; the operator resends those of all senders. --escalate sends the operator
+    one BLOCKED message per thread.
     """
     now = datetime.now(UTC)
     with (workspace_for_writing if resends or escalates else workspace_of)(settings) as here:
@@ -102,6 +103,11 @@ def command(  # noqa: PLR0913  (one parameter per option)
         write_json(_document(shown, resent, escalated))
         return EXIT_OK
     write_lines(_lines(shown, now, overdue=overdue), pager=pager)
+    if late and not resends and not escalates and _resendable(late, here):
+        thread = f" --thread {quote(escape_control(thread_id))}" if thread_id else ""
+        actor = as_option(here.actor, here.project.operator)
+        sys.stdout.write("\n")
+        print_message(f"To remind them: `brenner mail pending --resend{thread}{actor}`")
     if resends:
         _write_resent(resent, late, here)
     if escalates:
@@ -147,8 +153,9 @@ def _debt_json(each: DueAck) -> dict[str, object]:
 def _lines(shown: Sequence[DueAck], now: datetime, *, overdue: bool) -> Iterator[str]:
     """Yield a headline, then the table of pending ACKs."""
     if not shown:
-        yield format_message("No ACK is overdue." if overdue else "Nobody owes an ACK.", sys.stdout)
-        asking = "KICKOFF, CRITIQUE, HANDOFF, BLOCKED and QUESTION ask for one when they are sent."
+        none = "No acknowledgement is overdue." if overdue else "No agent owes an acknowledgement."
+        yield format_message(none, sys.stdout)
+        asking = "KICKOFF, CRITIQUE, HANDOFF, BLOCKED and QUESTION messages require one."
         yield format_hint(asking, sys.stdout)
         return
     yield format_message(_headline(shown, now), sys.stdout) + "\n"
@@ -156,15 +163,15 @@ def _lines(shown: Sequence[DueAck], now: datetime, *, overdue: bool) -> Iterator
 
 
 def _headline(shown: Sequence[DueAck], now: datetime) -> str:
-    """Return a sentence such as `2 agents owe an ACK, the oldest for 3 h; 1 is overdue.`"""
+    """Return `Waiting for 3 acknowledgements from 2 agents, the oldest for 3 h. 1 is overdue.`"""
     agents = {each.pending.debtor for each in shown}
     late = sum(each.is_overdue for each in shown)
     oldest = duration_text(now - min(each.pending.last.at for each in shown))
-    who = f"{joined(agents)} owes" if len(agents) == 1 else f"{len(agents)} agents owe"
-    what = "an ACK" if len(shown) == len(agents) else f"{len(shown)} ACKs"
+    who = joined(agents) if len(agents) == 1 else f"{len(agents)} agents"
     since = f"for {oldest}" if len(shown) == 1 else f"the oldest for {oldest}"
-    overdue = f"; {late} {'is' if late == 1 else 'are'} overdue" if late else "; none is overdue"
-    return f"{who} {what}, {since}{overdue}."
+    overdue = _count_is(late) if late else "None is"
+    what = grouped(len(shown), "acknowledgement")
+    return f"Waiting for {what} from {who}, {since}. {overdue} overdue."
 
 
 def _row(each: DueAck, now: datetime) -> DisplayRow:
@@ -189,25 +196,28 @@ def _due_span(each: DueAck, now: datetime) -> Span:
         return Span(("overdue since " if each.is_overdue else "") + exact_time(each.due))
     if each.is_overdue:
         return Span(f"{duration_text(now - each.due)} overdue", ATTENTION)
-    return Span(f"in {duration_text(each.due - now)}", QUIET)
+    return Span(f"due in {duration_text(each.due - now)}", QUIET)
 
 
 def _write_resent(resent: Sequence[SendResult], late: Sequence[DueAck], here: Workspace) -> None:
     for sent in resent:
         first, to = sent.stored.reply_to, joined(sent.stored.message.recipients)
-        again = "Sent" if sent.is_new else "Somebody has just sent"
-        print_message(f"{again} message {first} again to {to}, as message {sent.stored.id}.")
+        again = f"again to {to}, as message {sent.stored.id}"
+        if sent.is_new:
+            print_message(f"Sent message {first} {again}.")
+        else:
+            print_message(f"Message {first} was just sent {again}. Nothing was sent.")
     own = _resendable(late, here)
     imported = sum(not each.pending.first.is_local for each in own)
     if not late:
-        print_message("Nothing was sent again: nothing is overdue.")
+        print_message("Nothing was sent: nothing is overdue.")
     if len(own) < len(late):
         others = _count_is(len(late) - len(own))
-        print_message(f"{others} owed for messages of others: they resend them, or the operator.")
+        who = "Only their senders and the operator can resend them."
+        print_message(f"{others} owed for messages from other agents. {who}")
     if imported:
-        print_message(
-            f"{_count_is(imported)} owed for imported mail, which is not sent again: write to them."
-        )
+        text = "owed for imported mail, which cannot be resent. Send the agents a new message."
+        print_message(f"{_count_is(imported)} {text}")
 
 
 def _count_is(count: int) -> str:
@@ -221,13 +231,13 @@ def _write_escalated(
     for sent in escalated:
         thread, number = escape_control(sent.stored.message.thread_id), sent.stored.id
         if sent.is_new:
-            print_message(f"Told {to} what is overdue in {thread}: message {number}.")
+            print_message(f"Reported what is overdue in {thread} to {to}, as message {number}.")
         else:
-            print_message(f"{to} knows what is overdue in {thread} already: message {number}.")
+            print_message(f"Message {number} already reports what is overdue in {thread} to {to}.")
     others = [
         each for each in late if each.pending.debtor not in (here.project.operator, here.actor)
     ]
     if not escalated and others:
-        print_message(f"{to} has been told already of what is overdue.")
+        print_message(f"Nothing was sent: {to} has a report of what is overdue.")
     elif not escalated:
-        print_message(f"There is nothing overdue to tell {to}.")
+        print_message("Nothing was sent: no other agent is overdue.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from brenner.cli.options import EXIT_INVALID, EXIT_OK, Settings, common_options, examples
+from brenner.cli.options import EXIT_INVALID, EXIT_OK, Command, Settings, common_options, examples
 from brenner.cli.output import failure_json, supports_styles, write_diagnostics, write_json
 from brenner.cli.table import (
     MESSAGE_COLUMNS,
@@ -74,6 +74,7 @@ def _excerpt_span(text: str, is_match: bool, out: TextIO) -> Span:
         "brenner mail search '\"chromatin state\"' type:DELTA from:BlueLake",
         "brenner mail search item:H2 after:2026-01-01 is:unread",
     ),
+    cls=Command,
 )
 @click.argument("words", nargs=-1, required=True, metavar="QUERY...")
 @limit_option
@@ -83,14 +84,11 @@ def _excerpt_span(text: str, is_match: bool, out: TextIO) -> Span:
 def search(
     settings: Settings, words: tuple[str, ...], limit: int, before: int | None, pager: bool
 ) -> int:
-    """Find messages; what came in last stands first.
+    """Find messages by words and filters, newest first.
 
-    All words must be in the subject or the body. A phrase stands in double quotes, which the
-    shell must not take away: '"chromatin state"'. Filters are type:, from:, thread:, item:,
-    before: and after: (a date), is:unread and needs:ack (of your own inbox); several values of
-    one filter are alternatives.
-
-    Exit code 0, also where nothing is found; 1: the query cannot be understood.
+    All words must be in the subject or the body. Put a phrase in double quotes inside single
+    quotes: '"chromatin state"'. Filters are type:, from:, thread:, item:, before: and after: (a
+    date), is:unread and needs:ack. Several values of one filter are alternatives.
     """
     text = " ".join(words)
     query = parse_query(text)
@@ -130,10 +128,10 @@ def _document(page: SearchPage, query: str) -> dict[str, object]:
 
 def _lines(page: SearchPage, query: Query) -> Iterator[str]:
     if not page.messages:
-        yield format_message("Nothing matches.", sys.stdout)
-        more = "`brenner mail search --help` explains phrases and filters."
-        what = "All words must be there" if query.phrases else "All filters must hold"
-        yield format_hint(f"{what}; fewer find more. {more}", sys.stdout)
+        yield format_message("No messages match.", sys.stdout)
+        what = "words" if query.phrases else "filters"
+        text = f"A message must match all {what}. For phrases and filters see"
+        yield format_hint(f"{text} `brenner mail search --help`.", sys.stdout)
         return
     rows = []
     marks = [trust_mark(stored) for stored in page.messages]
@@ -145,5 +143,5 @@ def _lines(page: SearchPage, query: Query) -> Iterator[str]:
     yield from table(MESSAGE_COLUMNS[first:], rows, sys.stdout)
     notes = legend(marks, "")
     if page.has_more:
-        notes.append(f"More: the same with `--before {page.messages[-1].id}`.\n")
+        notes.append(f"For older messages add `--before {page.messages[-1].id}`.\n")
     yield from ["\n", *notes] if notes else []

@@ -21,10 +21,12 @@ from brenner.cli.options import (
 )
 from brenner.cli.output import (
     JsonCommand,
+    cannot_fix_text,
     count_by_severity,
     note_changes_made,
     write_diagnostics,
     write_json,
+    write_placed_diagnostics,
 )
 from brenner.cli.terminal import print_hint, print_message
 from brenner.cli.workspace import workspace_for_writing
@@ -34,7 +36,7 @@ from brenner.mail.mailbox import Capability
 from brenner.mail.model import SendResult, stored_json
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message, render_message_file
-from brenner.protocol.validate import Report
+from brenner.protocol.validate import Report, errors_without_fix
 from brenner.services import send as drafts
 from brenner.services.send import Outcome, SendOptions, send_text
 from brenner.text import escape_control, joined, thread_argument
@@ -77,7 +79,7 @@ def compose(flags: Mapping[str, Any], here: Workspace, reply_to: int | None) -> 
     missing = [option for name, option in _REQUIRED_OPTIONS.items() if not _is_given(parts[name])]
     if missing:
         error = (
-            f"A message that is made from options also needs {', '.join(missing)}. "
+            f"A message from options also needs {', '.join(missing)}. "
             "Or give a FILE: `brenner new TYPE` prints one to fill in."
         )
         raise click.UsageError(error)
@@ -99,10 +101,10 @@ def _check_headers(message: Message) -> None:
     """Refuse line feeds, which would begin another header, and spaces that would be lost."""
     texts = (message.thread_id, message.sender, *message.recipients, message.subject)
     if any("\n" in text or "\r" in text for text in texts):
-        error = "Thread, names and subject are one line each; longer text belongs in --body."
+        error = "Thread, names and subject must be one line each. Put longer text into --body."
         raise click.UsageError(error)
     if message.thread_id != message.thread_id.strip():
-        error = "A thread ID has no blanks at its ends: leave them out."
+        error = "Remove the spaces before or after the thread ID."
         raise click.UsageError(error)
 
 
@@ -125,33 +127,33 @@ _NOT_SENT = {"sent": False, "duplicate": False, "message": None, "corrected": No
     json_defaults=_NOT_SENT,
     epilog=examples(
         "brenner mail send message.md",
-        "brenner mail send --thread RS-20251230-cell-fate --to BlueLake,RedCreek \\",
+        "brenner mail send --thread RS-20251230-cell-fate --to BlueLake,RedSky \\",
         "    --subject 'INFO: T1 is running' --body 'Results by noon.'",
         "brenner mail send --reply-to 12 --subject 'ACK: Received' --body @ack.md",
     ),
 )
 @click.argument("file", required=False, metavar="[FILE|-]")
-@click.option("--thread", "thread_id", metavar="ID", help="The thread it belongs to.")
+@click.option("--thread", "thread_id", metavar="ID", help="Thread of the message.")
 @click.option(
-    "--to", "recipients", multiple=True, metavar="NAME", help="Who gets it; repeatable, or A,B."
+    "--to", "recipients", multiple=True, metavar="NAME", help="Recipient; repeatable, or A,B."
 )
-@click.option("--subject", metavar="TEXT", help="`PREFIX: description`.")
-@click.option("--body", metavar="TEXT", help="The body; @FILE reads a file, - the standard input.")
+@click.option("--subject", metavar="TEXT", help="Subject, such as `INFO: T1 is running`.")
+@click.option("--body", metavar="TEXT", help="Body; @FILE reads a file, - standard input.")
 @click.option(
     "--ack-required/--no-ack-required",
     default=None,
-    help="Whether to ask for an ACK; else its type decides.",
+    help="Ask for an ACK or not (default: by message type).",
 )
-@click.option("--reply-to", type=MESSAGE_ID, metavar="ID", help="The message that it answers.")
-@click.option("--key", help="A repeated send by you with the same key is one message.")
+@click.option("--reply-to", type=MESSAGE_ID, metavar="ID", help="Message that this one answers.")
+@click.option("--key", help="Send a message with this key only once.")
 @click.option(
     "--if-position",
     "position",
     type=Number(),
     metavar="N",
-    help="Only if the thread still has N messages.",
+    help="Send only if the thread still has N messages.",
 )
-@click.option("--no-check", is_flag=True, help="Send it, whatever is wrong with it.")
+@click.option("--no-check", is_flag=True, help="Send the message despite errors.")
 @common_options
 def send(  # noqa: PLR0913  (one parameter per option)
     settings: Settings,
@@ -165,13 +167,10 @@ def send(  # noqa: PLR0913  (one parameter per option)
 ) -> int:
     """Check a message and send it: a message FILE, or one made from options.
 
-    A message with errors is not sent; what is wrong is said as by `brenner check`. Warnings are
-    said, and the message goes out. With --reply-to the thread and the recipient may be left out:
-    they are the thread and the sender of the message that is answered, or its recipients where it
-    is your own. Without FILE and options the standard input is read. `brenner mail thread ID
-    --json` gives the `position` for --if-position.
-
-    Exit code 0: sent, or sent before with this key; 1: refused; 2: it cannot be read.
+    A message with errors is not sent, and the errors are listed as by `brenner check`. Warnings do
+    not stop it. A reply (--reply-to) goes to the sender of the message that it answers; --thread
+    and --to are optional. Without FILE and options, standard input is read. For --if-position,
+    `brenner mail thread ID --json` has the `position`.
     """
     is_composed = any(map(_is_given, flags.values()))
     _check_usage(file, key, is_composed=is_composed)
@@ -195,19 +194,21 @@ def send(  # noqa: PLR0913  (one parameter per option)
         write_json(_document(outcome, text, name))
     else:
         has_keys = Capability.IDEMPOTENCY_KEYS not in here.mailbox.lacks
-        _write(outcome, text, name, has_keys=has_keys)
+        _write(outcome, text, name, actor, has_keys=has_keys)
     return EXIT_OK if outcome.sent else EXIT_INVALID
 
 
 def _check_usage(file: str | None, key: str | None, *, is_composed: bool) -> None:
     if key is not None and not key.strip():
-        message = "--key needs a text; leave it out to send the message in any case."
+        message = "--key needs a text. Without --key the message is always sent."
         raise click.UsageError(message)
     if file is not None and is_composed:
         message = "Give a FILE or the parts of the message as options, not both."
         raise click.UsageError(message)
     if file is None and not is_composed and (sys.stdin is None or sys.stdin.isatty()):
-        message = "Give a FILE, or - to read from the standard input, or --thread, --to, --subject."
+        message = (
+            "Give a FILE, `-` to read from the standard input, or --thread, --to and --subject."
+        )
         raise click.UsageError(message)
 
 
@@ -244,14 +245,17 @@ def _document(outcome: Outcome, text: str, name: str | None) -> dict[str, object
     }
 
 
-def _write(outcome: Outcome, text: str, name: str | None, *, has_keys: bool) -> None:
-    for found in sorted(outcome.report.violations, key=worst_first):
-        place, located = _locate(found, text, name)
-        write_diagnostics([located], place, sys.stderr)
+def _write(
+    outcome: Outcome, text: str, name: str | None, actor: str | None, *, has_keys: bool
+) -> None:
+    found = sorted(outcome.report.violations, key=worst_first)
+    write_placed_diagnostics((_locate(each, text, name) for each in found), sys.stderr)
     if outcome.sent:
         _write_sent(outcome.sent, has_keys=has_keys)
     else:
-        _write_refused(outcome.report, name)
+        blocking = errors_without_fix(text, outcome.report.violations, actor)
+        located = [_locate(each, text, name)[1] for each in blocking]
+        _write_refused(outcome.report, name, cannot_fix_text(outcome.report.summary, located))
 
 
 def _write_sent(sent: SendResult, *, has_keys: bool) -> None:
@@ -266,27 +270,25 @@ def _write_sent(sent: SendResult, *, has_keys: bool) -> None:
         print_message(f"Sent message {stored.id} to {to} in {escape_control(message.thread_id)}.")
     else:
         by_key = " with this key" if has_keys else ""
-        print_message(f"Sent before{by_key}, as message {stored.id}; nothing was sent now.")
+        print_message(f"Already sent{by_key}, as message {stored.id}. Nothing was sent.")
     if stored.acknowledges:
-        settled = ", ".join(map(str, stored.acknowledges))
-        acks = "ACK" if len(stored.acknowledges) == 1 else "ACKs"
-        print_hint(f"It settles the {acks} that you owed for {settled}.")
+        noun = "message" if len(stored.acknowledges) == 1 else "messages"
+        print_hint(f"It acknowledges {noun} {joined(map(str, stored.acknowledges))}.")
     elif wants_ack(message):
         thread = quote(escape_control(message.thread_id))
-        print_hint(f"`brenner mail pending --thread {thread}` shows who owes an ACK.")
+        print_hint(f"To see who owes an ACK: `brenner mail pending --thread {thread}`")
     else:
         thread = thread_argument(message.thread_id)
-        print_hint(f"`brenner mail thread {thread}` shows the thread.")
+        print_hint(f"To read the thread: `brenner mail thread {thread}`")
 
 
-def _write_refused(report: Report, name: str | None) -> None:
+def _write_refused(report: Report, name: str | None, cannot_fix: str) -> None:
     print_message(f"Not sent: {count_by_severity(report.summary)}.", sys.stderr)
     if report.corrected is None:
-        print_hint(
-            "There is no certain correction: at least one error needs its author.", sys.stderr
-        )
+        print_hint(cannot_fix, sys.stderr)
     elif name is None or name == STANDARD_INPUT:
-        print_hint("The same with `--json` has the message corrected, as `corrected`.", sys.stderr)
+        text = "Add `--json` to get the corrected message, as `corrected`."
+        print_hint(text, sys.stderr)
     else:
         file = "-- " * name.startswith("-") + quote(escape_control(name))
-        print_hint(f"`brenner check --fix {file}` prints it corrected.", sys.stderr)
+        print_hint(f"To print the corrected message: `brenner check --fix {file}`", sys.stderr)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from brenner.cli.options import EXIT_OK, MESSAGE_ID, Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, MESSAGE_ID, Command, Settings, common_options, examples
 from brenner.cli.output import terminal_width, write_json
-from brenner.cli.table import format_time, importance_spans, trust_spans
+from brenner.cli.table import format_time, ids_text, importance_spans, trust_spans
 from brenner.cli.terminal import (
     ATTENTION,
     QUIET,
@@ -180,21 +180,22 @@ _REQUIRED_LABELS = ("From", "To", "Sent", "Subject")
 
 
 @click.command(
-    "show", epilog=examples("brenner mail show 12", "brenner mail show 12 --raw > message.md")
+    "show",
+    epilog=examples("brenner mail show 12", "brenner mail show 12 --raw > message.md"),
+    cls=Command,
 )
 @click.argument("message_id", type=MESSAGE_ID, metavar="ID")
 @click.option("--raw", is_flag=True, help="Print the message file exactly as it was sent.")
 @pager_option
 @common_options
 def show(settings: Settings, message_id: int, raw: bool, pager: bool) -> int:
-    """Read the message of that ID whole.
+    """Show one message completely.
 
-    It stays unread: `brenner mail mark ID` marks it as read. With --raw the message file is
-    printed; in a terminal control characters are spelled out, into a pipe or a file goes every
-    byte as it was sent. Exit code 1: there is no such message.
+    It stays unread; `brenner mail mark ID` marks it as read. --raw prints the message file. A
+    terminal shows control characters escaped; a pipe gets the exact bytes.
     """
     if raw and settings.as_json:
-        message = "--raw and --json do not go together: the document has the exact text."
+        message = "--raw and --json cannot be used together: the JSON contains the exact text."
         raise click.UsageError(message)
     with workspace_of(settings) as here, here.mailbox.reading():
         stored = here.mailbox.message(message_id)
@@ -229,14 +230,12 @@ def _lines(
         link = "Copy of" if is_repeated else "Reply to"
         fields.append((link, [Span(f"message {stored.reply_to}")]))
     if stored.acknowledges:
-        settled = ", ".join(map(str, stored.acknowledges))
-        acks = "ACK" if len(stored.acknowledges) == 1 else "ACKs"
-        fields.append(("Settles", [Span(f"the {acks} owed for {settled}")]))
+        fields.append(("Settles", [Span(f"the ACK for {ids_text(stored.acknowledges)}")]))
     fate = list(ack_spans(deliveries))
     if fate or wants_ack(message):
-        fields.append(("ACK", fate or [Span("required; nobody owes one")]))
+        fields.append(("ACK", fate or [Span("required; no agent owes one")]))
     if not stored.is_local:
-        origin = f"imported; it was message {stored.origin_id} there, and its sender is unverified"
+        origin = f"imported from message {stored.origin_id} of another store, sender unverified"
         fields.append(("Origin", [Span(origin)]))
     yield from labelled_lines(fields, out)
     yield "\n"

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from brenner.cli.mail.show import is_resend, message_head, message_lines
-from brenner.cli.options import EXIT_OK, MESSAGE_ID, Number, Settings, common_options, examples
+from brenner.cli.options import (
+    EXIT_OK,
+    MESSAGE_ID,
+    Command,
+    Number,
+    Settings,
+    common_options,
+    examples,
+)
 from brenner.cli.output import write_json
 from brenner.cli.table import THREAD_COLUMN, DisplayRow, TableColumn, format_time, table
 from brenner.cli.terminal import (
@@ -44,19 +52,18 @@ _Messages = list[tuple[StoredMessage, tuple[Delivery, ...]]]
         "brenner mail thread RS-20251230-cell-fate --limit 5 --full",
         "brenner mail thread -- -an-id-that-begins-with-a-hyphen",
     ),
+    cls=Command,
 )
 @click.argument("thread_id", required=False, metavar="[THREAD]")
-@click.option("--full", is_flag=True, help="Show bodies whole and times exactly.")
+@click.option("--full", is_flag=True, help="Show complete bodies and exact times.")
 @click.option("--raw", is_flag=True, help="Print the exact text of each message.")
 @click.option("--limit", type=Number(1), metavar="N", help="Only the newest N messages.")
-@click.option(
-    "--before", type=MESSAGE_ID, metavar="ID", help="Only what stands before this message."
-)
+@click.option("--before", type=MESSAGE_ID, metavar="ID", help="Only messages before this one.")
 @click.option(
     "--after",
     type=MESSAGE_ID,
     metavar="ID",
-    help="Only what stands after it; --limit takes the first.",
+    help="Only messages after this one (--limit: the first N).",
 )
 @pager_option
 @common_options
@@ -71,18 +78,17 @@ def thread(  # noqa: PLR0913  (one parameter per option)
     after: int | None,
     pager: bool,
 ) -> int:
-    """Read a THREAD in its order: the time in the store, then the id. Without one, list them.
+    """Show the messages of THREAD in order. Without THREAD, list all threads.
 
-    Bodies are folded to their first lines. With --raw each message is printed exactly as it was
-    sent, under a line with its id; in a terminal control characters are spelled out all the same,
-    so only a pipe or a file gets the exact bytes. Exit code 1: nobody has written to the thread.
+    Bodies are cut to their first lines. --raw prints each message exactly as it was sent, under a
+    line with its ID. A terminal shows control characters escaped; a pipe gets the exact bytes.
     """
     if raw and (full or settings.as_json):
-        message = "--raw goes with neither --full nor --json."
+        message = "--raw cannot be used with --full or --json."
         raise click.UsageError(message)
     if thread_id is None:
         if full or raw or limit or before or after:
-            message = "Give a THREAD; without one, all threads are listed."
+            message = "These options need a THREAD."
             raise click.UsageError(message)
         return _list_threads(settings, pager=pager)
     with workspace_of(settings) as here, here.mailbox.reading():
@@ -144,7 +150,7 @@ def _thread_document(thread_id: str, page: ThreadPage, messages: _Messages) -> d
 def _thread_head(thread_id: str, page: ThreadPage) -> Iterator[str]:
     shown = len(page.messages)
     count = f"{page.position} message{'s' * (page.position != 1)}"
-    part = "" if shown == page.position else f", {shown} of them here"
+    part = "" if shown == page.position else f", {shown} shown"
     yield format_message(f"{escape_control(thread_id)}: {count}{part}", sys.stdout)
 
 
@@ -162,10 +168,10 @@ def _more_notes(thread_id: str, page: ThreadPage, options: str) -> Iterator[str]
         yield "\n"
     if page.has_earlier and messages:
         command = f"brenner mail thread --before {messages[0].id}{options} {thread}"
-        yield f"Earlier ones: `{command}`.\n"
+        yield f"Earlier messages: `{command}`\n"
     if page.has_later and messages:
         command = f"brenner mail thread --after {messages[-1].id}{options} {thread}"
-        yield f"Later ones: `{command}`.\n"
+        yield f"Later messages: `{command}`\n"
 
 
 # The list of threads, the one with the newest message first
@@ -195,12 +201,11 @@ def threads_document(threads: Sequence[ThreadSummary]) -> dict[str, object]:
 
 
 def thread_list_lines(threads: Sequence[ThreadSummary], sender: str) -> Iterator[str]:
-    """Yield a row for each thread. Without threads say how the sender can begin one."""
+    """Yield a row for each thread. Without threads say how the sender can start one."""
     if not threads:
-        begins = "Each begins with the first message that names it:"
-        yield format_message(f"There are no threads yet. {begins}", sys.stdout)
+        yield format_message("No threads yet. To start one:", sys.stdout)
         new = f"`brenner new KICKOFF --as {escape_control(sender)} --to NAME > message.md`"
-        yield format_hint(f"{new}; fill it in; `brenner mail send message.md`", sys.stdout)
+        yield format_hint(f"{new}, fill it in, then `brenner mail send message.md`", sys.stdout)
         return
     yield from table(_COLUMNS, [_row(each) for each in threads], sys.stdout)
 

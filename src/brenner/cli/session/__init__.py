@@ -4,31 +4,67 @@ from __future__ import annotations
 
 import click
 
-from brenner.cli.options import LazyGroup, group_options
+from brenner.cli.options import LazyGroup, examples, group_options
 
-START = ("brenner.cli.session.start", "start", "Send the kickoffs of a session.")
+_START, _FOLLOW, _CONTINUE, _CORRECT = "Start", "Follow", "Continue and end", "Correct"
+START = (
+    _START,
+    "brenner.cli.session.start",
+    "start",
+    "Send the kickoffs of a new session.",
+)
 COMMANDS = {
     "start": START,
-    "list": ("brenner.cli.session.list", "list_", "List all sessions, the urgent first."),
-    "status": ("brenner.cli.session.status", "status", "Say whose turn it is."),
-    "show": ("brenner.cli.session.show", "show", "Say where everything of a session is."),
-    "link": ("brenner.cli.session.link", "link", "Print a link for somebody who reads."),
-    "watch": ("brenner.cli.session.watch", "watch", "Follow sessions live."),
-    "round": ("brenner.cli.session.round", "round_", "Send the kickoffs of the next round."),
-    "dismiss": ("brenner.cli.session.manage", "dismiss", "Let a refused block be."),
-    "complete": ("brenner.cli.session.manage", "complete", "Publish the last version."),
-    "void": ("brenner.cli.session.manage", "void", "Declare a version void."),
-    "adopt": ("brenner.cli.session.manage", "adopt", "Take over another program's thread."),
+    "list": (_FOLLOW, "brenner.cli.session.list", "list_", "List sessions, urgent ones first."),
+    "status": (_FOLLOW, "brenner.cli.session.status", "status", "Show what to do next."),
+    "watch": (_FOLLOW, "brenner.cli.session.watch", "watch", "Show new messages as they arrive."),
+    "show": (
+        _FOLLOW,
+        "brenner.cli.session.show",
+        "show",
+        "Show the files and places of a session.",
+    ),
+    "link": (_FOLLOW, "brenner.cli.session.link", "link", "Print a read-only guest link."),
+    "round": (_CONTINUE, "brenner.cli.session.round", "round_", "Send kickoffs of the next round."),
+    "complete": (_CONTINUE, "brenner.cli.session.manage", "complete", "Publish the last version."),
+    "dismiss": (_CORRECT, "brenner.cli.session.manage", "dismiss", "Ignore a rejected block."),
+    "void": (_CORRECT, "brenner.cli.session.manage", "void", "Withdraw a version."),
+    "adopt": (
+        _CORRECT,
+        "brenner.cli.session.manage",
+        "adopt",
+        "Continue another program's thread.",
+    ),
 }
 
 
-@click.group(cls=LazyGroup, table=COMMANDS)
+@click.group(
+    cls=LazyGroup,
+    table=COMMANDS,
+    epilog=examples(
+        "brenner session start --question @question.md --context @background.md \\",
+        "    --preset default-3-agent --to BlueLake --to RedSky --to GreenDog",
+        "brenner session status RS-20251230-cell-fate",
+        "brenner session complete RS-20251230-cell-fate --persist --commit",
+    ),
+)
 @group_options
 def command() -> None:
-    """Start a session, follow it, and end it."""
+    """Start a session, follow it, and end it.
+
+    A session is a thread with a kickoff. THREAD is its ID, such as RS-20251230-cell-fate.
+    """
 
 
-@click.group("orchestrate", cls=LazyGroup, table={"start": START})
+@click.group(
+    "orchestrate",
+    cls=LazyGroup,
+    table={"start": START},
+    epilog=examples(
+        "brenner orchestrate start --question @question.md --context @background.md \\",
+        "    --preset default-3-agent --to BlueLake --to RedSky --to GreenDog",
+    ),
+)
 @group_options
 def orchestrate() -> None:
-    """The same as `brenner session start`, under the name of the conventions document."""
+    """Same as `brenner session start`, under the name in the conventions document."""

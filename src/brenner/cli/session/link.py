@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
-from brenner.cli.options import EXIT_OK, Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Command, Settings, common_options, examples
 from brenner.cli.output import note_changes_made, write_diagnostics, write_json
 from brenner.cli.serve import URL_VARIABLE, pages_url
 from brenner.cli.terminal import print_hint
@@ -28,9 +28,9 @@ _PROBE_TIMEOUT = 2.0
     "link",
     epilog=examples(
         "brenner session link RS-20251230-cell-fate",
-        "brenner session link RS-20251230-cell-fate --days 30 --token-file ~/.brenner-token \\",
-        "    --url https://lab.example",
+        "brenner session link RS-20251230-cell-fate --days 30 --url https://lab.example",
     ),
+    cls=Command,
 )
 @click.argument("thread", metavar="THREAD")
 @click.option(
@@ -38,20 +38,21 @@ _PROBE_TIMEOUT = 2.0
     type=click.IntRange(1, _MAX_DAYS),
     default=_DEFAULT_DAYS,
     show_default=True,
-    help="For how long it is good.",
+    help="Days until it expires.",
 )
-@click.option("--url", metavar="BASE", help="Where the server is (or BRENNER_SERVE_URL).")
-@click.option("--token-file", metavar="FILE", help=f"The token of the server (or {TOKEN}).")
+@click.option("--url", metavar="BASE", help="Server address (or BRENNER_SERVE_URL).")
+@click.option(
+    "--token-file", metavar="FILE", help=f"File with the token of the server (or {TOKEN})."
+)
 @common_options
 def link(
     settings: Settings, *, thread: str, days: int, url: str | None, token_file: str | None
 ) -> int:
-    """Print a link to the pages of one session, for a guest who only reads.
+    """Print a read-only guest link to the page of one session.
 
-    It is signed with the token of the server, and opens that session, its messages and exports,
-    nothing else. Whoever has the link can use it until it expires; with another token of the
-    server all links are worth nothing. Without a token the server's pages are open to everybody
-    who reaches it, and the plain address is the link.
+    Use it to share a session from a server with a token. The link opens this session with its
+    messages and exports, nothing else. It works until it expires or the token changes. Without a
+    token the pages are public, and the plain address is printed.
     """
     base = pages_url(url)
     token, warnings = read_token(token_file, os.environ)
@@ -81,10 +82,11 @@ def link(
     if warning:
         print_hint(warning, sys.stderr)
     if token is None:
-        plain = f"It is the plain address: no token is named, by --token-file or {TOKEN}."
+        plain = f"This link is not signed: give the server's token with --token-file or {TOKEN}."
         print_hint(plain, sys.stderr)
     else:
-        print_hint(f"Whoever has it can read this session until {exact_time(until)}.", sys.stderr)
+        text = f"Anyone with this link can read the session until {exact_time(until)}."
+        print_hint(text, sys.stderr)
     return EXIT_OK
 
 
@@ -94,8 +96,8 @@ def _server_warning(base: str) -> str | None:
     if who == BRENNER_SERVER:
         return None
     is_other = who == AGENT_MAIL_SERVER
-    there = "a server of Agent Mail answers" if is_other else "no server of Brenner answers"
+    there = "An Agent Mail server answers" if is_other else "No Brenner server answers"
     return (
-        f"At {base} {there} now. If `brenner serve` listens elsewhere, say where with --url "
-        f"or {URL_VARIABLE}."
+        f"{there} at {base}. Start one with `brenner serve`, or give its address with --url or "
+        f"{URL_VARIABLE}."
     )

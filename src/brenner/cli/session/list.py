@@ -27,7 +27,7 @@ from brenner.cli.terminal import (
 )
 from brenner.cli.workspace import workspace_of
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.messages import duration_text, exact_time
+from brenner.protocol.messages import exact_time, relative_time
 from brenner.services.sessions import SessionList, list_sessions
 from brenner.session.model import Phase
 from brenner.session.overview import (
@@ -46,8 +46,8 @@ from brenner.session.overview import (
     summarize_counts,
     urgency_key,
 )
-from brenner.session.status_text import PHASE_LABELS, StatusReader
-from brenner.text import joined, thread_argument
+from brenner.session.status_text import PHASE_LABELS, StatusReader, describe_round
+from brenner.text import grouped, joined, thread_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -68,15 +68,17 @@ _PHASES = (*map(str, Phase), _CONVERSATION)
         "brenner session list --line",
     ),
 )
-@click.option("--all", "is_all", is_flag=True, help="Also those that are complete; all of them.")
-@click.option("--limit", type=Number(1), metavar="N", help="How many at most (50).")
+@click.option("--all", "is_all", is_flag=True, help="Also list completed sessions.")
+@click.option("--limit", type=Number(1), metavar="N", help="Show at most N (default: 50).")
 @click.option(
     "--phase",
     type=click.Choice(_PHASES, case_sensitive=False),
     metavar="PHASE",
-    help=f"Only sessions in this phase: {', '.join(_PHASES)}.",
+    help=f"Only this phase: {', '.join(_PHASES)}.",
 )
-@click.option("--line", "is_line", is_flag=True, help="One line, for a prompt or a status bar.")
+@click.option(
+    "--line", "is_line", is_flag=True, help="Print one line, for a prompt or a status bar."
+)
 @pager_option
 @common_options
 def list_(  # noqa: PLR0913  (one parameter per option)
@@ -88,17 +90,14 @@ def list_(  # noqa: PLR0913  (one parameter per option)
     is_line: bool,
     pager: bool,
 ) -> int:
-    """List all sessions, what needs you first: stopped, blocked, asked, overdue, refused, ready.
+    """List all sessions, those that need you first.
 
-    Then late blocks, handoffs, those that wait for agents, in critique, conversations without a
-    kickoff, and complete ones, each with the latest activity first. Complete ones in which nothing
-    is open are only counted, unless you ask for --all. --json has all, unless you give --limit.
-
-    --line says in one line, without colour, in how many sessions something waits; where there are
-    no sessions, the line is empty. Exit code 0; 3 where the store cannot be reached.
+    Completed sessions with nothing open are only counted, unless you add --all. --json lists them
+    all. --line prints how many sessions need you, for a shell prompt; without sessions the line is
+    empty.
     """
     if is_line and (is_all or limit or phase or settings.as_json):
-        message = "--line goes with none of --all, --limit, --phase and --json."
+        message = "--line cannot be used with --all, --limit, --phase or --json."
         raise click.UsageError(message)
     with workspace_of(settings) as here, Progress() as progress:
         found = list_sessions(here, progress)
@@ -150,11 +149,10 @@ def _lines(
         return
 
     summary = count_needs(matching, query.now, query.deadline)
-    yield format_message(f"{summarize_counts(summary)}.", sys.stdout)
     you = StatusReader(query.actor, "", query.now, query.deadline)
     owed = [each for session in matching for each in session.owed]
-    if acks := describe_owed_acks(owed, you, "You owe"):
-        yield format_message(acks, sys.stdout)
+    acks = describe_owed_acks(owed, you, "You owe")
+    yield format_message(f"{summarize_counts(summary)}. {acks}".rstrip(), sys.stdout)
     # Complete sessions in which nothing is open are only counted
     listed = [
         each
@@ -172,23 +170,19 @@ def _lines(
     yield from _file_only_lines(only_files, query)
     if shown:
         first = thread_argument(shown[0].thread_id)
-        yield format_hint(
-            f"`brenner session status {first}` says more about the first.", sys.stdout
-        )
+        yield format_message(f"Next: `brenner session status {first}`", sys.stdout)
 
 
 def _left_out_lines(more: int, complete: int, found: SessionList) -> Iterator[str]:
     """Say what is not shown, and how to see it."""
-    shows = "`brenner session list --all` shows"
+    everything = "`brenner session list --all`"
     if more:
-        are, them = ("is", "it") if more == 1 else ("are", "them")
-        yield format_message(f"{more:,} more {are} not shown: {shows} {them}", sys.stdout)
+        yield format_message(f"{more:,} more not shown: {everything}", sys.stdout)
     if complete:
-        are, them = ("session is", "it") if complete == 1 else ("sessions are", "them")
-        text = f"{complete:,} {are} complete, and nothing waits there: {shows} {them}"
-        yield format_message(text, sys.stdout)
+        count = grouped(complete, "complete session")
+        yield format_message(f"{count} not shown: {everything}", sys.stdout)
     if others := describe_skipped_threads(len(found.others)):
-        yield format_message(f"{others}: `brenner mail thread` lists all threads", sys.stdout)
+        yield format_message(f"{others}: `brenner mail thread`", sys.stdout)
 
 
 def _file_only_lines(names: Sequence[str], query: _ListQuery) -> Iterator[str]:
@@ -197,16 +191,16 @@ def _file_only_lines(names: Sequence[str], query: _ListQuery) -> Iterator[str]:
     Without mail their phase is unknown.
     """
     if names and not query.phase:
-        are = "session is" if len(names) == 1 else "sessions are"
-        shows = "`brenner session show ID` says more"
-        text = f"{len(names):,} {are} only in artifacts/: {joined(names)}. {shows}."
-        yield format_message(text, sys.stdout)
+        count = grouped(len(names), "session")
+        first = thread_argument(names[0])
+        text = f"{count} only in artifacts/: {joined(names)}. Details: "
+        yield format_message(f"{text}`brenner session show {first}`", sys.stdout)
 
 
 def _empty_lines(found: SessionList, query: _ListQuery) -> Iterator[str]:
     if query.phase and found.sessions:
-        everything = "`brenner session list` shows those of all phases."
-        yield format_message(f"No session is in the phase {query.phase}. {everything}", sys.stdout)
+        text = f"No session is in phase {query.phase}. All phases: `brenner session list`"
+        yield format_message(text, sys.stdout)
         return
     yield format_message(NO_SESSIONS, sys.stdout)
     yield format_hint(f"`{START_COMMAND}`", sys.stdout)
@@ -214,7 +208,7 @@ def _empty_lines(found: SessionList, query: _ListQuery) -> Iterator[str]:
 
 
 # Sessions as table rows. A narrow terminal shows two lines per session. A wide one has a column for
-# the turn. A pipe gets one whole line per session.
+# the awaited agents. A pipe gets one whole line per session.
 
 
 _WIDE_TERMINAL = 120
@@ -232,11 +226,14 @@ _ID, _ROUND = (
     TableColumn("Session", min_width=_LONGEST_USUAL_ID),
     TableColumn("Round", is_right=True),
 )
-_NEEDS, _TURN = TableColumn("Needs"), TableColumn("Turn", min_width=16)
-_PHASE, _IDLE = TableColumn("Phase"), TableColumn("Idle", is_right=True)
-_NARROW_COLUMNS = (_NEEDS, _ID, _IDLE)
-_WIDE_COLUMNS = (_NEEDS, _ID, _ROUND, _PHASE, _TURN, _IDLE)
-_PIPE_COLUMNS = (_NEEDS, _ID, _ROUND, _PHASE, _TURN, TableColumn("Last"), TableColumn("Question"))
+_NEEDS, _TURN = TableColumn("Needs"), TableColumn("Waiting for", min_width=16)
+_PHASE, _LAST = TableColumn("Phase"), TableColumn("Last mail", is_right=True)
+_NARROW_COLUMNS = (_NEEDS, _ID, _LAST)
+_WIDE_COLUMNS = (_NEEDS, _ID, _ROUND, _PHASE, _TURN, _LAST)
+_PIPE_COLUMNS = (
+    *(_NEEDS, _ID, _ROUND, _PHASE, _TURN),
+    *(TableColumn("Last mail"), TableColumn("Question")),
+)
 _DOT, _COMMA = Span(" · ", QUIET), Span(", ")
 
 
@@ -251,26 +248,27 @@ def session_table(shown: Sequence[Overview], now: datetime, deadline: timedelta)
     for each in shown:
         needs = describe_needs(each, now, deadline)
         spans = [Span(text, _ROLE_STYLES[role]) for text, role in needs]
-        rows.append(row(each, spans, [Span(duration_text(now - each.last_at), QUIET)]))
+        rows.append(row(each, spans, [Span(relative_time(each.last_at, now), QUIET)]))
     return table(columns, rows, sys.stdout)
 
 
-def _narrow_row(each: Overview, needs: list[Span], idle: Cell) -> DisplayRow:
+def _narrow_row(each: Overview, needs: list[Span], last: Cell) -> DisplayRow:
     head, *others = needs
     more = _join_spans(([need] for need in others), _COMMA)
     below = (more, _progress_spans(each, {need.text for need in needs}), _question_spans(each))
-    return DisplayRow(([head], [Span(each.thread_id, STRONG)], idle), _second_line(below))
+    return DisplayRow(([head], [Span(each.thread_id, STRONG)], last), _second_line(below))
 
 
-def _wide_row(each: Overview, needs: list[Span], idle: Cell) -> DisplayRow:
+def _wide_row(each: Overview, needs: list[Span], last: Cell) -> DisplayRow:
     head, *others = needs
     phase = _phase_span(each)
     more = _join_spans(([need] for need in others if need.text != phase.text), _COMMA)
-    cells = ([head], *_id_and_round(each), [phase], _turn_spans(each), idle)
+    phase_cell = [phase] if phase.text != head.text else []
+    cells = ([head], *_id_and_round(each), phase_cell, _turn_spans(each), last)
     return DisplayRow(cells, _second_line((more, _question_spans(each))))
 
 
-def _pipe_row(each: Overview, needs: list[Span], _idle: Cell) -> DisplayRow:
+def _pipe_row(each: Overview, needs: list[Span], _last: Cell) -> DisplayRow:
     all_needs = _join_spans(([need] for need in needs), _COMMA)
     turn = _turn_spans(each, most=len(each.awaited))
     last = [Span(exact_time(each.last_at))]
@@ -297,10 +295,16 @@ def _phase_span(each: Overview) -> Span:
 def _progress_spans(each: Overview, shown: Collection[str]) -> list[Span]:
     """Return the round, the awaited agents, and the phase unless it is in `shown`."""
     phase = PHASE_LABELS[each.phase]
+    is_named = each.phase in (Phase.AWAITING_ACKS, Phase.AWAITING_DELTAS) and phase not in shown
+    waits = f"{phase}: " if is_named else "waiting for "
+    if each.phase is Phase.IN_CRITIQUE:
+        text = f"next: round {each.round}"
+        text = text if phase in shown else describe_round(each.phase, each.round).lower()
+        return [Span(text)]
     parts = [
         [Span(f"round {each.round}")] if each.phase else [],
-        [Span(phase)] if phase not in shown else [],
-        [Span("waits for "), *_turn_spans(each)] if each.awaited else [],
+        [Span(phase)] if phase not in shown and not (is_named and each.awaited) else [],
+        [Span(waits), *_turn_spans(each)] if each.awaited else [],
     ]
     return _join_spans((part for part in parts if part), _COMMA)
 

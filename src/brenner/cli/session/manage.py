@@ -8,8 +8,14 @@ import sys
 import click
 
 from brenner.cli.compile import JSON_DEFAULTS, compile_options, report
-from brenner.cli.options import EXIT_OK, Settings, common_options, examples
-from brenner.cli.output import JsonCommand, note_changes_made, write_diagnostics, write_json
+from brenner.cli.options import EXIT_OK, Command, Settings, common_options, examples
+from brenner.cli.output import (
+    JsonCommand,
+    note_changes_made,
+    write_diagnostics,
+    write_json,
+    write_placed_diagnostics,
+)
 from brenner.cli.terminal import print_hint, print_message
 from brenner.cli.workspace import exit_code, workspace_of, write_error
 from brenner.diagnostics.model import Summary
@@ -19,7 +25,7 @@ from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import DismissResult, adopt_thread, check_operator, void_version
 from brenner.services.decisions import dismiss as dismiss_blocks
 from brenner.services.versions import parse_target
-from brenner.text import escape_control, thread_argument
+from brenner.text import escape_control, plural, thread_argument
 
 
 @click.command(
@@ -35,11 +41,11 @@ from brenner.text import escape_control, thread_argument
 @compile_options
 @common_options
 def complete(settings: Settings, thread: str, options: CompileOptions) -> int:
-    """Publish one last version of THREAD, with the status `closed`.
+    """Publish the last version of THREAD, with the status `closed`.
 
-    It has everything that no version has read so far. Later deltas are compiled only with
-    `brenner compile --reopen`. A session that is closed is left as it is, and persisted where
-    asked for. Exit code 1: there is no version to close.
+    Use it when the session is finished. The version includes all unread messages. Later deltas are
+    compiled only with `brenner compile --reopen`. A session that is already closed does not change;
+    with --persist its file is saved.
     """
     with workspace_of(settings) as here:
         check_operator(here, "complete a session")
@@ -52,20 +58,22 @@ def complete(settings: Settings, thread: str, options: CompileOptions) -> int:
 # `brenner session void`
 
 
-@click.command("void", epilog=examples("brenner session void RS-20251230-cell-fate@v3"))
+@click.command(
+    "void", epilog=examples("brenner session void RS-20251230-cell-fate@v3"), cls=Command
+)
 @click.argument("version", metavar="THREAD@vN")
-@click.option("--reason", default="", metavar="TEXT", help="Why, for those who read the thread.")
+@click.option("--reason", default="", metavar="TEXT", help="Reason, shown in the thread.")
 @common_options
 def void(settings: Settings, version: str, reason: str) -> int:
-    """Declare the latest version of a thread void, or one that does not rebuild.
+    """Withdraw the latest version of a thread, or one that cannot be rebuilt.
 
-    Its number is given again. What only it had read counts as unread, and goes into the next
-    version. Other messages of that number, if there are any, stay void. The thread is told in an
-    INFO message. Only the operator can do it.
+    Use it to undo a compile. The version number will be reused. Messages that only this version
+    included become unread. An INFO message reports it to the thread. Only the operator can do this.
     """
     target = parse_target(version)
     if target is None or target.version is None:
-        message = f"`{escape_control(version)}` is not THREAD@vN, such as RS-20251230-cell-fate@v3."
+        shown = escape_control(version)
+        message = f"`{shown}` is not a version. Write THREAD@vN, such as RS-20251230-cell-fate@v3."
         raise click.UsageError(message)
     with workspace_of(settings) as here:
         done = void_version(here, target.thread_id, target.version, reason)
@@ -86,33 +94,31 @@ def void(settings: Settings, version: str, reason: str) -> int:
         )
         return exit_code(done.failed) if done.failed else EXIT_OK
     write_diagnostics(done.notes, "brenner", sys.stderr)
-    print_message(
-        f"v{done.version} (message {done.void_message_id}) is void; message {done.message.id} "
-        "says so."
-    )
+    announced = f"announced in message {done.message.id}"
+    print_message(f"Voided v{done.version} (message {done.void_message_id}), {announced}.")
     if done.failed:
         write_error(done.failed)
         return exit_code(done.failed)
-    latest = f"The latest version is v{done.latest}" if done.latest else "There is no version now"
-    unread = f"{done.unread} message{'s' * (done.unread != 1)}" if done.unread else "nothing"
-    is_are = "is" if done.unread in (0, 1) else "are"
-    compiles = f": `brenner compile {thread_argument(target.thread_id)}`" if done.unread else ""
-    print_hint(f"{latest}, and {unread} {is_are} unread{compiles}.")
+    latest = f"The latest version is v{done.latest}" if done.latest else "The thread has no version"
+    unread = plural(done.unread, "unread message") if done.unread else "No unread messages"
+    print_hint(f"{latest}. {unread}.")
+    if done.unread:
+        print_hint(f"To compile them: `brenner compile {thread_argument(target.thread_id)}`")
     return EXIT_OK
 
 
 # `brenner session adopt`: take over a thread that another program has compiled
 
 
-@click.command("adopt", epilog=examples("brenner session adopt RS-20251230-cell-fate"))
+@click.command("adopt", epilog=examples("brenner session adopt RS-20251230-cell-fate"), cls=Command)
 @click.argument("thread", metavar="THREAD")
 @common_options
 def adopt(settings: Settings, thread: str) -> int:
-    """Publish the next version of THREAD from its latest COMPILED message that is no version.
+    """Publish the next version of THREAD from another program's COMPILED message.
 
-    The artifact in that message is taken as it is, and the deltas before it count as read. The
-    new version has a record that names the message. Only the operator can do it. Exit code 1:
-    there is no such message, or it holds no artifact that one could go on with.
+    Use it to continue a thread that another program compiled. The latest COMPILED message that is
+    not a version is published unchanged. The deltas before it count as included. Only the operator
+    can do this.
     """
     with workspace_of(settings) as here:
         version, message, in_vain = adopt_thread(here, thread)
@@ -136,21 +142,21 @@ def adopt(settings: Settings, thread: str) -> int:
         return EXIT_OK
     write_diagnostics(in_vain, "brenner", sys.stderr)
     write_diagnostics(version.warnings, f"message {adopted_id}", sys.stderr)
-    for each in version.unresolved:
-        write_diagnostics([each], f"{thread} {each.item or ''}".rstrip(), sys.stderr)
-    how = "as far as it could be read: see above" if version.warnings else "as it is"
+    placed = ((f"{thread} {each.item or ''}".rstrip(), each) for each in version.unresolved)
+    write_placed_diagnostics(placed, sys.stderr)
+    how = "as far as it can be read (see above)" if version.warnings else "unchanged"
     print_message(
         f"Published v{version.number}, as message {message.id}: the artifact of message "
         f"{adopted_id} (v{adopted_number}), {how}."
     )
     print_hint(
-        f"{count} messages before it count as read. "
-        f"`brenner compile {thread_argument(thread)}` takes in what came after it."
+        f"{plural(count, 'earlier message')} marked as read. "
+        f"To compile later messages: `brenner compile {thread_argument(thread)}`"
     )
     return EXIT_OK
 
 
-# `brenner session dismiss`: ignore a refused block
+# `brenner session dismiss`: ignore a rejected block
 
 
 _BLOCK_ADDRESS = lazy_pattern(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?", re.ASCII)
@@ -162,21 +168,22 @@ _BLOCK_ADDRESS = lazy_pattern(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?", re.ASCII)
         "brenner session dismiss RS-20251230-cell-fate 7.2",
         "brenner session dismiss RS-20251230-cell-fate 7 --reason 'H3 says it already'",
     ),
+    cls=Command,
 )
 @click.argument("thread", metavar="THREAD")
 @click.argument("which", metavar="MESSAGE[.BLOCK]")
-@click.option("--reason", default="", metavar="TEXT", help="Why, for those who read the thread.")
+@click.option("--reason", default="", metavar="TEXT", help="Reason, shown in the thread.")
 @common_options
 def dismiss(settings: Settings, thread: str, which: str, reason: str) -> int:
-    """Say that nobody has to correct a refused block: one, or all of a message.
+    """Ignore a rejected block, or all rejected blocks of a message.
 
-    A refused block is listed in the status until its author has sent a block with the same
-    operation on the same item that is applied, or until the operator dismisses it. The thread is
-    told in an INFO message; the artifact does not change. Only the operator can do it.
+    Use it when a block needs no correction. The status lists a rejected block until its author
+    sends one that is applied, or until you dismiss it. An INFO message reports the dismissal to the
+    thread. The artifact does not change. Only the operator can do this.
     """
     found = _BLOCK_ADDRESS.fullmatch(which)
     if found is None:
-        message = f"`{escape_control(which)}` is not MESSAGE or MESSAGE.BLOCK, such as 7 or 7.2."
+        message = f"`{escape_control(which)}` is not a message or block number, such as 7 or 7.2."
         raise click.UsageError(message)
     with workspace_of(settings) as here:
         block = int(found[2]) if found[2] else None
@@ -208,17 +215,18 @@ def _dismissed_document(thread: str, done: DismissResult) -> dict[str, object]:
 
 def _write_dismissed(thread: str, done: DismissResult) -> None:
     numbers = ", ".join(map(str, done.blocks))
-    noun, is_are = ("Block", "is") if len(done.blocks) == 1 else ("Blocks", "are")
-    already = "" if done.is_new else " already"
-    print_message(
-        f"{noun} {numbers} of message {done.message_id} {is_are} dismissed{already}; message "
-        f"{done.message.id} says so."
-    )
+    noun = "block" if len(done.blocks) == 1 else "blocks"
+    blocks = f"{noun} {numbers} of message {done.message_id}"
+    announced = f"announced in message {done.message.id}."
+    if done.is_new:
+        print_message(f"Dismissed {blocks}, {announced}")
+    else:
+        are = "is" if len(done.blocks) == 1 else "are"
+        print_message(f"No changes were made: {blocks} {are} already dismissed, {announced}")
     if done.failed:
         return
     status = f"`brenner session status {thread_argument(thread)}`"
     if done.left:
-        blocks = "1 refused block is" if done.left == 1 else f"{done.left} refused blocks are"
-        print_hint(f"{blocks} left: {status}.")
+        print_hint(f"{plural(done.left, 'rejected block')} left: {status}")
     else:
-        print_hint(f"No refused block of the thread is open now: {status}.")
+        print_hint(f"No rejected blocks left. Next: {status}")

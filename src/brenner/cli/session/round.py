@@ -56,21 +56,19 @@ _TEXT_OPTIONS = ("focus", "question", "constraints", "outputs")
 )
 @click.argument("thread", metavar="THREAD")
 @click.option("--focus", metavar="TEXT|@FILE|-", help="What this round is about.")
-@click.option("--question", metavar="TEXT|@FILE|-", help="The question, where it is refined.")
-@click.option("--outputs", metavar="TEXT|@FILE|-", help="What to deliver; else what is open.")
-@click.option("--constraints", metavar="TEXT|@FILE|-", help="Bounds of time, scope or focus.")
+@click.option("--question", metavar="TEXT|@FILE|-", help="Refined question.")
+@click.option("--outputs", metavar="TEXT|@FILE|-", help="What to deliver (default: what is open).")
+@click.option("--constraints", metavar="TEXT|@FILE|-", help="Limits of time, scope or focus.")
 @click.option("--excerpt-file", metavar="FILE|-", help="New passages of the source.")
 @click.option(
     "--excerpt", "sections", metavar="42,45-47", help="Sections of the project's source text."
 )
-@click.option("--title", metavar="TEXT", help="What the subject says; else the question.")
+@click.option("--title", metavar="TEXT", help="Subject (default: the question).")
 @roster_options
-@click.option(
-    "--register", is_flag=True, help="Register recipients also where a server keeps the names."
-)
-@click.option("--reopen", is_flag=True, help="Go on with a session that is closed.")
+@click.option("--register", is_flag=True, help="Register recipients on an Agent Mail server, too.")
+@click.option("--reopen", is_flag=True, help="Continue a completed session.")
 @spawn_options
-@click.option("--dry-run", is_flag=True, help="Show every kickoff whole; send nothing.")
+@click.option("--dry-run", is_flag=True, help="Show all kickoffs; send nothing.")
 @pager_option
 @common_options
 def round_(
@@ -82,16 +80,12 @@ def round_(
     pager: bool,
     **options_given: object,
 ) -> int:
-    """Send the kickoffs of the next round of THREAD, which has a version.
+    """Send the kickoffs of the next round of THREAD, based on its latest version.
 
-    Each names that version as its base and the critiques that are open in it, and asks its reader
-    to answer them, to send again what was refused, and to mend what the linter finds. Without --to
-    they go to those of the session's roster who were asked before, in the roles that they have.
-    Run the same command again to finish what was interrupted: nobody gets the kickoff of a round
-    twice. A round of a closed session needs --reopen, and so does compiling it.
-
-    Exit code 0: all have got it; 1: refused, or only some have got it; 2: a file cannot be read; 3:
-    the store failed, or agents could not be opened or told.
+    Use it after `brenner compile`. Each kickoff names the version, its open critiques, the rejected
+    blocks and the lint errors. Without --to, it goes to the agents of the rounds before, in the
+    same roles. Run the same command again after an interruption: no agent gets a kickoff twice. A
+    completed session needs --reopen.
     """
     text_values = {
         name: value if isinstance(value, str) else None for name, value in options_given.items()
@@ -124,7 +118,7 @@ def _read_option_texts(values: dict[str, str | None]) -> dict[str, str] | Unread
     Refuse an empty focus or question: it is usually an unset shell variable.
     """
     if values[EXCERPT_FILE] is not None and values["sections"] is not None:
-        message = "--excerpt-file and --excerpt do not go together."
+        message = "--excerpt-file and --excerpt cannot be used together."
         raise click.UsageError(message)
     texts = read_texts(values, (*_TEXT_OPTIONS, EXCERPT_FILE))
     if isinstance(texts, tuple):

@@ -38,7 +38,11 @@ if TYPE_CHECKING:
     from brenner.session.model import SessionStatus
 
 _SHORT_HASH = 12
-_STATES: dict[str, Style] = {"Draft": QUIET, "Pending": ATTENTION}
+_STATES: dict[str, tuple[str, Style]] = {
+    "Draft": ("not saved to a file", QUIET),
+    "Pending": ("saved, not committed", ATTENTION),
+    "Persisted": ("committed", PLAIN),
+}
 Field = tuple[str, Sequence[Span]]
 
 
@@ -140,7 +144,7 @@ def _file_fields(found: SessionLocations) -> Iterator[Field]:
         yield "", [*_persistence_spans(found, found.persistence)]
     front_matter = [Span(found.names.front_matter, is_unbreakable=True)]
     if found.has_file and not found.problem and found.metadata.session_id is None:
-        front_matter.append(Span("  which the file does not say", ATTENTION))
+        front_matter.append(Span("  missing in the file", ATTENTION))
     yield "Front matter", front_matter
     if found.archive:
         yield "Archive", [Span(escape_control(found.archive), is_unbreakable=True)]
@@ -156,20 +160,20 @@ def _file_state(found: SessionLocations) -> Iterator[Span]:
     else:
         yield Span(f"  v{number}" if number is not None else "  without a version", STRONG)
     if found.is_edited:
-        yield Span(", changed by hand since", ATTENTION)
+        yield Span(", edited by hand", ATTENTION)
 
 
 def _persistence_spans(found: SessionLocations, persistence: Persistence) -> Iterator[Span]:
-    """Return spans such as `v3 is Persisted, commit 0123456789ab`.
+    """Return spans such as `v3 is committed in 0123456789ab`.
 
     If the mail has no version, it is about the version in the file.
     """
     latest = found.status.version if found.status else None
     number = latest.number if latest else found.metadata.version
     yield Span(f"v{number} is " if number is not None else "")
-    yield Span(persistence.status, _STATES.get(persistence.status, PLAIN))
+    yield Span(*_STATES[persistence.status])
     if persistence.commit:
-        yield Span(f", commit {escape_control(persistence.commit[:_SHORT_HASH])}")
+        yield Span(f" in {escape_control(persistence.commit[:_SHORT_HASH])}")
 
 
 def _program_fields(found: SessionLocations) -> Iterator[Field]:
@@ -196,7 +200,7 @@ def _program_fields(found: SessionLocations) -> Iterator[Field]:
 
 def _running_span(terminal: TerminalSession) -> Iterator[Span]:
     if terminal.is_running is None:
-        yield Span(f"  nobody can tell whether it runs: {terminal.problem}", QUIET)
+        yield Span(f"  unknown whether it runs: {terminal.problem}", QUIET)
     elif terminal.is_running:
         yield Span(f"  running, {plural(terminal.windows, 'window')}", STRONG)
     else:
@@ -237,18 +241,16 @@ def _command_span(words: str) -> Span:
     epilog=examples(
         "brenner session show RS-20251230-cell-fate",
         "brenner session show RS-20251230-cell-fate --json",
-        "brenner session show -- -an-id-that-begins-with-a-hyphen",
     ),
 )
 @click.argument("thread", metavar="THREAD")
 @pager_option
 @common_options
 def show(settings: Settings, thread: str, pager: bool) -> int:
-    """Say where everything of the session THREAD is: one ID, the same key in every system.
+    """Show where everything of a session is: mail, files, terminals, roster.
 
-    Its mail, its artifact file with version and commit, the mail archive beside it, the session
-    of ntm or tmux, for engineering work the bead, and the roster. A session is known by its mail
-    or by its file in artifacts/. Exit code 1: neither knows it; 3: the store is unavailable.
+    Use it to find the artifact file with its version and commit, the mail archive, the tmux or ntm
+    session, and the bead. A session is known by its mail or by its file in `artifacts/`.
     """
     with workspace_of(settings) as here:
         found = locate_session(here, thread)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from shlex import quote
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -128,12 +127,8 @@ def report_unreadable(wrong: UnreadableOption, settings: Settings) -> int:
 
 
 _SPAWN_OPTIONS = (
-    click.option(
-        "--spawn", is_flag=True, help="Then open the agents' programs, with ntm or else tmux."
-    ),
-    click.option(
-        "--broadcast", is_flag=True, help="Then tell the agents' panes to read their mail."
-    ),
+    click.option("--spawn", is_flag=True, help="Then start the agents' programs with ntm or tmux."),
+    click.option("--broadcast", is_flag=True, help="Then ask running agents to read their mail."),
 )
 
 
@@ -179,24 +174,22 @@ _TEXT_OPTIONS = ("question", "context", "hypotheses", "constraints", "outputs")
         "    --preset default-3-agent --to BlueLake --to RedSky --to GreenDog --dry-run",
     ),
 )
-@click.option("--question", metavar="TEXT|@FILE|-", help="The research question, one sentence.")
-@click.option("--context", metavar="TEXT|@FILE|-", help="Two to four sentences of background.")
+@click.option("--question", metavar="TEXT|@FILE|-", help="Research question, one sentence.")
+@click.option("--context", metavar="TEXT|@FILE|-", help="Background, two to four sentences.")
 @click.option("--excerpt-file", metavar="FILE|-", help="Passages of the source, with their §n.")
 @click.option(
     "--excerpt", "sections", metavar="42,45-47", help="Sections of the project's source text."
 )
 @click.option("--hypotheses", metavar="TEXT|@FILE|-", help="Hypotheses to start from.")
-@click.option("--constraints", metavar="TEXT|@FILE|-", help="Bounds of time, scope or focus.")
-@click.option("--outputs", metavar="TEXT|@FILE|-", help="What to deliver; else as the role says.")
-@click.option("--title", metavar="TEXT", help="The session's title; else the question.")
-@click.option("--thread-id", metavar="ID", help="The thread; else it is named after the question.")
-@click.option("--bead", metavar="ID", help="The bead whose ID is the thread's.")
+@click.option("--constraints", metavar="TEXT|@FILE|-", help="Limits of time, scope or focus.")
+@click.option("--outputs", metavar="TEXT|@FILE|-", help="What to deliver (default: by role).")
+@click.option("--title", metavar="TEXT", help="Title (default: the question).")
+@click.option("--thread-id", metavar="ID", help="Thread ID (default: made from the question).")
+@click.option("--bead", metavar="ID", help="Bead whose ID becomes the thread ID.")
 @roster_options
-@click.option(
-    "--register", is_flag=True, help="Register recipients also where a server keeps the names."
-)
+@click.option("--register", is_flag=True, help="Register recipients on an Agent Mail server, too.")
 @spawn_options
-@click.option("--dry-run", is_flag=True, help="Show every kickoff whole; send nothing.")
+@click.option("--dry-run", is_flag=True, help="Show all kickoffs; send nothing.")
 @pager_option
 @common_options
 def start(
@@ -208,17 +201,12 @@ def start(
     pager: bool,
     **options_given: Any,
 ) -> int:
-    """Send the kickoff of a session: to each recipient one with the prompt of its role.
+    """Send the kickoffs of a new session: one per recipient, with the prompt of its role.
 
-    Names that nobody knows yet are registered; on an Agent Mail server, where a name may be another
-    project's, only with --register. All kickoffs are checked before the first is sent.
-    Run the same command again to finish a kickoff that was interrupted, or to ask more recipients:
-    whoever has got the question is not asked again. Roles come from --to NAME --role ROLE, or from
-    where `brenner roster show` finds them. With --spawn the agents' programs are opened in a
-    session of ntm or tmux that has the thread's name; with --broadcast they are told to read.
-
-    Exit code 0: all have got it; 1: refused, or only some have got it; 2: a file cannot be read; 3:
-    the store failed, or agents could not be opened or told.
+    Roles come from --to NAME --role ROLE, or from the roster (`brenner roster show`). Unknown names
+    are registered; on an Agent Mail server only with --register. All kickoffs are checked before
+    the first is sent. Run the same command again after an interruption, or to add recipients: no
+    recipient gets a kickoff twice.
     """
     register = bool(options_given.pop("register"))
     _check_usage(options_given)
@@ -293,7 +281,7 @@ def _check_usage(options: dict[str, str | None]) -> None:
         ("thread_id", "bead", "--thread-id and --bead"),
     ):
         if options[one] is not None and options[other] is not None:
-            message = f"{names} do not go together."
+            message = f"{names} cannot be used together."
             raise click.UsageError(message)
     missing = [f"--{name}" for name in ("question", "context") if options[name] is None]
     if missing:
@@ -304,7 +292,7 @@ def _check_usage(options: dict[str, str | None]) -> None:
 def _check_question(texts: dict[str, str]) -> None:
     """Refuse an empty question: it is usually an unset shell variable."""
     if not texts["question"].strip():
-        message = "--question needs a text: one sentence that could turn out false."
+        message = "--question needs a text: one sentence that could turn out to be false."
         raise click.UsageError(message)
 
 
@@ -314,19 +302,20 @@ def _check_question(texts: dict[str, str]) -> None:
 def spawn_report_lines(done: TerminalResult, out: TextIO) -> Iterator[str]:
     """Yield which agents were opened and notified, or would be, then how to see them."""
     if done.is_skipped:
-        yield format_message("Nobody was opened or told, as not all have got their mail.", out)
+        text = "No agent was started or notified, because some kickoffs were not sent."
+        yield format_message(text, out)
         return
     lines = [*_spawned_messages(done), *_notified_messages(done)]
     for line in lines:
         yield format_message(line, out)
     if lines and not done.is_dry_run:
-        yield format_hint(f"`{escape_control(done.attach, len(done.attach))}` shows them.", out)
+        yield format_hint(f"To see them: `{escape_control(done.attach, len(done.attach))}`", out)
 
 
 def _spawned_messages(done: TerminalResult) -> Iterator[str]:
     session = escape_control(done.session)
     if done.opened:
-        verb = "Would open" if done.is_dry_run else "Opened"
+        verb = "Would start" if done.is_dry_run else "Started"
         # Ntm uses its own commands, so only the name is shown.
         words = 1 if done.program == "ntm" else None
         agents = joined(
@@ -334,19 +323,17 @@ def _spawned_messages(done: TerminalResult) -> Iterator[str]:
         )
         yield f"{verb} {agents} in {session}, with {done.program}."
     if done.open_before:
-        yield f"Open before in {session}: {joined(done.open_before)}."
+        yield f"Already running in {session}: {joined(done.open_before)}."
     if done.is_left_untouched:
-        yield f"The session {session} is open already, and was left as it is."
+        yield f"The session {session} is already running and was not changed."
 
 
 def _notified_messages(done: TerminalResult) -> Iterator[str]:
     if not done.told:
         return
-    verb = "Would tell" if done.is_dry_run else "Told"
-    whom, whose = joined(done.told), "its" if len(done.told) == 1 else "their"
-    if done.is_to_all_panes:
-        whom, whose = f"all panes of {escape_control(done.session)}", "the"
-    yield f"{verb} {whom} to read {whose} mail."
+    verb = "Would notify" if done.is_dry_run else "Notified"
+    panes = f"all panes of {escape_control(done.session)}"
+    yield f"{verb} {panes if done.is_to_all_panes else joined(done.told)} of new mail."
 
 
 # Report on the kickoffs
@@ -363,7 +350,7 @@ def report(
         # A kickoff is not in a file: line numbers count in its body.
         write_diagnostics(done.diagnostics, "kickoff", sys.stderr)
         for block in filter(None, (each.repaired for each in done.diagnostics)):
-            sys.stderr.write(indented(block))
+            sys.stderr.write(f"    Corrected block:\n{indented(block)}")
         if done.status is StartStatus.DRY_RUN:
             write_lines(_dry_run_lines(done, summary, sys.stdout), pager=pager)
         else:
@@ -372,7 +359,8 @@ def report(
             write_diagnostics(attended.diagnostics, attended.program, sys.stderr)
             sys.stdout.writelines(spawn_report_lines(attended, sys.stdout))
         if done.status in (StartStatus.SENT, StartStatus.NOTHING):
-            print_hint(_next_step(done))
+            for hint in _next_steps(done):
+                print_hint(hint)
     for failed in (done.failed, attended.failed if attended else None):
         if failed:
             return exit_code(failed)
@@ -391,29 +379,23 @@ def _write(done: Started, summary: Summary) -> None:
     for each in done.kickoffs:
         print_message(kickoff_summary(done, each))
     if done.status is StartStatus.INCOMPLETE:
-        print_hint("The same command again sends what is missing.")
+        print_hint("To send the missing kickoffs, run the same command again.")
         return
     if done.status is StartStatus.NOTHING:
-        print_message(f"Nothing was left to send in {escape_control(done.thread_id or '')}.")
+        thread = escape_control(done.thread_id or "")
+        print_message(f"Nothing was sent: all kickoffs of {thread} were sent before.")
 
 
-def _next_step(done: Started) -> str:
-    thread = done.thread_id or ""
+def _next_steps(done: Started) -> Iterator[str]:
+    thread = thread_argument(done.thread_id or "")
     reopen = " --reopen" * any(each.code is ROUND_OF_CLOSED_SESSION for each in done.diagnostics)
-    if done.round:
-        return (
-            f"`brenner session status {thread_argument(thread)}` shows whose turn it is; once "
-            f"deltas are in, `brenner compile{reopen} {thread_argument(thread)}` publishes "
-            f"v{done.round}."
-        )
-    return (
-        f"`brenner mail pending --thread {quote(escape_control(thread))}` shows who owes an ACK; "
-        f"once deltas are in, `brenner compile {thread_argument(thread)}` publishes a version."
-    )
+    version = f"v{done.round}" if done.round else "a version"
+    yield f"To see whose turn it is: `brenner session status {thread}`"
+    yield f"When deltas have arrived, publish {version}: `brenner compile{reopen} {thread}`"
 
 
 def _dry_run_lines(done: Started, summary: Summary, out: TextIO) -> Iterator[str]:
-    """Yield every kickoff in full, then what would have happened."""
+    """Yield every kickoff in full, then a summary."""
     to_send = [each for each in done.kickoffs if each.state is not KickoffState.SENT_BEFORE]
     for number, each in enumerate(to_send, 1):
         head = [Span(f"{number} of {len(to_send)}", STRONG), Span("  to "), *_recipient_spans(each)]
@@ -429,11 +411,10 @@ def _dry_run_lines(done: Started, summary: Summary, out: TextIO) -> Iterator[str
     if summary.errors:
         yield format_message(f"Nothing would be sent: {count_by_severity(summary)}.", out)
         return
-    yield format_message(
-        f"{count} would go out in {escape_control(done.thread_id or '')}; nothing was sent.", out
-    )
+    thread = escape_control(done.thread_id or "")
+    yield format_message(f"Preview of {count} in {thread}. Nothing was sent.", out)
     if done.registered:
-        yield format_hint(f"Would be registered: {joined(done.registered)}.", out)
+        yield format_hint(f"Would register {joined(done.registered)}.", out)
 
 
 def _recipient_spans(each: KickoffDelivery) -> Iterator[Span]:

@@ -12,7 +12,16 @@ import click
 from brenner.cli.mail.show import labelled_lines
 from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, terminal_width, write_json
-from brenner.cli.table import WIDE_TERMINAL, Cell, DisplayRow, TableColumn, cut, format_time, table
+from brenner.cli.table import (
+    WIDE_TERMINAL,
+    Cell,
+    DisplayRow,
+    TableColumn,
+    cut,
+    format_compiled_time,
+    format_time,
+    table,
+)
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
@@ -46,12 +55,20 @@ from brenner.session.model import (
     RefusedBlock,
     SessionStatus,
 )
-from brenner.session.overview import Need, Overview, needs_of, status_json
+from brenner.session.overview import (
+    NO_SESSIONS,
+    START_COMMAND,
+    Need,
+    Overview,
+    needs_of,
+    status_json,
+)
 from brenner.session.status_text import (
     PHASE_LABELS,
     NextStep,
     StatusReader,
     attention,
+    describe_round,
     describe_turn,
     describe_unread,
     next_step,
@@ -83,26 +100,25 @@ _MAX_LISTED = 10
         "brenner session status RS-20251230-cell-fate",
         "brenner session status RS-20251230-cell-fate --line",
         "brenner session status RS-20251230-cell-fate --json",
-        "brenner session status -- -an-id-that-begins-with-a-hyphen",
     ),
 )
 @click.argument("thread", required=False, metavar="[THREAD]")
-@click.option("--line", "is_line", is_flag=True, help="One line, for a prompt or a status bar.")
-@click.option("--full", "is_full", is_flag=True, help="List everything, however long.")
+@click.option(
+    "--line", "is_line", is_flag=True, help="Print one line, for a prompt or a status bar."
+)
+@click.option("--full", "is_full", is_flag=True, help="Do not shorten lists.")
 @pager_option
 @common_options
 def status(
     settings: Settings, *, thread: str | None, is_line: bool, is_full: bool, pager: bool
 ) -> int:
-    """Say where the session THREAD stands: what needs you, whose turn it is, what to do next.
+    """Show what needs you in a session, whose turn it is, and what to do next.
 
-    THREAD can be left out where only one session is not complete. In a terminal long lists are
-    cut, and say so. --line is one line without colour, of at most 80 columns. Exit code 0,
-    whatever is open; 1: nobody has written to the thread; 2: THREAD is left out, and there is not
-    just one session; 3: the store is unavailable.
+    THREAD is optional if only one session is open. A terminal shortens long lists. --line prints
+    one line of at most 80 columns.
     """
     if is_line and (is_full or settings.as_json):
-        message = "--line goes with neither --full nor --json."
+        message = "--line cannot be used with --full or --json."
         raise click.UsageError(message)
     with workspace_of(settings) as here:
         thread_id = _only_session(here) if thread is None else thread
@@ -173,11 +189,11 @@ def _only_session(here: Workspace) -> str:
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
-        message = "There is no session yet: `brenner session start` begins one."
+        message = f"{NO_SESSIONS} `{START_COMMAND}`."
         raise click.UsageError(message)
     names = [escape_control(each) for each in candidates[:_MAX_LISTED]]
-    more = f", and {len(candidates) - _MAX_LISTED} more" * (len(candidates) > _MAX_LISTED)
-    message = f"Which THREAD? There are {len(candidates)}: {', '.join(names)}{more}."
+    more = f" and {len(candidates) - _MAX_LISTED} more" * (len(candidates) > _MAX_LISTED)
+    message = f"Name one of the {len(candidates)} sessions: {', '.join(names)}{more}."
     raise click.UsageError(message)
 
 
@@ -231,21 +247,17 @@ def short_id(thread_id: str) -> str:
 
 def _open_counts(overview: Overview, now: datetime, deadline: timedelta) -> list[str]:
     """Return counts of what is open, the most urgent first."""
-    counts = {
-        Need.BLOCKED: overview.blocked,
-        Need.ASKED: overview.questions,
-        Need.OVERDUE: len(overview.overdue(now, deadline)),
-        Need.REFUSED: overview.refusals,
-        Need.LATE: overview.late,
-        Need.HANDOFFS: overview.handoffs,
-    }
+    counts = (
+        (overview.blocked, "blocked", "blocked"),
+        (overview.questions, "question", "questions"),
+        (len(overview.overdue(now, deadline)), "overdue", "overdue"),
+        (overview.refusals, "rejected", "rejected"),
+        (overview.late, "late", "late"),
+        (overview.handoffs, "handoff", "handoffs"),
+    )
     needs = needs_of(overview, now, deadline)
-    stopped = [str(Need.STOPPED)] if Need.STOPPED in needs else []
-    return stopped + [
-        f"{count} {'handoff' if need is Need.HANDOFFS and count == 1 else need}"
-        for need, count in counts.items()
-        if count
-    ]
+    stopped = ["cannot compile"] if Need.STOPPED in needs else []
+    return stopped + [plural(count, one, several) for count, one, several in counts if count]
 
 
 def _awaited_names(overview: Overview, room: int) -> str:
@@ -259,7 +271,7 @@ def _awaited_names(overview: Overview, room: int) -> str:
     return ""
 
 
-# Tables of what is open: critiques, questions, ACKs, refused blocks. Empty tables are left out.
+# Tables of what is open: critiques, questions, ACKs, rejected blocks. Empty tables are left out.
 
 
 _T = TypeVar("_T")
@@ -271,15 +283,15 @@ _OPEN_COLUMNS = (
     TableColumn("Open"),
     TableColumn("About", min_width=20),
     TableColumn("From", min_width=14),
-    TableColumn("Waits for", min_width=16),
+    TableColumn("Waiting for", min_width=16),
 )
 _OVERDUE_COLUMNS = (TableColumn("Owes", min_width=10), TableColumn("Overdue ACKs", min_width=20))
 _REFUSED_COLUMNS = (
     TableColumn("ID", is_right=True),
-    TableColumn("Refused"),
+    TableColumn("Rejected"),
     TableColumn("Block", min_width=12),
     TableColumn("From", min_width=14),
-    TableColumn("Read by"),
+    TableColumn("Version"),
 )
 # The most urgent first, in the order of the attention lines
 _TYPE_ORDER = ("BLOCKED", "QUESTION", "HANDOFF", "CRITIQUE")
@@ -294,7 +306,10 @@ def open_lines(status: SessionStatus, out: TextIO, *, is_full: bool) -> Iterator
     rows += [_critique_row(each) for each in status.critiques]
     if rows:
         yield "\n"
-        yield from table(_OPEN_COLUMNS, _visible(rows, out, is_full=is_full), out)
+        # Critiques of the artifact wait for no agent: without messages the last column is empty
+        columns = _OPEN_COLUMNS if messages else _OPEN_COLUMNS[:-1]
+        rows = [row._replace(cells=row.cells[: len(columns)]) for row in rows]
+        yield from table(columns, _visible(rows, out, is_full=is_full), out)
         yield from _more_hint(status, len(rows), out, is_full=is_full)
 
 
@@ -369,28 +384,36 @@ def _overdue_spans(
 
 
 def refusal_lines(status: SessionStatus, out: TextIO, *, is_full: bool) -> Iterator[str]:
-    """Yield a table of uncorrected refused blocks with fixes, and how to dismiss one."""
+    """Yield a table of uncorrected rejected blocks with fixes, and how to dismiss one.
+
+    Blocks with one cause are one row, except in the full status.
+    """
     refusals = status.refusals
     if not refusals:
         return
     yield "\n"
-    shown = _visible(refusals, out, is_full=is_full)
+    from brenner.diagnostics.repeats import group_blocks
+
+    groups = [[each] for each in refusals] if is_full else group_blocks(refusals)
+    shown = _visible(groups, out, is_full=is_full)
     is_whole = is_full or not out.isatty()
     yield from table(
         _REFUSED_COLUMNS, [_refusal_row(each, is_whole=is_whole) for each in shown], out
     )
-    yield from _more_hint(status, len(refusals), out, is_full=is_full)
+    yield from _more_hint(status, len(groups), out, is_full=is_full)
     which = f"{refusals[0].message_id}.{refusals[0].block}"
     thread = thread_argument(status.thread_id)
-    yield format_hint(f"`brenner session dismiss {thread} {which}` lets one be.", out)
+    command = f"`brenner session dismiss {thread} {which}`"
+    yield format_hint(f"To ignore a rejected block: {command}", out)
 
 
-def _refusal_row(each: RefusedBlock, *, is_whole: bool) -> DisplayRow:
+def _refusal_row(group: Sequence[RefusedBlock], *, is_whole: bool) -> DisplayRow:
     """Return a row such as `12.1  INVALID_SECTION  ADD hypothesis_slate “Gradient”  RedSky  v1`.
 
     The reason and the fix are below it. A terminal shows only the worst of several reasons, and how
-    many more there are.
+    many more there are. Several blocks with one cause are one row, with a count.
     """
+    each = group[0]
     found = sorted(each.diagnostics, key=worst_first)
     reasons = [one for one in found if one.severity is ERROR] or found[:1]
     what = " ".join(filter(None, (each.operation, each.target_id or each.section)))
@@ -402,13 +425,19 @@ def _refusal_row(each: RefusedBlock, *, is_whole: bool) -> DisplayRow:
             [Span(_INDENT), Span("→ ", QUIET), Span(reason.fix)],
         ]
     more = [Span(f" and {len(reasons) - 1} more", QUIET)] * (len(reasons) > 1)
+    if len(group) > 1:
+        from brenner.diagnostics.repeats import numbered
+
+        more = [Span(f" ×{len(group)}", ATTENTION), *more]
+        others = numbered("block", (other.block for other in group[1:]))
+        below.insert(1, [Span(_INDENT), Span(f"Also {others} of message {each.message_id}.")])
     return DisplayRow(
         (
             [Span(f"{each.message_id}.{each.block}", STRONG)],
-            [Span(reasons[0].id if reasons else "refused", ATTENTION), *more],
+            [Span(reasons[0].id if reasons else "rejected", ATTENTION), *more],
             [Span(f"{what}{name}", QUIET)],
             [agent_span(each.agent)],
-            [Span(f"v{each.version}" if each.version else "no version", QUIET)],
+            [Span(f"v{each.version}" if each.version else "unread", QUIET)],
         ),
         below,
     )
@@ -427,9 +456,8 @@ def unresolved_lines(
         return
     yield "\n"
     files = sum(each.code is SESSION_FILE_UNREADABLE for each in found)
-    count = plural(len(found) - files, "reference leads", "references lead")
-    parts = [f"{count} nowhere"] if len(found) > files else []
-    parts += [f"{plural(files, 'file')} that references need cannot be read"] if files else []
+    parts = [plural(len(found) - files, "broken reference")] if len(found) > files else []
+    parts += [f"{plural(files, 'file')} with referenced items cannot be read"] if files else []
     yield fold([], [Span("; ".join(parts), QUIET)], "", out)
     for each in _visible(found, out, is_full=is_full):
         yield fold([Span("  ")], [Span(each.message)], "    ", out)
@@ -458,7 +486,7 @@ _TURN_STYLES = MappingProxyType(
 
 
 def turn_spans(each: Participant, status: SessionStatus, now: datetime) -> Cell:
-    """Return what the agent has to do or has done, followed by what it wrote instead."""
+    """Return what the agent has to do or has done, followed by its other messages."""
     words = describe_turn(each, status, now)
     spans = [Span(words.text, _TURN_STYLES[words.weight])]
     return [*spans, Span(words.aside, QUIET)] if words.aside else spans
@@ -485,14 +513,14 @@ _AGENT_COLUMNS = (
     TableColumn("Role", min_width=12),
     TableColumn("Turn", min_width=30),
     TableColumn("Deltas", is_right=True, min_terminal_width=WIDE_TERMINAL),
-    TableColumn("Last heard"),
+    TableColumn("Last message"),
 )
 
 
 class StatusScreen(NamedTuple):
     """The status of a session, with what other sources add.
 
-    `notified` are the messages whose authors were notified of their refused blocks. `unverified`
+    `notified` are the messages whose authors were notified of their rejected blocks. `unverified`
     are the messages whose senders are unverified, some of them new.
     """
 
@@ -533,13 +561,11 @@ def status_lines(
 
 
 def _title_lines(status: SessionStatus, out: TextIO) -> Iterator[str]:
-    """Yield a title such as `RS-20251230-cell-fate  round 2, awaiting deltas`."""
+    """Yield a title such as `RS-20251230-cell-fate  Round 2, awaiting deltas`."""
     is_done = status.phase in (None, Phase.COMPLETE)
     style = _POSITIVE if status.phase is Phase.READY_TO_COMPILE else QUIET if is_done else STRONG
-    words = PHASE_LABELS[status.phase]
-    text = f"round {status.round}, {words}" if status.phase else words
     spans = [Span(status.thread_id, STRONG, is_unbreakable=True), Span("  ")]
-    yield fold([], [*spans, Span(text, style)], "  ", out)
+    yield fold([], [*spans, Span(describe_round(status.phase, status.round), style)], "  ", out)
 
 
 def _attention_lines(status: SessionStatus, reader: StatusReader, out: TextIO) -> Iterator[str]:
@@ -550,8 +576,8 @@ def _attention_lines(status: SessionStatus, reader: StatusReader, out: TextIO) -
         yield fold([mark], [Span(each.text, style)], "    ", out)
     if not found:
         waits = joined(each.name for each in status.awaited)
-        why = f": the round waits for {waits}" if waits else ""
-        yield fold([Span("  ")], [Span(f"Nothing needs you{why}", QUIET)], "  ", out)
+        why = f" Waiting for {waits}." if waits else ""
+        yield fold([Span("  ")], [Span(f"Nothing needs you.{why}", QUIET)], "  ", out)
 
 
 def _fact_fields(screen: StatusScreen, out: TextIO) -> Iterator[tuple[str, Sequence[Span]]]:
@@ -598,7 +624,7 @@ def _version_spans(version: PublishedVersion, out: TextIO) -> Iterator[Span]:
     alternative`.
     """
     yield Span(f"v{version.number}", STRONG)
-    yield Span(f", {_compiled_time(version, out)}: ", QUIET)
+    yield Span(f", {format_compiled_time(version.compiled_at, out)}: ", QUIET)
     found = [
         version.status,
         plural(version.errors, "lint error") if version.errors else "",
@@ -606,16 +632,8 @@ def _version_spans(version: PublishedVersion, out: TextIO) -> Iterator[Span]:
         "" if version.has_third_alternative else "no third alternative",
     ]
     if not (version.errors or version.warnings):
-        found.insert(1, "lint finds nothing")
+        found.insert(1, "no lint problems")
     yield Span(", ".join(escape_control(each) for each in found if each))
-
-
-def _compiled_time(version: PublishedVersion, out: TextIO) -> str:
-    """Return when the version was compiled. The time comes from its compiler and may be invalid."""
-    try:
-        return format_time(datetime.fromisoformat(version.compiled_at), out)
-    except (ValueError, TypeError):
-        return escape_control(version.compiled_at)
 
 
 def _unread_spans(status: SessionStatus) -> Iterator[Span]:
@@ -688,7 +706,7 @@ def bead_json(bead: Bead | None) -> dict[str, object] | None:
 def bead_spans(bead: Bead) -> list[Span]:
     """Return spans such as `in_progress  Prove the conventions  BlueLake`, or the problem."""
     if bead.problem:
-        return [Span(f"bd does not say more: {escape_control(bead.problem)}", QUIET)]
+        return [Span(f"no details from bd: {escape_control(bead.problem)}", QUIET)]
     spans = [Span(escape_control(bead.status or "no status"), STRONG)]
     if bead.title:
         spans.append(Span(f"  {escape_control(bead.title)}"))

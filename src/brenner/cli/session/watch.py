@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 import click
 
-from brenner.cli.options import EXIT_OK, Settings, common_options, examples
+from brenner.cli.options import EXIT_OK, Command, Settings, common_options, examples
 from brenner.cli.output import failure_json, note_changes_made, write_diagnostics
 from brenner.cli.session.list import session_table
 from brenner.cli.table import cut, importance_spans, trust_spans
@@ -51,6 +51,7 @@ from brenner.session.routing import RouteStep
 from brenner.session.status_text import (
     PHASE_LABELS,
     StatusReader,
+    describe_round,
     describe_turn,
     next_step,
 )
@@ -300,9 +301,9 @@ def next_step_text(status: SessionStatus, reader: StatusReader, *, auto_compile:
         f"{each.name} {describe_turn(each, status, reader.now).text}" for each in status.awaited
     )
     if step.does == "watch":
-        return f"{awaited or 'no delta has come in yet that could be applied'}."
+        return f"{awaited or 'no delta that would apply has arrived yet'}."
     if auto_compile and status.phase is Phase.READY_TO_COMPILE and not status.is_closed:
-        return f"{step.words}; it is compiled now."
+        return f"{step.words}: compiling now."
     text = f"{step.words}: `{step.command}`"
     if step.instead:
         text += f", {step.instead[0]}: `{step.instead[1]}`"
@@ -314,11 +315,11 @@ def next_step_text(status: SessionStatus, reader: StatusReader, *, auto_compile:
 
 def session_progress(status: SessionStatus, now: datetime) -> list[Span]:
     """Return the phase of one session, and the awaited agents with their waiting times."""
-    spans = [Span(f"round {status.round}  ", QUIET)] if status.phase else []
+    spans = [Span(f"Round {status.round}  ", QUIET)] if status.phase else []
     spans.append(phase_span(status.phase))
     waited = [(_waiting_since(each, status), each.name) for each in status.awaited]
     for number, (since, name) in enumerate(waited[:_MAX_NAMES]):
-        spans += [Span("  waits for " if not number else ", ", QUIET), agent_span(name)]
+        spans += [Span("  waiting for " if not number else ", ", QUIET), agent_span(name)]
         spans.append(Span(_duration_text(now, since, " {}"), QUIET))
     if len(waited) > _MAX_NAMES:
         spans.append(Span(f" and {len(waited) - _MAX_NAMES} more", QUIET))
@@ -391,7 +392,7 @@ class TextView:
 
     def end(self, reason: str) -> None:
         self._line.erase()
-        words = {"until": f"It is {PHASE_LABELS[self._options.until]}."}
+        words = {"until": f"The session is {PHASE_LABELS[self._options.until]}."}
         print_message(words.get(reason, "Stopped."), sys.stderr)
 
     def erase(self) -> None:
@@ -401,7 +402,7 @@ class TextView:
         now = _now()
         if self._lost_at:
             since = _clock(self._lost_at, now)
-            return [Span(f"the mailbox has been away since {since}; still trying", ATTENTION)]
+            return [Span(f"Store unavailable since {since}, retrying", ATTENTION)]
         if self._options.thread_id is not None:
             return session_progress(self._status, now) if self._status else []
         return project_progress(self._phases.values(), self._last_at, now)
@@ -420,9 +421,8 @@ class TextView:
         out = sys.stdout
         if status:
             head = [Span(escape_control(status.thread_id), STRONG), Span("  ")]
-            if status.phase:
-                head.append(Span(f"round {status.round}, "))
-            head.append(phase_span(status.phase))
+            state = describe_round(status.phase, status.round)
+            head.append(Span(state, phase_span(status.phase).style))
             out.write(fold([], head, "  ", out))
             if status.phase:
                 print_hint(self._next_step(status))
@@ -430,18 +430,18 @@ class TextView:
             self._write_sessions(sessions)
         if sys.stderr.isatty():
             until = self._options.until
-            end = f" until it is {PHASE_LABELS[until]}" if until else ""
-            print_message(f"Watching{end}; Ctrl-C ends it.", sys.stderr)
+            end = f" until the session is {PHASE_LABELS[until]}" if until else ""
+            print_message(f"Watching{end}. Press Ctrl-C to stop.", sys.stderr)
 
     def _write_sessions(self, sessions: tuple[Overview, ...]) -> None:
         shown = [each for each in sessions if each.phase and each.phase is not Phase.COMPLETE]
         shown.sort(key=lambda each: urgency_key(each, _now(), self.deadline))
         if not shown:
-            print_message("No session is open.")
+            print_message("No open sessions.")
             return
         sys.stdout.writelines(session_table(shown[:_MAX_SESSIONS], _now(), self.deadline))
         if len(shown) > _MAX_SESSIONS:
-            print_hint(f"{len(shown) - _MAX_SESSIONS} more: `brenner session list`.")
+            print_hint(f"{len(shown) - _MAX_SESSIONS} more: `brenner session list`")
 
     def message(self, stored: StoredMessage, route: Route, status: SessionStatus | None) -> None:
         out, message = sys.stdout, stored.message
@@ -480,31 +480,29 @@ class TextView:
         words = [compile_summary(done)]
         for sent in done.notified:
             to, about = joined(sent.stored.message.recipients), sent.stored.reply_to
-            words.append(f"Told {to} what is wrong with message {about}.")
+            words.append(f"Sent {to} the errors of message {about}.")
         refused = sum(entry.state == "refused" for entry in done.ledger)
         if refused and not done.notified:
             ledger = f"`brenner artifact ledger {thread_argument(done.thread_id)}`"
-            words.append(f"{plural(refused, 'block is', 'blocks are')} refused: {ledger}.")
+            words.append(f"{plural(refused, 'rejected block')}: {ledger}")
         out = sys.stdout
         out.write(fold([Span(_INDENT)], code_spans(" ".join(words), STRONG), _INDENT + "  ", out))
         if done.failed:
             write_error(done.failed)
 
     def compile_failed(self, thread_id: str, error: BrennerError) -> None:
-        print_message(f"{escape_control(thread_id)} is not compiled:", sys.stderr)
+        print_message(f"Cannot compile {escape_control(thread_id)}:", sys.stderr)
         write_error(error)
 
     def lost(self, error: BrennerError, at: datetime) -> None:
         self._lost_at = at
         found = error.diagnostic
-        self._write_alert(
-            at, f"Lost ({found.id}): {found.message} It is tried again until it answers."
-        )
+        self._write_alert(at, f"Store unavailable ({found.id}): {found.message} Retrying.")
 
     def back(self, seconds: float) -> None:
         self._lost_at = None
         duration = duration_text(timedelta(seconds=seconds))
-        self._write_alert(_now(), f"Back after {duration}; what came in meanwhile follows.")
+        self._write_alert(_now(), f"Connected again after {duration}. Missed events follow.")
 
     def _write_alert(self, at: datetime, words: str) -> None:
         err = sys.stderr
@@ -534,7 +532,7 @@ def _clock(at: datetime, now: datetime) -> str:
     return f"{here:%H:%M:%S}" if here.date() == now.astimezone().date() else f"{here:%Y-%m-%d}"
 
 
-_COMPILE_NOTICE = "The compile is finished first; Ctrl-C again breaks it off."
+_COMPILE_NOTICE = "Finishing the compile first. Press Ctrl-C again to abort it."
 
 
 @click.command(
@@ -545,28 +543,32 @@ _COMPILE_NOTICE = "The compile is finished first; Ctrl-C again breaks it off."
         "brenner session watch RS-20251230-cell-fate --until ready_to_compile",
         "brenner session watch --json | jq -c 'select(.event == \"phase\")'",
     ),
+    cls=Command,
 )
 @click.argument("thread", metavar="[THREAD]", required=False)
-@click.option("--auto-compile", is_flag=True, help="Compile whatever is ready.")
-@click.option("--notify", is_flag=True, help="With it: tell authors of refused blocks why.")
+@click.option("--auto-compile", is_flag=True, help="Compile a session when it is ready.")
+@click.option(
+    "--notify",
+    is_flag=True,
+    help="With --auto-compile: mail the errors to the authors of rejected blocks.",
+)
 @click.option(
     "--until",
     type=click.Choice([phase.value for phase in Phase]),
     metavar="PHASE",
-    help="End when THREAD is in that phase, such as `ready_to_compile`.",
+    help="Stop when THREAD reaches this phase, such as `ready_to_compile`.",
 )
 @common_options
 def watch(
     settings: Settings, thread: str | None, *, auto_compile: bool, notify: bool, until: str | None
 ) -> int:
-    """Follow THREAD, or all sessions: each message as it comes in, and what it means.
+    """Show new messages of THREAD, or of all sessions, as they arrive.
 
-    Nothing is written; only with --auto-compile a session that is ready is compiled. A mailbox
-    that is lost is waited for, and then everything is told that has come in meanwhile. With --json
-    each event is one JSON object on one line: `watching`, `message`, `phase`, `compiled`, `lost`,
-    `back`, `stopped`.
+    Nothing is written, unless you add --auto-compile. If the store is unavailable, the command
+    waits for it and then catches up. Ctrl-C stops it; a running compile is finished first.
 
-    Ctrl-C ends it, with exit code 0; a compile under way is finished before.
+    With --json each event is one JSON object on one line: `watching`, `message`, `phase`,
+    `compiled`, `lost`, `back`, `stopped`.
     """
     _check_usage(thread, auto_compile=auto_compile, notify=notify, until=until)
     options = WatchOptions(thread, auto_compile, notify, Phase(until) if until else None)
@@ -583,10 +585,10 @@ def _check_usage(
     thread: str | None, *, auto_compile: bool, notify: bool, until: str | None
 ) -> None:
     if notify and not auto_compile:
-        message = "--notify tells what a compile refused; it goes with --auto-compile."
+        message = "--notify needs --auto-compile."
         raise click.UsageError(message)
     if until and thread is None:
-        message = "--until needs a THREAD: the phase is that of one session."
+        message = "--until needs a THREAD."
         raise click.UsageError(message)
 
 

@@ -8,14 +8,15 @@ _PUBLISH_SPEC = "artifact_publish_spec_v0.1, Validation Rules"
 
 AP_001 = error(
     "AP-001",
-    "The subject `{subject}` is not `COMPILED: v`, a number from 1 on, and a few words.",
-    "Write `COMPILED: v`, the number, and in a few words what is new.",
+    "The subject `{subject}` does not have the form `COMPILED: vN description`.",
+    "Write `COMPILED: v`, the version number, and a few words about what is new, as in "
+    "`COMPILED: v3 added T4`.",
     _PUBLISH_SPEC,
 )
 AP_002 = error(
     "AP-002",
-    "The version is v{version}, but the next one of this thread is v{expected}.",
-    "Let `brenner compile THREAD` give the number. By hand, write v{expected} in the subject, "
+    "The version is v{version}, but the next version of this thread is v{expected}.",
+    "Let `brenner compile THREAD` set the number. By hand, write v{expected} in the subject, "
     "the title, the metadata and the front matter.",
     f"{_PUBLISH_SPEC}; R17",
 )
@@ -23,26 +24,26 @@ AP_003 = error(
     "AP-003",
     "The thread ID in the body is {value}, but the message is in `{thread_id}`.",
     "Write `- **Thread ID**: {thread_id}` under `## Metadata`, or send the message to the "
-    "thread that it is about.",
+    "right thread.",
     _PUBLISH_SPEC,
 )
 AP_004 = error(
     "AP-004",
     "The COMPILED message lists no contributor.",
-    "List under `## Contributors` each agent whose deltas were merged, with the number of "
+    "Under `## Contributors`, list each agent whose deltas were merged, with its number of "
     "deltas and the items.",
     _PUBLISH_SPEC,
 )
 AP_005 = error(
     "AP-005",
-    "The artifact path is {value}; it must be `artifacts/{thread_id}.md`.",
-    "Write `artifacts/{thread_id}.md` as **Artifact Path** under `## Persistence`.",
+    "The artifact path is {value}. It must be `artifacts/{thread_id}.md`.",
+    "Under `## Persistence`, set **Artifact Path** to `artifacts/{thread_id}.md`.",
     _PUBLISH_SPEC,
 )
 AP_006 = error(
     "AP-006",
-    "The COMPILED message has neither the artifact nor a link to it{reason}.",
-    "Put the artifact under `## Full Artifact`, in one fenced block with the info string "
+    "The COMPILED message contains neither the artifact nor a link to it{reason}.",
+    "Under `## Full Artifact`, put the artifact in one fenced block with the info string "
     "`markdown`, or a link to its file.",
     f"{_PUBLISH_SPEC}; R22",
 )
@@ -55,85 +56,86 @@ AP_007 = warning(
 AP_008 = warning(
     "AP-008",
     "The COMPILED message has no `## Validation Status` section.",
-    "Add `## Validation Status` with what schema and linter say and whether there is a third "
-    "alternative.",
+    "Add `## Validation Status` with the results of schema and linter, and whether there is "
+    "a third alternative.",
     _PUBLISH_SPEC,
 )
 AP_009 = warning(
     "AP-009",
-    "The message refers to v{version}, which this thread does not have; the latest is v{latest}.",
-    "Write the version that you read, such as `**Base Version**: v{latest}`. "
-    "`brenner artifact history THREAD` lists them.",
+    "The message refers to v{version}, which does not exist in this thread. The latest is "
+    "v{latest}.",
+    "Write the version that you read, such as `**Base Version**: v{latest}`. `brenner "
+    "artifact history THREAD` lists the versions.",
     f"{_PUBLISH_SPEC}; R11",
 )
 AP_010 = error(
     "AP-010",
     "{place} says {value}, but the COMPILED message is v{version}.",
-    "Write the same number in the subject, the title, the metadata and the front matter, or "
+    "Write the same number in the subject, the title, the metadata and the front matter. Or "
     "let `brenner compile THREAD` write them.",
     _PUBLISH_SPEC,
 )
 INVALID_COMPILED_AT = error(
     "INVALID_COMPILED_AT",
-    "`Compiled At` is not a time in ISO 8601: {reason}.",
-    "Write the time with its zone under `## Metadata`, as in "
-    "`- **Compiled At**: 2025-12-30T14:00:00Z`.",
+    "`Compiled At` is not an ISO 8601 time: {reason}.",
+    "Write the time with its time zone under `## Metadata`, as in `- **Compiled At**: "
+    "2025-12-30T14:00:00Z`.",
     "artifact_publish_spec_v0.1, Validation",
 )
 COMPILED_WITHOUT_RECORD = warning(
     "COMPILED_WITHOUT_RECORD",
-    "This COMPILED message has no record, so it is not a version; the deltas before it "
-    "still count as unread.",
-    "If another program compiled the thread, take it over with "
-    "`brenner session adopt {thread_id}`. Otherwise compile it: `brenner compile {thread_id}`.",
+    "This COMPILED message has no record, so it is not a version. The deltas before it are "
+    "still unread.",
+    "If another program compiled the thread, adopt its artifact: `brenner session adopt "
+    "{thread_id}`. Otherwise compile: `brenner compile {thread_id}`.",
     "R10",
 )
 RECORD_MISMATCH = error(
     "RECORD_MISMATCH",
-    "v{version} cannot be rebuilt from its record. The first difference: {difference}.",
-    "Look at it with `brenner artifact verify {thread_id}`. Then void the version "
-    "(`brenner session void`) or take it as it is (`brenner session adopt`); until then nothing "
-    "is compiled.",
+    "v{version} cannot be rebuilt from its record. First difference: {difference}.",
+    "See the difference: `brenner artifact verify {thread_id}`. Then void the version "
+    "(`brenner session void {thread_id}@v{version}`) or keep it as it is (`brenner session "
+    "adopt {thread_id}`). Until then, nothing is compiled.",
     "R10",
 )
 VERSION_MISSING = error(
     "VERSION_MISSING",
     "v{version} (message {id}, from {sender}) does not follow from the versions in this "
     "store: {reason}.",
-    "Import an archive that has the missing message: `brenner mail import FILE "
-    "--accept-decisions`. If there is none, discard v{version} with `brenner session void "
-    "{thread_id}@v{version}`: its contributions go into the next version. Only if you know that "
-    "{sender} has published v{version}, keep it as it is with `brenner session adopt "
-    "{thread_id}`. Until then nothing is compiled.",
+    "Import an archive that contains the missing message: `brenner mail import FILE "
+    "--accept-decisions`. Without one, discard v{version}: `brenner session void "
+    "{thread_id}@v{version}`. Its contributions then become part of the next version. If you "
+    "know that {sender} published v{version}, keep it: `brenner session adopt {thread_id}`. "
+    "Until then, nothing is compiled.",
     "R10",
 )
 VOID_VERSION = warning(
     "VOID_VERSION",
-    "This COMPILED message is void: {reason}. What only it had read counts as unread.",
-    "Run `brenner compile {thread_id}`: it brings the unread deltas into the next version. "
-    "`brenner artifact history {thread_id}` lists the versions that count.",
+    "This COMPILED message is void: {reason}. Messages that only it included are unread.",
+    "Run `brenner compile {thread_id}` to include the unread deltas in the next version. "
+    "`brenner artifact history {thread_id}` lists the valid versions.",
     "R10, R17",
 )
 SESSION_CLOSED = error(
     "SESSION_CLOSED",
-    "The session `{thread_id}` was closed with v{version}.",
-    "To go on with it, repeat the command with `--reopen`. For a new question start a new "
-    "session, whose items can name this one's under `references`.",
+    "The session `{thread_id}` is complete: it was closed with v{version}.",
+    "To continue it, repeat the command with `--reopen`. For a new question, start a new "
+    "session. Its items can refer to this one with `references`.",
     "R18",
 )
 NO_VERSION_TO_CLOSE = error(
     "NO_VERSION_TO_CLOSE",
-    "The session `{thread_id}` has no version yet, so it cannot be completed.",
-    "Once deltas have come in that apply, `brenner compile {thread_id}` publishes the first; "
-    "then complete it.",
+    "Cannot complete the session `{thread_id}`: it has no version yet.",
+    "When agents have sent deltas, publish the first version: `brenner compile {thread_id}`. "
+    "Then complete the session.",
     "R18",
 )
 ARTIFACT_TOO_LARGE_TO_INLINE = info(
     "ARTIFACT_TOO_LARGE_TO_INLINE",
-    "The artifact has {size} bytes; a message holds {most}. The message gives a link and "
-    "the hash instead.",
-    "Nothing has to be done. `brenner artifact show {thread_id}@v{version}` rebuilds it from "
-    "the mail, and the hash proves that it is the same.",
+    "The artifact has {size} bytes, and a message can contain at most {most}. The message "
+    "contains a link and the hash instead.",
+    "No action is needed. `brenner artifact show {thread_id}@v{version}` rebuilds the artifact "
+    "from the mail, and the hash proves that it is the same.",
     "R22",
 )
 
@@ -141,82 +143,81 @@ ARTIFACT_TOO_LARGE_TO_INLINE = info(
 
 PREVIEW_OVERTAKEN = error(
     "PREVIEW_OVERTAKEN",
-    "`{thread_id}` is not what it was when you looked: {news}. Nothing was published.",
-    "Look at what would be published now; if you agree, publish that.",
+    "`{thread_id}` changed after the preview: {news}. Nothing was published.",
+    "Check the updated preview. If you agree, publish it.",
     "R17",
 )
 VERSION_NOT_LATEST = error(
     "VERSION_NOT_LATEST",
-    "v{version} is not the latest version of `{thread_id}` any more: {latest}. Nothing was "
-    "written.",
-    "Look at what would be written now; if you agree, persist that.",
+    "v{version} is no longer the latest version of `{thread_id}`: {latest}. Nothing was written.",
+    "Check the updated preview. If you agree, save that version.",
     "R19",
 )
 KICKOFFS_OVERTAKEN = error(
     "KICKOFFS_OVERTAKEN",
-    "What would be sent in `{thread_id}` is not what you looked at: something has come in "
-    "or has been started meanwhile. Nothing was sent.",
-    "Look at the kickoffs as they are now; if you agree, send those.",
+    "The kickoffs for `{thread_id}` changed after the preview: new mail arrived, or a "
+    "session was started. Nothing was sent.",
+    "Check the updated kickoffs. If you agree, send them.",
     "message body, KICKOFF",
 )
 FILE_OVERTAKEN = error(
     "FILE_OVERTAKEN",
-    "`{path}` has changed since you looked, and it was to be written over. Nothing was written.",
-    "Look at what would be written over now; if you agree, do that.",
+    "`{path}` changed after the preview. Nothing was written.",
+    "Check what would be overwritten now. If you agree, overwrite it.",
     "R19",
 )
 
 # Persisting: errors of writing the artifact's file (ruling R19)
 NOT_A_REPOSITORY = error(
     "NOT_A_REPOSITORY",
-    "`{path}` is not in a git repository, so nothing can be committed.",
-    "Run `git init` in the project, name the right one with `--project`, or leave out "
+    "Cannot commit: `{path}` is not in a git repository.",
+    "Run `git init` in the project, name the right project with `--project`, or leave out "
     "`--commit` and `--push`.",
     "R19",
 )
 BAD_ARTIFACT_PATH = error(
     "BAD_ARTIFACT_PATH",
-    "The artifact cannot be written to `{path}`: {reason}.",
-    "Make `artifacts` a folder of the project that you may write to, without links that lead "
-    "out of it.",
+    "Cannot write the artifact to `{path}`: {reason}.",
+    "Make `artifacts` a folder inside the project that you may write to. It must not be a "
+    "link that leads out of the project.",
     "thread_subject_conventions_v0.1, Artifact storage layout; R19",
 )
 ARTIFACT_FILE_NEWER = error(
     "ARTIFACT_FILE_NEWER",
-    "`{path}` holds v{value}, which is newer than v{version}.",
-    "See whether this is the right store: it may lack mail that the file was compiled from. "
-    "Import it (`brenner mail import`), or bring back the older file from git.",
+    "`{path}` contains v{value}, which is newer than v{version}.",
+    "Check that this is the right store: it may lack messages that the file includes. Import "
+    "them (`brenner mail import FILE`), or restore the older file from git.",
     "R19",
 )
 ARTIFACT_FILE_EDITED = error(
     "ARTIFACT_FILE_EDITED",
-    "`{path}` has changes that are in no version; it is not written over.",
-    "To keep them, {advice}. To drop them, use `--force`.",
+    "`{path}` contains changes that are in no version. It was not overwritten.",
+    "To keep them, {advice}. To discard them, use `--force`.",
     "R19",
 )
 ARTIFACT_FILE_FOREIGN = error(
     "ARTIFACT_FILE_FOREIGN",
-    "`{path}` is no version of this thread, and is not written over: {reason}.",
-    "Move it to another place and run the command again. To give it up, use `--force`.",
+    "`{path}` is not a version of this thread: {reason}. It was not overwritten.",
+    "Move it to another place and run the command again. To discard it, use `--force`.",
     "R19",
 )
 ARCHIVE_FILE_FOREIGN = error(
     "ARCHIVE_FILE_FOREIGN",
-    "`{path}` is not written over: {reason}.",
-    "If it is an archive of mail that is missing here, import it with `brenner mail import`. "
-    "Else move it to another place. To give it up, use `--force`.",
+    "`{path}` was not overwritten: {reason}.",
+    "If it is a mail archive with messages that are missing here, import it: `brenner mail import "
+    "{path}`. Otherwise move it to another place. To discard it, use `--force`.",
     "R19",
 )
 ARTIFACT_NOT_WRITTEN = error(
     "ARTIFACT_NOT_WRITTEN",
-    "`{path}` could not be written: {reason}. What was there before is still there.",
-    "Mend what is said there (make room on the disk, for example), then run the command again.",
+    "Cannot write `{path}`: {reason}. Its previous content is unchanged.",
+    "Fix that (for example, free space on the disk), then run the command again.",
     "R19",
 )
 ARTIFACT_BUSY = error(
     "ARTIFACT_BUSY",
     "`{thread_id}` has been locked for more than {seconds} seconds{holder}.",
-    "Wait until it is done, or end it if it hangs; then run the command again.",
+    "Wait until that process ends, or stop it if it hangs. Then run the command again.",
     "R19",
 )
 
@@ -226,109 +227,109 @@ _GIT_SPEC = "artifact_publish_spec_v0.1, Persistence Workflow; R19"
 
 GIT_MISSING = error(
     "GIT_MISSING",
-    "The program `git` cannot be run: {reason}.",
-    "Install git, or leave out `--commit` and `--push`: the file is written without it.",
+    "Cannot run the program `git`: {reason}.",
+    "Install git, or leave out `--commit` and `--push`: the file is written without git.",
     _GIT_SPEC,
 )
 BARE_REPOSITORY = error(
     "BARE_REPOSITORY",
-    "`{path}` is inside a bare repository, or inside git's own folder; there are no files "
-    "to commit there.",
-    "Work in a clone of it: `git clone {path} FOLDER`, then `--project FOLDER`.",
+    "Cannot commit in `{path}`: it is inside a bare repository or git's own folder, where "
+    "there are no files.",
+    "Work in a clone of it: `git clone {path} FOLDER`, then use `--project FOLDER`.",
     _GIT_SPEC,
 )
 NO_GIT_IDENTITY = error(
     "NO_GIT_IDENTITY",
-    "Git does not know who commits: {reason}.",
-    "Tell it: `git config --global user.name NAME` and `git config --global user.email EMAIL`.",
+    "Git has no name and email for commits: {reason}.",
+    "Set both: `git config --global user.name NAME` and `git config --global user.email EMAIL`.",
     _GIT_SPEC,
 )
 ARTIFACT_IGNORED = error(
     "ARTIFACT_IGNORED",
     "Git ignores `{path}`: {rule}.",
-    "Take the rule out. Or let this file pass: add at the end of `{file}`, each on a line of "
-    "its own, {lines}. Or leave out `--commit` and `--push`.",
+    "Remove the rule. Or add these lines at the end of `{file}`, in this order: {lines}. Or "
+    "leave out `--commit` and `--push`.",
     _GIT_SPEC,
 )
 GIT_OPERATION_IN_PROGRESS = error(
     "GIT_OPERATION_IN_PROGRESS",
-    "In `{path}` {operation} is under way; a commit now would become part of it.",
-    "Finish it or give it up first (`git status` says how), then run the command again.",
+    "Cannot commit in `{path}`: {operation} is in progress, and a commit would become part of it.",
+    "Finish or abort it (`git status` shows how), then run the command again.",
     _GIT_SPEC,
 )
 DETACHED_HEAD = warning(
     "DETACHED_HEAD",
-    "No branch is checked out in `{path}` (a detached HEAD), so the commit is on none.",
-    "Keep it: `git switch --create NAME` makes a branch of where you are.",
+    "No branch is checked out in `{path}` (detached HEAD), so the commit is on no branch.",
+    "To keep the commit, create a branch: `git switch --create NAME`.",
     _GIT_SPEC,
 )
 COMMITTED_IN_INNER_REPOSITORY = info(
     "COMMITTED_IN_INNER_REPOSITORY",
-    "The artifact belongs to the repository `{path}`, which lies inside `{outer}`; the "
-    "commit is in the inner one only.",
-    "If it is a submodule, the outer one still points to the commit before: "
-    "`git add {path}` there, and commit it when you want it to follow.",
+    "The artifact is in the repository `{path}`, inside the repository `{outer}`. The commit "
+    "is in the inner one only.",
+    "If the inner one is a submodule, the outer one still refers to the commit before. To "
+    "update it: `git -C {outer} add {path}`, then commit there.",
     _GIT_SPEC,
 )
 GIT_LOCKED = error(
     "GIT_LOCKED",
-    "The repository `{path}` stayed locked for more than {seconds} seconds ({reason}).",
-    "Wait until the other git is done and run the command again. If none is running, one was "
-    "killed: remove the lock file that is named there.",
+    "The repository `{path}` was locked for more than {seconds} seconds ({reason}).",
+    "Wait until the other git process ends and run the command again. If no git is running, "
+    "delete the lock file named above.",
     _GIT_SPEC,
 )
 HOOK_FAILED = error(
     "HOOK_FAILED",
-    "The hook `{hook}` has refused the commit: {reason}",
-    "Mend what the hook says, or change the hook, and run the command again. The file is "
-    "written; only its commit is missing.",
+    "The git hook `{hook}` rejected the commit: {reason}",
+    "Fix what the hook reports, or change the hook, and run the command again. The file is "
+    "written, but not committed.",
     _GIT_SPEC,
 )
 SIGNING_FAILED = error(
     "SIGNING_FAILED",
-    "Git is told to sign commits (`commit.gpgsign`), and could not: {reason}",
-    "Unlock the key first, so that nothing has to be asked, or set `user.signingkey` right; "
-    "then run the command again. The file is written; only its commit is missing.",
+    "Git could not sign the commit (`commit.gpgsign` is set): {reason}",
+    "Unlock the key, or correct `user.signingkey`. Then run the command again. The file is "
+    "written, but not committed.",
     _GIT_SPEC,
 )
 COMMIT_DIFFERS = error(
     "COMMIT_DIFFERS",
-    "`{path}` was committed, but not as the version has it: a hook, or somebody at the "
-    "same time, has changed it.",
-    "Let hooks leave `artifacts/` alone, then run the command again with `--force`: it writes "
-    "and commits the version as it is.",
+    "`{path}` was committed with other content than the version: a hook or another process "
+    "changed it.",
+    "Exclude `artifacts/` from hooks, then run the command again with `--force`: it writes "
+    "and commits the version unchanged.",
     _GIT_SPEC,
 )
 GIT_FAILED = error(
     "GIT_FAILED",
-    "`git {command}` has failed: {reason}",
-    "Mend what git says, then run the command again: it goes on where it stopped.",
+    "`git {command}` failed: {reason}",
+    "Fix what git reports, then run the command again. It continues where it stopped.",
     _GIT_SPEC,
 )
 GIT_TIMEOUT = error(
     "GIT_TIMEOUT",
-    "`git {command}` was not done after {seconds} seconds, and was ended.",
-    "See what holds it up (a hook, a network, a slow disk), then run the command again: it "
-    "goes on where it stopped.",
+    "`git {command}` did not end within {seconds} seconds and was stopped.",
+    "Find the cause (a hook, the network, a slow disk), then run the command again. It "
+    "continues where it stopped.",
     _GIT_SPEC,
 )
 NO_PUSH_DESTINATION = error(
     "NO_PUSH_DESTINATION",
-    "`--push` has nowhere to push to: {reason}.",
-    "Say where it goes: {advice}. Or leave out `--push`.",
+    "Cannot push: {reason}.",
+    "Set the destination: {advice}. Or leave out `--push`.",
     _GIT_SPEC,
 )
 PUSH_REJECTED = error(
     "PUSH_REJECTED",
-    "The version is committed, but `{remote}` has rejected the push: {reason}",
-    "Take over what is new there (`git pull --rebase --autostash`), then run the same command "
-    "again: it pushes, and says so in the thread.",
+    "The version is committed, but `{remote}` rejected the push: {reason}",
+    "Get the new commits (`git pull --rebase --autostash`), then run the same command again: "
+    "it pushes, and reports that in the thread.",
     _GIT_SPEC,
 )
 PUSH_FAILED = error(
     "PUSH_FAILED",
-    "The version is committed, but the push to `{remote}` has failed: {reason}",
-    "Mend what is said there (the network, the credentials, a hook), then run the same command "
-    "again: it pushes, and says so in the thread. Nobody can be asked for a password here.",
+    "The version is committed, but the push to `{remote}` failed: {reason}",
+    "Fix that (the network, the credentials, a hook), then run the same command again: it "
+    "pushes, and reports that in the thread. Git cannot ask for a password here.",
     _GIT_SPEC,
 )

@@ -10,128 +10,127 @@ _ROUND_SPEC = "artifact_publish_spec_v0.1, KICKOFF Messages (Round 2+)"
 
 OTHER_QUESTION = error(
     "OTHER_QUESTION",
-    "`{thread_id}` is about another question already, asked in message {id}: “{question}”",
-    "For a session of its own leave `--thread-id` out. To finish that kickoff, ask its "
-    "question, word for word. To change the question of that session, send a DELTA that edits "
-    "`RT`.",
+    "`{thread_id}` already has another question, in message {id}: “{question}”",
+    "For a new session, leave out `--thread-id`. To finish that kickoff, repeat its question "
+    "word for word. To change the question of that session, send a DELTA that edits `RT`.",
     f"{_START_SPEC}; R15",
 )
 QUESTION_RESPELT = info(
     "QUESTION_RESPELT",
-    "The question is taken for that of `{thread_id}`, asked in message {id}: “{question}”",
-    "Nothing has to be done: the words of that message stand. For a session of its own name "
-    "its thread with `--thread-id`.",
+    "This is the question of `{thread_id}`, which message {id} spells like this: “{question}”",
+    "No action is needed: the wording of that message is used. For a separate session, set its "
+    "thread ID with `--thread-id`.",
     f"{_START_SPEC}; R15",
 )
 CONTEXT_DIFFERS = warning(
     "CONTEXT_DIFFERS",
-    "Message {id}, with which the {what} began, has other words under {sections}. {effect}",
-    "For the same kickoff give the same texts. If something has changed, tell everybody: send "
-    "an INFO message in the thread; the artifact's context is changed by a DELTA that edits `RT`.",
+    "Message {id}, which started the {what}, has different text under {sections}. {effect}",
+    "To repeat the kickoff, give the same texts. If something has changed, send an INFO "
+    "message in the thread. To change the artifact's context, send a DELTA that edits `RT`.",
     f"{_START_SPEC}; R15",
 )
 KICKOFF_INCOMPLETE = error(
     "KICKOFF_INCOMPLETE",
-    "The kickoff has reached {reached}, but not {missed}: {reason}",
-    "Run the same command again: it sends only what is missing. {hint}",
+    "The kickoff was sent to {reached}, but not to {missed}: {reason}",
+    "{hint} The same command sends only the missing kickoffs.",
     _START_SPEC,
 )
 RECIPIENTS_NOT_REGISTERED = error(
     "RECIPIENTS_NOT_REGISTERED",
-    "The server does not know {names}. A name may belong to its other projects, so nobody "
-    "but the sender is registered there without being asked.",
-    "Let the agents register themselves first. If the names are yours to give, repeat the "
-    "command with `--register`.",
+    "The server does not know {names}. A name there may belong to another project, so names "
+    "are not registered automatically.",
+    "Let the agents register first. If you may choose these names, repeat the command with "
+    "`--register`.",
     "design, Commands",
 )
 ROLE_CHANGED = warning(
     "ROLE_CHANGED",
-    "{name} has got its kickoff already, as {before} (message {id}); the roster says "
-    "{role} now. No second one is sent.",
-    "If the role has changed, tell {name}: send an INFO message in the thread. Otherwise give "
-    "the role that it had.",
+    "{name} already has a kickoff as {before} (message {id}), but the roster says {role}. It "
+    "gets no second kickoff.",
+    "If the role has changed, send {name} an INFO message in the thread. Otherwise use the "
+    "role that it had.",
     _START_SPEC,
 )
 LEFT_OUT_OF_ROSTER = warning(
     "LEFT_OUT_OF_ROSTER",
-    "This session has asked {names} before, and the roster of these kickoffs does not name "
-    "them. The latest roster counts: later rounds will not ask them.",
-    "Name them as well, each with the role that it had. Nobody gets a second kickoff.",
+    "{names} took part in this session before, but the roster of these kickoffs does not "
+    "list them. The latest roster counts: later rounds will not ask them.",
+    "Add them, each with the role that it had. They get no second kickoff.",
     "R15",
 )
 INVALID_SECTIONS = error(
     "INVALID_SECTIONS",
-    "`{value}` is not a list of sections: {reason}.",
-    "Write numbers and ascending ranges with commas between them, such as `42,45-47`.",
+    "`{value}` is not a valid list of sections: {reason}.",
+    "Write numbers and ascending ranges, separated by commas, such as `42,45-47`.",
     _EXCERPT_SPEC,
 )
 UNKNOWN_SECTION_NUMBER = error(
     "UNKNOWN_SECTION_NUMBER",
-    "`{path}` does not have {missing}. It has {known}.",
-    "Ask for sections that it has, or give the passages yourself with `--excerpt-file FILE`.",
+    "`{path}` does not contain {missing}. It contains {known}.",
+    "Choose sections that it contains, or give the passages yourself with `--excerpt-file FILE`.",
     _EXCERPT_SPEC,
 )
 EXCERPT_TOO_LONG = error(
     "EXCERPT_TOO_LONG",
-    "The excerpt has {length} characters, and {most} are the most.",
-    "Choose fewer sections, and name the source in the context: agents can look up the rest.",
+    "The excerpt has {length} characters, and at most {most} are allowed.",
+    "Choose fewer sections. Name the source in the context, so that agents can look up the rest.",
     f"{_EXCERPT_SPEC}; R5",
 )
 NO_SOURCE_TEXT = error(
     "NO_SOURCE_TEXT",
-    "An excerpt by section numbers needs a source text, and the project names none.",
-    'Write `source_text = "FILE.md"` into `brenner.toml` (a Markdown file whose headings carry '
-    "the numbers), or give the passages with `--excerpt-file FILE`.",
+    "Cannot take an excerpt by section numbers: the project has no source text.",
+    'Add `source_text = "FILE.md"` to `brenner.toml` (a Markdown file with numbered '
+    "headings), or give the passages with `--excerpt-file FILE`.",
     "companion, Anchors",
 )
 ROUND_WITHOUT_VERSION = error(
     "ROUND_WITHOUT_VERSION",
     "`{thread_id}` has no version yet: it is still in its first round.",
-    "To ask more agents in that round, use `brenner session start --thread-id={thread_id}` "
-    "with the session's question. Once deltas have come in, `brenner compile` publishes v1; start "
-    "the next round then.",
+    "When deltas have arrived, publish v1: `brenner compile {thread_id}`. Then start the next "
+    "round. To ask more agents in the first round: `brenner session start --thread-id={thread_id} "
+    "--question TEXT --to NAME --role ROLE`, with the session's question.",
     _ROUND_SPEC,
 )
 ROUND_WITHOUT_QUESTION = error(
     "ROUND_WITHOUT_QUESTION",
-    "v{version} of `{thread_id}` has no research question, and none is given.",
-    "Give it with `--question`: the next version takes it from the kickoff.",
+    "v{version} of `{thread_id}` has no research question, and none was given.",
+    "Add `--question TEXT`: the next version takes the question from the kickoff.",
     f"{_ROUND_SPEC}; R15",
 )
 ROUND_OF_CLOSED_SESSION = warning(
     "ROUND_OF_CLOSED_SESSION",
-    "`{thread_id}` was closed with v{version}; this round goes on with it. The session "
+    "`{thread_id}` was closed with v{version}, and this round continues it. The session "
     "stays closed until a later version is published.",
-    "Once deltas have come in, compile with `--reopen`, too: `brenner compile --reopen "
+    "When deltas have arrived, compile with `--reopen`, too: `brenner compile --reopen "
     "{argument}`.",
     "R18",
 )
 ROUND_BEFORE_COMPILE = warning(
     "ROUND_BEFORE_COMPILE",
-    "{unread} since v{version} that no version has read; of their blocks {applies} would "
-    "be applied. They become part of this round, which builds on v{version} without them.",
-    "To start the round from a version that has them, run `brenner compile {argument}` first.",
+    "{unread} since v{version} that no version includes. Blocks that would be applied: {applies}. "
+    "This round starts from v{version} without them.",
+    "To start the round from a version that includes them, first run `brenner compile {argument}`.",
     f"{_ROUND_SPEC}; R10",
 )
 ROUND_OVERTAKEN = error(
     "ROUND_OVERTAKEN",
-    "The kickoffs of round {round} build on v{version} of `{thread_id}`, and meanwhile {now}.",
-    "Look at the new state, then run the same command again: it starts the round that comes next.",
+    "The kickoffs of round {round} build on v{version} of `{thread_id}`, but now {now}.",
+    "Check the new state, then run the same command again: it starts the round that comes next.",
     f"{_ROUND_SPEC}; R17",
 )
 LEFT_OUT_OF_ROUND = info(
     "LEFT_OUT_OF_ROUND",
-    "The roster also names {names}, whom no kickoff of this session has asked; this round "
-    "does not ask them, either.",
-    "To ask them as well, name them: `--to NAME`.",
+    "The roster also lists {names}, but no kickoff of this session asked them. This round "
+    "does not ask them either.",
+    "To ask them too, add `--to NAME`.",
     f"{_ROUND_SPEC}; R15",
 )
 ROSTER_PASSED_OVER = warning(
     "ROSTER_PASSED_OVER",
-    "The roster of message {id} cannot be used ({reason}). The round goes by the roster of "
-    "an earlier kickoff, or by none.",
-    "Look whether the recipients and their roles are the right ones; if not, give them with "
-    "`--to NAME --role ROLE`. The kickoffs of this round tell the roster to everybody.",
+    "The roster in message {id} cannot be used: {reason}. This round uses the roster of an "
+    "earlier kickoff, or none.",
+    "Check the recipients and their roles. To correct them, add `--to NAME --role ROLE`. The "
+    "kickoffs of this round contain the roster.",
     "R15; agent_roster_schema_v0.1, Validation Rules",
 )
 
@@ -144,7 +143,7 @@ _FALLBACK_SPEC = "agent_roster_schema_v0.1, Backwards Compatibility; R20"
 DUPLICATE_AGENT = error(
     "DUPLICATE_AGENT",
     "Duplicate agent in roster: {name}",
-    "Keep one entry for {name}. Two agents may share a role, but one agent has one role.",
+    "Keep one entry for {name}. Two agents may share a role, but an agent has only one role.",
     _ROSTER_SPEC,
 )
 INVALID_ROLE = error(
@@ -156,8 +155,8 @@ INVALID_ROLE = error(
 MISSING_ROSTER_ENTRY = error(
     "MISSING_ROSTER_ENTRY",
     "Missing roster entry for recipient: {name}",
-    "Give {name} a role (`--to {name} --role ROLE`, or `--agent-role {name}=ROLE`), or leave "
-    "{name} out of the recipients.",
+    "Give {name} a role (`--to {name} --role ROLE`, or `--agent-role {name}=ROLE`), or "
+    "remove {name} from the recipients.",
     _ROSTER_SPEC,
 )
 EMPTY_ROSTER = error(
@@ -168,76 +167,74 @@ EMPTY_ROSTER = error(
 )
 CONTRADICTING_ROLES = error(
     "CONTRADICTING_ROLES",
-    "{name} is given two roles: `{first}` and `{second}`.",
-    "Leave one of the two out. One agent has one role.",
+    "{name} has two roles: `{first}` and `{second}`.",
+    "Remove one of the two. An agent has only one role.",
     f"{_ROSTER_SPEC}; R20",
 )
 UNKNOWN_ROSTER_MODE = error(
     "UNKNOWN_ROSTER_MODE",
-    "`{value}` is not a roster mode.",
-    "Write `role_separated` (a prompt for each role) or `unified` (one prompt for all)."
-    "{suggestion}",
+    "Unknown roster mode `{value}`.",
+    "Write `role_separated` (a prompt for each role) or `unified` (one prompt for "
+    "all).{suggestion}",
     "agent_roster_schema_v0.1, Roster Modes; R20",
 )
 MALFORMED_ROSTER = error(
     "MALFORMED_ROSTER",
-    "The roster from {source} cannot be read: {reason}.",
-    "Correct it there: JSON or TOML in which each entry has `agentName` and `role` as text, or "
-    "`@` and the name of a file that holds it. `brenner roster validate` checks it without "
-    "sending anything.",
+    "Cannot read the roster from {source}: {reason}.",
+    "Correct it: JSON or TOML in which each entry has `agentName` and `role` as text, or `@` "
+    "and the name of such a file. `brenner roster validate` checks it and sends nothing.",
     f"agent_roster_schema_v0.1, Core Types; {_PRECEDENCE_SPEC}",
 )
 UNKNOWN_ROSTER_KEY = warning(
     "UNKNOWN_ROSTER_KEY",
-    "The key `{key}` in the roster from {source} is not known and has no effect.",
-    "Correct its name, or take it out. An entry has `agentName`, `role`, `program`, `model` "
-    "and `notes`.{suggestion}",
+    "Unknown key `{key}` in the roster from {source}. It has no effect.",
+    "Correct its name or remove it. The keys of an entry are `agentName`, `role`, `program`, "
+    "`model` and `notes`.{suggestion}",
     "agent_roster_schema_v0.1, Core Types",
 )
 INVALID_ROSTER_TIME = error(
     "INVALID_ROSTER_TIME",
-    "`createdAt` of the roster is `{value}`, which is not a time in ISO 8601.",
+    "`createdAt` of the roster is `{value}`, which is not an ISO 8601 time.",
     "Write it as in `2026-01-15T10:00:00Z`, or leave it out.",
     "agent_roster_schema_v0.1, Roster",
 )
 UNKNOWN_PRESET = error(
     "UNKNOWN_PRESET",
-    "There is no preset `{preset}`.",
-    "`brenner roster presets` lists those that there are.{suggestion}",
+    "Unknown preset `{preset}`.",
+    "`brenner roster presets` lists the presets.{suggestion}",
     _PRECEDENCE_SPEC,
 )
 PRESET_RECIPIENT_COUNT = error(
     "PRESET_RECIPIENT_COUNT",
-    "The preset `{preset}` from {source} is for another number of recipients: "
-    "{expected}, not {count}.",
-    "Name as many recipients with `--to` as the preset has entries, or give the roles one by "
-    "one with `--to NAME --role ROLE`.",
+    "The preset `{preset}` from {source} is for another number of recipients: {expected}, "
+    "not {count}.",
+    "Name as many recipients with `--to` as the preset has entries, or give each role with "
+    "`--to NAME --role ROLE`.",
     _PRECEDENCE_SPEC,
 )
 NO_ROSTER = warning(
     "NO_ROSTER",
-    "No roster was given; roles are guessed from the agents' names.",
-    "Name the roles: `--to NAME --role ROLE` for each agent, `--roster`, `--preset`, or a "
+    "No roster was given, so the roles are guessed from the agents' names.",
+    "Give the roles: `--to NAME --role ROLE` for each agent, `--roster`, `--preset`, or a "
     "roster in `brenner.toml`.",
     _FALLBACK_SPEC,
 )
 UNIFIED_WITHOUT_ROLES = info(
     "UNIFIED_WITHOUT_ROLES",
-    "No roles were given, and unified mode uses none; the roster says "
-    "`hypothesis_generator` for everybody.",
-    "Nothing needs to be done. Give the roles (`--to NAME --role ROLE`) if the roster shall "
-    "show them all the same.",
+    "No roles were given, and unified mode uses none. The roster says `hypothesis_generator` "
+    "for all agents.",
+    "No action is needed. To show the roles in the roster, add `--to NAME --role ROLE`.",
     "agent_roster_schema_v0.1, Unified Mode",
 )
 HEURISTIC_MODE_DEPRECATED = warning(
     "HEURISTIC_MODE_DEPRECATED",
-    "The roster's mode `heuristic` is deprecated: it guesses roles from the agents' names.",
+    "The roster mode `heuristic` is deprecated: it guesses roles from the agents' names.",
     "Write `role_separated` as the mode, and an entry with `agentName` and `role` for each agent.",
     _FALLBACK_SPEC,
 )
 HEURISTIC_NAME_UNMATCHED = error(
     "HEURISTIC_NAME_UNMATCHED",
-    "{name} has no role: none is given, and none can be guessed from the name.",
+    "{name} has no role: none was given, and none can be guessed from the name.",
     "Give the role: `--to {name} --role ROLE`, where ROLE is `hypothesis_generator`, "
     "`test_designer` or `adversarial_critic`.",
     _FALLBACK_SPEC,
@@ -245,14 +242,14 @@ HEURISTIC_NAME_UNMATCHED = error(
 ROSTER_VALUE_OVERRIDDEN = warning(
     "ROSTER_VALUE_OVERRIDDEN",
     "`{value}` for {name} from {source} has no effect: {reason}.",
-    "Change it there, or give yours as a flag ({flag}), which beats all others. "
-    "`brenner roster show` says where each entry comes from.",
+    "Change it there, or use the flag ({flag}), which overrides all other sources. `brenner "
+    "roster show` shows the source of each entry.",
     _PRECEDENCE_SPEC,
 )
 CONFIG_TS_NOT_RUN = info(
     "CONFIG_TS_NOT_RUN",
-    "`{path}` is a program in TypeScript; it is not run, and its roster is not used.",
-    "Move what it says to `brenner.toml`, under the same names, and delete it.",
+    "`{path}` is a TypeScript program. It is not run, and its roster is not used.",
+    "Move its settings to `brenner.toml`, under the same names, and delete the file.",
     _PRECEDENCE_SPEC,
 )
 
@@ -280,8 +277,8 @@ ROSTER_CODES = (
 
 CANNOT_DISMISS = error(
     "CANNOT_DISMISS",
-    "{what} of `{thread_id}` cannot be dismissed: {reason}.",
-    "`brenner session status {thread_id}` lists the refused blocks that are open.",
+    "Cannot dismiss {what} of `{thread_id}`: {reason}.",
+    "`brenner session status {thread_id}` lists the rejected blocks that are open.",
     "rulings, Small decisions: refused blocks",
 )
 
@@ -289,10 +286,10 @@ CANNOT_DISMISS = error(
 
 STORE_REPLACED = error(
     "STORE_REPLACED",
-    "`{where}` is not the store that was watched any more: what had come in there is gone, "
-    "or has become something else.",
-    "Find out who put another store there, and whether the mail before it is kept somewhere. "
-    "`brenner session watch` again follows what is there now.",
+    "The store `{where}` was replaced while it was watched: messages that had arrived there "
+    "are gone or different.",
+    "Find out what replaced it, and whether there is a backup of the old mail. To watch the "
+    "store as it is now, run `brenner session watch` again.",
     "design, Store",
 )
 
@@ -308,50 +305,51 @@ NO_TERMINAL_PROGRAM = error(
 )
 NOBODY_TO_OPEN = error(
     "NOBODY_TO_OPEN",
-    "`--spawn` has nothing to open: {reasons}. Nothing was sent.",
-    "Name the programs in a roster or preset, or register the agents with `brenner mail "
-    "register NAME --program PROGRAM`. Known are {known}; others get a command under `[programs]` "
-    "in `brenner.toml`.",
+    "`--spawn` cannot open any agent: {reasons}. Nothing was sent.",
+    "Name the programs in a roster or preset, or register each agent with `brenner mail "
+    "register NAME --program PROGRAM`. Known programs: {known}. For another one, add its "
+    "command under `[programs]` in `brenner.toml`.",
     f"{_NTM_SPEC}; agent_roster_schema_v0.1, Roster Entry",
 )
 AGENT_NOT_OPENED = warning(
     "AGENT_NOT_OPENED",
     "{agent} was not opened in a terminal: {reason}.",
-    "Open it yourself, or mend that and run the same command again: who is there already is "
-    "left alone.",
+    "Open it yourself. Or fix that and run the same command again: it opens only the agents "
+    "that are missing.",
     _NTM_SPEC,
 )
 PROGRAM_NOT_FOUND = warning(
     "PROGRAM_NOT_FOUND",
-    "`{command}`, the command of {program}, is not on PATH: the window of {agent} has a "
-    "shell in it.",
-    "Install the program, or name its command under `[programs]` in `brenner.toml`; then start "
-    "it in that window.",
+    "`{command}`, the command of {program}, is not on PATH. The window of {agent} contains "
+    "only a shell.",
+    "Install the program, or set its command under `[programs]` in `brenner.toml`. Then "
+    "start it in that window.",
     _NTM_SPEC,
 )
 SPAWN_FAILED = error(
     "SPAWN_FAILED",
     "{mail}{program} could not open `{session}` for {agents}: {reason}",
-    "Mend that and run the same command again: it sends only what is missing, and opens who is "
-    "not there. Agents can also be started by hand.",
+    "Fix that and run the same command again: it sends only what is missing and opens only "
+    "the agents that are missing. You can also start the agents by hand.",
     _NTM_SPEC,
 )
 OTHER_TERMINAL_SESSION = error(
     "OTHER_TERMINAL_SESSION",
-    "{mail}The tmux session `{session}` was opened for {owner}; it was left alone.",
-    "Close it with `tmux kill-session -t '={session}'` if it is not needed, or start the "
+    "{mail}The tmux session `{session}` was opened for {owner}. It was not changed.",
+    "If it is not needed, close it with `tmux kill-session -t '={session}'`. Or start the "
     "agents by hand.",
     _NTM_SPEC,
 )
 NO_TERMINAL_SESSION = error(
     "NO_TERMINAL_SESSION",
-    "{mail}Nobody was told of it: no session `{session}` runs in {program}.",
-    "Open it with `--spawn`, or start the agents by hand: their mail waits for them.",
+    "{mail}The agents were not notified: no session `{session}` runs in {program}.",
+    "Open it with `--spawn`, or start the agents by hand. Their messages are in their inboxes.",
     _NTM_SPEC,
 )
 BROADCAST_INCOMPLETE = error(
     "BROADCAST_INCOMPLETE",
-    "{mail}Not told in `{session}`: {missed}.",
-    "Mend that and run the same command again, or tell them yourself: their mail waits for them.",
+    "{mail}Not notified in `{session}`: {missed}.",
+    "Fix that and run the same command again, or notify the agents yourself. Their messages "
+    "are in their inboxes.",
     _NTM_SPEC,
 )

@@ -137,7 +137,7 @@ def _describe_status(status: int, reason: str) -> str:
 
 def _not_json_reason(content_type: str) -> str:
     is_page = content_type.startswith(_WEB_PAGE)
-    return "a web page answers there" if is_page else "that is not JSON"
+    return "it is a web page" if is_page else "it is not JSON"
 
 
 _PROTOCOL = "2025-06-18"
@@ -193,7 +193,7 @@ class RpcClient:
             if not page.get("nextCursor"):
                 return found
             params = {"cursor": page["nextCursor"]}
-        reason = f"the list of `{method}` does not end"
+        reason = f"the list of `{method}` is endless"
         raise self._errors.invalid_answer(reason)
 
     def close(self) -> None:
@@ -206,7 +206,7 @@ class RpcClient:
             answer = self._answer("initialize", params, deadline, may_repeat=True)
             agreed = self._result(answer, self._number, "initialize").get("protocolVersion")
             if not (isinstance(agreed, str) and agreed.isascii() and agreed.isprintable()):
-                reason = "it does not say which version of the protocol it speaks"
+                reason = "it does not give its protocol version"
                 raise self._errors.invalid_answer(reason)
             self._headers["MCP-Protocol-Version"] = agreed
             session = answer.headers.get(_SESSION.lower())
@@ -246,16 +246,16 @@ class RpcClient:
                 _not_json_reason(answer.headers.get("content-type", ""))
             )
         if not isinstance(response, Mapping) or response.get("jsonrpc") != "2.0":
-            reason = "that is JSON, but not JSON-RPC"
+            reason = "it is JSON, but not JSON-RPC"
             raise self._errors.invalid_answer(reason)
         error, result = response.get("error"), response.get("result")
         if isinstance(error, Mapping):  # it has no id if the request could not be parsed
             self._raise_error(error, method)
         if response.get("id") != number:
-            reason = "the answer is to another request"
+            reason = "it answers another request"
             raise self._errors.invalid_answer(reason)
         if not isinstance(result, Mapping):
-            reason = "the answer has neither a result nor an error"
+            reason = "it has neither a result nor an error"
             raise self._errors.invalid_answer(reason)
         return result
 
@@ -269,8 +269,8 @@ class RpcClient:
         if status >= HTTPStatus.BAD_REQUEST:
             self._raise_rejected(status, reason_text)
         if status >= HTTPStatus.MULTIPLE_CHOICES:
-            location = answer.headers.get("location", "somewhere else")
-            reason = f"it sends us on to `{location}`, which may be the address to give"
+            location = answer.headers.get("location", "another address")
+            reason = f"it redirects to `{location}`, which may be the right address"
             raise self._errors.invalid_answer(reason, reached=False)
         if status < HTTPStatus.OK:
             raise self._errors.invalid_answer(_describe_status(status, reason_text))
@@ -291,14 +291,14 @@ class RpcClient:
     def resource_value(self, result: Json) -> object:
         texts = self._texts(result.get("contents"))
         if len(texts) != 1:
-            reason = "a resource has to be one text"
+            reason = "a resource must be one text"
             raise self._errors.invalid_answer(reason)
         return self._value(texts[0])
 
     def _raise_rejected(self, status: int, reason_text: str) -> NoReturn:
         """Raise the error of a 4xx status: the request had no effect."""
         if status == HTTPStatus.UNAUTHORIZED:
-            why = "it does not take the token" if self._has_token else "it wants a token"
+            why = "it rejects the token" if self._has_token else "it requires a token"
             raise self._errors.denied(why)
         if status == HTTPStatus.FORBIDDEN:
             raise self._errors.denied(_describe_status(status, reason_text), is_role=True)
@@ -314,7 +314,7 @@ class RpcClient:
             what = f"`{method}`"
             raise self._errors.missing_feature(what)
         if code in _PARSE_ERRORS:
-            reason = f"it does not understand us: {message}"
+            reason = f"it does not understand the request: {message}"
             raise self._errors.invalid_answer(reason, reached=False)
         if code == _INTERNAL_ERROR:
             raise self._errors.failed(message)
@@ -328,7 +328,7 @@ class RpcClient:
         if _SERVER_FAILURE.search(message):
             raise self._errors.failed(message)
         raise self._errors.refused(
-            _find_reason(_parse_json(message)) or message or "it does not say why"
+            _find_reason(_parse_json(message)) or message or "it gives no reason"
         )
 
     def _texts(self, content: object) -> list[str]:
@@ -377,7 +377,7 @@ class Client:
         self._seconds = seconds
         self._errors = ServerErrors(self.where, token)
         if token and not (token.isascii() and token.isprintable()):
-            reason = "the token has characters that no request can carry"
+            reason = "the token contains characters that are not allowed in a header"
             raise self._errors.denied(reason)
         self._rpc = RpcClient(url, token, self._errors)
         self._tools: dict[str, frozenset[str] | None] | None = None

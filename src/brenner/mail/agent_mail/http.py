@@ -44,17 +44,16 @@ if TYPE_CHECKING:
 
 
 _UNREACHABLE_ADVICE = (
-    "Start the server (`mcp_mail`: `python -m mcp_agent_mail.cli serve-http`), or give the right "
+    "Start the server (`mcp_mail`: `python -m mcp_agent_mail.cli serve-http`). Or correct the "
     "address: `--store agent-mail+http://HOST:PORT/mcp/`, or `AGENT_MAIL_BASE_URL` and "
     "`AGENT_MAIL_PATH`."
 )
 _CERTIFICATE_ADVICE = (
-    "Use the name that its certificate is for. A certificate of your own becomes known by "
-    "`SSL_CERT_FILE=FILE`."
+    "Use the host name in the certificate. To trust your own certificate, set `SSL_CERT_FILE=FILE`."
 )
 _LOGIN_ADVICE = "Set `AGENT_MAIL_BEARER_TOKEN` to the token that the server was started with."
 _ROLE_ADVICE = (
-    "It knows you, but your role may not do that. Start the server with a role that may write "
+    "Your role does not have this right. Start the server with a role that may write "
     "(`mcp_mail`: `HTTP_RBAC_DEFAULT_ROLE=writer`), or set `AGENT_MAIL_BEARER_TOKEN` to a token "
     "of such a role."
 )
@@ -305,10 +304,10 @@ class KeepAliveConnection:
             reason = f"its certificate: {error.verify_message}"
             raise self._errors.untrusted_certificate(reason) from None
         except ssl.SSLError:
-            reason = "it does not speak TLS, which `https` stands for"
+            reason = "it does not use TLS, which `https` needs"
             raise self._errors.invalid_answer(reason, reached=False) from None
         except (socket.gaierror, ValueError):
-            reason = f"there is no host `{host}`"
+            reason = f"unknown host `{host}`"
             raise self._errors.unreachable(reason) from None
         except OSError as error:
             raise self._errors.unreachable(_describe_os_error(error)) from None
@@ -354,7 +353,7 @@ class KeepAliveConnection:
         except IncompleteRead:
             raise self._incomplete_answer() from None
         except HTTPException:
-            reason = "that is not HTTP"
+            reason = "it is not HTTP"
             raise self._errors.invalid_answer(reason, reached=was_sent) from None
         finally:
             if not is_well:
@@ -408,7 +407,7 @@ class KeepAliveConnection:
             raise self._errors.invalid_answer(reason)
 
     def _incomplete_answer(self) -> Exception:
-        return self._errors.lost("the answer broke off", reached=True)
+        return self._errors.lost("the answer is incomplete", reached=True)
 
 
 def _headers(response: HTTPResponse) -> dict[str, str]:
@@ -418,6 +417,6 @@ def _headers(response: HTTPResponse) -> dict[str, str]:
 def _describe_os_error(error: OSError) -> str:
     """Return the system's error message as part of a sentence."""
     if isinstance(error, RemoteDisconnected):
-        return "it hung up without an answer"
-    words = error.strerror or str(error) or "the connection broke"
+        return "it closed the connection without an answer"
+    words = error.strerror or str(error) or "the connection was lost"
     return words[:1].lower() + words[1:]

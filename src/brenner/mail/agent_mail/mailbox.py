@@ -252,7 +252,7 @@ def _parse_send_answer(view: ProjectView, answer: object) -> ServerMessage:
             raise RequestError(codes.SERVER_REFUSED.at(where=view.client.where, reason=reason))
         deliveries = as_list(fields.get("deliveries"), "`deliveries`")
         if not deliveries:
-            reason = "it delivered the message to nobody"
+            reason = "it delivered the message to no recipient"
             raise RequestError(codes.SERVER_REFUSED.at(where=view.client.where, reason=reason))
         return parse_server_message(as_object(deliveries[0], "a delivery").get("payload"))
     except InvalidRecordError as error:
@@ -271,7 +271,7 @@ def _read_back(view: ProjectView, sent: ServerMessage) -> StoredMessage:
                 return view.mirror.message(sent.id)
     except BrennerError:
         return view.mirror.add_message(sent)
-    what = f"it is not in the mail of the project `{view.key}`"
+    what = f"it is not in the project `{view.key}`"
     raise _altered_error(view, sent.id, what)
 
 
@@ -349,7 +349,7 @@ def _check_unaltered(
     )
     changes = [f"{what} `{_shorten(now)}`" for what, then, now in texts if then != now]
     raise _altered_error(
-        view, stored.id, "; ".join(changes) or "whether an ACK is wanted is not kept"
+        view, stored.id, "; ".join(changes) or "the request for an ACK is not stored"
     )
 
 
@@ -426,7 +426,7 @@ def _send_all(view: ProjectView, missing: Iterable[StoredMessage]) -> Iterator[t
         except UnavailableError as lost:
             if not count:
                 raise
-            raise view.unknown_outcome(lost, f"what comes after the first {count}") from lost
+            raise view.unknown_outcome(lost, f"the messages after the first {count}") from lost
         yield stored.id, new.id
 
 
@@ -436,23 +436,22 @@ _POLL_SECONDS = 0.5  # each poll is one request
 
 _MISSING_CAPABILITIES: MissingCapabilities = MappingProxyType(
     {
-        Capability.CONDITIONAL_SENDS: "the server takes whatever comes, so of two who send in the "
-        "same moment both get through",
-        Capability.IDEMPOTENCY_KEYS: "the server has no place for them; equal content by the "
+        Capability.CONDITIONAL_SENDS: "the server accepts every message, so two concurrent "
+        "sends both succeed",
+        Capability.IDEMPOTENCY_KEYS: "the server cannot store them; equal content from the "
         "same sender to the same recipients of a thread counts as the same send",
-        Capability.REPLY_LINKS: "the server keeps no links between the messages of a thread",
-        Capability.READ_MARKS: "the server does not tell who has read what, and takes no mark back",
-        Capability.EXACT_RESTORE: "the server gives every message a new id and its own time, one "
-        "after the other",
-        Capability.PROJECT_NAMES: "a server may keep names for all its projects, or give others "
-        "than those asked for",
-        Capability.CACHE: "the server keeps messages, and nothing else",
-        Capability.CLIENT_CLOCK: "the server's clock gives the times",
-        Capability.RECIPIENT_ORDER: "the server tells recipients in an order of its own",
-        Capability.EXPLICIT_ACK_REQUESTS: "the server keeps whether an ACK is wanted, not whether "
-        "that was said",
-        Capability.SECRETS: "the server tells nobody what it keeps of the secrets of names",
-        Capability.TRUST: "the server does not tell how it knows who sent a message",
+        Capability.REPLY_LINKS: "the server stores no links between the messages of a thread",
+        Capability.READ_MARKS: "the server does not show who has read what, and cannot undo a mark",
+        Capability.EXACT_RESTORE: "the server gives every message a new ID and its own time",
+        Capability.PROJECT_NAMES: "a server may share names between its projects, or assign "
+        "other names",
+        Capability.CACHE: "the server stores only messages",
+        Capability.CLIENT_CLOCK: "the times come from the server's clock",
+        Capability.RECIPIENT_ORDER: "the server lists recipients in its own order",
+        Capability.EXPLICIT_ACK_REQUESTS: "the server stores whether an ACK is wanted, not whether "
+        "the sender stated it",
+        Capability.SECRETS: "the server does not show the secrets that it stores",
+        Capability.TRUST: "the server does not show how it verified the sender",
     }
 )
 
@@ -519,7 +518,7 @@ class AgentMailMailbox:
         try:
             identity = find_or_create(client, _project_key(address))
             if identity is None:
-                reason = f"it does not know the project `{_project_key(address)}`"
+                reason = f"unknown project `{_project_key(address)}`"
                 raise RequestError(codes.SERVER_REFUSED.at(where=client.where, reason=reason))
         except BaseException:
             client.close()

@@ -76,7 +76,7 @@ def get_text(fields: Fields, name: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        _reject(f"`{name}` holds half of a character")
+        _reject(f"`{name}` contains half of a character (a lone surrogate)")
     return value
 
 
@@ -478,7 +478,7 @@ def _check_served_project(client: Client, refused: RequestError) -> None:
     for _, key in (
         _list_projects(client) if _OTHER_PROJECT_CODE in refused.diagnostic.message else ()
     ):
-        reason = f"it serves `{key}` alone; write `?project={quote(key)}` behind its address"
+        reason = f"it serves only `{key}`; add `?project={quote(key)}` to its address"
         raise RequestError(codes.SERVER_REFUSED.at(where=client.where, reason=reason)) from None
 
 
@@ -493,7 +493,7 @@ def _parse_identity(client: Client, key: str, document: object) -> ProjectIdenti
         slug, found = get_text(fields, "slug"), get_text(fields, "human_key")
         number = get_int(fields, "id")
     if key not in (found, slug):
-        reason = f"it takes the project `{key}` for `{found}`, which it knows already"
+        reason = f"it treats the project `{key}` as `{found}`, which already exists there"
         raise RequestError(codes.SERVER_REFUSED.at(where=client.where, reason=reason))
     return number, slug, found
 
@@ -565,7 +565,7 @@ def _fetch_collected(
 ) -> list[ServerMessage]:
     items = view.inbox(directory.collector or "", since)
     if since is None and len(items) < directory.collected:
-        reason = f"it has {directory.collected} messages, and shows only {len(items)}"
+        reason = f"it has {directory.collected} messages, but shows only {len(items)}"
         raise UnavailableError(SERVER_NONSENSE.at(where=view.client.where, reason=reason))
     return items
 
@@ -692,4 +692,6 @@ class TokenStore:
 
 def _unusable_token_file(file: Path, error: Exception) -> UnavailableError:
     reason = getattr(error, "strerror", None) or "it is not UTF-8"
-    return UnavailableError(STORE_UNUSABLE.at(path=str(file), reason=f"a token of it: {reason}"))
+    return UnavailableError(
+        STORE_UNUSABLE.at(path=str(file), reason=f"cannot read a token: {reason}")
+    )

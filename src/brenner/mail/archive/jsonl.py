@@ -145,9 +145,9 @@ def _text(fields: Fields, key: str, most: int = MOST_BODY_BYTES) -> str:
     try:
         size = len(value.encode())
     except UnicodeEncodeError:
-        reject_record(f"`{key}` holds half of a character")
+        reject_record(f"`{key}` contains half of a character (a lone surrogate)")
     if "\0" in value:
-        reject_record(f"`{key}` holds a NUL character")
+        reject_record(f"`{key}` contains a NUL character")
     if size > most:
         reject_record(f"`{key}` is longer than {most:,} bytes")
     return value
@@ -157,7 +157,7 @@ def _name(value: object, key: str) -> str:
     if not isinstance(value, str):
         reject_record(f"`{key}` is not a name")
     if not AGENT_NAME.fullmatch(value):
-        reject_record(f"`{key}` holds `{value}`, which is not an agent's name")
+        reject_record(f"`{key}` contains `{value}`, which is not a valid agent name")
     return value
 
 
@@ -186,13 +186,13 @@ def _time(value: object, key: str) -> datetime:
                 return at.astimezone(UTC)
         except (ValueError, OverflowError):
             pass
-    reject_record(f"`{key}` is not a time with its zone, such as `2025-12-30T14:22:05Z`")
+    reject_record(f"`{key}` is not a time with a time zone, such as `2025-12-30T14:22:05Z`")
 
 
 def _recipients(fields: Fields) -> tuple[str, ...]:
     names = [_name(value, "to") for value in _list(_required(fields, "to"), "to")]
     if len(set(names)) < len(names):
-        reject_record("`to` holds a name twice")
+        reject_record("`to` contains a name twice")
     return tuple(names)
 
 
@@ -201,15 +201,15 @@ def _parse_envelope(fields: Fields, recipients: tuple[str, ...]) -> Envelope:
     words = tuple(Importance)
     importance = fields.get("importance", Importance.NORMAL)
     if not (isinstance(importance, str) and importance in words):
-        reject_record(f"`importance` is none of {', '.join(words)}")
+        reject_record(f"`importance` is not one of {', '.join(words)}")
     if "trust" in fields and fields["trust"] not in tuple(Trust):
-        reject_record(f"`trust` is none of {', '.join(Trust)}")
+        reject_record(f"`trust` is not one of {', '.join(Trust)}")
     copies = [_name(value, "cc") for value in _list(fields.get("cc", []), "cc")]
     if len(set(copies)) < len(copies):
-        reject_record("`cc` holds a name twice")
+        reject_record("`cc` contains a name twice")
     for name in copies:
         if name not in recipients:
-            reject_record(f"`cc` names `{name}`, who did not get the message")
+            reject_record(f"`cc` names `{name}`, which is not a recipient")
     return Envelope(Importance(importance), tuple(copies), Trust.UNVERIFIED)
 
 
@@ -217,7 +217,7 @@ def _acknowledges(fields: Fields) -> tuple[int, ...]:
     key = "acknowledges"
     ids = [_id(value, key) for value in _list(fields.get(key, []), key)]
     if len(set(ids)) < len(ids):
-        reject_record(f"`{key}` holds an id twice")
+        reject_record(f"`{key}` contains an ID twice")
     return tuple(ids)
 
 
@@ -233,15 +233,15 @@ def _read_at(fields: Fields, recipients: tuple[str, ...]) -> tuple[tuple[str, da
     known = set(recipients)
     for name in value:
         if name not in known:
-            reject_record(f"`read` names `{name}`, who did not get the message")
+            reject_record(f"`read` names `{name}`, which is not a recipient")
     return tuple((name, _time(at, "read")) for name, at in value.items())
 
 
-MBOX_IS_NOT_READ = "it looks like an mbox, not like JSON lines, and only JSON lines are read"
+MBOX_IS_NOT_READ = "it looks like an mbox, and only JSON lines can be imported"
 _FORMAT = "brenner-mail"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _KIND_KEYS = ("agent", "id", "end")  # of an agent, a message, the closing line
-_SECOND_ARCHIVE = "a second archive begins here; import one after the other"
+_SECOND_ARCHIVE = "a second archive starts here; import them one after the other"
 _STRING = lazy_pattern(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 # A record has little outside its texts; each byte there may take twenty bytes of memory
 _MOST_OUTSIDE_TEXTS = 8 * 1024 * 1024
@@ -292,7 +292,7 @@ def decode(
         if item is not None:
             yield item
     if not archive.is_closed and not isinstance(item, Diagnostic):
-        reason = "no closing line follows it; the file was probably cut short"
+        reason = "the closing line is missing; the file was probably cut short"
         yield codes.INVALID_RECORD.at(number, reason=reason)
 
 
@@ -346,7 +346,7 @@ class _JsonlArchive:
             reject_record(_SECOND_ARCHIVE)
         kinds = [f"`{key}`" for key in _KIND_KEYS if key in fields]
         if len(kinds) > 1:  # ambiguous: one of them would be lost
-            reject_record(f"it has {' and '.join(kinds)}, but a line is one thing only")
+            reject_record(f"it has {' and '.join(kinds)}, but a line can only be one of them")
         if "agent" in fields:
             return self._agent(fields)
         if "end" in fields:
@@ -358,10 +358,10 @@ class _JsonlArchive:
 
     def _agent(self, fields: Fields) -> Agent:
         if self._messages:
-            reject_record("an agent stands after a message; agents come first")
+            reject_record("an agent comes after a message; agents must come first")
         agent = _parse_agent(fields)
         if agent.name in self._agents:
-            reject_record(f"the agent `{agent.name}` is there a second time")
+            reject_record(f"the agent `{agent.name}` occurs twice")
         self._agents.add(agent.name)
         return agent
 
@@ -371,7 +371,7 @@ class _JsonlArchive:
         if stored.content_hash != content_hash(stored.message):
             return codes.HASH_MISMATCH.at(line, id=stored.id)
         if stored.id in self._ids:
-            reject_record(f"another message of this archive has the id {stored.id}, too")
+            reject_record(f"another message of this archive also has the ID {stored.id}")
         if self._latest and stored.at > self._latest:
             reject_record(f"`at` is {iso(stored.at)}, which is in the future")
         self._ids.add(stored.id)
@@ -382,9 +382,7 @@ class _JsonlArchive:
             reject_record("`end` is not a number of messages")
         # After an invalid line, which is reported, the count cannot be compared.
         if self._is_valid and count != self._messages:
-            reject_record(
-                f"`end` says that there are {count} messages, but here are {self._messages}"
-            )
+            reject_record(f"`end` says {count} messages, but the archive has {self._messages}")
 
 
 def _trailing_line_reason(line: bytes) -> str:
@@ -392,7 +390,7 @@ def _trailing_line_reason(line: bytes) -> str:
         is_header = _parse_object(line).get("format") == _FORMAT
     except InvalidRecordError:
         is_header = False
-    return _SECOND_ARCHIVE if is_header else "it stands after the closing line"
+    return _SECOND_ARCHIVE if is_header else "it comes after the closing line"
 
 
 def _parse_object(line: bytes) -> Fields:
@@ -402,11 +400,11 @@ def _parse_object(line: bytes) -> Fields:
         value = _DECODER.decode(line.decode())
     except (ValueError, RecursionError) as error:
         if not line.endswith(b"\n"):
-            reject_record("it breaks off in the middle; the file was probably cut short")
+            reject_record("it is incomplete; the file was probably cut short")
         if isinstance(error, json.JSONDecodeError):
-            reject_record(f"it is not JSON from character {error.pos + 1} on")
+            reject_record(f"it is not valid JSON from character {error.pos + 1} on")
         is_text = not isinstance(error, UnicodeDecodeError)
-        reject_record("its JSON goes beyond what is read" if is_text else "it is not UTF-8")
+        reject_record("its JSON exceeds the limits" if is_text else "it is not UTF-8")
     return value if isinstance(value, dict) else reject_record("it is not a JSON object")
 
 
@@ -414,14 +412,14 @@ def _check_size(line: bytes) -> None:
     if len(line) > MOST_RECORD_BYTES:
         reject_record(f"it is longer than {MOST_RECORD_BYTES:,} bytes")
     if len(line) > _MOST_OUTSIDE_TEXTS and len(_STRING.sub(b"", line)) > _MOST_OUTSIDE_TEXTS:
-        reject_record(f"more than {_MOST_OUTSIDE_TEXTS:,} bytes of it are outside its texts")
+        reject_record(f"it has more than {_MOST_OUTSIDE_TEXTS:,} bytes outside its texts")
 
 
 def _unique_members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members: dict[str, object] = {}
     for key, value in pairs:
         if key in members:
-            reject_record(f"it has the key `{key}` twice")
+            reject_record(f"it contains the key `{key}` twice")
         members[key] = value
     return members
 
@@ -433,7 +431,7 @@ def _bounded_integer(digits: str) -> int:
 
 
 def _reject_constant(constant: str) -> NoReturn:
-    reject_record(f"`{constant}` is not JSON")
+    reject_record(f"`{constant}` is not valid JSON")
 
 
 _DECODER = json.JSONDecoder(

@@ -104,7 +104,7 @@ def _header(name: str, text: str) -> str:
 
 
 def _address(name: str) -> str:
-    """Return an address; `-` stands for a name that no agent can have."""
+    """Return an address; `-` replaces a name that no agent can have."""
     return f"{name if AGENT_NAME.fullmatch(name) else '-'}@{_HOST}"
 
 

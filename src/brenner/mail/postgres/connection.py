@@ -110,38 +110,38 @@ _CONNECTION_FAILURES: tuple[tuple[str, Code, str], ...] = (
     (
         "password|authentication",
         codes.SERVER_DENIED,
-        "Give the right name and password: in the address, in `PGPASSWORD`, or in `~/.pgpass`",
+        "Correct the user name and password: in the address, in `PGPASSWORD`, or in `~/.pgpass`",
     ),
     (
         "^role |not permitted to log in",
         codes.SERVER_DENIED,
-        "Make the role on the server (`createuser NAME`), or name another one in the address",
+        "Create the role on the server (`createuser NAME`), or use another one in the address",
     ),
     (
         "pg_hba.conf",
         codes.SERVER_DENIED,
         (
-            "Ask for a line in the server's `pg_hba.conf` that lets you in, or for TLS in the "
-            "address (`?sslmode=require`)"
+            "Ask for a line in the server's `pg_hba.conf` that allows you, or use TLS: add "
+            "`?sslmode=require` to the address"
         ),
     ),
     (
         "(?i)ssl|certificate|tls",
         codes.SERVER_DENIED,
         (
-            "Correct what the address says of TLS (`sslmode`, `sslrootcert`, `sslcert`, `sslkey`), "
-            "or the server's certificate"
+            "Correct the TLS options of the address (`sslmode`, `sslrootcert`, `sslcert`, "
+            "`sslkey`), or the server's certificate"
         ),
     ),
     (
         "permission denied",
         codes.SERVER_DENIED,
-        "Let the role connect: `GRANT CONNECT ON DATABASE … TO …`, or name another one",
+        "Let the role connect: `GRANT CONNECT ON DATABASE {database} TO …`, or use another one",
     ),
     (
         "^database .* does not exist",
         codes.SERVER_UNREACHABLE,
-        "Make the database: `createdb {database}` on that server, or name one that is there",
+        "Create the database: `createdb {database}` on that server, or use an existing one",
     ),
     (
         "Connection refused|No such file or directory",
@@ -155,30 +155,24 @@ _CONNECTION_FAILURES: tuple[tuple[str, Code, str], ...] = (
         "resolve host|translate host name|Name or service not known",
         codes.SERVER_UNREACHABLE,
         (
-            "Correct the name of the host in the address; it must not hold a character of the "
-            "password that an address wants written as `%40` or so"
+            "Correct the host name in the address. In a password, write `@` as `%40` and `/` as "
+            "`%2F`"
         ),
     ),
     (
         "too many|connection slots",
         codes.SERVER_UNREACHABLE,
-        (
-            "Close programs that hold connections to that server, or let it take more of them "
-            "(`max_connections`)"
-        ),
+        ("Close programs that are connected to that server, or raise its `max_connections`"),
     ),
     (
         "starting up|shutting down|recovery",
         codes.SERVER_UNREACHABLE,
-        "Wait a moment, and repeat the command",
+        "Wait a moment, then repeat the command",
     ),
     (
         "",
         codes.SERVER_UNREACHABLE,
-        (
-            "Look whether PostgreSQL runs there and takes connections, and whether the address is "
-            "right"
-        ),
+        ("Check that PostgreSQL runs there and accepts connections, and that the address is right"),
     ),
 )
 
@@ -208,9 +202,7 @@ _STATE_CODES: tuple[tuple[str, Code], ...] = (
     ("42", codes.STORE_CORRUPT),
 )
 _INSUFFICIENT_PRIVILEGE = "42501"
-_PRIVILEGE_ADVICE = (
-    "Ask for the right to use it (`GRANT … ON …`), or name another role in the address."
-)
+_PRIVILEGE_ADVICE = "Ask for the permission (`GRANT … ON …`), or use another role in the address."
 
 
 @contextmanager
@@ -308,7 +300,7 @@ class Server:
         if self._secret:
             line = line.replace(self._secret, "…")
         # A password that is not percent-encoded ends up in the host name.
-        return re.sub(r"\S*@\S*", "…", line).strip() or "it does not say why"
+        return re.sub(r"\S*@\S*", "…", line).strip() or "it gives no reason"
 
     def connect(self) -> PostgresConnection:
         """Open a connection, and set its session parameters."""
@@ -349,7 +341,7 @@ def _options(url: str, where: str) -> dict[str, str]:
     try:
         from_url = {name: str(value) for name, value in conninfo_to_dict(url).items()}
     except (psycopg.ProgrammingError, UnicodeError) as error:  # a wrong `%` gives invalid UTF-8
-        reason = "it is not well formed"
+        reason = "it is malformed"
         raise RequestError(codes.UNKNOWN_STORE.at(url=where, reason=reason)) from error
     defaults = {"fallback_application_name": "brenner", **_KEEPALIVES}
     if "PGCONNECT_TIMEOUT" not in os.environ:
@@ -371,8 +363,8 @@ def _check_option_names(url: str, where: str) -> None:
         name = unquote(option.partition("=")[0])
         if name not in known[1:]:
             near = closest(name, known)
-            named = f"it has the option `{name}`, which nobody knows; perhaps `{near}` is meant"
-            reason = named if near else "it has an option that nobody knows"
+            named = f"unknown option `{name}` (did you mean `{near}`?)"
+            reason = named if near else "it contains an unknown option"
             raise RequestError(codes.UNKNOWN_STORE.at(url=where, reason=reason))
 
 
@@ -608,12 +600,10 @@ _SELECT_STATE = """
 # One process creates or migrates the schema; later ones find it done.
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('brenner mail ' || %s, 0))"
 _CREATE_ADVICE = (
-    "Ask for the schema: `CREATE SCHEMA {schema} AUTHORIZATION …`; or for the right to make it: "
-    "`GRANT CREATE ON DATABASE {database} TO …`."
+    "Ask for the schema: `CREATE SCHEMA {schema} AUTHORIZATION …`. Or ask for the permission to "
+    "create it: `GRANT CREATE ON DATABASE {database} TO …`."
 )
-_USAGE_ADVICE = (
-    "Ask for the right to use it: `GRANT USAGE ON SCHEMA {schema} TO …`, and its tables."
-)
+_USAGE_ADVICE = "Ask for the permission: `GRANT USAGE ON SCHEMA {schema} TO …`, and for its tables."
 
 
 @cache
@@ -660,12 +650,12 @@ class Schema:
     def _refuse(self, state: SchemaState) -> NoReturn:
         server, name = self._server, self._server.schema
         if state == "foreign":
-            reason = f"another program's tables are in the schema `{name}`"
+            reason = f"the schema `{name}` contains tables of another program"
             raise UnavailableError(codes.STORE_FOREIGN.at(path=server.where, reason=reason))
         if state == "closed":
             reason = f"the role may not use the schema `{name}`"
             raise self._denied(reason, _USAGE_ADVICE)
-        reason = f"there is no mail in the schema `{name}`"
+        reason = f"the schema `{name}` contains no mail"
         raise UnavailableError(codes.STORE_UNUSABLE.at(path=server.where, reason=reason))
 
     def update(self) -> None:
@@ -698,7 +688,7 @@ class Schema:
                     connection.execute(self._steps[number].encode())
                     connection.execute("UPDATE store SET brenner_format = %s", (number + 1,))
             except psycopg.errors.InsufficientPrivilege as error:
-                reason = f"the role may not make the tables of the schema `{self._server.schema}`"
+                reason = f"the role may not create tables in the schema `{self._server.schema}`"
                 raise self._denied(reason, _CREATE_ADVICE) from error
         connection.silence = SILENCE
 

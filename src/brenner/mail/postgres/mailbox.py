@@ -293,7 +293,7 @@ class PostgresDatabase:
         sql = "SELECT count(*), coalesce(max(arrival), 0) FROM messages"
         with self.read_transaction():
             count, last = self.query(sql)[0]
-        return () if count == last else (f"{last} messages came in, and {count} are there",)
+        return () if count == last else (f"{last} messages were stored, but {count} exist",)
 
     def analyze(self) -> None:
         """Update the planner's statistics; the server would do it only after a while."""

@@ -463,7 +463,7 @@ def altered_messages(database: Database) -> Iterator[str]:
     for page in _pages(database):
         for stored in page:
             if content_hash(stored.message) != stored.content_hash:
-                yield f"message {stored.id} is not as it was stored"
+                yield f"message {stored.id} does not match its hash"
 
 
 def import_records(

@@ -126,7 +126,7 @@ def as_time(value: object) -> datetime:
     try:
         return _EPOCH + timedelta(microseconds=as_int(value))
     except OverflowError as error:
-        message = f"{value!r} is no time"
+        message = f"{value!r} is not a time"
         raise DamagedRowError(message) from error
 
 

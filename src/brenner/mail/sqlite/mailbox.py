@@ -121,7 +121,7 @@ class SqliteDatabase:
         connection.set_busy_handler(_busy_handler())
         owner = connection.pragma("application_id")
         if owner != APPLICATION_ID:
-            reason = "another program made it" if self.path.stat().st_size else "it is empty"
+            reason = "another program created it" if self.path.stat().st_size else "it is empty"
             raise UnavailableError(codes.STORE_FOREIGN.at(path=str(self.path), reason=reason))
         connection.execute(_PRAGMAS)
         self._known_version = len(steps)
@@ -231,7 +231,7 @@ class SqliteDatabase:
         found = _file_identity(self.path)
         if self._identity is None or found == self._identity:  # None while it is being created
             return
-        reason = "another file has got its name" if found else "the file was taken away"
+        reason = "another file replaced it" if found else "the file was removed"
         raise UnavailableError(codes.STORE_UNUSABLE.at(path=str(self.path), reason=reason))
 
     def snapshot(self) -> Self:
@@ -262,7 +262,8 @@ class SqliteDatabase:
         with self.read_transaction():
             found = [str(row[0]) for row in self.execute("PRAGMA integrity_check")]
             found += [
-                f"{row[0]}: a row refers to nothing" for row in self.execute(_DANGLING_REFERENCES)
+                f"{row[0]}: a row refers to a missing row"
+                for row in self.execute(_DANGLING_REFERENCES)
             ]
         return tuple(line for line in found if line != "ok")
 
@@ -307,7 +308,7 @@ def check_no_log(path: Path) -> None:
     has_log = any(_size(f"{path}{ending}") for ending in ("-wal", "-journal"))
     # Look for the file last: another process may have created it, and its log, in the meantime.
     if has_log and not path.exists():
-        reason = "the file is gone, and its log is still there"
+        reason = "the file is missing, but its log still exists"
         raise UnavailableError(codes.STORE_CORRUPT.at(path=str(path), reason=reason))
 
 

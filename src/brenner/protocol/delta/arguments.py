@@ -35,8 +35,8 @@ _WRAPPER_KEYS = ("deltas", "items", "contributions", "operations")
 _DELTA_KEYS = frozenset({"operation", "op", "section"})
 _JSON_STARTS = ("{", "[", '"')
 _LIST_SEPARATORS = " \t\r\n\f\v,;[]"  # of a list without list syntax
-_AS_TEXT = "it was given as a text"
-_IN_A_FENCE = "it was given as a text with a fence around it"
+_AS_TEXT = "it was a string, not an object"
+_IN_A_FENCE = "it was a string with a fence around it, not an object"
 
 
 class DeltaCandidate(NamedTuple):
@@ -52,7 +52,7 @@ def extract_deltas(value: object) -> Iterator[DeltaCandidate]:
     if isinstance(value, str):
         yield from _extract_from_text(value)
     elif isinstance(value, list) and value:
-        yield from _extract_each(value, taken="it stood in a list inside of the list")
+        yield from _extract_each(value, taken="it was in a list inside the list")
     else:
         yield from _extract_from_object(value)
 
@@ -99,9 +99,9 @@ def _extract_from_object(value: object) -> Iterator[DeltaCandidate]:
         return
     name = str(next(iter(value)))
     if name.casefold() in _WRAPPER_KEYS:
-        yield from _extract_each(inner, taken=f"it stood in a list under `{name}`")
+        yield from _extract_each(inner, taken=f"it was in a list under `{name}`")
     elif all(_DELTA_KEYS & {str(key).casefold() for key in each} for each in inner):
-        yield from _extract_each(inner, doubt=f"it stood under `{name}`, which would be left out")
+        yield from _extract_each(inner, doubt=f"it was under `{name}`, which would be left out")
     else:
         yield DeltaCandidate(value)
 
@@ -125,7 +125,7 @@ def _extract_from_text(text: str) -> Iterator[DeltaCandidate]:
     if not found:
         yield DeltaCandidate(text)
         return
-    doubt = "words stood beside it, which would be left out: give them as `summary`"
+    doubt = "the text next to it would be left out: give it as `summary`"
     unread = [DeltaCandidate(other_text)] if "{" in other_text else []
     is_doubtful = other_text.strip(_LIST_SEPARATORS) and not unread
     first = found[0]._replace(doubts=(*found[0].doubts, *([doubt] if is_doubtful else [])))
@@ -248,7 +248,7 @@ def _normalise_keys(delta: dict[str, object], notes: list[str]) -> dict[str, obj
     for key, content in delta.items():
         name = canonical[key] if counts[canonical[key]] == 1 else key
         if name != key:
-            notes.append(f"`{key}` was taken as `{name}`")
+            notes.append(f"`{key}` was read as `{name}`")
         value[name] = content
     return value
 
@@ -279,7 +279,7 @@ def _normalise_operation(value: dict[str, object], notes: list[str]) -> None:
     meant = written.strip().upper() if isinstance(written, str) else written
     if meant != written and meant in _OPERATIONS:
         value["operation"] = meant
-        notes.append(f"the operation `{written}` was taken as `{meant}`")
+        notes.append(f"the operation `{written}` was read as `{meant}`")
 
 
 def _normalise_section(value: dict[str, object], notes: list[str]) -> None:
@@ -292,14 +292,14 @@ def _normalise_section(value: dict[str, object], notes: list[str]) -> None:
         named = section_by_name(written)
         if named:
             value["section"] = named.id
-            notes.append(f"the section `{written}` was taken as `{named.id}`")
+            notes.append(f"the section `{written}` was read as `{named.id}`")
         return
     target = value.get("target_id")
     match = ITEM_ID.fullmatch(target.strip().upper()) if isinstance(target, str) else None
     if written is None and match and value.get("operation") != Operation.ADD:
         meant = _SECTION_BY_PREFIX[match[1] or "RT"].id
         value["section"] = meant
-        notes.append(f"no section was given; `{target}` is one of `{meant}`")
+        notes.append(f"no section was given, but `{target}` is in `{meant}`")
 
 
 def _normalise_target(value: dict[str, object], notes: list[str]) -> None:
@@ -308,7 +308,7 @@ def _normalise_target(value: dict[str, object], notes: list[str]) -> None:
     if is_add and isinstance(target, str) and target.strip().lower() in _NULL_TARGETS:
         value["target_id"] = None
         if target:
-            notes.append(f"the target `{target}` of an ADD was taken as none")
+            notes.append(f"the target `{target}` of an ADD was ignored")
 
 
 def _normalise_payload(value: dict[str, object], notes: list[str], doubts: list[str]) -> None:
@@ -318,7 +318,7 @@ def _normalise_payload(value: dict[str, object], notes: list[str], doubts: list[
         read = decode_with_repairs(payload)
         if read is not None and isinstance(read[0], dict):
             payload = value["payload"] = read[0]
-            notes.extend(["the payload was given as a text", *read[1]])
+            notes.extend(["the payload was a string, not an object", *read[1]])
     section = SECTIONS.get(str(value.get("section")))
     if section is None or not (payload is None or isinstance(payload, dict)):
         return
@@ -330,8 +330,8 @@ def _normalise_payload(value: dict[str, object], notes: list[str], doubts: list[
     value["payload"] = {**outside, **(payload or {})}
     listed = ", ".join(f"`{key}`" for key in outside)
     if payload is None:
-        notes.append(f"no payload was given; it was made of {listed}")
+        notes.append(f"no payload was given, so it was made of {listed}")
     elif outside.items() <= payload.items():
-        notes.append(f"beside the payload, as in it: {listed}")
+        notes.append(f"fields next to the payload were read as part of it: {listed}")
     else:  # `name` next to the payload of an EDIT may identify the item, or rename it
-        doubts.append(f"{listed} stood beside the payload, which would be read as shown")
+        doubts.append(f"{listed} was next to the payload, which would be read as shown")

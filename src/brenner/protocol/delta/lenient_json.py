@@ -262,9 +262,9 @@ class JsonScanner:
         """Stop at a token. `{token}` in the reason is replaced by its text."""
         if token.kind == END:
             self.cut_off = True
-            reason = "it ends before everything that was opened is closed"
+            reason = "it ends before all brackets are closed"
             if token.text:
-                reason = "the text in quotes that begins here has no end"
+                reason = "the string that begins here is not closed"
             elif not self.values or not self.text.strip():
                 reason = "it is empty"
         words = {
@@ -283,7 +283,7 @@ class JsonScanner:
         """Record a fault, and stop if there are too many."""
         self.faults.append(fault)
         if len(self.faults) >= MOST_FAULTS:
-            words = {"reason": f"there are {MOST_FAULTS} faults up to here; the rest was not read"}
+            words = {"reason": f"it has {MOST_FAULTS} faults up to here, and the rest was not read"}
             self.faults.append(Fault(codes.INVALID_JSON, fault.offset, words, None))
             raise NotJSON
 
@@ -353,12 +353,12 @@ class JsonScanner:
             return token.text
         if token.kind in _STRING_KINDS:
             return decode_string(self.requote(token))
-        return self.stop(token, "a key in double quotes should stand here, not {token}")
+        return self.stop(token, "expected a key in double quotes, found {token}")
 
     def colon(self) -> None:
         token = self.next_token()
         if token.text != ":":
-            self.stop(token, "a colon should stand between key and value, not {token}")
+            self.stop(token, "expected a colon after the key, found {token}")
 
     def scalar(self, token: JsonToken) -> None:
         if token.kind == "string":
@@ -370,13 +370,15 @@ class JsonScanner:
         elif token.kind == "word":
             self.word(token)
         else:
-            self.stop(token, "a value should stand here, not {token}")
+            self.stop(token, "expected a value, found {token}")
 
     # Faults
 
     def number(self, token: JsonToken) -> None:
         if not _NUMBER.fullmatch(token.text):
-            self.fault(codes.INVALID_JSON, token.start, None, reason=f"`{token.text}` is no number")
+            self.fault(
+                codes.INVALID_JSON, token.start, None, reason=f"`{token.text}` is not a number"
+            )
         elif len(token.text) > MOST_NUMBER_DIGITS:
             length, most = str(len(token.text)), str(MOST_NUMBER_DIGITS)
             self.fault(codes.JSON_NUMBER_TOO_LONG, token.start, None, length=length, most=most)
@@ -390,7 +392,7 @@ class JsonScanner:
             self.fault(codes.JSON_NOT_A_NUMBER, token.start, None, word=token.text)
         elif token.text not in _LITERALS:
             is_first = self.values == 1
-            self.stop(token, "{token} stands before it" if is_first else "{token} is not in quotes")
+            self.stop(token, "it begins with {token}" if is_first else "{token} is not in quotes")
 
     def check_string(self, token: JsonToken) -> None:
         for fault in check_string(token.text, token.start):
@@ -414,9 +416,9 @@ class JsonScanner:
         The fix is certain only if the next member begins on a line of its own.
         """
         if not is_next or "\n" not in self.text[end : token.start]:
-            quotes = ', or the quotes before it belong to the text and are written `\\"`'
+            quotes = '. If the quotes before it belong to the text, write them as `\\"`'
             after_text = self.text[end - 1 : end] == '"' and token.kind != "mark"
-            reason = "a comma or a closing bracket should stand before {token}"
+            reason = "expected a comma or a closing bracket before {token}"
             self.stop(token, reason + quotes * after_text)
         self.fault(codes.JSON_MISSING_COMMA, end, (TextEdit(end, end, ","),), token=token.text)
 

@@ -53,7 +53,7 @@ def _check_foreign(block: DeltaBlock, thread_id: str | None) -> DeltaBlock:
         is_foreign = reference["session"] != thread_id and reference["item"].startswith("@")
         if is_foreign and len(block.diagnostics) < MOST_PROBLEMS:
             path: JsonPath = ("payload", "references", index, "item")
-            reason = "is a name of this message, and the reference is to another session"
+            reason = "is a local name of this message, but the reference is to another session"
             found = codes.UNKNOWN_REFERENCE.at(
                 line_at(block, path), value=reference["item"], reason=reason
             ).in_block(block.number, block.written("target_id"), format_path(path))

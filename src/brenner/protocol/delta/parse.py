@@ -98,7 +98,7 @@ def _read_block(number: int, fence: Block) -> DeltaBlock:
 def _explain(block: DeltaBlock, problems: list[Problem] | None) -> DeltaBlock:
     """Return the block with its errors; without `problems`, with the errors of its JSON."""
     if begins_on_fence_line(block.fence):
-        reason = "it begins on the line of the fence, and not on the next one"
+        reason = "it begins on the line of the fence instead of the next line"
         found = codes.INVALID_JSON.at(block.line, reason=reason).in_block(block.number)
         return DeltaBlock(block.number, block.fence, diagnostics=(found,), is_mendable=False)
     if problems is None:
@@ -248,7 +248,7 @@ def split_edits(
     there, one block contains several deltas. Anything else cannot be fixed automatically.
     """
     if _FENCE_LINE.match(text, position):
-        what = "another fence, so its own end is missing"
+        what = "another fence (its own closing fence is missing)"
         return what, [closing_edit(text, root.end, marker)]
     edits: list[TextEdit] = []
     comments_end = text.rfind("*/")  # computed once, not for each object
@@ -405,7 +405,7 @@ def _problem_diagnostic(block: DeltaBlock, problem: Problem, root: JsonNode) -> 
 def _refuse_unclosed(block: DeltaBlock, root: JsonNode | None) -> DeltaBlock:
     """Refuse a block without a closing fence. It is fixable if its value is complete."""
     fence = block.fence
-    cut = "" if root else ", and what stands in it is not whole"
+    cut = "" if root else ", and its JSON is incomplete"
     found = codes.UNCLOSED_FENCE.at(fence.line, fence=fence.marker, cut=cut).in_block(block.number)
     refused = block._replace(delta=None, diagnostics=(*block.diagnostics, found))
     if root is None:
@@ -432,7 +432,7 @@ def _report_further_deltas(block: DeltaBlock, position: int) -> DeltaBlock:
     starts = [node.start for node, _ in find_deltas(block.fence.text, position)]
     found = [
         codes.INLINE_DELTA.at(
-            _line_of_offset(block.fence, start), where=f"it stands inside block {block.number}"
+            _line_of_offset(block.fence, start), where=f"it is inside block {block.number}"
         ).in_block(block.number)
         for start in starts[:MOST_DIAGNOSTICS_OF_A_BLOCK]
     ]

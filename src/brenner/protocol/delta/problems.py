@@ -81,9 +81,9 @@ class Problems(list[Problem]):
             path,
             rename_key(name) if is_certain else None,
             name=format_path((*path[:-1], name)),
-            reason=f"is missing; `{written}` is not a field",
+            reason=f"is missing (`{written}` is not a field)",
             asks=asks,
-            suggestion=f" Rename `{written}` to `{name}`, if that is what it is.",
+            suggestion=f" If you mean `{written}`, rename it to `{name}`.",
         )
 
     def names(
@@ -176,7 +176,7 @@ class Problems(list[Problem]):
 
 
 _TYPE_NAMES = {
-    str: "a text",
+    str: "a string",
     bool: "true or false",
     int: "a number",
     float: "a number",

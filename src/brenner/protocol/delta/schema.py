@@ -14,7 +14,7 @@ from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import ITEM_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from brenner.diagnostics.model import Diagnostic
     from brenner.markdown.blocks import Block
@@ -109,9 +109,9 @@ HYPOTHESIS_SLATE = Section(
     Field("name", _TEXT, "short name", required=True),
     Field("claim", _TEXT, "one-sentence claim", required=True),
     Field("mechanism", _TEXT, "how it works", required=True),
-    Field("anchors", _ANCHORS, "§n, or inference", required=True),
+    Field("anchors", _ANCHORS, 'a list such as ["§42", "inference"]', required=True),
     Field("third_alternative", _FLAG, "whether it is the third alternative"),
-    Field("how_this_could_be_true", _TEXT, "what would have to hold"),
+    Field("how_this_could_be_true", _TEXT, "what would have to be true"),
     _REFERENCES,
 )
 PREDICTIONS_TABLE = Section(
@@ -129,7 +129,7 @@ DISCRIMINATIVE_TESTS = Section(
     Field("discriminates", _TEXT, "H1 vs H2", required=True, names_items=True),
     Field("expected_outcomes", _OUTCOMES, "outcome under each hypothesis", required=True),
     Field("potency_check", _TEXT, "how you verify that the assay worked"),
-    Field("feasibility", _TEXT, "what it takes"),
+    Field("feasibility", _TEXT, "what it needs"),
     Field("score", FieldKind.SCORE, "four numbers from 0 to 3"),
     _REFERENCES,
 )
@@ -140,7 +140,7 @@ ASSUMPTION_LEDGER = Section(
     Field("statement", _TEXT, "what we assume", required=True),
     Field("load", _TEXT, "what breaks if it is wrong", required=True),
     Field("test", _TEXT, "how to check it", required=True),
-    Field("status", _CHOICE, "how it stands", True, ("unchecked", "verified", "falsified")),
+    Field("status", _CHOICE, "its status", True, ("unchecked", "verified", "falsified")),
     Field("scale_check", _FLAG, "whether it is a scale or physics check"),
     Field("calculation", _TEXT, "the numbers"),
     Field("implication", _TEXT, "what follows from them"),
@@ -152,7 +152,7 @@ ANOMALY_REGISTER = Section(
     Field("name", _TEXT, "anomaly name", required=True),
     Field("observation", _TEXT, "what was observed", required=True),
     Field("conflicts_with", _ITEMS, "the items it conflicts with", required=True),
-    Field("status", _CHOICE, "how it stands", True, ("active", "resolved", "deferred")),
+    Field("status", _CHOICE, "its status", True, ("active", "resolved", "deferred")),
     Field("resolution_plan", _TEXT, "how to resolve it"),
     _REFERENCES,
 )
@@ -164,7 +164,7 @@ ADVERSARIAL_CRITIQUE = Section(
     Field("evidence", _TEXT, "what would confirm it", required=True),
     Field("current_status", _TEXT, "how seriously we take it", required=True),
     Field("real_third_alternative", _FLAG, "whether it is a real third alternative"),
-    Field("why_it_might_be_right", _TEXT, "what speaks for it"),
+    Field("why_it_might_be_right", _TEXT, "what supports it"),
     _REFERENCES,
 )
 
@@ -180,6 +180,28 @@ SECTIONS = {
         ADVERSARIAL_CRITIQUE,
     )
 }
+ITEM_NAMES = {
+    HYPOTHESIS_SLATE.prefix: "Hypotheses",
+    PREDICTIONS_TABLE.prefix: "Predictions",
+    DISCRIMINATIVE_TESTS.prefix: "Tests",
+    ASSUMPTION_LEDGER.prefix: "Assumptions",
+    ANOMALY_REGISTER.prefix: "Anomalies",
+    ADVERSARIAL_CRITIQUE.prefix: "Critiques",
+}
+_MOST_LISTED = 12
+
+
+def list_items(prefix: str, ids: Sequence[str], where: str) -> str:
+    """Return a sentence that lists items with this prefix, to show beside an ID that is unknown."""
+    name = ITEM_NAMES.get(prefix)
+    if name is None:
+        return ""
+    if not ids:
+        return f" There are no {name.lower()} {where}."
+    more = ", …" if len(ids) > _MOST_LISTED else ""
+    return f" {name} {where}: {', '.join(ids[:_MOST_LISTED])}{more}."
+
+
 # delta_output_format, Failure Mode 2: authors' other names of the sections
 SECTION_ALIASES = {
     "hypotheses": "hypothesis_slate",

@@ -33,7 +33,7 @@ _FENCE_LINE = lazy_pattern(r"^[ \t]*(`{3,}|~{3,})[ \t]*delta\b", re.MULTILINE)
 # A delta written as YAML, which the document considered and rejected
 _YAML_OPERATION = lazy_pattern(r"^[ \t-]*operation:", re.MULTILINE)
 _YAML_SECTION = lazy_pattern(r"^[ \t-]*section:", re.MULTILINE)
-_END_HINTS = {True: "", False: " that its own closing fence ends"}
+_END_HINTS = {True: "", False: " (its closing fence ends that block)"}
 _OPENERS, _CLOSERS = frozenset("`'\"*|[(,"), frozenset("`'\"*|]),")
 
 
@@ -89,7 +89,7 @@ def _in_html(block: Block) -> Iterator[StrayDelta]:
         yield from _strays_at(codes.SWALLOWED_DELTA, text, starts, block.line, "an HTML block")
     else:
         starts = (node.start for node, _ in find_deltas(text))
-        where = "it stands in an HTML block"
+        where = "it is in an HTML block"
         yield from _strays_at(codes.INLINE_DELTA, text, starts, block.line, where)
 
 
@@ -131,7 +131,7 @@ def _json_in_fence(fence: Block, label: str, index: LineIndex) -> Iterator[Stray
     If the fence begins with the delta, an edit corrects the label.
     """
     found = list(find_deltas(fence.text))
-    where = f"it stands in {label}"
+    where = f"it is in {label}"
     is_yaml = _YAML_OPERATION.search(fence.text) and _YAML_SECTION.search(fence.text)
     if not found and (is_yaml or fence.info.casefold().startswith("delta")):
         yield codes.INLINE_DELTA.at(fence.line, where=where), ()
@@ -171,7 +171,7 @@ def _remove_line(number: int, index: LineIndex) -> TextEdit:
 
 
 def _in_prose(seen: list[Block], index: LineIndex) -> Iterator[StrayDelta]:
-    found = codes.INLINE_DELTA.at(where="it stands in no delta block")
+    found = codes.INLINE_DELTA.at(where="it is not in a delta block")
     for first, last in _prose_ranges(seen, index.count):
         start, end = index.start(first), index.start(last + 1)
         text = index.text[start:end]

@@ -73,7 +73,7 @@ def is_blank(content: object) -> bool:
 
 def _check_text(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
     if type(content) is not str:
-        problems.wrong_type(path, content, "a text")
+        problems.wrong_type(path, content, "a string")
 
 
 def _check_flag(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
@@ -93,13 +93,17 @@ def _check_choice(field: Field, content: object, path: JsonPath, problems: Probl
         problems.invalid_value(path, content, field.choices, near, repair)
 
 
+_ANCHOR_LIST = 'a list of anchors such as ["§42", "inference"]'
+_ID_LIST = 'a list of item IDs such as ["H1", "H2"]'
+
+
 def _check_anchors(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
     if type(content) is not list:
-        problems.wrong_type(path, content, "a list of anchors", _wrap_in_list(content))
+        problems.wrong_type(path, content, _ANCHOR_LIST, _wrap_in_list(content))
         return
     for index, anchor in enumerate(content):
         if type(anchor) is not str:
-            problems.wrong_type((*path, index), anchor, "a text")
+            problems.wrong_type((*path, index), anchor, "a string")
         elif not ANCHOR.fullmatch(anchor) or not is_ascending(anchor):
             _report_malformed_anchor(anchor, (*path, index), problems)
         if problems and problems.reach_limit:
@@ -115,7 +119,7 @@ def _wrap_in_list(content: object) -> Repair | None:
 
 def _report_malformed_anchor(anchor: str, path: JsonPath, problems: Problems) -> None:
     if is_blank(anchor):
-        problems.missing(path, "an anchor such as `§42`", "is blank")
+        problems.missing(path, "an anchor such as `§42`", "is empty")
         return
     right = MOJIBAKE_SECTION_SIGN.sub("§", anchor)
     if right != anchor:
@@ -135,16 +139,16 @@ def is_ascending(anchor: str) -> bool:
 
 def _check_items(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
     if type(content) is not list:
-        problems.wrong_type(path, content, "a list of item IDs", _wrap_in_list(content))
+        problems.wrong_type(path, content, _ID_LIST, _wrap_in_list(content))
         return
     for index, item in enumerate(content):
         here = (*path, index)
         if type(item) is not str:
-            problems.wrong_type(here, item, "an item's ID")
+            problems.wrong_type(here, item, "an item ID")
         elif not ITEM_ID.fullmatch(item) and not LOCAL_REFERENCE.fullmatch(item):
             tidy = item.strip().upper()
             repair = Repair(json.dumps(tidy)) if ITEM_ID.fullmatch(tidy) else None
-            problems.invalid_item(here, item, "an item's ID", "H1", repair)
+            problems.invalid_item(here, item, "an item ID", "H1", repair)
         if problems and problems.reach_limit:
             return
 
@@ -160,9 +164,9 @@ def _check_outcomes(_field: Field, content: object, path: JsonPath, problems: Pr
                 (*path, key), key, "a hypothesis's ID", "H1", _rename_to_item_id(key, content)
             )
         if type(outcome) is not str:
-            problems.wrong_type((*path, key), outcome, "a text")
+            problems.wrong_type((*path, key), outcome, "a string")
         elif outcome[:1] in WHITE_SPACE and is_blank(outcome):
-            problems.missing((*path, key), "what the hypothesis lets one expect", "is blank")
+            problems.missing((*path, key), "what the hypothesis predicts", "is empty")
         if problems and problems.reach_limit:
             return
 
@@ -225,9 +229,9 @@ def _check_reference(reference: dict[str, object], path: JsonPath, problems: Pro
         if type(text) is str and not is_blank(text):
             check(text, here, problems)
         elif type(text) is str:
-            problems.missing(here, _REFERENCE_ASKS, "is blank")
+            problems.missing(here, _REFERENCE_ASKS, "is empty")
         elif key in reference:
-            problems.wrong_type(here, text, "a text")
+            problems.wrong_type(here, text, "a string")
 
 
 _REFERENCE_ASKS = "a reference has `session`, `item` and `relation`"
@@ -235,13 +239,13 @@ _REFERENCE_ASKS = "a reference has `session`, `item` and `relation`"
 
 def _check_reference_session(session: str, path: JsonPath, problems: Problems) -> None:
     if not is_valid_thread_id(session):
-        reason = "is not a valid thread ID, so no session will ever have it"
+        reason = "is not a valid thread ID"
         problems.report(codes.UNKNOWN_REFERENCE, path, value=session, reason=reason)
 
 
 def _check_reference_item(item: str, path: JsonPath, problems: Problems) -> None:
     if not ITEM_ID.fullmatch(item) and not LOCAL_REFERENCE.fullmatch(item):
-        reason = "is not an item's ID, so no item will ever have it"
+        reason = "is not a valid item ID"
         problems.report(codes.UNKNOWN_REFERENCE, path, value=item, reason=reason)
 
 
@@ -279,7 +283,7 @@ FIELD_CHECKS: dict[FieldKind, FieldCheck] = {
 # The payload of each operation: required, optional and unknown fields (ruling R6)
 
 
-_KILL_REASON_ASKS = "why the item is killed; a `rationale` would do as well"
+_KILL_REASON_ASKS = "why the item is killed (a `rationale` also counts)"
 
 
 def check_kill_payload(
@@ -296,9 +300,9 @@ def check_kill_payload(
     if type(reason) is str and not is_blank(reason):
         return {"reason": reason}
     if reason is not None and type(reason) is not str:
-        problems.wrong_type(("payload", "reason"), reason, "a text")
+        problems.wrong_type(("payload", "reason"), reason, "a string")
     elif reason is not None and not has_rationale:
-        problems.missing(("payload", "reason"), _KILL_REASON_ASKS, "is blank")
+        problems.missing(("payload", "reason"), _KILL_REASON_ASKS, "is empty")
     return {"reason": rationale}
 
 
@@ -351,7 +355,7 @@ def _check_field(field: Field, content: object, operation: Operation, problems: 
     before = len(problems)
     FIELD_CHECKS[field.kind](field, content, ("payload", field.name), problems)
     if field.required and is_blank(content) and len(problems) == before:
-        reason = "is blank" if operation is ADD else "cannot be blanked"
+        reason = "is empty" if operation is ADD else "cannot be made empty"
         problems.missing(("payload", field.name), field.asks, reason)
 
 
@@ -515,7 +519,7 @@ def _check_target(
         words = {"operation": operation.value, "example": section.example_id, "suggestion": ""}
         problems.report(codes.MISSING_TARGET, _TARGET_PATH, repair, **words)
     elif type(target) is not str:
-        problems.wrong_type(_TARGET_PATH, target, f"an item's ID such as `{section.example_id}`")
+        problems.wrong_type(_TARGET_PATH, target, f"an item ID such as `{section.example_id}`")
     else:
         _check_target_item(target, section, problems)
         return target
@@ -540,7 +544,7 @@ def _report_malformed_target(target: str, section: Section, problems: Problems) 
         _TARGET_PATH,
         Repair(json.dumps(tidy)) if is_ours else None,
         target=target,
-        reason="is not an item's ID",
+        reason="is not a valid item ID",
         example=section.example_id,
         suggestion=did_you_mean(tidy) if is_ours else _cell_hint(target),
     )
@@ -569,7 +573,8 @@ def _check_payload(
         wanted = format_names(name for name in section.fields if name in fields)
         problems.missing(("payload",), f"an object with {wanted}")
     else:
-        problems.wrong_type(("payload",), payload, "an object")
+        of_kill = ' such as {"reason": "…"}' if operation is KILL else ""
+        problems.wrong_type(("payload",), payload, f"an object{of_kill}")
     return {}
 
 
@@ -580,17 +585,17 @@ def _check_rationale(rationale: object, operation: Operation, problems: Problems
         ):  # else its absence is reported already
             problems.report(codes.MISSING_RATIONALE, ("rationale",))
     else:
-        problems.wrong_type(("rationale",), rationale, "a text")
+        problems.wrong_type(("rationale",), rationale, "a string")
     return ""
 
 
 def _check_local_id(name: object, operation: Operation, problems: Problems) -> str | None:
     if operation is not ADD:
-        reason = f"goes with ADD, not with {operation.value}"
+        reason = f"is only allowed with ADD, not with {operation.value}"
     elif type(name) is str and LOCAL_ID.fullmatch(name):
         return name
     else:
-        reason = f"`{name}` is not a name"
+        reason = f"is `{name}`, which is not a valid name"
     problems.report(codes.INVALID_LOCAL_ID, ("local_id",), reason=reason)
     return None
 
@@ -615,8 +620,12 @@ def _correct_keys(value: dict[str, object], problems: Problems) -> dict[str, obj
             problems.misspelt((key,), near, _KEY_ASKS[near])
             continue
         repair = rename_key(near) if closest_certain(key, [near]) else None
-        operation = str(value.get("operation"))
-        words = {"operation": operation, "example": "H1", "suggestion": f" `{key}` is not it."}
+        operation = value.get("operation")
+        words = {
+            "operation": operation if isinstance(operation, str) else "The delta",
+            "example": "H1",
+            "suggestion": f" Rename `{key}` to `target_id`.",
+        }
         problems.report(codes.MISSING_TARGET, (key,), repair, **words)
     return corrected
 
@@ -631,7 +640,7 @@ def _move_fields_to_payload(value: dict[str, object], problems: Problems) -> dic
     problems.report(
         codes.MISSING_REQUIRED_FIELD,
         ("payload",),
-        reason=f"is missing; {format_names(flat)} belong into it",
+        reason=f"is missing. It should contain {format_names(flat)}",
         asks="an object with these fields",
         suggestion="",
     )

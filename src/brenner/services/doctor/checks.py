@@ -19,6 +19,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -64,7 +65,9 @@ if TYPE_CHECKING:
     from brenner.services.doctor.stores import CheckStatus, DoctorContext, Finding
 
 # The advice to run `brenner doctor`, which is pointless in its own output
-_DOCTOR_ADVICE = lazy_pattern(r"[.;:] `brenner doctor`[^.]*\.")
+_DOCTOR_ADVICE = "`brenner doctor`"
+_ADVICE_CLAUSE = lazy_pattern(r"[;:] `brenner doctor`[^.]*\.?$")
+_SENTENCE_GAP = lazy_pattern(r"(?<=\.) ")
 
 
 def run_checks(context: DoctorContext) -> Iterator[Check]:
@@ -73,8 +76,15 @@ def run_checks(context: DoctorContext) -> Iterator[Check]:
 
 
 def without_doctor_advice(fix: str | None) -> str | None:
-    """Return the fix without the advice to run `brenner doctor`."""
-    return _DOCTOR_ADVICE.sub(".", fix) if fix else fix
+    """Return the fix without the sentences and clauses that advise to run `brenner doctor`."""
+    if not fix or _DOCTOR_ADVICE not in fix:
+        return fix
+    sentences = (
+        each if each.startswith(("To ", "For ")) else _ADVICE_CLAUSE.sub(".", each)
+        for each in _SENTENCE_GAP.split(fix)
+    )
+    kept = [each for each in sentences if _DOCTOR_ADVICE not in each]
+    return " ".join(kept) or None
 
 
 def _checks(context: DoctorContext) -> Iterator[Check]:
@@ -106,8 +116,8 @@ def _checks(context: DoctorContext) -> Iterator[Check]:
 def _find_store(project: Project) -> Store | Check | Diagnostic:
     """Return the store, or why it is unknown."""
     if any(found.severity is ERROR for found in project.diagnostics):
-        detail = f"It was not looked at: `{SETTINGS_FILE}` may say where it is."
-        return Check(WARNING, detail, f"Mend `{SETTINGS_FILE}` first.")
+        detail = f"Not checked: `{SETTINGS_FILE}` may name another store."
+        return Check(WARNING, detail, f"Fix `{SETTINGS_FILE}` first.")
     try:
         return store_of(project)
     except BrennerError as error:
@@ -137,9 +147,9 @@ _PROGRAM_SECONDS = 3
 _MOST_VERSION_CHARACTERS = 60
 # Optional external programs: the option that prints the version, and what is lost without them
 _PROGRAMS = {
-    NTM: ("--version", "--spawn takes tmux then"),
-    TMUX: ("-V", "--spawn needs it, or ntm"),
-    BD: ("--version", "no bead is shown then"),
+    NTM: ("--version", "`--spawn` uses tmux instead"),
+    TMUX: ("-V", "`--spawn` needs tmux or ntm"),
+    BD: ("--version", "beads are not shown"),
 }
 
 
@@ -161,7 +171,7 @@ def sqlite_check(library: str) -> Finding:
     return Check(
         PROBLEM,
         f"SQLite {library} can damage a store that several processes write to.",
-        f"Upgrade apsw, so that it brings SQLite {oldest} or newer: `pip install --upgrade apsw`.",
+        f"Upgrade apsw, which contains SQLite {oldest} or newer: `pip install --upgrade apsw`.",
     )
 
 
@@ -169,15 +179,15 @@ def _git_check(store: Path | None) -> Finding:
     """Check that git is installed, and that it would not commit the store."""
     ran = _git(Path("/"), "--version")
     if ran is None or ran.returncode:
-        fix = "Install git. Mail does without it; artifacts cannot be committed."
-        return Check(WARNING, "There is no git that can be run.", fix)
+        fix = "Install git. Without it mail works, but artifacts cannot be committed."
+        return Check(WARNING, "Cannot run git.", fix)
     number = ran.stdout.strip().removeprefix("git version ")
     if store and nearest_existing(store) == store and _git_would_add(store):
         return Check(
             WARNING,
-            f"{number}; the store is not ignored: git would commit the mail as a binary file.",
-            f"Write `{store.name}*` into a `.gitignore` beside it; if git tracks it already, "
-            "`git rm --cached` takes it out.",
+            f"{number}; git does not ignore the store and would commit the mail as a binary file.",
+            f"Write `{store.name}*` into a `.gitignore` beside it. If git already tracks it, run "
+            f"`git rm --cached {quote(store.name)}`.",
         )
     return number
 
@@ -224,9 +234,7 @@ def _program_check(name: str) -> str:
 # The settings, and what they name: roster, source text, repository
 
 
-_NO_SECTIONS = (
-    "Give its headings numbers, as in `# §42 Counting`, or name another file as `source_text`."
-)
+_NO_SECTIONS = "Number its headings, as in `# §42 Counting`, or name another file as `source_text`."
 
 
 def _settings_checks(project: Project) -> Iterator[Check]:
@@ -236,7 +244,7 @@ def _settings_checks(project: Project) -> Iterator[Check]:
         return
     if not project.diagnostics:
         has_file = os.path.lexists(project.folder / SETTINGS_FILE)
-        source = f"`{SETTINGS_FILE}`" if has_file else f"no `{SETTINGS_FILE}`, the defaults"
+        source = f"`{SETTINGS_FILE}`" if has_file else f"no `{SETTINGS_FILE}`, defaults"
         hours = project.ack_deadline / timedelta(hours=1)
         words = f"{source}: the operator is `{project.operator}`, an ACK is due after {hours:g} h"
         yield named_check("settings", words)
@@ -249,16 +257,16 @@ def _roster_check(project: Project) -> Finding:
     """Check the roster and the presets in the project's file."""
     settings = inspect_project_roster(project)
     if settings is None:
-        return "none in the project's files; flags can give the roles"
+        return "none in the project's files; give roles as options"
     if not settings.found:
         agents = grouped(len(settings.stated.entries), "agent")
         presets = grouped(len(settings.presets), "preset")
-        return f"{settings.label}: {agents}, {presets} of its own"
+        return f"{settings.label}: {agents}, {presets}"
     worst, *others = sorted(settings.found, key=worst_first)
     if not others:
         return worst
     check = Check.of(worst)
-    more = f" There is more: `brenner roster validate` lists {len(settings.found)} in all."
+    more = f" All {len(settings.found)} problems: `brenner roster validate`."
     return check._replace(detail=check.detail.removesuffix(".") + "." + more)
 
 
@@ -267,13 +275,13 @@ def _source_text_check(project: Project) -> Finding:
     name = project.source_text
     text = read_project_source(project)
     if text is None:
-        return f"`{SETTINGS_FILE}` names none; anchors are not looked up"
+        return f"none in `{SETTINGS_FILE}`; anchors are not checked"
     if isinstance(text, Diagnostic):
-        fix = f"Bring `{name}` back, or correct `source_text` in `{SETTINGS_FILE}`."
+        fix = f"Restore `{name}`, or correct `source_text` in `{SETTINGS_FILE}`."
         return Check.of(text)._replace(fix=fix)
     source = read_source_text(text, name or "")
     if source.is_empty:
-        words = f"`{name}` has no section with a number: no anchor can be looked up in it."
+        words = f"`{name}` has no numbered sections, so anchors cannot be checked."
         return Check(WARNING, words, _NO_SECTIONS)
     pairs = zip(source.firsts, source.lasts, strict=True)
     count = sum(last - first + 1 for first, last in pairs)
@@ -290,7 +298,7 @@ def _persisting_check(project: Project) -> Finding:
         if project.persist.commit or project.persist.push:
             return found
         if found.code in (NOT_A_REPOSITORY, GIT_MISSING):  # `_git_check` reports a missing git
-            return "no git repository: versions can be written to files, not committed"
+            return "no git repository: versions can be saved to files, not committed"
         return Check.of(found)._replace(status=WARNING)
     return f"versions can be committed in {repository.top}"
 
@@ -329,15 +337,15 @@ def secrets_check(project: Project, token: str | None = None) -> Finding:
         names += f" and {len(committed) - _MOST_NAMED} more" if len(committed) > _MOST_NAMED else ""
         return Check(
             WARNING,
-            f"A password or token is in {names}, and git would commit it for everybody to read.",
-            "Take it out, or let git ignore the file. A password belongs into `PGPASSWORD` or "
-            f"`~/.pgpass`, a token into `AGENT_MAIL_BEARER_TOKEN` or `{TOKEN}`, the secret of "
-            f"a name into `{SECRET}`. One that was committed already must be changed "
-            "(`brenner agent secret NAME --new`).",
+            f"{names} contains a password or token, and git would commit it.",
+            "Remove it, or let git ignore the file. Put a password into `PGPASSWORD` or "
+            f"`~/.pgpass`, a token into `AGENT_MAIL_BEARER_TOKEN` or `{TOKEN}`, an agent's secret "
+            f"into `{SECRET}`. If it was committed, replace it (`brenner agent secret NAME "
+            "--new`).",
         )
     if found:
-        return f"in {', '.join(found)}, which git does not take"
-    return "no file of the project that was looked at holds one"
+        return f"in {', '.join(found)}, which git ignores"
+    return "none in the checked files of the project"
 
 
 def _files_with_credentials(folder: Path) -> Iterator[str]:
@@ -387,13 +395,13 @@ _REQUESTED_SECONDS = 10.0
 _OWN_TOOL = "brenner_check"  # only Brenner has it
 _THEIR_TOOL = "fetch_inbox"
 _OTHER_PORT = (
-    "server of ours takes another port with `brenner serve --port N`, and its agents need that "
-    "address: `brenner agent config --client NAME --url http://127.0.0.1:N/mcp/`"
+    "Use another port for this project: `brenner serve --port N`, and for its agents `brenner "
+    "agent config --client NAME --url http://127.0.0.1:N/mcp/`."
 )
 _SET_TOKEN = f"Set {TOKEN} to the token that the server was started with."
 _TOKEN_WITHHELD = (
-    f"{TOKEN} was not sent there: whoever listens does not say that it is `brenner serve`. "
-    f"A {_OTHER_PORT}."
+    f"{TOKEN} was not sent, because the server does not identify itself as `brenner serve`. "
+    f"{_OTHER_PORT}"
 )
 
 
@@ -423,8 +431,8 @@ def _library_check() -> Finding:
     if found is None:
         return Check(
             WARNING,
-            "The package `mcp` is not installed: `brenner serve` and `brenner mcp` need it.",
-            "Install Brenner again, with all that it depends on: `pip install --upgrade brenner`.",
+            "The package `mcp` is not installed. `brenner serve` and `brenner mcp` need it.",
+            "Install Brenner again with its dependencies: `pip install --upgrade brenner`.",
         )
     return f"{found}, for `brenner serve` and `brenner mcp`"
 
@@ -438,8 +446,8 @@ def _server_check(context: DoctorContext, client: Client) -> Finding:
         who = "an Agent Mail server" if client.offers(_THEIR_TOOL) else "another MCP server"
         words = f"{client.where} is {who}, not `brenner serve`"
         if context.is_url_requested:
-            return Check(PROBLEM, f"{words}.", f"A {_OTHER_PORT}.")
-        return f"{words}; a {_OTHER_PORT}"
+            return Check(PROBLEM, f"{words}.", _OTHER_PORT)
+        return f"{words}. {_OTHER_PORT}"
     started = time.perf_counter()
     answer = client.call("health_check", {})
     taken = milliseconds(time.perf_counter() - started)
@@ -448,9 +456,9 @@ def _server_check(context: DoctorContext, client: Client) -> Finding:
     if os.path.realpath(served) != os.path.realpath(folder):
         return Check(
             _fault_status(context),
-            f"{client.where} serves `{escape_control(served)}`, not this project: agents that are "
-            "told to go there do not find its mail.",
-            "Stop that one, or run one for each project: `brenner serve --port N`, and "
+            f"{client.where} serves `{escape_control(served)}`, not this project. Agents that "
+            "connect there do not find this project's mail.",
+            "Stop that server, or run one per project: `brenner serve --port N`, and "
             "`brenner agent config --client NAME --url URL` for its agents.",
         )
     client.call("ensure_project", {"human_key": str(folder)})
@@ -462,8 +470,8 @@ def _server_check(context: DoctorContext, client: Client) -> Finding:
         return words
     return Check(
         WARNING,
-        f"{words}. It is not encrypted: mail and secrets can be read on the way.",
-        "Put TLS in front of the server, or go through a tunnel, such as `ssh -L`.",
+        f"{words}. It is not encrypted: others on the network can read mail and secrets.",
+        "Put TLS in front of the server, or use a tunnel such as `ssh -L`.",
     )
 
 
@@ -471,13 +479,13 @@ def _failure_check(context: DoctorContext, found: Diagnostic, token_fix: str) ->
     """Convert a connection failure to a check; without a requested server, some are no fault."""
     if not context.is_url_requested:
         if found.code == codes.SERVER_UNREACHABLE:
-            return f"nobody listens at {context.url}; `brenner serve` starts it (optional)"
+            return f"not running at {context.url} (optional); start it with `brenner serve`"
         if found.code == codes.SERVER_NONSENSE:
-            return f"{context.url} is another program's; a {_OTHER_PORT}"
+            return f"another program answers at {context.url}. {_OTHER_PORT}"
     if found.code == codes.SERVER_UNREACHABLE:
-        fix = "Start it with `brenner serve`, or give the address that it has."
+        fix = "Start it with `brenner serve`, or correct the address."
         return Check.of(found)._replace(fix=fix)
-    fix = token_fix if found.code == codes.SERVER_DENIED else f"A {_OTHER_PORT}."
+    fix = token_fix if found.code == codes.SERVER_DENIED else _OTHER_PORT
     return Check.of(found)._replace(status=_fault_status(context), fix=fix)
 
 

@@ -49,7 +49,7 @@ from brenner.text import grouped
 CLOCKS_DIFFER = timedelta(minutes=1)
 _MOST_PROBLEMS = 5
 _OPERATOR_TASK = "operator"  # the task of an agent that a mailbox registered as operator
-_NOT_YET = "is not there yet; `brenner init` or the first message makes it"
+_NOT_YET = "does not exist yet; `brenner init` or the first message creates it"
 
 
 class CheckStatus(StrEnum):
@@ -102,7 +102,7 @@ def run_rows(rows: Rows, explain: Callable[[Diagnostic], Finding] = Check.of) ->
             found = check()
         except BrennerError as error:
             id_ = error.diagnostic.id
-            words = "It could not be looked at, for the same reason."
+            words = "Not checked, for the same reason."
             is_known = id_ in reported
             found = Check(WARNING, words, id=id_) if is_known else explain(error.diagnostic)
             reported.add(id_)
@@ -180,13 +180,12 @@ def _operator_check(mailbox: Mailbox, project: Project, where: str) -> Finding:
     if others:
         return Check(
             WARNING,
-            f"The operator of this folder is `{name}`; {', '.join(f'`{each}`' for each in others)} "
-            f"{'is' if len(others) == 1 else 'are'} known as operator here, too. Each folder that "
-            "shares the mail may have an operator of its own; but mail to a name that nobody uses "
-            "is read by nobody.",
-            f"If somebody works under that name, nothing is wrong. If it is yours, write it into "
-            f'`{SETTINGS_FILE}`: `operator = "{others[0]}"`. If it was yours, tell the agents that '
-            f"it is `{name}` now.",
+            f"The operator of this folder is `{name}`, but the store also has the operator "
+            f"{', '.join(f'`{each}`' for each in others)}. Mail to a name that is not in use stays "
+            "unread.",
+            "If another person uses that name, nothing is wrong. If it is yours, write it into "
+            f'`{SETTINGS_FILE}`: `operator = "{others[0]}"`. If it was yours before, tell the '
+            f"agents the new name, `{name}`.",
         )
     state = "is registered" if name in known else "will be registered by the first message"
     return f"`{name}` {state}"
@@ -214,7 +213,7 @@ def identity_check(context: DoctorContext, known: list[str] | None) -> Finding:
     """Check the acting name; `known` are the registered names, None if they cannot be read."""
     name, operator = context.actor, context.project.operator
     if name is None:
-        return f"neither --as nor AGENT_NAME; you act as the operator, `{operator}`"
+        return f"you act as the operator, `{operator}` (neither --as nor AGENT_NAME is set)"
     found = name_problem(name, known or ())
     if found:
         return Check.of(found)._replace(status=WARNING)
@@ -222,8 +221,8 @@ def identity_check(context: DoctorContext, known: list[str] | None) -> Finding:
         return f"`{name}`"
     return Check(
         WARNING,
-        f"`{name}` is not registered here, and can neither send nor get mail.",
-        f"`brenner mail register {name}`, or correct --as or AGENT_NAME.",
+        f"`{name}` is not registered in this store, so it cannot send or receive mail.",
+        f"Run `brenner mail register {name}`, or correct --as or AGENT_NAME.",
     )
 
 
@@ -236,11 +235,10 @@ def _clock_check(mailbox: Mailbox, now: datetime) -> Finding:
     newest = mailbox.thread(ahead[0].thread_id, limit=1).messages[0]
     return Check(
         WARNING,
-        f"It is {iso(now)} here, and messages of a later time are in "
-        f"{grouped(len(ahead), 'thread')}; the latest is #{newest.id}, "
-        f"{iso(newest.at.replace(microsecond=0))}.",
-        "Set this machine's clock right. If it is right, they were sent when a clock was wrong: "
-        "until their time comes they stand behind whatever is sent now.",
+        f"{grouped(len(ahead), 'thread')} with messages from the future. The latest is message "
+        f"{newest.id}, {iso(newest.at.replace(microsecond=0))}; the time here is {iso(now)}.",
+        "Correct this machine's clock. If it is correct, another clock was wrong when they were "
+        "sent. Until that time they are sorted after new messages.",
     )
 
 
@@ -252,7 +250,8 @@ def _acks_check(mailbox: Mailbox, context: DoctorContext) -> Finding:
     return Check(
         WARNING,
         f"{grouped(overdue, 'ACK')} overdue, {len(owed)} owed in all.",
-        "`brenner mail pending` says by whom; `--resend` and `--escalate` remind them.",
+        "To see them: `brenner mail pending`. To remind the agents: `brenner mail pending "
+        "--resend`.",
     )
 
 
@@ -276,7 +275,7 @@ def encryption_check(words: str, host: str, *, is_encrypted: bool, fix: str) -> 
         return f"{words}; encrypted (TLS)"
     if is_local_host(host):
         return f"{words}; not encrypted, on this machine"
-    detail = f"{words}. It is not encrypted: mail and passwords can be read on the way."
+    detail = f"{words}. It is not encrypted: others on the network can read mail and passwords."
     return Check(WARNING, detail, fix)
 
 
@@ -286,9 +285,7 @@ def encryption_check(words: str, host: str, *, is_encrypted: bool, fix: str) -> 
 Problem = tuple[str, str]
 """Why a store's file cannot be used, and how to fix it."""
 
-_NO_FOLDER = (
-    "Mount the disk that it is on, or bring the folder back; if it is not needed, remove it."
-)
+_NO_FOLDER = "Mount its disk or restore the folder. If you do not need it, remove it."
 _MEGABYTE, _GIGABYTE = 10**6, 10**9
 _LITTLE_SPACE = 100 * _MEGABYTE
 _NETWORK_FILE_SYSTEMS = frozenset(
@@ -317,7 +314,7 @@ def _open_sqlite(
         yield named_check("store", _explain_file_error(path, error.diagnostic))
         return None
     shown = f"{_shown_path(project, path)} ({project.store_from})"
-    sound = "the file is sound, and every message has its hash"
+    sound = "the file is intact, and every message matches its hash"
     rows = _mail_rows(mailbox, context, str(path))
     return {
         "store": lambda: f"{shown}, format {mailbox.database.version}",
@@ -348,28 +345,28 @@ def _explain_file_error(path: Path, found: Diagnostic) -> Check:
     problem = find_problem(path) if find_problem else None
     if problem is None:
         return check
-    return check._replace(detail=f"{check.detail} It seems that {problem[0]}.", fix=problem[1])
+    return check._replace(detail=f"{check.detail} Probable cause: {problem[0]}.", fix=problem[1])
 
 
 def _read_problem(path: Path) -> Problem | None:
     folder = nearest_entry(path.parent)
     if not os.access(folder, os.X_OK):
         return (
-            f"you may not look into the folder `{folder}`{_permissions(folder)}",
-            f"`chmod u+rwx {quote(str(folder))}`, or ask its owner.",
+            f"no permission to open the folder `{folder}`{_permissions(folder)}",
+            f"Run `chmod u+rwx {quote(str(folder))}`, or ask its owner.",
         )
     if os.path.islink(path) and not os.path.exists(path):
         return (
-            f"it is a link to `{os.readlink(path)}`, where nothing is",
-            "Bring back what it leads to, or remove the link.",
+            f"it is a link to `{os.readlink(path)}`, which does not exist",
+            "Restore the target of the link, or remove the link.",
         )
     if os.path.lexists(path) and not os.path.isfile(path):
         kind = "it is a folder" if os.path.isdir(path) else "it is not a file"
         return kind, "Name the file of a store: `--store sqlite:///PATH`."
     if os.path.lexists(path) and not os.access(path, os.R_OK):
         return (
-            f"you may not read it{_permissions(path)}",
-            f"`chmod u+rw {quote(str(path))}`, or ask its owner.",
+            f"no permission to read it{_permissions(path)}",
+            f"Run `chmod u+rw {quote(str(path))}`, or ask its owner.",
         )
     return None
 
@@ -379,8 +376,8 @@ def _create_problem(path: Path) -> Problem | None:
     if os.access(folder, os.W_OK):
         return None
     return (
-        f"it is not there, and you may not write to `{folder}`{_permissions(folder)}",
-        f"`chmod u+w {quote(str(folder))}`, or choose another `--store sqlite:///PATH`.",
+        f"it does not exist, and `{folder}` is not writable{_permissions(folder)}",
+        f"Run `chmod u+w {quote(str(folder))}`, or choose another `--store sqlite:///PATH`.",
     )
 
 
@@ -391,8 +388,8 @@ def _write_problem(path: Path) -> Problem | None:
     if not locked:
         return None
     return (
-        "you may not write " + ", ".join(f"`{each}`{_permissions(each)}" for each in locked),
-        f"`chmod u+w {' '.join(quote(str(each)) for each in locked)}`, or ask the owner.",
+        "no permission to write " + ", ".join(f"`{each}`{_permissions(each)}" for each in locked),
+        f"Run `chmod u+w {' '.join(quote(str(each)) for each in locked)}`, or ask the owner.",
     )
 
 
@@ -420,7 +417,7 @@ def in_use_problem(path: Path) -> Problem | None:
     have = "has" if len(found) == 1 else "have"
     return (
         f"{', '.join(sorted(found))} {have} it open",
-        "Wait until it is done, or end it if it hangs; then repeat the command.",
+        "Wait until it ends, or stop it if it hangs. Then repeat the command.",
     )
 
 
@@ -429,10 +426,10 @@ def _empty_file_problem(path: Path) -> Problem | None:
     if not os.path.isfile(path) or os.path.getsize(path):
         return None
     fix = (
-        f"Move it away: `mv {quote(str(path))} {quote(f'{path}.empty')}`. Then bring a backup "
-        "back, or start a new store with `brenner init`."
+        f"Move it away: `mv {quote(str(path))} {quote(f'{path}.empty')}`. Then restore a "
+        "backup, or start a new store with `brenner init`."
     )
-    return "nothing was ever stored in it, or all of it was lost", fix
+    return "the file is empty", fix
 
 
 _PROBLEM_FINDERS: dict[str, Callable[[Path], Problem | None]] = {
@@ -460,13 +457,13 @@ def file_system_check(path: Path, mounts: str) -> Finding:
     """Check whether the store is on a network file system."""
     kind = file_system(os.path.realpath(path), mounts)
     if kind is None:
-        return "Its kind cannot be told on this system."
+        return "The kind of file system is unknown on this system."
     if kind.removeprefix("fuse.") not in _NETWORK_FILE_SYSTEMS:
         return kind
     return Check(
         WARNING,
-        f"The store is on `{kind}`, which other machines can share. SQLite keeps it whole only "
-        "as long as all processes that use it run on one machine.",
+        f"The store is on `{kind}`, which several machines can share. SQLite is safe there only "
+        "if all its processes run on one machine.",
         "Keep the store on a local disk: `--store sqlite:////PATH`, or `store` in `brenner.toml`.",
     )
 
@@ -502,11 +499,11 @@ def space_check(path: Path, free: int | None = None) -> Finding:
         free = shutil.disk_usage(nearest_existing(path)).free if free is None else free
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
-        return Check(WARNING, f"The room on its disk cannot be told: {reason}.")
+        return Check(WARNING, f"Cannot determine the free space on its disk: {reason}.")
     unit, divisor = ("GB", _GIGABYTE) if free >= _GIGABYTE else ("MB", _MEGABYTE)
     words = f"{free / divisor:,.1f} {unit} free"
     if free < _LITTLE_SPACE:
-        return Check(WARNING, f"Only {words} on the store's disk.", "Make room on it.")
+        return Check(WARNING, f"Only {words} on the store's disk.", "Free some space on it.")
     return words
 
 
@@ -517,20 +514,20 @@ def nearest_existing(path: Path) -> Path:
 
 def _sqlite_write_check(mailbox: SqliteMailbox) -> Finding:
     mailbox.database.probe_write()
-    return "a write was tried and taken back"
+    return "a trial write succeeded and was rolled back"
 
 
 def _journal_check(mailbox: SqliteMailbox) -> Finding:
     mode = mailbox.database.journal_mode
     if mailbox.database.is_immutable:
-        return "not looked at: the store can only be read here"
+        return "not checked: the store is read-only here"
     if mode == "wal":
-        return "WAL: readers and the writer do not wait for each other"
+        return "WAL: readers and the writer do not block each other"
     path = mailbox.database.path
     return Check(
         WARNING,
-        f"The store is in journal mode `{mode}`: readers and writers wait for each other.",
-        "Close every program that uses it, then set it back with the program sqlite3: "
+        f"The store is in journal mode `{mode}`: readers and writers block each other.",
+        "Close every program that uses it, then run "
         f"`sqlite3 {quote(str(path))} 'PRAGMA journal_mode = wal'`.",
     )
 
@@ -552,13 +549,13 @@ _MAY_CREATE = {
     "empty": "SELECT has_schema_privilege(%(schema)s, 'CREATE')",
 }
 _ASK_FOR_SCHEMA = (
-    "Ask for the schema: `CREATE SCHEMA {schema} AUTHORIZATION …`; or for the right to make it: "
+    "Ask the database administrator for `CREATE SCHEMA {schema} AUTHORIZATION …`, or for "
     "`GRANT CREATE ON DATABASE {database} TO …`."
 )
 _NOW = "SELECT clock_timestamp()"
 _POSTGRES_TLS = (
-    "Ask for TLS in the address: `?sslmode=verify-full`, with `sslrootcert=FILE` for a certificate "
-    "of your own; the server must have `ssl = on`."
+    "Require TLS in the address: `?sslmode=verify-full`, with `sslrootcert=FILE` for your own "
+    "certificate. The server needs `ssl = on`."
 )
 
 
@@ -589,8 +586,8 @@ def _open_postgres(
 def _postgres_rows(mailbox: PostgresMailbox, context: DoctorContext, server: Server) -> Rows:
     where = server.where
     shown = f"the schema `{server.schema}` in {where} ({context.project.store_from})"
-    sound = "no message is missing, and every one has its hash"
-    write = "a write was tried and taken back, in"
+    sound = "no message is missing, and every one matches its hash"
+    write = "a trial write succeeded and was rolled back, in"
     return {
         "store": lambda: f"{shown}, format {mailbox.database.version}",
         "write": lambda: f"{write} {timed(mailbox.database.probe_write)}",
@@ -630,7 +627,7 @@ def _missing_schema(server: Server, connection: PostgresConnection) -> Finding |
         row = connection.execute(_MAY_CREATE[state], {"schema": server.schema}).fetchone()
     if row and row[0]:
         return f"the schema `{server.schema}` {_NOT_YET}"
-    reason = f"the role may not make the tables of the schema `{server.schema}`"
+    reason = f"the role has no permission to create tables in the schema `{server.schema}`"
     advice = _ASK_FOR_SCHEMA.format(schema=server.schema, database=server.database)
     return codes.SERVER_DENIED.at(where=server.where, reason=reason, advice=advice)
 
@@ -647,13 +644,13 @@ def _notify_check(server: Server) -> Finding:
             received = list(listener.notifies(timeout=_NOTIFY_SECONDS, stop_after=1))
         taken = milliseconds(time.perf_counter() - started)
     if received:
-        return f"a notification was heard after {taken}"
+        return f"a notification arrived after {taken}"
     return Check(
         WARNING,
-        f"A notification was not heard within {_NOTIFY_SECONDS:g} seconds: who waits for mail "
-        "learns of it late.",
-        "Connect to the server itself. A pooler in between that lends connections by the "
-        "transaction loses notifications.",
+        f"No notification arrived within {_NOTIFY_SECONDS:g} seconds, so waiting clients react "
+        "late.",
+        "Connect to the server directly, or use session pooling. Transaction pooling (PgBouncer) "
+        "drops LISTEN/NOTIFY.",
     )
 
 
@@ -671,9 +668,9 @@ def _postgres_clock_check(
     minutes = f"{abs(apart) / timedelta(minutes=1):,.0f} minutes"
     return Check(
         WARNING,
-        f"This machine's clock is {minutes} {how} the server's, which dates the mail.",
-        "Set the one that is wrong: here, ACKs look overdue too early or too late; there, mail "
-        "gets times at which it was not sent.",
+        f"This machine's clock is {minutes} {how} the server's, which sets the times of mail.",
+        "Correct the clock that is wrong. A wrong clock here makes ACKs overdue too early or too "
+        "late. A wrong clock there gives mail wrong times.",
     )
 
 
@@ -684,12 +681,12 @@ _HEALTH = "health_check"
 _NEEDED = ("ensure_project", "register_agent", "send_message", "fetch_inbox")
 # Optional tools, and what is lost without them
 _USEFUL = {
-    "mark_message_read": "nothing can be marked as read",
-    "acknowledge_message": "agents that ask only the server do not see what is acknowledged",
+    "mark_message_read": "messages cannot be marked as read",
+    "acknowledge_message": "other clients of the server do not see acknowledgements",
 }
 _AGENT_MAIL_TLS = (
-    "Put TLS in front of the server, and write `agent-mail+https://…`; or go through a tunnel, "
-    "such as `ssh -L`."
+    "Put TLS in front of the server and write `agent-mail+https://…`, or use a tunnel such as "
+    "`ssh -L`."
 )
 
 
@@ -713,8 +710,8 @@ def _open_agent_mail(
         yield named_check(name, error.diagnostic)
         return None
     # Existing projects are not changed by `ensure_project`, but it needs the permission to write.
-    write = "allowed, as `ensure_project` answers in {}; a message was not tried: it would stay"
-    shown = f"the project `{project}` ({context.project.store_from}) is known there"
+    write = "allowed: `ensure_project` answers in {}; no trial message, because it would stay"
+    shown = f"the project `{project}` ({context.project.store_from}) exists there"
     return {
         "store": lambda: shown,
         "write": lambda: write.format(timed(lambda: ensure_project(client, project))),
@@ -746,12 +743,12 @@ def _tools_check(client: Client) -> Finding:
         return codes.SERVER_LACKS.at(where=client.where, what=what)
     lost = [f"no `{name}`: {why}" for name, why in _USEFUL.items() if not client.offers(name)]
     if lost:
-        fix = "Mail works without; a server started with all its tools has them."
-        return Check(WARNING, f"It offers what is needed, but {'; '.join(lost)}.", fix)
-    return "it offers all that is used"
+        fix = "Mail works without them. To have them, start the server with all its tools."
+        return Check(WARNING, f"It has the required tools, but {'; '.join(lost)}.", fix)
+    return "it has all required and optional tools"
 
 
 def _lacks() -> str:
-    """Return the capabilities that this store lacks, which is no fault."""
+    """Return the capabilities that this store lacks, which is not a fault."""
     lacks = AgentMailMailbox.lacks
-    return "this home is without " + "; ".join(f"{each} ({why})" for each, why in lacks.items())
+    return "not supported: " + "; ".join(f"{each} ({why})" for each, why in lacks.items())

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # checkbox must not be ignored silently.
 
 
-TEXT_TYPE, FLAG_TYPE, NUMBER_TYPE = "a text", "true or false", "a whole number"
+TEXT_TYPE, FLAG_TYPE, NUMBER_TYPE = "a string", "true or false", "a whole number"
 YES_OR_NO_TYPE = f"{FLAG_TYPE}, or yes or no"
 NAMES_TYPE, NAME_OR_NAMES_TYPE, NUMBERS_TYPE = "a list of names", "names", "message numbers"
 DRY_RUN = "dry_run"
@@ -100,7 +100,7 @@ def _row_faults(
     for each in range(1, number + 1):
         needed = f"agent.{each}.name"
         if needed not in sent:
-            expected = "rows are counted from 1, without a gap"
+            expected = "rows are numbered from 1 without gaps"
             words = {"where": where, "argument": needed, "expected": expected}
             yield serving_codes.MISSING_ARGUMENT.at(None, **words)
             return
@@ -209,7 +209,7 @@ _MAX_OPEN = 2_000
 MAX_DONE = 100_000
 _MAX_RESULTS = 200
 _KEY_BYTES = 16
-_RESULT_DROPPED = "It was done, so long ago that the details are not kept here any more."
+_RESULT_DROPPED = "This was done before. The details are no longer stored."
 
 
 class _FormState:

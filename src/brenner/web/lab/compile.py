@@ -34,6 +34,7 @@ from brenner.services.versions import PersistPreview, load_latest, persist_lates
 from brenner.text import escape_control, joined, plural
 from brenner.web import links
 from brenner.web.lab.actions import Action, ActionResult, is_dry_run, lab_workspace, request_schema
+from brenner.web.messages import NOT_REPEATED, repeated_blocks
 from brenner.web.request import Page, RequestContext, form_number, is_checked
 from brenner.web.views.versions import changed_items
 
@@ -60,6 +61,7 @@ def compiled_document(
     refused = refused_entries(done)
     others = [entry for entry in done.ledger if entry.state is not BlockOutcome.REFUSED]
     shown = [*refused, *others][:MAX_BLOCKS]
+    repeated = repeated_blocks(shown)
     del document["artifact_markdown"]
     return document | {
         "says": compile_summary(done),
@@ -71,6 +73,7 @@ def compiled_document(
         "ledger": [
             entry.to_json()
             | {"words": describe_block(entry), "outcome": describe_outcome(entry, is_read=is_done)}
+            | repeated.get((entry.message_id, entry.block), NOT_REPEATED)
             for entry in shown
         ],
         "more_blocks": max(0, len(done.ledger) - MAX_BLOCKS),
@@ -88,7 +91,7 @@ def compiled_document(
 
 def _would_words(done: CompileResult, *, notify: bool) -> str:
     if done.status is CompileStatus.REFUSED:
-        return compile_summary(done).replace("(--strict)", "(“Strict” is ticked)")
+        return compile_summary(done).replace("--strict", "“Strict” is selected")
     if done.status is not CompileStatus.DRY_RUN:
         return compile_summary(done) + _persist_words(done) + (_NOTIFIES_AUTHORS if notify else "")
     closes = ", and closes the session" if done.artifact.metadata.status == "closed" else ""
@@ -96,17 +99,17 @@ def _would_words(done: CompileResult, *, notify: bool) -> str:
     return f"{published}{_persist_words(done)}{_refused_words(done, notify=notify)}"
 
 
-_NOTIFIES_AUTHORS = " Authors of blocks that are still refused are told what is wrong, each once."
+_NOTIFIES_AUTHORS = " Sends the errors to each author of a rejected block that is still open."
 
 
 def _refused_words(done: CompileResult, *, notify: bool) -> str:
-    """Return how many blocks will be refused, and which authors will be notified."""
+    """Return how many blocks will be rejected, and which authors will be notified."""
     refused = refused_entries(done)
     if not refused:
         return ""
-    flags = f" {plural(len(refused), 'block')} will be refused"
+    flags = f" {plural(len(refused), 'block')} will be rejected"
     names = joined(dict.fromkeys(entry.agent for entry in refused))
-    return f"{flags}; a message tells {names} what is wrong." if notify else f"{flags}."
+    return f"{flags}, and {names} will get the errors." if notify else f"{flags}."
 
 
 def _can_act(done: CompileResult, *, notify: bool) -> bool:
@@ -124,12 +127,12 @@ def _persist_words(done: CompileResult) -> str:
         return ""
     does = [f"writes v{done.version} to {done.persistence.path}"]
     if persist.archive:
-        does.append("puts the mail beside it")
+        does.append("saves the messages next to it")
     if persist.commit:
-        does.append("commits that alone")
+        does.append("commits only that")
     if persist.push:
         does.append("pushes the branch")
-    does.append("says so in the thread, in an INFO message")
+    does.append("announces it in the thread with an INFO message")
     return f" Then it {joined(does)}."
 
 
@@ -322,8 +325,8 @@ def _publish_result(done: CompileResult) -> ActionResult:
     document = compiled_document(done, is_done=True)
     if done.failed:
         found = done.failed.diagnostic
-        says.append(f"What was to come after that failed: {escape_control(found.message)}")
-        document |= {"heading": "Done in part", "violations": [found.to_json()]}
+        says.append(f"The steps after that failed: {escape_control(found.message)}")
+        document |= {"heading": "Partly done", "violations": [found.to_json()]}
         document["details"] = list(done.failed.details)
     document["says_all"] = says
     return ActionResult(
@@ -337,18 +340,18 @@ def _publish_result(done: CompileResult) -> ActionResult:
 
 def _publish_links(done: CompileResult) -> list[tuple[str, str]]:
     thread_id, number = done.thread_id, done.version or 0
-    to = [(links.session(thread_id), f"See v{number}")]
+    to = [(links.session(thread_id), f"Open v{number}")]
     if done.status is CompileStatus.PUBLISHED:
-        to.append((links.diff(thread_id, done.previous_version or 0, number), "What changed"))
+        to.append((links.diff(thread_id, done.previous_version or 0, number), "Show changes"))
     if done.persistence.status != "Persisted":
-        to.append((links.lab("persist", thread_id), "Persist it"))
+        to.append((links.lab("persist", thread_id), "Save to file"))
     if done.artifact.metadata.status != "closed":
-        to.append((links.lab("round", thread_id), "Start the next round"))
+        to.append((links.lab("round", thread_id), "Start next round"))
     return to
 
 
 COMPILE_ACTION = publish_action("compile", "Compile", close=False)
-COMPLETE_ACTION = publish_action("complete", "Complete the session", close=True)
+COMPLETE_ACTION = publish_action("complete", "Complete session", close=True)
 
 
 # Persist the latest version
@@ -426,13 +429,13 @@ def _partial_result(
     is_there = file_digest(workspace.project, version.thread_id) != NO_FILE
     how_far = {
         "Draft": f"{now.path} "
-        + (f"does not hold v{version.number} as it is" if is_there else "was not written"),
-        "Pending": f"{now.path} holds v{version.number}, but no commit has it",
-        "Persisted": f"{now.path} holds v{version.number}, and a commit has it",
+        + (f"does not contain v{version.number}" if is_there else "was not written"),
+        "Pending": f"{now.path} contains v{version.number}, but it is not committed",
+        "Persisted": f"{now.path} contains v{version.number}, and it is committed",
     }[now.status]
     found = error.diagnostic
     document = {
-        "heading": "Not done" if now.status == "Draft" and not is_there else "Done in part",
+        "heading": "Not saved" if now.status == "Draft" and not is_there else "Partly done",
         "thread_id": context.thread_id,
         "version": version.number,
         "persistence": now._asdict(),
@@ -501,21 +504,21 @@ def _persist_error(error: BrennerError) -> dict[str, object]:
         "fault": error.diagnostic.to_json(),
         "details": list(error.details),
         "edits": None,
-        "would": "Nothing can be written.",
+        "would": "Cannot save: see the preview.",
         "can_act": False,
     }
 
 
 def _persist_would_words(seen: PersistPreview) -> str:
     if seen.error:
-        return "Nothing will be written: something is in the way."
+        return "Cannot save: see the preview."
     number, path, commit = seen.version.number, seen.persistence.path, seen.persistence.commit
     parts = _persist_steps(seen)
     if not parts:
-        has_it = f", and commit {commit[:10]} has it" if commit else ""
-        return f"{path} holds v{number} already{has_it}: nothing is left to do."
+        has_it = f" and is committed in {commit[:10]}" if commit else ""
+        return f"Nothing to do: {path} already contains v{number}{has_it}."
     done = ", ".join(parts)
-    return f"{done[0].upper()}{done[1:]}; an INFO message says so in the thread."
+    return f"{done[0].upper()}{done[1:]}. Announces it in the thread with an INFO message."
 
 
 def _persist_steps(seen: PersistPreview) -> list[str]:
@@ -525,11 +528,11 @@ def _persist_steps(seen: PersistPreview) -> list[str]:
     lines = seen.difference.count("\n")
     parts = []
     if lines:
-        parts.append(f"writes v{number} to {path} ({plural(lines, 'line')} of difference)")
+        parts.append(f"writes v{number} to {path} ({plural(lines, 'changed line')})")
     if seen.archive:
-        parts.append(f"brings {seen.archive} up to date")
+        parts.append(f"updates {seen.archive}")
     if seen.commit and not (commit and not parts):
-        parts.append(f"commits {'that' if parts else path} and nothing else")
+        parts.append(f"commits only {'that' if parts else path}")
     if seen.destination:
         parts.append(f"pushes {seen.destination}")
     return parts
@@ -537,10 +540,10 @@ def _persist_steps(seen: PersistPreview) -> list[str]:
 
 def _persist_links(context: RequestContext, *, is_done: bool) -> tuple[tuple[str, str], ...]:
     thread_id = context.thread_id
-    session = (links.session(thread_id), "See the session")
+    session = (links.session(thread_id), "Open the session")
     if is_done:
-        return (session, (links.lab("round", thread_id), "Start the next round"))
-    return (session, (links.lab("persist", thread_id), "Do what is missing"))
+        return (session, (links.lab("round", thread_id), "Start next round"))
+    return (session, (links.lab("persist", thread_id), "Continue saving"))
 
 
 PERSIST_ACTION = Action(

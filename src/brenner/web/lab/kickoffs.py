@@ -275,14 +275,14 @@ def would_words(started: Started | None, found: Iterable[Diagnostic]) -> str:
     """Return what the button will do, in one sentence."""
     errors = sum(each.severity.value == "error" for each in found)
     if errors or started is None:
-        return f"Nothing can be sent yet: {plural(errors, 'error')}."
+        return f"Cannot send yet: {plural(errors, 'error')}."
     to_send = [each for each in started.kickoffs if each.state is not KickoffState.SENT_BEFORE]
     if not to_send:
-        return "Everybody has this kickoff already: nothing is left to send."
+        return "All agents have this kickoff already. Nothing to send."
     names = joined(name for each in to_send for name in each.message.recipients)
     registers = f", and registers {joined(started.registered)}" if started.registered else ""
     kickoffs = plural(len(to_send), "kickoff")
-    return f"Sends {kickoffs} in {started.thread_id}: to {names}{registers}."
+    return f"Sends {kickoffs} to {names} in {started.thread_id}{registers}."
 
 
 def _already_sent(started: Started | None) -> list[str]:
@@ -306,8 +306,8 @@ def faults_with_fields(found: Iterable[Diagnostic], typed: KickoffForm) -> list[
 def _form_fix(found: Diagnostic) -> str:
     """Return the fix in the words of the form, which has fields and no options."""
     if found.code is messages_codes.MISSING_RECOMMENDED_SECTION:
-        return "Write them into “Passages”, or go on without."
-    return found.fix.removesuffix(" It comes from the session.")
+        return "Enter them in “Passages”, or continue without."
+    return found.fix
 
 
 def _fault_field(found: Diagnostic) -> str | None:
@@ -352,8 +352,8 @@ def sent_result(started: Started) -> ActionResult:
     }
     to = (
         (links.session(thread_id), "Open the session"),
-        (links.session(thread_id, "thread"), "See the thread"),
-        (links.CONNECT, "Connect the agents, so that they read their mail"),
+        (links.session(thread_id, "thread"), "Open the thread"),
+        (links.CONNECT, "Connect the agents, so that they can read their messages"),
     )
     return ActionResult(True, _result_words(started), document, "lab/kickoffs_done.html", to)
 
@@ -386,10 +386,10 @@ def _kickoff_results(started: Started) -> list[dict[str, object]]:
 def _result_words(started: Started) -> str:
     sent = [each for each in started.kickoffs if each.state is KickoffState.SENT]
     if not sent:
-        return f"Nothing was left to send in {started.thread_id}: everybody has this kickoff."
+        return f"Nothing was sent in {started.thread_id}: all agents have this kickoff already."
     names = joined(name for each in sent for name in each.message.recipients)
     what = f"Round {started.round} has begun. " if started.round else ""
-    return f"{what}Sent {plural(len(sent), 'kickoff')} in {started.thread_id}: to {names}."
+    return f"{what}Sent {plural(len(sent), 'kickoff')} to {names} in {started.thread_id}."
 
 
 # Form, preview and sending, for sessions and rounds.
@@ -480,12 +480,16 @@ def _faults(kind: KickoffKind, typed: KickoffForm) -> Iterator[Diagnostic]:
     if typed.texts["excerpt"] and typed.texts["sections"]:
         yield conflicting_fields("excerpt", "sections")
     if not typed.used:
-        fix = "Name at least one agent, each in a row of its own."
-        yield mail_codes.SENT_TO_NOBODY.at()._replace(fix=fix)
+        yield mail_codes.SENT_TO_NOBODY.at()._replace(fix="Add at least one agent.")
     for number, row in enumerate(typed.rows, 1):
         if any(row) and not row.agent_name:
             name = f"name of agent {number}"
-            yield empty_field(f"agent.{number}.name", "who it is", name, ", or remove the row")
+            yield empty_field(
+                f"agent.{number}.name",
+                "the name that it registers with",
+                name,
+                ", or remove the row",
+            )
 
 
 def _try(

@@ -93,7 +93,7 @@ def _form_fault(message: Message) -> dict[str, object] | None:
     nothing, but could still settle an ACK.
     """
     if not message.body.strip():
-        found = empty_field("body", "what you want to say", "text")
+        found = empty_field("body", "what you want to say", "message")
         return {**found.to_json(), "at": "body"}
     for part, text in ((SUBJECT_FIELD, message.subject), (TO_FIELD, " ".join(message.recipients))):
         if len(text.splitlines()) > 1:
@@ -162,17 +162,17 @@ def sent_result(context: RequestContext, checked: CheckedDraft, sent: SendResult
     message = stored.message
     what = f"Sent message {stored.id} to {joined(message.recipients)} in {message.thread_id}."
     if not sent.is_new:
-        what = f"That was sent before, as message {stored.id}; nothing was sent now."
-    waits = "Recipients owe an ACK for it." if sent.is_new and wants_ack(message) else ""
+        what = f"This message was sent before, as message {stored.id}. Nothing was sent."
+    waits = "Each recipient must acknowledge it." if sent.is_new and wants_ack(message) else ""
     document = {
         "sent": sent.is_new,
         "message": stored_json(stored),
         "violations": list(checked.violations),
     }
     to = (
-        (links.message(stored.id), f"Message {stored.id}"),
-        (links.session(context.thread_id, "thread"), "The thread"),
-        (links.session(context.thread_id), "The session"),
+        (links.message(stored.id), f"Open message {stored.id}"),
+        (links.session(context.thread_id, "thread"), "Open the thread"),
+        (links.session(context.thread_id), "Open the session"),
     )
     says = " ".join(filter(None, (what, waits)))
     return ActionResult(is_done=True, says=says, document=document, to=to)
@@ -210,7 +210,7 @@ def _reply_form(context: RequestContext, checked: CheckedDraft | None = None) ->
         "acknowledge": not typed or context.form.get("acknowledge") == "yes",
         "violations": list(checked.violations) if checked else [],
     }
-    title = f"Reply to message {original.id}" if original else "Write to the session"
+    title = f"Reply to message {original.id}" if original else "Write a message"
     status = HTTPStatus.UNPROCESSABLE_ENTITY if checked else HTTPStatus.OK
     return Page("lab/reply.html", title, document, status, is_live=False)
 
@@ -260,10 +260,10 @@ def _with_ack(context: RequestContext, message_id: int, done: ActionResult) -> A
         ack, _ = send_lab_ack(context, message_id)
     except BrennerError as error:
         found = error.diagnostic
-        says = f"{done.says} But message {message_id} could not be acknowledged: {found.message}"
-        document = {**done.document, "violations": [found.to_json()], "heading": "Done in part"}
+        says = f"{done.says} Message {message_id} was not acknowledged: {found.message}"
+        document = {**done.document, "violations": [found.to_json()], "heading": "Partly done"}
         return done._replace(is_done=False, says=says, document=document)
-    says = f"{done.says} Message {message_id} is acknowledged, by message {ack.stored.id}."
+    says = f"{done.says} Message {message_id} was acknowledged in message {ack.stored.id}."
     return done._replace(says=says)
 
 
@@ -275,7 +275,7 @@ def _checked_original(context: RequestContext) -> StoredMessage | None:
     """Return the message that is replied to. If it is to be acknowledged, check that it can be."""
     original = _original(context)
     if _acknowledges(context) and original is None:
-        raise RequestError(empty_field("message", "which one is acknowledged"))
+        raise RequestError(empty_field("message", "the number of the message to acknowledge"))
     if _acknowledges(context) and original:
         check_recipient(original, context.site.workspace.project.operator)
     return original
@@ -330,7 +330,7 @@ REPLY_ACTION = Action("reply", _reply_form, _reply, _reply_preview, schema=_REPL
 
 
 _MAX_SHOWN = 200
-_NOTHING_CHOSEN = "Choose at least one message."
+_NOTHING_CHOSEN = "Select at least one message."
 
 
 def _acknowledge_form(context: RequestContext, problem: str = "") -> Page:
@@ -397,7 +397,7 @@ def _problem(context: RequestContext, ids: Sequence[int]) -> str:
     status = context.form.get("status") or RECEIVED
     if status not in ACK_STATUSES:
         return (
-            f"“{escape_control(status)}” is no status of an ACK. "
+            f"“{escape_control(status)}” is not a status of an ACK. "
             f"Choose one: {', '.join(ACK_STATUSES)}."
         )
     return "" if ids else _NOTHING_CHOSEN
@@ -423,14 +423,14 @@ def _acknowledge_result(
     new = [each for each, ack, _ in sent if ack.is_new]
     says = f"Acknowledged {plural(len(new), 'message')}: {', '.join(map(str, new))}."
     if not new:
-        says = "All of that was acknowledged before; nothing was sent now."
+        says = "These messages were acknowledged before. Nothing was sent."
     if error:
         rest = (
-            "Of the next one nobody knows"
+            "It is unknown whether the next one was"
             if isinstance(error, UnknownOutcomeError)
-            else "No more were"
+            else "The others were not"
         )
-        says = f"{len(sent)} of {wanted} are acknowledged. {rest}: {error.diagnostic.message}"
+        says = f"Acknowledged {len(sent)} of {wanted} messages. {rest}: {error.diagnostic.message}"
     unmarked = [unmarked for _, _, unmarked in sent if unmarked]
     found = [*([error] if error else []), *unmarked]
     document = {
@@ -446,9 +446,9 @@ def _acknowledge_result(
             if error
             else []
         ),
-        (links.session(context.thread_id, "thread"), "The thread"),
-        (links.session(context.thread_id), "The session"),
-        (links.LAB, "What you owe elsewhere"),
+        (links.session(context.thread_id, "thread"), "Open the thread"),
+        (links.session(context.thread_id), "Open the session"),
+        (links.LAB, "All messages that wait for you"),
     )
     return ActionResult(is_done=error is None, says=says, document=document, to=to)
 
@@ -468,7 +468,7 @@ ACKNOWLEDGE_ACTION = Action(
 
 _MAX_ITEMS, _MAX_TITLE = 300, 120
 _OTHER = "other"
-_CHOOSE_ITEM = "Choose the item, or write it into “Something else”."
+_CHOOSE_ITEM = "Choose an item, or write one into “Something else”."
 TARGET_SECTION, SEVERITY_SECTION = "Target", "Severity"
 # Sections that are typed; target and severity are chosen
 _WRITTEN_SECTIONS = tuple(

@@ -150,7 +150,7 @@ def typed_fields_page(context: RequestContext, *, can_send: bool) -> Page:
     typed = context.form.typed if isinstance(context.form, Form) else tuple(context.form.items())
     fields = [{"name": name, "value": value} for name, value in typed]
     document = {"typed": fields, "can_send": can_send}
-    return Page("lab/kept.html", "Nothing was lost", document, is_live=False)
+    return Page("lab/kept.html", "Your text", document, is_live=False)
 
 
 def render_form(
@@ -242,7 +242,7 @@ def with_key(context: RequestContext, *, is_script: bool) -> RequestContext:
 
 def result_page(context: RequestContext) -> Page:
     done = _keys(context).done(context.parameters["key"])
-    title = str(done.document.get("title") or ("Done" if done.is_done else "Not done"))
+    title = str(done.document.get("title") or ("Done" if done.is_done else "No changes were made"))
     return Page(done.template, title, result_document(done), is_live=False)
 
 
@@ -333,7 +333,7 @@ def home_page(context: RequestContext) -> Page:
         ],
         "owed_in_all": len(owed),
     }
-    return Page("lab/home.html", "The lab", document, is_live=False)
+    return Page("lab/home.html", "Lab", document, is_live=False)
 
 
 def lab_auth(context: RequestContext) -> LabAuth:

@@ -60,7 +60,7 @@ _KEY_TYPES: Mapping[str, str] = MappingProxyType(
 _KNOWN_KEYS = (*(key for key in _KEY_TYPES if key != CSRF_FIELD), "roster")
 _REQUIRED = MappingProxyType(
     {
-        "question": "one sentence that could turn out false",
+        "question": "one sentence, specific enough to be answered",
         "context": "two to four sentences of background",
     }
 )

@@ -1,16 +1,16 @@
-// Forms of the lab: what was typed is not lost while the server is away. A form is sent only where
-// somebody answers; else it stays as it is, and says so beside its button.
+// Forms of the lab: typed text is not lost while the server is unavailable. A form is sent only if the
+// server responds; otherwise it stays open and shows a message beside its button.
 "use strict";
 
 (() => {
   const PATIENCE_MS = 5000;
-  const AWAY = "Not sent: the server does not answer. What you typed stays here; send it when you are connected again.";
-  const BACK = "Connected again: you can send it now.";
-  const UNKNOWN = "What this would do is not known at the moment.";
+  const AWAY = "Not sent: the server does not respond. Your text is still here. Send it again when the connection is back.";
+  const BACK = "Reconnected. You can send the form now.";
+  const UNKNOWN = "The effect of this form is unknown at the moment.";
 
   let isAsking = false;
-  let passed = null; // the form that is on its way
-  let latest = null; // the request for a preview that counts
+  let passed = null; // the form that is being sent
+  let latest = null; // the latest request for a preview
   let isFailed = false; // the preview is missing
 
   async function isThere() {
@@ -18,7 +18,7 @@
       const answer = await fetch("/health/liveness", {
         cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS),
       });
-      return answer.status < 500; // a proxy can answer for a server that is away
+      return answer.status < 500; // a proxy can respond for an unavailable server
     } catch {
       return false;
     }
@@ -44,7 +44,7 @@
     }
     event.preventDefault();
     if (event.submitter?.getAttribute("aria-disabled") === "true") {
-      held(form, `Nothing was done. ${document.getElementById("will")?.textContent ?? ""}`, true);
+      held(form, `No changes were made. ${document.getElementById("will")?.textContent ?? ""}`, true);
       return;
     }
     if (isAsking) return;
@@ -58,10 +58,10 @@
     form.querySelector(".held")?.remove();
     passed = form;
     form.requestSubmit(event.submitter);
-    passed = null; // also where the browser found a field that is not filled in
+    passed = null; // also if the browser found an empty required field
   });
 
-  // A preview that cannot be made: an old one would be of another text.
+  // Show that a preview failed: the old one would show another text.
   function failed(words) {
     const place = document.getElementById("preview");
     if (!place) return;
@@ -70,7 +70,7 @@
     const said = document.createElement("p");
     said.className = "attention";
     said.setAttribute("role", "status");
-    said.textContent = `There is no preview now: ${words}`;
+    said.textContent = `No preview: ${words}`;
     place.replaceChildren(heading, said);
     const will = document.getElementById("will");
     if (will) will.textContent = UNKNOWN;
@@ -85,20 +85,20 @@
   document.addEventListener("htmx:after:request", (event) => {
     if (!isPreview(event)) return;
     if (isAsking) {
-      event.preventDefault(); // what is being sent is what was shown when the button was pressed
+      event.preventDefault(); // the form is being sent with the preview that was shown
       return;
     }
     const {response, text} = event.detail.ctx;
     isFailed = false;
     if (response.status < 400) return;
-    event.preventDefault(); // it is a whole page, and no preview
+    event.preventDefault(); // the response is a whole page, not a preview
     const page = new DOMParser().parseFromString(text, "text/html");
     const why = page.querySelector("main .diagnostic p");
-    failed(why ? why.textContent.trim().replace(/\s+/g, " ") : `the server says ${response.status}.`);
+    failed(why ? why.textContent.trim().replace(/\s+/g, " ") : `the server responded with status ${response.status}.`);
   });
   document.addEventListener("htmx:error", (event) => {
-    if (!isPreview(event) || event.detail.ctx !== latest) return; // a newer one is under way
-    failed("the server does not answer. What you typed stays here.");
+    if (!isPreview(event) || event.detail.ctx !== latest) return; // a newer request is running
+    failed("the server does not respond. Your text is still here.");
   });
 
   document.addEventListener("brenner:connected", () => {

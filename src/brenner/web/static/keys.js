@@ -1,5 +1,5 @@
-// Shortcuts of one key, and the help sheet over any page. Without them everything can be done by
-// links and fields; who speaks to a computer, or shakes, can switch them off in the sheet.
+// Single-key shortcuts, and the help over any page. Links and fields do the same without them, and
+// the help has a switch to turn them off, for example for voice input.
 "use strict";
 
 (() => {
@@ -15,7 +15,7 @@
   function areOff() {
     try {
       return localStorage.getItem(OFF) === "yes";
-    } catch { // nothing may be kept in this browser
+    } catch { // storage is disabled in this browser
       return false;
     }
   }
@@ -30,7 +30,7 @@
     return true;
   }
 
-  // The switch works only with this script, so it is shown only by it.
+  // The switch needs this script, so the script shows it.
   function connectSwitch(place) {
     const box = place.querySelector("[data-keys-switch]");
     if (!box) return;
@@ -60,7 +60,7 @@
     return Boolean(found);
   }
 
-  // The next or the previous place that a page marks; what is folded away is passed over.
+  // Go to the next or previous marked place. Folded ones are skipped.
   function step(direction) {
     const places = [...document.querySelectorAll("[data-step]")].filter((each) =>
       each.getClientRects().length);
@@ -122,7 +122,7 @@
     dialog.showModal();
   }
 
-  // A dialog is closed by the browser itself. Of notes the one is closed in which the focus is.
+  // The browser closes dialogs. Close the note with the focus, else the last one.
   function leave() {
     if (one("dialog[open]")) return false;
     const notes = [...document.querySelectorAll("details.note[open]")];
@@ -178,7 +178,7 @@
     }
   });
 
-  // Where the tabs do not fit, the one that is open is brought into sight; nothing else moves.
+  // If the tabs do not fit, scroll the open one into view.
   function showTab() {
     const tabs = one(".tabs");
     const open = tabs?.querySelector("[aria-current]");

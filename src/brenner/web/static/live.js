@@ -1,11 +1,11 @@
-// Live pages: what comes in is told by the server; then the page is asked for again, and what is
-// new in it changes in place. Focus, selection, scrolling and what is folded open stay.
-// A form of the lab is never changed: there only the connection is watched.
+// Live pages: the server announces new messages, then the page is requested again and updated in
+// place. Focus, selection, scroll position and open folds stay.
+// A form of the lab is never updated; only the state of the connection is shown.
 "use strict";
 
 (() => {
-  const GATHER_MS = 250; // news that comes together is asked for once
-  const SPREAD_MS = 750; // and many viewers do not ask in the same moment
+  const GATHER_MS = 250; // one request for news that arrives together
+  const SPREAD_MS = 750; // spreads the requests of many viewers
   const PATIENCE_MS = 20000;
   const AGAIN_MS = 3000;
   const FRESH_MS = 5000;
@@ -19,12 +19,12 @@
   let seen = state?.dataset.place || "";
   let source = null;
   let lostAt = null;
-  let isAway = false; // the server is there, and its store is not
-  let timer = 0; // until the page is asked for
+  let isAway = false; // the server responds, but its store is unavailable
+  let timer = 0; // until the page is requested
   let isAsking = false;
   let isWanted = false;
-  let skew = 0; // by how much this clock is ahead of the server's
-  let came = []; // not announced yet
+  let skew = 0; // milliseconds that this clock is ahead of the server's
+  let came = []; // messages not announced yet
 
   const clock = (at) => at.toLocaleTimeString([], {hour: "2-digit", minute: "2-digit", hourCycle: "h23"});
   const oneLine = (text) => String(text).replace(/[\p{C}\p{Z}]+/gu, " ").slice(0, 100);
@@ -48,7 +48,7 @@
     }
   }
 
-  // What is said of the connection, and of what came in.
+  // The state of the connection, and new messages.
   function say(text, isLost = false) {
     if (state.textContent !== text) state.textContent = text;
     state.classList.toggle("lost", isLost);
@@ -59,11 +59,11 @@
   function connected() {
     if (isAway) return;
     if (!lostAt) {
-      if (state.textContent !== "Connected again") fine();
+      if (state.textContent !== "Reconnected") fine();
       return;
     }
     lostAt = null;
-    say("Connected again");
+    say("Reconnected");
     document.dispatchEvent(new CustomEvent("brenner:connected"));
     setTimeout(() => {
       if (!lostAt && !isAway) fine();
@@ -72,19 +72,19 @@
 
   function lost() {
     lostAt ??= new Date();
-    const words = isLive ? "trying again" : "what you typed stays here";
-    say(`Not connected since ${clock(lostAt)}: ${words}`, true);
+    const words = isLive ? "reconnecting" : "your text is kept";
+    say(`Disconnected since ${clock(lostAt)}, ${words}`, true);
   }
 
   function announce() {
     if (!came.length) return;
     const last = came[came.length - 1];
-    const words = `${last.type || "Mail"} from ${oneLine(last.sender)}, ${clock(new Date(last.at))}`;
-    spoken.textContent = came.length > 1 ? `${came.length} messages. The last: ${words}` : words;
+    const words = `${last.type || "Message"} from ${oneLine(last.sender)}, ${clock(new Date(last.at))}`;
+    spoken.textContent = came.length > 1 ? `${came.length} new messages. The latest: ${words}` : words;
     came = [];
   }
 
-  // The page, asked for again: by one request at a time.
+  // Request the page again, one request at a time.
   function want(wait = GATHER_MS) {
     if (timer || document.hidden || !isLive) return;
     timer = setTimeout(ask, wait + Math.random() * SPREAD_MS);
@@ -97,7 +97,7 @@
     isAsking = true;
     try {
       await refresh();
-    } catch { // the server is away, or has too much to do
+    } catch { // the server is unavailable or overloaded
       want(AGAIN_MS);
     } finally {
       isAsking = false;
@@ -110,7 +110,7 @@
       headers: {Accept: "text/html"}, cache: "no-cache", signal: AbortSignal.timeout(PATIENCE_MS),
     });
     if (answer.redirected || (!answer.ok && answer.status < 500 && answer.status !== 429)) {
-      location.reload(); // somebody else's page by now, or none
+      location.reload(); // the page moved or is gone
       return;
     }
     if (!answer.ok) throw new Error(answer.statusText);
@@ -135,8 +135,8 @@
     document.dispatchEvent(new CustomEvent("brenner:refreshed"));
   }
 
-  // The stream of news. A page that nobody sees has none: a browser has few connections, and
-  // what it has missed is told when it is seen again.
+  // The event stream. A hidden page closes it, because a browser has few connections. It catches up
+  // when it is shown again.
   function listen() {
     if (source || document.hidden) return;
     const asked = new URLSearchParams({after: seen, thread: document.body.dataset.thread || ""});
@@ -147,7 +147,7 @@
     });
     source.addEventListener("error", () => {
       lost();
-      if (source?.readyState !== EventSource.CLOSED) return; // the browser tries again itself
+      if (source?.readyState !== EventSource.CLOSED) return; // the browser reconnects itself
       hush();
       setTimeout(listen, AGAIN_MS * (1 + Math.random()));
     });
@@ -159,11 +159,11 @@
     source.addEventListener("reset", (event) => {
       seen = event.lastEventId;
       if (isLive && performance.now() > AGAIN_MS) location.reload();
-      else want(); // it has just been loaded: another time would not help
+      else want(); // just loaded: reloading would not help
     });
     source.addEventListener("away", (event) => {
       isAway = true;
-      say(`The mail is away since ${clock(new Date(JSON.parse(event.data).since))}`, true);
+      say(`Store unavailable since ${clock(new Date(JSON.parse(event.data).since))}`, true);
       want();
     });
     source.addEventListener("back", () => {

@@ -255,7 +255,7 @@ def _chapters(context: RequestContext) -> Iterator[tuple[str, str, str, Document
         yield "evidence", "Evidence", *_page_parts(artifact.evidence_page, context)
     yield "versions", "Versions", "report/versions.html", versions_document(context)
     refused = _page_parts(versions.ledger_page, context, outcome="refused")
-    yield "ledger", "Refused blocks", *refused
+    yield "ledger", "Rejected blocks", *refused
     yield "agents", "Agents", *_page_parts(project.agents_page, context)
     yield "thread", "Thread", "report/thread.html", thread_document(context)
 

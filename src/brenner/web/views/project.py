@@ -313,45 +313,48 @@ def _shortcut(does: str, *keys: str, between: str = " ") -> Document:
     return {"keys": keys, "does": does, "between": between}
 
 
-_NOT_FOR_GUESTS = (_shortcut("search the mail", "/"), _shortcut("all sessions", "g", "h"))
+_NOT_FOR_GUESTS = (_shortcut("search messages", "/"), _shortcut("list all sessions", "g", "h"))
 _KEYS = (
-    _shortcut("this sheet", "?"),
+    _shortcut("open or close this help", "?"),
     *_NOT_FOR_GUESTS,
-    _shortcut(f"of a session: {', '.join(links.TABS)}", "1", "6", between=" to "),
-    _shortcut("next change, message, item or session", "j"),
-    _shortcut("the one before it", "k"),
-    _shortcut("show or hide who set what in the artifact", "p"),
-    _shortcut("close what is open; leave the search field", "Esc"),
+    _shortcut(f"open a page of the session: {', '.join(links.TABS)}", "1", "6", between=" to "),
+    _shortcut("go to the next change, message, item or session", "j"),
+    _shortcut("go to the previous one", "k"),
+    _shortcut("show or hide who wrote each part of the artifact", "p"),
+    _shortcut("close the open note or dialog, or leave the search field", "Esc"),
 )
 # Words of the pages, in the order in which a reader meets them
 _WORDS = (
-    ("session", "A question that several agents work on, by mail; its ID begins with RS."),
-    ("round", "Kickoff, deltas, critique, and the version that is compiled of them."),
-    ("delta", "A message with contributions to the artifact: its blocks."),
-    ("block", "One contribution: it adds, edits or kills one item. It is applied, or refused."),
-    ("artifact", "The document of the session: hypotheses, predictions, tests, and what is open."),
-    ("version", "The artifact as it was compiled, v1, v2 …; it is never changed again."),
-    ("third alternative", "A hypothesis that says: both of the others are wrong."),
-    ("anchor", "Where a claim comes from: §42 is a passage of the source text, inference is none."),
-    ("lint", "The rules of the protocol. A version that breaks one is not valid."),
-    ("ACK", "An acknowledgement: somebody has got a message that asks for it."),
-    ("persisted", "Kept as a file of the project, and committed."),
-    ("provenance", "Who set a field, in which message and version; ± where it replaced another."),
+    ("session", "One research question that several agents work on. Its ID begins with RS."),
+    ("operator", "The person who starts sessions, compiles and decides."),
+    ("round", "One cycle: kickoff, deltas, compile, critique."),
+    ("delta", "A message with contributions to the artifact. Each contribution is a block."),
+    ("block", "One contribution: it adds, edits or kills one item. It is applied or rejected."),
+    ("item", "One entry of the artifact, such as hypothesis H1 or test T2."),
+    ("artifact", "The document of a session: hypotheses, predictions, tests and open points."),
+    ("version", "The artifact after a compile: v1, v2 and so on. A version never changes."),
+    ("third alternative", "A hypothesis that the question itself is cut in the wrong place."),
+    ("anchor", "The source of a claim: §42 cites the source text, inference is a conclusion."),
+    ("lint", "A check of the artifact against the rules of the protocol."),
+    ("killed", "Withdrawn from the artifact with a reason. The item stays visible."),
+    ("ACK", "An acknowledgement: the recipient confirms that it has read a message."),
+    ("saved", "The version is in a file of the project. Committed: the file is also in git."),
+    ("provenance", "Who set a value, in which message and version. ± marks a replaced value."),
 )
 # Marks of the pages
 _MARKS = (
-    ("agent", "An agent: initials and a tint of its own, the same everywhere."),
-    ("killed", "Killed: struck through and dimmed; the reason stands beside it."),
-    ("added", "Added between two versions: underlined."),
-    ("removed", "Taken away between two versions: struck through."),
-    ("unverified", "Anybody may have sent it: the sender showed no secret of the name."),
-    ("error", "A fault: its code, what is wrong, and the fix."),
-    ("id", "An ID of an item, version or thread; it is a link."),
+    ("agent", "An agent, with its initials and its colour."),
+    ("killed", "Killed. The reason is next to it."),
+    ("added", "Added since the other version."),
+    ("removed", "Removed since the other version."),
+    ("unverified", "The sender did not prove its name with a secret."),
+    ("error", "A problem, with its code and how to fix it."),
+    ("id", "An item, version or thread. Follow the link to open it."),
 )
 
 
 def help_page(context: RequestContext) -> PageResult:
-    """Return keys, words, marks and message types. Guests see no keys for pages closed to them."""
+    """Return the help. Guests see no keys for pages closed to them."""
     is_guest = context.guest_of is not None
     document = {
         "keys": [each for each in _KEYS if not (is_guest and each in _NOT_FOR_GUESTS)],

@@ -56,6 +56,7 @@ from brenner.web.compare import (
 )
 from brenner.web.items import conflicts_by_item
 from brenner.web.layout import session_document
+from brenner.web.messages import NOT_REPEATED, repeated_blocks
 from brenner.web.rendering import list_page_document, requested_page, session_page_links
 from brenner.web.request import Document, Download, Page, PageResult, Redirect, RequestContext
 
@@ -127,7 +128,7 @@ def _version_extras(session: Session, version: ListedVersion) -> dict[str, objec
 def _verify(session: Session) -> dict[str, object]:
     """Rebuild every version from the mail alone, and return the result."""
     found = verify(session.workspace, session.thread_id)
-    words = "There is no version yet."
+    words = "No version yet."
     if found.versions:
         words = verification_summary(found.versions, found.altered)
     return verification_json(found, found.versions) | {"sentence": words}
@@ -481,6 +482,7 @@ def _groups(session: Session, shown: Sequence[_Row]) -> Iterator[Document]:
     trusts = {each.id: each.envelope.trust for each in session.stored}
     open_refusals = {(each.message_id, each.block) for each in session.status.refusals}
     texts = _refused_texts(session, [entry for _, entry in shown])
+    repeated = repeated_blocks(entry for _, entry in shown)
     for version, group in groupby(shown, key=itemgetter(0)):
         entries = session.unread_entries if version is None else session.ledgers[version].entries
         rows = [
@@ -489,6 +491,7 @@ def _groups(session: Session, shown: Sequence[_Row]) -> Iterator[Document]:
                 "trust": trust.value if (trust := trusts.get(entry.message_id)) else None,
                 "open": (entry.message_id, entry.block) in open_refusals,
                 "sent": texts.get((entry.message_id, entry.block)),
+                **repeated.get((entry.message_id, entry.block), NOT_REPEATED),
             }
             for _, entry in group
         ]

@@ -1,0 +1,130 @@
+"""`brenner docs`: the pages of the documentation, which are installed with the program."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+import brenner
+from brenner.cli.options import EXIT_OK, EXIT_USAGE, Command, Settings, common_options, examples
+from brenner.cli.output import failure_json, styled, write_diagnostics, write_json
+from brenner.cli.terminal import Span, code_spans, fold, pager_option, write_lines
+from brenner.diagnostics.codes.messages import WRONG_USAGE
+from brenner.lazy_pattern import lazy_pattern
+from brenner.text import closest, escape_control
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INDEX = "README"
+_FENCES = ("```", "~~~")
+_LIST_MARK = lazy_pattern(r" *(?:[-*]|[0-9]+\.) +|> ?|\| ")
+
+
+@click.command(
+    "docs",
+    cls=Command,
+    epilog=examples(
+        "brenner docs", "brenner docs tutorial", "brenner docs codes", "brenner docs --path"
+    ),
+)
+@click.argument("page", required=False, metavar="[PAGE]")
+@click.option("--path", "is_path", is_flag=True, help="Print where the page or the folder is.")
+@pager_option
+@common_options
+def command(settings: Settings, page: str | None, is_path: bool, pager: bool) -> int:
+    """Show a page of the documentation. Without PAGE, show the index.
+
+    PAGE is a name such as `tutorial` or `how-to/connect-agents`. A part that fits only one page
+    is enough. A terminal gets a simple layout; a pipe gets the Markdown.
+    """
+    folder = docs_folder()
+    if is_path and page is None and not settings.as_json:
+        sys.stdout.write(f"{folder}\n")
+        return EXIT_OK
+    names = page_names(folder)
+    found = find_page(page or INDEX, names)
+    if len(found) != 1:
+        return _report_unknown(settings, page or INDEX, found, names)
+    file = folder / f"{found[0]}.md"
+    if settings.as_json:
+        text = file.read_text("utf-8")
+        write_json({"page": found[0], "path": str(file), "text": text, "pages": names})
+    elif is_path:
+        sys.stdout.write(f"{file}\n")
+    elif sys.stdout.isatty():
+        write_lines(_laid_out(file.read_text("utf-8")), pager=pager)
+    else:
+        sys.stdout.write(file.read_text("utf-8"))
+    return EXIT_OK
+
+
+def docs_folder() -> Path:
+    """Return the folder of the pages: in the package, or in the repository."""
+    package = Path(brenner.__file__).parent
+    for folder in (package / "docs", package.parents[1] / "docs"):
+        if folder.is_dir():
+            return folder
+    message = "The documentation is not installed. Install the package again."
+    raise click.UsageError(message)
+
+
+def page_names(folder: Path) -> list[str]:
+    """Return the names of all pages, such as `how-to/connect-agents`; those at the top first."""
+    files = sorted(folder.rglob("*.md"), key=lambda file: (len(file.parts), file))
+    return [file.relative_to(folder).with_suffix("").as_posix() for file in files]
+
+
+def find_page(wanted: str, names: list[str]) -> list[str]:
+    """Return the pages of that name, or else those with that part in their name."""
+    part = wanted.removesuffix(".md").removeprefix("docs/").casefold()
+    tests = (
+        lambda name: name == part,
+        lambda name: _last_part(name) == part,
+        lambda name: part in name,
+    )
+    for test in tests:
+        found = [name for name in names if test(name.casefold())]
+        if found:
+            return found
+    return []
+
+
+def _report_unknown(settings: Settings, wanted: str, found: list[str], names: list[str]) -> int:
+    """Report a name that fits no page, or several, with the pages to choose from."""
+    shown = escape_control(wanted)
+    reason = f"`{shown}` fits several pages."
+    if not found:
+        near = closest(wanted, names) or closest(wanted, [_last_part(name) for name in names])
+        reason = f"Unknown page `{shown}`.{f' Did you mean `{near}`?' if near else ''}"
+    problem = WRONG_USAGE.at(reason=reason, command="brenner docs")
+    if settings.as_json:
+        write_json({**failure_json(problem), "pages": names})
+        return EXIT_USAGE
+    write_diagnostics([problem], "brenner", sys.stderr)
+    sys.stderr.write("Pages:\n")
+    sys.stderr.writelines(f"  {name}\n" for name in found or names)
+    return EXIT_USAGE
+
+
+def _last_part(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _laid_out(text: str) -> Iterator[str]:
+    """Yield the lines for a terminal: headings bold, text and table rows wrapped, code as is."""
+    out, is_code = sys.stdout, False
+    for line in text.splitlines():
+        is_fence = line.lstrip().startswith(_FENCES)
+        is_code = is_code != is_fence
+        if line.startswith("#") and not is_code:
+            yield f"{styled(line, out, bold=True)}\n"
+        elif is_code or is_fence or not line or line.startswith("    "):
+            yield f"{line}\n"
+        else:
+            start = _LIST_MARK.match(line)
+            mark = start[0] if start else ""
+            yield fold([Span(mark)], code_spans(line[len(mark) :]), " " * len(mark), out)
