@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from brenner.cli.options import EXIT_INVALID, EXIT_OK
 from brenner.cli.output import count_by_severity, styled, write_json, write_placed_diagnostics
+from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_of
 from brenner.config import find_project
 from brenner.diagnostics.model import BrennerError, Summary, worst_first
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 def check(settings: Settings, thread_id: str) -> int:
     """Check the thread, write the report, and return the exit code."""
     with workspace_of(settings) as here:
+        thread_id = find_thread(here, thread_id)
         checked = check_thread(here.mailbox, thread_id, here.project.operator)
     summary = _total_summary([report for _, report in checked])
     if settings.as_json:

@@ -37,6 +37,7 @@ from brenner.cli.terminal import (
     print_hint,
     print_message,
 )
+from brenner.cli.threads import find_thread
 from brenner.cli.workspace import exit_code, indented, workspace_of, write_error
 from brenner.diagnostics.codes.merging import UNKNOWN_REFERENCED_ITEM, UNKNOWN_REFERENCED_SESSION
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
@@ -369,19 +370,19 @@ def _next_steps(done: CompileResult) -> Iterator[str]:
         "brenner compile RS-20251230-cell-fate --persist --commit",
     ),
 )
-@click.argument("thread", metavar="THREAD")
+@click.argument("thread", required=False, metavar="[THREAD]")
 @compile_options
 @common_options
-def command(settings: Settings, thread: str, options: CompileOptions) -> int:
+def command(settings: Settings, thread: str | None, options: CompileOptions) -> int:
     """Merge the unread messages of THREAD into its next version and publish it.
 
-    Use it when `brenner session status` says that the session is ready. Rejected blocks and lint
-    errors do not stop a version: the version lists them. If no unread delta can be applied, nothing
-    is published; --persist then saves the latest version. Run the same command again after an
-    interruption.
+    Use it when `brenner session status` says that the session is ready. THREAD is optional if only
+    one session is open. Rejected blocks and lint errors do not stop a version: the version lists
+    them. If no unread delta can be applied, nothing is published; --persist then saves the latest
+    version. Run the same command again after an interruption.
     """
     with workspace_of(settings) as here:
-        done = compile_thread(here, thread, options)
+        done = compile_thread(here, find_thread(here, thread), options)
     if not options.dry_run:
         note_changes_made()
     return report(done, as_json=settings.as_json)

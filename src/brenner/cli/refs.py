@@ -46,6 +46,7 @@ from brenner.cli.terminal import (
     wrap_spans,
     write_lines,
 )
+from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.model import Summary, worst_first
 from brenner.protocol.delta.schema import RELATIONS
@@ -123,6 +124,7 @@ def check(settings: Settings, threads: tuple[str, ...]) -> int:
     sessions are checked. An unknown item is a warning, a killed item an info, a circle an error.
     """
     with workspace_of(settings) as here, Progress() as progress:
+        threads = tuple(find_thread(here, each) for each in threads)
         checked = check_references(here, threads, progress)
     if settings.as_json:
         write_json(_check_document(checked))
@@ -498,7 +500,7 @@ def _cycle_lines(cycle: Sequence[Edge], out: TextIO) -> Iterator[str]:
         "brenner refs graph RS-20251230-cell-fate H2 --mermaid > h2.mmd",
     ),
 )
-@click.argument("thread", metavar="THREAD")
+@click.argument("thread", required=False, metavar="[THREAD]")
 @click.argument("item", required=False, metavar="[ITEM]")
 @click.option("--ancestors", is_flag=True, help="Show only what it comes from.")
 @click.option("--descendants", is_flag=True, help="Show only what came of it.")
@@ -506,7 +508,9 @@ def _cycle_lines(cycle: Sequence[Edge], out: TextIO) -> Iterator[str]:
 @click.option("--mermaid", "as_mermaid", is_flag=True, help="Print a Mermaid flowchart.")
 @pager_option
 @common_options
-def graph(settings: Settings, thread: str, item: str | None, **options: bool | int | None) -> int:
+def graph(
+    settings: Settings, *, thread: str | None, item: str | None, **options: bool | int | None
+) -> int:
     """Show what an ITEM of THREAD comes from, what came of it, and who proposed it.
 
     Without ITEM, show all items of the session that have references. References are followed
@@ -515,12 +519,13 @@ def graph(settings: Settings, thread: str, item: str | None, **options: bool | i
     if options["as_mermaid"] and settings.as_json:
         message = "--mermaid and --json cannot be used together."
         raise click.UsageError(message)
-    from brenner.cli.artifact.common import require_thread
+    from brenner.cli.artifact.common import ArtifactReader, join_target
     from brenner.services.genealogy import trace_genealogy
 
     directions = _directions(ancestors=options["ancestors"], descendants=options["descendants"])
-    target = (require_thread(thread), item)
-    with workspace_of(settings) as here:
+    name, item = join_target(thread, item, takes_place=True)
+    with ArtifactReader(settings) as reader:
+        here, target = reader.workspace, (reader.thread(name), item and item.upper())
         with Progress() as progress:
             found, lookup = trace_genealogy(here, target, directions, options["depth"], progress)
             # The tree looks items up while it is written

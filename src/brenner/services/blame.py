@@ -112,8 +112,10 @@ def _sorted_paths(section: Section, paths: list[Path]) -> list[Path]:
 
 
 def rows_of_field(found: Iterable[BlameRow], field: str) -> list[BlameRow]:
-    """Return the rows of one field: all keys of a map, or the one that is named."""
-    return [row for row in found if row.field == field or row.field.startswith(f"{field}.")]
+    """Return the rows of one field, whatever its case: all keys of a map, or the one named."""
+    wanted = field.casefold()
+    names = ((row, row.field.casefold()) for row in found)
+    return [row for row, name in names if name == wanted or name.startswith(f"{wanted}.")]
 
 
 def blame_row_json(row: BlameRow, *, with_history: bool) -> dict[str, object]:

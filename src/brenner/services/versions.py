@@ -65,19 +65,25 @@ if TYPE_CHECKING:
 
 
 class Target(NamedTuple):
-    """`THREAD`, or one version of it: `THREAD@vN`."""
+    """`THREAD`, or one version of it: `THREAD@vN` or `THREAD@N`."""
 
     thread_id: str
     version: int | None = None
 
 
 def parse_target(text: str) -> Target | None:
-    """Parse `THREAD` or `THREAD@vN`; return None if it cannot be a thread."""
-    thread_id, at, number = text.partition("@")
-    match = VERSION.fullmatch(number)
-    if not is_valid_thread_id(thread_id) or (at and match is None):
+    """Parse `THREAD`, `THREAD@vN` or `THREAD@N`; return None if it cannot be a thread."""
+    thread_id, at, written = text.partition("@")
+    number = version_number(written)
+    if not is_valid_thread_id(thread_id) or (at and number is None):
         return None
-    return Target(thread_id, int(match[1]) if match else None)
+    return Target(thread_id, number)
+
+
+def version_number(text: str) -> int | None:
+    """Return N of `vN` or `N`, or None if the text is no version."""
+    found = VERSION.fullmatch(f"v{text.removeprefix('v')}")
+    return int(found[1]) if found else None
 
 
 # One version

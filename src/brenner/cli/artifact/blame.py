@@ -17,6 +17,7 @@ from brenner.cli.artifact.common import (
     ArtifactReader,
     LoadedArtifact,
     find_item,
+    join_target,
     no_such_item,
     notes_json,
     with_authors,
@@ -66,28 +67,37 @@ _DETAIL_INDENT = "    "
         "brenner artifact blame RS-20251230-cell-fate",
         "brenner artifact blame RS-20251230-cell-fate@v2 H2",
         "brenner artifact blame RS-20251230-cell-fate H2.claim --history",
+        "brenner artifact blame h2.claim",
     ),
 )
-@click.argument("target", metavar="TARGET")
+@click.argument("target", required=False, metavar="[TARGET]")
+@click.argument("version", required=False, metavar="[vN]")
 @click.argument("place", required=False, metavar="[ITEM[.FIELD]]")
 @click.option("--history", "with_history", is_flag=True, help="Show all earlier values, too.")
 @pager_option
 @common_options
-def blame(
-    settings: Settings, target: str, place: str | None, with_history: bool, pager: bool
+def blame(  # noqa: PLR0913  (one parameter per option)
+    settings: Settings,
+    *,
+    target: str | None,
+    version: str | None,
+    place: str | None,
+    with_history: bool,
+    pager: bool,
 ) -> int:
     """Show who set each field of a version, in which message, and what it replaced.
 
-    TARGET is a THREAD, THREAD@vN, or a file that equals a version. ITEM[.FIELD] limits the output:
-    H2, H2.claim, P1.predictions.H3.
+    TARGET is a THREAD, THREAD@vN, or a file that equals a version. It is optional if only one
+    session is open. ITEM[.FIELD] limits the output: H2, H2.claim, P1.predictions.H3.
     """
+    name, place = join_target(target, version, place, takes_place=True)
     from brenner.services.blame import blame_row_json
     from brenner.services.identity import thread_trust
 
     with ArtifactReader(settings) as reader:
-        read = reader.read(target, with_state=True)
+        read = reader.read(name, with_state=True)
         if isinstance(read, Diagnostic):
-            return write_unreadable(read, target, as_json=settings.as_json)
+            return write_unreadable(read, name, as_json=settings.as_json)
         loaded = with_authors(reader, read)
         trust_by_message = thread_trust(reader.workspace.mailbox, loaded.thread_id or "")
     rows = _select_rows(loaded, place)

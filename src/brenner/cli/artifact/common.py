@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import ExitStack
 from types import MappingProxyType
@@ -22,6 +23,7 @@ from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.codes.stores import HASH_MISMATCH
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError, Summary, worst_first
+from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_BODY_BYTES
 from brenner.lint.linter import LintReport, lint_parsed
 from brenner.named_tuple import NamedTuple
@@ -77,12 +79,13 @@ _OR_FIELD = ", or an ID and a field such as `H2.claim`"
 
 
 def find_item(loaded: LoadedArtifact, item_id: str) -> tuple[SectionLayout, Item]:
-    """Return the item of that ID, the first if a file has it twice.
+    """Return the item of that ID, whatever its case; the first if a file has it twice.
 
     Raise RequestError if there is none.
     """
+    wanted = item_id.upper()
     for section, item in loaded.artifact.all_items():
-        if item.id == item_id:
+        if item.id == wanted:
             return LAYOUT_BY_SECTION[section.id], item
     raise no_such_item(loaded.name, item_id, (item.id for _, item in loaded.artifact.all_items()))
 
@@ -214,6 +217,7 @@ class ArtifactReader:
         self.settings = settings
         self.resources = ExitStack()
         self._workspace: Workspace | None = None
+        self._targets: dict[str, Target | None] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -235,7 +239,7 @@ class ArtifactReader:
 
         With `with_state` a version also has its blame and its open conflicts.
         """
-        target = thread_target(name)
+        target = self.target(name)
         if target is None:
             return _load_file(name)
         try:
@@ -246,6 +250,45 @@ class ArtifactReader:
                 return _load_file(name)  # reports that there is no such file
             raise
 
+    def target(self, name: str) -> Target | None:
+        """Return the thread that a name refers to, or None for a file, whether or not it exists.
+
+        A name with `@` is always a thread; without one, a file that exists comes before a thread of
+        the same name. Nothing before the `@` means the only open session.
+        """
+        if name not in self._targets:
+            self._targets[name] = self._find_target(name)
+        return self._targets[name]
+
+    def _find_target(self, name: str) -> Target | None:
+        text, at, written = name.partition(_VERSION_SEPARATOR)
+        if "/" in name or name == STANDARD_INPUT or (not at and name and _is_file(name)):
+            return None
+        from brenner.cli.threads import find_thread
+        from brenner.services.versions import Target, parse_target, version_number
+
+        number = version_number(written)
+        if at and number is None:
+            return None
+        if parse_target(name) is None and text.endswith(_MARKDOWN_SUFFIXES):
+            return None
+        thread_id = find_thread(self.workspace, text or None)
+        if not is_valid_thread_id(thread_id):
+            _check_misspelt_thread_id(name)
+            return None
+        return Target(thread_id, number)
+
+    def thread(self, name: str | None) -> str:
+        """Return the thread for a command about all versions. Refuse a file or a single version."""
+        target = self.target(name or "")
+        if target is None:
+            message = f"`{escape_control(name or '')}` is not a thread ID."
+            raise click.UsageError(message)
+        if target.version is not None:
+            message = f"Give `{target.thread_id}` without `@v…`: the command covers all versions."
+            raise click.UsageError(message)
+        return target.thread_id
+
     def version(self, target: Target, given: str, *, with_state: bool = False) -> LoadedArtifact:
         from brenner.services.versions import load_version
 
@@ -254,42 +297,50 @@ class ArtifactReader:
         return LoadedArtifact(name, given, loaded.artifact, loaded.text, version=loaded)
 
 
+# Natural forms of arguments: `THREAD v2`, `v2`, `h2.claim`
+
+
+_VERSION_WORD = lazy_pattern(r"(?:@v?|v)(?:0|[1-9][0-9]{0,8})")
+_PLACE = lazy_pattern(r"(?:[hptaxc][1-9][0-9]{0,8}|rt)(?:\..+)?", re.IGNORECASE | re.ASCII)
+
+
+def is_version_word(word: str | None) -> bool:
+    """Return whether an argument of its own is a version, such as `v2` or `@2`, and no file."""
+    return bool(word and _VERSION_WORD.fullmatch(word)) and not _is_file(word or "")
+
+
+def join_target(*words: str | None, takes_place: bool = False) -> tuple[str, str | None]:
+    """Return the name of an artifact, and the place in it, from the arguments of a command.
+
+    A version may follow the thread as an argument of its own. Without a thread, the name means the
+    only open session.
+    """
+    left = [word for word in words if word is not None]
+    index = next((i for i, word in enumerate(left[:2]) if is_version_word(word)), None)
+    version = None if index is None else left.pop(index).removeprefix(_VERSION_SEPARATOR)
+    place = None
+    if takes_place and left and (len(left) > 1 or _is_place(left[0])):
+        place = left.pop()
+    target = left.pop(0) if left else ""
+    if left or (version and _VERSION_SEPARATOR in target):
+        message = f"Unexpected argument `{escape_control(left[-1] if left else version or '')}`."
+        raise click.UsageError(message)
+    return f"{target}{_VERSION_SEPARATOR}{version}" if version else target, place
+
+
+def _is_place(word: str) -> bool:
+    """Return whether a word that could be a target is an item or a field instead."""
+    return _PLACE.fullmatch(word) is not None and not _is_file(word)
+
+
 def version_name(thread_id: str, number: int | None) -> str:
     """Return a version as it is typed: THREAD@vN."""
     return thread_id if number is None else f"{thread_id}@v{number}"
 
 
-def thread_target(name: str) -> Target | None:
-    """Return the thread that a name refers to, or None for a file, whether or not it exists.
-
-    A name with `@vN` is always a thread. Without it a file that exists comes before a thread of the
-    same name.
-    """
-    if name == STANDARD_INPUT or "/" in name or (_VERSION_SEPARATOR not in name and _is_file(name)):
-        return None
-    from brenner.services.versions import parse_target
-
-    target = parse_target(name)
-    if target is None:
-        _check_misspelt_thread_id(name)
-    return target
-
-
 def _is_file(name: str) -> bool:
     """Return whether the name is something readable, which includes a pipe."""
     return os.path.exists(name) and not os.path.isdir(name)
-
-
-def require_thread(name: str) -> str:
-    """Return the thread ID for a command about all versions. Refuse a file or a single version."""
-    target = thread_target(name)
-    if target is None:
-        message = f"`{escape_control(name)}` is not a thread ID."
-        raise click.UsageError(message)
-    if target.version is not None:
-        message = f"Give `{target.thread_id}` without `@v…`: the command covers all versions."
-        raise click.UsageError(message)
-    return target.thread_id
 
 
 def _check_misspelt_thread_id(name: str) -> None:

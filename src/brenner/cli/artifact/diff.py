@@ -30,9 +30,10 @@ from brenner.cli.artifact.common import (
     ArtifactReader,
     LoadedArtifact,
     field_lines,
+    is_version_word,
     item_heading,
+    join_target,
     notes_json,
-    thread_target,
     version_name,
     write_unreadable,
 )
@@ -42,7 +43,6 @@ from brenner.cli.output import JsonCommand, styled, supports_styles, write_diagn
 from brenner.cli.terminal import PLAIN, Span, Style, fold, pager_option, write_lines
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.model import Diagnostic, RequestError
-from brenner.protocol.grammar import VERSION
 from brenner.text import escape_control, escape_control_lines
 
 if TYPE_CHECKING:
@@ -60,28 +60,40 @@ _JSON_DEFAULTS |= {"unchanged": None, "items": [], "metadata": []}
     json_defaults=_JSON_DEFAULTS,
     epilog=examples(
         "brenner artifact diff RS-20251230-cell-fate",
-        "brenner artifact diff RS-20251230-cell-fate@v1 v3",
+        "brenner artifact diff RS-20251230-cell-fate v1 v3",
+        "brenner artifact diff v1 v3",
         "brenner artifact diff RS-20251230-cell-fate@v1 v3 --text",
         "brenner artifact diff artifacts/RS-20251230-cell-fate.md RS-20251230-cell-fate",
     ),
 )
-@click.argument("old", metavar="OLD")
+@click.argument("old", required=False, metavar="[OLD]")
 @click.argument("new", required=False, metavar="[NEW]")
+@click.argument("third", required=False, metavar="[vN]")
 @click.option("--text", "as_text", is_flag=True, help="Compare the Markdown line by line.")
 @pager_option
 @common_options
-def diff(settings: Settings, old: str, new: str | None, as_text: bool, pager: bool) -> int:
+def diff(  # noqa: PLR0913  (one parameter per option)
+    settings: Settings,
+    *,
+    old: str | None,
+    new: str | None,
+    third: str | None,
+    as_text: bool,
+    pager: bool,
+) -> int:
     """Compare two artifacts by item and field.
 
-    OLD and NEW are a THREAD (its latest version), THREAD@vN, a file, or -. After a thread, NEW can
-    be `v3` alone; v0 is the empty artifact. With OLD alone, that version is compared with the
-    version before it. The exit code does not depend on the differences.
+    OLD and NEW are a THREAD (its latest version), THREAD@vN, a file, or -. `THREAD v1 v3` compares
+    two versions; the thread is optional if only one session is open. v0 is the empty artifact. With
+    OLD alone, that version is compared with the version before it. The exit code does not depend on
+    the differences.
     """
     if old == new == STANDARD_INPUT:
         message = "The standard input can be read only once."
         raise click.UsageError(message)
+    old, new = _old_and_new(old, new, third)
     with ArtifactReader(settings) as reader:
-        names = [old] if new is None else [old, _expand_new(new, old)]
+        names = [old] if new is None else [old, _expand_new(reader, new, old)]
         read: list[LoadedArtifact] = []
         for name in names:
             loaded = _read(reader, name)
@@ -101,14 +113,24 @@ def diff(settings: Settings, old: str, new: str | None, as_text: bool, pager: bo
 # Choosing the two artifacts
 
 
-def _expand_new(new: str, old: str) -> str:
+def _old_and_new(old: str | None, new: str | None, third: str | None) -> tuple[str, str | None]:
+    """Return OLD and NEW from the arguments `THREAD v1 v3`, `v1 v3` or `OLD NEW`."""
+    if third is not None:
+        name, _ = join_target(old, new)
+        if not is_version_word(new) or not is_version_word(third):
+            message = f"Unexpected argument `{escape_control(third)}`. Write OLD NEW."
+            raise click.UsageError(message)
+        return name, third
+    return join_target(old)[0], new
+
+
+def _expand_new(reader: ArtifactReader, new: str, old: str) -> str:
     """Expand `v3` or `@v3` to a version of OLD's thread."""
-    number = new.removeprefix("@")
-    if not VERSION.fullmatch(number):
+    if not is_version_word(new):
         return new
-    target = thread_target(old)
-    if target is not None and (new.startswith("@") or thread_target(new) is not None):
-        return f"{target.thread_id}@{number}"
+    target = reader.target(old)
+    if target is not None:
+        return f"{target.thread_id}@{new.removeprefix('@')}"
     if new.startswith("@"):
         message = f"`{escape_control(new)}` needs a thread as OLD, but OLD is not a thread ID."
         raise click.UsageError(message)
@@ -133,7 +155,7 @@ def _previous_version(reader: ArtifactReader, new: LoadedArtifact) -> LoadedArti
 
 
 def _read(reader: ArtifactReader, name: str) -> LoadedArtifact | Diagnostic:
-    target = thread_target(name)
+    target = reader.target(name)
     if target is not None and target.version == 0:
         return _load_version(reader, target.thread_id, 0)
     return reader.read(name)

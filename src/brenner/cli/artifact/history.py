@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from brenner.cli.artifact.common import BOLD, DIM, ArtifactReader, require_thread
+from brenner.cli.artifact.common import BOLD, DIM, ArtifactReader
 from brenner.cli.options import EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, write_json
 from brenner.cli.table import format_compiled_time
@@ -57,18 +57,19 @@ _HistoryEntry = tuple[int, list[Span], list[list[Span]]]
         "brenner artifact history RS-20251230-cell-fate --json",
     ),
 )
-@click.argument("thread", metavar="THREAD")
+@click.argument("thread", required=False, metavar="[THREAD]")
 @pager_option
 @common_options
-def history(settings: Settings, thread: str, pager: bool) -> int:
+def history(settings: Settings, thread: str | None, pager: bool) -> int:
     """List the versions of THREAD, each with a summary and its saved file.
 
-    A COMPILED message that is not a version is listed with the reason.
+    THREAD is optional if only one session is open. A COMPILED message that is not a version is
+    listed with the reason.
     """
     from brenner.services.versions import load_version_list, version_list_json
 
     with ArtifactReader(settings) as reader:
-        history, versions = load_version_list(reader.workspace, require_thread(thread))
+        history, versions = load_version_list(reader.workspace, reader.thread(thread))
     if settings.as_json:
         write_json(version_list_json(history, versions))
     else:

@@ -16,8 +16,8 @@ from brenner.cli.artifact.common import (
     ORIGIN_DEFAULTS,
     ArtifactReader,
     LoadedArtifact,
+    join_target,
     notes_json,
-    thread_target,
     with_authors,
     write_unreadable,
 )
@@ -96,24 +96,29 @@ class _LedgerRow(NamedTuple):
         "brenner artifact ledger RS-20251230-cell-fate --all",
     ),
 )
-@click.argument("target", metavar="TARGET")
+@click.argument("target", required=False, metavar="[TARGET]")
+@click.argument("version", required=False, metavar="[vN]")
 @click.option("--all", "of_all", is_flag=True, help="Show the blocks of all versions.")
 @pager_option
 @common_options
-def ledger(settings: Settings, target: str, of_all: bool, pager: bool) -> int:
+def ledger(
+    settings: Settings, *, target: str | None, version: str | None, of_all: bool, pager: bool
+) -> int:
     """Show the result of each delta block in a version, rejected blocks first.
 
     A block is applied (to which item), rejected (why, and how to fix it) or a duplicate (of which
-    item). TARGET is a THREAD, THREAD@vN, or a file that equals a version.
+    item). TARGET is a THREAD, THREAD@vN, or a file that equals a version. It is optional if only
+    one session is open.
     """
-    wanted = thread_target(target) if of_all else None
-    if of_all and (wanted is None or wanted.version is not None):
-        message = "--all needs a THREAD without a version."
-        raise click.UsageError(message)
+    name, _ = join_target(target, version)
     with ArtifactReader(settings) as reader:
-        read = reader.read(target, with_state=True)
+        wanted = reader.target(name) if of_all else None
+        if of_all and (wanted is None or wanted.version is not None):
+            message = "--all needs a THREAD without a version."
+            raise click.UsageError(message)
+        read = reader.read(wanted.thread_id if wanted else name, with_state=True)
         if isinstance(read, Diagnostic):
-            return write_unreadable(read, target, as_json=settings.as_json)
+            return write_unreadable(read, name, as_json=settings.as_json)
         from brenner.services.identity import thread_trust
         from brenner.services.version_store import load_ledgers
 

@@ -13,6 +13,7 @@ from brenner.cli.artifact.common import (
     ArtifactReader,
     LoadedArtifact,
     display_name,
+    join_target,
     lint_loaded,
     project_source,
     read_file,
@@ -61,7 +62,8 @@ _JSON_DEFAULTS = {"file": None} | ORIGIN_DEFAULTS | {"judgement": [], "notes": [
         "brenner artifact lint artifacts/RS-20251230-cell-fate.md --fix",
     ),
 )
-@click.argument("target", metavar="TARGET")
+@click.argument("target", required=False, metavar="[TARGET]")
+@click.argument("version", required=False, metavar="[vN]")
 @click.option("--source-text", metavar="FILE", help="Check that each §n is a heading in FILE.")
 @click.option("--sarif", "as_sarif", is_flag=True, help="Print SARIF 2.1.0.")
 @click.option("--fix", is_flag=True, help="Print deltas that fix what can be fixed.")
@@ -71,7 +73,8 @@ _JSON_DEFAULTS = {"file": None} | ORIGIN_DEFAULTS | {"judgement": [], "notes": [
 def lint(  # noqa: PLR0913  (one parameter per option)
     settings: Settings,
     *,
-    target: str,
+    target: str | None,
+    version: str | None,
     source_text: str | None,
     as_sarif: bool,
     fix: bool,
@@ -80,24 +83,26 @@ def lint(  # noqa: PLR0913  (one parameter per option)
 ) -> int:
     """Check an artifact against the rules of the protocol.
 
-    TARGET is a THREAD (its latest version), THREAD@vN, a file, or -. Warnings and infos do not make
+    TARGET is a THREAD (its latest version), THREAD@vN, a file, or -. It is optional if only one
+    session is open. Warnings and infos do not make
     an artifact invalid. Line numbers of a version refer to the Markdown that `brenner artifact
     show` writes to a pipe. Anchors (§n) are looked up in the source text of the project.
     """
     if target == source_text == STANDARD_INPUT:
         message = "The standard input can be read only once."
         raise click.UsageError(message)
+    name, _ = join_target(target, version)
     _check_one_format(json=settings.as_json, sarif=as_sarif, fix=fix, questions=questions)
     with ArtifactReader(settings) as reader:
         try:
-            loaded = reader.read(target)
+            loaded = reader.read(name)
         except RequestError as refused:
             if as_sarif:  # an unknown thread or version is a failed run, too
-                _write_failed_sarif(refused.diagnostic, target)
+                _write_failed_sarif(refused.diagnostic, name)
             raise
         given = _read_source_option(source_text)
         if isinstance(loaded, Diagnostic):
-            return _report_unreadable(settings, loaded, target, as_sarif=as_sarif)
+            return _report_unreadable(settings, loaded, name, as_sarif=as_sarif)
         if isinstance(given, Diagnostic):
             return _report_unreadable(settings, given, source_text or "", as_sarif=as_sarif)
         source, notes = (given, ()) if given else project_source(reader, loaded)

@@ -34,6 +34,7 @@ from brenner.cli.artifact.common import (
     field_lines,
     find_item,
     item_heading,
+    join_target,
     lint_loaded,
     lint_verdict,
     notes_json,
@@ -116,26 +117,41 @@ def item_document(loaded: LoadedArtifact, item_id: str) -> dict[str, object]:
     epilog=examples(
         "brenner artifact show RS-20251230-cell-fate",
         "brenner artifact show RS-20251230-cell-fate@v2 --item H2",
+        "brenner artifact show v2 H2",
         "brenner artifact show artifacts/RS-20251230-cell-fate.md",
         "brenner artifact show RS-20251230-cell-fate > cell-fate.md",
     ),
 )
-@click.argument("target", metavar="TARGET")
+@click.argument("target", required=False, metavar="[TARGET]")
+@click.argument("version", required=False, metavar="[vN]")
+@click.argument("place", required=False, metavar="[ITEM]")
 @click.option("--item", "item_id", metavar="ID", help="Show only this item: H2, T1, RT, …")
 @pager_option
 @common_options
-def show(settings: Settings, target: str, item_id: str | None, pager: bool) -> int:
+def show(  # noqa: PLR0913  (one parameter per option)
+    settings: Settings,
+    *,
+    target: str | None,
+    version: str | None,
+    place: str | None,
+    item_id: str | None,
+    pager: bool,
+) -> int:
     """Print an artifact: the latest version of a thread, THREAD@vN, or a file.
 
+    TARGET is optional if only one session is open. `THREAD v2` means THREAD@v2.
     A terminal gets a layout for reading. A pipe gets Markdown, for a version exactly the published
     bytes. Problems of the text go to standard error, and in JSON to `violations`. With -, standard
     input is read.
     """
+    name, typed_item = join_target(target, version, place, takes_place=True)
+    item_id = item_id or typed_item
+    item_id = item_id and item_id.upper()
     is_exact = item_id is None and not settings.as_json and not sys.stdout.isatty()
     with ArtifactReader(settings) as reader:
-        loaded = reader.read(target, with_state=not is_exact)
+        loaded = reader.read(name, with_state=not is_exact)
         if isinstance(loaded, Diagnostic):
-            return write_unreadable(loaded, target, as_json=settings.as_json)
+            return write_unreadable(loaded, name, as_json=settings.as_json)
         if is_exact:
             write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
             sys.stdout.write(loaded.text)

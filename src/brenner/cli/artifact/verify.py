@@ -14,7 +14,7 @@ from brenner.cli.artifact.common import (
     INDENT,
     POSITIVE,
     ArtifactReader,
-    thread_target,
+    join_target,
     write_unreadable,
 )
 from brenner.cli.io import unreadable_input
@@ -56,28 +56,40 @@ _HASH_CHARACTERS = 12
         "brenner artifact verify RS-20251230-cell-fate --archive cell-fate.mail.jsonl",
     ),
 )
-@click.argument("thread", metavar="THREAD")
+@click.argument("thread", required=False, metavar="[THREAD]")
+@click.argument("version", required=False, metavar="[vN]")
 @click.option("--archive", metavar="FILE", help="Rebuild from this archive of the mail only.")
 @click.option("--files", is_flag=True, help="Fail if the saved file or a commit differs.")
 @pager_option
 @common_options
-def verify(settings: Settings, thread: str, archive: str | None, files: bool, pager: bool) -> int:
+def verify(  # noqa: PLR0913  (one parameter per option)
+    settings: Settings,
+    *,
+    thread: str | None,
+    version: str | None,
+    archive: str | None,
+    files: bool,
+    pager: bool,
+) -> int:
     """Rebuild every version of THREAD from the mail and compare it with the published one.
 
     Use it to prove that an artifact follows from its mail. The hash of each message is computed
-    again. The saved file and its commits are compared, too. THREAD@vN checks one version. If the
-    store does not contain the thread, `artifacts/THREAD.mail.jsonl` is used.
+    again. The saved file and its commits are compared, too. THREAD@vN checks one version. THREAD is
+    optional if only one session is open. If the store does not contain the thread,
+    `artifacts/THREAD.mail.jsonl` is used.
     """
-    target = thread_target(thread)
-    if target is None:
-        message = f"`{escape_control(thread)}` is not a thread ID. Give THREAD or THREAD@vN."
-        raise click.UsageError(message)
+    name, _ = join_target(thread, version)
     found = _archive_problem(archive)
     if found:
         return write_unreadable(found, archive or "", as_json=settings.as_json)
-    with ArtifactReader(settings) as reader, slow_notice(escape_control(f"Rebuilding {thread}")):
+    with ArtifactReader(settings) as reader:
+        target = reader.target(name) if archive is None else _target_in_archive(name)
+        if target is None:
+            message = f"`{escape_control(name)}` is not a thread ID. Give THREAD or THREAD@vN."
+            raise click.UsageError(message)
         workspace = reader.workspace if archive is None else workspace_without_mail(settings)
-        archive_path, result = _rebuild(workspace, target, archive, files=files)
+        with slow_notice(escape_control(f"Rebuilding {target.thread_id}")):
+            archive_path, result = _rebuild(workspace, target, archive, files=files)
     requested = _requested_versions(result, target.version)
     if not requested:
         _raise_nothing_verified(result, target)
@@ -90,6 +102,13 @@ def verify(settings: Settings, thread: str, archive: str | None, files: bool, pa
         write_diagnostics(result.notes, result.thread_id, sys.stderr)
         write_lines(_lines(result, requested, archive_path, sys.stdout), pager=pager)
     return EXIT_OK if is_verified(result, requested, files=files) else EXIT_INVALID
+
+
+def _target_in_archive(name: str) -> Target | None:
+    """Return the thread that a name refers to, without looking into the store."""
+    from brenner.services.versions import parse_target
+
+    return parse_target(name)
 
 
 def _archive_problem(archive: str | None) -> Diagnostic | None:

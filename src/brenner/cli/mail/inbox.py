@@ -22,6 +22,7 @@ from brenner.cli.table import (
     trust_mark,
 )
 from brenner.cli.terminal import format_hint, format_message, pager_option, write_lines
+from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_of
 from brenner.mail.model import InboxFilter, InboxMessage, InboxPage, inbox_message_json, next_before
 from brenner.mail.open import store_of
@@ -90,6 +91,9 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
     wanted = InboxFilter(unread, owed, types, thread_id)
 
     def read(here: Workspace) -> InboxPage:
+        nonlocal wanted
+        if thread_id is not None:
+            wanted = wanted._replace(thread_id=find_thread(here, thread_id))
         return here.mailbox.inbox(here.actor, wanted, limit=limit, before=before)
 
     page, here = _fetch(settings, read, wait or 0.0)

@@ -35,6 +35,7 @@ from brenner.cli.terminal import (
     subject_spans,
     write_lines,
 )
+from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_for_writing, workspace_of
 from brenner.mail.model import SendResult, stored_json
 from brenner.protocol.messages import duration_text, exact_time, iso
@@ -90,6 +91,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     """
     now = datetime.now(UTC)
     with (workspace_for_writing if resends or escalates else workspace_of)(settings) as here:
+        thread_id = thread_id and find_thread(here, thread_id)
         deadline = here.project.ack_deadline
         found = pending_acks(here.mailbox, now, deadline, debtor=agent, thread_id=thread_id)
         late = [each for each in found if each.is_overdue]

@@ -29,6 +29,7 @@ from brenner.cli.terminal import (
     write_exact,
     write_lines,
 )
+from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_of
 from brenner.mail.model import Delivery, ThreadPage, ThreadSummary, message_with_deliveries_json
 from brenner.mail.rules import unknown_thread_error
@@ -92,6 +93,7 @@ def thread(  # noqa: PLR0913  (one parameter per option)
             raise click.UsageError(message)
         return _list_threads(settings, pager=pager)
     with workspace_of(settings) as here, here.mailbox.reading():
+        thread_id = find_thread(here, thread_id)
         page = here.mailbox.thread(thread_id, limit=limit, before=before, after=after)
         if not page.position:
             known = [each.thread_id for each in here.mailbox.threads()]

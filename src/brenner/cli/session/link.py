@@ -12,6 +12,7 @@ from brenner.cli.options import EXIT_OK, Command, Settings, common_options, exam
 from brenner.cli.output import note_changes_made, write_diagnostics, write_json
 from brenner.cli.serve import URL_VARIABLE, pages_url
 from brenner.cli.terminal import print_hint
+from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_of
 from brenner.protocol.messages import exact_time
 from brenner.server.settings import read_token
@@ -32,7 +33,7 @@ _PROBE_TIMEOUT = 2.0
     ),
     cls=Command,
 )
-@click.argument("thread", metavar="THREAD")
+@click.argument("thread", required=False, metavar="[THREAD]")
 @click.option(
     "--days",
     type=click.IntRange(1, _MAX_DAYS),
@@ -46,7 +47,7 @@ _PROBE_TIMEOUT = 2.0
 )
 @common_options
 def link(
-    settings: Settings, *, thread: str, days: int, url: str | None, token_file: str | None
+    settings: Settings, *, thread: str | None, days: int, url: str | None, token_file: str | None
 ) -> int:
     """Print a read-only guest link to the page of one session.
 
@@ -57,6 +58,7 @@ def link(
     base = pages_url(url)
     token, warnings = read_token(token_file, os.environ)
     with workspace_of(settings) as here:
+        thread = find_thread(here, thread)
         load_status(here, thread)
     note_changes_made()
     until = datetime.now(UTC) + timedelta(days=days)

@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from brenner.cli.artifact.common import join_target
 from brenner.cli.compile import JSON_DEFAULTS, compile_options, report
 from brenner.cli.options import EXIT_OK, Command, Settings, common_options, examples
 from brenner.cli.output import (
@@ -17,6 +18,7 @@ from brenner.cli.output import (
     write_placed_diagnostics,
 )
 from brenner.cli.terminal import print_hint, print_message
+from brenner.cli.threads import find_thread
 from brenner.cli.workspace import exit_code, workspace_of, write_error
 from brenner.diagnostics.model import Summary
 from brenner.lazy_pattern import lazy_pattern
@@ -24,7 +26,7 @@ from brenner.mail.model import stored_json
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import DismissResult, adopt_thread, check_operator, void_version
 from brenner.services.decisions import dismiss as dismiss_blocks
-from brenner.services.versions import parse_target
+from brenner.services.versions import version_number
 from brenner.text import escape_control, plural, thread_argument
 
 
@@ -37,10 +39,10 @@ from brenner.text import escape_control, plural, thread_argument
         "brenner session complete RS-20251230-cell-fate --persist --commit --archive",
     ),
 )
-@click.argument("thread", metavar="THREAD")
+@click.argument("thread", required=False, metavar="[THREAD]")
 @compile_options
 @common_options
-def complete(settings: Settings, thread: str, options: CompileOptions) -> int:
+def complete(settings: Settings, thread: str | None, options: CompileOptions) -> int:
     """Publish the last version of THREAD, with the status `closed`.
 
     Use it when the session is finished. The version includes all unread messages. Later deltas are
@@ -49,7 +51,7 @@ def complete(settings: Settings, thread: str, options: CompileOptions) -> int:
     """
     with workspace_of(settings) as here:
         check_operator(here, "complete a session")
-        done = compile_thread(here, thread, options._replace(close=True))
+        done = compile_thread(here, find_thread(here, thread), options._replace(close=True))
     if not options.dry_run:
         note_changes_made()
     return report(done, as_json=settings.as_json)
@@ -61,28 +63,32 @@ def complete(settings: Settings, thread: str, options: CompileOptions) -> int:
 @click.command(
     "void", epilog=examples("brenner session void RS-20251230-cell-fate@v3"), cls=Command
 )
-@click.argument("version", metavar="THREAD@vN")
+@click.argument("thread", metavar="THREAD@vN")
+@click.argument("version", required=False, metavar="[vN]")
 @click.option("--reason", default="", metavar="TEXT", help="Reason, shown in the thread.")
 @common_options
-def void(settings: Settings, version: str, reason: str) -> int:
+def void(settings: Settings, thread: str, version: str | None, reason: str) -> int:
     """Withdraw the latest version of a thread, or one that cannot be rebuilt.
 
     Use it to undo a compile. The version number will be reused. Messages that only this version
     included become unread. An INFO message reports it to the thread. Only the operator can do this.
     """
-    target = parse_target(version)
-    if target is None or target.version is None:
-        shown = escape_control(version)
+    name, _ = join_target(thread, version)
+    text, _, written = name.partition("@")
+    number = version_number(written)
+    if number is None:
+        shown = escape_control(name)
         message = f"`{shown}` is not a version. Write THREAD@vN, such as RS-20251230-cell-fate@v3."
         raise click.UsageError(message)
     with workspace_of(settings) as here:
-        done = void_version(here, target.thread_id, target.version, reason)
+        thread = find_thread(here, text or None)
+        done = void_version(here, thread, number, reason)
     note_changes_made()
     found = [*done.notes, *([done.failed.diagnostic] if done.failed else [])]
     if settings.as_json:
         write_json(
             {
-                "thread_id": target.thread_id,
+                "thread_id": thread,
                 "version": done.version,
                 "void_message_id": done.void_message_id,
                 "unread": None if done.failed else done.unread,
@@ -103,7 +109,7 @@ def void(settings: Settings, version: str, reason: str) -> int:
     unread = plural(done.unread, "unread message") if done.unread else "No unread messages"
     print_hint(f"{latest}. {unread}.")
     if done.unread:
-        print_hint(f"To compile them: `brenner compile {thread_argument(target.thread_id)}`")
+        print_hint(f"To compile them: `brenner compile {thread_argument(thread)}`")
     return EXIT_OK
 
 
@@ -111,9 +117,9 @@ def void(settings: Settings, version: str, reason: str) -> int:
 
 
 @click.command("adopt", epilog=examples("brenner session adopt RS-20251230-cell-fate"), cls=Command)
-@click.argument("thread", metavar="THREAD")
+@click.argument("thread", required=False, metavar="[THREAD]")
 @common_options
-def adopt(settings: Settings, thread: str) -> int:
+def adopt(settings: Settings, thread: str | None) -> int:
     """Publish the next version of THREAD from another program's COMPILED message.
 
     Use it to continue a thread that another program compiled. The latest COMPILED message that is
@@ -121,6 +127,7 @@ def adopt(settings: Settings, thread: str) -> int:
     can do this.
     """
     with workspace_of(settings) as here:
+        thread = find_thread(here, thread)
         version, message, in_vain = adopt_thread(here, thread)
     note_changes_made()
     found = (*in_vain, *version.warnings, *version.unresolved)
@@ -170,22 +177,24 @@ _BLOCK_ADDRESS = lazy_pattern(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?", re.ASCII)
     ),
     cls=Command,
 )
-@click.argument("thread", metavar="THREAD")
-@click.argument("which", metavar="MESSAGE[.BLOCK]")
+@click.argument("thread", metavar="[THREAD]")
+@click.argument("which", required=False, metavar="MESSAGE[.BLOCK]")
 @click.option("--reason", default="", metavar="TEXT", help="Reason, shown in the thread.")
 @common_options
-def dismiss(settings: Settings, thread: str, which: str, reason: str) -> int:
+def dismiss(settings: Settings, thread: str, which: str | None, reason: str) -> int:
     """Ignore a rejected block, or all rejected blocks of a message.
 
     Use it when a block needs no correction. The status lists a rejected block until its author
     sends one that is applied, or until you dismiss it. An INFO message reports the dismissal to the
     thread. The artifact does not change. Only the operator can do this.
     """
-    found = _BLOCK_ADDRESS.fullmatch(which)
+    given, address = (None, thread) if which is None else (thread, which)
+    found = _BLOCK_ADDRESS.fullmatch(address)
     if found is None:
-        message = f"`{escape_control(which)}` is not a message or block number, such as 7 or 7.2."
+        message = f"`{escape_control(address)}` is not a message or block number, such as 7 or 7.2."
         raise click.UsageError(message)
     with workspace_of(settings) as here:
+        thread = find_thread(here, given)
         block = int(found[2]) if found[2] else None
         done = dismiss_blocks(here, thread, int(found[1]), block, reason)
     if done.is_new:

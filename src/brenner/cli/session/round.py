@@ -19,6 +19,7 @@ from brenner.cli.session.start import (
     spawn_options,
 )
 from brenner.cli.terminal import pager_option
+from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_for_writing, workspace_of
 from brenner.diagnostics.model import Summary
 from brenner.mail.mailbox import Capability
@@ -54,7 +55,7 @@ _TEXT_OPTIONS = ("focus", "question", "constraints", "outputs")
         "brenner session round RS-20251230-cell-fate --to RedSky --outputs @outputs.md",
     ),
 )
-@click.argument("thread", metavar="THREAD")
+@click.argument("thread", required=False, metavar="[THREAD]")
 @click.option("--focus", metavar="TEXT|@FILE|-", help="What this round is about.")
 @click.option("--question", metavar="TEXT|@FILE|-", help="Refined question.")
 @click.option("--outputs", metavar="TEXT|@FILE|-", help="What to deliver (default: what is open).")
@@ -73,7 +74,7 @@ _TEXT_OPTIONS = ("focus", "question", "constraints", "outputs")
 @common_options
 def round_(
     settings: Settings,
-    thread: str,
+    thread: str | None,
     *,
     wish: RosterRequest,
     spawn_request: SpawnOptions,
@@ -131,7 +132,7 @@ def _read_option_texts(values: dict[str, str | None]) -> dict[str, str] | Unread
 
 
 def _run(
-    settings: Settings, thread: str, options: RoundOptions, spawn_request: SpawnOptions
+    settings: Settings, thread: str | None, options: RoundOptions, spawn_request: SpawnOptions
 ) -> tuple[Started, TerminalResult | None]:
     """Start the round.
 
@@ -140,6 +141,7 @@ def _run(
     from brenner.services.next_round import start_round
 
     with workspace_of(settings) as here:
+        thread = find_thread(here, thread)
         if options.dry_run or _needs_dry_run_first(here, spawn_request):
             dry_run = start_round(here, thread, options._replace(dry_run=True))
             is_wrong = bool(Summary.of(dry_run.diagnostics).errors)

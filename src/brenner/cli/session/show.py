@@ -25,6 +25,7 @@ from brenner.cli.terminal import (
     pager_option,
     write_lines,
 )
+from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.model import Summary
 from brenner.integrations.programs import NTM, TMUX, Bead
@@ -243,17 +244,17 @@ def _command_span(words: str) -> Span:
         "brenner session show RS-20251230-cell-fate --json",
     ),
 )
-@click.argument("thread", metavar="THREAD")
+@click.argument("thread", required=False, metavar="[THREAD]")
 @pager_option
 @common_options
-def show(settings: Settings, thread: str, pager: bool) -> int:
+def show(settings: Settings, thread: str | None, pager: bool) -> int:
     """Show where everything of a session is: mail, files, terminals, roster.
 
     Use it to find the artifact file with its version and commit, the mail archive, the tmux or ntm
     session, and the bead. A session is known by its mail or by its file in `artifacts/`.
     """
     with workspace_of(settings) as here:
-        found = locate_session(here, thread)
+        found = locate_session(here, find_thread(here, thread))
     if settings.as_json:
         write_json(_document(found))
     else:

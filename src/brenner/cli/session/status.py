@@ -37,6 +37,7 @@ from brenner.cli.terminal import (
     pager_option,
     write_lines,
 )
+from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
@@ -56,8 +57,6 @@ from brenner.session.model import (
     SessionStatus,
 )
 from brenner.session.overview import (
-    NO_SESSIONS,
-    START_COMMAND,
     Need,
     Overview,
     needs_of,
@@ -81,8 +80,6 @@ if TYPE_CHECKING:
     from brenner.integrations.programs import Bead
     from brenner.protocol.messages import StoredMessage
     from brenner.services.workspace import Workspace
-
-_MAX_LISTED = 10
 
 
 @click.command(
@@ -121,7 +118,7 @@ def status(
         message = "--line cannot be used with --full or --json."
         raise click.UsageError(message)
     with workspace_of(settings) as here:
-        thread_id = _only_session(here) if thread is None else thread
+        thread_id = find_thread(here, thread)
         if is_line:
             sys.stdout.write(f"{_load_status_line(here, thread_id)}\n")
             return EXIT_OK
@@ -177,24 +174,6 @@ def _load_screen(here: Workspace, thread_id: str) -> StatusScreen:
     unverified = unverified_in_thread(found.messages, found.history)
     notified = messages_with_error_reply(found.messages)
     return StatusScreen(found.status, broken, bead, notified, *unverified)
-
-
-def _only_session(here: Workspace) -> str:
-    """Return the only session that is not complete; if all are complete, the only session."""
-    from brenner.services.sessions import overviews
-
-    sessions = {key: each.phase for key, each in overviews(here).items() if each.phase}
-    unfinished = [key for key, phase in sessions.items() if phase is not Phase.COMPLETE]
-    candidates = unfinished or list(sessions)
-    if len(candidates) == 1:
-        return candidates[0]
-    if not candidates:
-        message = f"{NO_SESSIONS} `{START_COMMAND}`."
-        raise click.UsageError(message)
-    names = [escape_control(each) for each in candidates[:_MAX_LISTED]]
-    more = f" and {len(candidates) - _MAX_LISTED} more" * (len(candidates) > _MAX_LISTED)
-    message = f"Name one of the {len(candidates)} sessions: {', '.join(names)}{more}."
-    raise click.UsageError(message)
 
 
 # The status as one line, for a prompt or a status bar: no colour, at most 80 columns

@@ -37,6 +37,7 @@ from brenner.cli.terminal import (
     styled_line,
     subject_spans,
 )
+from brenner.cli.threads import find_thread
 from brenner.cli.workspace import exit_code, workspace_of, write_error
 from brenner.config import ACK_DEADLINE, OPERATOR
 from brenner.diagnostics.model import BrennerError, UnavailableError
@@ -571,6 +572,9 @@ def watch(
     `compiled`, `lost`, `back`, `stopped`.
     """
     _check_usage(thread, auto_compile=auto_compile, notify=notify, until=until)
+    if thread is not None:
+        with workspace_of(settings) as here:
+            thread = find_thread(here, thread)
     options = WatchOptions(thread, auto_compile, notify, Phase(until) if until else None)
     try:
         return _run(settings, options)
