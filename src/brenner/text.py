@@ -208,3 +208,14 @@ def template_text(template: str) -> str:
         if name and (is_in_code or not literal.endswith(".")):
             text += f"<{name}>"
     return text
+
+
+# Commits
+
+
+_COMMIT_CHARACTERS = 12
+
+
+def short_commit(commit: str) -> str:
+    """Return a commit's ID as all output and messages show it."""
+    return commit[:_COMMIT_CHARACTERS]

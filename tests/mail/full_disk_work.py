@@ -7,7 +7,10 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
+from brenner.config import OPERATOR, Project
 from brenner.diagnostics.model import BrennerError
+from brenner.mail.model import Profile
+from brenner.mail.open import open_mailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from mail.fault_mail import THREAD, make_message
 from mail.processes import say
@@ -47,6 +50,33 @@ def store_may_not_grow(path: str, most: str) -> None:
         _fill(mailbox)
         mailbox.database.execute(f"PRAGMA max_page_count = {2**30}")
         say(mailbox.send(make_message("There is room again")).stored.id)
+
+
+def create_with_little_room(folder: str) -> None:
+    """Create stores on a disk of a megabyte with less and less room; then make room, and send.
+
+    Say for each amount of room (in KiB) what was said of the creation, and what of the send.
+    """
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], check=True)
+    ballast, store = Path(folder, "ballast"), Path(folder, ".brenner", "mail.sqlite3")
+    for room in range(320, -4, -12):
+        with ballast.open("wb") as file, suppress(OSError):
+            file.write(bytes((1024 - room) * 1024))
+        created = _outcome(store)
+        ballast.unlink()
+        say([room, created, _outcome(store), (store.parent / ".gitignore").read_text("utf-8")])
+        shutil.rmtree(store.parent)
+
+
+def _outcome(store: Path) -> str | int:
+    """Open or create a store, and send; return the code of the error or the number of messages."""
+    try:
+        with open_mailbox(Project(store.parent.parent), create=True) as mailbox:
+            mailbox.register(Profile("Bob"))
+            message = make_message("Text")._replace(sender=OPERATOR, recipients=("Bob",))
+            return mailbox.send(message).stored.id
+    except BrennerError as error:
+        return error.diagnostic.id
 
 
 def on_a_small_disk(folder: str, source: str) -> None:

@@ -12,7 +12,12 @@ import pytest
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from mail.crash_work import STORE, fails_at_every_step
 from mail.fault_mail import make_store
-from mail.full_disk_work import no_file_may_grow, on_a_small_disk, store_may_not_grow
+from mail.full_disk_work import (
+    create_with_little_room,
+    no_file_may_grow,
+    on_a_small_disk,
+    store_may_not_grow,
+)
 from mail.invariants import assert_usable
 from mail.processes import answered, answers, command, run
 from parts import need
@@ -97,6 +102,20 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
     with SqliteMailbox.open(source) as mailbox:
         assert [stored.id for stored in mailbox.arrivals(0)] == seen
         assert_usable(mailbox)
+
+
+def test_a_store_that_is_created_on_a_full_disk(tmp_path: Path) -> None:
+    """With too little room nothing is created; when there is room, the same command works."""
+    private = private_mounts()
+    need(private, "one may not mount a small disk here")
+    assert private
+    found = answered(run([*private, *command(create_with_little_room, tmp_path)]))
+    created = {first for _, first, _, _ in found}
+    # Where there is no room for the file of the locks, SQLite calls it an error of the disk.
+    assert {FULL, 1} <= created <= {FULL, UNUSABLE, 1}
+    for room, first, then, ignored in found:
+        assert (room, then) == (room, 2 if first == 1 else 1)
+        assert ignored == "*\n"
 
 
 def private_mounts() -> list[str] | None:

@@ -147,12 +147,12 @@ def latest_text(evening: Evening, thread_id: str) -> str:
 def persists(evening: Evening, thread_id: str) -> None:
     """The file, a commit of it and of nothing else, and a message that says so."""
     page, head = evening.page, evening.git("rev-parse", "HEAD")
-    evening.form(thread_id, "Save to file")
+    evening.form(thread_id, "Persist Artifact")
     expect(evening.field("Commit the file")).to_be_checked()
     path, text = f"artifacts/{thread_id}.md", latest_text(evening, thread_id)
     expect(page.locator("#will")).to_contain_text(f"Writes v1 to {path} (")
     expect(page.locator("#preview .difference")).to_contain_text("Memory decides")
-    says = evening.does("Save to file")
+    says = evening.does("Persist Artifact")
     assert (evening.served.project.folder / path).read_text("utf-8") == text
     assert evening.git("rev-parse", "HEAD~1") == head
     assert evening.git("show", "--format=", "--name-only", "HEAD").split() == [path]

@@ -71,7 +71,9 @@ class SqliteStore:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             fsync_folder(self.path.parent.parent)
             ignore = self._own_folder / ".gitignore"
-            if self.path.parent == self._own_folder and not ignore.exists():
+            # A full disk may have left it empty.
+            is_written = ignore.exists() and ignore.stat().st_size
+            if self.path.parent == self._own_folder and not is_written:
                 ignore.write_text(_IGNORE_EVERYTHING, "utf-8")
 
 

@@ -31,6 +31,9 @@ from brenner.protocol.delta.schema import RESEARCH_THREAD
 from brenner.protocol.messages import Trust
 from brenner.protocol.thread_ids import cross_reference
 from brenner.services.persist import (
+    COMMITTED,
+    PUSHED,
+    WRITTEN,
     PersistOptions,
     PersistResult,
     check_persistable,
@@ -77,7 +80,7 @@ from brenner.session.compiled_message import (
 from brenner.session.compiler import Compiler, compile_batch, merge_batch, not_contributed
 from brenner.session.rebuild import text_hash
 from brenner.session.validation_reply import compose_block_errors
-from brenner.text import escape_control
+from brenner.text import escape_control, short_commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -280,11 +283,10 @@ class _CompileAttempt:
         check_preview_digest(history.thread_id, proposal.artifact, options.seen)
         if is_refused:
             return self._result(proposal, CompileStatus.REFUSED)
-        if is_nothing:
-            return self._nothing_to_compile(read, merged)
-        if history.is_closed and not options.reopen:
-            words = {"thread_id": history.thread_id, "version": str(history.number)}
-            raise RequestError(publishing_codes.SESSION_CLOSED.at(None, **words))
+        late_deltas = () if is_nothing else self._late_deltas()
+        if is_nothing or late_deltas:
+            done = self._nothing_to_compile(read, merged)
+            return done._replace(notes=(*done.notes, *late_deltas))
         if options.strict and not proposal.lint.valid:
             return self._result(proposal, CompileStatus.REFUSED)
         recipients = recipients_of(self.workspace, history, proposal.artifact)
@@ -308,6 +310,19 @@ class _CompileAttempt:
         done = done._replace(notes=(*done.notes, *([too_large] if too_large else [])))
         version = version_text(history, proposal.number, stored.id, done.text, message)
         return self._with_new_cycles(self._persist_and_notify(done, version, persist_options))
+
+    def _late_deltas(self) -> tuple[Diagnostic, ...]:
+        """Return the warning that a closed session has unread deltas; empty if it is open.
+
+        Raise unless the closed version is to be saved: that must not depend on what came later.
+        """
+        history, options = self.history, self.options
+        if not history.is_closed or options.reopen:
+            return ()
+        words = {"thread_id": history.thread_id, "version": str(history.number)}
+        if options.persist is None:
+            raise RequestError(publishing_codes.SESSION_CLOSED.at(None, **words))
+        return (publishing_codes.LATE_DELTAS.at(None, **words),)
 
     def _check_persistable(self, version: VersionText, options: PersistOptions) -> None:
         """Raise foreseeable failures, or `OvertakenError` if a newer version is the cause."""
@@ -536,6 +551,7 @@ def compile_result_json(done: CompileResult) -> dict[str, object]:
             "message_id": kept.info.id if kept.info else None,
             "commit": kept.commit,
             "archive": kept.archive,
+            "new": kept.is_new,
         }
         if kept
         else None,
@@ -583,11 +599,21 @@ def refused_entries(done: CompileResult | CompiledVersion) -> list[Entry]:
     return [entry for entry in done.ledger if entry.state is BlockOutcome.REFUSED]
 
 
+_NOTHING_NEW = {
+    WRITTEN: "No changes",
+    COMMITTED: "Nothing to commit",
+    PUSHED: "Pushed, without a new commit",
+}
+
+
 def persist_summary(persisted: PersistResult) -> str:
-    """Return where a version is stored, in one sentence."""
+    """Return where a version is stored, in one sentence, and whether that is new."""
     made = persisted.commit or persisted.persistence.commit
-    commit = f", commit {made[:10]}" if made else ""
+    commit = f", commit {short_commit(made)}" if made else ""
     archive = f"; its mail is in {persisted.archive}" if persisted.archive else ""
     note = f"; announced in message {persisted.info.id}" if persisted.info else ""
     path = persisted.persistence.path
-    return f"{persisted.words}: v{persisted.version} is in {path}{commit}{archive}{note}."
+    where = f"in {path}{commit}{archive}{note}."
+    if persisted.is_new:
+        return f"{persisted.words}: v{persisted.version} is {where}"
+    return f"{_NOTHING_NEW[persisted.words]}: v{persisted.version} was already {where}"

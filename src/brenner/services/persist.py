@@ -42,7 +42,7 @@ from brenner.protocol.subjects import compose_subject
 from brenner.protocol.thread_ids import cross_reference
 from brenner.services.publish import send_if_absent
 from brenner.session.rebuild import first_difference, text_hash
-from brenner.text import MOST_SHOWN_CHARACTERS, escape_control
+from brenner.text import MOST_SHOWN_CHARACTERS, escape_control, short_commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -239,13 +239,12 @@ def _send_advice(project: Project, thread_id: str, delta: str) -> str:
 
 
 WRITTEN, COMMITTED, PUSHED = PERSIST_STATUSES = ("Written", "Committed", "Committed and pushed")
-_SHORT_COMMIT = 12  # characters of a commit's id
 
 
 def info_message(version: VersionText, path: str, status: str, commit: str | None) -> Message:
     """Return the INFO message of the publish document, without sender and recipients."""
     lines = [f"- **Path**: {path}"]
-    lines += [f"- **Git Commit**: {commit[:_SHORT_COMMIT]}"] if commit else []
+    lines += [f"- **Git Commit**: {short_commit(commit)}"] if commit else []
     lines += [f"- **Status**: {status}"]
     body = "# Artifact Persisted\n\n" + "\n".join(lines) + "\n"
     subject = compose_subject("INFO", f"Artifact v{version.number} persisted to repository")
@@ -281,7 +280,8 @@ class PersistResult(NamedTuple):
 
     `words` is how far it came, and `info` the message that reports it. `archive` is the path of the
     thread's mail, if it was written. `commit` is the latest one with the file or the archive; the
-    commit in `persistence` is the one with the version.
+    commit in `persistence` is the one with the version. `is_new` is whether a commit was made now;
+    without a commit, whether the file was written.
     """
 
     persistence: Persistence
@@ -292,6 +292,7 @@ class PersistResult(NamedTuple):
     archive: str | None = None
     commit: str | None = None
     version: int = 0
+    is_new: bool = True
 
 
 def check_persistable(
@@ -340,9 +341,10 @@ def persist(
             if options.is_commit
             else None
         )
-        for name, data in files.items():
-            if not has_content(place.folder / name, data):
-                write_atomically(place.folder / name, data)
+        stale = [name for name, data in files.items() if not has_content(place.folder / name, data)]
+        for name in stale:
+            write_atomically(place.folder / name, files[name])
+        is_new = not target[0].has(target[1]) if target else bool(stale)
         if target:
             persistence, commit, failure = _commit_and_push(version, place, *target[:3])
             status = PUSHED if options.push and not failure else COMMITTED
@@ -357,7 +359,8 @@ def persist(
     notes = target[3] if target else ()
     archive = place.archive_name if place.archive.name in files else None
     return PersistResult(
-        *(persistence, status, sent.stored, sent.is_new, notes), archive, commit, version.number
+        *(persistence, status, sent.stored, sent.is_new, notes),
+        *(archive, commit, version.number, is_new),
     )
 
 
@@ -401,9 +404,6 @@ def _commit_and_push(
 
 
 # Comparing the persisted file and its commits with the versions that they name
-
-
-_SHORT_HASH = 7
 
 
 class ComparedFile(NamedTuple):
@@ -485,7 +485,7 @@ def file_differs(found: ComparedFile, thread_id: str) -> Diagnostic:
     """Return the warning for a file or a commit that differs."""
     place = f"`{found.path}`"
     if found.commit:
-        place += f" in commit {found.commit[:_SHORT_HASH]}"
+        place += f" in commit {short_commit(found.commit)}"
     return FILE_DIFFERS.at(place=place, difference=found.difference, thread_id=thread_id)
 
 

@@ -28,7 +28,7 @@ from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import SECTIONS, Field, FieldKind
 from brenner.protocol.message_types import TYPES
 from brenner.protocol.messages import exact_time, relative_time
-from brenner.text import cut, did_you_mean, plural, thread_argument
+from brenner.text import cut, did_you_mean, plural, short_commit, thread_argument
 from brenner.web import links
 from brenner.web.cache import ResponseBody
 from brenner.web.markdown import html_parts, markdown
@@ -304,6 +304,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "as_argument": thread_argument,
         "code_label": LABELS.get,
         "counted": plural,
+        "commit": short_commit,
         "escaped": escape,
         "markdown": markdown,
         "body_parts": html_parts,

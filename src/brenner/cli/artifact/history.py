@@ -24,7 +24,7 @@ from brenner.cli.terminal import (
     write_lines,
 )
 from brenner.protocol.message_types import DELTA
-from brenner.text import escape_control, plural, thread_argument
+from brenner.text import escape_control, plural, short_commit, thread_argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 _BRANCH, _LAST_BRANCH, _TRUNK, _NO_TRUNK = "├── ", "└── ", "│   ", "    "
-_SHORT_HASH = 12
 # A version that is only in the mail, in a file that is not committed, and in a commit
 _STATES: dict[str, tuple[str, Style]] = {
     "Draft": ("Not saved to a file", DIM),
@@ -113,7 +112,7 @@ def _version_entry(version: ListedVersion, *, is_latest: bool) -> _HistoryEntry:
     if is_latest:
         line.append(Span("  ← latest", BOLD))
     state, commit = version.persistence.status, version.persistence.commit
-    commit_text = f" in {escape_control(commit[:_SHORT_HASH])}" if commit else ""
+    commit_text = f" in {escape_control(short_commit(commit))}" if commit else ""
     text, style = _STATES.get(state, (state, PLAIN))
     below = [Span(text, style), Span(commit_text, DIM)]
     if version.status == "closed":

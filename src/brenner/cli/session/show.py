@@ -31,14 +31,13 @@ from brenner.diagnostics.model import Summary
 from brenner.integrations.programs import NTM, TMUX, Bead
 from brenner.protocol.messages import iso
 from brenner.services.genealogy import SessionLocations, locate_session
-from brenner.text import escape_control, plural, thread_argument
+from brenner.text import escape_control, plural, short_commit, thread_argument
 
 if TYPE_CHECKING:
     from brenner.integrations.tmux import TerminalSession
     from brenner.persist.git import Persistence
     from brenner.session.model import SessionStatus
 
-_SHORT_HASH = 12
 _STATES: dict[str, tuple[str, Style]] = {
     "Draft": ("not saved to a file", QUIET),
     "Pending": ("saved, not committed", ATTENTION),
@@ -174,7 +173,7 @@ def _persistence_spans(found: SessionLocations, persistence: Persistence) -> Ite
     yield Span(f"v{number} is " if number is not None else "")
     yield Span(*_STATES[persistence.status])
     if persistence.commit:
-        yield Span(f" in {escape_control(persistence.commit[:_SHORT_HASH])}")
+        yield Span(f" in {escape_control(short_commit(persistence.commit))}")
 
 
 def _program_fields(found: SessionLocations) -> Iterator[Field]:

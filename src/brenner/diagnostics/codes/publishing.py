@@ -123,6 +123,14 @@ SESSION_CLOSED = error(
     "session. Its items can refer to this one with `references`.",
     "R18",
 )
+LATE_DELTAS = warning(
+    "LATE_DELTAS",
+    "Deltas arrived after the session `{thread_id}` was closed with v{version}. They are not in "
+    "v{version}.",
+    "To include them in a next version: `brenner compile {thread_id} --reopen`. To leave the "
+    "session closed, do nothing.",
+    "R18",
+)
 NO_VERSION_TO_CLOSE = error(
     "NO_VERSION_TO_CLOSE",
     "Cannot complete the session `{thread_id}`: it has no version yet.",

@@ -273,6 +273,14 @@ class SqliteDatabase:
         with self.read_transaction():
             return str(self._connection.pragma("journal_mode"))
 
+    def empty_log(self) -> None:
+        """Move all content from the log into the file. Raise if that fails, as on a full disk.
+
+        Closing the last connection does the same, but does not report a failure.
+        """
+        with self._lock, translate_errors(self.path):
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
     def close(self) -> None:
         with self._lock, suppress(apsw.Error):
             self._connection.close()
@@ -321,7 +329,11 @@ def _create_file(path: Path) -> None:
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("journal_mode", "wal")
         connection.close()
-        SqliteDatabase.connect(path, str(new), apsw.SQLITE_OPEN_READWRITE, migrations()).close()
+        database = SqliteDatabase.connect(path, str(new), apsw.SQLITE_OPEN_READWRITE, migrations())
+        try:
+            database.empty_log()
+        finally:
+            database.close()
         with suppress(FileExistsError):
             link_or_rename(new, path)
             fsync_folder(path.parent)

@@ -31,7 +31,7 @@ from brenner.services.decisions import check_operator
 from brenner.services.persist import NO_FILE, PersistOptions, file_digest
 from brenner.services.publish import messages_after, preview_digest
 from brenner.services.versions import PersistPreview, load_latest, persist_latest, preview_persist
-from brenner.text import escape_control, joined, plural
+from brenner.text import escape_control, joined, plural, short_commit
 from brenner.web import links
 from brenner.web.lab.actions import Action, ActionResult, is_dry_run, lab_workspace, request_schema
 from brenner.web.messages import NOT_REPEATED, repeated_blocks
@@ -344,7 +344,7 @@ def _publish_links(done: CompileResult) -> list[tuple[str, str]]:
     if done.status is CompileStatus.PUBLISHED:
         to.append((links.diff(thread_id, done.previous_version or 0, number), "Show changes"))
     if done.persistence.status != "Persisted":
-        to.append((links.lab("persist", thread_id), "Save to file"))
+        to.append((links.lab("persist", thread_id), "Persist Artifact"))
     if done.artifact.metadata.status != "closed":
         to.append((links.lab("round", thread_id), "Start next round"))
     return to
@@ -410,6 +410,7 @@ def _persist(context: RequestContext) -> ActionResult | Page:
         "words": done.words,
         "commit": done.commit,
         "archive": done.archive,
+        "new": done.is_new,
         "message_id": done.info.id if done.info else None,
         "violations": [each.to_json() for each in done.notes],
         "details": [],
@@ -515,7 +516,7 @@ def _persist_would_words(seen: PersistPreview) -> str:
     number, path, commit = seen.version.number, seen.persistence.path, seen.persistence.commit
     parts = _persist_steps(seen)
     if not parts:
-        has_it = f" and is committed in {commit[:10]}" if commit else ""
+        has_it = f" and is committed in {short_commit(commit)}" if commit else ""
         return f"Nothing to do: {path} already contains v{number}{has_it}."
     done = ", ".join(parts)
     return f"{done[0].upper()}{done[1:]}. Announces it in the thread with an INFO message."
