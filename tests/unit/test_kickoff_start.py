@@ -223,9 +223,9 @@ def test_respelt_question_is_the_same_question(
     assert first.thread_id == "RS-20261116-cells-know-fate"
     done = start_session(workspace, OPTIONS._replace(question=question, thread_id=thread_id))
     assert (done.thread_id, codes(done)) == (first.thread_id, ["QUESTION_RESPELT"])
-    assert (
-        f"`{first.thread_id}`, which message 1 spells like this: “{QUESTION}”"
-        in done.diagnostics[0].message
+    assert done.diagnostics[0].message == (
+        f"`{first.thread_id}` already has this question, in another spelling (message 1): "
+        f"“{QUESTION}”"
     )
     assert "`--thread-id`" in done.diagnostics[0].fix
     assert [state for _, state, _ in kickoff_states(done)] == [

@@ -147,7 +147,7 @@ def test_a_default_preset_is_shown_before_anybody_is_named(tmp_path: Path) -> No
         (("--agent-role", "Ada"), {}, 2, "`Ada` does not have the form NAME=ROLE"),
         (("--agent-role", "Ada=chief"), {}, 1, "Invalid role for Ada: chief"),
         (("--preset", "none"), {}, 1, "Unknown preset `none`."),
-        ((*PRESET, "--to", "Ada"), {}, 1, "for another number of recipients: 3, not 1."),
+        ((*PRESET, "--to", "Ada"), {}, 1, "from `--preset`: 1 instead of 3."),
         (("--to", "BlueLake"), {}, 1, "BlueLake has no role: none was given"),
         (
             ("--to", "Ada", "--role", "test_designer", "--agent-role", "Ada=adversarial_critic"),

@@ -250,8 +250,8 @@ def test_too_few_or_too_many_is_an_error(place: Place, count: int) -> None:
     resolved = place.resolve()
     (found,) = resolved.diagnostics
     assert found.message == (
-        "The preset `default-3-agent` from `--preset` is for another number of recipients: "
-        f"3, not {count}."
+        "Wrong number of recipients for the preset `default-3-agent` from `--preset`: "
+        f"{count} instead of 3."
     )
 
 

@@ -137,8 +137,8 @@ FILE_DIFFERS = warning(
     "FILE_DIFFERS",
     "{place} differs from the version that it states: {difference}.",
     "To see the differences, and the delta that keeps them: `brenner compile {thread_id} "
-    "--persist`. To overwrite the file, add `--force`. A commit stays in the history: commit the "
-    "version after it.",
+    "--persist`. To overwrite the file, add `--force`. A commit is never changed: to commit the "
+    "version after it, also add `--commit`.",
     "R18, R19",
 )
 SHOWN_FROM_FILE = info(
@@ -150,8 +150,8 @@ SHOWN_FROM_FILE = info(
 CANNOT_VOID = error(
     "CANNOT_VOID",
     "Cannot void v{version} of `{thread_id}`: {reason}.",
-    "Only the latest version can be voided. Void newer versions first. List them: `brenner "
-    "artifact history {thread_id}`.",
+    "Only the latest version can be voided, or one that cannot be rebuilt. Void newer versions "
+    "first. List the versions: `brenner artifact history {thread_id}`.",
     "R10",
 )
 ONLY_THE_OPERATOR = error(

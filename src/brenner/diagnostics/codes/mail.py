@@ -230,7 +230,7 @@ UNCLOSED_QUOTE = error(
 FILTER_NEEDS_READER = error(
     "FILTER_NEEDS_READER",
     "The filter `{filter}` depends on whose inbox is searched, and no name is given.",
-    "Add `--as NAME`, or set `AGENT_NAME`.",
+    "Name the reader: `--as NAME` or `AGENT_NAME` in a command, `reader=NAME` in Python.",
     _SEARCH_SPEC,
 )
 QUERY_TOO_LONG = error(

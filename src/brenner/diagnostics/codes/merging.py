@@ -146,15 +146,17 @@ _REFERENCE_SPEC = "delta_output_format_v0.1, Reference Validation; R21"
 UNKNOWN_REFERENCED_SESSION = warning(
     "UNKNOWN_REFERENCED_SESSION",
     "`{id}` {relation} `{session} {item}`, but {reason}.",
-    "The reference is kept. It works once the session is in the mail or in `artifacts/`. To "
-    "correct it, send an EDIT.{suggestion}",
+    "The reference is kept. It works once the session is in the mail or in "
+    "`artifacts/`.{suggestion} To correct it, send an EDIT of `{id}` with all its `references` and "
+    '`"references_replace": true`.',
     _REFERENCE_SPEC,
 )
 UNKNOWN_REFERENCED_ITEM = warning(
     "UNKNOWN_REFERENCED_ITEM",
     "`{id}` {relation} `{session} {item}`, but {reason}.",
-    "The reference is kept. It works once a version of that session has the item. To correct it, "
-    "send an EDIT.{suggestion}",
+    "The reference is kept. It works once a version of that session has the "
+    "item.{suggestion} To correct it, send an EDIT of `{id}` with all its `references` and "
+    '`"references_replace": true`.',
     _REFERENCE_SPEC,
 )
 CIRCLE_OF_REFERENCES = error(

@@ -282,8 +282,8 @@ COMMITTED_IN_INNER_REPOSITORY = info(
 GIT_LOCKED = error(
     "GIT_LOCKED",
     "The repository `{path}` was locked for more than {seconds} seconds ({reason}).",
-    "Wait until the other git process ends and run the command again. If no git is running, "
-    "delete the lock file named above.",
+    "Wait until the other git process ends and run the command again. If no git process is "
+    "running and a lock file is named above, delete that file.",
     _GIT_SPEC,
 )
 HOOK_FAILED = error(

@@ -41,7 +41,8 @@ UNUSABLE_TOKEN = error(
 TOKEN_FILE_READABLE = warning(
     "TOKEN_FILE_READABLE",
     "Other users of this machine can read {path}.",
-    "Run `chmod 600 {path}`. Then replace the token: `openssl rand -hex 32 > {path}`.",
+    "Run `chmod 600 {path}`. Then replace the token: `openssl rand -hex 32 > {path}`. Start the "
+    "server again, and give its clients the new token.",
     "RFC 6750, Bearer Token Usage",
 )
 STRICT_NEEDS_SECRETS = error(
@@ -77,8 +78,8 @@ FOREIGN_HOST = error(
 FOREIGN_ORIGIN = error(
     "FOREIGN_ORIGIN",
     "The Origin header names {origin}, which is not this server.",
-    "Programs leave Origin out. To allow pages of that host, start the server with "
-    "`--allow-host NAME`.",
+    "In a program, leave the Origin header out. To allow pages of that host, start the server "
+    "with `--allow-host NAME`.",
     "Model Context Protocol, Transports, Security Warning",
 )
 WRONG_TOKEN = error(
@@ -277,7 +278,7 @@ UNREADABLE_ARGUMENT = error(
 ARGUMENTS_TOO_LARGE = error(
     "ARGUMENTS_TOO_LARGE",
     "The arguments have more than {most}.",
-    "Send less at once. Several calls are fine.",
+    "Nest the values less deeply, or split the call into several calls.",
     _TOOL_ARGUMENT_SPEC,
 )
 TOOL_FAILED = error(
@@ -339,13 +340,13 @@ NOT_COMPILED = warning(
 )
 NO_SESSION_YET = warning(
     "NO_SESSION_YET",
-    "The thread `{thread}` is new: this is its first message.",
+    "The thread `{thread}` is new: this is its first message, and it has no KICKOFF.",
     "Check the thread ID. If you meant another thread, send the message again there.{suggestion}",
     "R1; R15",
 )
 ANSWER_TOO_LARGE = error(
     "ANSWER_TOO_LARGE",
-    "So many messages match that even a list of them is too long.",
+    "Too many messages match: even a list of them is too long.",
     "Ask for fewer: use `limit`, or `since_ts` for newer messages only. `search_messages` "
     "finds single ones.",
     "ruling R5 (limits)",
@@ -361,8 +362,8 @@ STORED_UNCHECKED = warning(
     "STORED_UNCHECKED",
     "The message is stored unchanged, although the check found {count}: the request says "
     "that it was already checked (`Brenner-Checked`).",
-    "Leave this header out: then a message with errors is rejected, with the correction. "
-    "Send a corrected copy of this message.",
+    "Send a corrected copy of this message. Leave the header `Brenner-Checked` out: then a "
+    "message with errors is rejected, with the correction.",
     _SENDING_SPEC,
 )
 

@@ -17,7 +17,7 @@ OTHER_QUESTION = error(
 )
 QUESTION_RESPELT = info(
     "QUESTION_RESPELT",
-    "This is the question of `{thread_id}`, which message {id} spells like this: “{question}”",
+    "`{thread_id}` already has this question, in another spelling (message {id}): “{question}”",
     "No action is needed: the wording of that message is used. For a separate session, set its "
     "thread ID with `--thread-id`.",
     f"{_START_SPEC}; R15",
@@ -55,7 +55,8 @@ LEFT_OUT_OF_ROSTER = warning(
     "LEFT_OUT_OF_ROSTER",
     "{names} took part in this session before, but the roster of these kickoffs does not "
     "list them. The latest roster counts: later rounds will not ask them.",
-    "Add them, each with the role that it had. They get no second kickoff.",
+    "Add them with `--to NAME --role ROLE`, each with the role that it had. They get no second "
+    "kickoff.",
     "R15",
 )
 INVALID_SECTIONS = error(
@@ -206,8 +207,8 @@ UNKNOWN_PRESET = error(
 )
 PRESET_RECIPIENT_COUNT = error(
     "PRESET_RECIPIENT_COUNT",
-    "The preset `{preset}` from {source} is for another number of recipients: {expected}, "
-    "not {count}.",
+    "Wrong number of recipients for the preset `{preset}` from {source}: {count} instead of "
+    "{expected}.",
     "Name as many recipients with `--to` as the preset has entries, or give each role with "
     "`--to NAME --role ROLE`.",
     _PRECEDENCE_SPEC,
@@ -314,8 +315,8 @@ NOBODY_TO_OPEN = error(
 AGENT_NOT_OPENED = warning(
     "AGENT_NOT_OPENED",
     "{agent} was not opened in a terminal: {reason}.",
-    "Open it yourself. Or fix that and run the same command again: it opens only the agents "
-    "that are missing.",
+    "Start the agent's program by hand. Or fix the cause and run the same command again: it "
+    "opens only the agents that are missing.",
     _NTM_SPEC,
 )
 PROGRAM_NOT_FOUND = warning(

@@ -145,7 +145,8 @@ SERVER_FAILED = error(
 SERVER_REFUSED = error(
     "SERVER_REFUSED",
     "`{where}` rejected the request: {reason}. Nothing was stored.",
-    "Change what it rejects. Servers have their own rules for names, thread IDs and sizes.",
+    "Correct the part that the server rejects, then try again. Servers have their own rules for "
+    "names, thread IDs and sizes.",
     _AGENT_MAIL_SPEC,
 )
 SERVER_LACKS = error(
@@ -311,7 +312,7 @@ MAIL_LEFT_BEHIND = warning(
 COPIED_DEBTS_DIFFER = warning(
     "COPIED_DEBTS_DIFFER",
     "In `{where}` {what}: an ACK names messages by their IDs, and the IDs are new there.",
-    "`brenner mail pending{option}` lists what looks open there. `brenner mail ack ID --as "
-    "NAME{option}` acknowledges it again. The source is unchanged.",
+    "`brenner mail pending{option}` lists the ACKs that seem owed there. `brenner mail ack ID "
+    "--as NAME{option}` acknowledges a message again. The source is unchanged.",
     "R10; rulings, Small decisions",
 )

@@ -34,7 +34,7 @@ LOGIN_REFUSED = error(
 )
 TOO_MANY_ATTEMPTS = error(
     "TOO_MANY_ATTEMPTS",
-    "Too many failed attempts.",
+    "Too many failed login attempts.",
     "Wait {seconds} s and try again.",
     "RFC 6585, 429 Too Many Requests",
 )
@@ -70,7 +70,8 @@ FORM_CHANGED = error(
 FORM_UNREADABLE = error(
     "FORM_UNREADABLE",
     "Cannot read the request: {reason}. No changes were made.",
-    "Send the fields of the page's form, or one JSON object.",
+    "Open the form again and send it from there. A script sends the fields of the form, or one "
+    "JSON object.",
     _LAB_SPEC,
 )
 ENTRY_REFUSED = error(
