@@ -117,7 +117,7 @@ def format_of(file: str, format_by_suffix: Mapping[str, str]) -> str:
         return format_by_suffix[suffix]
     known = ", ".join(f"`{each}`" for each in format_by_suffix)
     what = f"The ending `{escape_control(suffix)}`" if suffix else "A name without an ending"
-    message = f"{what} names no format. End FILE with one of {known}, or give --format."
+    message = f"{what} names no format. End FILE with one of {known}."
     raise click.UsageError(message)
 
 

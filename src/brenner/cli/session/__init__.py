@@ -25,6 +25,7 @@ COMMANDS = {
         "Show the files and places of a session.",
     ),
     "link": (_FOLLOW, "brenner.cli.session.link", "link", "Print a read-only guest link."),
+    "export": (_FOLLOW, "brenner.cli.session.export", "export", "Write a session to one file."),
     "round": (_CONTINUE, "brenner.cli.session.round", "round_", "Send kickoffs of the next round."),
     "complete": (_CONTINUE, "brenner.cli.session.manage", "complete", "Publish the last version."),
     "dismiss": (_CORRECT, "brenner.cli.session.manage", "dismiss", "Ignore a rejected block."),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,15 +16,22 @@ from brenner.cli.serve import URL_VARIABLE, pages_url
 from brenner.cli.terminal import print_hint
 from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_of
+from brenner.diagnostics.codes.serving import SERVER_OF_OTHER_PROJECT
+from brenner.diagnostics.model import BrennerError, RequestError
+from brenner.mail.agent_mail.client import Client
 from brenner.protocol.messages import exact_time
 from brenner.server.settings import read_token
 from brenner.services.identity import AGENT_MAIL_SERVER, BRENNER_SERVER, TOKEN, identify_server
 from brenner.services.session_status import load_status
+from brenner.text import thread_argument
 from brenner.web import links
 from brenner.web.request import guest_link as signed
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _DEFAULT_DAYS, _MAX_DAYS = 7, 366
-_PROBE_TIMEOUT = 2.0
+_PROBE_TIMEOUT, _ANSWER_TIMEOUT = 2.0, 10.0  # seconds: to any server, to one of ours
 
 
 @click.command(
@@ -60,12 +69,16 @@ def link(
     with workspace_of(settings) as here:
         thread = find_thread(here, thread)
         load_status(here, thread)
+        folder = here.project.folder
+    who = identify_server(f"{base}/mcp", _PROBE_TIMEOUT)
+    if who == BRENNER_SERVER:
+        _check_project(base, token, folder, thread)
     note_changes_made()
     until = datetime.now(UTC) + timedelta(days=days)
     path = links.session(thread)
     if token is not None:
         path = f"{links.GUEST}/{signed(token, thread, until)}"
-    warning = _server_warning(base) if url is None else None
+    warning = _server_warning(base, who) if url is None else None
     if settings.as_json:
         write_json(
             {
@@ -92,9 +105,27 @@ def link(
     return EXIT_OK
 
 
-def _server_warning(base: str) -> str | None:
+def _check_project(base: str, token: str | None, folder: Path, thread: str) -> None:
+    """Raise RequestError if the Brenner server at an address serves another project."""
+    served = _served_folder(base, token)
+    if served and os.path.realpath(served) != os.path.realpath(folder):
+        words = {"url": base, "served": served, "folder": str(folder)}
+        argument = thread_argument(thread)
+        raise RequestError(SERVER_OF_OTHER_PROJECT.at(None, thread=argument, **words))
+
+
+def _served_folder(base: str, token: str | None) -> str | None:
+    """Return the project of a server; None if it does not say so, as without its token."""
+    try:
+        with closing(Client(f"{base}/mcp/", token, seconds=_ANSWER_TIMEOUT)) as client:
+            health = client.call("health_check", {})
+    except BrennerError:
+        return None
+    return str(health.get("project") or "") if isinstance(health, dict) else None
+
+
+def _server_warning(base: str, who: str) -> str | None:
     """Return why the link may not work, or None if a Brenner server answers there."""
-    who = identify_server(f"{base}/mcp", _PROBE_TIMEOUT)
     if who == BRENNER_SERVER:
         return None
     is_other = who == AGENT_MAIL_SERVER

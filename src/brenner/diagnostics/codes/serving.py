@@ -173,6 +173,14 @@ OTHER_PROJECT = error(
     "server: ask the operator for its address.",
     "agent_mail, project keys",
 )
+SERVER_OF_OTHER_PROJECT = error(
+    "SERVER_OF_OTHER_PROJECT",
+    "The server at {url} serves `{served}`, not this project (`{folder}`): a link to it would "
+    "not open the session.",
+    "Start a server for this project: `brenner serve --port N`. Then give its address: "
+    "`brenner session link {thread} --url http://127.0.0.1:N`.",
+    "R33",
+)
 PROFILE_NOT_KEPT = warning(
     "PROFILE_NOT_KEPT",
     "`{name}` is yours, and its secret is in the answer. But your profile could not be "

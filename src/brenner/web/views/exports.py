@@ -33,7 +33,7 @@ from brenner.web import links
 from brenner.web.compare import version_before, version_numbers, version_side
 from brenner.web.layout import session_document, session_or_none
 from brenner.web.rendering import environment, style_sheet, time_in_full
-from brenner.web.request import Document, Download, Page, PageResult, RequestContext
+from brenner.web.request import Document, Download, Page, RequestContext
 from brenner.web.views import artifact, project, versions
 from brenner.web.views.versions import items_document
 
@@ -320,7 +320,7 @@ def _lower_heading(heading: re.Match[str]) -> str:
     return f'<h{heading[1]} aria-level="{int(heading[1]) + 1}"'
 
 
-def page(context: RequestContext) -> PageResult:
+def page(context: RequestContext) -> Download:
     """Return the requested export. Its file name is the thread ID, which is valid as one."""
     form = context.parameters["form"]
     if form not in _FORMS:
