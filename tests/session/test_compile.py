@@ -169,6 +169,26 @@ def forged(workspace: Workspace, sender: str = BEA, **changes: object) -> Stored
     return write(workspace, sender, f"COMPILED: v{other.version} mine", body)
 
 
+def test_a_closed_version_is_saved_whatever_came_later(workspace: Workspace) -> None:
+    """A late delta stays unread and is named; it neither stops the file nor gets into it."""
+    contribute(workspace, ANN, add("Gradient"))
+    compiled(workspace)
+    compiled(workspace, close=True)
+    contribute(workspace, ANN, add("Late"))
+    for options in ({}, {"close": True}):
+        done = compiled(workspace, persist=PersistOptions(), **options)
+        assert (done.status, [each.id for each in done.notes]) == (
+            CompileStatus.NOTHING,
+            ["LATE_DELTAS"],
+        )
+        assert done.persisted
+        assert done.persisted.words == "Written"
+    file = workspace.project.folder / "artifacts" / f"{THREAD}.md"
+    assert 'status: "closed"' in file.read_text("utf-8")
+    assert "Late" not in file.read_text("utf-8")
+    assert compiled(workspace, reopen=True).diff.items
+
+
 def test_a_version_that_does_not_rebuild_stops_everything_until_it_is_void(
     workspace: Workspace,
 ) -> None:

@@ -9,6 +9,7 @@ from brenner.diagnostics.model import UnavailableError
 from brenner.persist.artifact_file import canonical_text
 from brenner.protocol.messages import Message
 from brenner.protocol.validate import check_stored
+from brenner.services.compile import persist_summary
 from brenner.services.persist import PersistOptions, persist
 from session.repositories import (
     ANN,
@@ -95,10 +96,26 @@ def test_again_changes_nothing(bench: Bench) -> None:
     bench.git("add", "later.md")
     bench.git("commit", "--quiet", "--message=Later")
     again = bench.persist(2)
-    assert again == first._replace(is_new_info=False)
+    assert again == first._replace(is_new_info=False, is_new=False)
     assert bench.file.stat().st_mtime_ns == stamp
     assert len(bench.log()) == 3
     assert len(bench.infos()) == 1
+
+
+def test_committed_is_said_only_of_a_new_commit(bench: Bench) -> None:
+    """Of a repetition the summary says that nothing, or nothing but the push, was done."""
+    with_remote(bench)
+    said = [
+        persist_summary(bench.persist(2, options)).partition(":")[0]
+        for options in (WRITE, WRITE, COMMIT, COMMIT, PUSH)
+    ]
+    assert said == [
+        "Written",
+        "No changes",
+        "Committed",
+        "Nothing to commit",
+        "Pushed, without a new commit",
+    ]
 
 
 def test_step_by_step(bench: Bench) -> None:

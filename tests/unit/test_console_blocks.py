@@ -38,6 +38,8 @@ SHOWN_FOLDER = "/home/ada/research/lab"
 _FOLDER_PREFIX = "brdoc-"
 _BLOCK = re.compile(r"^(~~~+|```+)console\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*<<'END'\n(?:.*\n)*?END|(?:.*\\\n)*.*)\n", re.MULTILINE)
+# What a slow machine shows of commands that take longer than a second
+_PROGRESS = re.compile(r"\r[^\n]*\n?|^(?:Rebuilding|Comparing|Copying) [^\n]* …\n", re.MULTILINE)
 _DEMO = "in the folder of `brenner demo`"
 _PROGRAMME = "<!-- console: programme -->"
 # Times, durations and hashes are different each time.
@@ -164,7 +166,8 @@ def run_command(command: str, folder: Path) -> str:
         f"cd {shlex.quote(str(current_folder(folder)))}\n{command}\n"
         f"pwd > {outside}/folder; export -p > {outside}/variables\n"
     )
-    return run_in_terminal(["bash", "-c", script], _environment(outside), WIDTH, has_errors=True)
+    shown = run_in_terminal(["bash", "-c", script], _environment(outside), WIDTH, has_errors=True)
+    return _PROGRESS.sub("", shown)
 
 
 def _environment(outside: Path) -> dict[str, str]:

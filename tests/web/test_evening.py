@@ -159,7 +159,7 @@ def persists(evening: Evening, thread_id: str) -> None:
     assert evening.git("show", f"HEAD:{path}") == text
     commit = evening.git("rev-parse", "HEAD").strip()
     sent = evening.sent(thread_id)
-    where = f"v1 is in {path}, commit {commit[:10]}"
+    where = f"v1 is in {path}, commit {commit[:12]}"
     assert says == f"Committed: {where}; announced in message {sent.id}."
     assert sent.type == "INFO"
     evening.press(evening.link("Open the session"))

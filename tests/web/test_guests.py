@@ -266,9 +266,16 @@ def test_the_command(served: Inside, tmp_path: Path) -> None:
     assert "This link is not signed" in plain.err
     no_answer = "No Brenner server answers at "
     assert f"{no_answer}http://127.0.0.1:9." in plain.err
-    there = brenner(*link, cwd=tmp_path, BRENNER_SERVE_URL=served.base_url)
+    there = brenner(*link, cwd=tmp_path, BRENNER_SERVE_URL=served.base_url)  # without its token
     assert there.out.startswith(served.base_url)
     assert no_answer not in there.err
+    token = {"BRENNER_SERVE_URL": served.base_url, "BRENNER_TOKEN": TOKEN}
+    elsewhere = brenner(*link, "--json", cwd=tmp_path, **token)
+    assert (elsewhere.code, elsewhere.json["violations"][0]["id"]) == (
+        1,
+        "SERVER_OF_OTHER_PROJECT",
+    )
+    assert str(tmp_path) in elsewhere.json["violations"][0]["message"]
     options = ("--days", "3", "--url", "https://lab.example", "--json")
     signed = brenner(*link, *options, cwd=tmp_path, BRENNER_TOKEN=TOKEN).json
     base, _, address = signed["url"].partition("/guest/")

@@ -78,7 +78,7 @@ def test_it_is_written_committed_and_said_once(operator: Operator) -> None:
     assert operator.done(PERSIST_ACTION, fields, key) is done
     commit = git(folder, "rev-parse", "HEAD").strip()
     assert done.document["commit"] == commit
-    short = commit[:10]
+    short = commit[:12]
     assert done.says == f"Committed: v1 is in {PATH}, commit {short}; announced in message 4."
     assert log(operator.workspace)[0].startswith(MESSAGE)
     shown = git(folder, "show", "--name-only", "--format=", "HEAD").split()
@@ -90,7 +90,7 @@ def test_it_is_written_committed_and_said_once(operator: Operator) -> None:
     after = operator.form(PERSIST_ACTION)
     assert seen(after)["difference"] == ""
     assert seen(after)["would"] == (
-        f"Nothing to do: {PATH} already contains v1 and is committed in {commit[:10]}."
+        f"Nothing to do: {PATH} already contains v1 and is committed in {commit[:12]}."
     )
 
 

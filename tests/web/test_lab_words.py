@@ -115,7 +115,7 @@ def test_edits_by_hand_can_be_brought_in_from_there(operator: Operator) -> None:
     file = operator.workspace.project.folder / PATH
     file.write_text(file.read_text("utf-8").replace("Gradient decides", "Gradients decide"))
     page = operator.form(compile_forms.PERSIST_ACTION)
-    commit = git(operator.workspace.project.folder, "rev-parse", "HEAD")[:10]
+    commit = git(operator.workspace.project.folder, "rev-parse", "HEAD")[:12]
     html = operator.html(page)
     assert f"v2 is committed in <code>{commit}</code>, but the file contains manual changes" in html
     assert "--force" not in html
