@@ -39,7 +39,7 @@ _FOLDER_PREFIX = "brdoc-"
 _BLOCK = re.compile(r"^(~~~+|```+)console\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*<<'END'\n(?:.*\n)*?END|(?:.*\\\n)*.*)\n", re.MULTILINE)
 # What a slow machine shows of commands that take longer than a second
-_PROGRESS = re.compile(r"\r[^\n]*\n?|^(?:Rebuilding|Comparing|Copying) [^\n]* …\n", re.MULTILINE)
+_PROGRESS = re.compile(r"\r[^\n]*\n?|^(?:Rebuilding|Still checking)[^\n]* …\n", re.MULTILINE)
 _DEMO = "in the folder of `brenner demo`"
 _PROGRAMME = "<!-- console: programme -->"
 # Times, durations and hashes are different each time.
