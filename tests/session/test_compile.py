@@ -349,7 +349,8 @@ def test_what_fails_after_publishing_is_told_beside_it(workspace: Workspace) -> 
     [
         (THREAD, Target(THREAD)),
         (f"{THREAD}@v3", Target(THREAD, 3)),
-        (f"{THREAD}@3", None),
+        (f"{THREAD}@3", Target(THREAD, 3)),
+        (f"{THREAD}@03", None),
         (f"{THREAD}@", None),
         ("-x", Target("-x")),
         ("a/b", None),

@@ -140,7 +140,7 @@ def test_overtaken_after_publishing(workspace: Workspace, monkeypatch: pytest.Mo
     with redirect_stdout(out), redirect_stderr(io.StringIO()):
         assert report(done, as_json=False) == 0
     assert f"Published v1 of {THREAD}" in out.getvalue()
-    assert f"Committed: v2 is in {PATH}" in out.getvalue()
+    assert f"Nothing to commit: v2 was already in {PATH}" in out.getvalue()
     check(workspace, versions=2, said=1)
 
 

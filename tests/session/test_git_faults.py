@@ -379,7 +379,7 @@ def test_filters(bench: Bench, attributes: str, said: tuple[str, str]) -> None:
     bench.git("config", "filter.shift.smudge", "tr b-za a-z")
     bench.git("config", *said)
     done = bench.persist(1)
-    assert bench.persist(1) == done._replace(is_new_info=False)
+    assert bench.persist(1) == done._replace(is_new_info=False, is_new=False)
     project = bench.workspace.project
     assert persistence_of(project, THREAD, text_of(1)) == done.persistence
     bench.file.unlink()

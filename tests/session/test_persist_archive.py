@@ -57,7 +57,7 @@ def test_archive_again_changes_nothing(bench: Bench) -> None:
     bench.mailbox.mark(ANN, [2], is_read=True)
     bench.post(3)
     bench.mailbox.register(Profile(ANN, "claude-code", "opus", "writing"), update=True)
-    assert bench.persist(2, options) == first._replace(is_new_info=False)
+    assert bench.persist(2, options) == first._replace(is_new_info=False, is_new=False)
     assert bench.archive.read_bytes() == bytes_before
     assert len(bench.log()) == 2
 
@@ -73,7 +73,7 @@ def test_archive_later(bench: Bench) -> None:
     assert bench.log()[0] == f"artifact({THREAD}): v2 - mail archive"
     assert len(bench.infos()) == 1
     assert bench.persist(2, PersistOptions(commit=True, archive=True)) == done._replace(
-        is_new_info=False
+        is_new_info=False, is_new=False
     )
 
 

@@ -281,7 +281,7 @@ def test_an_unknown_thread_is_refused_with_the_nearest(shell: Shell) -> None:
 
 
 def test_an_unknown_item_is_refused_with_the_nearest(shell: Shell) -> None:
-    done = shell("refs", "graph", GRADIENT, "h2", "--json")
+    done = shell("refs", "graph", GRADIENT, "H22", "--json")
     assert (done.code, done.codes) == (1, ["NO_SUCH_ITEM"])
     assert done.json["violations"][0]["suggestion"] == "H2"
 
@@ -295,6 +295,7 @@ def test_an_unknown_item_is_refused_with_the_nearest(shell: Shell) -> None:
         (GRADIENT, "--depth", "x"),
         (f"{GRADIENT}@v1",),
         (f"{GRADIENT}@v1", "--store", "postgresql://127.0.0.1:9/away"),  # not 3: no store is opened
+        (GRADIENT, "H1", "H2"),
         (),
     ],
 )

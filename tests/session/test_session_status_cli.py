@@ -181,7 +181,7 @@ def test_which_of_several(shell: Shell) -> None:
 @pytest.mark.parametrize("option", [[], ["--json"], ["--line"], ["--full"]], ids=" ".join)
 def test_unknown_thread(shell: Shell, option: list[str]) -> None:
     Stage(shell.folder).kickoff()
-    done = shell("session", "status", THREAD[:-1], *option)
+    done = shell("session", "status", f"{THREAD}s", *option)
     assert done.code == 1
     said = done.out if option == ["--json"] else done.err
     assert "UNKNOWN_THREAD" in said

@@ -102,7 +102,7 @@ def test_a_commit_that_was_changed(shell: Shell) -> None:
     assert files(shell)[0] == (None, 2, True)
     done = shell("artifact", "verify", THREAD, "--files")
     assert done.code == 1
-    assert f"`{PATH}` in commit {forged[:7]} differs" in done.err
+    assert f"`{PATH}` in commit {forged[:12]} differs" in done.err
 
 
 def test_an_older_version_is_fine(shell: Shell) -> None:

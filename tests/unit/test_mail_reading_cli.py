@@ -246,7 +246,7 @@ def test_threads(office: Shell) -> None:
 def test_unknown_thread(office: Shell) -> None:
     """A mistyped thread is not an empty one."""
     office.send("INFO: x", "x", to="BlueLake")
-    for command in (["mail", "thread", THREAD[:-1]], ["check", "--thread", THREAD[:-1]]):
+    for command in (["mail", "thread", f"{THREAD}s"], ["check", "--thread", f"{THREAD}s"]):
         done = office(*command)
         assert (done.code, done.out) == (1, "")
         assert f"Did you mean `{THREAD}`?" in done.err

@@ -293,6 +293,21 @@ def _targets(context: click.Context, incomplete: str) -> Iterable[str | Completi
     return found or _files(context, incomplete)
 
 
+def _version_words(context: click.Context, incomplete: str) -> Iterable[str]:
+    """Complete a version as an argument of its own, or an item where the command takes one."""
+    words: list[str] = []
+    with suppress(Exception):
+        if any(each.name == "place" for each in context.command.params):
+            words += _items(context, incomplete)
+    typed = (
+        context.params.get("target") or context.params.get("thread") or context.params.get("old")
+    )
+    with suppress(Exception), _open_mailbox(context) as mailbox:
+        thread_id = str(typed or "").partition("@")[0]
+        words += [f"v{number}" for number in _compiled_messages(mailbox, thread_id)]
+    return words
+
+
 def _new_targets(context: click.Context, incomplete: str) -> Iterable[str | CompletionItem[str]]:
     """Complete the second artifact of a comparison, also as `v2` alone."""
     thread_id = str(context.params.get("old") or "").partition("@")[0]
@@ -402,6 +417,7 @@ VALUES: dict[str, _Values] = {
     "TARGET": _targets,
     "OLD": _targets,
     "NEW": _new_targets,
+    "vN": _version_words,
     "ITEM": _items,
     "ITEM[.FIELD]": _items,
     "item_id": _items,

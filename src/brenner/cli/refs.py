@@ -525,7 +525,8 @@ def graph(
     directions = _directions(ancestors=options["ancestors"], descendants=options["descendants"])
     name, item = join_target(thread, item, takes_place=True)
     with ArtifactReader(settings) as reader:
-        here, target = reader.workspace, (reader.thread(name), item and item.upper())
+        target = (reader.thread(name), item and item.upper())
+        here = reader.workspace
         with Progress() as progress:
             found, lookup = trace_genealogy(here, target, directions, options["depth"], progress)
             # The tree looks items up while it is written

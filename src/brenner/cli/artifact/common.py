@@ -280,12 +280,15 @@ class ArtifactReader:
 
     def thread(self, name: str | None) -> str:
         """Return the thread for a command about all versions. Refuse a file or a single version."""
-        target = self.target(name or "")
-        if target is None:
-            message = f"`{escape_control(name or '')}` is not a thread ID."
+        thread, at, _ = (name or "").partition(_VERSION_SEPARATOR)
+        if at:
+            message = (
+                f"Give `{escape_control(thread)}` without `@v…`: the command covers all versions."
+            )
             raise click.UsageError(message)
-        if target.version is not None:
-            message = f"Give `{target.thread_id}` without `@v…`: the command covers all versions."
+        target = self.target(thread)
+        if target is None:
+            message = f"`{escape_control(thread)}` is not a thread ID."
             raise click.UsageError(message)
         return target.thread_id
 

@@ -110,7 +110,7 @@ def export(  # noqa: PLR0913  (one parameter per option)
 
 
 def format_of(file: str, format_by_suffix: Mapping[str, str]) -> str:
-    """Return the format that the ending of a file's name stands for. Refuse other endings."""
+    """Return the format that the ending of a file's name means. Refuse other endings."""
     base = file.rpartition("/")[2]
     suffix = base[base.rfind(".") :].lower() if "." in base else ""
     if suffix in format_by_suffix:

@@ -22,7 +22,6 @@ from brenner.cli.table import (
     trust_mark,
 )
 from brenner.cli.terminal import format_hint, format_message, pager_option, write_lines
-from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_of
 from brenner.mail.model import InboxFilter, InboxMessage, InboxPage, inbox_message_json, next_before
 from brenner.mail.open import store_of
@@ -93,6 +92,8 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
     def read(here: Workspace) -> InboxPage:
         nonlocal wanted
         if thread_id is not None:
+            from brenner.cli.threads import find_thread  # only with this option
+
             wanted = wanted._replace(thread_id=find_thread(here, thread_id))
         return here.mailbox.inbox(here.actor, wanted, limit=limit, before=before)
 

@@ -179,7 +179,7 @@ SERVER_OF_OTHER_PROJECT = error(
     "not open the session.",
     "Start a server for this project: `brenner serve --port N`. Then give its address: "
     "`brenner session link {thread} --url http://127.0.0.1:N`.",
-    "R33",
+    "agent_mail, project keys",
 )
 PROFILE_NOT_KEPT = warning(
     "PROFILE_NOT_KEPT",
