@@ -139,7 +139,8 @@ def check_strays(
         checked.append(stray)
         for found in block.diagnostics if block else ():
             is_remark = found.severity is INFO and (blocks or found.left_out is None)
-            if is_remark:
+            is_split = found.code is codes.SEVERAL_DELTAS_IN_BLOCK and found.fixable
+            if is_remark or is_split:  # each delta in the fence is reported as a stray itself
                 continue
             severity = stray.diagnostic.severity if blocks else found.severity
             is_fixable = found.fixable and bool(stray.edits)
