@@ -219,14 +219,10 @@ def _check_missing_section(
 
 
 def _names_version(message_type: MessageType, blocks: list[Block]) -> bool:
-    """Return whether the message refers to a version of the artifact, other than the empty v0."""
+    """Return whether the message states a version of the artifact, other than the empty v0."""
     key = normalise_heading(message_type.version_field)
-    return any(
-        normalise_heading(field.name) == key
-        and VERSION.fullmatch(field.value)
-        and field.value != "v0"
-        for field in read_fields(blocks)
-    )
+    stated = [each.value for each in read_fields(blocks) if normalise_heading(each.name) == key]
+    return any(value != "v0" for value in stated)
 
 
 def _needs_artifact(state: BodySection) -> Diagnostic:

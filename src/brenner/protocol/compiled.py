@@ -365,8 +365,8 @@ def _stated_versions(compiled: CompiledBody) -> Iterator[tuple[int | None, str, 
     if number is not None:
         yield number, "The title", f"v{number}", compiled.title_line
     stated = compiled.stated.get(VERSION)
-    value = _quoted(stated.value) if stated else "no version"
-    yield compiled.version, "The metadata", value, _field_line(compiled, VERSION)
+    if stated:
+        yield compiled.version, "The metadata", _quoted(stated.value), stated.line
     if compiled.inline is not None:
         yield from _front_matter_version(compiled.inline, compiled.inline_line)
     recorded = _read_record(compiled).get("version")

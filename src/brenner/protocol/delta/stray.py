@@ -296,8 +296,15 @@ def _in_prose(seen: list[Block], index: LineIndex) -> Iterator[StrayDelta]:
         for node, result in find_deltas(text):
             line = index.number(start + node.start)
             fence = _as_block(text[node.start : node.end], line)
-            edits = _wrap(text, node, result, start)
-            yield StrayDelta(found._replace(line=line), edits, fence, is_meant=True)
+            is_marked = _is_marked(text, node)
+            edits = () if is_marked else _wrap(text, node, result, start)
+            yield StrayDelta(found._replace(line=line), edits, fence, is_meant=not is_marked)
+
+
+def _is_marked(text: str, node: JsonNode) -> bool:
+    """Return whether an object is inside quotes, code marks or brackets, as an example is."""
+    before, after = _character_before(text, node.start), _character_after(text, node.end)
+    return before in _OPENERS or after in _CLOSERS
 
 
 def _prose_ranges(seen: list[Block], last_line: int) -> Iterator[tuple[int, int]]:
@@ -328,12 +335,10 @@ def _character_after(text: str, position: int) -> str:
 
 
 def _wrap(text: str, node: JsonNode, result: JsonScanner, offset: int) -> tuple[TextEdit, ...]:
-    """Return the edits that fence a complete object, unless it is inside quotes or a list."""
+    """Return the edits that fence a complete object."""
     if result.root is not node:
         return ()
     before, after = _character_before(text, node.start), _character_after(text, node.end)
-    if before in _OPENERS or after in _CLOSERS:
-        return ()
     faults = [fault for fault in result.faults if fault.offset < node.end]
     if any(fault.edits is None for fault in faults):
         return ()
