@@ -137,15 +137,15 @@ def repeats_lines(group: Repeats, stream: TextIO, about: str = "") -> Iterator[s
     first, width = group.first, terminal_width(stream)
     style: dict[str, object] = {"fg": _COLOURS[first.severity], "bold": True}
     severity = styled(f"{first.severity} {group.code_text}", stream, **style)
-    severity += ", fixable" if first.fixable else ""
+    fix = f"{first.fix} (fixable)" if first.fixable else first.fix
     message = " ".join(filter(None, (about, first.message, group.other_places())))
     location = place_text(group.places[0], first.line)
     if width:
         yield f"{location}  {severity}\n"
         yield wrap_text(message, "    ", "    ", width)
-        yield wrap_text(first.fix, "    → ", "      ", width)
+        yield wrap_text(fix, "    → ", "      ", width)
     else:
-        yield f"{location}  {severity}  {message}  → {first.fix}\n"
+        yield f"{location}  {severity}  {message}  → {fix}\n"
 
 
 # A command in backquotes

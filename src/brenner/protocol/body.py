@@ -242,7 +242,8 @@ def handoff_target(blocks: list[Block]) -> tuple[str, int] | None:
     """Return the agent that takes over the work, and its line. An invalid name is no agent."""
     section = find_section(parse_sections(blocks), "To")
     name = _plain_name(section.first_line) if section else ""
-    return (name, section.line) if section and AGENT_NAME.fullmatch(name) else None
+    is_name = AGENT_NAME.fullmatch(name) and name != UNFILLED_NAME
+    return (name, section.line) if section and is_name else None
 
 
 def _heading_hint(name: str, blocks: list[Block]) -> str:

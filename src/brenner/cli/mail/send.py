@@ -292,10 +292,7 @@ def _write(outcome: Outcome, text: str, name: str | None, *, has_keys: bool) -> 
     if outcome.sent:
         _write_sent(outcome.sent, has_keys=has_keys)
     else:
-        located = [_locate(each, text, name)[1] for each in outcome.report.violations]
-        is_file = name not in (None, STANDARD_INPUT)
-        command = fix_command(name or "", is_partial=True) if is_file else ""
-        _write_refused(outcome.report, name, cannot_fix_text(located, command))
+        _write_refused(outcome.report, text, name)
 
 
 def _write_sent(sent: SendResult, *, has_keys: bool) -> None:
@@ -322,15 +319,19 @@ def _write_sent(sent: SendResult, *, has_keys: bool) -> None:
         print_hint(f"To read the thread: `brenner mail thread {thread}`")
 
 
-def _write_refused(report: Report, name: str | None, cannot_fix: str) -> None:
+def _write_refused(report: Report, text: str, name: str | None) -> None:
     print_message(f"Not sent: {count_by_severity(report.summary)}.", sys.stderr)
+    file = None if name == STANDARD_INPUT else name
     if report.corrected is None:
-        print_hint(cannot_fix, sys.stderr)
-    elif name is None or name == STANDARD_INPUT:
-        text = "Add `--json` to get the corrected message, as `corrected`."
-        print_hint(text, sys.stderr)
+        located = [_locate(each, text, name)[1] for each in report.violations]
+        command = fix_command(file, is_partial=True) if file else ""
+        print_hint(cannot_fix_text(located, command), sys.stderr)
+    elif file is None:
+        hint = "Add `--json` to get the corrected message, as `corrected`, or `--fix` to send it."
+        print_hint(hint, sys.stderr)
     else:
-        print_hint(f"To print the corrected message: `{fix_command(name)}`", sys.stderr)
-        separator = "-- " * name.startswith("-")
-        again = f"brenner mail send --fix {separator}{quote(escape_control(name))}"
+        print_hint(f"To print the corrected message: `{fix_command(file)}`", sys.stderr)
+        again = (
+            f"brenner mail send --fix {'-- ' * file.startswith('-')}{quote(escape_control(file))}"
+        )
         print_hint(f"To send it: `{again}`", sys.stderr)

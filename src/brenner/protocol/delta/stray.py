@@ -204,8 +204,8 @@ def _in_html(block: Block) -> Iterator[StrayDelta]:
 
 
 def _moved(fence: Block | None, by: int) -> Block | None:
-    """Return a fence found in another block, with its line in the body."""
-    return fence and fence._replace(line=fence.line + by, end=fence.end + by)
+    """Return a fence found in another block, as the delta block that it would be in the body."""
+    return fence and fence._replace(line=fence.line + by, end=fence.end + by, quoted=False)
 
 
 def _in_code(block: Block, index: LineIndex, *, unwrap: bool) -> Iterator[StrayDelta]:
