@@ -167,7 +167,7 @@ def test_fix_in_part(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stdout == text.replace('",}', '"}')
     first, last = done.stderr.splitlines()
-    assert first.startswith("printed message:15  error MISSING_TARGET  KILL needs")
+    assert first.startswith("printed message:14  error MISSING_TARGET  KILL needs")
     assert last == f"{file}: fixed 2 errors; 1 error remains in the printed message"
     again = brenner("check", "--fix", "--partial", stdin=done.stdout)
     assert (again.returncode, again.stdout) == (1, done.stdout)
