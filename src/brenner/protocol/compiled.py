@@ -275,16 +275,16 @@ def check_compiled(message: Message, body: list[Block]) -> list[Diagnostic]:
     Lines count in the body; problems of the subject have no line.
     """
     compiled = read_compiled_blocks(message, body)
+    versions = list(_check_versions(compiled))
     return [
         *_check_subject(message, compiled),
         *_check_thread_id(message, compiled),
         *_check_compiled_at(compiled),
         *_check_path(message, compiled),
         *_check_artifact(compiled, body),
-        *_check_versions(compiled),
-        *_check_previous(compiled),
+        *(versions or _check_previous(compiled)),
         *_check_status(compiled),
-        *_check_front_matter(message, compiled),
+        *_check_session(message, compiled),
     ]
 
 
@@ -384,8 +384,9 @@ def _read_record(compiled: CompiledBody) -> Mapping[str, object]:
 
 
 def _check_previous(compiled: CompiledBody) -> Iterator[Diagnostic]:
-    """Check that the previous version, if stated, is the one before this version."""
-    stated, version = compiled.stated.get(PREVIOUS), compiled.subject_version
+    """Check that the previous version, if stated, is the one before the message's."""
+    stated = compiled.stated.get(PREVIOUS)
+    version = compiled.subject_version
     if stated is None or version is None or compiled.previous == version - 1:
         return
     yield codes.COMPILED_MISMATCH.at(
@@ -402,28 +403,24 @@ def _check_status(compiled: CompiledBody) -> Iterator[Diagnostic]:
     if stated and match_listed_value(stated.value, _STATES) is None:
         expected = f"one of {', '.join(_STATES)}"
         words = {"section": PERSISTENCE, "value": stated.value, "expected": expected}
-        yield UNLISTED_SECTION_VALUE.at(stated.line, **words)
+        found = UNLISTED_SECTION_VALUE.at(stated.line, **words)
+        yield found._replace(fix=f"Set **{STATUS}** to {expected}.")
 
 
-def _check_front_matter(message: Message, compiled: CompiledBody) -> Iterator[Diagnostic]:
-    """Compare the front matter with the thread, and its status with that of the record."""
+def _check_session(message: Message, compiled: CompiledBody) -> Iterator[Diagnostic]:
+    """Check that the session of the front matter is the thread."""
     text = (compiled.inline or "").lstrip("\n")
     before = compiled.inline_line - 1 + len(compiled.inline or "") - len(text)
     matter = read_front_matter(text, before)
-    expected = {
-        "session_id": ("the message is in", message.thread_id),
-        "status": ("the record says", _read_record(compiled).get("status")),
-    }
-    for name, (other, value) in expected.items():
-        written = (matter.values or {}).get(name)
-        if isinstance(written, str) and isinstance(value, str) and written != value:
-            yield codes.COMPILED_MISMATCH.at(
-                matter.lines.get(name, before + 1),
-                place="The front matter",
-                value=f"{name} {_quoted(written)}",
-                other=other,
-                expected=_quoted(value),
-            )
+    written = (matter.values or {}).get("session_id")
+    if isinstance(written, str) and written != message.thread_id:
+        yield codes.COMPILED_MISMATCH.at(
+            matter.lines.get("session_id", before + 1),
+            place="The front matter",
+            value=f"session_id {_quoted(written)}",
+            other="the message is in",
+            expected=_quoted(message.thread_id),
+        )
 
 
 def _front_matter_version(inline: str, line: int) -> Iterator[tuple[int | None, str, str, int]]:

@@ -85,7 +85,7 @@ INVALID_COMPILED_AT = error(
 COMPILED_MISMATCH = error(
     "COMPILED_MISMATCH",
     "{place} says {value}, but {other} {expected}.",
-    "Write {expected} in both places. Or let `brenner compile THREAD` write the message.",
+    "Write {expected} there. Or let `brenner compile THREAD` write the message.",
     "artifact_publish_spec_v0.1, COMPILED Message Extended Schema; R10, R18",
 )
 COMPILED_WITHOUT_RECORD = warning(
