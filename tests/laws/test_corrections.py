@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brenner.diagnostics.model import ERROR
 from brenner.protocol.delta.parse import read_deltas, render_delta
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.messages import parse_message_file
-from brenner.protocol.validate import check_message
+from brenner.protocol.validate import Report, check_message
 from strategies import any_text, deltas
 
 pytestmark = pytest.mark.fuzz
@@ -126,3 +127,91 @@ def test_valid_blocks_stay_valid(found: list[Delta], prose: str) -> None:
         before = [_plain(delta) for delta in written(text)]
         after = Counter(_plain(delta) for delta in written(report.corrected))
         assert Counter(before) <= after
+
+
+# Correcting in part
+
+
+def lose_target(block: str) -> str:
+    """The target is a misspelt key, which no correction renames."""
+    return block.replace('"target_id"', '"targetted"', 1)
+
+
+def lose_operation(block: str) -> str:
+    """An operation that does not exist."""
+    for name in ("ADD", "EDIT", "KILL"):
+        block = block.replace(f'"operation": "{name}"', '"operation": "REPLACE"', 1)
+    return block
+
+
+def lose_quote(block: str) -> str:
+    """A quotation mark inside a text ends it too early."""
+    return block.replace('"section": "', '"section": "x" y "', 1)
+
+
+def lose_label(block: str) -> str:
+    """A quotation of the block."""
+    return "".join(f"> {line}\n" for line in block.splitlines())
+
+
+LOSERS = (lose_target, lose_operation, lose_quote, lose_label)
+
+
+@st.composite
+def broken_messages(draw: st.DrawFn) -> str:
+    """A message with several blocks, each spoiled in ways that have a correction or have none."""
+    parts = []
+    for delta in draw(st.lists(deltas(), min_size=1, max_size=4)):
+        block = render_delta(delta)
+        for spoil in draw(st.lists(st.sampled_from(SPOILERS + LOSERS), max_size=3, unique=True)):
+            block = spoil(block)
+        parts.append(block)
+    head = draw(st.sampled_from([HEADERS, HEADERS.replace("DELTA[opus]", "delta[OPUS]")]))
+    return head + "# Delta Contribution\n\n" + "\n".join(parts) + draw(st.sampled_from(["", "x\n"]))
+
+
+def errors(report: Report) -> Counter[str]:
+    return Counter(found.id for found in report.violations if found.severity is ERROR)
+
+
+def contributions(text: str, report: Report) -> int:
+    """How many delta blocks, and texts that look like one."""
+    strays = ("INLINE_DELTA", "SWALLOWED_DELTA", "QUOTED_DELTA")
+    return len(report.deltas) + sum(found.id in strays for found in report.violations)
+
+
+def result_of_fixing(text: str, report: Report) -> str:
+    return report.corrected or report.partly_corrected or text
+
+
+@given(st.one_of(broken_messages(), any_text.map(lambda text: HEADERS + text)))
+def test_a_partial_fix_leaves_exactly_what_is_not_fixable(text: str) -> None:
+    """It adds no error, and what remains was marked as not fixable; a full fix is valid."""
+    report = check_message(text)
+    after = check_message(result_of_fixing(text, report))
+    unfixable = (each for each in report.violations if each.severity is ERROR and not each.fixable)
+    assert errors(after) <= Counter(each.id for each in unfixable)
+    assert errors(after) <= errors(report)
+    assert report.corrected is None or (after.valid and report.partly_corrected is None)
+    is_changed = report.corrected is not None or report.partly_corrected is not None
+    assert is_changed or not any(found.fixable for found in report.violations)
+
+
+@given(st.one_of(broken_messages(), any_text.map(lambda text: HEADERS + text)))
+def test_a_partial_fix_loses_no_contribution(text: str) -> None:
+    """Every block is still there, and those that were valid are as they were."""
+    report = check_message(text)
+    fixed = result_of_fixing(text, report)
+    after = check_message(fixed)
+    assert contributions(fixed, after) >= contributions(text, report)
+    before = Counter(map(_plain, written(text)))
+    assert before <= Counter(map(_plain, written(fixed)))
+
+
+@given(st.one_of(broken_messages(), any_text.map(lambda text: HEADERS + text)))
+def test_fixing_in_part_twice_is_fixing_once(text: str) -> None:
+    report = check_message(text)
+    fixed = result_of_fixing(text, report)
+    again = check_message(fixed)
+    assert result_of_fixing(fixed, again) == fixed
+    assert not any(found.fixable for found in again.violations)

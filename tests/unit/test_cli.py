@@ -144,13 +144,58 @@ def test_errors_that_block_the_fix_are_named() -> None:
     block = GOOD.partition("```delta")
     bad = "".join(BAD.partition("```delta")[1:])
     hopeless = "".join(HOPELESS.partition("```delta")[1:])
-    then = "After that, `brenner check --fix` fixes the other"
+    fix = "fixable: `brenner check --fix --partial -`."
     done = brenner("check", stdin=block[0] + bad + bad + hopeless + bad)
     said = "Cannot fix automatically: line 17 (MISSING_TARGET) needs a decision. "
-    assert done.stdout.splitlines()[-1] == f"  {said}{then} 3 errors."
+    assert done.stdout.splitlines()[-1] == f"  {said}The other 3 errors are {fix}"
     done = brenner("check", stdin=block[0] + hopeless + bad + hopeless)
     said = "Cannot fix automatically: lines 9 and 17 (MISSING_TARGET) need a decision. "
-    assert done.stdout.splitlines()[-1] == f"  {said}{then} error."
+    assert done.stdout.splitlines()[-1] == f"  {said}The other error is {fix}"
+
+
+def test_fix_in_part(tmp_path: Path) -> None:
+    """The certain corrections are printed; what is left is listed with its line there."""
+    text = BAD + "\n" + "".join(HOPELESS.partition("```delta")[1:]).replace('"}\n```', '",}\n```')
+    file = tmp_path / "m.md"
+    file.write_text(text, "utf-8")
+    listed = brenner("check", str(file)).stdout.splitlines()
+    assert [line.endswith("(fixable)") for line in listed[:3]] == [True, False, True]
+    assert listed[-1].endswith(
+        f"The other 2 errors are fixable: `brenner check --fix --partial {file}`."
+    )
+    done = brenner("check", "--fix", "--partial", str(file))
+    assert done.returncode == 1
+    assert done.stdout == text.replace('",}', '"}')
+    first, last = done.stderr.splitlines()
+    assert first.startswith("printed message:14  error MISSING_TARGET  KILL needs")
+    assert last == f"{file}: fixed 2 errors; 1 error remains in the printed message"
+    again = brenner("check", "--fix", "--partial", stdin=done.stdout)
+    assert (again.returncode, again.stdout) == (1, done.stdout)
+    assert "fixed 0 errors; 1 error remains" in again.stderr
+    assert brenner("check", "--fix", "--partial", stdin=BAD).stdout == GOOD
+
+
+def test_fix_in_part_as_json() -> None:
+    """Each violation says whether it is fixable; the partly corrected text has a key of its own."""
+    text = BAD + "\n" + "".join(HOPELESS.partition("```delta")[1:])
+    code, document = check_json(stdin=text)
+    assert (code, document["corrected"]) == (1, None)
+    assert "partly_corrected" not in document
+    found = {each["id"]: each["fixable"] for each in document["violations"]}
+    assert found == {"JSON_TRAILING_COMMA": True, "MISSING_TARGET": False}
+    code, document = check_json("--fix", "--partial", stdin=text)
+    assert (code, document["corrected"]) == (1, None)
+    assert document["partly_corrected"] == text.replace('",}', '"}')
+    code, document = check_json("--fix", "--partial", stdin=BAD)
+    assert (code, document["corrected"], document["partly_corrected"]) == (0, GOOD, None)
+
+
+def test_nothing_is_fixed_in_json_that_cannot_be_read() -> None:
+    """A quotation mark inside a text: what comes after it may mean anything."""
+    text = GOOD.replace("refuted by T1", "refuted by \"T1\", 'too'").replace('"}\n```', '",}\n```')
+    code, document = check_json("--fix", "--partial", stdin=text)
+    assert (code, document["partly_corrected"]) == (1, None)
+    assert not any(each["fixable"] for each in document["violations"])
 
 
 def test_the_error_without_a_fix_is_named_not_one_like_it() -> None:
@@ -162,7 +207,7 @@ def test_the_error_without_a_fix_is_named_not_one_like_it() -> None:
     done = brenner("check", stdin=edit + "".join(certain[1:]))
     assert done.stdout.count("WRONG_TYPE  `payload.anchors` is") == 2
     said = "Cannot fix automatically: line 10 (WRONG_TYPE) needs a decision. "
-    then = "After that, `brenner check --fix` fixes the other error."
+    then = "The other error is fixable: `brenner check --fix --partial -`."
     assert done.stdout.splitlines()[-1] == f"  {said}{then}"
 
 
@@ -203,6 +248,9 @@ def test_sender_must_be_the_actor() -> None:
         ("check", "--nonsense"),
         ("check", "-", "-"),
         ("check", "--fix", "--reply"),
+        ("check", "--partial"),
+        ("check", "--partial", "--reply"),
+        ("mail", "send", "--fix", "--no-check", "message.md"),
         ("new", "INFO", "--to", "Blue Lake"),
         ("new", "INFO", "--as", "A\nSubject: INFO: forged"),
         ("new", "INFO", "--question", "Why?"),

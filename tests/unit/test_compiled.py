@@ -285,7 +285,8 @@ def test_descriptions() -> None:
 )
 def test_any_thread_id(thread_id: str) -> None:
     """Engineering threads have odd names; each comes back as it is."""
-    of = SECOND._replace(thread_id=thread_id)
+    text = SECOND.text.replace(SECOND.thread_id, thread_id)
+    of = SECOND._replace(thread_id=thread_id, text=text)
     message = compose(of)
     body = read_compiled(message)
     assert (body.thread_id, body.path) == (thread_id, f"artifacts/{thread_id}.md")

@@ -285,7 +285,7 @@ def test_indented_fences_have_one_edit_for_each_line() -> None:
     body = HOSTILE_BODIES["fences as indented code"].make(_SIZE)
     strays = find_strays(body, parse_blocks(body))
     assert len(strays) > 1_000
-    assert sum(len(edits) for _, edits in strays) <= body.count("\n")
+    assert sum(len(each.edits) for each in strays) <= body.count("\n")
 
 
 def test_lines_are_looked_up_for_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:

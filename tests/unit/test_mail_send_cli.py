@@ -23,7 +23,7 @@ def test_send_file(office: Shell, tmp_path: Path) -> None:
     ]
     again = office.mail("send", "-", "--json", stdin=file.read_bytes()).json
     assert list(again) == [
-        *("sent", "duplicate", "message", "valid", "summary", "violations", "corrected")
+        *("sent", "duplicate", "message", "valid", "summary", "violations", "corrected", "fixed")
     ]
     assert (again["sent"], again["duplicate"], again["valid"]) == (True, False, True)
     assert list(again["message"]) == MESSAGE_KEYS
@@ -59,13 +59,49 @@ def test_errors_are_not_sent(office: Shell, tmp_path: Path) -> None:
     file.write_text(render_message_file(wrong), "utf-8")
     done = office("mail", "send", str(file))
     assert (done.code, done.out) == (1, "")
-    first, *_, count, hint = done.err.splitlines()
+    first, *_, count, hint, send = done.err.splitlines()
     assert first.startswith(f"{file}:4  error INVALID_SUBJECT_PREFIX  ")
     assert count == "Not sent: 1 error."
     assert hint == f"  To print the corrected message: `brenner check --fix {file}`"
+    assert send == f"  To send it: `brenner mail send --fix {file}`"
     document = office("mail", "send", str(file), "--json").json
     assert (document["sent"], document["valid"], document["message"]) == (False, False, None)
     assert document["corrected"] == file.read_text("utf-8").replace("question", "QUESTION")
+    assert office.mail("inbox", "--json").json["messages"] == []
+
+
+def test_fix_sends_the_corrected_message(office: Shell, tmp_path: Path) -> None:
+    """One line for each correction; what is stored is the corrected message."""
+    file = tmp_path / "m.md"
+    wrong = make_message("question: Which?", QUESTION, sender="Operator")
+    file.write_text(render_message_file(wrong), "utf-8")
+    done = office.mail("send", "--fix", str(file))
+    fixed, *more = done.err.splitlines()
+    assert fixed.startswith(f"{file}:4  fixed INVALID_SUBJECT_PREFIX  ")
+    assert more == []
+    assert done.out.startswith("Sent message 1 to ")
+    stored = office.mail("show", "1", "--json").json
+    assert (stored["subject"], stored["body"]) == ("QUESTION: Which?", QUESTION)
+    document = office.mail("send", "--fix", str(file), "--key", "k", "--json").json
+    assert [(each["id"], each["line"]) for each in document["fixed"]] == [
+        ("INVALID_SUBJECT_PREFIX", 4)
+    ]
+    assert (document["sent"], document["valid"], document["violations"]) == (True, True, [])
+    again = office.mail("send", "--fix", str(file), "--key", "k", "--json").json
+    assert (again["sent"], again["duplicate"]) == (False, True)
+
+
+def test_fix_sends_all_corrected_or_nothing(office: Shell, tmp_path: Path) -> None:
+    """One error without a certain correction is enough to send nothing."""
+    file = tmp_path / "m.md"
+    wrong = make_message("question: Which?", "## Urgency\nSoon\n", sender="Operator")
+    file.write_text(render_message_file(wrong), "utf-8")
+    done = office("mail", "send", "--fix", str(file))
+    assert (done.code, done.out) == (1, "")
+    said = "Cannot fix automatically: line 6 (MISSING_SECTION) needs a decision."
+    then = f"The other error is fixable: `brenner check --fix --partial {file}`."
+    assert done.err.splitlines()[-1] == f"  {said} {then}"
+    assert office("mail", "send", "--fix", str(file), "--json").json["fixed"] == []
     assert office.mail("inbox", "--json").json["messages"] == []
 
 

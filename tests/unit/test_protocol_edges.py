@@ -62,7 +62,7 @@ def test_a_block_that_is_refused_for_one_more_reason() -> None:
     assert block.delta
     found = INVALID_SECTION.at(3, value="x", known="y", suggestion="")
     refused = block.refused(found)
-    assert (refused.delta, refused.is_mendable) == (None, False)
+    assert (refused.delta, refused.is_fixable) == (None, False)
     assert refused.diagnostics == (*block.diagnostics, found)
 
 

@@ -20,6 +20,7 @@ from brenner.cli.options import (
 from brenner.cli.output import (
     cannot_fix_text,
     count_by_severity,
+    fix_command,
     styled,
     terminal_width,
     write_diagnostics,
@@ -29,9 +30,10 @@ from brenner.cli.output import (
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.validate import Report, check_message, errors_without_fix
-from brenner.text import escape_control
+from brenner.protocol.validate import Report, check_message
+from brenner.text import escape_control, plural
 
+_PRINTED = "printed message"
 _UNREADABLE_CODES = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
 
 
@@ -40,6 +42,7 @@ _UNREADABLE_CODES = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
     epilog=examples(
         "brenner check message.md",
         "brenner check --fix message.md > corrected.md",
+        "brenner check --fix --partial message.md > better.md",
         "brenner check --thread RS-20251230-cell-fate",
     ),
 )
@@ -47,38 +50,45 @@ _UNREADABLE_CODES = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
 @click.option(
     "--fix", is_flag=True, help="Print the corrected message, if the correction is certain."
 )
+@click.option(
+    "--partial", is_flag=True, help="With --fix: fix what can be fixed, and leave the rest."
+)
 @click.option("--reply", is_flag=True, help="Print a reply that lists the errors for the sender.")
 @click.option(
     "--thread", "thread_id", metavar="ID", help="Check the stored messages of this thread."
 )
 @common_options
-def command(
-    settings: Settings, files: tuple[str, ...], fix: bool, reply: bool, thread_id: str | None
+def command(  # noqa: PLR0913  (one parameter per option)
+    settings: Settings,
+    *,
+    files: tuple[str, ...],
+    fix: bool,
+    partial: bool,
+    reply: bool,
+    thread_id: str | None,
 ) -> int:
     """Check message files, or with --thread all messages of a thread.
 
     Use it before `brenner mail send`. A message file has headers (Thread, From, To, Subject,
     Ack-Required), an empty line and the body. Without FILE, or with -, standard input is read.
 
-    Redirect the output of --fix to another file: the shell empties FILE before it is read.
+    Redirect the output of --fix to another file: the shell empties FILE before it is read. If an
+    error has no certain correction, --fix prints nothing. With --partial it prints the message with
+    the certain corrections, and lists the errors that remain.
     """
     if thread_id is not None:
-        return _check_thread(settings, thread_id, is_alone=not (files or fix or reply))
+        return _check_thread(settings, thread_id, is_alone=not (files or fix or partial or reply))
     names = _input_names(files)
-    if fix and reply:
-        message = "--fix and --reply cannot be used together."
-        raise click.UsageError(message)
-    if (fix or reply) and len(names) > 1 and not settings.as_json:
-        message = "--fix and --reply accept one FILE at a time."
-        raise click.UsageError(message)
+    is_many = len(names) > 1 and not settings.as_json
+    _check_usage(is_many=is_many, fix=fix, partial=partial, reply=reply)
     replier = (settings.actor or operator_of(settings)) if reply else ""
     # With --reply the actor is not the author, so the sender is not checked against it.
     checked = [_check(name, None if reply else settings.actor, settings) for name in names]
     if settings.as_json:
-        documents = [each.to_json(replier) for each in checked]
+        documents = [each.to_json(replier, is_partial=partial) for each in checked]
         write_json({"results": documents} if len(names) > 1 else documents[0])
     elif fix:
-        return _write_fix(checked[0])
+        return _write_fix(checked[0], is_partial=partial)
     elif reply:
         return _write_reply(checked[0], replier)
     else:
@@ -87,9 +97,21 @@ def command(
     return max(EXIT_OK if fix and each.report.corrected else each.exit_code for each in checked)
 
 
+def _check_usage(*, is_many: bool, fix: bool, partial: bool, reply: bool) -> None:
+    message = ""
+    if fix and reply:
+        message = "--fix and --reply cannot be used together."
+    elif partial and not fix:
+        message = "--partial needs --fix."
+    elif (fix or reply) and is_many:
+        message = "--fix and --reply accept one FILE at a time."
+    if message:
+        raise click.UsageError(message)
+
+
 def _check_thread(settings: Settings, thread_id: str, *, is_alone: bool) -> int:
     if not is_alone:
-        message = "--thread cannot be used with FILE, --fix or --reply."
+        message = "--thread cannot be used with FILE, --fix, --partial or --reply."
         raise click.UsageError(message)
     from brenner.cli.check_thread import check  # only stored mail needs a mailbox
 
@@ -110,8 +132,7 @@ class _CheckedInput(NamedTuple):
 
     def cannot_fix_text(self) -> str:
         """Return which errors keep the message from being fixed automatically."""
-        found = errors_without_fix(self.text, self.report.violations, self.actor)
-        return cannot_fix_text(self.report.summary, found)
+        return cannot_fix_text(self.report.violations, fix_command(self.name, is_partial=True))
 
     def reply(self, sender: str) -> str | None:
         """Return the Validation Error reply, if there is an error and a sender to reply to."""
@@ -119,10 +140,11 @@ class _CheckedInput(NamedTuple):
 
         return None if self.report.valid else compose_reply(self.text, self.report, sender)
 
-    def to_json(self, replier: str) -> dict[str, object]:
-        """Return the stable JSON form. `reply` is included only if one was requested."""
+    def to_json(self, replier: str, *, is_partial: bool) -> dict[str, object]:
+        """Return the stable JSON form. The last two keys are included only if requested."""
+        partly = {"partly_corrected": self.report.partly_corrected} if is_partial else {}
         reply = {"reply": self.reply(replier)} if replier else {}
-        return {"file": self.name} | self.report.to_json() | reply
+        return {"file": self.name} | self.report.to_json() | partly | reply
 
     @property
     def exit_code(self) -> int:
@@ -168,12 +190,8 @@ def _write_report(checked: _CheckedInput) -> None:
         f"{escape_control(checked.label)}: {verdict}: {count_by_severity(report.summary)}{about}\n"
     )
     if report.corrected is not None:
-        from shlex import quote
-
         care = "\n  Read it before you send it." if report.valid else ""
-        separator = "-- " if checked.name.startswith("-") and checked.name != "-" else ""
-        command = f"brenner check --fix {separator}{quote(escape_control(checked.name))}"
-        text = f"  To print the corrected message: `{command}`"
+        text = f"  To print the corrected message: `{fix_command(checked.name)}`"
         is_long = 0 < terminal_width(out) < len(text)  # a command is never wrapped
         text = text.replace(": `", ":\n  `", 1) if is_long else text
         out.write(f"{text}{care}\n")
@@ -181,9 +199,11 @@ def _write_report(checked: _CheckedInput) -> None:
         write_wrapped(checked.cannot_fix_text(), "  ", out)
 
 
-def _write_fix(checked: _CheckedInput) -> int:
+def _write_fix(checked: _CheckedInput, *, is_partial: bool) -> int:
     """Write the corrected message to the standard output, all else to the standard error."""
     err, report = sys.stderr, checked.report
+    if is_partial and checked.text and not report.valid and report.corrected is None:
+        return _write_partial_fix(checked)
     write_diagnostics(report.violations, checked.label, err)
     if report.corrected is not None:
         err.write(f"{escape_control(checked.label)}: corrected; the printed message is valid\n")
@@ -197,6 +217,23 @@ def _write_fix(checked: _CheckedInput) -> int:
             write_wrapped(f"{label}: not valid. {checked.cannot_fix_text()}", "", err)
         return checked.exit_code
     return EXIT_OK
+
+
+def _write_partial_fix(checked: _CheckedInput) -> int:
+    """Write the message with the certain corrections, and what is left to the standard error.
+
+    The lines of what is left count in the printed message.
+    """
+    text = checked.report.partly_corrected or checked.text
+    left = check_message(text, checked.actor)
+    write_diagnostics(left.violations, _PRINTED, sys.stderr)
+    remaining = left.summary.errors
+    fixed = plural(checked.report.summary.errors - remaining, "error")
+    remain = f"{plural(remaining, 'error')} {'remains' if remaining == 1 else 'remain'}"
+    label = escape_control(checked.label)
+    sys.stderr.write(f"{label}: fixed {fixed}; {remain} in the printed message\n")
+    sys.stdout.write(text)
+    return checked.exit_code
 
 
 def _write_reply(checked: _CheckedInput, sender: str) -> int:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 import click
 
 from brenner.cli.options import Command
-from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
+from brenner.diagnostics.model import Diagnostic, Severity, Summary, is_error, worst_first
 from brenner.lazy_pattern import lazy_pattern
+from brenner.text import escape_control
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -136,14 +137,15 @@ def repeats_lines(group: Repeats, stream: TextIO, about: str = "") -> Iterator[s
     first, width = group.first, terminal_width(stream)
     style: dict[str, object] = {"fg": _COLOURS[first.severity], "bold": True}
     severity = styled(f"{first.severity} {group.code_text}", stream, **style)
+    fix = f"{first.fix} (fixable)" if first.fixable else first.fix
     message = " ".join(filter(None, (about, first.message, group.other_places())))
     location = place_text(group.places[0], first.line)
     if width:
         yield f"{location}  {severity}\n"
         yield wrap_text(message, "    ", "    ", width)
-        yield wrap_text(first.fix, "    → ", "      ", width)
+        yield wrap_text(fix, "    → ", "      ", width)
     else:
-        yield f"{location}  {severity}  {message}  → {first.fix}\n"
+        yield f"{location}  {severity}  {message}  → {fix}\n"
 
 
 # A command in backquotes
@@ -184,27 +186,39 @@ def count_by_severity(summary: Summary) -> str:
 _MOST_CODES = 4
 
 
-def cannot_fix_text(summary: Summary, blocking: Iterable[Diagnostic]) -> str:
-    """Return why a message with errors has no automatic fix. `blocking` are the errors without."""
+def cannot_fix_text(found: Iterable[Diagnostic], command: str) -> str:
+    """Return which errors keep a message from being fixed automatically.
+
+    `command` fixes the others; empty if there is no file that it could name.
+    """
     from brenner.diagnostics.repeats import listed, numbered
 
+    errors = list(filter(is_error, found))
     by_code: dict[str, list[Diagnostic]] = {}
-    for each in blocking:
-        by_code.setdefault(each.id, []).append(each)
-    if not by_code:
-        return "Cannot fix automatically: fixing these errors reveals others. Fix them by hand."
+    for each in errors:
+        if not each.fixable:
+            by_code.setdefault(each.id, []).append(each)
     places = []
-    for code, found in by_code.items():
-        lines = [each.line for each in found if each.line]
+    for code, alike in by_code.items():
+        lines = [each.line for each in alike if each.line]
         places.append(f"{numbered('line', lines)} ({code})" if lines else code)
     count = sum(map(len, by_code.values()))
     need = "needs" if count == 1 or places == [*by_code][:1] else "need"
     text = f"Cannot fix automatically: {listed(places, _MOST_CODES)} {need} a decision."
-    others = summary.errors - count
-    if others > 0:
-        errors = "error" if others == 1 else f"{others:,} errors"
-        text += f" After that, `brenner check --fix` fixes the other {errors}."
-    return text
+    others = Summary.of(each for each in errors if each.fixable).errors
+    if not others:
+        return text
+    are = "error is" if others == 1 else f"{others:,} errors are"
+    return f"{text} The other {are} fixable{f': `{command}`' if command else ' with `--fix`'}."
+
+
+def fix_command(name: str, *, is_partial: bool = False) -> str:
+    """Return the command that prints a corrected message file."""
+    from shlex import quote
+
+    separator = "-- " if name.startswith("-") and name != "-" else ""
+    partial = "--partial " if is_partial else ""
+    return f"brenner check --fix {partial}{separator}{quote(escape_control(name))}"
 
 
 # Progress on the standard error, only on a terminal

@@ -127,6 +127,7 @@ class _DiagnosticFields(NamedTuple):
     message_id: int | None = None
     readings: tuple[str, ...] = ()  # complete blocks; the author has to choose one
     left_out: Summary | None = None  # for MORE_DIAGNOSTICS: how many were omitted
+    fixable: bool = False  # whether a certain correction of the text removes it
     parameters: tuple[tuple[str, str | int | Diagnostic], ...] = ()
 
 
@@ -197,6 +198,7 @@ class Diagnostic(_DiagnosticFields):
             "message": self.message,
             "fix": self.fix,
             "line": self.line,
+            "fixable": self.fixable,
         } | {key: value for key, value in known.items() if value is not None}
 
 
@@ -224,6 +226,17 @@ class Summary(NamedTuple):
         """Return the sums."""
         sums = (self.errors + other.errors, self.warnings + other.warnings, self.info + other.info)
         return type(self)(*sums)
+
+
+def is_error(found: Diagnostic) -> bool:
+    """Return whether it is an error, or represents omitted ones."""
+    return found.severity is ERROR or (found.left_out is not None and found.left_out.errors > 0)
+
+
+def are_fixable(found: Iterable[Diagnostic]) -> bool:
+    """Return whether every error has a certain correction. Without an error, return False."""
+    errors = [each for each in found if is_error(each)]
+    return bool(errors) and all(each.fixable for each in errors)
 
 
 _RANK = {ERROR: 0, WARNING: 1, INFO: 2}

@@ -115,16 +115,16 @@ def group_repeats(found: Iterable[Diagnostic], places: Iterable[str] = ()) -> li
     messages that they are about.
     """
     everything = list(zip(found, chain(places, repeat("")), strict=False))
-    equal: dict[tuple[str, str, str], list[int]] = {}
+    equal: dict[tuple[str, str, bool, str], list[int]] = {}
     for index, (each, _) in enumerate(everything):
         # The count of a truncated list is always an entry of its own.
         fix = each.fix if each.left_out is None else str(index)
-        equal.setdefault((each.id, fix, each.message), []).append(index)
-    alike: dict[tuple[str, str], list[list[int]]] = {}
-    for (code, fix, _), indexes in equal.items():
+        equal.setdefault((each.id, fix, each.fixable, each.message), []).append(index)
+    alike: dict[tuple[str, str, bool], list[list[int]]] = {}
+    for (code, fix, is_fixable, _), indexes in equal.items():
         is_group = len(indexes) >= _FEWEST_EQUAL
         entries = [indexes] if is_group else [[index] for index in indexes]
-        alike.setdefault((code, fix), []).extend(entries)
+        alike.setdefault((code, fix, is_fixable), []).extend(entries)
     groups: list[list[int]] = []
     for entries in alike.values():
         is_group = len(entries) >= _FEWEST_ALIKE

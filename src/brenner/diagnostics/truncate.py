@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes.messages import MORE_DIAGNOSTICS
-from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
+from brenner.diagnostics.model import Diagnostic, Severity, Summary, are_fixable, worst_first
 from brenner.limits import MOST_DIAGNOSTICS_OF_A_BLOCK, MOST_DIAGNOSTICS_OF_A_MESSAGE
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def truncate_for_message(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
         [each for each in everything if each.left_out is None or each.block is not None], most
     )
     of_one = {each.message_id for each in everything}
-    more = _more_diagnostics(Summary.of([*rest, *old]), "message")
+    more = _more_diagnostics(Summary.of([*rest, *old]), [*rest, *old], "message")
     return (*kept, more._replace(message_id=of_one.pop() if len(of_one) == 1 else None))
 
 
@@ -109,9 +109,8 @@ def _truncate_block(
     """Keep at most `most`, and add the count of the others and of those counted before."""
     old = [each for each in found if each.left_out is not None]
     kept, rest = _split_kept([each for each in found if each.left_out is None], most)
-    more = _more_diagnostics(Summary.of([*rest, *old]).plus(counted), "block", line).in_block(
-        number
-    )
+    left_out = Summary.of([*rest, *old]).plus(counted)
+    more = _more_diagnostics(left_out, [*rest, *old], "block", line).in_block(number)
     return (*kept, more._replace(message_id=found[0].message_id if found else None))
 
 
@@ -137,10 +136,13 @@ def _priority_order(found: Sequence[Diagnostic]) -> list[int]:
     return [index for part in (firsts, others) for rank in ranks for index in part.get(rank, ())]
 
 
-def _more_diagnostics(left_out: Summary, of: str, line: int | None = None) -> Diagnostic:
+def _more_diagnostics(
+    left_out: Summary, omitted: Iterable[Diagnostic], of: str, line: int | None = None
+) -> Diagnostic:
     parts = [
         f"{count:,} {words[count != 1]}"
         for count, words in zip(left_out, _SEVERITY_NOUNS, strict=True)
         if count
     ]
-    return MORE_DIAGNOSTICS.at(line, of=of, what=", ".join(parts))._replace(left_out=left_out)
+    more = MORE_DIAGNOSTICS.at(line, of=of, what=", ".join(parts))
+    return more._replace(left_out=left_out, fixable=are_fixable(omitted))

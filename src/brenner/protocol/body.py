@@ -24,6 +24,7 @@ from brenner.markdown.escape import (
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import AGENT_NAME, VERSION
 from brenner.protocol.message_types import (
+    KICKOFF,
     PLACEHOLDER,
     UNFILLED_NAME,
     UNFILLED_TEXT,
@@ -199,8 +200,9 @@ def _check_missing_section(
     heading = find_title(blocks)
     if rule.title_counts and heading:
         return [codes.QUESTION_FROM_TITLE.at(heading.line, title=heading.text)]
-    if rule.instead and find_section(found, rule.instead):
-        return []
+    state = find_section(found, rule.instead) if rule.instead else None
+    if state:
+        return [] if _names_version(message_type, blocks) else [_needs_artifact(state)]
     key = normalise_heading(rule.name)
     empty = next((section for section in found if section.key == key), None)
     return [
@@ -214,6 +216,34 @@ def _check_missing_section(
             hint=_heading_hint(rule.name, blocks),
         )
     ]
+
+
+def _names_version(message_type: MessageType, blocks: list[Block]) -> bool:
+    """Return whether the message states a version of the artifact, other than the empty v0."""
+    key = normalise_heading(message_type.version_field)
+    stated = [each.value for each in read_fields(blocks) if normalise_heading(each.name) == key]
+    return any(value != "v0" for value in stated)
+
+
+def _needs_artifact(state: BodySection) -> Diagnostic:
+    return codes.CONTEXT_NEEDS_ARTIFACT.at(state.line)
+
+
+def state_instead_of_context(blocks: list[Block]) -> BodySection | None:
+    """Return the section that a kickoff has in place of its context, or None."""
+    found = parse_sections(blocks)
+    for rule in KICKOFF.sections:
+        if rule.instead and find_section(found, rule.name) is None:
+            return find_section(found, rule.instead)
+    return None
+
+
+def handoff_target(blocks: list[Block]) -> tuple[str, int] | None:
+    """Return the agent that takes over the work, and its line. An invalid name is no agent."""
+    section = find_section(parse_sections(blocks), "To")
+    name = _plain_name(section.first_line) if section else ""
+    is_name = AGENT_NAME.fullmatch(name) and name != UNFILLED_NAME
+    return (name, section.line) if section and is_name else None
 
 
 def _heading_hint(name: str, blocks: list[Block]) -> str:

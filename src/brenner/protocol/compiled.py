@@ -7,12 +7,14 @@ rest and never fails. Text inside the artifact never counts as a field of the me
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import publishing as codes
+from brenner.diagnostics.codes.messages import UNLISTED_SECTION_VALUE
 from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import Block, BlockKind, parse_blocks
 from brenner.markdown.escape import LabelledField, read_fields, unescape
@@ -22,6 +24,7 @@ from brenner.protocol.body import (
     BodySection,
     find_section,
     find_title,
+    match_listed_value,
     normalise_heading,
     parse_sections,
 )
@@ -42,7 +45,7 @@ FULL_ARTIFACT = "Full Artifact"
 METADATA = "Metadata"
 PERSISTENCE = "Persistence"
 THREAD_ID, VERSION, PREVIOUS = "Thread ID", "Version", "Previous Version"
-COMPILED_AT, COMPILER, PATH = "Compiled At", "Compiler", "Artifact Path"
+COMPILED_AT, COMPILER, PATH, STATUS = "Compiled At", "Compiler", "Artifact Path", "Status"
 
 _SECTION_OF_FIELD = {
     THREAD_ID: METADATA,
@@ -51,7 +54,10 @@ _SECTION_OF_FIELD = {
     COMPILED_AT: METADATA,
     COMPILER: METADATA,
     PATH: PERSISTENCE,
+    STATUS: PERSISTENCE,
 }
+# A field of a common name, which counts in its own section only
+_ONLY_IN_SECTION = STATUS
 _FIELD_NAMES = {normalise_heading(name): name for name in _SECTION_OF_FIELD}
 # The bold is optional and may include the colon; a table row has a pipe instead of the colon.
 _FIELD = lazy_pattern(
@@ -170,7 +176,7 @@ def _read_stated_fields(above: list[Block], found: list[BodySection]) -> dict[st
             if number in section_lines.get(_SECTION_OF_FIELD[name], ()):
                 in_own_section.add(name)
                 stated[name] = LabelledField(name, value, number)
-            else:
+            elif name != _ONLY_IN_SECTION:
                 stated.setdefault(name, LabelledField(name, value, number))
     return stated
 
@@ -259,6 +265,8 @@ def _has_link(full: BodySection) -> bool:
 
 _MOST_QUOTED = 200
 _MISSING = "missing"
+# artifact_publish_spec, Persistence States
+_STATES = ("Persisted", "Pending", "Draft")
 
 
 def check_compiled(message: Message, body: list[Block]) -> list[Diagnostic]:
@@ -267,13 +275,16 @@ def check_compiled(message: Message, body: list[Block]) -> list[Diagnostic]:
     Lines count in the body; problems of the subject have no line.
     """
     compiled = read_compiled_blocks(message, body)
+    versions = list(_check_versions(compiled))
     return [
         *_check_subject(message, compiled),
         *_check_thread_id(message, compiled),
         *_check_compiled_at(compiled),
         *_check_path(message, compiled),
         *_check_artifact(compiled, body),
-        *_check_versions(compiled),
+        *(versions or _check_previous(compiled)),
+        *_check_status(compiled),
+        *_check_session(message, compiled),
     ]
 
 
@@ -358,6 +369,58 @@ def _stated_versions(compiled: CompiledBody) -> Iterator[tuple[int | None, str, 
         yield compiled.version, "The metadata", _quoted(stated.value), stated.line
     if compiled.inline is not None:
         yield from _front_matter_version(compiled.inline, compiled.inline_line)
+    recorded = _read_record(compiled).get("version")
+    if type(recorded) is int:
+        yield recorded, "The record", f"version {recorded}", compiled.record_line
+
+
+def _read_record(compiled: CompiledBody) -> Mapping[str, object]:
+    """Return the record's fields; none if it is unreadable, which makes it no version (R10)."""
+    try:
+        value = json.loads(compiled.record or "null")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _check_previous(compiled: CompiledBody) -> Iterator[Diagnostic]:
+    """Check that the previous version, if stated, is the one before the message's."""
+    stated = compiled.stated.get(PREVIOUS)
+    version = compiled.subject_version
+    if stated is None or version is None or compiled.previous == version - 1:
+        return
+    yield codes.COMPILED_MISMATCH.at(
+        stated.line,
+        place="The metadata",
+        value=f"Previous Version {_quoted(stated.value)}",
+        other=f"the version before v{version} is",
+        expected=f"v{version - 1}",
+    )
+
+
+def _check_status(compiled: CompiledBody) -> Iterator[Diagnostic]:
+    stated = compiled.stated.get(STATUS)
+    if stated and match_listed_value(stated.value, _STATES) is None:
+        expected = f"one of {', '.join(_STATES)}"
+        words = {"section": PERSISTENCE, "value": stated.value, "expected": expected}
+        found = UNLISTED_SECTION_VALUE.at(stated.line, **words)
+        yield found._replace(fix=f"Set **{STATUS}** to {expected}.")
+
+
+def _check_session(message: Message, compiled: CompiledBody) -> Iterator[Diagnostic]:
+    """Check that the session of the front matter is the thread."""
+    text = (compiled.inline or "").lstrip("\n")
+    before = compiled.inline_line - 1 + len(compiled.inline or "") - len(text)
+    matter = read_front_matter(text, before)
+    written = (matter.values or {}).get("session_id")
+    if isinstance(written, str) and written != message.thread_id:
+        yield codes.COMPILED_MISMATCH.at(
+            matter.lines.get("session_id", before + 1),
+            place="The front matter",
+            value=f"session_id {_quoted(written)}",
+            other="the message is in",
+            expected=_quoted(message.thread_id),
+        )
 
 
 def _front_matter_version(inline: str, line: int) -> Iterator[tuple[int | None, str, str, int]]:

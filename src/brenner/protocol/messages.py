@@ -23,7 +23,7 @@ from brenner.text import closest, did_you_mean
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from brenner.diagnostics.model import Diagnostic
 
@@ -191,19 +191,19 @@ class _HeaderReader:
             self._invalid(content, "a header cannot continue on the next line")
             return True
         if started:
-            self._invalid(content, "a blank line must separate the headers from the body")
-            self.edits.append(TextEdit(start, start, "\n"))
+            reason = "a blank line must separate the headers from the body"
+            self._invalid(content, reason, [TextEdit(start, start, "\n")])
         elif _FENCE_LINE.fullmatch(content):
-            self._invalid(content, "the message must begin with its headers, not with a fence")
-            self.edits += self._fence_removal_edits(start)
+            reason = "the message must begin with its headers, not with a fence"
+            self._invalid(content, reason, self._fence_removal_edits(start))
         else:
             self._invalid(content, "the message must begin with its headers")
         return False
 
-    def _invalid(self, content: str, reason: str) -> None:
-        self.diagnostics.append(
-            codes.INVALID_HEADER.at(self.line, line_text=content, reason=reason)
-        )
+    def _invalid(self, content: str, reason: str, edits: Sequence[TextEdit] = ()) -> None:
+        found = codes.INVALID_HEADER.at(self.line, line_text=content, reason=reason)
+        self.diagnostics.append(found._replace(fixable=bool(edits)))
+        self.edits += edits
 
     def _fence_removal_edits(self, start: int) -> list[TextEdit]:
         """Return the edits that remove a code fence around the whole message, if there is one."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 from unicodedata import category, normalize
 
 from brenner.diagnostics.codes import deltas as deltas_codes
 from brenner.diagnostics.codes import messages as messages_codes
-from brenner.diagnostics.model import ERROR, Diagnostic, Summary, worst_first
+from brenner.diagnostics.model import Diagnostic, Summary, is_error, worst_first
 from brenner.diagnostics.truncate import truncate_for_message
 from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_BLOCKS, MOST_BODY_BYTES
@@ -143,6 +143,9 @@ def deltas_json(deltas: tuple[CheckedDelta, ...]) -> dict[str, object]:
 class Report(NamedTuple):
     """The result of checking one message. Lines count in the text that was checked.
 
+    `corrected` is the message with all errors fixed, `partly_corrected` with those that are fixable
+    if not all are.
+
     If there are very many violations, it contains the worst ones and a count of the others
     (`MORE_DIAGNOSTICS`). The summary counts all.
     """
@@ -152,6 +155,7 @@ class Report(NamedTuple):
     violations: tuple[Diagnostic, ...]
     deltas: tuple[CheckedDelta, ...] = ()
     corrected: str | None = None
+    partly_corrected: str | None = None
 
     @property
     def summary(self) -> Summary:
@@ -183,57 +187,84 @@ class Report(NamedTuple):
         }
 
 
-# Correcting a message, if every correction is certain
+# Correcting a message, as far as the corrections are certain
 #
-# Corrections are edits, so all other text stays unchanged. Fixing one error can reveal another, so
-# the message is checked again after each pass. The author gets the result only if it passes the
-# check itself, and if no text that looked like a contribution was lost.
+# Corrections are edits, so all other text stays unchanged. Where an edit is made, its diagnostic is
+# marked as fixable: nothing else decides that. Fixing one error can reveal another, so the message
+# is checked again after each pass. The edits count only if exactly those errors remain that have
+# none, and if no text that looked like a contribution was lost. Otherwise nothing is fixable.
 
 
-_MOST_PASSES = 5
-STRAY_CODES = frozenset(
-    {deltas_codes.INLINE_DELTA.id, deltas_codes.SWALLOWED_DELTA.id, deltas_codes.QUOTED_DELTA.id}
-)
+_MOST_PASSES = 6
 
 
 class Inspection(NamedTuple):
     """The result of one pass over a message.
 
-    `edits` fix errors of the report; `is_mendable` is whether they fix all. `strays` counts texts
-    that look like a contribution but are none, including those that the report omits.
+    `edits` remove all fixable diagnostics. `errors` counts the errors by code, and `unfixable`
+    those without an edit; `strays` counts texts that look like a contribution but are none. All
+    three include what the report omits.
     """
 
     report: Report
+    errors: Counter[str]
+    unfixable: Counter[str]
     edits: tuple[TextEdit, ...] = ()
-    is_mendable: bool = True
     strays: int = 0
 
 
-def correct_text(text: str, first: Inspection, inspect: Callable[[str], Inspection]) -> str | None:
-    """Return the corrected text; None if nothing is wrong or no correction is certain."""
-    current, inspection = text, first
+def _fix(
+    text: str, first: Inspection, inspect: Callable[[str], Inspection], start: Inspection
+) -> Report:
+    """Return the report of `first` with the corrected text, or with the partly corrected one.
+
+    `start` is what `inspect` returns for the text: `first`, unless other parts of the message are
+    corrected already.
+    """
+    current, inspection = text, start
     for _ in range(_MOST_PASSES):
-        if not inspection.is_mendable:
-            return None
         following = apply_edits(current, inspection.edits)
         if following == current:
             break
         current, inspection = following, inspect(following)
-    is_new = current != text and inspection.report.valid
-    return current if is_new and _keeps_all_deltas(first, inspection) else None
+    else:
+        return _without_fix(first.report)
+    is_new = current != text or start is not first
+    if not is_new or not _is_improved(first, inspection):
+        return _without_fix(first.report)
+    left = {found.id for found in inspection.report.violations}
+    marked = tuple(
+        found if found.fixable or found.id in left else found._replace(fixable=True)
+        for found in first.report.violations
+    )
+    report = first.report._replace(violations=marked)
+    if inspection.report.valid:
+        return report._replace(corrected=current)
+    return report._replace(partly_corrected=current)
 
 
-def _keeps_all_deltas(before: Inspection, after: Inspection) -> bool:
-    """Return whether no contribution was lost, and none became a stray."""
+def _without_fix(report: Report) -> Report:
+    if not any(found.fixable for found in report.violations):
+        return report
+    return report._replace(
+        violations=tuple(found._replace(fixable=False) for found in report.violations)
+    )
+
+
+def _is_improved(before: Inspection, after: Inspection) -> bool:
+    """Return whether only errors without an edit remain, and every contribution is still there."""
     deltas_before, deltas_after = len(before.report.deltas), len(after.report.deltas)
     is_whole = deltas_after + after.strays >= deltas_before + before.strays
-    return after.strays <= before.strays and is_whole
+    return after.errors <= before.unfixable and after.strays <= before.strays and is_whole
 
 
 # Checking a message
 
 
 _NO_TYPE = "its subject has no valid prefix"
+_STRAY_CODES = frozenset(
+    {deltas_codes.INLINE_DELTA.id, deltas_codes.SWALLOWED_DELTA.id, deltas_codes.QUOTED_DELTA.id}
+)
 _FinishBlocks = Callable[[list[DeltaBlock]], list[DeltaBlock]]
 
 
@@ -243,42 +274,7 @@ def check_message(text: str, actor: str | None = None, most: int = MOST_BODY_BYT
     `most` is the maximum size in bytes, also of the corrected message.
     """
     first = _inspect(text, actor, attach_repairs, most)
-    corrected = correct_text(text, first, lambda again: _inspect(again, actor, list, most))
-    return first.report._replace(corrected=corrected)
-
-
-def errors_without_fix(
-    text: str, violations: Iterable[Diagnostic], actor: str | None = None
-) -> list[Diagnostic]:
-    """Return those errors of a message that no certain correction fixes.
-
-    `violations` are those of its report, perhaps with others that only the mailbox knows.
-    """
-    before = _inspect(text, actor, list, MOST_BODY_BYTES)
-    after = before
-    for _ in range(_MOST_PASSES):
-        following = apply_edits(text, after.edits)
-        if following == text:
-            break
-        text, after = following, _inspect(following, actor, list, MOST_BODY_BYTES)
-    fixed = Counter(map(_error_key, _errors(before.report.violations)))
-    fixed -= Counter(map(_error_key, _errors(after.report.violations)))
-    left = []
-    for found in _errors(violations):
-        if fixed[_error_key(found)]:
-            fixed[_error_key(found)] -= 1
-        else:
-            left.append(found)
-    return left
-
-
-def _errors(violations: Iterable[Diagnostic]) -> list[Diagnostic]:
-    return [found for found in violations if found.severity is ERROR]
-
-
-def _error_key(found: Diagnostic) -> tuple[object, ...]:
-    """Return what identifies an error in a text whose lines and blocks have moved."""
-    return found.id, found.item, found.field, found.message, found.fix
+    return _fix(text, first, lambda again: _inspect(again, actor, list, most), first)
 
 
 def check_size(text: str, most: int) -> Diagnostic | None:
@@ -318,12 +314,9 @@ def check_composed(message: Message) -> tuple[Report, Message | None]:
     def again(body: str) -> Inspection:
         return _inspect_file(as_message_file(corrected._replace(body=body)), None, list)
 
-    is_other = corrected != message
-    inspection = again(message.body) if is_other and first.is_mendable else first
-    body = correct_text(message.body, inspection, again)
-    if body is None and is_other and inspection.report.valid:
-        body = message.body
-    report = _without_header_lines(first.report)._replace(corrected=body)
+    start = again(message.body) if corrected != message else first
+    report = _without_header_lines(_fix(message.body, first, again, start))
+    body = report.corrected
     return report, None if body is None else corrected._replace(body=body)
 
 
@@ -340,7 +333,8 @@ def _inspect(text: str, actor: str | None, finish: _FinishBlocks, most: int) -> 
     """Check the text once. `finish` post-processes its delta blocks."""
     unreadable = _check_text(text, most)
     if unreadable:
-        return Inspection(Report(None, None, (unreadable,)), is_mendable=False)
+        count = Counter([unreadable.id])
+        return Inspection(Report(None, None, (unreadable,)), count, count)
     return _inspect_file(parse_message_file(text), actor, finish)
 
 
@@ -348,27 +342,72 @@ def _inspect_file(file: MessageFile, actor: str | None, finish: _FinishBlocks) -
     body = parse_blocks(file.message.body)
     subject = parse_subject(file.message.subject)
     message_type = intended_type(file.message.subject)
-    deltas: list[DeltaBlock] = []
-    strays: list[StrayDelta] = []
-    if message_type is DELTA:
-        deltas = finish(read_blocks(body, file.message.thread_id))
-        strays = _find_strays(file.message.body, body)
     lines_before = file.body_line - 1
-    in_body = [*_check_deltas(deltas, strays, body, message_type)]
+    blocks = _read_deltas(file, body, finish) if message_type is DELTA else _NO_BLOCKS
+    in_body = [*_check_deltas(blocks, body, message_type)]
     if message_type:
         in_body += check_body(message_type, body)
     if message_type is COMPILED:
         in_body += _check_compiled(file, body)
     violations = [*_check_headers(file, actor), *(found.moved(lines_before) for found in in_body)]
+    deltas = blocks.deltas
     report = Report(
         subject.type if subject else None,
         file.message.thread_id or None,
         truncate_for_message(sorted(violations, key=worst_first)),
         tuple(_checked_delta(delta, deltas[0], lines_before) for delta in deltas),
     )
-    is_mendable = _is_fixable(file, deltas, strays, violations)
-    looks_like_deltas = sum(found.id in STRAY_CODES for found in violations)
-    return Inspection(report, _edits(file, deltas, strays), is_mendable, looks_like_deltas)
+    return Inspection(
+        report,
+        Counter(found.id for found in violations if is_error(found)),
+        Counter(found.id for found in violations if is_error(found) and not found.fixable),
+        _edits(file, blocks),
+        sum(found.id in _STRAY_CODES for found in violations),
+    )
+
+
+class _Blocks(NamedTuple):
+    """The delta blocks of a DELTA, what looks like one, and what is wrong in the latter.
+
+    `edits` correct the body.
+    """
+
+    deltas: list[DeltaBlock]
+    strays: list[StrayDelta]
+    faults: list[Diagnostic]
+    edits: list[TextEdit]
+
+
+_NO_BLOCKS = _Blocks([], [], [], [])
+
+
+def _read_deltas(file: MessageFile, body: list[Block], finish: _FinishBlocks) -> _Blocks:
+    text, thread_id = file.message.body, file.message.thread_id
+    deltas, edits = _place_edits(text, finish(read_blocks(body, thread_id)))
+    if not may_contain_strays(text, body):
+        return _Blocks(deltas, [], [], edits)
+    from brenner.protocol.delta.stray import check_strays, find_strays  # rarely needed
+
+    strays, faults = check_strays(find_strays(text, body), deltas, thread_id, finish)
+    return _Blocks(
+        deltas, strays, faults, [*edits, *(one for each in strays for one in each.edits)]
+    )
+
+
+def _place_edits(text: str, deltas: list[DeltaBlock]) -> tuple[list[DeltaBlock], list[TextEdit]]:
+    """Return the edits of all blocks as edits of the body. A block without a place for them has
+    none.
+    """
+    if not any(block.edits or block.structure for block in deltas):
+        return deltas, []
+    index, edits = LineIndex(text), list[TextEdit]()
+    for number, block in enumerate(deltas):
+        placed = index.place(block.fence, block.edits + block.structure)
+        edits += placed or ()
+        if placed is None:
+            unmarked = tuple(found._replace(fixable=False) for found in block.diagnostics)
+            deltas[number] = block._replace(diagnostics=unmarked)
+    return deltas, edits
 
 
 def _check_compiled(file: MessageFile, body: list[Block]) -> Iterator[Diagnostic]:
@@ -384,15 +423,6 @@ def _check_compiled(file: MessageFile, body: list[Block]) -> Iterator[Diagnostic
             yield found._replace(line=subject.line - file.body_line + 1)
         else:
             yield found
-
-
-def _find_strays(text: str, body: list[Block]) -> list[StrayDelta]:
-    """Return texts that look like a contribution but are none; search only after a cheap test."""
-    if not may_contain_strays(text, body):
-        return []
-    from brenner.protocol.delta.stray import find_strays
-
-    return find_strays(text, body)
 
 
 def _check_text(text: str, most: int) -> Diagnostic | None:
@@ -414,7 +444,10 @@ def _check_headers(file: MessageFile, actor: str | None) -> Iterator[Diagnostic]
     if "Thread" in headers:
         yield from check_thread_id(message.thread_id, headers["Thread"].line)
     if "Subject" in headers:
-        yield from check_subject(message.subject, headers["Subject"].line)
+        is_fixable = _repaired_subject(message.subject) is not None
+        for wrong in check_subject(message.subject, headers["Subject"].line):
+            is_prefix = wrong.code is messages_codes.INVALID_SUBJECT_PREFIX
+            yield wrong._replace(fixable=is_fixable and is_prefix)
     if "From" in headers and actor and message.sender != actor:
         line = headers["From"].line
         yield messages_codes.SENDER_MISMATCH.at(line, sender=message.sender, actor=actor)
@@ -444,10 +477,7 @@ def _nul_line(file: MessageFile) -> int | None:
 
 
 def _check_deltas(
-    deltas: list[DeltaBlock],
-    strays: list[StrayDelta],
-    found: list[Block],
-    message_type: MessageType | None,
+    blocks: _Blocks, found: list[Block], message_type: MessageType | None
 ) -> Iterator[Diagnostic]:
     """Report the problems of delta blocks.
 
@@ -459,11 +489,13 @@ def _check_deltas(
         for block in filter(is_delta_fence, found):
             yield diagnostic._replace(line=block.line)
         return
-    if not deltas:
-        yield messages_codes.MB_004.at(1)
-    for delta in deltas:
+    if not blocks.deltas:
+        is_fixable = any(stray.edits for stray in blocks.strays)
+        yield messages_codes.MB_004.at(1)._replace(fixable=is_fixable)
+    for delta in blocks.deltas:
         yield from delta.diagnostics
-    yield from (diagnostic for diagnostic, _ in strays)
+    yield from (stray.diagnostic for stray in blocks.strays)
+    yield from blocks.faults
 
 
 def _checked_delta(block: DeltaBlock, first: DeltaBlock, lines_before: int) -> CheckedDelta:
@@ -485,47 +517,14 @@ def _truncate(word: str | None) -> str | None:
     return word[:MOST_SHOWN_CHARACTERS] if word else word
 
 
-def _edits(
-    file: MessageFile, deltas: list[DeltaBlock], strays: list[StrayDelta]
-) -> tuple[TextEdit, ...]:
+def _edits(file: MessageFile, blocks: _Blocks) -> tuple[TextEdit, ...]:
     edits = list(file.edits)
     header = file.headers.get("Subject")
     repaired = _repaired_subject(file.message.subject)
     if header and header.line and repaired:  # on line 0 it is not part of the text
         edits.append(TextEdit(header.start, header.start + len(header.value), repaired))
-    if any(block.edits or block.structure for block in deltas):
-        index = LineIndex(file.message.body)
-        for block in deltas:
-            placed = index.place(block.fence, block.edits + block.structure)
-            edits += _shift_edits(placed or (), file.body_start)
-    for _, more in strays:
-        edits += _shift_edits(more, file.body_start)
-    return tuple(edits)
-
-
-def _shift_edits(edits: Iterable[TextEdit], by: int) -> list[TextEdit]:
-    return [edit.moved(by) for edit in edits]
+    return (*edits, *(edit.moved(file.body_start) for edit in blocks.edits))
 
 
 def _repaired_subject(subject: str) -> str | None:
     return None if parse_subject(subject) else repair_subject(subject)
-
-
-def _is_fixable(
-    file: MessageFile,
-    deltas: list[DeltaBlock],
-    strays: list[StrayDelta],
-    violations: list[Diagnostic],
-) -> bool:
-    """Return whether the edits fix every error, as far as one pass can tell."""
-    fixed = {
-        messages_codes.INVALID_SUBJECT_PREFIX.id: _repaired_subject(file.message.subject)
-        is not None,
-        messages_codes.INVALID_HEADER.id: bool(file.edits),
-        messages_codes.MB_004.id: any(edits for _, edits in strays),
-    }
-    return all(block.delta or block.is_mendable for block in deltas) and all(
-        fixed.get(found.id, False)
-        for found in violations
-        if found.severity is ERROR and found.block is None
-    )

@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING
 from brenner.artifact.merge.engine import OPERATOR
 from brenner.artifact.model import Artifact, Item, item_sort_key
 from brenner.artifact.serialize import plain_json
+from brenner.diagnostics.codes.messages import CONTEXT_NEEDS_ARTIFACT
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.rules import unknown_recipients, unknown_sender, unknown_thread_error
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.compiled import check_version_sequence, subject_version
+from brenner.protocol.compiled import check_version_sequence
 from brenner.protocol.delta.schema import LIST_KINDS, MAP_KINDS, SCORE_PARTS, Section
-from brenner.protocol.message_types import INFO
+from brenner.protocol.message_types import HANDOFF, KICKOFF
 from brenner.protocol.thread_ids import check_thread_id
 from brenner.protocol.validate import Report, check_stored
-from brenner.session.decisions import Void, voids_in
+from brenner.services.thread_rules import (
+    context_faults,
+    handoff_faults,
+    has_version,
+    voided_messages,
+)
 
 if TYPE_CHECKING:
     from brenner.artifact.state import Blame, Change, Path
@@ -160,9 +166,10 @@ def check_thread(
         raise unknown_thread_error(thread_id, known)
     names = {agent.name for agent in mailbox.agents()}
     of_versions = _version_faults(messages, operator)
-    reports = [
-        _message_report(stored, names, of_versions.get(stored.id, [])) for stored in messages
-    ]
+    for number, stored in enumerate(messages):
+        faults = _thread_faults(messages, number, names, operator)
+        of_versions.setdefault(stored.id, []).extend(faults)
+    reports = [_message_report(stored, names, of_versions[stored.id]) for stored in messages]
     # Faults of the thread's ID are reported once.
     ids = {found.id for found in check_thread_id(thread_id)}
     for number, report in enumerate(reports[1:], 1):
@@ -175,44 +182,29 @@ def _version_faults(
     messages: Sequence[StoredMessage], operator: str
 ) -> dict[int, list[Diagnostic]]:
     found: dict[int, list[Diagnostic]] = {}
-    for each in check_version_sequence(list(messages), _voided_messages(messages, operator)):
+    for each in check_version_sequence(list(messages), voided_messages(messages, operator)):
         found.setdefault(each.message_id or 0, []).append(each)
     return found
 
 
-def _voided_messages(messages: Sequence[StoredMessage], operator: str) -> set[int]:
-    """Return the COMPILED messages that the operator voided, or whose number the operator freed."""
-    voided: set[int] = set()
-    earlier: dict[int, list[int]] = {}
-    for stored in messages:
-        number = subject_version(stored.message.subject)
-        if number is not None:
-            earlier.setdefault(number, []).append(stored.id)
-        elif stored.type == INFO.name and stored.counts_for({operator}):
-            voids = voids_in(stored.message)
-            voided |= _named_messages(messages, voids)
-            for void in voids:
-                if not void.is_exact:
-                    voided.update(earlier.get(void.version, ()))
-    return voided
+def _thread_faults(
+    messages: Sequence[StoredMessage], number: int, names: set[str], operator: str
+) -> Iterator[Diagnostic]:
+    stored = messages[number]
+    if stored.type == HANDOFF.name:
+        yield from handoff_faults(stored.message, names, operator)
+    elif stored.type == KICKOFF.name:
+        has_artifact = has_version(messages[:number], operator)
+        yield from context_faults(stored.message, has_artifact=has_artifact)
 
 
-def _named_messages(messages: Sequence[StoredMessage], voids: Sequence[Void]) -> set[int]:
-    named = {(void.content_hash, void.version) for void in voids if void.is_exact}
-    return {
-        stored.id
-        for stored in messages
-        if (stored.content_hash, subject_version(stored.message.subject)) in named
-    }
-
-
-def _message_report(
-    stored: StoredMessage, names: set[str], of_versions: list[Diagnostic]
-) -> Report:
-    report = check_stored(stored.message)
-    found = [*report.violations, *_unknown_names(stored, names), *of_versions]
+def _message_report(stored: StoredMessage, names: set[str], of_thread: list[Diagnostic]) -> Report:
+    checked = check_stored(stored.message)
+    # In a thread it is known whether there is an artifact.
+    report = [each for each in checked.violations if each.code is not CONTEXT_NEEDS_ARTIFACT]
+    found = [*report, *_unknown_names(stored, names), *of_thread]
     placed = [each._replace(message_id=stored.id) for each in found]
-    return report._replace(violations=tuple(sorted(placed, key=worst_first)))
+    return checked._replace(violations=tuple(sorted(placed, key=worst_first)))
 
 
 def _unknown_names(stored: StoredMessage, names: set[str]) -> Iterator[Diagnostic]:

@@ -479,7 +479,7 @@ def _count_strays(message: Message, body: list[Block]) -> int:
         return 0
     from brenner.protocol.delta.stray import find_strays
 
-    return sum(found.code in _STRAY_CODES for found, _ in find_strays(message.body, body))
+    return sum(each.diagnostic.code in _STRAY_CODES for each in find_strays(message.body, body))
 
 
 def _description(message: Message) -> str:

@@ -24,7 +24,7 @@ from brenner.mail.rules import unknown_recipients, unknown_sender
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.acknowledgements import UNREADABLE_IDS, acknowledged_ids
 from brenner.protocol.grammar import AGENT_NAME
-from brenner.protocol.message_types import ACK, UNFILLED_NAME
+from brenner.protocol.message_types import ACK, COMPILED, HANDOFF, KICKOFF, UNFILLED_NAME
 from brenner.protocol.messages import (
     DEFAULT_ENVELOPE,
     Envelope,
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
     from brenner.mail.mailbox import Mailbox
     from brenner.mail.model import SendResult
+
+
+_TYPES_IN_THREAD = frozenset({KICKOFF.name, COMPILED.name, HANDOFF.name})
 
 
 class SendOptions(NamedTuple):
@@ -128,6 +131,7 @@ def _check_with_mailbox(
     # `unknown_participants` reports a missing recipient as an error, so the advice is dropped.
     kept = [found for found in report.violations if found.code is not messages_codes.NO_RECIPIENT]
     report = _require_filled_in(report._replace(violations=tuple(kept)))
+    report = _check_in_thread(mailbox, message, report, options, lines_before)
     found = list(unknown_participants(mailbox, message, are_names_checked=True))
     if found:  # no correction can register them
         report = _add_violations(report, found)._replace(corrected=None)
@@ -135,6 +139,17 @@ def _check_with_mailbox(
         return report
     ahead = _preview(mailbox, message, options)
     return _add_violations(report, [each.moved(lines_before) for each in ahead])
+
+
+def _check_in_thread(
+    mailbox: Mailbox, message: Message, report: Report, options: SendOptions, lines_before: int
+) -> Report:
+    """Return the report with the rules that depend on the thread, if the message has any."""
+    if message.type not in _TYPES_IN_THREAD:
+        return report
+    from brenner.services.thread_rules import check_in_thread  # loads decisions and versions
+
+    return check_in_thread(mailbox, message, report, options.operator, lines_before)
 
 
 def _without_id_advice(mailbox: Mailbox, report: Report) -> Report:

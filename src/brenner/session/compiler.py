@@ -162,7 +162,7 @@ def _stray_contributions(read: Iterable[StoredMessage]) -> Iterator[Diagnostic]:
         if may_contain_strays(message.body, body):
             from brenner.protocol.delta.stray import find_strays
 
-            found += [diagnostic for diagnostic, _ in find_strays(message.body, body)]
+            found += [stray.diagnostic for stray in find_strays(message.body, body)]
         yield from (each._replace(message_id=stored.id) for each in found)
 
 

@@ -188,8 +188,8 @@ def _stray_diagnostics(stored: StoredMessage, found: list[Block]) -> Iterator[Di
         return
     from brenner.protocol.delta.stray import find_strays
 
-    for diagnostic, _ in find_strays(stored.message.body, found):
-        yield diagnostic._replace(message_id=stored.id)
+    for stray in find_strays(stored.message.body, found):
+        yield stray.diagnostic._replace(message_id=stored.id)
 
 
 # Excerpts, shared sections, and ACKs in one line

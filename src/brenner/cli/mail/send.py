@@ -23,6 +23,8 @@ from brenner.cli.output import (
     JsonCommand,
     cannot_fix_text,
     count_by_severity,
+    fix_command,
+    grouped_diagnostics,
     note_changes_made,
     write_diagnostics,
     write_json,
@@ -36,7 +38,7 @@ from brenner.mail.mailbox import Capability
 from brenner.mail.model import SendResult, stored_json
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message, render_message_file
-from brenner.protocol.validate import Report, errors_without_fix
+from brenner.protocol.validate import Report, check_message
 from brenner.services import send as drafts
 from brenner.services.send import Outcome, SendOptions, send_text
 from brenner.text import escape_control, joined, thread_argument
@@ -118,7 +120,13 @@ def _read_body(value: str) -> str | Diagnostic:
 
 
 _UNREADABLE_CODES = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
-_NOT_SENT = {"sent": False, "duplicate": False, "message": None, "corrected": None}
+_NOT_SENT = {
+    "sent": False,
+    "duplicate": False,
+    "message": None,
+    "corrected": None,
+    "fixed": (),
+}
 
 
 @click.command(
@@ -127,6 +135,7 @@ _NOT_SENT = {"sent": False, "duplicate": False, "message": None, "corrected": No
     json_defaults=_NOT_SENT,
     epilog=examples(
         "brenner mail send message.md",
+        "brenner mail send --fix message.md",
         "brenner mail send --thread RS-20251230-cell-fate --to BlueLake,RedSky \\",
         "    --subject 'INFO: T1 is running' --body 'Results by noon.'",
         "brenner mail send --reply-to 12 --subject 'ACK: Received' --body @ack.md",
@@ -153,6 +162,7 @@ _NOT_SENT = {"sent": False, "duplicate": False, "message": None, "corrected": No
     metavar="N",
     help="Send only if the thread still has N messages.",
 )
+@click.option("--fix", is_flag=True, help="Send what `brenner check --fix` prints.")
 @click.option("--no-check", is_flag=True, help="Send the message despite errors.")
 @common_options
 def send(  # noqa: PLR0913  (one parameter per option)
@@ -162,27 +172,33 @@ def send(  # noqa: PLR0913  (one parameter per option)
     reply_to: int | None,
     key: str | None,
     position: int | None,
+    fix: bool,
     no_check: bool,
     **flags: Any,
 ) -> int:
     """Check a message and send it: a message FILE, or one made from options.
 
     A message with errors is not sent, and the errors are listed as by `brenner check`. Warnings do
-    not stop it. A reply (--reply-to) goes to the sender of the message that it answers; --thread
-    and --to are optional. Without FILE and options, standard input is read. For --if-position,
-    `brenner mail thread ID --json` has the `position`.
+    not stop it. --fix sends the corrected message, and lists what was corrected. A reply
+    (--reply-to) goes to the sender of the message that it answers; --thread and --to are optional.
+    Without FILE and options, standard input is read. For --if-position, `brenner mail thread ID
+    --json` has the `position`.
     """
     is_composed = any(map(_is_given, flags.values()))
     _check_usage(file, key, is_composed=is_composed)
+    if fix and no_check:
+        message = "--fix and --no-check cannot be used together."
+        raise click.UsageError(message)
     name = None if is_composed else file or STANDARD_INPUT
     read = None if name is None else read_message(name, settings)
     if isinstance(read, Diagnostic):
         return _report_unreadable(read, name or "", settings)
     with workspace_for_writing(settings) as here:
-        text = compose(flags, here, reply_to) if read is None else read
-        if isinstance(text, Diagnostic):
-            return _report_unreadable(text, "--body", settings)
+        given = compose(flags, here, reply_to) if read is None else read
+        if isinstance(given, Diagnostic):
+            return _report_unreadable(given, "--body", settings)
         actor = settings.actor if name else here.actor
+        text, fixed = _corrected(given, actor) if fix else (given, ())
         project = here.project
         options = SendOptions(
             actor, not no_check, reply_to, key, position, project.operator, project
@@ -191,10 +207,12 @@ def send(  # noqa: PLR0913  (one parameter per option)
     if outcome.sent:
         note_changes_made()
     if settings.as_json:
-        write_json(_document(outcome, text, name))
+        places = [_locate(found, given, name)[1].to_json() for found in fixed]
+        write_json(_document(outcome, text, name) | {"fixed": places})
     else:
         has_keys = Capability.IDEMPOTENCY_KEYS not in here.mailbox.lacks
-        _write(outcome, text, name, actor, has_keys=has_keys)
+        _write_fixed(fixed, given, name)
+        _write(outcome, text, name, has_keys=has_keys)
     return EXIT_OK if outcome.sent else EXIT_INVALID
 
 
@@ -210,6 +228,29 @@ def _check_usage(file: str | None, key: str | None, *, is_composed: bool) -> Non
             "Give a FILE, `-` to read from the standard input, or --thread, --to and --subject."
         )
         raise click.UsageError(message)
+
+
+def _corrected(text: str, actor: str | None) -> tuple[str, tuple[Diagnostic, ...]]:
+    """Return the corrected message and what was wrong in the given one.
+
+    If not every error has a certain correction, return the text as given.
+    """
+    report = check_message(text, actor)
+    if report.corrected is None:
+        return text, ()
+    return report.corrected, tuple(found for found in report.violations if found.fixable)
+
+
+def _write_fixed(fixed: tuple[Diagnostic, ...], text: str, name: str | None) -> None:
+    """Write what was corrected, one line for each."""
+    if not fixed:
+        return
+    from brenner.diagnostics.repeats import place_text  # most messages have nothing to correct
+
+    for group in grouped_diagnostics(_locate(each, text, name) for each in fixed):
+        place = place_text(group.places[0], group.first.line)
+        said = " ".join(filter(None, (group.first.message, group.other_places())))
+        sys.stderr.write(f"{place}  fixed {group.code_text}  {said}\n")
 
 
 def _locate(found: Diagnostic, text: str, name: str | None) -> tuple[str, Diagnostic]:
@@ -245,17 +286,13 @@ def _document(outcome: Outcome, text: str, name: str | None) -> dict[str, object
     }
 
 
-def _write(
-    outcome: Outcome, text: str, name: str | None, actor: str | None, *, has_keys: bool
-) -> None:
+def _write(outcome: Outcome, text: str, name: str | None, *, has_keys: bool) -> None:
     found = sorted(outcome.report.violations, key=worst_first)
     write_placed_diagnostics((_locate(each, text, name) for each in found), sys.stderr)
     if outcome.sent:
         _write_sent(outcome.sent, has_keys=has_keys)
     else:
-        blocking = errors_without_fix(text, outcome.report.violations, actor)
-        located = [_locate(each, text, name)[1] for each in blocking]
-        _write_refused(outcome.report, name, cannot_fix_text(outcome.report.summary, located))
+        _write_refused(outcome.report, text, name)
 
 
 def _write_sent(sent: SendResult, *, has_keys: bool) -> None:
@@ -282,13 +319,19 @@ def _write_sent(sent: SendResult, *, has_keys: bool) -> None:
         print_hint(f"To read the thread: `brenner mail thread {thread}`")
 
 
-def _write_refused(report: Report, name: str | None, cannot_fix: str) -> None:
+def _write_refused(report: Report, text: str, name: str | None) -> None:
     print_message(f"Not sent: {count_by_severity(report.summary)}.", sys.stderr)
+    file = None if name == STANDARD_INPUT else name
     if report.corrected is None:
-        print_hint(cannot_fix, sys.stderr)
-    elif name is None or name == STANDARD_INPUT:
-        text = "Add `--json` to get the corrected message, as `corrected`."
-        print_hint(text, sys.stderr)
+        located = [_locate(each, text, name)[1] for each in report.violations]
+        command = fix_command(file, is_partial=True) if file else ""
+        print_hint(cannot_fix_text(located, command), sys.stderr)
+    elif file is None:
+        hint = "Add `--json` to get the corrected message, as `corrected`, or `--fix` to send it."
+        print_hint(hint, sys.stderr)
     else:
-        file = "-- " * name.startswith("-") + quote(escape_control(name))
-        print_hint(f"To print the corrected message: `brenner check --fix {file}`", sys.stderr)
+        print_hint(f"To print the corrected message: `{fix_command(file)}`", sys.stderr)
+        again = (
+            f"brenner mail send --fix {'-- ' * file.startswith('-')}{quote(escape_control(file))}"
+        )
+        print_hint(f"To send it: `{again}`", sys.stderr)

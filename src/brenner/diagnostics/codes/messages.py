@@ -228,9 +228,23 @@ MB_002 = error(
 MB_003 = error(
     "MB-003",
     "The KICKOFF has no context: `## Context` is missing or empty.",
-    "Add a section `## Context` with two to four sentences of background. In a later round, `## "
-    "Current State` counts as well.{hint}",
+    "Add a section `## Context` with two to four sentences of background. In a thread that has an "
+    "artifact, `## Current State` counts as well.{hint}",
     f"{_BODY_SPEC}; R3",
+)
+CONTEXT_NEEDS_ARTIFACT = warning(
+    "CONTEXT_NEEDS_ARTIFACT",
+    "`## Current State` counts as the context only in a thread that has an artifact.",
+    "Name the version that the round starts from, as in `- **Base Artifact**: v1`. If there is no "
+    "version yet, add a section `## Context` with two to four sentences of background.",
+    f"{_BODY_SPEC}; R3",
+)
+HANDOFF_TO_UNKNOWN = warning(
+    "HANDOFF_TO_UNKNOWN",
+    "The HANDOFF goes to `{name}`, which is not registered. No agent takes over the work.",
+    "Under `## To`, write the name of a registered agent. `brenner mail agents` lists them."
+    "{suggestion}",
+    f"{_BODY_SPEC}, MB-008",
 )
 MB_004 = error(
     "MB-004",

@@ -71,8 +71,8 @@ AP_009 = warning(
 AP_010 = error(
     "AP-010",
     "{place} says {value}, but the COMPILED message is v{version}.",
-    "Write the same number in the subject, the title, the metadata and the front matter. Or "
-    "let `brenner compile THREAD` write them.",
+    "Write the same number in the subject, the title, the metadata, the front matter and the "
+    "record. Or let `brenner compile THREAD` write them.",
     _PUBLISH_SPEC,
 )
 INVALID_COMPILED_AT = error(
@@ -81,6 +81,12 @@ INVALID_COMPILED_AT = error(
     "Write the time with its time zone under `## Metadata`, as in `- **Compiled At**: "
     "2025-12-30T14:00:00Z`.",
     "artifact_publish_spec_v0.1, Validation",
+)
+COMPILED_MISMATCH = error(
+    "COMPILED_MISMATCH",
+    "{place} says {value}, but {other} {expected}.",
+    "Write {expected} there. Or let `brenner compile THREAD` write the message.",
+    "artifact_publish_spec_v0.1, COMPILED Message Extended Schema; R10, R18",
 )
 COMPILED_WITHOUT_RECORD = warning(
     "COMPILED_WITHOUT_RECORD",

@@ -22,7 +22,7 @@ from brenner.text import closest, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from brenner.diagnostics.model import Code
+    from brenner.diagnostics.model import Code, Diagnostic
 
 _LOCAL_ID_IN_TEXT = lazy_pattern(rf'"local_id"\s*:\s*"({LOCAL_ID.pattern})"')
 
@@ -177,16 +177,18 @@ def _refuse_dependents(
             if blocks[index].delta is None:
                 continue
             code = codes.DEPENDS_ON_REFUSED
-            refused_too = _refuse(blocks[index], code, path, name=f"@{name}", first=first)
+            depends = _at(blocks[index], code, path, name=f"@{name}", first=first)
             # It needs no change itself: fixing the block that it depends on fixes it too.
-            is_mendable = blocks[index].is_mendable and owners[name].is_mendable
-            blocks[index] = refused_too._replace(is_mendable=is_mendable)
+            is_fixable = blocks[first - 1].is_fixable
+            blocks[index] = blocks[index].refused(depends._replace(fixable=is_fixable))
             if blocks[index].number in number:
                 refused.append(number[blocks[index].number])
 
 
 def _refuse(block: DeltaBlock, code: Code, path: JsonPath, **words: str | int) -> DeltaBlock:
+    return block.refused(_at(block, code, path, **words))
+
+
+def _at(block: DeltaBlock, code: Code, path: JsonPath, **words: str | int) -> Diagnostic:
     found = code.at(line_at(block, path), **words)
-    return block.refused(
-        found.in_block(block.number, block.written("target_id"), format_path(path))
-    )
+    return found.in_block(block.number, block.written("target_id"), format_path(path))

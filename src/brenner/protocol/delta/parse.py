@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from brenner.diagnostics.codes import deltas as codes
-from brenner.diagnostics.model import ERROR, INFO, WARNING, Diagnostic, Severity, worst_first
+from brenner.diagnostics.model import INFO, WARNING, Diagnostic, Severity, worst_first
 from brenner.diagnostics.truncate import truncate_for_block
 from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_BLOCK_BYTES, MOST_BLOCKS, MOST_DIAGNOSTICS_OF_A_BLOCK
@@ -84,7 +84,7 @@ def _read_block(number: int, fence: Block) -> DeltaBlock:
         and len(text.encode("utf-8", "surrogatepass")) > MOST_BLOCK_BYTES
     ):
         found = codes.BLOCK_TOO_LARGE.at(fence.line, most=MOST_BLOCK_BYTES).in_block(number)
-        return DeltaBlock(number, fence, diagnostics=(found,), is_mendable=False)
+        return DeltaBlock(number, fence, diagnostics=(found,))
     try:
         value = decode_strict(text)
     except NotJSON:
@@ -100,7 +100,7 @@ def _explain(block: DeltaBlock, problems: list[Problem] | None) -> DeltaBlock:
     if begins_on_fence_line(block.fence):
         reason = "it begins on the line of the fence instead of the next line"
         found = codes.INVALID_JSON.at(block.line, reason=reason).in_block(block.number)
-        return DeltaBlock(block.number, block.fence, diagnostics=(found,), is_mendable=False)
+        return DeltaBlock(block.number, block.fence, diagnostics=(found,))
     if problems is None:
         return explain_json(block)
     if problems or not block.fence.closed:
@@ -128,10 +128,7 @@ def attach_repairs(blocks: list[DeltaBlock]) -> list[DeltaBlock]:
 
     The author has to send it: a refused block is never repaired and applied (R5).
     """
-    return [
-        _attach_repair(block) if block.delta is None and block.is_mendable else block
-        for block in blocks
-    ]
+    return [_attach_repair(block) if block.is_fixable else block for block in blocks]
 
 
 def _attach_repair(block: DeltaBlock) -> DeltaBlock:
@@ -153,7 +150,7 @@ def _refuse_all(fences: list[Block]) -> list[DeltaBlock]:
     """Refuse all blocks unread; only the first one has the diagnostic."""
     count, most = len(fences), MOST_BLOCKS
     reason = codes.TOO_MANY_BLOCKS.at(fences[0].line, count=count, most=most)
-    refused = [DeltaBlock(n, fence, is_mendable=False) for n, fence in enumerate(fences, 1)]
+    refused = [DeltaBlock(n, fence) for n, fence in enumerate(fences, 1)]
     return [refused[0]._replace(diagnostics=(reason,)), *refused[1:]]
 
 
@@ -307,13 +304,15 @@ def explain_json(block: DeltaBlock) -> DeltaBlock:
     # A block that is cut off gets one diagnostic only: that it is not closed.
     faults = found.faults[:-1] if found.cut_off and not fence.closed else found.faults
     readable = found.root or next(iter(found.objects), None)
+    # After a fault without a certain repair, and even before it, the text may mean something else.
+    is_certain = found.root is not None and all(f.edits is not None for f in found.faults)
+    edits = (edit for fault in found.faults for edit in fault.edits or ())
     explained = block._replace(
         value=to_value(text, readable) if readable else None,
-        diagnostics=tuple(_fault_diagnostic(block, fault) for fault in faults),
-        edits=tuple(edit for fault in found.faults for edit in fault.edits or ()),
-        is_mendable=found.root is not None and all(f.edits is not None for f in found.faults),
+        diagnostics=tuple(_fault_diagnostic(block, each, is_certain) for each in faults),
+        edits=tuple(edits) if is_certain else (),
     )
-    if explained.is_mendable and found.root:
+    if is_certain:
         _, problems = validate_delta(explained.value)
         return explain_problems(explained, problems)
     return explained if fence.closed else _refuse_unclosed(explained, None)
@@ -326,22 +325,19 @@ def explain_problems(block: DeltaBlock, problems: list[Problem]) -> DeltaBlock:
     root = found.root
     if root is None:  # the scanner found an error that the decoder missed
         return explain_json(block._replace(delta=None))
-    repairs = [_repair_edits(root, problem) for problem in problems]
-    is_mendable = all(
-        edits or problem.code.severity is not ERROR
-        for edits, problem in zip(repairs, problems, strict=True)
-    )
-    block = block._replace(
-        diagnostics=(
-            *block.diagnostics,
-            *(_problem_diagnostic(block, each, root) for each in problems),
-        ),
-        edits=(*block.edits, *(edit for edits in repairs for edit in edits)),
-        is_mendable=block.is_mendable and is_mendable,
-    )
+    structure: tuple[TextEdit, ...] = ()
     if any(problem.code is codes.DELTA_NOT_AN_OBJECT for problem in problems):
         structure = tuple(array_edits(root, fence.marker))
-        block = block._replace(structure=structure, is_mendable=bool(structure))
+    repairs = [_repair_edits(root, problem) for problem in problems]
+    marked = (
+        _problem_diagnostic(block, problem, root)._replace(fixable=bool(edits or structure))
+        for problem, edits in zip(problems, repairs, strict=True)
+    )
+    block = block._replace(
+        diagnostics=(*block.diagnostics, *marked),
+        edits=(*block.edits, *(edit for edits in repairs for edit in edits)),
+        structure=structure,
+    )
     if not fence.closed:
         return _refuse_unclosed(block, root)
     has_more = root.kind == "object" and found.position < len(text)
@@ -358,7 +354,8 @@ def warn_of_suspicious_escapes(block: DeltaBlock) -> DeltaBlock:
     faults = list(find_latex_commands(block.fence.text))
     if not faults:
         return block
-    found = [_fault_diagnostic(block, each) for each in faults[:MOST_DIAGNOSTICS_OF_A_BLOCK]]
+    shown = faults[:MOST_DIAGNOSTICS_OF_A_BLOCK]
+    found = [_fault_diagnostic(block, each, is_fixable=False) for each in shown]
     return _add_diagnostics(block, found, {WARNING: len(faults) - len(found)})
 
 
@@ -390,9 +387,10 @@ def _has_path(value: Any, path: JsonPath) -> bool:
     return True
 
 
-def _fault_diagnostic(block: DeltaBlock, fault: Fault) -> Diagnostic:
+def _fault_diagnostic(block: DeltaBlock, fault: Fault, is_fixable: bool) -> Diagnostic:
     line = _line_of_offset(block.fence, fault.offset)
-    return fault.code.at(line, **fault.words).in_block(block.number)
+    found = fault.code.at(line, **fault.words).in_block(block.number)
+    return found._replace(fixable=is_fixable)
 
 
 def _problem_diagnostic(block: DeltaBlock, problem: Problem, root: JsonNode) -> Diagnostic:
@@ -407,9 +405,9 @@ def _refuse_unclosed(block: DeltaBlock, root: JsonNode | None) -> DeltaBlock:
     fence = block.fence
     cut = "" if root else ", and its JSON is incomplete"
     found = codes.UNCLOSED_FENCE.at(fence.line, fence=fence.marker, cut=cut).in_block(block.number)
-    refused = block._replace(delta=None, diagnostics=(*block.diagnostics, found))
+    refused = block.refused(found._replace(fixable=root is not None))
     if root is None:
-        return refused._replace(is_mendable=False)
+        return refused
     edit = closing_edit(fence.text, root.end, fence.marker)
     return _report_further_deltas(refused._replace(structure=(*block.structure, edit)), root.end)
 
@@ -418,12 +416,8 @@ def _refuse_trailing_content(block: DeltaBlock, root: JsonNode, position: int) -
     what, splits = split_edits(block.fence.text, root, position, block.fence.marker)
     line = _line_of_offset(block.fence, position)
     found = codes.SEVERAL_DELTAS_IN_BLOCK.at(line, what=what).in_block(block.number)
-    refused = block._replace(
-        delta=None,
-        diagnostics=(*block.diagnostics, found),
-        structure=(*block.structure, *splits),
-        is_mendable=block.is_mendable and bool(splits),
-    )
+    refused = block.refused(found._replace(fixable=bool(splits)))
+    refused = refused._replace(structure=(*block.structure, *splits))
     return _report_further_deltas(refused, position)
 
 

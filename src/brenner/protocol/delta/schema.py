@@ -10,6 +10,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from brenner.diagnostics.model import are_fixable
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import ITEM_ID
 
@@ -272,8 +273,7 @@ class DeltaBlock(NamedTuple):
 
     `value` is its JSON as written, as far as it is readable; `delta` is None if the block is
     refused. `edits` are the certain corrections, as edits of the fence's content. `structure` are
-    those that change where blocks begin and end. `is_mendable` is whether these edits fix every
-    error.
+    those that change where blocks begin and end. A diagnostic that they remove is `fixable`.
     """
 
     number: int
@@ -283,7 +283,11 @@ class DeltaBlock(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
     edits: tuple[TextEdit, ...] = ()
     structure: tuple[TextEdit, ...] = ()
-    is_mendable: bool = True
+
+    @property
+    def is_fixable(self) -> bool:
+        """Whether the certain corrections fix every error of a refused block."""
+        return self.delta is None and are_fixable(self.diagnostics)
 
     @property
     def line(self) -> int:
@@ -296,6 +300,5 @@ class DeltaBlock(NamedTuple):
         return content if isinstance(content, str) else None
 
     def refused(self, diagnostic: Diagnostic) -> DeltaBlock:
-        """Return the block, refused for one more reason that cannot be fixed automatically."""
-        found = (*self.diagnostics, diagnostic)
-        return self._replace(delta=None, diagnostics=found, is_mendable=False)
+        """Return the block, refused for one more reason."""
+        return self._replace(delta=None, diagnostics=(*self.diagnostics, diagnostic))

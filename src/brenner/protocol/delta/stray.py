@@ -4,6 +4,8 @@ These are JSON objects outside delta blocks, and delta fences inside other block
 Each gets an info with its line and, if possible, the edit of the body that makes it a delta block.
 A fence inside another block is usually an example. It is only unwrapped if the message has no real
 delta block, since nothing else can then be the contribution.
+
+A check also reads each stray as the delta block that it would be, and reports what is wrong in it.
 """
 
 from __future__ import annotations
@@ -12,19 +14,40 @@ import re
 from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import deltas as codes
+from brenner.diagnostics.model import INFO, WARNING
 from brenner.lazy_pattern import lazy_pattern
+from brenner.limits import MOST_BLOCKS
 from brenner.markdown.blocks import Block, BlockKind, parse_blocks
 from brenner.markdown.edits import LineIndex, TextEdit
-from brenner.protocol.delta.parse import find_deltas, has_delta_info, is_delta_fence
+from brenner.named_tuple import NamedTuple
+from brenner.protocol.delta.parse import (
+    DELTA_INFO,
+    find_deltas,
+    has_delta_info,
+    is_delta_fence,
+    read_blocks,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from brenner.diagnostics.model import Code, Diagnostic
+    from brenner.diagnostics.model import Diagnostic
     from brenner.protocol.delta.lenient_json import JsonNode, JsonScanner
+    from brenner.protocol.delta.schema import DeltaBlock
 
-# Text that looks like a delta block but is none, and the edits that make it one
-StrayDelta = tuple["Diagnostic", tuple[TextEdit, ...]]
+
+class StrayDelta(NamedTuple):
+    """Text that looks like a delta block but is none, and the edits that make it one.
+
+    `fence` is the delta block that it would be; None if it contains no JSON. `is_meant` is whether
+    it is most likely a contribution: JSON in a fence or in the text, no example and no quotation.
+    """
+
+    diagnostic: Diagnostic
+    edits: tuple[TextEdit, ...] = ()
+    fence: Block | None = None
+    is_meant: bool = False
+
 
 _INDENT = "    "
 _SPACES = lazy_pattern(r"[^\S\n]*+")
@@ -57,40 +80,132 @@ def find_strays(body: str, found: list[Block]) -> list[StrayDelta]:
             continue
         seen.append(block)
     strays += _in_prose(seen, index)
-    return sorted(strays, key=lambda stray: stray[0].line or 0)
+    strays = [each._replace(diagnostic=_marked(each)) for each in strays]
+    return sorted(strays, key=lambda stray: stray.diagnostic.line or 0)
+
+
+def _marked(stray: StrayDelta) -> Diagnostic:
+    return stray.diagnostic._replace(fixable=bool(stray.edits))
 
 
 def _strays_at(
-    code: Code, text: str, offsets: Iterator[int], first: int, where: str
+    text: str, nodes: Iterable[JsonNode], first: int, where: str
 ) -> Iterator[StrayDelta]:
-    """Yield a stray at each offset of a text; `first` is the number of the text's first line."""
+    """Yield a stray for each object in a text; `first` is the number of the text's first line."""
     line, reached = first, 0
-    found = code.at(where=where)  # formatted once: all have the same message
-    for offset in offsets:
-        line += text.count("\n", reached, offset)
-        reached = offset
-        yield found._replace(line=line), ()
+    found = codes.INLINE_DELTA.at(where=where)  # formatted once: all have the same message
+    for node in nodes:
+        line += text.count("\n", reached, node.start)
+        reached = node.start
+        yield StrayDelta(
+            found._replace(line=line), fence=_as_block(text[node.start : node.end], line)
+        )
+
+
+def _as_block(text: str, line: int) -> Block:
+    """Return the delta block that a JSON text at a line would be."""
+    end = line + text.count("\n") + 1
+    is_inside = {"quoted": False, "nested": False}
+    return Block(BlockKind.FENCE, line - 1, end, text, info=DELTA_INFO, marker="```", **is_inside)
+
+
+# Reading the strays as delta blocks, for a check
+
+
+# Beside a real block the message is sent, so its author must not miss what is left out.
+_BESIDE_A_BLOCK = codes.INLINE_DELTA._replace(
+    severity=WARNING,
+    message="This looks like a delta, but {where}. {count} of {total} blocks will not be compiled.",
+)
+
+
+def check_strays(
+    strays: list[StrayDelta],
+    blocks: list[DeltaBlock],
+    thread_id: str,
+    finish: Callable[[list[DeltaBlock]], list[DeltaBlock]],
+) -> tuple[list[StrayDelta], list[Diagnostic]]:
+    """Return the strays as a check reports them, and what is wrong in each.
+
+    If `blocks`, the real ones, are all that the message contributes, it can be sent: no fault in a
+    stray is an error then, and only a stray without errors is made a delta block.
+    """
+    read = _read_strays(strays, blocks, thread_id, finish)
+    meant = sum(each.is_meant for each in strays)
+    counts = {"count": meant, "total": meant + len(blocks)}
+    checked, faults = [], []
+    for original, block in zip(strays, read, strict=True):
+        stray = _beside_a_block(original, block, counts) if blocks else original
+        checked.append(stray)
+        for found in block.diagnostics if block else ():
+            is_remark = found.severity is INFO and (blocks or found.left_out is None)
+            is_split = found.code is codes.SEVERAL_DELTAS_IN_BLOCK and found.fixable
+            if is_remark or is_split:  # each delta in the fence is reported as a stray itself
+                continue
+            severity = stray.diagnostic.severity if blocks else found.severity
+            is_fixable = found.fixable and bool(stray.edits)
+            code = found.code._replace(severity=severity)
+            faults.append(found._replace(code=code, block=None, fixable=is_fixable))
+    return checked, faults
+
+
+def _read_strays(
+    strays: list[StrayDelta],
+    blocks: list[DeltaBlock],
+    thread_id: str,
+    finish: Callable[[list[DeltaBlock]], list[DeltaBlock]],
+) -> list[DeltaBlock | None]:
+    """Read each stray as a delta block; None if it is none, or if there are too many."""
+    fences = [*(each.fence for each in blocks), *(each.fence for each in strays if each.fence)]
+    if len(fences) > MOST_BLOCKS:
+        return [None] * len(strays)
+    read = iter(finish(read_blocks(fences, thread_id))[len(blocks) :])
+    return [next(read) if each.fence else None for each in strays]
+
+
+def _beside_a_block(
+    stray: StrayDelta, block: DeltaBlock | None, counts: Mapping[str, int]
+) -> StrayDelta:
+    is_safe = block is not None and (block.delta is not None or block.is_fixable)
+    found = stray.diagnostic._replace(fixable=bool(stray.edits) and is_safe)
+    if stray.is_meant:
+        parameters = (*found.parameters, *counts.items())
+        found = found._replace(code=_BESIDE_A_BLOCK, parameters=parameters)
+    return stray._replace(diagnostic=found, edits=stray.edits if is_safe else ())
+
+
+# Finding the strays
 
 
 def _in_quotation(block: Block) -> Iterator[StrayDelta]:
     if _is_labelled_delta(block):
-        yield codes.QUOTED_DELTA.at(block.line), ()
+        yield StrayDelta(codes.QUOTED_DELTA.at(block.line), fence=block._replace(quoted=False))
         return
-    starts = (node.start for node, _ in find_deltas(block.text))
+    nodes = (node for node, _ in find_deltas(block.text))
     first = block.line + (block.kind is BlockKind.FENCE)
-    yield from _strays_at(codes.INLINE_DELTA, block.text, starts, first, "it is quoted")
+    yield from _strays_at(block.text, nodes, first, "it is quoted")
 
 
 def _in_html(block: Block) -> Iterator[StrayDelta]:
     """Yield the strays in an HTML block, where Markdown sees no fence but the author may."""
     text = block.text
-    if _FENCE_LINE.search(text):
-        starts = (fence.start(1) for fence in _FENCE_LINE.finditer(text))
-        yield from _strays_at(codes.SWALLOWED_DELTA, text, starts, block.line, "an HTML block")
-    else:
-        starts = (node.start for node, _ in find_deltas(text))
-        where = "it is in an HTML block"
-        yield from _strays_at(codes.INLINE_DELTA, text, starts, block.line, where)
+    if not _FENCE_LINE.search(text):
+        nodes = (node for node, _ in find_deltas(text))
+        yield from _strays_at(text, nodes, block.line, "it is in an HTML block")
+        return
+    found = codes.SWALLOWED_DELTA.at(where="an HTML block")
+    inside = {each.line: each for each in parse_blocks(text) if _is_labelled_delta(each)}
+    line, reached = 1, 0
+    for fence in _FENCE_LINE.finditer(text):
+        line += text.count("\n", reached, fence.start())
+        reached = fence.start()
+        placed = found._replace(line=block.line + line - 1)
+        yield StrayDelta(placed, fence=_moved(inside.get(line), block.line - 1))
+
+
+def _moved(fence: Block | None, by: int) -> Block | None:
+    """Return a fence found in another block, as the delta block that it would be in the body."""
+    return fence and fence._replace(line=fence.line + by, end=fence.end + by, quoted=False)
 
 
 def _in_code(block: Block, index: LineIndex, *, unwrap: bool) -> Iterator[StrayDelta]:
@@ -100,8 +215,9 @@ def _in_code(block: Block, index: LineIndex, *, unwrap: bool) -> Iterator[StrayD
     edits = tuple(TextEdit(start, start + len(_INDENT), "") for start in indents)
     found = codes.SWALLOWED_DELTA.at(where="an indented code block")
     for inner in filter(_is_labelled_delta, parse_blocks(block.text)):
-        line = block.line + inner.line - 1
-        yield found._replace(line=line), edits if unwrap and is_plain else ()
+        placed = found._replace(line=block.line + inner.line - 1)
+        fence = _moved(inner, block.line - 1)
+        yield StrayDelta(placed, edits if unwrap and is_plain else (), fence)
         edits = ()  # they apply to the whole block, so only its first fence has them
 
 
@@ -120,7 +236,8 @@ def _in_fence(fence: Block, index: LineIndex, *, unwrap: bool) -> Iterator[Stray
     }
     for inner in swallowed:
         diagnostic = found[inner.closed]._replace(line=fence.line + inner.line)
-        yield diagnostic, _unwrap(fence, inner, index) if unwrap else ()
+        edits = _unwrap(fence, inner, index) if unwrap else ()
+        yield StrayDelta(diagnostic, edits, _moved(inner._replace(closed=True), fence.line))
     if not swallowed:
         yield from _json_in_fence(fence, label, index)
 
@@ -134,13 +251,14 @@ def _json_in_fence(fence: Block, label: str, index: LineIndex) -> Iterator[Stray
     where = f"it is in {label}"
     is_yaml = _YAML_OPERATION.search(fence.text) and _YAML_SECTION.search(fence.text)
     if not found and (is_yaml or fence.info.casefold().startswith("delta")):
-        yield codes.INLINE_DELTA.at(fence.line, where=where), ()
-    starts = (node.start for node, _ in found)
-    strays = list(_strays_at(codes.INLINE_DELTA, fence.text, starts, fence.line + 1, where))
-    if strays and found[0][0].start == len(fence.text) - len(fence.text.lstrip()):
-        # If something follows the first object, the check of the new delta block reports it.
-        strays[0] = strays[0][0], _relabel(fence, index)
-    yield from strays
+        yield StrayDelta(codes.INLINE_DELTA.at(fence.line, where=where), is_meant=True)
+    nodes = [node for node, _ in found]
+    strays = list(_strays_at(fence.text, nodes, fence.line + 1, where))
+    if strays and nodes[0].start == len(fence.text) - len(fence.text.lstrip()):
+        # The whole fence becomes a delta block, with what follows the first object.
+        block = fence._replace(info=DELTA_INFO)
+        strays[0] = strays[0]._replace(edits=_relabel(fence, index), fence=block)
+    yield from (each._replace(is_meant=True) for each in strays)
 
 
 def _relabel(fence: Block, index: LineIndex) -> tuple[TextEdit, ...]:
@@ -177,7 +295,16 @@ def _in_prose(seen: list[Block], index: LineIndex) -> Iterator[StrayDelta]:
         text = index.text[start:end]
         for node, result in find_deltas(text):
             line = index.number(start + node.start)
-            yield found._replace(line=line), _wrap(text, node, result, start)
+            fence = _as_block(text[node.start : node.end], line)
+            is_marked = _is_marked(text, node)
+            edits = () if is_marked else _wrap(text, node, result, start)
+            yield StrayDelta(found._replace(line=line), edits, fence, is_meant=not is_marked)
+
+
+def _is_marked(text: str, node: JsonNode) -> bool:
+    """Return whether an object is inside quotes, code marks or brackets, as an example is."""
+    before, after = _character_before(text, node.start), _character_after(text, node.end)
+    return before in _OPENERS or after in _CLOSERS
 
 
 def _prose_ranges(seen: list[Block], last_line: int) -> Iterator[tuple[int, int]]:
@@ -208,12 +335,10 @@ def _character_after(text: str, position: int) -> str:
 
 
 def _wrap(text: str, node: JsonNode, result: JsonScanner, offset: int) -> tuple[TextEdit, ...]:
-    """Return the edits that fence a complete object, unless it is inside quotes or a list."""
+    """Return the edits that fence a complete object."""
     if result.root is not node:
         return ()
     before, after = _character_before(text, node.start), _character_after(text, node.end)
-    if before in _OPENERS or after in _CLOSERS:
-        return ()
     faults = [fault for fault in result.faults if fault.offset < node.end]
     if any(fault.edits is None for fault in faults):
         return ()
