@@ -72,7 +72,8 @@ class Project(NamedTuple):
     A relative path in `store` is relative to the folder. `programs` are the configured commands of
     the agents' programs. `max_message_kib` limits messages that are sent; stored, imported and
     generated mail may be longer. `folder_from` and `store_from` explain in words why this folder
-    and this store were chosen.
+    and this store were chosen. `is_found` is false if no folder was named and none was found, so
+    that the folder is only the current one.
     """
 
     folder: Path
@@ -87,6 +88,12 @@ class Project(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
     folder_from: str = ""
     store_from: str = "the default"
+    is_found: bool = True
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a project was found, or a project or a store was named."""
+        return self.is_found or self.store is not None
 
     @property
     def most_message_bytes(self) -> int:
@@ -203,7 +210,8 @@ def _nearest_project() -> Project:
         own = folder / OWN_FOLDER
         if os.path.isdir(own) or own.is_symlink():  # a link to a disk that is not mounted counts
             return Project(folder, folder_from=f"it contains `{OWN_FOLDER}/`")
-    return Project(here, folder_from="neither this folder nor one above it is a project")
+    reason = "neither this folder nor one above it is a project"
+    return Project(here, folder_from=reason, is_found=False)
 
 
 def _absolute_store(url: str, base: Path | None = None) -> str:

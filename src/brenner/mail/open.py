@@ -10,17 +10,30 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from brenner.config import OPERATOR, OWN_FOLDER, SETTINGS_FILE, Project, store_address, store_file
-from brenner.diagnostics.codes.stores import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
+from brenner.diagnostics.codes import mail as mail_codes
+from brenner.diagnostics.codes.stores import NAME_ELSEWHERE, NOT_A_PROJECT, OPERATOR_NEEDS_NAME
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import NOTHING_MISSING, Capability, Mailbox, MissingCapabilities
 from brenner.mail.model import Profile
 from brenner.store_url import AgentMailAddress, PostgresAddress, parse_store, redact_address
+from brenner.text import escape_control
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from brenner.diagnostics.model import Diagnostic
+
 _IGNORE_EVERYTHING = "*\n"
+# An agent or operator in the wrong folder gets these
+_CODES_WITH_PLACE = (
+    mail_codes.UNKNOWN_THREAD,
+    mail_codes.UNKNOWN_MESSAGE,
+    mail_codes.NO_SUCH_AGENT,
+    mail_codes.UNKNOWN_SENDER,
+    mail_codes.UNKNOWN_RECIPIENT,
+)
 _OPERATOR_TASK = "operator"
+_MOST_SHOWN_PATH = 4096
 
 
 class SqliteStore:
@@ -214,6 +227,30 @@ def _register_operator(
             mailbox.close()
             raise
     return mailbox
+
+
+def require_project(project: Project) -> Project:
+    """Return the project; raise RequestError if none was found and nothing was named."""
+    if not project.is_known:
+        raise RequestError(NOT_A_PROJECT.at(folder=str(project.folder)))
+    return project
+
+
+def describe_place(project: Project) -> str:
+    """Return where the mail is, such as `/srv/lab`, store `.brenner/mail.sqlite3`."""
+    store = store_of(project)
+    shown = store.shown
+    if isinstance(store, SqliteStore) and store.path.is_relative_to(project.folder):
+        shown = str(store.path.relative_to(project.folder))
+    folder = escape_control(str(project.folder), _MOST_SHOWN_PATH)
+    return f"`{folder}`, store `{escape_control(shown, _MOST_SHOWN_PATH)}`"
+
+
+def with_place(found: Diagnostic, project: Project) -> Diagnostic:
+    """Add the folder and the store to a diagnostic about what the store does not contain."""
+    if found.code not in _CODES_WITH_PLACE:
+        return found
+    return found._replace(message=f"{found.message} Project: {describe_place(project)}.")
 
 
 # Sources of the store's address that every command reads by itself

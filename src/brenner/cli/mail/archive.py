@@ -37,7 +37,7 @@ from brenner.diagnostics.codes.stores import NOT_AN_ARCHIVE
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.archive.jsonl import FATAL_CODES, MBOX_IS_NOT_READ
 from brenner.mail.model import RestoreResult
-from brenner.mail.open import store_of
+from brenner.mail.open import describe_place, store_of
 from brenner.services.archive import (
     ArchiveExport,
     Form,
@@ -104,7 +104,7 @@ def export(settings: Settings, file: str, form: Form | None, force: bool) -> int
             name = quote(escape_control(file))
             print_hint(f"To import it into another project: `brenner mail import {name}`")
     if not count:
-        text = "This project has no mail. To see which project it is: `brenner doctor --verbose`"
+        text = f"The archive is empty: no mail in {describe_place(here.project)}."
         print_message(text, sys.stderr)
     return EXIT_OK
 

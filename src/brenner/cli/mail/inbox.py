@@ -24,7 +24,7 @@ from brenner.cli.table import (
 from brenner.cli.terminal import format_hint, format_message, pager_option, write_lines
 from brenner.cli.workspace import workspace_of
 from brenner.mail.model import InboxFilter, InboxMessage, InboxPage, inbox_message_json, next_before
-from brenner.mail.open import store_of
+from brenner.mail.open import describe_place, store_of
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.text import as_option, escape_control
 
@@ -174,7 +174,7 @@ def _lines(page: InboxPage, here: Workspace, filters: list[str]) -> Iterator[str
     """Yield a headline, the table, the legend of its marks, and how to continue."""
     name, operator = here.actor, here.project.operator
     if not page.messages:
-        yield from _empty_lines(name, operator, is_narrowed=bool(filters))
+        yield from _empty_lines(name, here.project, is_narrowed=bool(filters))
         return
     yield format_message(_headline(page, name, filters), sys.stdout) + "\n"
     marks = [_marks(received) for received in page.messages]
@@ -213,14 +213,15 @@ def _headline(page: InboxPage, name: str, filters: list[str]) -> str:
     return f"Inbox of {escape_control(name)}{which}: {counts}."
 
 
-def _empty_lines(actor: str, operator: str, *, is_narrowed: bool) -> Iterator[str]:
-    name = escape_control(actor)
+def _empty_lines(actor: str, project: Project, *, is_narrowed: bool) -> Iterator[str]:
+    name, operator = escape_control(actor), project.operator
     if is_narrowed:
         whole = f"The whole inbox: `brenner mail inbox{as_option(actor, operator)}`"
         text = f"No message in the inbox of {name} matches the options. {whole}"
         yield format_message(text, sys.stdout)
         return
-    yield format_message(f"No mail for {name} yet. To send some:", sys.stdout)
+    text = f"No mail for {name} yet in {describe_place(project)}. To send some:"
+    yield format_message(text, sys.stdout)
     sender = "SENDER" if actor == operator else escape_control(operator)
     new = f"`brenner new INFO --as {sender} --to {name} > message.md`"
     yield format_hint(f"{new}, fill it in, then `brenner mail send message.md`", sys.stdout)

@@ -31,6 +31,7 @@ from brenner.cli.terminal import (
 )
 from brenner.cli.workspace import workspace_of
 from brenner.mail.model import Delivery, ThreadPage, ThreadSummary, message_with_deliveries_json
+from brenner.mail.open import describe_place
 from brenner.mail.rules import unknown_thread_error
 from brenner.protocol.messages import StoredMessage, iso, render_message_file
 from brenner.text import escape_control, thread_argument
@@ -121,7 +122,7 @@ def _list_threads(settings: Settings, *, pager: bool) -> int:
     if settings.as_json:
         write_json(threads_document(threads))
     else:
-        write_lines(thread_list_lines(threads, here.actor), pager=pager)
+        write_lines(_list_lines(threads, here), pager=pager)
     return EXIT_OK
 
 
@@ -200,11 +201,12 @@ def threads_document(threads: Sequence[ThreadSummary]) -> dict[str, object]:
     }
 
 
-def thread_list_lines(threads: Sequence[ThreadSummary], sender: str) -> Iterator[str]:
-    """Yield a row for each thread. Without threads say how the sender can start one."""
+def _list_lines(threads: Sequence[ThreadSummary], here: Workspace) -> Iterator[str]:
+    """Yield a row for each thread. Without threads say how the actor can start one."""
     if not threads:
-        yield format_message("No threads yet. To start one:", sys.stdout)
-        new = f"`brenner new KICKOFF --as {escape_control(sender)} --to NAME > message.md`"
+        text = f"No threads yet in {describe_place(here.project)}. To start one:"
+        yield format_message(text, sys.stdout)
+        new = f"`brenner new KICKOFF --as {escape_control(here.actor)} --to NAME > message.md`"
         yield format_hint(f"{new}, fill it in, then `brenner mail send message.md`", sys.stdout)
         return
     yield from table(_COLUMNS, [_row(each) for each in threads], sys.stdout)

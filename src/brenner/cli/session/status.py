@@ -40,6 +40,7 @@ from brenner.cli.terminal import (
 from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
+from brenner.mail.open import describe_place
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import RESEARCH_THREAD_ID
 from brenner.protocol.message_types import CRITIQUE
@@ -189,7 +190,8 @@ def _only_session(here: Workspace) -> str:
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
-        message = f"{NO_SESSIONS} `{START_COMMAND}`."
+        place = describe_place(here.project)
+        message = f"{NO_SESSIONS} in {place}. To start one: `{START_COMMAND}`."
         raise click.UsageError(message)
     names = [escape_control(each) for each in candidates[:_MAX_LISTED]]
     more = f" and {len(candidates) - _MAX_LISTED} more" * (len(candidates) > _MAX_LISTED)

@@ -411,7 +411,7 @@ class TextView:
 
     def watching(
         self,
-        store: str,  # noqa: ARG002
+        store: str,
         sessions: tuple[Overview, ...],
         status: SessionStatus | None,
     ) -> None:
@@ -427,17 +427,17 @@ class TextView:
             if status.phase:
                 print_hint(self._next_step(status))
         else:
-            self._write_sessions(sessions)
+            self._write_sessions(sessions, store)
         if sys.stderr.isatty():
             until = self._options.until
             end = f" until the session is {PHASE_LABELS[until]}" if until else ""
             print_message(f"Watching{end}. Press Ctrl-C to stop.", sys.stderr)
 
-    def _write_sessions(self, sessions: tuple[Overview, ...]) -> None:
+    def _write_sessions(self, sessions: tuple[Overview, ...], store: str) -> None:
         shown = [each for each in sessions if each.phase and each.phase is not Phase.COMPLETE]
         shown.sort(key=lambda each: urgency_key(each, _now(), self.deadline))
         if not shown:
-            print_message("No open sessions.")
+            print_message(f"No open sessions in `{escape_control(store, len(store) + 1)}`.")
             return
         sys.stdout.writelines(session_table(shown[:_MAX_SESSIONS], _now(), self.deadline))
         if len(shown) > _MAX_SESSIONS:

@@ -81,6 +81,14 @@ UNKNOWN_SETTING = warning(
     "`ack_deadline_hours`.{suggestion}",
     _SETTINGS_SPEC,
 )
+NOT_A_PROJECT = error(
+    "NOT_A_PROJECT",
+    "No project here: neither `{folder}` nor a folder above it contains `.brenner/` or "
+    "`brenner.toml`. Nothing was created.",
+    "Change to the project's folder, or name the folder with `--project DIR`. To create a project "
+    "here: `brenner init`.",
+    "design, Commands",
+)
 NO_SUCH_PROJECT = error(
     "NO_SUCH_PROJECT",
     "Cannot use `{path}` as the project folder: {reason}.",
