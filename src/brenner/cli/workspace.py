@@ -37,6 +37,7 @@ _USAGE_CODES = {
     codes.NO_SUCH_PROJECT.id,
     codes.NOT_A_PROJECT.id,
     codes.INVALID_SETTINGS.id,
+    codes.STORE_FOLDER_MISSING.id,
     codes.UNKNOWN_STORE.id,
     MALFORMED_ROSTER.id,
     TOKEN_NEEDED.id,

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 
 from brenner.config import OPERATOR, OWN_FOLDER, SETTINGS_FILE, Project, store_address, store_file
 from brenner.diagnostics.codes import mail as mail_codes
-from brenner.diagnostics.codes.stores import NAME_ELSEWHERE, NOT_A_PROJECT, OPERATOR_NEEDS_NAME
+from brenner.diagnostics.codes.stores import (
+    NAME_ELSEWHERE,
+    NOT_A_PROJECT,
+    OPERATOR_NEEDS_NAME,
+    STORE_FOLDER_MISSING,
+)
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import NOTHING_MISSING, Capability, Mailbox, MissingCapabilities
 from brenner.mail.model import Profile
@@ -77,15 +82,29 @@ class SqliteStore:
         return SqliteMailbox.create(self.path)
 
     def _make_folder(self) -> None:
-        """Create the store's folder; our own folder gets a `.gitignore`."""
+        """Create our own folder, with a `.gitignore`. Any other folder must exist.
+
+        A folder that does not exist is usually a typo, or a disk that is not mounted.
+        """
         from brenner.mail.sqlite.mailbox import fsync_folder, translate_errors
 
         with translate_errors(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            fsync_folder(self.path.parent.parent)
+            if self.path.parent != self._own_folder:
+                self._check_folder()
+                return
+            self._own_folder.mkdir(exist_ok=True)
+            fsync_folder(self._own_folder.parent)
             ignore = self._own_folder / ".gitignore"
-            if self.path.parent == self._own_folder and not ignore.exists():
+            if not ignore.exists():
                 ignore.write_text(_IGNORE_EVERYTHING, "utf-8")
+
+    def _check_folder(self) -> None:
+        folder = str(self.path.parent)
+        if os.path.lexists(folder):
+            return
+        found = STORE_FOLDER_MISSING.at(path=str(self.path), folder=folder)
+        argument = quote(escape_control(folder, len(folder) + 1))
+        raise RequestError(found._replace(fix=STORE_FOLDER_MISSING.fix.format(argument=argument)))
 
 
 class PostgresStore:

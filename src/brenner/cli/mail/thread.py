@@ -19,7 +19,15 @@ from brenner.cli.options import (
     examples,
 )
 from brenner.cli.output import write_json
-from brenner.cli.table import THREAD_COLUMN, DisplayRow, TableColumn, format_time, table
+from brenner.cli.table import (
+    THREAD_COLUMN,
+    DisplayRow,
+    TableColumn,
+    bodies_option,
+    check_bodies_usage,
+    format_time,
+    table,
+)
 from brenner.cli.terminal import (
     QUIET,
     Span,
@@ -30,7 +38,13 @@ from brenner.cli.terminal import (
     write_lines,
 )
 from brenner.cli.workspace import workspace_of
-from brenner.mail.model import Delivery, ThreadPage, ThreadSummary, message_with_deliveries_json
+from brenner.mail.model import (
+    Delivery,
+    ThreadPage,
+    ThreadSummary,
+    in_list,
+    message_with_deliveries_json,
+)
 from brenner.mail.open import describe_place
 from brenner.mail.rules import unknown_thread_error
 from brenner.protocol.messages import StoredMessage, iso, render_message_file
@@ -66,6 +80,7 @@ _Messages = list[tuple[StoredMessage, tuple[Delivery, ...]]]
     metavar="ID",
     help="Only messages after this one (--limit: the first N).",
 )
+@bodies_option
 @pager_option
 @common_options
 def thread(  # noqa: PLR0913  (one parameter per option)
@@ -77,13 +92,16 @@ def thread(  # noqa: PLR0913  (one parameter per option)
     limit: int | None,
     before: int | None,
     after: int | None,
+    bodies: bool,
     pager: bool,
 ) -> int:
     """Show the messages of THREAD in order. Without THREAD, list all threads.
 
-    Bodies are cut to their first lines. --raw prints each message exactly as it was sent, under a
+    Bodies are cut to their first lines, and in --json to 4,000 characters, unless you add --bodies.
+    --full shows them whole, --raw prints each message exactly as it was sent, under a
     line with its ID. A terminal shows control characters escaped; a pipe gets the exact bytes.
     """
+    check_bodies_usage(bodies=bodies, as_json=settings.as_json)
     if raw and (full or settings.as_json):
         message = "--raw cannot be used with --full or --json."
         raise click.UsageError(message)
@@ -100,7 +118,7 @@ def thread(  # noqa: PLR0913  (one parameter per option)
         messages = [(each, here.mailbox.deliveries(each.id)) for each in page.messages]
         copies = set(_resent_ids(here, page.messages))
     if settings.as_json:
-        write_json(_thread_document(thread_id, page, messages))
+        write_json(_thread_document(thread_id, page, messages, bodies=bodies))
     elif raw:
         for stored in page.messages:
             is_copy = stored.id in copies
@@ -111,8 +129,8 @@ def thread(  # noqa: PLR0913  (one parameter per option)
     else:
         more = " --full" * full + (f" --limit {limit}" if limit else "")
         head, notes = _thread_head(thread_id, page), _more_notes(thread_id, page, more)
-        bodies = _message_lines(messages, copies, full=full)
-        write_lines(chain(head, bodies, notes), pager=pager)
+        texts = _message_lines(messages, copies, full=full)
+        write_lines(chain(head, texts, notes), pager=pager)
     return EXIT_OK
 
 
@@ -138,13 +156,17 @@ def _resent_ids(here: Workspace, messages: Sequence[StoredMessage]) -> Iterator[
             yield each.id
 
 
-def _thread_document(thread_id: str, page: ThreadPage, messages: _Messages) -> dict[str, object]:
+def _thread_document(
+    thread_id: str, page: ThreadPage, messages: _Messages, *, bodies: bool
+) -> dict[str, object]:
     return {
         "thread_id": thread_id,
         "position": page.position,
         "has_earlier": page.has_earlier,
         "has_later": page.has_later,
-        "messages": [message_with_deliveries_json(*each) for each in messages],
+        "messages": [
+            in_list(message_with_deliveries_json(*each), bodies=bodies) for each in messages
+        ],
     }
 
 
