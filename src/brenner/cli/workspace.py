@@ -17,7 +17,7 @@ from brenner.diagnostics.codes.serving import TOKEN_NEEDED, UNUSABLE_TOKEN
 from brenner.diagnostics.codes.sessions import MALFORMED_ROSTER
 from brenner.diagnostics.model import BrennerError, RequestError, UnavailableError
 from brenner.mail.model import Profile
-from brenner.mail.open import describe_place, require_project, store_of, with_place
+from brenner.mail.open import SqliteStore, describe_place, require_project, store_of, with_place
 from brenner.services.init_project import check_folder, explain_operator_name
 from brenner.services.workspace import Workspace, workspace_in
 from brenner.text import escape_control_lines
@@ -49,7 +49,7 @@ _SETTINGS_CODES = {codes.INVALID_SETTINGS.id, codes.UNKNOWN_SETTING.id}
 
 def write_failure(error: BrennerError, settings: Settings) -> int:
     """Report an error of a command, as text or JSON, and return the exit code."""
-    error.diagnostic = found = _with_place(error.diagnostic, settings)
+    error.diagnostic = found = diagnostic_of(error, settings)
     if settings.as_json:
         write_json(failure_json(found))
     else:
@@ -57,12 +57,13 @@ def write_failure(error: BrennerError, settings: Settings) -> int:
     return exit_code(error)
 
 
-def _with_place(found: Diagnostic, settings: Settings) -> Diagnostic:
+def diagnostic_of(error: BrennerError, settings: Settings) -> Diagnostic:
+    """Return the diagnostic of a command's error. It names the project if that may be the wrong one."""
     try:
         project = find_project(settings.project, os.environ, settings.store)
-        return with_place(found, project)
+        return with_place(error.diagnostic, project)
     except BrennerError:  # the error is about the project
-        return found
+        return error.diagnostic
 
 
 def write_error(error: BrennerError) -> None:
@@ -105,14 +106,20 @@ def workspace_of(
 
     Raise RequestError outside a project, unless `project` is given.
     """
-    project = project or require_project(project_of(settings))
-    here = _open_workspace(project, settings.actor, create=create)
-    if project.is_known and not settings.as_json and not create:
-        from brenner.mail.memory import MemoryMailbox
-
-        if isinstance(here.mailbox, MemoryMailbox):
-            print_message(f"No mail yet in {describe_place(project)}.", sys.stderr)
+    found = project or require_project(project_of(settings))
+    here = _open_workspace(found, settings.actor, create=create)
+    if project is None and not settings.as_json and not _has_store(here):
+        print_message(f"No mail yet in {describe_place(found)}.", sys.stderr)
     return here
+
+
+def _has_store(here: Workspace) -> bool:
+    store = store_of(here.project)
+    if isinstance(store, SqliteStore):
+        return store.is_there()
+    from brenner.mail.memory import MemoryMailbox  # a file is known without it
+
+    return not isinstance(here.mailbox, MemoryMailbox)
 
 
 def workspace_for_writing(

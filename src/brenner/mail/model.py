@@ -231,12 +231,11 @@ def in_list(message: dict[str, object], *, bodies: bool) -> dict[str, object]:
 
     An agent reads every list into its context, so that one long message must not fill it.
     """
-    whole = str(message["body"])
-    body, is_cut = (whole, False) if bodies else beginning(whole, MOST_LISTED_CHARACTERS)
-    listed = message | {"body": body, "body_truncated": is_cut}
-    if is_cut:
-        listed["body_command"] = f"brenner mail show {message['id']} --json"
-    return listed
+    body, is_cut = beginning(str(message["body"]), MOST_LISTED_CHARACTERS)
+    if bodies or not is_cut:
+        return message
+    command = f"brenner mail show {message['id']} --json"
+    return message | {"body": body, "body_truncated": True, "body_command": command}
 
 
 def inbox_message_json(received: InboxMessage) -> dict[str, object]:

@@ -37,7 +37,7 @@ from brenner.cli.terminal import (
     styled_line,
     subject_spans,
 )
-from brenner.cli.workspace import exit_code, workspace_of, write_error
+from brenner.cli.workspace import diagnostic_of, exit_code, workspace_of, write_error
 from brenner.config import ACK_DEADLINE, OPERATOR
 from brenner.diagnostics.model import BrennerError, UnavailableError
 from brenner.mail.model import in_list, stored_json
@@ -586,7 +586,7 @@ def watch(  # noqa: PLR0913  (one parameter per option)
     except BrennerError as error:
         if not settings.as_json:
             raise
-        write_json_line({"event": "failed", **failure_json(error.diagnostic)})
+        write_json_line({"event": "failed", **failure_json(diagnostic_of(error, settings))})
         return exit_code(error)
 
 
