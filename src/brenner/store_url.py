@@ -230,9 +230,9 @@ def _with_project_option(url: str | None, query: str) -> AgentMailAddress:
 
 
 def unknown_option(option: str) -> str:
-    """Return which option is unknown. A value, or a text without one, may be a password."""
-    name, equals, _ = option.partition("=")
-    is_name = equals and _OPTION_NAME.fullmatch(name)
+    """Return which option is unknown. Without a value it may be a token, which may end with `=`."""
+    name, _, value = option.partition("=")
+    is_name = value.strip("=") and _OPTION_NAME.fullmatch(name)
     return f"unknown option `{name}`" if is_name else "it contains an unknown option"
 
 

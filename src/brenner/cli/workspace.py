@@ -58,7 +58,7 @@ def write_failure(error: BrennerError, settings: Settings) -> int:
 
 
 def diagnostic_of(error: BrennerError, settings: Settings) -> Diagnostic:
-    """Return the diagnostic of a command's error. It names the project if that may be the wrong one."""
+    """Return the diagnostic of a command's error, with the project if that may be the wrong one."""
     try:
         project = find_project(settings.project, os.environ, settings.store)
         return with_place(error.diagnostic, project)
