@@ -136,11 +136,12 @@ def parse_store_strict(text: str) -> StoreAddress:
         return _check_path(text)
     name, _, query = text.partition("?")
     try:
-        _check_characters(text)
-        if name in (_AGENT_MAIL, f"{_AGENT_MAIL}:"):
-            return _with_project_option(None, query)
-        if _SCHEME_END not in text:
+        is_server = name in (_AGENT_MAIL, f"{_AGENT_MAIL}:")
+        if not is_server and _SCHEME_END not in text:
             _fail(_PATH_HINT)
+        _check_characters(text)
+        if is_server:
+            return _with_project_option(None, query)
         return _parse_server(urlsplit(text))
     except StoreAddressError:
         raise
@@ -175,7 +176,7 @@ def _is_path(text: str) -> bool:
     """Return whether a text without a scheme is the path of a file."""
     if text.startswith(_PATH_STARTS):
         return True
-    if text.startswith(_AGENT_MAIL) or _MAY_CONTAIN_PASSWORD.search(text):
+    if text.startswith(_AGENT_MAIL) or _MAY_CONTAIN_PASSWORD.search(text.replace(" ", "")):
         return False
     return "/" in text or text.endswith(_FILE_SUFFIXES)
 

@@ -37,6 +37,7 @@ _PIECES = st.sampled_from(
         ("sqlite:///a b?c#d@e%20", SqliteAddress("a b?c#d@e%20")),
         ("mail.sqlite3", SqliteAddress("mail.sqlite3")),
         ("lab/mail", SqliteAddress("lab/mail")),
+        ("my lab/mail", SqliteAddress("my lab/mail")),
         ("./mail", SqliteAddress("./mail")),
         ("../a b?c#d@e", SqliteAddress("../a b?c#d@e")),
         ("/srv/mail", SqliteAddress("/srv/mail")),
@@ -117,6 +118,7 @@ def test_what_is_no_address(text: str) -> None:
     ("text", "words"),
     [
         ("mail", "`./PATH`"),
+        ("my#lab/mail.db", "`./PATH`"),
         ("mail/x/", "names a folder"),
         ("agent-mail+http://mail/mcp/?foo=1", "unknown option `foo`"),
         ("agent-mail?project=a&foo=1", "unknown option `foo`"),

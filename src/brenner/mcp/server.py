@@ -102,7 +102,7 @@ def read_resource(resources: Sequence[Resource], uri: str, call: Call) -> object
         check_project_key(call)
         return resource.read(call)
     except RequestError as refused:
-        raise ResourceError([refused.diagnostic]) from None
+        raise ResourceError([with_place(refused.diagnostic, call.workspace.project)]) from None
     except BrennerError as error:
         raise ResourceError([error.diagnostic], is_ours=True) from None
     except Exception as exception:  # noqa: BLE001  (as above)
