@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError, UnavailableError
+from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB, MOST_SENT_KIB_AT_LEAST
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import AGENT_NAME
@@ -25,8 +26,9 @@ from brenner.store_url import (
     parse_store,
     parse_store_strict,
     redact_address,
+    unknown_option,
 )
-from brenner.text import closest, did_you_mean
+from brenner.text import closest, did_you_mean, escape_control
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,9 +43,14 @@ OWN_FOLDER = ".brenner"
 SETTINGS_FILE = "brenner.toml"
 STORE_FILE = "mail.sqlite3"
 _SQLITE = "sqlite:///"
+_OPTION_AT_END = lazy_pattern(r"\?([A-Za-z]\w*=[^/]*)\Z")
 _DEFAULT_STORE = f"{_SQLITE}{OWN_FOLDER}/{STORE_FILE}"
 # Other modules read these, so they are not unknown settings.
 _SETTINGS_READ_ELSEWHERE = ("evidence_pack", "roster", "presets")
+_SLASHES_FIX = (
+    "For the file `/{path}` write four slashes: `sqlite:////{path}`. For a file below this folder "
+    "write `./{path}`."
+)
 _ENVIRONMENT_FIX = (
     "Set `AGENT_MAIL_BASE_URL` to the server's address, as in `http://127.0.0.1:8765`, and "
     "`AGENT_MAIL_PATH` to its path, as in `/mcp/`. Put a token in `AGENT_MAIL_BEARER_TOKEN`."
@@ -69,10 +76,12 @@ class PersistSettings(NamedTuple):
 class Project(NamedTuple):
     """A research group's folder and settings.
 
-    A relative path in `store` is relative to the folder. `programs` are the configured commands of
+    A file in `store` has an absolute path, unless its address is ambiguous; `store_address` refuses
+    that. `programs` are the configured commands of
     the agents' programs. `max_message_kib` limits messages that are sent; stored, imported and
     generated mail may be longer. `folder_from` and `store_from` explain in words why this folder
-    and this store were chosen.
+    and this store were chosen. `is_found` is false if no folder was named and none was found, so
+    that the folder is only the current one.
     """
 
     folder: Path
@@ -87,6 +96,12 @@ class Project(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
     folder_from: str = ""
     store_from: str = "the default"
+    is_found: bool = True
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a project was found, or a project or a store was named."""
+        return self.is_found or self.store is not None
 
     @property
     def most_message_bytes(self) -> int:
@@ -139,7 +154,23 @@ def store_address(project: Project) -> StoreAddress:
         raise RequestError(found) from None
     if isinstance(address, AgentMailAddress):
         return _complete_address(project, address)
+    if isinstance(address, SqliteAddress) and project.store is not None:
+        _check_file(address.path, store)
     return address
+
+
+def _check_file(path: str, store: str) -> None:
+    """Raise RequestError for a file that was probably not meant."""
+    option = _OPTION_AT_END.search(path)
+    if not os.path.isabs(path):
+        first = path.partition("/")[0]
+        reason = f"three slashes make the path relative, but `/{first}` exists"
+        found = codes.UNKNOWN_STORE.at(url=store, reason=reason)
+        fix = _SLASHES_FIX.format(path=escape_control(path, len(path) + 1))
+        raise RequestError(found._replace(fix=fix))
+    if option and not os.path.lexists(path):
+        reason = f"{unknown_option(option[1])}; a SQLite file has no options"
+        raise RequestError(codes.UNKNOWN_STORE.at(url=store, reason=reason))
 
 
 def _complete_address(project: Project, address: AgentMailAddress) -> AgentMailAddress:
@@ -203,18 +234,30 @@ def _nearest_project() -> Project:
         own = folder / OWN_FOLDER
         if os.path.isdir(own) or own.is_symlink():  # a link to a disk that is not mounted counts
             return Project(folder, folder_from=f"it contains `{OWN_FOLDER}/`")
-    return Project(here, folder_from="neither this folder nor one above it is a project")
+    reason = "neither this folder nor one above it is a project"
+    return Project(here, folder_from=reason, is_found=False)
 
 
 def _absolute_store(url: str, base: Path | None = None) -> str:
-    """Make a relative path absolute, relative to `base` or the current folder."""
+    """Make a relative path absolute, relative to `base` or the current folder.
+
+    `sqlite:///data/x` stays as it is if there is no such file, but a folder `/data`.
+    """
     address = parse_store(url)
     if not isinstance(address, SqliteAddress):
         return url
     path = os.path.expanduser(address.path)
-    return _SQLITE + (
-        path if os.path.isabs(path) else os.path.join(base or _current_folder(), path)
-    )
+    if os.path.isabs(path):
+        return _SQLITE + path
+    whole = os.path.join(base or _current_folder(), path)
+    is_ambiguous = url.startswith(_SQLITE) and looks_absolute(path) and not os.path.lexists(whole)
+    return url if is_ambiguous else _SQLITE + whole
+
+
+def looks_absolute(path: str) -> bool:
+    """Return whether a relative path begins with the name of a folder in `/`."""
+    first, slash, _ = path.partition("/")
+    return bool(slash) and first not in ("", ".", "..") and os.path.isdir(f"/{first}")
 
 
 def _with_settings(project: Project, file: Path) -> Project:

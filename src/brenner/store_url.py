@@ -26,6 +26,11 @@ _HOST = lazy_pattern(r"(?:\[[^\[\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]*))?")
 _MOST_PORT = 65_535
 _SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*")
 _MAY_CONTAIN_PASSWORD = lazy_pattern(r"[:@=?&#;\s]")  # characters next to which a password may be
+_OPTION_NAME = lazy_pattern(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
+# A bare text is a path if it begins or ends like one; a single word may be a misspelt address
+_PATH_STARTS = ("/", "./", "../", "~")
+_FILE_SUFFIXES = (".sqlite3", ".sqlite", ".db")
+_PATH_HINT = f"write the path of a file as `./PATH`, `/PATH` or `{_SQLITE}PATH`"
 _AUTH_HINT = "put a name or token in `AGENT_MAIL_BEARER_TOKEN`, not in the address"
 _PORT_HINT = (
     "the port must be a number, and a user name and password must end with `@` before the host"
@@ -127,13 +132,16 @@ def parse_store_strict(text: str) -> StoreAddress:
     """Parse an address; raise StoreAddressError if it is invalid."""
     if text.startswith("sqlite:"):
         return _parse_sqlite(text)
+    if _is_path(text):
+        return _check_path(text)
     name, _, query = text.partition("?")
     try:
+        is_server = name in (_AGENT_MAIL, f"{_AGENT_MAIL}:")
+        if not is_server and _SCHEME_END not in text:
+            _fail(_PATH_HINT)
         _check_characters(text)
-        if name in (_AGENT_MAIL, f"{_AGENT_MAIL}:"):
+        if is_server:
             return _with_project_option(None, query)
-        if _SCHEME_END not in text:
-            _fail(f"write the path of a file as `{_SQLITE}PATH`")
         return _parse_server(urlsplit(text))
     except StoreAddressError:
         raise
@@ -158,9 +166,24 @@ def _parse_sqlite(text: str) -> SqliteAddress:
     """Parse a file address. Mail in memory is rejected: it would be lost when the command ends."""
     path = text.removeprefix(_SQLITE)
     if path == text or path in ("", "/"):
-        _fail(f"write the path of a file as `{_SQLITE}PATH`")
+        _fail(_PATH_HINT)
     if path == ":memory:":
         _fail("mail in memory is lost when the command ends")
+    return _check_path(path)
+
+
+def _is_path(text: str) -> bool:
+    """Return whether a text without a scheme is the path of a file."""
+    if text.startswith(_PATH_STARTS):
+        return True
+    if text.startswith(_AGENT_MAIL) or _MAY_CONTAIN_PASSWORD.search(text.replace(" ", "")):
+        return False
+    return "/" in text or text.endswith(_FILE_SUFFIXES)
+
+
+def _check_path(path: str) -> SqliteAddress:
+    if path.endswith("/"):
+        _fail("it names a folder, not a file")
     if "\0" in path:
         _fail("it contains a NUL character")
     return SqliteAddress(path)
@@ -193,15 +216,25 @@ def _parse_agent_mail(parts: SplitResult) -> AgentMailAddress:
 
 def _with_project_option(url: str | None, query: str) -> AgentMailAddress:
     """Return the address with its only option, `project`."""
-    name, _, value = query.partition("=")
     if not query:
         return AgentMailAddress(url)
-    if name != "project" or "&" in value:
-        _fail(f"its only option is `project=KEY`; {_AUTH_HINT}")
+    for option in query.split("&"):
+        if not option.startswith("project="):
+            _fail(f"{unknown_option(option)}; its only option is `project=KEY`; {_AUTH_HINT}")
+    value = query.removeprefix("project=")
+    if "&" in value:
+        _fail("it contains more than one project")
     key = unquote(value, errors="strict")
     if not key or not key.isprintable():
         _fail("the value of `project=` is missing or contains invisible characters")
     return AgentMailAddress(url, key)
+
+
+def unknown_option(option: str) -> str:
+    """Return which option is unknown. Without a value it may be a token, which may end with `=`."""
+    name, _, value = option.partition("=")
+    is_name = value.strip("=") and _OPTION_NAME.fullmatch(name)
+    return f"unknown option `{name}`" if is_name else "it contains an unknown option"
 
 
 def _parse_postgres(parts: SplitResult) -> PostgresAddress:

@@ -27,7 +27,10 @@ from brenner.session import versions
 from serving.calls import place
 
 # Commands alone give these.
-NOT_OF_TOOLS = {"SENDER_MISMATCH", "NOT_AN_ARCHIVE", "OPERATOR_NEEDS_NAME"}
+NOT_OF_TOOLS = {
+    *("SENDER_MISMATCH", "NOT_AN_ARCHIVE", "OPERATOR_NEEDS_NAME"),
+    *("NOT_A_PROJECT", "STORE_FOLDER_MISSING"),
+}
 # The tool that gives it says how to mend it there.
 SAID_THERE = {"NAME_TAKEN", "UNKNOWN_CODE"}
 

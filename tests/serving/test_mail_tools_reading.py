@@ -296,3 +296,15 @@ def test_a_summary_of_nothing(here: Place) -> None:
     answer = here.ask("summarize_thread", thread_id="RS-20251230-cel-fate")
     assert code(answer) == "UNKNOWN_THREAD"
     assert "RS-20251230-cell-fate" in (answer.text or "")
+
+
+def test_an_unknown_agent_names_the_place() -> None:
+    """An agent whose client was started elsewhere sees which project answers."""
+    here = place()
+    folder = here.workspace.project.folder
+    answer = here.ask("whois", project_key=str(folder), agent_name="Nobody")
+    assert answer.is_error
+    assert isinstance(answer.value, dict)
+    found = answer.value["error"]
+    assert found["id"] == "NO_SUCH_AGENT"
+    assert found["message"].endswith(f"Project: `{folder}`, store `.brenner/mail.sqlite3`.")

@@ -91,7 +91,8 @@ def test_ends_by_ctrl_c(served: Served) -> None:
 
 def test_message_for_people(tmp_path: Path) -> None:
     """Address, project, store and identity, and how to go on; that a mailbox was made, beside."""
-    command = [sys.executable, "-m", "brenner", "serve", "--port", "0", "--strict-identity"]
+    command = [sys.executable, "-m", "brenner", "serve", "--project", "."]
+    command += ["--port", "0", "--strict-identity"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout
@@ -118,7 +119,7 @@ def test_told_to_end_before_it_serves(tmp_path: Path, number: signal.Signals, co
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     store, pipe = tmp_path / ".brenner" / "mail.sqlite3", subprocess.PIPE
-    command = [sys.executable, "-m", "brenner", "serve", "--port", str(port)]
+    command = [sys.executable, "-m", "brenner", "serve", "--project", ".", "--port", str(port)]
     with subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe) as process:
         for _ in until(store.exists, PATIENCE):
             pass
@@ -177,7 +178,7 @@ store.execute("ROLLBACK")
 
 def test_a_hang_up_that_is_ignored(tmp_path: Path) -> None:
     """`nohup brenner serve` outlives its terminal."""
-    hushed = [sys.executable, "-c", _HUSHED, "serve", "--json", "--port", "0"]
+    hushed = [sys.executable, "-c", _HUSHED, "serve", "--project", ".", "--json", "--port", "0"]
     with subprocess.Popen(hushed, cwd=tmp_path, stdout=subprocess.PIPE) as process:
         assert process.stdout
         port = json.loads(process.stdout.readline())["port"]
@@ -242,7 +243,7 @@ def test_port_is_taken(served: Served) -> None:
 
 def serve(folder: Path, *options: str, **environment: str) -> Run:
     """A server that does not get as far as to serve."""
-    return brenner("serve", *options, cwd=folder, **environment)
+    return brenner("serve", "--project", ".", *options, cwd=folder, **environment)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from serving.own_offers import HIDDEN
 _PATIENCE = 60
 _NEARLY_FULL = 56 * 1024  # a pipe holds 64 KiB
 _OWN = (sys.executable, own_offers.__file__)
-_BRENNER = (sys.executable, "-m", "brenner", "mcp")
+_BRENNER = (sys.executable, "-m", "brenner", "mcp", "--project", ".")
 INITIALISE = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -291,7 +291,7 @@ def test_what_is_wrong_before_the_start(tmp_path: Path) -> None:
 
 def test_the_input_is_closed_from_the_start(tmp_path: Path) -> None:
     """Nobody asks: it ends at once, and well. That there was no mailbox is told, once."""
-    ended = brenner("mcp", cwd=tmp_path)
+    ended = brenner("mcp", "--project", ".", cwd=tmp_path)
     assert (ended.code, ended.out) == (0, "")
     assert ended.err.startswith(f"brenner  warning NEW_MAILBOX  {tmp_path} had no mail yet")
     assert "`--project DIR`" in ended.err

@@ -127,7 +127,7 @@ def test_document(copy: Shell, folder: Path) -> None:
 
 def test_usage(copy: Shell) -> None:
     """One of the two must be said, and must be a store."""
-    for arguments in ((), ("--to", "other.sqlite3"), ("--from", "mysql://db/x", "--to", OTHER)):
+    for arguments in ((), ("--to", "other"), ("--from", "mysql://db/x", "--to", OTHER)):
         done = copy("mail", "copy", *arguments)
         assert (done.code, done.out) == (2, "")
     unknown = copy("mail", "copy", "--to", "mysql://ada:secret@db/x", "--json").json

@@ -265,7 +265,7 @@ def test_sessions_that_are_only_in_files(tmp_path: Path) -> None:
     away = tmp_path / "clone"
     (away / "artifacts").mkdir(parents=True)
     (away / "artifacts" / "RS-20240101-old.md").write_text(texts["RS-20240101-old"], "utf-8")
-    told = brenner("session", "list", cwd=away).out
+    told = brenner("session", "list", "--project", ".", cwd=away).out
     assert "1 session only in artifacts/: RS-20240101-old." in told
 
 
@@ -285,6 +285,7 @@ def test_a_start_says_that_there_is_a_file(tmp_path: Path) -> None:
 
 
 def test_the_advice_of_an_empty_list_works(tmp_path: Path) -> None:
+    (tmp_path / "brenner.toml").touch()
     told = brenner("session", "list", cwd=tmp_path).out
     command = re.search("`brenner (session start .*)`", told)
     assert command
@@ -295,13 +296,14 @@ def test_the_advice_of_an_empty_list_works(tmp_path: Path) -> None:
 
 def test_nothing_is_made_where_nothing_is(tmp_path: Path) -> None:
     """The line of a prompt is empty there; the list says what will appear, and how."""
-    line = brenner("session", "list", "--line", cwd=tmp_path)
-    assert (line.code, line.out, line.err) == (0, "\n", "")
-    told = brenner("session", "list", cwd=tmp_path)
+    here = ("--project", str(tmp_path))
+    line = brenner("session", "list", "--line", *here, cwd=tmp_path)
+    assert (line.code, line.out) == (0, "\n")
+    told = brenner("session", "list", *here, cwd=tmp_path)
     assert told.code == 0
-    assert told.out.startswith("No sessions yet. ")
+    assert told.out.startswith(f"No sessions yet in `{tmp_path}`, store ")
     assert "`brenner session start " in told.out
-    document = brenner("session", "list", "--json", cwd=tmp_path).json
+    document = brenner("session", "list", "--json", *here, cwd=tmp_path).json
     assert (document["sessions"], document["summary"]["sessions"]) == ([], 0)
     assert files(tmp_path) == []
 

@@ -149,7 +149,7 @@ def test_the_only_session_needs_no_name(shell: Shell) -> None:
     stage = Stage(shell.folder)
     done = shell("session", "status")
     assert done.code == 2
-    assert "No sessions yet. To start one: `brenner session start --question" in done.err
+    assert "To start one: `brenner session start --question" in done.err
     stage.send(ANN, "Operator", "INFO: Only talk", "x\n")
     assert shell("session", "status").code == 2
     stage.kickoff(ANN)

@@ -19,7 +19,7 @@ from terminal import in_terminal
 
 KEYS = [
     *("thread_id", "status", "kickoffs", "registered", "roster", "neighbours"),
-    *("violations", "summary", "valid"),
+    *("violations", "summary", "valid", "created_project"),
 ]
 THREE = [
     *("--to", "BlueLake", "--role", "hypothesis_generator"),
@@ -41,7 +41,8 @@ def asked(shell: Shell, tmp_path: Path) -> list[str]:
 def test_says_what_was_done_and_what_to_do_next(shell: Shell, asked: list[str]) -> None:
     """One line for each kickoff, one line what to do next; the same again sends nothing."""
     done = shell(*asked)
-    assert (done.code, done.err) == (0, "")
+    place = f"`{shell.folder}`, store `.brenner/mail.sqlite3`"
+    assert (done.code, done.err) == (0, f"Created a mailbox in {place}.\n")
     after = (
         f"  To see whose turn it is: `brenner session status {THREAD}`",
         f"  When deltas have arrived, publish a version: `brenner compile {THREAD}`",
@@ -149,6 +150,7 @@ def test_unified_beside_a_roster(shell: Shell, asked: list[str]) -> None:
     unified = [*alone, "--unified", "--to", "BlueLake", "--to", "Bob"]
     done = shell(*unified)
     assert (done.code, "In unified mode, any of the three roles is fine" in done.err) == (1, True)
+    assert shell("init").code == 0
     again = shell(*unified, "--role", "adversarial_critic")
     assert (again.code, again.err) == (0, "")
     assert "Sent message 1 to BlueLake and Bob in " in again.out

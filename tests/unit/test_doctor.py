@@ -1,6 +1,9 @@
 """Test `brenner doctor` against healthy and damaged stores."""
 
 import os
+import re
+import shlex
+import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -69,7 +72,8 @@ def test_empty_folder_is_ok_and_stays_empty(tmp_path: Path) -> None:
     code, checks = run_doctor(tmp_path)
     assert code == 0
     assert list(checks) == [*ALWAYS, "identity", *DISK]
-    assert {each["status"] for each in checks.values()} == {"ok"}
+    assert [name for name, each in checks.items() if each["status"] != "ok"] == ["project"]
+    assert checks["project"]["id"] == "NOT_A_PROJECT"
     assert "does not exist yet" in checks["store"]["detail"]
     assert files(tmp_path) == []
 
@@ -517,3 +521,15 @@ def test_several_problems_are_counted(project: Path) -> None:
     make_garbage(store_of(project))
     done = brenner("doctor", "--verbose", "--as", "Blue Lake", cwd=project)
     assert done.out.endswith(" checks passed, 1 problem, 1 warning.\n")
+
+
+def test_folder_of_the_store_is_missing(tmp_path: Path) -> None:
+    """Said before a command is refused for it; the advice works as it stands."""
+    settle(tmp_path, 'store = "no folder/mail.sqlite3"\n')
+    code, checks = run_doctor(tmp_path)
+    assert (code, checks["store"]["status"]) == (3, "problem")
+    assert f"the folder `{tmp_path}/no folder` does not exist" in checks["store"]["detail"]
+    command = re.match("Run `(.*?)`", checks["store"]["fix"])
+    assert command
+    subprocess.run(shlex.split(command[1]), check=True)
+    assert run_doctor(tmp_path)[0] == 0

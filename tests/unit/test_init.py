@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from program import brenner, files, git, powerless
 from terminal import in_terminal
 
+KICKOFF = ["--question", "Which?", "--context", "None.", "--to", "BlueLake"]
+KICKOFF += ["--role", "hypothesis_generator"]
 STORE = [".brenner", ".brenner/.gitignore", ".brenner/mail.sqlite3"]
 
 
@@ -162,13 +165,14 @@ def test_inside_another_project(tmp_path: Path) -> None:
 
 def test_store_elsewhere(tmp_path: Path) -> None:
     """The option counts for one command; the line after says how to keep it."""
+    (tmp_path / "mail").mkdir()
     done = brenner("init", "--store", "sqlite:///mail/m.sqlite3", cwd=tmp_path)
     assert done.code == 0
     assert 'write `store = "sqlite:///mail/m.sqlite3"` into brenner.toml' in done.out
     assert files(tmp_path) == ["mail", "mail/m.sqlite3"]
 
 
-@pytest.mark.parametrize("url", ["mysql://ada:secret@db/x", "mail.sqlite3", ""])
+@pytest.mark.parametrize("url", ["mysql://ada:secret@db/x", "mail", ""])
 def test_unknown_store(tmp_path: Path, url: str) -> None:
     """Exit code 2, and nothing was done; a password is not shown."""
     for arguments in (("init", "--store", url), ("--store", url, "init", "--json")):
@@ -270,3 +274,31 @@ def test_fits_into_a_terminal(tmp_path: Path) -> None:
         shown = in_terminal(80, "init", "--project", str(folder))
         assert "\x1b" not in shown
         assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    "store", ["sqlite:///no folder/deep/m.sqlite3", "./no folder/deep/m.sqlite3"]
+)
+def test_folder_of_a_store_is_not_created(tmp_path: Path, store: str) -> None:
+    """Every command that writes refuses it, and the command in the advice works as it stands."""
+    writing = (["init"], ["mail", "register", "Ann"], ["session", "start", *KICKOFF])
+    for command in writing:
+        done = brenner(*command, "--store", store, cwd=tmp_path)
+        assert (done.code, "STORE_FOLDER_MISSING" in done.err) == (2, True)
+        assert files(tmp_path) == []
+    (tmp_path / "brenner.toml").write_text(f'store = "{store}"\n', "utf-8")
+    refused = brenner("init", cwd=tmp_path)
+    assert refused.code == 2
+    found = re.search("Run `(mkdir -p .*?)`", refused.err)
+    assert found
+    subprocess.run(shlex.split(found[1]), check=True)
+    assert brenner("init", cwd=tmp_path).code == 0
+    assert (tmp_path / "no folder" / "deep" / "m.sqlite3").exists()
+
+
+def test_advised_setting_is_never_ambiguous(tmp_path: Path) -> None:
+    """A folder may be called as one in `/`: the advice opens the same file in a fresh clone."""
+    first = str(tmp_path).split("/")[1]
+    (tmp_path / first).mkdir()
+    done = brenner("init", "--store", f"./{first}/m.sqlite3", cwd=tmp_path)
+    assert f'write `store = "sqlite:///./{first}/m.sqlite3"` into brenner.toml' in done.out

@@ -15,7 +15,7 @@ from mail_shell import HOSTILE, QUESTION, THREAD, Shell, make_message, posted, s
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (["inbox"], "No mail for Operator yet. To send some:"),
+        (["inbox"], "No mail for Operator yet in `"),
         (["inbox", "--unread"], "The whole inbox: `brenner mail inbox`"),
         (["agents"], "`brenner mail register NAME`"),
         (["pending"], "No agent owes an acknowledgement"),
@@ -196,7 +196,7 @@ def test_closed_output() -> None:
     """A reader that goes away is told by the exit code, not by a traceback."""
     full = os.open("/dev/full", os.O_WRONLY)
     done = subprocess.run(
-        [sys.executable, "-m", "brenner", "mail", "agents"],
+        [sys.executable, "-m", "brenner", "mail", "agents", "--project", "."],
         stdout=full,
         stderr=subprocess.PIPE,
         check=False,

@@ -227,7 +227,7 @@ def test_thread_json(office: Shell) -> None:
 def test_threads(office: Shell) -> None:
     """Without a thread: all of them, the one with the newest message first."""
     nothing = office.mail("thread", "--as", "BlueLake").out
-    assert nothing.startswith("No threads yet.")
+    assert nothing.startswith("No threads yet in `")
     assert "`brenner new KICKOFF --as BlueLake --to NAME > message.md`, fill it in, " in nothing
     office.send("INFO: x", "x", to="BlueLake")
     office.send("INFO: y", "y", "--thread", ELSEWHERE, to="BlueLake")

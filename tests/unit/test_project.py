@@ -314,8 +314,8 @@ def test_tilde_is_the_user_folder(here: Path, monkeypatch: pytest.MonkeyPatch) -
     [
         *(
             "",
-            "mail.sqlite3",
-            "/mail.sqlite3",
+            "mail",
+            "/srv/mail/",
             "sqlite:",
             "sqlite:///",
             "sqlite:////",
@@ -332,6 +332,63 @@ def test_unknown_store(here: Path, url: str) -> None:
     assert found.id == "UNKNOWN_STORE"
     for form in ("`sqlite:///PATH`", "`postgresql://", "`agent-mail+http://", "`agent-mail`"):
         assert form in found.fix
+
+
+@pytest.mark.parametrize("form", ["{}", "./{}", "sqlite:///{}", "sqlite:///./{}"])
+def test_relative_file(here: Path, form: str) -> None:
+    """A bare path, too; of the option from the current folder, of the settings from theirs."""
+    below = here / "below"
+    below.mkdir()
+    written = form.format("mail/x.sqlite3")
+    found = find_project("below", NOBODY, written)
+    assert os.path.normpath(store_path(found)) == str(here / "mail" / "x.sqlite3")
+    settings(below, f'store = "{written}"')
+    found = find_project("below", NOBODY)
+    assert os.path.normpath(store_path(found)) == str(below / "mail" / "x.sqlite3")
+
+
+@pytest.mark.parametrize("form", ["{}", "sqlite:///{}"])
+def test_absolute_file(here: Path, form: str) -> None:
+    assert store_path(find_project(None, NOBODY, form.format("/srv/x"))) == Path("/srv/x")
+
+
+@pytest.mark.parametrize("source", ["option", "environment", "settings"])
+def test_three_slashes_where_four_were_meant(here: Path, source: str) -> None:
+    """Refused only where the folder exists in `/`, and the relative file does not."""
+    path = f"{here}/mail.sqlite3"[1:]
+    address = f"sqlite:///{path}"
+    settings(here, f'store = "{address}"' if source == "settings" else "")
+    environ = {"BRENNER_STORE": address} if source == "environment" else NOBODY
+    option = address if source == "option" else None
+    with pytest.raises(RequestError) as caught:
+        store_address(find_project(None, environ, option))
+    found = caught.value.diagnostic
+    first = path.partition("/")[0]
+    assert (found.id, f"`/{first}` exists" in found.message) == ("UNKNOWN_STORE", True)
+    assert f"`sqlite:////{path}`" in found.fix
+    assert f"`./{path}`" in found.fix
+    for right, file in ((f"sqlite:////{path}", f"/{path}"), (f"./{path}", f"{here}/{path}")):
+        meant = store_path(find_project(None, NOBODY, right))
+        assert os.path.normpath(meant) == file
+    (here / path).parent.mkdir(parents=True)
+    (here / path).touch()
+    assert store_path(find_project(None, environ, option)) == here / path
+
+
+def test_three_slashes_stay_relative(here: Path) -> None:
+    (here / "study-mail").mkdir()
+    found = find_project(None, NOBODY, "sqlite:///study-mail/x.sqlite3")
+    assert store_path(found) == here / "study-mail" / "x.sqlite3"
+
+
+def test_option_of_a_file(here: Path) -> None:
+    """It is named; a file whose name looks like that is still opened."""
+    found = find_project(None, NOBODY, "sqlite:///mail.sqlite3?mode=ro")
+    with pytest.raises(RequestError) as caught:
+        store_address(found)
+    assert "unknown option `mode`; a SQLite file has no options" in caught.value.diagnostic.message
+    (here / "mail.sqlite3?mode=ro").touch()
+    assert store_path(found) == here / "mail.sqlite3?mode=ro"
 
 
 def test_path_that_is_not_utf8(here: Path) -> None:

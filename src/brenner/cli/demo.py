@@ -21,7 +21,7 @@ from brenner.cli.main import run
 from brenner.cli.options import EXIT_INVALID, EXIT_OK, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, Progress, styled, terminal_width, wrap_text, write_json
 from brenner.cli.terminal import QUIET, STRONG, Span, fold, print_message
-from brenner.cli.workspace import write_failure
+from brenner.cli.workspace import exit_code, write_error
 from brenner.diagnostics.codes.stores import NO_SUCH_PROJECT
 from brenner.diagnostics.model import BrennerError, RequestError
 from brenner.text import cut, escape_control
@@ -341,7 +341,8 @@ class DemoRunner:
         try:
             done = git.run(self.folder, *arguments)
         except BrennerError as error:
-            return write_failure(error, as_json=False)
+            write_error(error)
+            return exit_code(error)
         sys.stdout.write(done.out.decode("utf-8", "replace") + done.err)
         return done.code
 

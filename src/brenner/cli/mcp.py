@@ -10,8 +10,8 @@ import click
 from brenner.cli.options import Command, Settings, common_options, examples
 from brenner.cli.output import note_changes_made, write_diagnostics
 from brenner.cli.terminal import print_message
-from brenner.cli.workspace import workspace_of
-from brenner.config import find_project
+from brenner.cli.workspace import project_of, workspace_of
+from brenner.mail.open import require_project
 from brenner.services.identity import SECRET
 from brenner.services.init_project import new_mailbox_notes
 
@@ -37,8 +37,9 @@ def command(settings: Settings, *, strict_identity: bool) -> int:
     The agent's program starts this command. `brenner agent config --client codex --stdio` prints
     its settings. Set BRENNER_SECRET to the agent's secret. The command ends when its input ends.
     """
-    found = new_mailbox_notes(find_project(settings.project, os.environ, settings.store))
-    with workspace_of(settings._replace(actor=None), create=True) as here:
+    project = require_project(project_of(settings))
+    found = new_mailbox_notes(project)
+    with workspace_of(settings._replace(actor=None), project=project, create=True) as here:
         write_diagnostics(found, "brenner", sys.stderr)
         from brenner.mcp.server import build  # takes most of a second
         from brenner.mcp.stdio import serve

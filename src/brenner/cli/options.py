@@ -85,7 +85,7 @@ def common_options(function: Callable[..., int]) -> Callable[..., int]:
         except BrennerError as error:
             from brenner.cli.workspace import write_failure  # imported only on failure
 
-            return write_failure(error, as_json=settings.as_json)
+            return write_failure(error, settings)
 
     return _with_options(command)
 

@@ -17,13 +17,12 @@ import click
 from brenner.cli.options import Command, Settings, common_options, examples
 from brenner.cli.output import note_changes_made, write_diagnostics
 from brenner.cli.terminal import print_hint, print_message
-from brenner.cli.workspace import workspace_of
-from brenner.config import Project, find_project
+from brenner.cli.workspace import project_of, workspace_of
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.mailbox import Capability
-from brenner.mail.open import store_of
+from brenner.mail.open import require_project, store_of
 from brenner.server.hosts import authority, is_loopback
 from brenner.server.settings import (
     CLIENTS,
@@ -45,6 +44,8 @@ from brenner.web.links import LAB
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from socket import socket
+
+    from brenner.config import Project
 
 
 _OPEN_IDENTITY = "Agents without a secret can connect. Their mail is marked unverified."
@@ -110,7 +111,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if token is None and not is_near:
         raise RequestError(codes.TOKEN_NEEDED.at(host=shown))
     is_strict = strict_identity or not is_near
-    project = find_project(settings.project, os.environ, settings.store)
+    project = require_project(project_of(settings))
     if is_strict:
         _check_store_has_secrets(project, "--strict-identity" if strict_identity else shown)
     listening, port = listen(address, port)
@@ -118,23 +119,24 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if is_lab and Capability.SECRETS in store_of(project).lacks:
         served = served._replace(lab_secret=new_secret())
     with listening, exit_on_signal():
-        return _serve(settings, served, listening, (*warnings, *new_mailbox_notes(project)))
+        notes = (*warnings, *new_mailbox_notes(project))
+        return _serve(settings, project, served, listening, notes)
 
 
 def _serve(
     settings: Settings,
+    project: Project,
     served: ServeSettings,
     listening: socket,
     warnings: tuple[Diagnostic, ...],
 ) -> int:
-    with workspace_of(settings._replace(actor=None), create=True) as here:
+    with workspace_of(settings._replace(actor=None), project=project, create=True) as here:
         with _gc_disabled():
             from brenner.server.app import serve  # takes about a second
 
         if not settings.as_json:
             write_diagnostics(warnings, "brenner", sys.stderr)
         note_changes_made()
-        project = here.project
         has_secret = served.is_lab and operator_digest(here.mailbox, project.operator) is not None
         announce = (
             partial(_write_json_line, project, served, warnings, has_secret=has_secret)

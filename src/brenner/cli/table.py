@@ -208,6 +208,13 @@ limit_option = click.option(
 before_option = click.option(
     "--before", type=MESSAGE_ID, metavar="ID", help="Only messages older than this one."
 )
+bodies_option = click.option("--bodies", is_flag=True, help="With --json: complete bodies.")
+
+
+def check_bodies_usage(*, bodies: bool, as_json: bool) -> None:
+    if bodies and not as_json:
+        message = "--bodies needs --json. As text, `brenner mail show ID` shows a whole message."
+        raise click.UsageError(message)
 
 
 def message_row(stored: StoredMessage, marks: str = "", below: Iterable[Cell] = ()) -> DisplayRow:

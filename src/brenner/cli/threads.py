@@ -46,6 +46,7 @@ def find_thread(here: Workspace, text: str | None) -> str:
 
 def only_session(here: Workspace) -> str:
     """Return the only open session; if none is open, the only session."""
+    from brenner.mail.open import describe_place
     from brenner.services.sessions import overviews
     from brenner.session.model import Phase
     from brenner.session.overview import NO_SESSIONS, START_COMMAND
@@ -56,7 +57,8 @@ def only_session(here: Workspace) -> str:
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
-        message = f"{NO_SESSIONS} `{START_COMMAND}`."
+        place = describe_place(here.project)
+        message = f"{NO_SESSIONS} in {place}. To start one: `{START_COMMAND}`."
         raise click.UsageError(message)
     message = f"Name one of the {_listed(candidates, 'sessions')}"
     raise click.UsageError(message)

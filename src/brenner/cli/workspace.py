@@ -17,15 +17,16 @@ from brenner.diagnostics.codes.serving import TOKEN_NEEDED, UNUSABLE_TOKEN
 from brenner.diagnostics.codes.sessions import MALFORMED_ROSTER
 from brenner.diagnostics.model import BrennerError, RequestError, UnavailableError
 from brenner.mail.model import Profile
-from brenner.mail.open import AgentMailStore, PostgresStore, store_of
+from brenner.mail.open import SqliteStore, describe_place, require_project, store_of, with_place
 from brenner.services.init_project import check_folder, explain_operator_name
 from brenner.services.workspace import Workspace, workspace_in
-from brenner.text import escape_control, escape_control_lines
+from brenner.text import escape_control_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from brenner.cli.options import Settings
+    from brenner.diagnostics.model import Diagnostic
     from brenner.mail.mailbox import Mailbox
 
 # Reporting failures
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 # Errors in the call or the setup of the program, not in the request to the mail
 _USAGE_CODES = {
     codes.NO_SUCH_PROJECT.id,
+    codes.NOT_A_PROJECT.id,
     codes.INVALID_SETTINGS.id,
+    codes.STORE_FOLDER_MISSING.id,
     codes.UNKNOWN_STORE.id,
     MALFORMED_ROSTER.id,
     TOKEN_NEEDED.id,
@@ -44,14 +47,23 @@ _REPAIRED_HEADING = "Message to send:"
 _SETTINGS_CODES = {codes.INVALID_SETTINGS.id, codes.UNKNOWN_SETTING.id}
 
 
-def write_failure(error: BrennerError, *, as_json: bool) -> int:
-    """Report an error, as text or JSON, and return the exit code."""
-    found = error.diagnostic
-    if as_json:
+def write_failure(error: BrennerError, settings: Settings) -> int:
+    """Report an error of a command, as text or JSON, and return the exit code."""
+    error.diagnostic = found = diagnostic_of(error, settings)
+    if settings.as_json:
         write_json(failure_json(found))
     else:
         write_error(error)
     return exit_code(error)
+
+
+def diagnostic_of(error: BrennerError, settings: Settings) -> Diagnostic:
+    """Return the diagnostic of a command's error, with the project if that may be the wrong one."""
+    try:
+        project = find_project(settings.project, os.environ, settings.store)
+        return with_place(error.diagnostic, project)
+    except BrennerError:  # the error is about the project
+        return error.diagnostic
 
 
 def write_error(error: BrennerError) -> None:
@@ -87,24 +99,37 @@ def location_label(code_id: str) -> str:
     return "brenner.toml" if code_id in _SETTINGS_CODES else "brenner"
 
 
-def workspace_of(settings: Settings, *, create: bool = False) -> Workspace:
-    """Open the workspace of a command, and print warnings about the project's settings."""
-    here = _open_workspace(_find_project(settings), settings.actor, create=create)
-    store = store_of(here.project)
-    if isinstance(store, PostgresStore | AgentMailStore) and not settings.as_json:
-        from brenner.mail.memory import MemoryMailbox
+def workspace_of(
+    settings: Settings, *, project: Project | None = None, create: bool = False
+) -> Workspace:
+    """Open the workspace of a command, and print warnings about the project's settings.
 
-        if isinstance(here.mailbox, MemoryMailbox):
-            # A missing file is easy to notice, a typo in an address is not.
-            print_message(f"No mail in {escape_control(store.shown)} yet.", sys.stderr)
+    Raise RequestError outside a project, unless `project` is given.
+    """
+    found = project or require_project(project_of(settings))
+    here = _open_workspace(found, settings.actor, create=create)
+    if project is None and not settings.as_json and not _has_store(here):
+        print_message(f"No mail yet in {describe_place(found)}.", sys.stderr)
     return here
+
+
+def _has_store(here: Workspace) -> bool:
+    store = store_of(here.project)
+    if isinstance(store, SqliteStore):
+        return store.is_there()
+    from brenner.mail.memory import MemoryMailbox  # a file is known without it
+
+    return not isinstance(here.mailbox, MemoryMailbox)
 
 
 def workspace_for_writing(
     settings: Settings, *, project: Project | None = None, needs_operator: bool = True
 ) -> Workspace:
-    """Open the workspace of a command that writes. The first accepted write creates the store."""
-    project = project or _find_project(settings)
+    """Open the workspace of a command that writes. The first accepted write creates the store.
+
+    Raise RequestError outside a project, unless `project` is given.
+    """
+    project = project or require_project(project_of(settings))
     open_store = partial(
         _open_workspace, project, settings.actor, create=True, needs_operator=needs_operator
     )
@@ -117,19 +142,29 @@ def workspace_for_writing(
     memory = MemoryMailbox(lacks=store.lacks)
     with _errors_about_operator():
         memory.register(Profile(project.operator, task="operator"))
-    mailbox = cast("Mailbox", NewMailbox(memory, lambda: open_store().mailbox))
+    mailbox = cast("Mailbox", NewMailbox(memory, partial(_create_store, open_store, settings)))
     return Workspace(mailbox, project, settings.actor or project.operator)
+
+
+def _create_store(open_store: Callable[[], Workspace], settings: Settings) -> Mailbox:
+    """Create the store, and say so: in a folder that was named by mistake it is the wrong one."""
+    here = open_store()
+    if not settings.as_json:
+        what = "mailbox" if here.project.is_known else "project"
+        print_message(f"Created a {what} in {describe_place(here.project)}.", sys.stderr)
+    return here.mailbox
 
 
 def workspace_without_mail(settings: Settings) -> Workspace:
     """Return a workspace that reads files only: no store, no server (companion 4)."""
     from brenner.mail.memory import MemoryMailbox
 
-    project = _find_project(settings)
+    project = project_of(settings)
     return Workspace(MemoryMailbox(), project, settings.actor or project.operator)
 
 
-def _find_project(settings: Settings) -> Project:
+def project_of(settings: Settings) -> Project:
+    """Return the project, and print warnings about its settings. It may be none yet."""
     project = find_project(settings.project, os.environ, settings.store)
     if not settings.as_json:
         for found in project.diagnostics:

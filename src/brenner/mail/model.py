@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
+from brenner.limits import MOST_LISTED_CHARACTERS
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import StoredMessage, Trust, iso
@@ -218,6 +219,23 @@ def stored_json(stored: StoredMessage) -> dict[str, object]:
         "cc": list(envelope.cc),
         "body": message.body,
     }
+
+
+def beginning(text: str, most: int) -> tuple[str, bool]:
+    """Return the first characters of a text, and whether something was cut."""
+    return text[:most], len(text) > most
+
+
+def in_list(message: dict[str, object], *, bodies: bool) -> dict[str, object]:
+    """Return a message as a list shows it: its body cut, unless `bodies`.
+
+    An agent reads every list into its context, so that one long message must not fill it.
+    """
+    body, is_cut = beginning(str(message["body"]), MOST_LISTED_CHARACTERS)
+    if bodies or not is_cut:
+        return message
+    command = f"brenner mail show {message['id']} --json"
+    return message | {"body": body, "body_truncated": True, "body_command": command}
 
 
 def inbox_message_json(received: InboxMessage) -> dict[str, object]:

@@ -10,17 +10,35 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from brenner.config import OPERATOR, OWN_FOLDER, SETTINGS_FILE, Project, store_address, store_file
-from brenner.diagnostics.codes.stores import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
+from brenner.diagnostics.codes import mail as mail_codes
+from brenner.diagnostics.codes.stores import (
+    NAME_ELSEWHERE,
+    NOT_A_PROJECT,
+    OPERATOR_NEEDS_NAME,
+    STORE_FOLDER_MISSING,
+)
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import NOTHING_MISSING, Capability, Mailbox, MissingCapabilities
 from brenner.mail.model import Profile
 from brenner.store_url import AgentMailAddress, PostgresAddress, parse_store, redact_address
+from brenner.text import escape_control
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from brenner.diagnostics.model import Diagnostic
+
 _IGNORE_EVERYTHING = "*\n"
+# An agent or operator in the wrong folder gets these
+_CODES_WITH_PLACE = (
+    mail_codes.UNKNOWN_THREAD,
+    mail_codes.UNKNOWN_MESSAGE,
+    mail_codes.NO_SUCH_AGENT,
+    mail_codes.UNKNOWN_SENDER,
+    mail_codes.UNKNOWN_RECIPIENT,
+)
 _OPERATOR_TASK = "operator"
+_MOST_SHOWN_PATH = 4096
 
 
 class SqliteStore:
@@ -64,17 +82,30 @@ class SqliteStore:
         return SqliteMailbox.create(self.path)
 
     def _make_folder(self) -> None:
-        """Create the store's folder; our own folder gets a `.gitignore`."""
+        """Create our own folder, with a `.gitignore`. Any other folder must exist.
+
+        A folder that does not exist is usually a typo, or a disk that is not mounted.
+        """
         from brenner.mail.sqlite.mailbox import fsync_folder, translate_errors
 
         with translate_errors(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            fsync_folder(self.path.parent.parent)
+            if self.path.parent != self._own_folder:
+                self._check_folder()
+                return
+            self._own_folder.mkdir(exist_ok=True)
+            fsync_folder(self._own_folder.parent)
             ignore = self._own_folder / ".gitignore"
             # A full disk may have left it empty.
-            is_written = ignore.exists() and ignore.stat().st_size
-            if self.path.parent == self._own_folder and not is_written:
+            if not (ignore.exists() and ignore.stat().st_size):
                 ignore.write_text(_IGNORE_EVERYTHING, "utf-8")
+
+    def _check_folder(self) -> None:
+        folder = str(self.path.parent)
+        if os.path.lexists(folder):
+            return
+        found = STORE_FOLDER_MISSING.at(path=str(self.path), folder=folder)
+        argument = quote(escape_control(folder, len(folder) + 1))
+        raise RequestError(found._replace(fix=STORE_FOLDER_MISSING.fix.format(argument=argument)))
 
 
 class PostgresStore:
@@ -216,6 +247,30 @@ def _register_operator(
             mailbox.close()
             raise
     return mailbox
+
+
+def require_project(project: Project) -> Project:
+    """Return the project; raise RequestError if none was found and nothing was named."""
+    if not project.is_known:
+        raise RequestError(NOT_A_PROJECT.at(folder=str(project.folder)))
+    return project
+
+
+def describe_place(project: Project) -> str:
+    """Return where the mail is, such as `/srv/lab`, store `.brenner/mail.sqlite3`."""
+    store = store_of(project)
+    shown = store.shown
+    if isinstance(store, SqliteStore) and store.path.is_relative_to(project.folder):
+        shown = str(store.path.relative_to(project.folder))
+    folder = escape_control(str(project.folder), _MOST_SHOWN_PATH)
+    return f"`{folder}`, store `{escape_control(shown, _MOST_SHOWN_PATH)}`"
+
+
+def with_place(found: Diagnostic, project: Project) -> Diagnostic:
+    """Add the folder and the store to a diagnostic about what the store does not contain."""
+    if found.code not in _CODES_WITH_PLACE:
+        return found
+    return found._replace(message=f"{found.message} Project: {describe_place(project)}.")
 
 
 # Sources of the store's address that every command reads by itself

@@ -29,6 +29,7 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.serving import UNKNOWN_RESOURCE
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnavailableError
 from brenner.diagnostics.repeats import Repeats, group_repeats
+from brenner.mail.open import with_place
 from brenner.mcp import errors as told
 from brenner.mcp import tools_agents
 from brenner.mcp import tools_mail as mail_tools
@@ -80,6 +81,7 @@ def call_tool(tools: Mapping[str, Tool], name: str, call: Call) -> ToolResult:
         check_project_key(call)
         return tool.run(call)
     except BrennerError as error:
+        error.diagnostic = with_place(error.diagnostic, call.workspace.project)
         answer = told.failed_result(error)
         is_ours = isinstance(error, UnavailableError)
         return answer._replace(text=f"{answer.text}\n{_NOT_YOURS}") if is_ours else answer
@@ -100,7 +102,7 @@ def read_resource(resources: Sequence[Resource], uri: str, call: Call) -> object
         check_project_key(call)
         return resource.read(call)
     except RequestError as refused:
-        raise ResourceError([refused.diagnostic]) from None
+        raise ResourceError([with_place(refused.diagnostic, call.workspace.project)]) from None
     except BrennerError as error:
         raise ResourceError([error.diagnostic], is_ours=True) from None
     except Exception as exception:  # noqa: BLE001  (as above)

@@ -8,7 +8,14 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from brenner.config import OWN_FOLDER, SETTINGS_FILE, STORE_FILE, Project, inspect_project
+from brenner.config import (
+    OWN_FOLDER,
+    SETTINGS_FILE,
+    STORE_FILE,
+    Project,
+    inspect_project,
+    looks_absolute,
+)
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import stores as stores_codes
 from brenner.diagnostics.codes.serving import NEW_MAILBOX
@@ -182,7 +189,8 @@ def store_setting(project: Project) -> StoreSetting | None:
     address = parse_store(project.store)
     written = project.store
     if isinstance(address, SqliteAddress):
-        written = f"sqlite:///{_relative_to_project(project.folder, address.path)}"
+        path = _relative_to_project(project.folder, address.path)
+        written = f"sqlite:///{'./' * looks_absolute(path)}{path}"
     if isinstance(address, PostgresAddress):
         written = address.without_password.written
     has_password = isinstance(address, PostgresAddress) and address.has_password

@@ -202,7 +202,7 @@ TURN_LABELS: dict[Turn, str] = {
     Turn.OWES_DELTA: "owes a delta",
     Turn.TO_CORRECT: "has blocks to correct",
 }
-NO_SESSIONS = "No sessions yet. To start one:"
+NO_SESSIONS = "No sessions yet"
 START_COMMAND = 'brenner session start --question "…" --context "…" --to NAME --role ROLE'
 _RUNNING_PHASES = (Phase.AWAITING_ACKS, Phase.AWAITING_DELTAS)
 

@@ -29,11 +29,13 @@ from brenner.cli.terminal import (
 from brenner.cli.workspace import workspace_for_writing, workspace_of
 from brenner.mail.mailbox import Capability
 from brenner.mail.model import Agent, Profile, agent_json
+from brenner.mail.open import describe_place
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from brenner.config import Project
     from brenner.services.workspace import Workspace
 
 _COLUMNS = (
@@ -73,7 +75,8 @@ def agents(settings: Settings, name: str | None, pager: bool) -> int:
         write_json({"agents": documents} if name is None else documents[0])
     else:
         write_lines(
-            _list_lines(summaries) if name is None else _agent_lines(summaries[0]), pager=pager
+            _list_lines(summaries, here.project) if name is None else _agent_lines(summaries[0]),
+            pager=pager,
         )
     return EXIT_OK
 
@@ -89,9 +92,10 @@ def _summarise(here: Workspace, wanted: Sequence[Agent]) -> list[_AgentSummary]:
     ]
 
 
-def _list_lines(summaries: Sequence[_AgentSummary]) -> Iterator[str]:
+def _list_lines(summaries: Sequence[_AgentSummary], project: Project) -> Iterator[str]:
     if not summaries:
-        yield format_message("No agents are registered yet. To register one:", sys.stdout)
+        text = f"No agents are registered yet in {describe_place(project)}. To register one:"
+        yield format_message(text, sys.stdout)
         yield format_hint("`brenner mail register NAME`", sys.stdout)
         return
     yield from table(_COLUMNS, [_row(each) for each in summaries], sys.stdout)

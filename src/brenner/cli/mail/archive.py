@@ -31,13 +31,13 @@ from brenner.cli.output import (
     write_json,
 )
 from brenner.cli.terminal import print_hint, print_message, write_exact
-from brenner.cli.workspace import workspace_of
+from brenner.cli.workspace import project_of, workspace_of
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.codes.stores import NOT_AN_ARCHIVE
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.archive.jsonl import FATAL_CODES, MBOX_IS_NOT_READ
 from brenner.mail.model import RestoreResult
-from brenner.mail.open import store_of
+from brenner.mail.open import describe_place, require_project, store_of
 from brenner.services.archive import (
     ArchiveExport,
     Form,
@@ -49,6 +49,8 @@ from brenner.text import escape_control, joined, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from brenner.config import Project
 
 _FORMAT_BY_SUFFIX: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".mbox": "mbox"}
 
@@ -104,7 +106,7 @@ def export(settings: Settings, file: str, form: Form | None, force: bool) -> int
             name = quote(escape_control(file))
             print_hint(f"To import it into another project: `brenner mail import {name}`")
     if not count:
-        text = "This project has no mail. To see which project it is: `brenner doctor --verbose`"
+        text = f"The archive is empty: no mail in {describe_place(here.project)}."
         print_message(text, sys.stderr)
     return EXIT_OK
 
@@ -161,7 +163,9 @@ def import_(settings: Settings, file: str, form: Form | None, accept_decisions: 
     source = _open_input(file)
     if isinstance(source, Diagnostic):
         return _write_unreadable(source, file, settings)
-    with source, workspace_of(settings, create=True) as here:
+    project = require_project(project_of(settings))
+    is_new = not store_of(project).is_there()
+    with source, workspace_of(settings, project=project, create=True) as here:
         try:
             with _seekable(source) as archive:
                 result = import_archive(
@@ -181,7 +185,7 @@ def import_(settings: Settings, file: str, form: Form | None, accept_decisions: 
     if settings.as_json:
         write_json(_import_document(result))
     else:
-        _write_imported(result)
+        _write_imported(result, project if is_new else None)
     return EXIT_OK
 
 
@@ -258,7 +262,9 @@ def _import_document(restored: RestoreResult) -> dict[str, object]:
     }
 
 
-def _write_imported(restored: RestoreResult) -> None:
+def _write_imported(restored: RestoreResult, new: Project | None) -> None:
+    if new:
+        print_message(f"Created a mailbox in {describe_place(new)}.", sys.stderr)
     added, skipped = restored.added, restored.skipped
     here = f"; {skipped} {'was' if skipped == 1 else 'were'} already here" if skipped else ""
     print_message(f"Imported {added} message{'s' * (added != 1)}{here}.")

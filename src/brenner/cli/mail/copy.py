@@ -22,7 +22,7 @@ from brenner.cli.workspace import exit_code, location_label
 from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.model import BrennerError, Summary
 from brenner.mail.mailbox import Capability
-from brenner.mail.open import store_of
+from brenner.mail.open import require_project, store_of
 from brenner.services.init_project import store_setting
 from brenner.store_url import redact_address
 from brenner.text import grouped, joined
@@ -91,7 +91,8 @@ def copy(settings: Settings, source: str | None, target: str | None, force: bool
 
 def _project(settings: Settings, store: str | None) -> Project:
     """Return the project, with the given store if there is one."""
-    return find_project(settings.project, os.environ, settings.store if store is None else store)
+    given = settings.store if store is None else store
+    return require_project(find_project(settings.project, os.environ, given))
 
 
 def _store_name(project: Project) -> str:

@@ -15,6 +15,8 @@ from brenner.cli.table import (
     OWED_MARK,
     UNREAD_MARK,
     before_option,
+    bodies_option,
+    check_bodies_usage,
     legend,
     limit_option,
     message_row,
@@ -23,8 +25,15 @@ from brenner.cli.table import (
 )
 from brenner.cli.terminal import format_hint, format_message, pager_option, write_lines
 from brenner.cli.workspace import workspace_of
-from brenner.mail.model import InboxFilter, InboxMessage, InboxPage, inbox_message_json, next_before
-from brenner.mail.open import store_of
+from brenner.mail.model import (
+    InboxFilter,
+    InboxMessage,
+    InboxPage,
+    in_list,
+    inbox_message_json,
+    next_before,
+)
+from brenner.mail.open import describe_place, store_of
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.text import as_option, escape_control
 
@@ -61,6 +70,7 @@ _STORE_POLL_INTERVAL = 0.2
 @click.option("--thread", "thread_id", metavar="ID", help="Only this thread.")
 @limit_option
 @before_option
+@bodies_option
 @click.option(
     "--wait",
     type=click.FloatRange(0, _MAX_WAIT),
@@ -78,6 +88,7 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
     thread_id: str | None,
     limit: int,
     before: int | None,
+    bodies: bool,
     wait: float | None,
     pager: bool,
 ) -> int:
@@ -85,8 +96,9 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
 
     The first column marks messages that are unread, that you owe an ACK (acknowledgement) for, or
     whose sender is not verified. Listing does not mark messages as read. A terminal cuts long
-    subjects; a pipe gets them complete.
+    subjects; a pipe gets them complete. --json cuts long bodies, unless you add --bodies.
     """
+    check_bodies_usage(bodies=bodies, as_json=settings.as_json)
     wanted = InboxFilter(unread, owed, types, thread_id)
 
     def read(here: Workspace) -> InboxPage:
@@ -99,7 +111,7 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
 
     page, here = _fetch(settings, read, wait or 0.0)
     if settings.as_json:
-        write_json(_document(page, here.actor))
+        write_json(_document(page, here.actor, bodies=bodies))
     else:
         write_lines(_lines(page, here, _filter_words(wanted, before)), pager=pager)
     return EXIT_OK
@@ -165,11 +177,11 @@ def _print_waiting(end: float) -> None:
         sys.stderr.write(f"No mail yet. Waiting up to {left:.0f} s …\n")
 
 
-def _document(page: InboxPage, name: str) -> dict[str, object]:
+def _document(page: InboxPage, name: str, *, bodies: bool) -> dict[str, object]:
     stored = [received.stored for received in page.messages]
     return {
         "agent": name,
-        "messages": [inbox_message_json(received) for received in page.messages],
+        "messages": [in_list(inbox_message_json(each), bodies=bodies) for each in page.messages],
         "has_more": page.has_more,
         "next_before": next_before(stored, has_more=page.has_more),
     }
@@ -179,7 +191,7 @@ def _lines(page: InboxPage, here: Workspace, filters: list[str]) -> Iterator[str
     """Yield a headline, the table, the legend of its marks, and how to continue."""
     name, operator = here.actor, here.project.operator
     if not page.messages:
-        yield from _empty_lines(name, operator, is_narrowed=bool(filters))
+        yield from _empty_lines(name, here.project, is_narrowed=bool(filters))
         return
     yield format_message(_headline(page, name, filters), sys.stdout) + "\n"
     marks = [_marks(received) for received in page.messages]
@@ -218,14 +230,15 @@ def _headline(page: InboxPage, name: str, filters: list[str]) -> str:
     return f"Inbox of {escape_control(name)}{which}: {counts}."
 
 
-def _empty_lines(actor: str, operator: str, *, is_narrowed: bool) -> Iterator[str]:
-    name = escape_control(actor)
+def _empty_lines(actor: str, project: Project, *, is_narrowed: bool) -> Iterator[str]:
+    name, operator = escape_control(actor), project.operator
     if is_narrowed:
         whole = f"The whole inbox: `brenner mail inbox{as_option(actor, operator)}`"
         text = f"No message in the inbox of {name} matches the options. {whole}"
         yield format_message(text, sys.stdout)
         return
-    yield format_message(f"No mail for {name} yet. To send some:", sys.stdout)
+    text = f"No mail for {name} yet in {describe_place(project)}. To send some:"
+    yield format_message(text, sys.stdout)
     sender = "SENDER" if actor == operator else escape_control(operator)
     new = f"`brenner new INFO --as {sender} --to {name} > message.md`"
     yield format_hint(f"{new}, fill it in, then `brenner mail send message.md`", sys.stdout)

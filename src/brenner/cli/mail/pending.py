@@ -19,6 +19,8 @@ from brenner.cli.table import (
     WIDE_TERMINAL,
     DisplayRow,
     TableColumn,
+    bodies_option,
+    check_bodies_usage,
     is_unverified,
     table,
     trust_spans,
@@ -37,7 +39,7 @@ from brenner.cli.terminal import (
 )
 from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_for_writing, workspace_of
-from brenner.mail.model import SendResult, stored_json
+from brenner.mail.model import SendResult, in_list, stored_json
 from brenner.protocol.messages import duration_text, exact_time, iso
 from brenner.services.acknowledge import DueAck, escalate, pending_acks, resend
 from brenner.text import as_option, escape_control, grouped, joined
@@ -45,6 +47,7 @@ from brenner.text import as_option, escape_control, grouped, joined
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from brenner.protocol.messages import StoredMessage
     from brenner.services.workspace import Workspace
 
 _COLUMNS = (
@@ -71,6 +74,7 @@ _COLUMNS = (
 @click.option("--overdue", is_flag=True, help="Only overdue ACKs.")
 @click.option("--resend", "resends", is_flag=True, help="Send overdue messages again.")
 @click.option("--escalate", "escalates", is_flag=True, help="Report overdue ACKs to the operator.")
+@bodies_option
 @pager_option
 @common_options
 def command(  # noqa: PLR0913  (one parameter per option)
@@ -81,14 +85,16 @@ def command(  # noqa: PLR0913  (one parameter per option)
     overdue: bool,
     resends: bool,
     escalates: bool,
+    bodies: bool,
     pager: bool,
 ) -> int:
     """List owed acknowledgements (ACKs), overdue ones first.
 
     An ACK is overdue after 24 hours, or `ack_deadline_hours` in brenner.toml. --resend sends your
     overdue messages again; the operator resends those of all senders. --escalate sends the operator
-    one BLOCKED message per thread.
+    one BLOCKED message per thread. --json cuts long bodies, unless you add --bodies.
     """
+    check_bodies_usage(bodies=bodies, as_json=settings.as_json)
     now = datetime.now(UTC)
     with (workspace_for_writing if resends or escalates else workspace_of)(settings) as here:
         thread_id = thread_id and find_thread(here, thread_id)
@@ -102,7 +108,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
         note_changes_made()
     shown = sorted(late if overdue else found, key=_worst_first)
     if settings.as_json:
-        write_json(_document(shown, resent, escalated))
+        write_json(_document(shown, resent, escalated, bodies=bodies))
         return EXIT_OK
     write_lines(_lines(shown, now, overdue=overdue), pager=pager)
     if late and not resends and not escalates and _resendable(late, here):
@@ -129,12 +135,19 @@ def _worst_first(each: DueAck) -> tuple[bool, datetime, int, str]:
 
 
 def _document(
-    shown: Iterable[DueAck], resent: Iterable[SendResult], escalated: Iterable[SendResult]
+    shown: Iterable[DueAck],
+    resent: Iterable[SendResult],
+    escalated: Iterable[SendResult],
+    *,
+    bodies: bool,
 ) -> dict[str, object]:
+    def listed(stored: StoredMessage) -> dict[str, object]:
+        return in_list(stored_json(stored), bodies=bodies)
+
     return {
-        "pending": [_debt_json(each) for each in shown],
-        "resent": [stored_json(sent.stored) for sent in resent if sent.is_new],
-        "escalated": [stored_json(sent.stored) for sent in escalated if sent.is_new],
+        "pending": [_debt_json(each) | {"message": listed(each.pending.first)} for each in shown],
+        "resent": [listed(sent.stored) for sent in resent if sent.is_new],
+        "escalated": [listed(sent.stored) for sent in escalated if sent.is_new],
     }
 
 
@@ -148,7 +161,6 @@ def _debt_json(each: DueAck) -> dict[str, object]:
         "since": iso(debt.first.at),
         "due": iso(each.due),
         "overdue": each.is_overdue,
-        "message": stored_json(debt.first),
     }
 
 

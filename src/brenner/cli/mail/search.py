@@ -13,6 +13,8 @@ from brenner.cli.output import failure_json, supports_styles, write_diagnostics,
 from brenner.cli.table import (
     MESSAGE_COLUMNS,
     before_option,
+    bodies_option,
+    check_bodies_usage,
     legend,
     limit_option,
     message_row,
@@ -30,7 +32,7 @@ from brenner.cli.terminal import (
 )
 from brenner.cli.workspace import workspace_of
 from brenner.mail import search as excerpts
-from brenner.mail.model import SearchPage, next_before, stored_json
+from brenner.mail.model import SearchPage, in_list, next_before, stored_json
 from brenner.mail.search import Query, parse_query
 
 if TYPE_CHECKING:
@@ -79,17 +81,26 @@ def _excerpt_span(text: str, is_match: bool, out: TextIO) -> Span:
 @click.argument("words", nargs=-1, required=True, metavar="QUERY...")
 @limit_option
 @before_option
+@bodies_option
 @pager_option
 @common_options
-def search(
-    settings: Settings, words: tuple[str, ...], limit: int, before: int | None, pager: bool
+def search(  # noqa: PLR0913  (one parameter per option)
+    settings: Settings,
+    *,
+    words: tuple[str, ...],
+    limit: int,
+    before: int | None,
+    bodies: bool,
+    pager: bool,
 ) -> int:
     """Find messages by words and filters, newest first.
 
     All words must be in the subject or the body. Put a phrase in double quotes inside single
     quotes: '"chromatin state"'. Filters are type:, from:, thread:, item:, before: and after: (a
-    date), is:unread and needs:ack. Several values of one filter are alternatives.
+    date), is:unread and needs:ack. Several values of one filter are alternatives. --json cuts long
+    bodies, unless you add --bodies.
     """
+    check_bodies_usage(bodies=bodies, as_json=settings.as_json)
     text = " ".join(words)
     query = parse_query(text)
     if not isinstance(query, Query):
@@ -97,7 +108,7 @@ def search(
     with workspace_of(settings) as here:
         page = _page(here, query, limit, before)
     if settings.as_json:
-        write_json(_document(page, text))
+        write_json(_document(page, text, bodies=bodies))
     else:
         write_lines(_lines(page, query), pager=pager)
     return EXIT_OK
@@ -117,10 +128,10 @@ def _page(here: Workspace, query: Query, limit: int, before: int | None) -> Sear
     return here.mailbox.search(query, reader=here.actor, limit=limit, before=before)
 
 
-def _document(page: SearchPage, query: str) -> dict[str, object]:
+def _document(page: SearchPage, query: str, *, bodies: bool) -> dict[str, object]:
     return {
         "query": query,
-        "messages": [stored_json(stored) for stored in page.messages],
+        "messages": [in_list(stored_json(each), bodies=bodies) for each in page.messages],
         "has_more": page.has_more,
         "next_before": next_before(page.messages, has_more=page.has_more),
     }

@@ -36,6 +36,7 @@ from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.mailbox import Capability
 from brenner.mail.model import SendResult, stored_json
+from brenner.mail.open import with_place
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.validate import Report, check_message
@@ -46,6 +47,7 @@ from brenner.text import escape_control, joined, thread_argument
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from brenner.config import Project
     from brenner.services.workspace import Workspace
 
 # Composing a message from options. Diagnostics then name the option instead of a line.
@@ -203,7 +205,7 @@ def send(  # noqa: PLR0913  (one parameter per option)
         options = SendOptions(
             actor, not no_check, reply_to, key, position, project.operator, project
         )
-        outcome = send_text(here.mailbox, text, options)
+        outcome = _with_place(send_text(here.mailbox, text, options), project)
     if outcome.sent:
         note_changes_made()
     if settings.as_json:
@@ -214,6 +216,11 @@ def send(  # noqa: PLR0913  (one parameter per option)
         _write_fixed(fixed, given, name)
         _write(outcome, text, name, has_keys=has_keys)
     return EXIT_OK if outcome.sent else EXIT_INVALID
+
+
+def _with_place(outcome: Outcome, project: Project) -> Outcome:
+    found = tuple(with_place(each, project) for each in outcome.report.violations)
+    return outcome._replace(report=outcome.report._replace(violations=found))
 
 
 def _check_usage(file: str | None, key: str | None, *, is_composed: bool) -> None:

@@ -25,10 +25,11 @@ from brenner.cli.terminal import (
 )
 from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.model import RequestError
-from brenner.mail.model import Delivery, message_with_deliveries_json
+from brenner.limits import MOST_PREVIEW_CHARACTERS
+from brenner.mail.model import Delivery, beginning, message_with_deliveries_json
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import StoredMessage, exact_time, relative_time, render_message_file
-from brenner.text import escape_control
+from brenner.text import escape_control, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -154,25 +155,32 @@ def _split_body(body: str) -> list[str]:
 
 
 def _preview_lines(lines: Sequence[str], message_id: int, out: TextIO) -> Iterator[str]:
-    """Yield the first rows, and how many lines are left.
+    """Yield the first rows, up to a number of characters, and how to see the rest.
 
     One extra row takes no more room than a hint.
     """
-    most = _PREVIEW_ROWS * (terminal_width(out) or sys.maxsize)
+    most = min(MOST_PREVIEW_CHARACTERS, _PREVIEW_ROWS * (terminal_width(out) or sys.maxsize))
     rows: list[str] = []
-    whole = 0
+    whole, room, is_cut = 0, MOST_PREVIEW_CHARACTERS, False
     for number, line in enumerate(lines[: _PREVIEW_ROWS + 1], 1):
-        rows += fold([Span(INDENT)], [Span(line[:most])], INDENT, out).splitlines(keepends=True)
-        if len(line) <= most and len(rows) <= _PREVIEW_ROWS:
+        shown, is_cut = beginning(line, min(most, room))
+        room -= len(shown)
+        rows += fold([Span(INDENT)], [Span(shown)], INDENT, out).splitlines(keepends=True)
+        if is_cut:
+            break
+        if len(rows) <= _PREVIEW_ROWS:
             whole = number
-        elif len(line) <= most and len(rows) == _PREVIEW_ROWS + 1 and number == len(lines):
+        elif len(rows) == _PREVIEW_ROWS + 1 and number == len(lines):
             yield from rows
             return
     yield from rows[:_PREVIEW_ROWS]
     left = len(lines) - whole
     if not left:
         return
-    note = f"… {left} more line{'s' * (left != 1)}: `brenner mail show {message_id}`"
+    what = plural(left, "more line")
+    if is_cut:
+        what = f"cut, {sum(map(len, lines)):,} characters in all"
+    note = f"… {what}: `brenner mail show {message_id}`"
     yield fold([Span(INDENT)], [Span(note, QUIET)], INDENT, out)
 
 

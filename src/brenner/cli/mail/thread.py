@@ -19,7 +19,15 @@ from brenner.cli.options import (
     examples,
 )
 from brenner.cli.output import write_json
-from brenner.cli.table import THREAD_COLUMN, DisplayRow, TableColumn, format_time, table
+from brenner.cli.table import (
+    THREAD_COLUMN,
+    DisplayRow,
+    TableColumn,
+    bodies_option,
+    check_bodies_usage,
+    format_time,
+    table,
+)
 from brenner.cli.terminal import (
     QUIET,
     Span,
@@ -31,7 +39,14 @@ from brenner.cli.terminal import (
 )
 from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_of
-from brenner.mail.model import Delivery, ThreadPage, ThreadSummary, message_with_deliveries_json
+from brenner.mail.model import (
+    Delivery,
+    ThreadPage,
+    ThreadSummary,
+    in_list,
+    message_with_deliveries_json,
+)
+from brenner.mail.open import describe_place
 from brenner.mail.rules import unknown_thread_error
 from brenner.protocol.messages import StoredMessage, iso, render_message_file
 from brenner.text import escape_control, thread_argument
@@ -66,6 +81,7 @@ _Messages = list[tuple[StoredMessage, tuple[Delivery, ...]]]
     metavar="ID",
     help="Only messages after this one (--limit: the first N).",
 )
+@bodies_option
 @pager_option
 @common_options
 def thread(  # noqa: PLR0913  (one parameter per option)
@@ -77,13 +93,16 @@ def thread(  # noqa: PLR0913  (one parameter per option)
     limit: int | None,
     before: int | None,
     after: int | None,
+    bodies: bool,
     pager: bool,
 ) -> int:
     """Show the messages of THREAD in order. Without THREAD, list all threads.
 
-    Bodies are cut to their first lines. --raw prints each message exactly as it was sent, under a
+    Bodies are cut to their first lines, and in --json to 4,000 characters, unless you add --bodies.
+    --full shows them whole, --raw prints each message exactly as it was sent, under a
     line with its ID. A terminal shows control characters escaped; a pipe gets the exact bytes.
     """
+    check_bodies_usage(bodies=bodies, as_json=settings.as_json)
     if raw and (full or settings.as_json):
         message = "--raw cannot be used with --full or --json."
         raise click.UsageError(message)
@@ -101,7 +120,7 @@ def thread(  # noqa: PLR0913  (one parameter per option)
         messages = [(each, here.mailbox.deliveries(each.id)) for each in page.messages]
         copies = set(_resent_ids(here, page.messages))
     if settings.as_json:
-        write_json(_thread_document(thread_id, page, messages))
+        write_json(_thread_document(thread_id, page, messages, bodies=bodies))
     elif raw:
         for stored in page.messages:
             is_copy = stored.id in copies
@@ -112,8 +131,8 @@ def thread(  # noqa: PLR0913  (one parameter per option)
     else:
         more = " --full" * full + (f" --limit {limit}" if limit else "")
         head, notes = _thread_head(thread_id, page), _more_notes(thread_id, page, more)
-        bodies = _message_lines(messages, copies, full=full)
-        write_lines(chain(head, bodies, notes), pager=pager)
+        texts = _message_lines(messages, copies, full=full)
+        write_lines(chain(head, texts, notes), pager=pager)
     return EXIT_OK
 
 
@@ -123,7 +142,7 @@ def _list_threads(settings: Settings, *, pager: bool) -> int:
     if settings.as_json:
         write_json(threads_document(threads))
     else:
-        write_lines(thread_list_lines(threads, here.actor), pager=pager)
+        write_lines(_list_lines(threads, here), pager=pager)
     return EXIT_OK
 
 
@@ -139,13 +158,17 @@ def _resent_ids(here: Workspace, messages: Sequence[StoredMessage]) -> Iterator[
             yield each.id
 
 
-def _thread_document(thread_id: str, page: ThreadPage, messages: _Messages) -> dict[str, object]:
+def _thread_document(
+    thread_id: str, page: ThreadPage, messages: _Messages, *, bodies: bool
+) -> dict[str, object]:
     return {
         "thread_id": thread_id,
         "position": page.position,
         "has_earlier": page.has_earlier,
         "has_later": page.has_later,
-        "messages": [message_with_deliveries_json(*each) for each in messages],
+        "messages": [
+            in_list(message_with_deliveries_json(*each), bodies=bodies) for each in messages
+        ],
     }
 
 
@@ -202,11 +225,12 @@ def threads_document(threads: Sequence[ThreadSummary]) -> dict[str, object]:
     }
 
 
-def thread_list_lines(threads: Sequence[ThreadSummary], sender: str) -> Iterator[str]:
-    """Yield a row for each thread. Without threads say how the sender can start one."""
+def _list_lines(threads: Sequence[ThreadSummary], here: Workspace) -> Iterator[str]:
+    """Yield a row for each thread. Without threads say how the actor can start one."""
     if not threads:
-        yield format_message("No threads yet. To start one:", sys.stdout)
-        new = f"`brenner new KICKOFF --as {escape_control(sender)} --to NAME > message.md`"
+        text = f"No threads yet in {describe_place(here.project)}. To start one:"
+        yield format_message(text, sys.stdout)
+        new = f"`brenner new KICKOFF --as {escape_control(here.actor)} --to NAME > message.md`"
         yield format_hint(f"{new}, fill it in, then `brenner mail send message.md`", sys.stdout)
         return
     yield from table(_COLUMNS, [_row(each) for each in threads], sys.stdout)

@@ -26,6 +26,7 @@ from brenner.cli.terminal import (
     write_lines,
 )
 from brenner.cli.workspace import workspace_of
+from brenner.mail.open import describe_place
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.messages import exact_time, relative_time
 from brenner.services.sessions import SessionList, list_sessions
@@ -51,6 +52,8 @@ from brenner.text import grouped, joined, thread_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from brenner.config import Project
 
 _MAX_SESSIONS = 50
 _CONVERSATION = "conversation"
@@ -123,20 +126,24 @@ def list_(  # noqa: PLR0913  (one parameter per option)
             }
         )
     else:
-        query = _ListQuery(here.actor, now, deadline, phase, limit, is_all)
+        query = _ListQuery(here.actor, here.project, now, phase, limit, is_all)
         write_lines(_lines(matching, found, query, only_files), pager=pager)
     return EXIT_OK
 
 
 class _ListQuery(NamedTuple):
-    """The options of the list, with the actor, the current time and the ACK deadline."""
+    """The options of the list, with the actor, its project and the current time."""
 
     actor: str
+    project: Project
     now: datetime
-    deadline: timedelta
     phase: str | None
     limit: int | None
     is_all: bool
+
+    @property
+    def deadline(self) -> timedelta:
+        return self.project.ack_deadline
 
 
 def _lines(
@@ -202,7 +209,8 @@ def _empty_lines(found: SessionList, query: _ListQuery) -> Iterator[str]:
         text = f"No session is in phase {query.phase}. All phases: `brenner session list`"
         yield format_message(text, sys.stdout)
         return
-    yield format_message(NO_SESSIONS, sys.stdout)
+    place = describe_place(query.project)
+    yield format_message(f"{NO_SESSIONS} in {place}. To start one:", sys.stdout)
     yield format_hint(f"`{START_COMMAND}`", sys.stdout)
     yield from _left_out_lines(0, 0, found)
 

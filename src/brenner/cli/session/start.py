@@ -44,8 +44,13 @@ from brenner.cli.terminal import (
     subject_spans,
     write_lines,
 )
-from brenner.cli.workspace import exit_code, indented, workspace_for_writing, workspace_of
-from brenner.config import find_project
+from brenner.cli.workspace import (
+    exit_code,
+    indented,
+    project_of,
+    workspace_for_writing,
+    workspace_of,
+)
 from brenner.diagnostics.codes.sessions import ROUND_OF_CLOSED_SESSION
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.mailbox import Capability
@@ -72,6 +77,7 @@ from brenner.text import escape_control, joined, thread_argument
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from brenner.config import Project
     from brenner.services.rosters import RosterRequest
     from brenner.services.workspace import Workspace
 
@@ -157,6 +163,7 @@ _JSON_DEFAULTS: dict[str, object] = {
     "registered": [],
     "roster": None,
     "neighbours": None,
+    "created_project": None,
 }
 _TEXT_OPTIONS = ("question", "context", "hypotheses", "constraints", "outputs")
 
@@ -229,29 +236,38 @@ def start(
         dry_run=dry_run,
         register=register,
     )
-    done, attended = _run(settings, options, spawn_request)
+    project = project_of(settings)
+    done, attended = _run(settings, project, options, spawn_request)
+    if settings.as_json:
+        created = not project.is_known and store_of(project).is_there()
+        folder = str(project.folder) if created else None
+        write_json(started_json(done, attended) | {"created_project": folder})
+        return _exit_code_of(done, attended)
     return report(done, attended, as_json=settings.as_json, pager=pager)
 
 
-def _run(settings: Settings, options: StartOptions, spawn_request: SpawnOptions) -> _StartResult:
-    store = store_of(find_project(settings.project, os.environ, settings.store))
-    if Capability.PROJECT_NAMES in store.lacks and not options.dry_run:
-        return _run_on_agent_mail(settings, options, spawn_request)
-    with (workspace_of if options.dry_run else workspace_for_writing)(settings) as here:
+def _run(
+    settings: Settings, project: Project, options: StartOptions, spawn_request: SpawnOptions
+) -> _StartResult:
+    """Start the session, in a new project where there is none."""
+    if Capability.PROJECT_NAMES in store_of(project).lacks and not options.dry_run:
+        return _run_on_agent_mail(settings, project, options, spawn_request)
+    open_workspace = workspace_of if options.dry_run else workspace_for_writing
+    with open_workspace(settings, project=project) as here:
         _check_spawn(here, options, spawn_request)
         return spawn_after_mail(here, start_session(here, options), spawn_request)
 
 
 def _run_on_agent_mail(
-    settings: Settings, options: StartOptions, spawn_request: SpawnOptions
+    settings: Settings, project: Project, options: StartOptions, spawn_request: SpawnOptions
 ) -> _StartResult:
     """Start the session on a server that owns the names. A refused start registers no agent."""
-    with workspace_of(settings) as here:
+    with workspace_of(settings, project=project) as here:
         _check_spawn(here, options, spawn_request)
         dry_run = start_session(here, options._replace(dry_run=True))
     if Summary.of(dry_run.diagnostics).errors:
         return dry_run._replace(status=StartStatus.REFUSED, registered=()), None
-    with workspace_for_writing(settings, project=here.project) as here:
+    with workspace_for_writing(settings, project=project) as here:
         return spawn_after_mail(here, start_session(here, options), spawn_request)
 
 
@@ -361,10 +377,15 @@ def report(
         if done.status in (StartStatus.SENT, StartStatus.NOTHING):
             for hint in _next_steps(done):
                 print_hint(hint)
+    return _exit_code_of(done, attended)
+
+
+def _exit_code_of(done: Started, attended: TerminalResult | None) -> int:
+    """Return the exit code of kickoffs and of what was opened for them."""
     for failed in (done.failed, attended.failed if attended else None):
         if failed:
             return exit_code(failed)
-    return EXIT_INVALID if summary.errors else EXIT_OK
+    return EXIT_INVALID if Summary.of(done.diagnostics).errors else EXIT_OK
 
 
 # Text output

@@ -20,7 +20,7 @@ import click
 from brenner.cli.options import EXIT_OK, Command, Settings, common_options, examples
 from brenner.cli.output import failure_json, note_changes_made, write_diagnostics
 from brenner.cli.session.list import session_table
-from brenner.cli.table import cut, importance_spans, trust_spans
+from brenner.cli.table import bodies_option, check_bodies_usage, cut, importance_spans, trust_spans
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
@@ -38,10 +38,10 @@ from brenner.cli.terminal import (
     subject_spans,
 )
 from brenner.cli.threads import find_thread
-from brenner.cli.workspace import exit_code, workspace_of, write_error
+from brenner.cli.workspace import diagnostic_of, exit_code, workspace_of, write_error
 from brenner.config import ACK_DEADLINE, OPERATOR
 from brenner.diagnostics.model import BrennerError, UnavailableError
-from brenner.mail.model import stored_json
+from brenner.mail.model import in_list, stored_json
 from brenner.protocol.messages import duration_text, exact_time, iso
 from brenner.services.compile import compile_result_json, compile_summary
 from brenner.services.watch import Event, WatchOptions
@@ -70,8 +70,9 @@ if TYPE_CHECKING:
 class JsonView:
     """Writes each event as one JSON object on one line, and flushes it."""
 
-    def __init__(self, options: WatchOptions) -> None:
+    def __init__(self, options: WatchOptions, *, bodies: bool) -> None:
         self._options = options
+        self._bodies = bodies
         self.operator, self.deadline = OPERATOR, ACK_DEADLINE
 
     def show(self, event: Event | None) -> None:
@@ -99,7 +100,7 @@ class JsonView:
     def message(self, stored: StoredMessage, route: Route, status: SessionStatus | None) -> None:
         document = {
             "thread_id": stored.message.thread_id,
-            "message": stored_json(stored),
+            "message": in_list(stored_json(stored), bodies=self._bodies),
             "route": route.to_json(),
             "phase": status.phase.value if status and status.phase else None,
             "round": status.round if status else None,
@@ -412,7 +413,7 @@ class TextView:
 
     def watching(
         self,
-        store: str,  # noqa: ARG002
+        store: str,
         sessions: tuple[Overview, ...],
         status: SessionStatus | None,
     ) -> None:
@@ -428,17 +429,17 @@ class TextView:
             if status.phase:
                 print_hint(self._next_step(status))
         else:
-            self._write_sessions(sessions)
+            self._write_sessions(sessions, store)
         if sys.stderr.isatty():
             until = self._options.until
             end = f" until the session is {PHASE_LABELS[until]}" if until else ""
             print_message(f"Watching{end}. Press Ctrl-C to stop.", sys.stderr)
 
-    def _write_sessions(self, sessions: tuple[Overview, ...]) -> None:
+    def _write_sessions(self, sessions: tuple[Overview, ...], store: str) -> None:
         shown = [each for each in sessions if each.phase and each.phase is not Phase.COMPLETE]
         shown.sort(key=lambda each: urgency_key(each, _now(), self.deadline))
         if not shown:
-            print_message("No open sessions.")
+            print_message(f"No open sessions in `{escape_control(store, len(store) + 1)}`.")
             return
         sys.stdout.writelines(session_table(shown[:_MAX_SESSIONS], _now(), self.deadline))
         if len(shown) > _MAX_SESSIONS:
@@ -559,9 +560,16 @@ _COMPILE_NOTICE = "Finishing the compile first. Press Ctrl-C again to abort it."
     metavar="PHASE",
     help="Stop when THREAD reaches this phase, such as `ready_to_compile`.",
 )
+@bodies_option
 @common_options
-def watch(
-    settings: Settings, thread: str | None, *, auto_compile: bool, notify: bool, until: str | None
+def watch(  # noqa: PLR0913  (one parameter per option)
+    settings: Settings,
+    thread: str | None,
+    *,
+    auto_compile: bool,
+    notify: bool,
+    until: str | None,
+    bodies: bool,
 ) -> int:
     """Show new messages of THREAD, or of all sessions, as they arrive.
 
@@ -569,19 +577,20 @@ def watch(
     waits for it and then catches up. Ctrl-C stops it; a running compile is finished first.
 
     With --json each event is one JSON object on one line: `watching`, `message`, `phase`,
-    `compiled`, `lost`, `back`, `stopped`.
+    `compiled`, `lost`, `back`, `stopped`. Long bodies are cut, unless you add --bodies.
     """
+    check_bodies_usage(bodies=bodies, as_json=settings.as_json)
     _check_usage(thread, auto_compile=auto_compile, notify=notify, until=until)
     if thread is not None:
         with workspace_of(settings) as here:
             thread = find_thread(here, thread)
     options = WatchOptions(thread, auto_compile, notify, Phase(until) if until else None)
     try:
-        return _run(settings, options)
+        return _run(settings, options, bodies=bodies)
     except BrennerError as error:
         if not settings.as_json:
             raise
-        write_json_line({"event": "failed", **failure_json(error.diagnostic)})
+        write_json_line({"event": "failed", **failure_json(diagnostic_of(error, settings))})
         return exit_code(error)
 
 
@@ -596,8 +605,10 @@ def _check_usage(
         raise click.UsageError(message)
 
 
-def _run(settings: Settings, options: WatchOptions) -> int:
-    view: TextView | JsonView = JsonView(options) if settings.as_json else TextView(options)
+def _run(settings: Settings, options: WatchOptions, *, bodies: bool) -> int:
+    view: TextView | JsonView = TextView(options)
+    if settings.as_json:
+        view = JsonView(options, bodies=bodies)
     reason = "until"
     with StopSignals() as stop:
         try:

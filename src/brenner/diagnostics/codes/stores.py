@@ -61,10 +61,16 @@ STORE_UNUSABLE = error(
 UNKNOWN_STORE = error(
     "UNKNOWN_STORE",
     "`{url}` is not a valid store address: {reason}.",
-    "Write `sqlite:///PATH`, `postgresql://HOST/DATABASE`, "
+    "Write the path of a file, `sqlite:///PATH`, `postgresql://HOST/DATABASE`, "
     "`agent-mail+http://HOST:PORT/mcp/` or `agent-mail`. Or leave the address out to use the "
     "store inside the project. In a name or password, write `@`, `/`, `?` and `#` as `%40`, "
     "`%2F`, `%3F` and `%23`. Put a token in `AGENT_MAIL_BEARER_TOKEN`, not in the address.",
+    _STORE_SPEC,
+)
+STORE_FOLDER_MISSING = error(
+    "STORE_FOLDER_MISSING",
+    "Cannot create the store `{path}`: the folder `{folder}` does not exist. Nothing was created.",
+    "Run `mkdir -p {argument}` and repeat the command. Or correct the store address.",
     _STORE_SPEC,
 )
 INVALID_SETTINGS = error(
@@ -80,6 +86,14 @@ UNKNOWN_SETTING = warning(
     "Correct its name or remove it. Settings for mail are `store`, `operator` and "
     "`ack_deadline_hours`.{suggestion}",
     _SETTINGS_SPEC,
+)
+NOT_A_PROJECT = error(
+    "NOT_A_PROJECT",
+    "No project here: neither `{folder}` nor a folder above it contains `.brenner/` or "
+    "`brenner.toml`. Nothing was created.",
+    "Change to the project's folder, or name it with `--project DIR`, or its mail with `--store "
+    "URL`. To create a project here: `brenner init`.",
+    "design, Commands",
 )
 NO_SUCH_PROJECT = error(
     "NO_SUCH_PROJECT",

@@ -32,7 +32,7 @@ from brenner.mail.sql.rows import (
     Statement,
     as_int,
 )
-from brenner.store_url import DEFAULT_SCHEMA, PostgresAddress, redact_address
+from brenner.store_url import DEFAULT_SCHEMA, PostgresAddress, redact_address, unknown_option
 from brenner.text import closest
 
 if TYPE_CHECKING:
@@ -350,21 +350,25 @@ def _options(url: str, where: str) -> dict[str, str]:
 
 
 def _check_option_names(url: str, where: str) -> None:
-    """Raise RequestError for an unknown option; show its name only if it resembles a known one.
+    """Raise RequestError for an unknown option, with its name.
 
-    Any other name may be part of a password.
+    Beside a password the name is shown only if it resembles a known one: the password may contain
+    an unescaped `&`.
     """
     known = (
         _SCHEMA,
         *_URL_ONLY_OPTIONS,
         *(each.keyword.decode() for each in Conninfo.get_defaults()),
     )
-    for option in filter(None, urlsplit(url).query.split("&")):
+    options = [each for each in urlsplit(url).query.split("&") if each]
+    has_password = any("password" in unquote(each.partition("=")[0]) for each in options)
+    for option in options:
         name = unquote(option.partition("=")[0])
         if name not in known[1:]:
             near = closest(name, known)
-            named = f"unknown option `{name}` (did you mean `{near}`?)"
-            reason = named if near else "it contains an unknown option"
+            reason = unknown_option("" if has_password else option)
+            if near:
+                reason = f"unknown option `{name}` (did you mean `{near}`?)"
             raise RequestError(codes.UNKNOWN_STORE.at(url=where, reason=reason))
 
 

@@ -98,7 +98,7 @@ def _checks(context: DoctorContext) -> Iterator[Check]:
             "sqlite": lambda: sqlite_check(apsw.sqlite_lib_version()),
             "git": lambda: _git_check(store_file),
             **{name: partial(_program_check, name) for name in _PROGRAMS},
-            "project": lambda: f"{project.folder} ({project.folder_from})",
+            "project": lambda: _project_check(project),
         }
     )
     yield from _settings_checks(project)
@@ -111,6 +111,12 @@ def _checks(context: DoctorContext) -> Iterator[Check]:
     yield named_check("secrets", secrets_check(project, context.token))
     yield from store_checks(context, store)
     yield from _left_behind_check(project)
+
+
+def _project_check(project: Project) -> Finding:
+    if project.is_known:
+        return f"{project.folder} ({project.folder_from})"
+    return Check.of(codes.NOT_A_PROJECT.at(folder=str(project.folder)))._replace(status=WARNING)
 
 
 def _find_store(project: Project) -> Store | Check | Diagnostic:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from psycopg import sql
 
-from brenner.config import OPERATOR, SETTINGS_FILE, Project
+from brenner.config import OPERATOR, OWN_FOLDER, SETTINGS_FILE, Project
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, RequestError
 from brenner.mail.agent_mail.client import Client
@@ -373,6 +373,11 @@ def _read_problem(path: Path) -> Problem | None:
 
 def _create_problem(path: Path) -> Problem | None:
     folder = nearest_entry(path.parent)
+    if folder != path.parent and path.parent.name != OWN_FOLDER:
+        return (
+            f"the folder `{path.parent}` does not exist",
+            f"Run `mkdir -p {quote(str(path.parent))}`, or correct the store address.",
+        )
     if os.access(folder, os.W_OK):
         return None
     return (

@@ -90,7 +90,7 @@ def page(context: RequestContext) -> PageResult:
         "only_files_count": len(only_files),
         "others": len(found.others),
         "others_words": describe_skipped_threads(len(found.others)),
-        "empty": {"words": NO_SESSIONS, "command": START_COMMAND},
+        "empty": {"words": f"{NO_SESSIONS}. To start one:", "command": START_COMMAND},
     }
     return Page("pages/home.html", "Sessions", document)
 
