@@ -1,0 +1,110 @@
+"""Recognise, on the screen of an agent's program, an empty prompt that a line may be typed into.
+
+A program is typed to only if its cursor is at an empty prompt. Everything else counts as a dialog:
+Enter would answer a question that is meant for the operator, such as "Do you trust this folder?".
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from brenner.lazy_pattern import lazy_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DIALOG = "its screen shows a dialog; answer it first"
+UNSENT_TEXT = "its prompt contains text that was not sent"
+NO_PROMPT = "its screen shows no empty prompt"
+
+# `tmux capture-pane -e` returns colours, links and character sets as escape sequences.
+_ESCAPE = lazy_pattern(r"\x1b\[([0-9;:]*+)m|\x1b\][^\x07\x1b]*+(?:\x07|\x1b\\)|[\x0e\x0f]")
+_FRAME = " \t\u00a0│┃|"
+# The prompts of Claude Code, Codex and Gemini, also in a frame. `>>>` belongs to an interpreter.
+_PROMPT = lazy_pattern(rf"[{_FRAME}]*+[❯›>][ \t\u00a0]*+")
+_CHOICE = lazy_pattern(rf"[{_FRAME}]*+[❯›>●][ \t\u00a0]*+[0-9]{{1,2}}[.)] .*+", re.DOTALL)
+_YES_OR_NO = lazy_pattern(r"[\[(](?:y|yes)/(?:n|no)[\])]", re.IGNORECASE)
+_CHOICE_LINES, _QUESTION_LINES = 20, 3  # with text, above the prompt
+# A hint that is shown in an empty prompt, by a program that does not dim it
+_HINTS = ("Type your message or @path/to/file",)
+_NORMAL, _DIM, _NOT_DIM = 0, 2, 22
+_COLOURS = (38, 48, 58)  # the numbers after them are a colour
+
+
+def prompt_obstacle(screen: str, column: int, row: int) -> str:
+    """Return why no line may be typed, empty if the cursor is at an empty prompt.
+
+    `screen` is the text of a pane with its escape sequences, `column` and `row` its cursor.
+    """
+    raw = screen.split("\n")
+    lines = [_ESCAPE.sub("", line) for line in raw]
+    if row >= len(lines):
+        return NO_PROMPT
+    if _shows_dialog(lines, row):
+        return DIALOG
+    if not _PROMPT.fullmatch(lines[row][:column]):
+        return NO_PROMPT
+    after = lines[row][column:].strip(_FRAME)
+    is_hint = not after or after in _HINTS or _is_dim(raw[row], column)
+    return "" if is_hint else UNSENT_TEXT
+
+
+def enter_obstacle(screen: str, row: int, text: str) -> str:
+    """Return why Enter may not be pressed, empty if the prompt shows the text that was typed."""
+    lines = [_ESCAPE.sub("", line) for line in screen.split("\n")]
+    if _shows_dialog(lines, row):
+        return DIALOG
+    return "" if any(_is_typed(line, text) for line in lines) else NO_PROMPT
+
+
+def _is_typed(line: str, text: str) -> bool:
+    """Return whether a prompt begins with the text; a narrow pane wraps the rest."""
+    prompt = _PROMPT.match(line)
+    shown = line[prompt.end() :].strip(_FRAME) if prompt else ""
+    return bool(shown) and text.startswith(shown)
+
+
+def _shows_dialog(lines: list[str], row: int) -> bool:
+    """Return whether a choice is on the screen, or a question that takes yes or no.
+
+    A dialog that was answered may still be visible far above the prompt.
+    """
+    above = [line for line in lines[:row] if line.strip(_FRAME)]
+    choices, questions = (
+        [*above[-most:], *lines[row:]] for most in (_CHOICE_LINES, _QUESTION_LINES)
+    )
+    return any(map(_CHOICE.fullmatch, choices)) or any(map(_YES_OR_NO.search, questions))
+
+
+def _is_dim(line: str, column: int) -> bool:
+    """Return whether the first character from the column on is dimmed, as hints are."""
+    dimmed = (is_dim for character, is_dim in _characters(line))
+    characters = [character for character, _ in _characters(line)]
+    blanks = len(characters[column:]) - len("".join(characters[column:]).lstrip(_FRAME))
+    return next(islice(dimmed, column + blanks, None), False)
+
+
+def _characters(line: str) -> Iterator[tuple[str, bool]]:
+    """Yield each character of a line, and whether it is dimmed."""
+    is_dim, start = False, 0
+    for escape in _ESCAPE.finditer(line):
+        yield from ((character, is_dim) for character in line[start : escape.start()])
+        start = escape.end()
+        if escape[1] is not None:
+            is_dim = _dim_after(escape[1], is_dim=is_dim)
+    yield from ((character, is_dim) for character in line[start:])
+
+
+def _dim_after(parameters: str, *, is_dim: bool) -> bool:
+    numbers = iter([int(each or 0) for each in parameters.replace(":", ";").split(";")])
+    for number in numbers:
+        if number in _COLOURS:
+            kind = next(numbers, 0)
+            list(islice(numbers, 1 if kind == 5 else 3))  # noqa: PLR2004  (a number, or a triple)
+        elif number in (_NORMAL, _NOT_DIM):
+            is_dim = False
+        elif number == _DIM:
+            is_dim = True
+    return is_dim
