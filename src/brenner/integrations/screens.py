@@ -26,7 +26,7 @@ _FRAME = " \t\u00a0│┃|"
 _PROMPT = lazy_pattern(rf"[{_FRAME}]*+[❯›>][ \t\u00a0]*+")
 _CHOICE = lazy_pattern(rf"[{_FRAME}]*+[❯›>●][ \t\u00a0]*+[0-9]{{1,2}}[.)] .*+", re.DOTALL)
 _YES_OR_NO = lazy_pattern(r"[\[(](?:y|yes)/(?:n|no)[\])]", re.IGNORECASE)
-_CHOICE_LINES, _QUESTION_LINES = 20, 3  # with text, above the prompt
+_FAR_LINES, _NEAR_LINES = 20, 3
 # A hint that is shown in an empty prompt, by a program that does not dim it
 _HINTS = ("Type your message or @path/to/file",)
 _NORMAL, _DIM, _NOT_DIM = 0, 2, 22
@@ -42,10 +42,10 @@ def prompt_obstacle(screen: str, column: int, row: int) -> str:
     lines = [_ESCAPE.sub("", line) for line in raw]
     if row >= len(lines):
         return NO_PROMPT
-    if _shows_dialog(lines, row):
-        return DIALOG
     if not _PROMPT.fullmatch(lines[row][:column]):
-        return NO_PROMPT
+        return DIALOG if _shows_dialog(lines, row, _FAR_LINES) else NO_PROMPT
+    if _shows_dialog(lines, row, _NEAR_LINES):
+        return DIALOG
     after = lines[row][column:].strip(_FRAME)
     is_hint = not after or after in _HINTS or _is_dim(raw[row], column)
     return "" if is_hint else UNSENT_TEXT
@@ -54,9 +54,10 @@ def prompt_obstacle(screen: str, column: int, row: int) -> str:
 def enter_obstacle(screen: str, row: int, text: str) -> str:
     """Return why Enter may not be pressed, empty if the prompt shows the text that was typed."""
     lines = [_ESCAPE.sub("", line) for line in screen.split("\n")]
-    if _shows_dialog(lines, row):
-        return DIALOG
-    return "" if any(_is_typed(line, text) for line in lines) else NO_PROMPT
+    typed = [number for number, line in enumerate(lines) if _is_typed(line, text)]
+    if not typed:
+        return DIALOG if _shows_dialog(lines, row, _FAR_LINES) else NO_PROMPT
+    return DIALOG if _shows_dialog(lines, typed[-1], 0) else ""
 
 
 def _is_typed(line: str, text: str) -> bool:
@@ -66,16 +67,14 @@ def _is_typed(line: str, text: str) -> bool:
     return bool(shown) and text.startswith(shown)
 
 
-def _shows_dialog(lines: list[str], row: int) -> bool:
-    """Return whether a choice is on the screen, or a question that takes yes or no.
+def _shows_dialog(lines: list[str], row: int, most: int) -> bool:
+    """Return whether there is a choice, or a question that takes yes or no, from the row on.
 
-    A dialog that was answered may still be visible far above the prompt.
+    At most so many lines with text above the row count: a dialog that was answered may stay there.
     """
     above = [line for line in lines[:row] if line.strip(_FRAME)]
-    choices, questions = (
-        [*above[-most:], *lines[row:]] for most in (_CHOICE_LINES, _QUESTION_LINES)
-    )
-    return any(map(_CHOICE.fullmatch, choices)) or any(map(_YES_OR_NO.search, questions))
+    near = [*above[len(above) - min(most, len(above)) :], *lines[row:]]
+    return any(_CHOICE.fullmatch(line) or _YES_OR_NO.search(line) for line in near)
 
 
 def _is_dim(line: str, column: int) -> bool:
