@@ -5,6 +5,7 @@ from integrations.terminals import PROGRAMS, Terminals, eventually
 from integrations.test_broadcast_tmux import arguments, typed_line
 from session.round_play import NAMES, THREAD, first_round
 
+STARTED = "Started BlueLake (claude), RedSky (codex --no-daemon) and GreenDog (gemini)"
 ROUND = ("session", "round", THREAD, "--spawn", "--broadcast")
 
 
@@ -26,8 +27,7 @@ def test_a_whole_round(at_work: Terminals) -> None:
         f"Sent message 7 to BlueLake (hypothesis_generator) in {THREAD}.",
         f"Sent message 8 to RedSky (test_designer) in {THREAD}.",
         f"Sent message 9 to GreenDog (adversarial_critic) in {THREAD}.",
-        "Started BlueLake (claude), RedSky (codex --no-daemon) and GreenDog (gemini) in "
-        f"{THREAD}, with tmux.",
+        f"{STARTED} in {THREAD}, with tmux.",
         "Notified BlueLake, RedSky and GreenDog of new mail.",
         f"  To see them: `tmux attach -t '={THREAD}'`",
     ]
