@@ -6,16 +6,18 @@ import pytest
 
 import brenner as library
 from program import brenner
-from session.repositories import start_repository
+from session.repositories import settings, start_repository
 from session.round_play import THREAD, delta, first_round, hypothesis
 
 SETTINGS = "[persist]\nevery = 1\ncommit = true\n"
 
 
+pytestmark = pytest.mark.usefixtures(settings.__name__)
+
+
 @pytest.fixture
-def folder(tmp_path: Path, settings: Path) -> Path:
-    """A session with v1, which is not saved, and a delta after it; git as only the test knows it."""
-    del settings
+def folder(tmp_path: Path) -> Path:
+    """A session with v1, which is not saved, and a delta after it."""
     with library.open(str(tmp_path)) as workspace:
         first_round(workspace)
         delta(workspace, "BlueLake", 1, hypothesis("Third"))
