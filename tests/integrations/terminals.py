@@ -23,6 +23,7 @@ PATIENCE = 30
 DOTTED = "brenner_bot-5so.1.4.1"
 PROGRAMS = {"BlueLake": "claude-code", "RedSky": "codex-cli", "GreenDog": "gemini-cli"}
 ROLES = ("hypothesis_generator", "test_designer", "adversarial_critic")
+TRUST = "Do you trust the files in this folder?\r\n\r\n❯ 1. Yes, I trust it\r\n  2. No, exit\r\n"
 _TMUX = shutil.which("tmux")
 _NOT_OURS = (
     *("TMUX", "TMUX_PANE", "AGENT_NAME", "BRENNER_STORE", "BRENNER_ROSTER"),
@@ -34,16 +35,27 @@ import json, os, sys, tty
 name = os.environ.get("AGENT_NAME", "nobody")
 record = dict(argv=sys.argv[1:], cwd=os.getcwd(), env=dict(os.environ))
 tty.setraw(0)
-os.write(1, b"> ")
+typed = open(f"{records}/{{name}}.typed", "ab", 0)
+dialog = {dialog!r}
+if dialog:
+    os.write(1, dialog.encode())
+else:
+    os.write(1, b"\\x1b[2J\\x1b[H{prompt} ")
 with open(f"{records}/{{name}}.new", "w") as file:
     json.dump(record, file)
 os.rename(f"{records}/{{name}}.new", f"{records}/{{name}}.json")
-typed = open(f"{records}/{{name}}.typed", "ab", 0)
 while True:
     piece = os.read(0, 65536)
     if not piece or b"\\x04" in piece:
         break
     typed.write(piece)
+    if dialog:
+        if b"\\r" in piece:
+            open(f"{records}/{{name}}.accepted", "w").close()
+            dialog = ""
+            os.write(1, b"\\x1b[2J\\x1b[H{prompt} ")
+        continue
+    os.write(1, piece.replace(b"\\r", b"\\r\\n{prompt} "))
 """
 _PROGRAM = """\
 #!{python} -IS
@@ -95,10 +107,14 @@ class Terminals:
         (self.path / "tmux").symlink_to(str(_TMUX))
         return self
 
-    def with_agents(self, *commands: str) -> "Terminals":
-        """Let these commands be there: each records how it was called, then what is typed."""
+    def with_agents(self, *commands: str, dialog: str = "", prompt: str = ">") -> "Terminals":
+        """Let these commands be there: each records how it was called, then what is typed.
+
+        With a dialog each shows that first, and accepts it when it reads Enter.
+        """
+        words = {"python": sys.executable, "records": self.records}
         for name in commands:
-            self._write(name, _AGENT.format(python=sys.executable, records=self.records))
+            self._write(name, _AGENT.format(**words, dialog=dialog, prompt=prompt))
         return self
 
     def with_program(

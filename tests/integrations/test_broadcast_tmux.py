@@ -4,29 +4,123 @@ import sys
 
 import pytest
 
-from integrations.terminals import DOTTED, PROGRAMS, Terminals, asked, eventually
+from integrations.terminals import DOTTED, PROGRAMS, TRUST, Terminals, asked, eventually, written
 
 SESSION = "brenner_bot-5so_1_4_1"
 
 
 def line(name: str, thread_id: str = DOTTED) -> str:
-    """What an agent is told; a carriage return is Enter."""
+    """What an agent is told, without Enter."""
     return (
-        f"{name}: there is mail for you in the thread {thread_id}. Read it with: "
-        f"brenner mail inbox --as {name} --thread {thread_id}\r"
+        f"{name}: there is mail for you in the thread {thread_id}. Call the tool brenner_task of "
+        f"the MCP server brenner with agent {name} and thread_id {thread_id} to see what to do."
     )
 
 
+def typed_line(name: str, thread_id: str = DOTTED) -> str:
+    """What is typed to an agent; a carriage return is Enter."""
+    return f"{line(name, thread_id)}\r"
+
+
+def arguments(name: str, thread_id: str = DOTTED) -> list[str]:
+    """What the program of an agent that is opened is called with."""
+    words = {"RedSky": ["--no-daemon"], "GreenDog": ["-i"]}
+    return [*words.get(name, ()), line(name, thread_id)]
+
+
 @pytest.mark.parametrize("thread_id", [DOTTED, "-brenner_bot-5so.1"])
-def test_each_is_told_by_its_name(at_work: Terminals, thread_id: str) -> None:
-    """Who was opened just now is told too, once its program listens; the other session is not."""
+def test_who_is_opened_gets_the_line_as_an_argument(at_work: Terminals, thread_id: str) -> None:
+    """Nothing is typed to a program that starts; the other session is not told."""
     at_work.tmux("new-session", "-d", "-s", "other", "-n", "BlueLake", "--", "/bin/cat")
     done = at_work(*asked(thread_id, "--spawn", "--broadcast"))
     assert done.code == 0
     assert "Notified BlueLake, RedSky and GreenDog of new mail.\n" in done.out
     for name in PROGRAMS:
-        eventually(lambda name=name: at_work.typed(name) == line(name, thread_id))  # type: ignore[misc]
+        assert at_work.started(name)["argv"] == arguments(name, thread_id)
+        assert at_work.typed(name) == ""
     assert "mail" not in at_work.screen("other", "BlueLake")
+
+
+def test_a_dialog_at_the_start_is_not_answered(at_work: Terminals) -> None:
+    """The line waits behind it, in the program's hands; nobody but the operator presses Enter."""
+    at_work.with_agents("claude", "codex", "gemini", dialog=TRUST)
+    done = at_work(*asked(DOTTED, "--spawn", "--broadcast", "--json"))
+    assert (done.code, done.json["neighbours"]["broadcast"]["told"]) == (0, list(PROGRAMS))
+    for name in PROGRAMS:
+        assert at_work.started(name)["argv"] == arguments(name)
+        assert at_work.typed(name) == ""
+        assert not (at_work.records / f"{name}.accepted").exists()
+
+
+def test_a_dialog_in_a_pane_that_runs(at_work: Terminals) -> None:
+    """It receives nothing, and the report says why; the others are told."""
+    at_work.with_agents("codex", dialog=TRUST)
+    assert at_work(*asked(DOTTED, "--spawn")).code == 0
+    for name in PROGRAMS:
+        at_work.started(name)
+    for dry in ([], ["--dry-run"]):
+        done = at_work(*asked(DOTTED, "--broadcast", "--json", *dry))
+        assert (done.code, done.codes[0]) == (3, "BROADCAST_INCOMPLETE")
+        assert done.json["neighbours"]["broadcast"] == {
+            "told": ["BlueLake", "GreenDog"],
+            "all_panes": False,
+            "not_told": [
+                {"agent": "RedSky", "reason": "its screen shows a dialog; answer it first"}
+            ],
+        }
+    said = at_work(*asked(DOTTED, "--broadcast"))
+    assert "Notified BlueLake and GreenDog of new mail.\n" in said.out
+    assert "RedSky (its screen shows a dialog; answer it first)" in said.err
+    assert at_work.typed("RedSky") == ""
+    at_work.tmux("send-keys", "-t", f"={SESSION}:=RedSky", "Enter")
+    eventually((at_work.records / "RedSky.accepted").exists)
+    eventually(lambda: ">" in at_work.screen(SESSION, "RedSky"))
+    again = at_work(*asked(DOTTED, "--broadcast", "--json"))
+    assert again.json["neighbours"]["broadcast"]["told"] == list(PROGRAMS)
+    eventually(lambda: at_work.typed("RedSky") == f"\r{typed_line('RedSky')}")
+
+
+def test_a_text_that_waits_in_the_prompt(at_work: Terminals) -> None:
+    """Enter would send it together with the line."""
+    assert at_work(*asked(DOTTED, "--spawn")).code == 0
+    for name in PROGRAMS:
+        at_work.started(name)
+    at_work.tmux("send-keys", "-t", f"={SESSION}:=BlueLake", "-l", "rm -r")
+    eventually(lambda: "rm -r" in at_work.screen(SESSION, "BlueLake"))
+    done = at_work(*asked(DOTTED, "--broadcast", "--json"))
+    assert done.json["neighbours"]["broadcast"]["not_told"] == [
+        {"agent": "BlueLake", "reason": "its screen shows no empty prompt"}
+    ]
+    assert at_work.typed("BlueLake") == "rm -r"
+
+
+def test_a_command_of_the_operator(at_work: Terminals) -> None:
+    """A known program gets the line, another one where its command has a place for it."""
+    at_work.with_agents("mine", "other")
+    commands = (
+        'claude-code = "claude --model opus"',
+        'codex-cli = ["mine", "--prompt={line}", "-x"]',
+        'gemini-cli = "other --fast"',
+    )
+    written(at_work.project, "[programs]", *commands)
+    done = at_work(*asked(DOTTED, "--spawn", "--broadcast", "--json"))
+    assert (done.code, done.codes[0]) == (3, "BROADCAST_INCOMPLETE")
+    assert done.json["neighbours"]["broadcast"]["told"] == ["BlueLake", "RedSky"]
+    assert "its command in `[programs]` has no `{line}`" in done.out
+    assert at_work.started("BlueLake")["argv"] == [line("BlueLake"), "--model", "opus"]
+    assert at_work.started("RedSky")["argv"] == [f"--prompt={line('RedSky')}", "-x"]
+    assert at_work.started("GreenDog")["argv"] == ["--fast"]
+    assert [at_work.typed(name) for name in PROGRAMS] == ["", "", ""]
+    eventually(lambda: ">" in at_work.screen(SESSION, "GreenDog"))
+    again = at_work(*asked(DOTTED, "--broadcast", "--json"))
+    assert again.json["neighbours"]["broadcast"]["told"] == list(PROGRAMS)
+
+
+def test_a_place_for_the_line_without_a_line(at_work: Terminals) -> None:
+    at_work.with_agents("mine")
+    written(at_work.project, "[programs]", 'codex-cli = ["mine", "--prompt={line}", "-x"]')
+    assert at_work(*asked(DOTTED, "--spawn")).code == 0
+    assert at_work.started("RedSky")["argv"] == ["-x"]
 
 
 def test_a_session_that_runs_already(at_work: Terminals) -> None:
@@ -45,7 +139,7 @@ def test_a_session_that_runs_already(at_work: Terminals) -> None:
         "spawn": None,
         "broadcast": {"told": ["BlueLake"], "all_panes": False, "not_told": []},
     }
-    eventually(lambda: at_work.typed("BlueLake") == line("BlueLake"))
+    eventually(lambda: at_work.typed("BlueLake") == typed_line("BlueLake"))
     assert at_work.typed("RedSky") == ""
 
 
@@ -83,11 +177,11 @@ def test_who_cannot_be_told(at_work: Terminals) -> None:
             {"agent": "RedSky", "reason": "its window is in copy mode (press `q` to leave it)"},
         ],
     }
-    eventually(lambda: at_work.typed("GreenDog") == line("GreenDog"))
+    eventually(lambda: at_work.typed("GreenDog") == typed_line("GreenDog"))
     at_work.tmux("select-pane", "-d", "-t", f"={SESSION}:=GreenDog")
     again = at_work(*asked(DOTTED, "--broadcast"))
     assert "GreenDog (its window accepts no input)" in again.err
-    assert at_work.typed("GreenDog") == line("GreenDog")
+    assert at_work.typed("GreenDog") == typed_line("GreenDog")
 
 
 def test_a_window_that_was_split(at_work: Terminals) -> None:
@@ -98,15 +192,7 @@ def test_a_window_that_was_split(at_work: Terminals) -> None:
     at_work.tmux("split-window", "-t", f"={SESSION}:=BlueLake", "--", "/bin/cat")
     at_work.tmux("rename-window", "-t", f"={SESSION}:=BlueLake", "notes | of mine")
     assert at_work(*asked(DOTTED, "--broadcast")).code == 0
-    eventually(lambda: at_work.typed("BlueLake") == line("BlueLake"))
-
-
-def test_a_store_that_was_named(at_work: Terminals) -> None:
-    """The command that is told names it."""
-    store = ["--store", "sqlite:///other.sqlite3"]
-    assert at_work(*asked(DOTTED, "--spawn", "--broadcast", *store)).code == 0
-    option = f" --store sqlite:///{at_work.base}/other.sqlite3\r"
-    eventually(lambda: at_work.typed("RedSky").endswith(f"--thread {DOTTED}{option}"))
+    eventually(lambda: at_work.typed("BlueLake") == typed_line("BlueLake"))
 
 
 def test_a_program_that_is_not_installed_is_not_told(at_work: Terminals) -> None:
@@ -141,7 +227,7 @@ def test_windows_that_are_not_ours(at_work: Terminals) -> None:
             {"agent": "RedSky", "reason": "its window runs `cat`, which is not its program"},
         ],
     }
-    eventually(lambda: at_work.typed("GreenDog") == line("GreenDog", "bot-1"))
+    eventually(lambda: at_work.typed("GreenDog") == typed_line("GreenDog", "bot-1"))
     for name in ("BlueLake", "RedSky"):
         assert "there is mail" not in at_work.screen("bot-1", name)
     said = at_work(*asked("bot-1", "--broadcast"))
@@ -171,7 +257,7 @@ def test_a_shell_in_the_place_of_our_program(at_work: Terminals) -> None:
     at_work.started("RedSky")
     again = at_work(*asked(DOTTED, "--broadcast", "--json"))
     assert again.json["neighbours"]["broadcast"]["told"] == ["RedSky", "GreenDog"]
-    eventually(lambda: at_work.typed("RedSky") == line("RedSky"))
+    eventually(lambda: at_work.typed("RedSky") == typed_line("RedSky"))
     assert "there is mail" not in at_work.screen(SESSION, "BlueLake")
 
 
@@ -196,4 +282,4 @@ def test_a_program_with_an_odd_name(at_work: Terminals, name: str) -> None:
         "all_panes": False,
         "not_told": [{"agent": "RedSky", "reason": "it has no window in the session"}],
     }
-    eventually(lambda: at_work.typed("GreenDog") == line("GreenDog"))
+    eventually(lambda: at_work.typed("GreenDog") == typed_line("GreenDog"))

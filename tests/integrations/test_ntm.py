@@ -2,42 +2,66 @@
 
 import pytest
 
-from integrations.terminals import DOTTED, PROGRAMS, Terminals, asked
+from integrations.terminals import DOTTED, PROGRAMS, TRUST, Terminals, asked
 
 TEXT = (
-    "Brenner: there is mail for BlueLake, RedSky, GreenDog in the thread {}. Read yours under "
-    "your own name, with: brenner mail inbox --as NAME --thread {}"
+    "Brenner: there is mail for BlueLake, RedSky, GreenDog in the thread {}. Call the tool "
+    "brenner_task of the MCP server brenner with your own name as agent and thread_id {} to see "
+    "what to do."
 )
+_OPEN = ("new-session", "-d", "-s")
 
 
 def test_spawn_and_broadcast(terminals: Terminals) -> None:
-    """One of each program; the text is one argument; in the project's folder."""
+    """One of each program, in the project's folder; nothing is typed into programs that start."""
     terminals.with_program("ntm")
     done = terminals(*asked(DOTTED, "--spawn", "--broadcast"))
-    assert done.code == 0
-    assert terminals.calls("ntm") == [
-        ["spawn", DOTTED, "--cc=1", "--cod=1", "--gmi=1"],
-        ["send", DOTTED, "--all", TEXT.format(DOTTED, DOTTED)],
-    ]
+    assert done.code == 3
+    assert terminals.calls("ntm") == [["spawn", DOTTED, "--cc=1", "--cod=1", "--gmi=1"]]
     assert {each["cwd"] for each in terminals.recorded("ntm")} == {str(terminals.project)}
-    assert done.out.splitlines()[4:7] == [
+    assert done.out.splitlines()[4:6] == [
         f"Started BlueLake (claude), RedSky (codex) and GreenDog (gemini) in {DOTTED}, with ntm.",
-        f"Notified all panes of {DOTTED} of new mail.",
         f"  To see them: `ntm attach {DOTTED}`",
     ]
+    assert "BROADCAST_INCOMPLETE" in done.err
+    assert "BlueLake (ntm has just opened it" in done.err
 
 
 @pytest.mark.parametrize("thread_id", ["-bot.1", "--all", "-"])
-def test_ids_that_begin_with_a_hyphen(terminals: Terminals, thread_id: str) -> None:
+def test_ids_that_begin_with_a_hyphen(at_work: Terminals, thread_id: str) -> None:
     """They are never read as an option: flags first, then `--`."""
-    terminals.with_program("ntm")
-    done = terminals(*asked(thread_id, "--spawn", "--broadcast", "--json"))
+    at_work.with_program("ntm")
+    done = at_work(*asked(thread_id, "--spawn", "--json"))
     assert done.code == 0
-    assert terminals.calls("ntm") == [
+    assert done.json["neighbours"]["attach"] == f"ntm attach -- {thread_id}"
+    session = thread_id.replace(".", "_")
+    at_work.tmux(*_OPEN, session, "--", "/usr/bin/env", str(at_work.path / "claude"))
+    at_work.started("nobody")
+    assert at_work(*asked(thread_id, "--broadcast")).code == 0
+    assert at_work.calls("ntm") == [
         ["spawn", "--cc=1", "--cod=1", "--gmi=1", "--", thread_id],
         ["send", "--all", "--", thread_id, TEXT.format(thread_id, thread_id)],
     ]
-    assert done.json["neighbours"]["attach"] == f"ntm attach -- {thread_id}"
+
+
+def test_a_dialog_in_one_of_the_panes(at_work: Terminals) -> None:
+    """Ntm types into all of them at once, so nothing is sent. A shell does not count."""
+    at_work.with_program("ntm").with_agents("gemini", dialog=TRUST)
+    at_work.tmux(*_OPEN, "bot-1", "-n", "one", "--", "/usr/bin/env", str(at_work.path / "gemini"))
+    at_work.tmux("new-window", "-d", "-t", "=bot-1:", "-n", "user", "--", "/bin/sh")
+    at_work.started("nobody")
+    done = at_work(*asked("bot-1", "--broadcast"))
+    assert (done.code, at_work.calls("ntm")) == (3, [])
+    assert "ntm: window one: its screen shows a dialog; answer it first" in done.err
+    assert at_work.typed("nobody") == ""
+
+
+def test_without_tmux_nothing_is_typed(terminals: Terminals) -> None:
+    """Nobody can look at the screens."""
+    terminals.with_program("ntm")
+    done = terminals(*asked(DOTTED, "--broadcast"))
+    assert (done.code, terminals.calls("ntm")) == (3, [])
+    assert "without tmux, Brenner cannot check" in done.err
 
 
 def test_counts(terminals: Terminals) -> None:
@@ -73,12 +97,13 @@ def test_no_session_for_ntm(terminals: Terminals) -> None:
     assert (done.code, done.codes[0]) == (3, "NO_TERMINAL_SESSION")
 
 
-def test_a_session_that_runs_is_left_as_it_is(terminals: Terminals) -> None:
+def test_a_session_that_runs_is_left_as_it_is(at_work: Terminals) -> None:
     """It is not spawned a second time, and is told."""
-    terminals.with_tmux().with_program("ntm")
-    terminals.tmux("new-session", "-d", "-s", DOTTED, "--", "/bin/sleep", "1000")
-    done = terminals(*asked(DOTTED, "--spawn", "--broadcast"))
-    assert (done.code, [call[0] for call in terminals.calls("ntm")]) == (0, ["send"])
+    at_work.with_program("ntm")
+    at_work.tmux(*_OPEN, DOTTED, "--", "/usr/bin/env", str(at_work.path / "claude"))
+    at_work.started("nobody")
+    done = at_work(*asked(DOTTED, "--spawn", "--broadcast"))
+    assert (done.code, [call[0] for call in at_work.calls("ntm")]) == (0, ["send"])
     assert f"The session {DOTTED} is already running and was not changed." in done.out
 
 
@@ -97,8 +122,8 @@ def test_dry_run(terminals: Terminals) -> None:
     """Nothing is called."""
     terminals.with_program("ntm")
     done = terminals(*asked(DOTTED, "--spawn", "--broadcast", "--dry-run"))
-    assert (done.code, terminals.calls("ntm")) == (0, [])
-    assert f"Would notify all panes of {DOTTED} of new mail." in done.out
+    assert (done.code, terminals.calls("ntm")) == (3, [])
+    assert "Would notify" not in done.out
 
 
 def test_the_store_in_the_environment(terminals: Terminals) -> None:

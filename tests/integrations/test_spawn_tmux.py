@@ -26,13 +26,16 @@ def test_a_window_for_each_agent(at_work: Terminals, thread_id: str, session: st
     assert at_work.windows(session) == list(PROGRAMS)
     for name in PROGRAMS:
         started = at_work.started(name)
-        assert (started["argv"], started["cwd"]) == ([], str(at_work.project))
+        assert started["argv"] == ["--no-daemon"] * (name == "RedSky")
+        assert started["cwd"] == str(at_work.project)
         assert started["env"]["AGENT_NAME"] == name
         assert started["env"]["PATH"] == str(at_work.path)
         assert "BRENNER_STORE" not in started["env"]
         assert at_work.typed(name) == ""
     assert f"Sent message 1 to BlueLake (hypothesis_generator) in {thread_id[:200]}" in done.out
-    assert "Started BlueLake (claude), RedSky (codex) and GreenDog (gemini) in" in done.out
+    assert (
+        "Started BlueLake (claude), RedSky (codex --no-daemon) and GreenDog (gemini) in" in done.out
+    )
     assert f"To see them: `tmux attach -t '={session}'`" in done.out
 
 
@@ -42,7 +45,7 @@ def test_json_and_running_twice(at_work: Terminals) -> None:
     names = list(PROGRAMS)
     opened = [
         {"agent": "BlueLake", "program": "claude-code", "command": ["claude"]},
-        {"agent": "RedSky", "program": "codex-cli", "command": ["codex"]},
+        {"agent": "RedSky", "program": "codex-cli", "command": ["codex", "--no-daemon"]},
         {"agent": "GreenDog", "program": "gemini-cli", "command": ["gemini"]},
     ]
     session = "brenner_bot-5so_1_4_1"
@@ -182,7 +185,7 @@ def test_programs_from_the_register(at_work: Terminals) -> None:
     ours = ["session", "start", "--thread-id", "bot-1", *texts, *roles]
     assert at_work(*ours, "--spawn").code == 0
     assert at_work.windows("bot-1") == ["BlueLake"]
-    assert at_work.started("BlueLake")["argv"] == []
+    assert at_work.started("BlueLake")["argv"] == ["--no-daemon"]
 
 
 def test_nobody_to_open_is_refused_before_anything_is_sent(at_work: Terminals) -> None:
@@ -229,7 +232,7 @@ def test_dry_run_opens_nothing(at_work: Terminals) -> None:
     done = at_work(*asked(DOTTED, "--spawn", "--broadcast", "--dry-run"))
     assert done.code == 0
     assert done.out.endswith(
-        "Would start BlueLake (claude), RedSky (codex) and GreenDog (gemini) in "
+        "Would start BlueLake (claude), RedSky (codex --no-daemon) and GreenDog (gemini) in "
         "brenner_bot-5so_1_4_1, with tmux.\n"
         "Would notify BlueLake, RedSky and GreenDog of new mail.\n"
     )

@@ -98,6 +98,8 @@ def fill(mailbox: Mailbox, clock: Clock) -> None:
     mailbox.register(Profile(_CAT, "gemini", "pro"), update=True)
     _fill_format_3(mailbox)
     _fill_format_4(mailbox)
+    mailbox.claim(_BEA, "7" * 64)
+    mailbox.protect(_BEA)
 
 
 def _fill_format_3(mailbox: Mailbox) -> None:
@@ -148,6 +150,7 @@ def reading_of(mailbox: Mailbox) -> dict[str, object]:
         "digests": {agent.name: mailbox.digest(agent.name) for agent in agents},
         "reservations": mailbox.reservations(),
         "decides": {number: mailbox.message(number).decides for number in ids},
+        "protected": {agent.name: mailbox.is_protected(agent.name) for agent in agents},
     }
     decoded: dict[str, object] = json.loads(json.dumps(_as_written(reading), default=str))
     return decoded
@@ -220,13 +223,14 @@ def kept() -> list[int]:
 def expected(version: int) -> dict[str, object]:
     """What must be read from it."""
     decoded: dict[str, Any] = json.loads((STORES / f"v{version}.json").read_text("utf-8"))
-    return _before_format_4(decoded) | decoded
+    return _before_later_formats(decoded) | decoded
 
 
-def _before_format_4(decoded: dict[str, Any]) -> dict[str, object]:
+def _before_later_formats(decoded: dict[str, Any]) -> dict[str, object]:
     """What a store says of things that its format did not know.
 
-    All was written by who had access to it, but for what was imported. Decisions count by name.
+    All was written by who had access to it, but for what was imported. Decisions count by name. No
+    name is protected.
     """
     is_local = StoredMessage._fields.index("is_local")
     trust = {True: "local", False: "unverified"}
@@ -236,6 +240,7 @@ def _before_format_4(decoded: dict[str, Any]) -> dict[str, object]:
         "digests": {agent[0]: None for agent in decoded["agents"]},
         "reservations": [],
         "decides": {str(each[0]): None for each in messages},
+        "protected": {agent[0]: False for agent in decoded["agents"]},
     }
 
 

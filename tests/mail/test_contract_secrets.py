@@ -95,6 +95,8 @@ def test_a_home_without_secrets(mailbox: Mailbox) -> None:
     """Nobody has one there, and nobody is told to have got one."""
     assert mailbox.digest(ANN) is None
     assert error_code(mailbox.claim, ANN, FIRST) == "HOME_CANNOT"
+    assert error_code(mailbox.protect, ANN) == "HOME_CANNOT"
+    assert not mailbox.is_protected(ANN)
     assert mailbox.digest(ANN) is None
     assert mailbox.named_by(FIRST) is None
 
@@ -174,3 +176,35 @@ def test_no_command_shows_a_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert ANN.encode() in copy.read_bytes()
     for file in (archive, *tmp_path.glob("copy.sqlite3*")):
         assert FIRST.encode() not in file.read_bytes()
+
+
+@in_backends_with(Capability.SECRETS, SECOND_VIEW)
+def test_a_protected_name(place: Place, mailbox: Mailbox) -> None:
+    """The mark is seen by all that have the store open, and a new secret does not remove it."""
+    mailbox.claim(ANN, FIRST)
+    mailbox.claim(BEA, SECOND)
+    assert not mailbox.is_protected(ANN)
+    for _ in range(2):
+        mailbox.protect(ANN)
+    other = place.again()
+    assert (other.is_protected(ANN), other.is_protected(BEA)) == (True, False)
+    other.claim(ANN, SECOND, replace=True)
+    other.register(Profile(ANN, "codex", "gpt", "Something else"), update=True)
+    assert mailbox.is_protected(ANN)
+
+
+@in_backends_with(Capability.SECRETS)
+def test_only_a_name_with_a_secret_is_protected(mailbox: Mailbox) -> None:
+    """Without one, the name would be closed to all; in a copy it has none and is free again."""
+    mailbox.protect(ANN)
+    mailbox.claim(ANN, FIRST)
+    assert not mailbox.is_protected(ANN)
+    mailbox.protect(ANN)
+    copy = MemoryMailbox()
+    restore(copy, mailbox)
+    assert not copy.is_protected(ANN)
+
+
+def test_an_unknown_name_is_not_protected(mailbox: Mailbox) -> None:
+    assert error_code(mailbox.protect, "NobodyHere") == "NO_SUCH_AGENT"
+    assert error_code(mailbox.is_protected, "NobodyHere") == "NO_SUCH_AGENT"

@@ -170,6 +170,18 @@ def test_strict() -> None:
         assert strict.sent() == []
 
 
+def test_protected() -> None:
+    """Once the victim has written with its secret, nothing is taken in its name without it."""
+    with scene() as found:
+        token = {"sender_token": "secret of BlueLake"}
+        assert found.try_it("send_message", {}, **make_message(), **token) == "verified"
+        for headers, tool, arguments, wanted in ATTEMPTS:
+            came = found.try_it(tool, headers, **arguments)
+            assert came not in ("verified", "unverified"), (headers, arguments)
+            assert wanted != "unverified" or came == "NAME_PROTECTED"
+        assert found.sent() == [(VICTIM, "verified")]
+
+
 def test_session_is_over(played: Scene) -> None:
     """Who has heard the id of a session that was ended speaks for nobody."""
     server, session = played.server, opened(played.server)
@@ -184,7 +196,8 @@ def test_session_is_over(played: Scene) -> None:
 
 
 def test_session_in_the_newer_protocol(played: Scene) -> None:
-    """There it counts for nothing, whosever it is."""
+    """There it counts for nothing, whosever it is: a protected name is refused."""
+    played.server.workspace.mailbox.protect(VICTIM)
     meta = {"protocolVersion": MODERN, "clientCapabilities": {}}
     params = {
         "name": "send_message",
@@ -198,19 +211,19 @@ def test_session_in_the_newer_protocol(played: Scene) -> None:
         "Mcp-Name": "send_message",
     }
     result = played.server.rpc("tools/call", headers, **params)
-    assert result["structuredContent"]["deliveries"][0]["payload"]["trust"] == "unverified"
+    assert outcome(result) == "NAME_PROTECTED"
 
 
 def test_two_names_in_one_request(played: Scene) -> None:
     """Whichever of two counts, nobody is believed for the other."""
     head = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_message",'
     ends = f'"to":["{ATTACKER}"],"subject":"Lunch","body_md":"x","thread_id":"lunch"'
-    token = played.secrets[ATTACKER]
+    token, before = played.secrets[ATTACKER], played.sent()
     for first, second in ((VICTIM, ATTACKER), (ATTACKER, VICTIM)):
         names = f'"sender_name":"{first}","sender_token":"{token}","sender_name":"{second}"'
         body = f'{head}"arguments":{{{ends},{names}}}}}}}'.encode()
         written(played.server, raw("POST", "/mcp", {"Host": "localhost"}, body))
-    assert (VICTIM, "verified") not in played.sent()[-2:]
+    assert (VICTIM, "verified") not in played.sent()[len(before) :]
 
 
 def test_replayed_mail(played: Scene) -> None:
@@ -229,7 +242,7 @@ def test_replayed_mail(played: Scene) -> None:
     assert outcome(result) == "WRONG_SECRET"
     assert len(played.sent()) == len(before) + 2
     session = {SESSION: "session of GreenDog"}
-    assert played.try_it("send_message", session, **make_message(ATTACKER)) == "unverified"
+    assert played.try_it("send_message", session, **make_message(ATTACKER)) == "NAME_PROTECTED"
 
 
 def test_replayed_registration(played: Scene) -> None:

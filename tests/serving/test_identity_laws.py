@@ -18,6 +18,7 @@ THREAD = "RS-20251230-cell-fate"
 TOKENS = ("sender_token", "registration_token")
 NAMES = ("sender_name", "agent_name", "name", "name_hint", "agent")
 SENDING = ("send_message", "reply_message", "acknowledge_message", "brenner_post")
+RESERVING = ("file_reservation_paths", "release_file_reservations", "mark_message_read")
 CLAIMING = ("register_agent", "create_agent_identity", "macro_start_session")
 WITH_THE_NAME = ["README.md"]  # reserved in the call that claims a name
 DELTA = {
@@ -29,6 +30,7 @@ DELTA = {
 names = st.sampled_from(
     (OPERATOR, "operator", "Operat0r", " Operator", "BlueLake", "RedStone", "GreenHill", "", "!")
 )
+claimed_names = st.sampled_from(("BlueLake", "RedStone"))
 # What callers say; a token is the number of one that was given out, or nobody's.
 SAID: dict[str, st.SearchStrategy[object]] = {
     **dict.fromkeys(TOKENS, st.integers(-2, 3)),
@@ -201,3 +203,33 @@ def test_nothing_is_taken_from_who_has_the_secret(made: list[Made]) -> None:
             assert not answer.is_error, answer.text
         sent = scene.mailbox.arrivals(position)
         assert [each.envelope.trust for each in sent] == [Trust.VERIFIED]
+
+
+@given(st.lists(calls((*SENDING, *RESERVING, *CLAIMING), claimed_names), max_size=8))
+def test_nothing_is_written_in_a_protected_name(made: list[Made]) -> None:
+    """Whoever calls in whatever order: what is done in a protected name has shown its secret."""
+    scene = began(with_secret=True)
+    mailbox = scene.mailbox
+    given = [renew_secret(mailbox, name) for name in ("BlueLake", "RedStone")]
+    for number, each in enumerate(made):
+        shown = with_tokens(each.said, given)
+        header = secret_of(each.header, given)
+        tokens = [*(str(shown[name]) for name in TOKENS if name in shown), *filter(None, [header])]
+        before = {name: done_by(scene, name) for name in ("BlueLake", "RedStone")}
+        was_protected = {name for name in before if mailbox.is_protected(name)}
+        scene.ask(each.tool, scene.caller(f"c{number}", header), **shown)
+        for name, done in before.items():
+            has_shown = any(has_secret(mailbox, name, one) for one in tokens)
+            assert has_shown or name not in was_protected or done_by(scene, name) == done
+            assert has_shown or mailbox.is_protected(name) == (name in was_protected)
+
+
+def done_by(scene: Place, name: str) -> list[object]:
+    """All that was done in a name."""
+    mailbox = scene.mailbox
+    return [
+        [each.id for each in mailbox.arrivals(0) if each.message.sender == name],
+        [each for each in mailbox.reservations() if each.agent == name],
+        (mailbox.agent(name), mailbox.digest(name), mailbox.unread(name)),
+        [each.last.id for each in mailbox.debts(name)],
+    ]

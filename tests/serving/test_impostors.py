@@ -59,7 +59,7 @@ def test_a_key_is_that_of_one_message(scene: Scene) -> None:
 
 
 def test_acknowledgements(scene: Scene) -> None:
-    """An ACK in her name is not hers: her own is sent, once, and hers is what counts for others."""
+    """An ACK in her name is not hers: her own is sent, once. From then on there is no other."""
     said = {"agent_name": ANN, "message_id": 1}
     theirs = [fine(scene.here.ask("acknowledge_message", **said)) for _ in range(2)]
     shown = {**said, "registration_token": scene.secret}
@@ -67,16 +67,16 @@ def test_acknowledgements(scene: Scene) -> None:
     assert scene.trusts() == ["unverified", "verified"]
     numbers = [each["ack_message_id"] for each in (*theirs, *own)]
     assert numbers == [4, 4, 5, 5]
-    fine(scene.here.ask("acknowledge_message", **said))
+    assert codes(scene.here.ask("acknowledge_message", **said)) == ["NAME_PROTECTED"]
     assert len(scene.trusts()) == 2
 
 
 def test_ack_of_who_is_believed_does_for_all(scene: Scene) -> None:
-    """Nobody acknowledges again in her name what she has acknowledged."""
+    """Nobody acknowledges again in her name what she has acknowledged, also where all may try."""
     said = {"agent_name": ANN, "message_id": 1}
     shown = {**said, "registration_token": scene.secret}
     fine(scene.here.ask("acknowledge_message", **shown))
-    fine(scene.here.ask("acknowledge_message", **said))
+    fine(scene.here.ask("acknowledge_message", scene.here.caller()._replace(is_open=True), **said))
     assert scene.trusts() == ["verified"]
 
 
@@ -124,4 +124,7 @@ def test_a_secret_of_the_connection(scene: Scene) -> None:
     assert scene.here.mailbox.position() == before
     assert scene.here.mailbox.digest(BEA) is None
     unset = scene.here.caller(secret="$BRENNER_SECRET")  # noqa: S106
-    fine(scene.here.ask("send_message", unset, sender_name=ANN, **mail))
+    fine(scene.here.ask("send_message", unset, sender_name=BEA, **mail))
+    assert codes(scene.here.ask("send_message", unset, sender_name=ANN, **mail)) == [
+        "NAME_PROTECTED"
+    ]

@@ -173,7 +173,8 @@ def test_a_bad_contribution_is_told_with_the_correction(here: Place) -> None:
     lines = answer.text.splitlines()
     assert lines[0] == "Nothing was sent."
     assert lines[2].startswith("JSON_TRAILING_COMMA body line 4: ")
-    assert lines[-2] == "Corrected message, for `send_message`:"
+    label = "Corrected message, for `send_message` (add your `sender_token` if you have one):"
+    assert lines[-2] == label
     assert json.loads(lines[-1]) == told["corrected"]
     assert here.mailbox.position() == 0
     payload = value(here.ask("send_message", **told["corrected"]))["deliveries"][0]["payload"]

@@ -144,7 +144,7 @@ def test_a_role_instead_of_a_model(here: Place, role: str) -> None:
     assert "not your role, into the brackets: `DELTA[opus]:`, `DELTA[gpt]:`" in str(answer.text)
     corrected = fine(answer._replace(is_error=False))["corrected"]
     assert corrected["subject"] == "DELTA[opus]: A gradient"
-    value_of(here.ask("send_message", **corrected))
+    value_of(here.ask("send_message", **corrected, sender_token=SECRET))
 
 
 def test_a_post_of_who_has_not_registered(here: Place) -> None:

@@ -62,6 +62,7 @@ def test_one_life(served: Served) -> None:
         "project": str(served.project),
         "store": str(store),
         "identity": "open",
+        "protects_names": True,
         "token": False,
         "lab": None,
         "pid": said["pid"],

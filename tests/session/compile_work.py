@@ -122,8 +122,8 @@ def compile_and_persist(folder: str, name: str, options: str, compilers: str) ->
             _wait_for(Path(folder, "done").exists)
         check(*arguments, **options)
 
-    with workspace_in(project_in(folder), name, create=True) as workspace:
-        workspace.mailbox.register(Profile(name))
+    # Each is a process of the operator, who alone may persist; `name` tells them apart.
+    with workspace_in(project_in(folder), None, create=True) as workspace:
         wait_for_release()
         if int(compilers):
             steps["check_persistable"] = in_turn

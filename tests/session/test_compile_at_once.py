@@ -59,8 +59,9 @@ def compiled(workspace: Workspace, options: PersistOptions = COMMIT) -> CompileR
 
 
 def rival(workspace: Workspace, options: PersistOptions | None = COMMIT) -> None:
-    """Another compiler publishes, and persists if it is asked to."""
-    compile_thread(workspace._replace(actor=RIVAL), THREAD, CompileOptions(persist=options))
+    """Another compiler publishes; the operator's persists if it is asked to."""
+    actor = workspace.actor if options else RIVAL
+    compile_thread(workspace._replace(actor=actor), THREAD, CompileOptions(persist=options))
 
 
 def first(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], object]) -> None:

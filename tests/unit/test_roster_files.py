@@ -21,14 +21,12 @@ def place(tmp_path: Path) -> Place:
 
 
 def test_contradicting_flags_are_named(place: Place) -> None:
-    """Both, as they were typed; to say the same twice is fine."""
-    place.ask(recipients=(("Ada", CRITIC),), agent_roles=(f"Ada={CRITIC}", f"Ada={CRITIC}"))
-    assert place.resolve().diagnostics == ()
-    place.ask(agent_roles=(f"Ada={DESIGNER}",))
+    """Both, as they were typed."""
+    place.ask(recipients=(("Ada", CRITIC),), agent_roles=(f"Ada={DESIGNER}",))
     (found,) = place.resolve().diagnostics
-    assert found.message == (
-        "Ada has two roles: `--to Ada --role adversarial_critic` and "
-        "`--agent-role Ada=test_designer`."
+    assert (found.id, found.also) == ("DUPLICATE_AGENT", ("CONTRADICTING_ROLES",))
+    assert found.fix.endswith(
+        "It comes from `--to Ada --role adversarial_critic` and `--agent-role Ada=test_designer`."
     )
 
 
@@ -62,7 +60,7 @@ def test_a_name_comes_from_where_it_was_given(place: Place) -> None:
 @pytest.mark.parametrize(
     ("said", "suggested"),
     [
-        ("generator", "hypothesis_generator"),
+        ("Generator", "hypothesis_generator"),
         ("Critic", CRITIC),
         ("test-designer", DESIGNER),
         ("er", None),

@@ -104,7 +104,8 @@ def test_each_source_against_each_other(place: Place, higher: Giver, lower: Give
     lower(place, "BlueLake", DESIGNER)
     resolved = place.resolve()
     if {higher, lower} == {by_role, by_agent_role}:
-        assert ids(resolved) == ["CONTRADICTING_ROLES"]
+        assert ids(resolved) == ["DUPLICATE_AGENT"]
+        assert resolved.diagnostics[0].also == ("CONTRADICTING_ROLES",)
         return
     assert resolved.roster.entries == (RosterEntry("BlueLake", CRITIC),)
     assert resolved.origins["BlueLake"].label == label
@@ -238,7 +239,8 @@ def test_a_presets_places_go_to_the_recipients_in_order(place: Place) -> None:
         ("Ben", DESIGNER),
         ("Cleo", CRITIC),
     ]
-    assert resolved.roster.entries[0].model == "GPT-5.2"
+    assert resolved.roster.entries[0].program == "codex-cli"
+    assert {entry.model for entry in resolved.roster.entries} == {None}
     assert resolved.diagnostics == ()
 
 
@@ -364,7 +366,7 @@ def test_recipients_may_be_fewer_than_the_roster(place: Place) -> None:
     """Rule 4: the others stay in the roster; the recipients come first."""
     place.ask(
         roster=json.dumps([{"agentName": name, "role": CRITIC} for name, _ in ABC]),
-        recipients=(("Cleo", None), ("Cleo", None)),
+        recipients=(("Cleo", None),),
     )
     resolved = place.resolve()
     assert resolved.recipients == ("Cleo",)
@@ -394,27 +396,74 @@ def test_a_recipient_without_an_entry_in_unified_mode(place: Place) -> None:
     assert "unified" not in place.resolve().diagnostics[0].fix
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_no_role_and_nothing_to_guess(place: Place, count: int) -> None:
-    """One error for each that names `--role`; nobody has asked for guesses, so none is told of."""
-    place.ask(recipients=(("Bob", None), ("Eve", None))[:count])
+@pytest.mark.parametrize("names", [("Bob",), ("CodexOne", "BlueLake", "OpusTwo"), ()])
+def test_no_roster_at_all(place: Place, names: tuple[str, ...]) -> None:
+    """Unified mode with the documented warning: nothing is guessed from names."""
+    place.ask(recipients=tuple((name, None) for name in names))
     resolved = place.resolve()
-    assert ids(resolved) == ["HEURISTIC_NAME_UNMATCHED"] * count
-    assert "`--to Bob --role ROLE`" in resolved.diagnostics[0].fix
+    assert ids(resolved) == ["NO_ROSTER"]
+    assert "(unified mode)" in resolved.diagnostics[0].message
+    assert "`--to NAME --role ROLE`" in resolved.diagnostics[0].fix
+    assert (resolved.roster.mode, resolved.roster.names) == ("unified", names)
+    assert {entry.role for entry in resolved.roster.entries} <= {GENERATOR}
+    assert {origin.label for origin in resolved.origins.values()} <= {"unified: not used"}
 
 
-def test_no_roster_at_all(place: Place) -> None:
-    """The documented warning and heuristic mode; a name that tells nothing is refused."""
-    place.ask(recipients=(("CodexOne", None), ("BlueLake", None), ("OpusTwo", None)))
+def test_no_roster_but_a_default_preset(place: Place) -> None:
+    place.write("brenner.toml", '[roster]\ndefaultPreset = "default-3-agent"\n')
+    place.ask(recipients=ABC)
     resolved = place.resolve()
-    assert ids(resolved) == ["NO_ROSTER", "HEURISTIC_MODE_DEPRECATED", "HEURISTIC_NAME_UNMATCHED"]
-    assert [found.id for found in resolved.errors] == ["HEURISTIC_NAME_UNMATCHED"]
-    assert resolved.roster.mode == "heuristic"
-    assert [(e.agent_name, e.role) for e in resolved.roster.entries] == [
-        ("CodexOne", GENERATOR),
-        ("OpusTwo", DESIGNER),
-    ]
-    assert resolved.origins["OpusTwo"].source == "name"
+    assert (ids(resolved), resolved.roster.mode) == ([], "role_separated")
+    assert [entry.role for entry in resolved.roster.entries] == [GENERATOR, DESIGNER, CRITIC]
+
+
+SHORT = {"generator": GENERATOR, "designer": DESIGNER, "critic": CRITIC}
+
+
+@pytest.mark.parametrize("short", SHORT)
+@pytest.mark.parametrize("give", GIVERS[:-1], ids=lambda give: give.__name__)
+def test_short_names_in_every_source(place: Place, give: Giver, short: str) -> None:
+    """Read as the full names, and stored and shown so; also in a preset."""
+    give(place, "BlueLake", short)
+    resolved = place.resolve()
+    assert resolved.errors == ()
+    assert resolved.roster.entries == (RosterEntry("BlueLake", SHORT[short]),)
+    place.write(
+        "brenner.toml",
+        f'[[presets]]\nid = "one"\nname = "One"\nentries = [{{role = "{short}"}}]\n',
+    )
+    other = Place(place.folder)
+    other.ask(recipients=(("Ada", None),), preset="one")
+    assert [entry.role for entry in other.resolve().roster.entries] == [SHORT[short]]
+
+
+@pytest.mark.parametrize(
+    ("recipients", "agent_roles", "flags"),
+    [
+        ((("Ada", CRITIC), ("Ada", DESIGNER)), (), 2),
+        ((("Ada", CRITIC), ("Ada", CRITIC)), (), 1),
+        ((("Ada", None), ("Ada", None)), (), 1),
+        ((("Ada", None), ("Ada", CRITIC)), (), 2),
+        ((("Ada", CRITIC),), (f"Ada={CRITIC}",), 2),
+        ((), (f"Ada={CRITIC}", f"Ada={DESIGNER}"), 2),
+    ],
+)
+def test_the_same_agent_twice(
+    place: Place,
+    recipients: tuple[tuple[str, str | None], ...],
+    agent_roles: tuple[str, ...],
+    flags: int,
+) -> None:
+    """The document's error, as in a file, with the flags as they were typed."""
+    place.ask(recipients=recipients, agent_roles=agent_roles)
+    (found,) = place.resolve().diagnostics
+    assert (found.id, found.message) == ("DUPLICATE_AGENT", "Duplicate agent in roster: Ada")
+    assert found.fix.partition("It comes from ")[2].count("`--") == flags
+
+
+def test_a_role_for_a_named_agent_is_no_second_entry(place: Place) -> None:
+    place.ask(recipients=(("Ada", None),), agent_roles=(f"Ada={CRITIC}",))
+    assert place.resolve().diagnostics == ()
 
 
 def test_heuristic_mode_on_purpose(place: Place) -> None:

@@ -149,7 +149,7 @@ def test_faulty_roster_of_a_later_kickoff(workspace: Workspace) -> None:
 
 
 def test_kickoffs_without_a_roster(workspace: Workspace) -> None:
-    """Of another program: those whom it asked are asked, in the role that their names tell."""
+    """Of another program: those whom it asked are asked, all with the same prompt."""
     for name in ("Claude", "CodexAgent"):
         workspace.mailbox.register(Profile(name))
     body = f"# Fate\n\n## Research Question\n{QUESTION}\n\n## Context\nCells.\n"
@@ -159,7 +159,7 @@ def test_kickoffs_without_a_roster(workspace: Workspace) -> None:
     done = asked(workspace)
     assert done.status is StartStatus.SENT
     assert "NO_ROSTER" in codes(done)
-    assert [name for name, _, _ in states(done)] == ["Claude", "CodexAgent"]
+    assert [name for name, _, _ in states(done)] == ["Claude, CodexAgent"]
 
 
 # Somebody else is quicker

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from brenner.cli.options import Command, Settings, common_options, examples
+from brenner.cli.options import Command, Settings, common_options, examples, identity_options
 from brenner.cli.output import note_changes_made, write_diagnostics
 from brenner.cli.terminal import print_message
 from brenner.cli.workspace import project_of, workspace_of
@@ -29,9 +29,9 @@ _TERMINAL_NOTICE = (
     ),
     cls=Command,
 )
-@click.option("--strict-identity", is_flag=True, help="Accept mail only with the sender's secret.")
+@identity_options
 @common_options
-def command(settings: Settings, *, strict_identity: bool) -> int:
+def command(settings: Settings, *, strict_identity: bool, open_identity: bool) -> int:
     """Serve one agent over standard input and output (Model Context Protocol).
 
     The agent's program starts this command. `brenner agent config --client codex --stdio` prints
@@ -46,7 +46,7 @@ def command(settings: Settings, *, strict_identity: bool) -> int:
         from brenner.mcp.tool import Bindings, Caller
 
         secret = os.environ.get(SECRET) or None
-        known = Caller(Bindings(), secret=secret, is_strict=strict_identity)
+        known = Caller(Bindings(), secret=secret, is_strict=strict_identity, is_open=open_identity)
         if sys.stdin is not None and sys.stdin.isatty():
             print_message(_TERMINAL_NOTICE, sys.stderr)
         note_changes_made()

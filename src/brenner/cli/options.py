@@ -36,6 +36,14 @@ _COMMON_OPTIONS = (
         "--store", metavar="URL", help="Mail store (default: BRENNER_STORE or brenner.toml)."
     ),
 )
+_IDENTITY_OPTIONS = (
+    click.option(
+        "--strict-identity", is_flag=True, help="Accept mail only with the sender's secret."
+    ),
+    click.option(
+        "--open-identity", is_flag=True, help="Accept mail without secrets for all agents' names."
+    ),
+)
 
 
 class Number(click.types.IntParamType):
@@ -99,6 +107,21 @@ def group_options(function: Callable[[], None]) -> Callable[..., None]:
         function()
 
     return _with_options(group)
+
+
+def identity_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add `--strict-identity` and `--open-identity` to a command that serves MCP."""
+
+    @functools.wraps(function)
+    def command(*args: object, **options: object) -> int:
+        if options["strict_identity"] and options["open_identity"]:
+            message = "--strict-identity and --open-identity cannot be used together."
+            raise click.UsageError(message)
+        return function(*args, **options)
+
+    for option in reversed(_IDENTITY_OPTIONS):
+        command = option(command)
+    return command
 
 
 def operator_of(settings: Settings) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from brenner.cli.options import Command, Settings, common_options, examples
+from brenner.cli.options import Command, Settings, common_options, examples, identity_options
 from brenner.cli.output import note_changes_made, write_diagnostics
 from brenner.cli.terminal import print_hint, print_message
 from brenner.cli.workspace import project_of, workspace_of
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from brenner.config import Project
 
 
-_OPEN_IDENTITY = "Agents without a secret can connect. Their mail is marked unverified."
+_UNVERIFIED = "Agents without a secret can connect. Their mail is marked unverified."
+_PROTECTION = "A name that has written with its secret is protected: it always needs the secret."
 _STRICT_IDENTITY = "Identity is strict: an agent needs its secret to send mail."
 _HIGHEST_PORT = 65_535
 
@@ -75,7 +76,7 @@ _HIGHEST_PORT = 65_535
 @click.option(
     "--token-file", metavar="FILE", help=f"File with the token for all requests (or {TOKEN})."
 )
-@click.option("--strict-identity", is_flag=True, help="Accept mail only with the sender's secret.")
+@identity_options
 @click.option(
     "--allow-host",
     "hosts",
@@ -92,6 +93,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     port: int,
     token_file: str | None,
     strict_identity: bool,
+    open_identity: bool,
     hosts: tuple[str, ...],
     is_lab: bool,
 ) -> int:
@@ -110,12 +112,17 @@ def command(  # noqa: PLR0913  (one parameter per option)
     shown, is_near = authority(address, port), is_loopback(address)
     if token is None and not is_near:
         raise RequestError(codes.TOKEN_NEEDED.at(host=shown))
+    if open_identity and not is_near:
+        message = f"--open-identity works on loopback only, and {shown} is another address."
+        raise click.UsageError(message)
     is_strict = strict_identity or not is_near
     project = require_project(project_of(settings))
     if is_strict:
         _check_store_has_secrets(project, "--strict-identity" if strict_identity else shown)
     listening, port = listen(address, port)
-    served = ServeSettings(address, port, token, is_strict, hosts, is_lab=is_lab)
+    served = ServeSettings(
+        address, port, token, is_strict, hosts, is_lab=is_lab, is_open=open_identity
+    )
     if is_lab and Capability.SECRETS in store_of(project).lacks:
         served = served._replace(lab_secret=new_secret())
     with listening, exit_on_signal():
@@ -198,6 +205,7 @@ def _write_json_line(
         "project": str(project.folder),
         "store": store_of(project).shown,
         "identity": "strict" if served.is_strict else "open",
+        "protects_names": not served.is_open,
         "token": served.token is not None,
         "lab": lab if served.is_lab else None,
         "pid": os.getpid(),
@@ -214,7 +222,8 @@ def _write_text(project: Project, served: ServeSettings, *, has_secret: bool) ->
     print_hint(f"Browsers: {address}")
     print_hint(f"Agents: {address}/mcp")
     print_hint(f"Mail: {store}")
-    identity = _STRICT_IDENTITY if served.is_strict else _OPEN_IDENTITY
+    protection = "" if served.is_open else f" {_PROTECTION}"
+    identity = _STRICT_IDENTITY if served.is_strict else f"{_UNVERIFIED}{protection}"
     token = "" if served.token is None else " Every request needs the token."
     print_hint(f"{identity}{token}")
     connection = address_for_agents(served)

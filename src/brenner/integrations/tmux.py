@@ -132,9 +132,35 @@ def panes_by_agent(panes: Sequence[Pane]) -> dict[str, Pane]:
 
 PROGRAM_COMMANDS: dict[str, tuple[str, ...]] = {
     "claude-code": ("claude",),
-    "codex-cli": ("codex",),
+    # Its daemon would give every pane the environment of the first one.
+    "codex-cli": ("codex", "--no-daemon"),
     "gemini-cli": ("gemini",),
 }
+LINE = "{line}"  # in a word of a command: the program's first line
+_FIRST_LINE = {"claude": (LINE,), "codex": (LINE,), "gemini": ("-i", LINE)}
+
+
+def takes_first_line(command: Sequence[str]) -> bool:
+    """Return whether a command can be given the program's first line as an argument."""
+    return _program_name(command) in _FIRST_LINE or any(LINE in word for word in command)
+
+
+def command_with_line(command: Sequence[str], line: str) -> tuple[str, ...]:
+    """Return a command that gives the program its first line; none if the line is empty.
+
+    The line comes before options that are configured: some take any number of values.
+    """
+    words, name = tuple(command), _program_name(command)
+    if not any(LINE in word for word in words) and name in _FIRST_LINE:
+        built_in = next(each for each in PROGRAM_COMMANDS.values() if each[0] == name)
+        start = len(built_in) if words[1 : len(built_in)] == built_in[1:] else 1
+        words = (*words[:start], *(_FIRST_LINE[name] if line else ()), *words[start:])
+    return tuple(word.replace(LINE, line) for word in words if line or LINE not in word)
+
+
+def _program_name(command: Sequence[str]) -> str:
+    return command[0].rpartition("/")[2]
+
 
 # The command is passed as arguments, so that nothing in it is parsed by the shell. Ctrl-C ends the
 # program, not the window.
@@ -164,8 +190,8 @@ def window_command(
 
 # Typing a line into panes
 #
-# Full-screen programs treat a text with an immediate Enter as a paste, and misread text that
-# arrives before they are ready. So Enter follows after a delay, once for all panes.
+# A line is typed only at an empty prompt (`screens`). Full-screen programs treat a text with an
+# immediate Enter as a paste, so Enter follows after a delay, and only if the prompt shows the text.
 
 
 _ENTER_DELAY = 0.5
@@ -199,23 +225,65 @@ def typing_obstacle(pane: Pane, commands: Collection[str] = ()) -> str:
     return f"its window runs `{shown}`, which is not its program"
 
 
-def type_lines(tmux: Tmux, lines: Mapping[str, tuple[Pane, str]]) -> dict[str, str]:
-    """Type a line to each agent. Return why agents were not reached."""
-    missed: dict[str, str] = {}
+def screen_obstacle(tmux: Tmux, pane: Pane) -> str:
+    """Return why no line may be typed into a pane, as far as its screen shows."""
+    from brenner.integrations.screens import prompt_obstacle  # only to type
 
-    def send_keys(agent: str, *keys: str) -> None:
-        result = tmux.run("send-keys", "-t", lines[agent][0].id, *keys)
-        if not result.succeeded:
-            missed[agent] = result.reason
+    found = _screen(tmux, pane)
+    return found if isinstance(found, str) else prompt_obstacle(*found)
 
-    for agent, (_, text) in lines.items():
-        send_keys(agent, "-l", "--", text)  # literally, never as the name of a key
-    typed = [agent for agent in lines if agent not in missed]
+
+def _screen(tmux: Tmux, pane: Pane) -> tuple[str, int, int] | str:
+    """Return the screen of a pane and its cursor (column and row), or why it cannot be read."""
+    cursor = tmux.run("display-message", "-p", "-t", pane.id, "#{cursor_x} #{cursor_y}")
+    screen = tmux.run("capture-pane", "-p", "-e", "-t", pane.id)
+    failed = next((each for each in (cursor, screen) if not each.succeeded), None)
+    numbers = cursor.out.split()
+    if failed or len(numbers) != len(("column", "row")):
+        return f"its screen cannot be read ({(failed or cursor).reason})"
+    return screen.out, int(numbers[0]), int(numbers[1])
+
+
+def type_lines(
+    tmux: Tmux, lines: Mapping[str, tuple[Pane, str]], *, is_dry_run: bool = False
+) -> dict[str, str]:
+    """Type a line to each agent whose screen shows an empty prompt. Return why others got none."""
+    missed = {agent: screen_obstacle(tmux, pane) for agent, (pane, _) in lines.items()}
+    missed = {agent: reason for agent, reason in missed.items() if reason}
+    if is_dry_run:
+        return missed
+    typed: list[str] = []
+    for agent, (pane, text) in lines.items():
+        if agent not in missed:
+            # literally, never as the name of a key
+            result = tmux.run("send-keys", "-t", pane.id, "-l", "--", text)
+            if result.succeeded:
+                typed.append(agent)
+            else:
+                missed[agent] = result.reason
     if typed:
         sleep(_ENTER_DELAY)
     for agent in typed:
-        send_keys(agent, "Enter")
+        reason = _press_enter(tmux, *lines[agent])
+        if reason:
+            missed[agent] = reason
     return missed
+
+
+def _press_enter(tmux: Tmux, pane: Pane, text: str) -> str:
+    """Press Enter once the prompt shows the text. Return why not, if a dialog has opened since."""
+    from brenner.integrations.screens import NO_PROMPT, enter_obstacle
+
+    end, reason = monotonic() + _STARTUP_SECONDS, NO_PROMPT
+    while reason == NO_PROMPT and monotonic() < end:
+        found = _screen(tmux, pane)
+        reason = found if isinstance(found, str) else enter_obstacle(found[0], found[2], text)
+        if reason == NO_PROMPT:
+            sleep(_ENTER_DELAY)
+    if reason:
+        return f"the line was typed, but not sent: {reason}"
+    result = tmux.run("send-keys", "-t", pane.id, "Enter")
+    return "" if result.succeeded else result.reason
 
 
 def wait_for_screens(tmux: Tmux, panes: Collection[Pane]) -> None:

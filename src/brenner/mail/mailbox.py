@@ -131,6 +131,14 @@ class Mailbox(Protocol):
         """
         ...
 
+    def is_protected(self, name: str) -> bool:
+        """Return whether MCP refuses writes in an agent's name without its secret."""
+        ...
+
+    def protect(self, name: str) -> None:
+        """Protect the name of an agent that has a secret; also every later secret protects it."""
+        ...
+
     # Sending
 
     def send(

@@ -86,6 +86,7 @@ class MemoryMailbox:
         self._lock = threading.RLock()
         self._agents: dict[str, Agent] = {}
         self._secrets: dict[str, str] = {}
+        self._protected: set[str] = set()
         self._reservations: dict[int, Reservation] = {}
         self._reservation_ids = count(1)
         self.operator: str | None = None
@@ -132,6 +133,15 @@ class MemoryMailbox:
             if is_free:
                 self._secrets[name] = digest
         return is_free
+
+    def is_protected(self, name: str) -> bool:
+        self.agent(name)
+        return name in self._protected
+
+    def protect(self, name: str) -> None:
+        self.agent(name)
+        with self._lock:
+            self._protected |= {name} & self._secrets.keys()
 
     def reserve(self, name: str, request: ReservationRequest) -> ReservationResult:
         request = reservation_rules.validate_request(request)

@@ -189,7 +189,7 @@ def refused_result(
     lines = [line_of(each) for each in group_repeats(found)]
     if corrected is not None:
         lines += [
-            "Corrected message, for `send_message`:",
+            "Corrected message, for `send_message` (add your `sender_token` if you have one):",
             json.dumps(corrected, ensure_ascii=False),
         ]
     return ToolResult(error_json(found, corrected), "\n".join(lines), is_error=True)
@@ -308,7 +308,8 @@ _OWN = frozenset(
         *(serving_codes.TAKEN_AS, serving_codes.NOT_SURELY_MEANT, serving_codes.NO_DELTAS),
         *(serving_codes.WHO_ARE_YOU, serving_codes.WRONG_SECRET),
         *(serving_codes.OPERATOR_NEEDS_SECRET, serving_codes.SECRET_NEEDED),
-        *(serving_codes.OTHER_PROJECT, serving_codes.PROFILE_NOT_KEPT),
+        *(serving_codes.NAME_PROTECTED, serving_codes.PROFILE_NOT_KEPT),
+        serving_codes.OTHER_PROJECT,
         *(serving_codes.TOO_MANY_AGENTS, serving_codes.LEADING_NEEDS_SECRET),
         *(serving_codes.NOT_YOURS_TO_LEAD, serving_codes.OTHER_NAMES_SECRET),
         serving_codes.STORED_UNVERIFIED,

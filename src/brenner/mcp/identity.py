@@ -12,6 +12,7 @@ from brenner.protocol.messages import Trust
 from brenner.services.identity import (
     SECRET,
     SECRET_HEADER,
+    has_secret,
     looks_like_secret,
     matches_digest,
     name_of_secret,
@@ -21,7 +22,7 @@ from brenner.services.identity import (
 
 def authenticate(call: Call, name: str, token: str = "") -> Trust:
     """Return how far the caller is trusted to be the agent of that name. Raise RequestError if
-    not at all.
+    not at all. A call that writes uses `authenticate_writer`.
 
     A wrong secret is always refused. A right one, now or earlier on the same connection, is trusted
     until the name gets a new secret. The connection may carry the secret of another name: one
@@ -46,6 +47,26 @@ def authenticate(call: Call, name: str, token: str = "") -> Trust:
     if caller.is_strict:
         raise RequestError(codes.SECRET_NEEDED.at(name=name, advice=_advice(call, _SHOW)))
     return Trust.UNVERIFIED
+
+
+def authenticate_writer(call: Call, name: str, token: str = "", *, protects: bool = True) -> Trust:
+    """Return how far the caller is trusted to write in that name. Raise RequestError if not at all.
+
+    The first write that carries the name's secret protects the name: from then on all need it. A
+    connection that only remembers the secret of a registration does not count, since its agent may
+    not have stored the secret. A registration neither protects (`protects`) nor takes a protected
+    name over.
+    """
+    trust, mailbox, caller = authenticate(call, name, token), call.workspace.mailbox, call.caller
+    if Capability.SECRETS in mailbox.lacks:
+        return trust
+    if trust is Trust.VERIFIED:
+        is_carried = has_secret(mailbox, name, token or caller.secret or "")
+        if protects and is_carried and not mailbox.is_protected(name):
+            mailbox.protect(name)
+    elif not caller.is_open and mailbox.is_protected(name):
+        raise RequestError(codes.NAME_PROTECTED.at(name=name))
+    return trust
 
 
 def check_connection(call: Call, name: str) -> None:

@@ -82,8 +82,9 @@ class Caller(NamedTuple):
     """Who calls. `connection` is None if each request is independent.
 
     `secret` came with the connection, not with the call. With `is_strict` no caller is trusted
-    without a secret. `is_checked` marks our own programs, which have validated what they send:
-    their mail is stored as it is. The secret is never shown.
+    without a secret; with `is_open` a protected name can be used without its secret. `is_checked`
+    marks our own programs, which have validated what they send: their mail is stored as it is. The
+    secret is never shown.
     """
 
     bindings: Bindings
@@ -91,6 +92,7 @@ class Caller(NamedTuple):
     secret: str | None = None
     is_strict: bool = False
     is_checked: bool = False
+    is_open: bool = False
 
     def __repr__(self) -> str:
         return f"Caller(connection={self.connection!r}, is_strict={self.is_strict})"

@@ -33,7 +33,12 @@ from brenner.mcp.agent_mail_format import (
     since_time,
 )
 from brenner.mcp.errors import with_tool_fix
-from brenner.mcp.identity import authenticate, check_connection, name_of_connection
+from brenner.mcp.identity import (
+    authenticate,
+    authenticate_writer,
+    check_connection,
+    name_of_connection,
+)
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import KICKOFF
@@ -91,7 +96,7 @@ def register(call: Call, profile: Profile, token: str = "") -> Registration:
         first = _claim_first(call, profile, token, known)
         if first:
             return first
-    trust = authenticate(call, profile.name, token)
+    trust = authenticate_writer(call, profile.name, token, protects=False)
     try:
         agent = _update_profile(call, profile, trust)
     except RequestError as refused:
@@ -267,7 +272,7 @@ def _holder_json(one: Reservation) -> JsonObject:
 
 def _reserve(call: Call) -> ToolResult:
     name = call.text("agent_name")
-    authenticate(call, name, call.text("registration_token"))
+    authenticate_writer(call, name, call.text("registration_token"))
     seconds = call.number("ttl_seconds")
     wish = ReservationRequest(
         call.texts("paths"),
@@ -281,7 +286,7 @@ def _reserve(call: Call) -> ToolResult:
 def _release(call: Call) -> ToolResult:
     """Release reservations by path or ID; all of the agent's own if neither is given."""
     name = call.text("agent_name")
-    authenticate(call, name, call.text("registration_token"))
+    authenticate_writer(call, name, call.text("registration_token"))
     total, at = call.workspace.mailbox.release(
         name, patterns=call.texts("paths") or None, ids=_ids(call) or None
     )

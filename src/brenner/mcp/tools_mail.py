@@ -176,7 +176,7 @@ def _send(
     faults = _unsupported_arguments(call) or _unknown_sender(call, message.sender, agents)
     if faults:
         return _not_sent(told.refused_result(faults))
-    trust = identity.authenticate(call, message.sender, call.text("sender_token"))
+    trust = identity.authenticate_writer(call, message.sender, call.text("sender_token"))
     copies = tuple(name for name in call.texts("cc") if name not in call.texts("to"))
     letter = IncomingMessage(message, Envelope(importance, copies, trust), reply_to)
     doubts = identity.identity_warnings(call, message.sender, trust)
@@ -247,7 +247,7 @@ _NOT_TOLD = "it is unknown when you read the acknowledged message"
 
 def _mark_message_read(call: Call) -> ToolResult:
     name, message_id = call.text("agent_name"), call.number("message_id") or 0
-    identity.authenticate(call, name, call.text("registration_token"))
+    identity.authenticate_writer(call, name, call.text("registration_token"))
     call.workspace.mailbox.mark(name, [message_id], is_read=True)
     read_at, _ = _read_at(call, name, message_id)
     return ToolResult({"message_id": message_id, "read": True, "read_at": read_at})
@@ -255,7 +255,7 @@ def _mark_message_read(call: Call) -> ToolResult:
 
 def _acknowledge_message(call: Call) -> ToolResult:
     name, message_id = call.text("agent_name"), call.number("message_id") or 0
-    trust = identity.authenticate(call, name, call.text("registration_token"))
+    trust = identity.authenticate_writer(call, name, call.text("registration_token"))
     envelope = Envelope(trust=trust)
     sent, unmarked = send_ack(call.workspace.mailbox, name, message_id, envelope=envelope)
     ack = sent.stored

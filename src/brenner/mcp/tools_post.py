@@ -17,7 +17,7 @@ from brenner.diagnostics.truncate import truncate_for_message
 from brenner.mail.model import SendResult
 from brenner.markdown.blocks import parse_blocks
 from brenner.mcp.errors import refusal_json, violation_json, violation_lines, with_delta_number
-from brenner.mcp.identity import AGENT, TOKEN, agent_of, authenticate, last_fetched
+from brenner.mcp.identity import AGENT, TOKEN, agent_of, authenticate_writer, last_fetched
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
 from brenner.mcp.untrusted_text import framed_result, plain_or_foreign
 from brenner.protocol.delta.parse import read_deltas
@@ -57,7 +57,7 @@ def run(call: Call) -> ToolResult:
     if not deltas:
         raise RequestError(NO_DELTAS.at(example=EXAMPLE))
     agent = agent_of(call)
-    trust = authenticate(call, agent, call.text(TOKEN.name))
+    trust = authenticate_writer(call, agent, call.text(TOKEN.name))
     thread_id = call.text("thread_id").strip()
     base = call.number("base")
     if base is None:

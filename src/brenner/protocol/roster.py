@@ -51,8 +51,21 @@ class Mode(StrEnum):
     HEURISTIC = "heuristic"
 
 
+_SHORT_ROLES: dict[str, Role] = {
+    "generator": Role.HYPOTHESIS_GENERATOR,
+    "designer": Role.TEST_DESIGNER,
+    "critic": Role.ADVERSARIAL_CRITIC,
+}
 ROLES: tuple[str, ...] = tuple(str(role) for role in Role)
 MODES: tuple[str, ...] = tuple(str(mode) for mode in Mode)
+
+
+def full_role(text: str) -> str:
+    """Return the role that a short name stands for, any other text unchanged.
+
+    Every reader of rosters calls it, so that only full names are stored and shown.
+    """
+    return str(_SHORT_ROLES.get(text, text))
 
 
 class RosterEntry(NamedTuple):
@@ -245,15 +258,15 @@ def _check_texts(whose: str, values: Mapping[str, str | None]) -> Iterator[Diagn
 # Presets: the built-in one, and assigning agents to a preset's entries
 
 
-# agent_roster_schema, Config File Example
+# agent_roster_schema, Config File Example, without models: those change too often (R20)
 DEFAULT_3_AGENT = RosterPreset(
     id="default-3-agent",
     name="Default 3-Agent Setup",
     description="Standard Brenner Protocol with Codex/Opus/Gemini",
     entries=(
-        RosterEntry("", Role.HYPOTHESIS_GENERATOR.value, "codex-cli", "GPT-5.2"),
-        RosterEntry("", Role.TEST_DESIGNER.value, "claude-code", "Opus 4.5"),
-        RosterEntry("", Role.ADVERSARIAL_CRITIC.value, "gemini-cli", "Gemini 3"),
+        RosterEntry("", Role.HYPOTHESIS_GENERATOR.value, "codex-cli"),
+        RosterEntry("", Role.TEST_DESIGNER.value, "claude-code"),
+        RosterEntry("", Role.ADVERSARIAL_CRITIC.value, "gemini-cli"),
     ),
 )
 BUILT_IN_PRESETS = (DEFAULT_3_AGENT,)
@@ -396,7 +409,8 @@ def _entry_from_row(cells: Sequence[str], columns: Mapping[str, int]) -> RosterE
     if not AGENT_NAME.fullmatch(agent):
         agent = agent.strip("*_ ").removeprefix("@")
     others = (row.get(field) or None for field in ("program", "model", "notes"))
-    return RosterEntry(agent, _normalise_word(row.get("role", ""), ROLES), *others)
+    role = _normalise_word(row.get("role", ""), (*ROLES, *_SHORT_ROLES))
+    return RosterEntry(agent, full_role(role), *others)
 
 
 def _cell_text(raw: str) -> str:

@@ -23,6 +23,7 @@ from brenner.protocol.roster import (
     RosterPreset,
     check_role,
     closest_or_containing,
+    full_role,
 )
 from brenner.protocol.roster_resolve import RosterLayer, RosterOrigin, RosterSource
 from brenner.text import did_you_mean, escape_control, is_encodable
@@ -133,7 +134,7 @@ def read_preset(value: object, source: str) -> RosterPreset | tuple[Diagnostic, 
 
 def _entry_from_texts(texts: FieldTexts) -> RosterEntry:
     """Return the entry. Required fields are present here: otherwise it was rejected before."""
-    needed = (texts["agent_name"] or "", texts["role"] or "")
+    needed = (texts["agent_name"] or "", full_role(texts["role"] or ""))
     return RosterEntry(*needed, texts["program"], texts["model"], texts["notes"])
 
 
@@ -524,13 +525,13 @@ _RoleFlag = tuple[str, str, str]
 
 
 def flag_layers(
-    recipients: Iterable[RecipientFlag], agent_roles: Iterable[str], *, unified: bool
+    recipients: Sequence[RecipientFlag], agent_roles: Iterable[str], *, unified: bool
 ) -> tuple[tuple[RosterLayer, ...], tuple[Diagnostic, ...]]:
     """Return the layers that the flags state, highest first, and the errors in them.
 
     `--to NAME --role ROLE` and `--agent-role NAME=ROLE` have the same precedence.
     """
-    by_role = [(n, role, f"--to {n} --role {role}") for n, role in recipients if role]
+    by_role = [(n, full_role(role), f"--to {n} --role {role}") for n, role in recipients if role]
     pairs, found = _parse_agent_roles(agent_roles)
     mode = PartialRoster(mode=Mode.UNIFIED.value) if unified else PartialRoster()
     layers = (
@@ -541,7 +542,8 @@ def flag_layers(
         _flag_layer("`--unified`", mode),
     )
     stated = tuple(layer for layer in layers if layer.stated != PartialRoster())
-    return stated, (*found, *_check_contradictions([*by_role, *pairs]))
+    without_role = [(name, "", f"--to {name}") for name, role in recipients if not role]
+    return stated, (*found, *_check_repeated(recipients, [*by_role, *pairs], without_role))
 
 
 def _flag_layer(label: str, stated: PartialRoster) -> RosterLayer:
@@ -553,7 +555,7 @@ def _parse_agent_roles(agent_roles: Iterable[str]) -> tuple[list[_RoleFlag], lis
     for text in agent_roles:
         name, equals, role = text.partition("=")
         if equals:
-            pairs.append((name.strip(), role.strip(), f"--agent-role {text}"))
+            pairs.append((name.strip(), full_role(role.strip()), f"--agent-role {text}"))
         else:
             reason = f"`{text}` does not have the form NAME=ROLE"
             found.append(codes.MALFORMED_ROSTER.at(source="`--agent-role`", reason=reason))
@@ -561,20 +563,30 @@ def _parse_agent_roles(agent_roles: Iterable[str]) -> tuple[list[_RoleFlag], lis
 
 
 def _entries_from_flags(flags: Iterable[_RoleFlag]) -> tuple[RosterEntry, ...]:
-    """Return one entry per agent: repeating the same role is no error."""
+    """Return one entry per agent. A second one for an agent is reported."""
     first: dict[str, RosterEntry] = {}
     for name, role, _ in flags:
         first.setdefault(name, RosterEntry(name, role))
     return tuple(first.values())
 
 
-def _check_contradictions(flags: Sequence[_RoleFlag]) -> list[Diagnostic]:
-    """Report each role that differs from the first one given to its agent."""
-    first: dict[str, _RoleFlag] = {}
-    for each in flags:
-        first.setdefault(each[0], each)
-    return [
-        codes.CONTRADICTING_ROLES.at(name=name, first=first[name][2], second=words)
-        for name, role, words in flags
-        if role != first[name][1]
-    ]
+def _check_repeated(
+    recipients: Sequence[RecipientFlag],
+    with_role: Sequence[_RoleFlag],
+    without_role: Sequence[_RoleFlag],
+) -> list[Diagnostic]:
+    """Report each agent that the flags name or give a role more than once, as in a file.
+
+    `--agent-role` may give a role to an agent that `--to` names without one.
+    """
+    named = [name for name, _ in recipients]
+    found = []
+    for agent in dict.fromkeys([*named, *(name for name, *_ in with_role)]):
+        roles = [flag for flag in with_role if flag[0] == agent]
+        flags = roles if len(roles) > 1 else [*roles, *(f for f in without_role if f[0] == agent)]
+        if len(roles) > 1 or named.count(agent) > 1:
+            words = " and ".join(dict.fromkeys(f"`{flag[2]}`" for flag in flags))
+            one = codes.DUPLICATE_AGENT.at(name=agent)
+            also = (codes.CONTRADICTING_ROLES.id,) * (len({role for _, role, _ in roles}) > 1)
+            found.append(one._replace(fix=f"{one.fix} It comes from {words}.", also=also))
+    return found

@@ -178,12 +178,12 @@ def resolve_inputs(
     header_values = {field: getattr(layer.stated, field) for field, layer in header.items()}
     is_none = not entries and "mode" not in header_values and not is_refused
     if is_none:
-        header_values["mode"] = Mode.HEURISTIC.value
+        header_values["mode"] = Mode.UNIFIED.value
     roster = Roster(entries, **header_values)
     if not is_refused:
         roster, added, more = _complete_roster(roster, recipients)
         if is_none:
-            more = _no_roster_diagnostics(more, is_guessed=bool(added) or not recipients)
+            more = _no_roster_diagnostics(more)
         origins |= added
         found += more
     return ResolvedRoster(
@@ -316,15 +316,10 @@ def _complete_roster(
     return whole, dict.fromkeys(added, origin), found + _check_coverage(whole, recipients)
 
 
-def _no_roster_diagnostics(found: list[Diagnostic], *, is_guessed: bool) -> list[Diagnostic]:
-    """Return the documented warning for guessed roles.
-
-    If no role could be guessed, drop the deprecation warning: the missing roles are reported
-    anyway.
-    """
-    if is_guessed:
-        return [sessions_codes.NO_ROSTER.at(), *found]
-    return [each for each in found if each.code is not sessions_codes.HEURISTIC_MODE_DEPRECATED]
+def _no_roster_diagnostics(found: list[Diagnostic]) -> list[Diagnostic]:
+    """Return the documented warning instead of what it implies: an empty roster without roles."""
+    implied = (sessions_codes.EMPTY_ROSTER, sessions_codes.UNIFIED_WITHOUT_ROLES)
+    return [sessions_codes.NO_ROSTER.at(), *(each for each in found if each.code not in implied)]
 
 
 def _check_coverage(roster: Roster, recipients: Sequence[str]) -> list[Diagnostic]:

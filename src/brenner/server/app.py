@@ -271,7 +271,7 @@ def serve(
     """Serve a workspace on that socket until a signal arrives. Return the exit code."""
     _log_locations_only()
     _raise_file_limit(settings.most_connections)
-    known = Caller(Bindings(), is_strict=settings.is_strict)
+    known = Caller(Bindings(), is_strict=settings.is_strict, is_open=settings.is_open)
     server = build(workspace, known)
     app = application(server, settings, site_of(workspace, settings), known.bindings)
     UvicornServer(*app, settings, on_ready).run(sockets=[listening])

@@ -40,7 +40,8 @@ class ServeSettings(NamedTuple):
 
     `token` is required in every request; it is mandatory on any address but loopback, and identity
     is strict there. `hosts` are further names of the server. With `is_lab` the operator can act on
-    the page; `lab_secret` opens it if the store keeps no secrets.
+    the page; `lab_secret` opens it if the store keeps no secrets. With `is_open` no name is
+    protected by its secret.
     """
 
     host: str = HOST
@@ -53,6 +54,7 @@ class ServeSettings(NamedTuple):
     requests_a_second: int = REQUESTS_A_SECOND
     grace_seconds: int = GRACE_SECONDS
     is_lab: bool = False
+    is_open: bool = False
     lab_secret: str | None = None
 
 

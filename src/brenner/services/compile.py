@@ -43,6 +43,7 @@ from brenner.services.persist import (
 from brenner.services.publish import (
     MOST_TRIES,
     OvertakenError,
+    check_operator,
     check_preview_digest,
     check_preview_position,
     check_publishable,
@@ -240,6 +241,8 @@ class CompileResult(NamedTuple):
 def compile_thread(workspace: Workspace, thread_id: str, options: CompileOptions) -> CompileResult:
     """Publish the next version of a thread, if there is one to publish."""
     require_thread_id(thread_id)
+    if options.persist:
+        check_operator(workspace, "save, commit or push a version")
 
     def attempt(history: VersionHistory) -> CompileResult:
         return _CompileAttempt(workspace, history, options).run()
@@ -297,8 +300,10 @@ class _CompileAttempt:
         if persist_options:
             version = version_text(history, proposal.number, 0, proposal.text, message)
             self._check_persistable(version, persist_options)
+        unsaved = self._unsaved_note(proposal.number, is_end=is_end)
         if options.dry_run:
-            return self._result(proposal, CompileStatus.DRY_RUN)._replace(wish=persist_options)
+            done = self._result(proposal, CompileStatus.DRY_RUN)._replace(wish=persist_options)
+            return done._replace(notes=(*done.notes, *unsaved))
         # A preview covers all unread messages, and closing must leave none unread.
         is_all = options.position is not None or options.close
         rebuilt = verify_before_posting(history, message)
@@ -307,7 +312,7 @@ class _CompileAttempt:
         )
         done = self._result(proposal, CompileStatus.PUBLISHED)
         done = done._replace(message=stored, left=done.left + late)
-        done = done._replace(notes=(*done.notes, *([too_large] if too_large else [])))
+        done = done._replace(notes=(*done.notes, *([too_large] if too_large else []), *unsaved))
         version = version_text(history, proposal.number, stored.id, done.text, message)
         return self._with_new_cycles(self._persist_and_notify(done, version, persist_options))
 
@@ -346,15 +351,40 @@ class _CompileAttempt:
         )
 
     def _persist_options(self, number: int, *, is_end: bool) -> PersistOptions | None:
-        """Return the requested options, or the configured ones for a milestone or the end."""
-        configured = self.workspace.project.persist
-        is_milestone = configured.every is not None and number % configured.every == 0
-        if self.options.persist or not (is_milestone or (is_end and configured.on_complete)):
+        """Return the requested options, or the configured ones for a milestone or the end.
+
+        Only the operator saves, so that an agent's compile does not commit or push.
+        """
+        if self.options.persist or not self._is_saved_automatically(number, is_end=is_end):
             return self.options.persist
-        return PersistOptions(
+        configured = self.workspace.project.persist
+        options = PersistOptions(
             commit=configured.commit or configured.push,
             push=configured.push,
             archive=configured.archive,
+        )
+        return options if self.workspace.is_operator else None
+
+    def _is_saved_automatically(self, number: int, *, is_end: bool) -> bool:
+        configured = self.workspace.project.persist
+        is_milestone = configured.every is not None and number % configured.every == 0
+        return is_milestone or (is_end and configured.on_complete)
+
+    def _unsaved_note(self, number: int, *, is_end: bool) -> tuple[Diagnostic, ...]:
+        """Return a warning if an agent compiles what the operator's compile would save."""
+        workspace = self.workspace
+        if workspace.is_operator or not self._is_saved_automatically(number, is_end=is_end):
+            return ()
+        configured = workspace.project.persist
+        flags = ("commit", "push", "archive")
+        wanted = "".join(f" --{name}" for name in flags if getattr(configured, name))
+        return (
+            publishing_codes.NOT_SAVED_FOR_AGENT.at(
+                version=str(number),
+                name=workspace.actor,
+                thread_id=self.history.thread_id,
+                options=f" --persist{wanted} --as {workspace.project.operator}",
+            ),
         )
 
     def _texts(self, new: VersionText) -> Callable[[int], str | None]:

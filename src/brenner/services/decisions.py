@@ -18,6 +18,7 @@ from brenner.protocol.message_types import DELTA
 from brenner.protocol.messages import Message, StoredMessage, content_hash, iso, thread_order_key
 from brenner.services.publish import (
     MOST_TRIES,
+    check_operator,
     check_publishable,
     compile_time,
     post_version,
@@ -63,13 +64,6 @@ class VoidResult(NamedTuple):
     latest: int = 0
     notes: tuple[Diagnostic, ...] = ()
     failed: BrennerError | None = None
-
-
-def check_operator(workspace: Workspace, what: str) -> None:
-    """Raise unless the actor is the operator; only the operator decides on others' work."""
-    if not workspace.is_operator:
-        words = {"name": workspace.actor, "what": what, "operator": workspace.project.operator}
-        raise RequestError(codes.ONLY_THE_OPERATOR.at(None, **words))
 
 
 def void_version(workspace: Workspace, thread_id: str, number: int, reason: str) -> VoidResult:

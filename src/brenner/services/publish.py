@@ -13,6 +13,7 @@ from brenner.artifact.render import render_artifact
 from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.codes.artifacts import (
     COMPILE_OVERTAKEN,
+    ONLY_THE_OPERATOR,
     POSTED_IN_VAIN,
     POSTED_NOT_CONFIRMED,
 )
@@ -61,6 +62,15 @@ if TYPE_CHECKING:
     from brenner.services.workspace import Workspace
 
 _TRIES = 200
+
+
+def check_operator(workspace: Workspace, what: str) -> None:
+    """Raise unless the actor is the operator: only the operator decides on others' work, or saves
+    it.
+    """
+    if not workspace.is_operator:
+        words = {"name": workspace.actor, "what": what, "operator": workspace.project.operator}
+        raise RequestError(ONLY_THE_OPERATOR.at(None, **words))
 
 
 def send_if_absent(

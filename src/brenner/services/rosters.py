@@ -19,6 +19,7 @@ from brenner.protocol.roster import (
     ValidationResult,
     check_partial_roster,
     find_preset,
+    full_role,
     validate_roster,
 )
 from brenner.protocol.roster_config import (
@@ -287,11 +288,14 @@ def _check_not_empty(stated: PartialRoster, origin: RosterOrigin) -> Iterator[Di
 
 def _from_session(request: RosterRequest) -> _Claims:
     """Yield the claims of the session. A partial roster without effect is reported later."""
+    if request.session is None:
+        return
     origin = RosterOrigin(RosterSource.SESSION, "the session")
+    entries = [each._replace(role=full_role(each.role)) for each in request.session.entries]
+    stated = PartialRoster(*request.session)._replace(entries=tuple(entries))
     if isinstance(request.session, PartialRoster):
-        yield RosterLayer(origin, request.session, RosterSource.SESSION)
-    elif request.session is not None:
-        stated = PartialRoster(*request.session)
+        yield RosterLayer(origin, stated, RosterSource.SESSION)
+    else:
         yield from _check_not_empty(stated, origin)
         yield RosterLayer(origin, stated)
 

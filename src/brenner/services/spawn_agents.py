@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from shlex import quote
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -28,16 +27,19 @@ from brenner.integrations.tmux import (
     Pane,
     Tmux,
     attach_command,
+    command_with_line,
     panes_by_agent,
+    screen_obstacle,
+    takes_first_line,
     type_lines,
     typing_obstacle,
     wait_for_screens,
     window_command,
 )
-from brenner.mail.open import store_option
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.roster_config import roster_json
 from brenner.protocol.thread_ids import cross_reference, is_valid_thread_id
+from brenner.services.identity import SERVER_NAME
 from brenner.services.start_session import KickoffDelivery, KickoffState, Started
 from brenner.store_url import PostgresAddress, parse_store
 from brenner.text import escape_control, joined
@@ -307,10 +309,18 @@ def _spawn(
     terminal: AgentTerminal,
     openings: dict[str, Launch],
     left_out: dict[str, str],
+    *,
+    with_line: bool,
 ) -> TerminalResult:
-    """Open the agents; panes that exist already stay unchanged."""
-    open_agents = _spawn_with_ntm if terminal.program == NTM else _spawn_with_tmux
-    done = open_agents(done._replace(not_opened=left_out), terminal, openings)
+    """Open the agents; panes that exist already stay unchanged.
+
+    `with_line` gives each program its line about new mail as an argument.
+    """
+    done = done._replace(not_opened=left_out)
+    if terminal.program == NTM:
+        done = _spawn_with_ntm(done, terminal, openings)
+    else:
+        done = _spawn_with_tmux(done, terminal, openings, with_line=with_line)
     passed_over = {} if done.is_left_untouched else done.not_opened
     found = [codes.AGENT_NOT_OPENED.at(agent=who, reason=why) for who, why in passed_over.items()]
     if terminal.program != NTM:
@@ -333,7 +343,11 @@ def _spawn_with_ntm(
 
 
 def _spawn_with_tmux(
-    done: TerminalResult, terminal: AgentTerminal, openings: dict[str, Launch]
+    done: TerminalResult,
+    terminal: AgentTerminal,
+    openings: dict[str, Launch],
+    *,
+    with_line: bool,
 ) -> TerminalResult:
     panes = terminal.agents
     missing = {name: launch for name, launch in openings.items() if name not in panes}
@@ -354,7 +368,9 @@ def _spawn_with_tmux(
     opened: dict[str, Launch] = {}
     for name, launch in missing.items():
         is_new = not terminal.is_running and not opened
-        reason = reason or _open_window(terminal, name, launch[1], is_new=is_new)
+        line = inbox_line(terminal.thread_id, name) if with_line else ""
+        command = command_with_line(launch[1], line)
+        reason = reason or _open_window(terminal, name, command, is_new=is_new)
         if reason:
             rest = [each for each in missing if each not in opened]
             return done._replace(opened=opened, failed=_spawn_error(terminal, rest, reason))
@@ -404,81 +420,102 @@ def _missing_programs(opened: Mapping[str, Launch], folder: Path) -> Iterator[Di
             yield codes.PROGRAM_NOT_FOUND.at(command=command, program=program, agent=agent)
 
 
-# Typing into the agents' panes that they have mail
+# Telling the agents that they have mail
 #
-# The line contains no control characters and no shell syntax: if the agent's program ends just
-# before, a shell reads the line.
+# A program that was just opened got the line as an argument: it may show a dialog first, and typed
+# text would answer it. Other panes are typed to if their screen shows an empty prompt. The line
+# contains no control characters and no shell syntax: if the program ends just before, a shell reads
+# it.
 
 
 _NO_WINDOW = "it has no window in the session"
+_NO_LINE = "it was just opened, and its command in `[programs]` has no `{line}`"
+_JUST_SPAWNED = "ntm has just opened it, and Brenner types nothing into a program that starts"
+_NO_SCREENS = "without tmux, Brenner cannot check that the screens show empty prompts"
 
 
 def _broadcast(
-    done: TerminalResult,
-    terminal: AgentTerminal,
-    names: Mapping[str, Collection[str]],
-    fresh: Collection[str],
+    done: TerminalResult, terminal: AgentTerminal, names: Mapping[str, Collection[str]]
 ) -> TerminalResult:
-    """Tell the agents to read their mail. `names` maps each agent to its possible commands.
-
-    `fresh` are agents that were just opened, and need a moment to accept input.
-    """
+    """Tell the agents to read their mail. `names` maps each agent to its possible commands."""
     if terminal.program == NTM:
         return _broadcast_with_ntm(done, terminal, tuple(names))
     if isinstance(terminal.panes, str):
         return _broadcast_failed(done, terminal, tuple(names), terminal.panes)
+    fresh = done.opened or {}
     if not terminal.is_running and not (done.is_dry_run and fresh):
         return _no_session(done, terminal, names)
-    lines: dict[str, tuple[Pane, str]] = {}
     if terminal.tmux and fresh and not done.is_dry_run:
         panes = [pane for name, pane in terminal.agents.items() if name in fresh]
         wait_for_screens(terminal.tmux, panes)
-        terminal, fresh = terminal.refreshed(), ()
+        terminal = terminal.refreshed()
+    lines: dict[str, tuple[Pane, str]] = {}
     missed: dict[str, str] = {}
     for name, commands in names.items():
         pane = terminal.agents.get(name)
         reason = typing_obstacle(pane, commands) if pane else _NO_WINDOW
-        if pane and not reason:
-            lines[name] = (pane, inbox_line(terminal.project, terminal.thread_id, name))
-        elif name not in fresh:
+        if name in fresh:
+            reason = "" if done.is_dry_run else reason
+            reason = reason or ("" if takes_first_line(fresh[name][1]) else _NO_LINE)
+        elif pane and not reason:
+            lines[name] = (pane, inbox_line(terminal.thread_id, name))
+        if reason:
             missed[name] = reason
-    if terminal.tmux and not done.is_dry_run:
-        missed |= type_lines(terminal.tmux, lines)
-    return done._replace(told=tuple(name for name in names if name not in missed), not_told=missed)
+    if terminal.tmux and lines:
+        missed |= type_lines(terminal.tmux, lines, is_dry_run=done.is_dry_run)
+    told = tuple(name for name in names if name not in missed)
+    return done._replace(told=told, not_told={n: missed[n] for n in names if n in missed})
 
 
-def inbox_line(project: Project, thread_id: str, name: str) -> str:
+def inbox_line(thread_id: str, name: str) -> str:
     return (
-        f"{name}: there is mail for you in the thread {thread_id}. "
-        f"Read it with: {_inbox_command(project, thread_id, name)}"
+        f"{name}: there is mail for you in the thread {thread_id}. {_TOOL} with agent {name} and "
+        f"thread_id {thread_id} to see what to do."
     )
 
 
-def inbox_line_for_all(project: Project, thread_id: str, names: Sequence[str]) -> str:
+def inbox_line_for_all(thread_id: str, names: Sequence[str]) -> str:
     return (
-        f"Brenner: there is mail for {', '.join(names)} in the thread {thread_id}. "
-        f"Read yours under your own name, with: {_inbox_command(project, thread_id, 'NAME')}"
+        f"Brenner: there is mail for {', '.join(names)} in the thread {thread_id}. {_TOOL} with "
+        f"your own name as agent and thread_id {thread_id} to see what to do."
     )
 
 
-def _inbox_command(project: Project, thread_id: str, name: str) -> str:
-    store = store_option(project)
-    option = store if store.isprintable() else ""
-    return f"brenner mail inbox --as {name} --thread {quote(thread_id)}{option}"
+_TOOL = f"Call the tool brenner_task of the MCP server {SERVER_NAME}"
 
 
 def _broadcast_with_ntm(
     done: TerminalResult, terminal: AgentTerminal, names: tuple[str, ...]
 ) -> TerminalResult:
-    """Broadcast with ntm. Ask tmux only to explain a failure."""
+    """Broadcast with ntm, which sends to all panes at once, if all of them show empty prompts."""
+    if done.opened:
+        return done._replace(told=(), not_told=dict.fromkeys(names, _JUST_SPAWNED))
+    if terminal.tmux and terminal.panes is None:
+        return _no_session(done, terminal, names)
+    reason = _ntm_obstacle(terminal)
+    if reason:
+        return _broadcast_failed(done, terminal, names, reason)
     if terminal.ntm and not done.is_dry_run:
-        text = inbox_line_for_all(terminal.project, terminal.thread_id, names)
+        text = inbox_line_for_all(terminal.thread_id, names)
         ran = terminal.ntm.send(terminal.session, text)
-        if not ran.succeeded and terminal.tmux and terminal.panes is None:
-            return _no_session(done, terminal, names)
         if not ran.succeeded:
             return _broadcast_failed(done, terminal, names, ran.reason)
     return done._replace(told=names, is_to_all_panes=True)
+
+
+def _ntm_obstacle(terminal: AgentTerminal) -> str:
+    """Return why nothing may be typed into the panes of the session. Shells do not count."""
+    if terminal.tmux is None:
+        return _NO_SCREENS
+    if isinstance(terminal.panes, str):
+        return terminal.panes
+    every = frozenset(command[0] for command in program_commands(terminal.project).values())
+    for pane in terminal.panes or ():
+        reason = typing_obstacle(pane, every)
+        reason = "" if reason == ONLY_SHELL else reason or screen_obstacle(terminal.tmux, pane)
+        if reason:
+            return f"window {escape_control(pane.window)}: {reason}"
+    return ""
 
 
 def _broadcast_failed(
@@ -569,7 +606,7 @@ def _spawn_agents(
     with_ntm = terminal.program == NTM
     openings, left_out = plan_openings(workspace, started.roster, names, with_ntm=with_ntm)
     if options.spawn:
-        done = _spawn(done, terminal, openings, left_out)
+        done = _spawn(done, terminal, openings, left_out, with_line=options.broadcast)
     if not options.broadcast:
         return done
     # The commands that each agent's program may have: all, if its program is unknown
@@ -586,7 +623,7 @@ def _with_broadcast(
         terminal = terminal.refreshed()
     if done.failed and not terminal.is_running:
         return done._replace(told=(), not_told=dict.fromkeys(names, _NOT_OPENED))
-    result = _broadcast(done, terminal, names, done.opened or ())
+    result = _broadcast(done, terminal, names)
     if done.failed:  # the first error is the one to report
         return result._replace(failed=done.failed)
     failed = result.failed or _broadcast_error(terminal, result)

@@ -661,7 +661,8 @@ def start_session(workspace: Workspace, options: StartOptions) -> Started:
         *about_names,
     ]
     kickoffs: list[KickoffDelivery] = []
-    if thread and not (resolved.errors or about_excerpt or about_names):
+    can_compose = resolved.recipients and not (resolved.errors or about_excerpt or about_names)
+    if thread and can_compose:
         plan = _plan(workspace, options, resolved)
         base = 0 if thread.is_new else _latest_number(workspace, thread.thread_id)
         plan = plan._replace(thread_id=thread.thread_id, excerpt=excerpt, base=base)

@@ -24,8 +24,9 @@ from brenner.diagnostics.model import Summary
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.model import stored_json
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.decisions import DismissResult, adopt_thread, check_operator, void_version
+from brenner.services.decisions import DismissResult, adopt_thread, void_version
 from brenner.services.decisions import dismiss as dismiss_blocks
+from brenner.services.publish import check_operator
 from brenner.services.versions import version_number
 from brenner.text import escape_control, plural, thread_argument
 

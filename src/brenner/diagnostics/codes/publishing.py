@@ -137,6 +137,12 @@ LATE_DELTAS = warning(
     "session closed, do nothing.",
     "R18",
 )
+NOT_SAVED_FOR_AGENT = warning(
+    "NOT_SAVED_FOR_AGENT",
+    "v{version} is not saved: `[persist]` saves it for the operator, and `{name}` compiles it.",
+    "To save it: `brenner compile {thread_id}{options}`.",
+    "R19",
+)
 NO_VERSION_TO_CLOSE = error(
     "NO_VERSION_TO_CLOSE",
     "Cannot complete the session `{thread_id}`: it has no version yet.",

@@ -166,6 +166,14 @@ SECRET_NEEDED = error(
     "{advice}",
     _IDENTITY_SPEC,
 )
+NAME_PROTECTED = error(
+    "NAME_PROTECTED",
+    "The name `{name}` is protected by its secret, and none was given. No changes were made.",
+    "Pass the secret of `{name}` as `sender_token` or `registration_token`, or set BRENNER_SECRET "
+    "for the connection. If the secret is lost, ask the operator for a new one (`brenner agent "
+    "secret {name} --new`). If you are not `{name}`, use your own name.",
+    _IDENTITY_SPEC,
+)
 OTHER_PROJECT = error(
     "OTHER_PROJECT",
     "`{key}` is not the project of this server, which is `{folder}`. No changes were made.",

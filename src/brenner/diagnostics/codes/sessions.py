@@ -215,10 +215,10 @@ PRESET_RECIPIENT_COUNT = error(
 )
 NO_ROSTER = warning(
     "NO_ROSTER",
-    "No roster was given, so the roles are guessed from the agents' names.",
-    "Give the roles: `--to NAME --role ROLE` for each agent, `--roster`, `--preset`, or a "
-    "roster in `brenner.toml`.",
-    _FALLBACK_SPEC,
+    "No roster was given, so all agents get the same prompt (unified mode).",
+    "To give each agent a role: `--to NAME --role ROLE` for each, `--roster`, `--preset`, or a "
+    "roster in `brenner.toml`. To keep one prompt for all, add `--unified`.",
+    f"{_FALLBACK_SPEC}; R20",
 )
 UNIFIED_WITHOUT_ROLES = info(
     "UNIFIED_WITHOUT_ROLES",

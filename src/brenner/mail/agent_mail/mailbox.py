@@ -556,6 +556,15 @@ class AgentMailMailbox:
         self.agent(name)
         raise _unsupported(Capability.SECRETS)
 
+    def is_protected(self, name: str) -> bool:
+        """Return False: the server does not report secrets."""
+        self.agent(name)
+        return False
+
+    def protect(self, name: str) -> None:
+        self.agent(name)
+        raise _unsupported(Capability.SECRETS)
+
     def send(
         self,
         message: Message,

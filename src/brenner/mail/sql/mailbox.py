@@ -129,11 +129,25 @@ class SqlMailbox(ABC, Generic[D]):
             agent = rows.agent_number(self.database, name)
             conflict = "UPDATE SET digest = excluded.digest" if replace else "NOTHING"
             inserted = self.database.query(
-                f"INSERT INTO secrets VALUES (?, ?) ON CONFLICT (agent) DO {conflict}"
-                " RETURNING agent",
+                f"INSERT INTO secrets (agent, digest) VALUES (?, ?) ON CONFLICT (agent)"
+                f" DO {conflict} RETURNING agent",
                 (agent, digest),
             )
             return bool(inserted)
+
+    def is_protected(self, name: str) -> bool:
+        with self.database.read_transaction():
+            agent = rows.agent_number(self.database, name)
+            query = "SELECT is_protected FROM secrets WHERE agent = ?"
+            found = self.database.query(query, (agent,))
+            return bool(found and found[0][0])
+
+    def protect(self, name: str) -> None:
+        with self.database.write_transaction("the protection of the name"):
+            agent = rows.agent_number(self.database, name)
+            self.database.execute(
+                "UPDATE secrets SET is_protected = ? WHERE agent = ?", (True, agent)
+            )
 
     def send(
         self,

@@ -27,9 +27,8 @@ from brenner.services.compile import (
     persist_summary,
     refused_entries,
 )
-from brenner.services.decisions import check_operator
 from brenner.services.persist import NO_FILE, PersistOptions, file_digest
-from brenner.services.publish import messages_after, preview_digest
+from brenner.services.publish import check_operator, messages_after, preview_digest
 from brenner.services.versions import PersistPreview, load_latest, persist_latest, preview_persist
 from brenner.text import escape_control, joined, plural, short_commit
 from brenner.web import links

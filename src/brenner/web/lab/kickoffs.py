@@ -28,6 +28,7 @@ from brenner.protocol.roster import (
     RosterEntry,
     RosterPreset,
     check_partial_roster,
+    full_role,
     validate_roster_coverage,
 )
 from brenner.services.rosters import RosterRequest, list_presets, resolve_roster
@@ -73,7 +74,9 @@ class KickoffForm(NamedTuple):
         """The requested roster. Every agent with a row gets a kickoff."""
         entries = tuple(row for row in self.used if row.role)
         stated = PartialRoster(entries, self.mode or None, self.name or None)
-        recipients = tuple((row.agent_name, None) for row in self.used)
+        recipients = tuple(
+            (name, None) for name in dict.fromkeys(row.agent_name for row in self.used)
+        )
         return RosterRequest(recipients=recipients, session=stated)
 
     @property
@@ -105,7 +108,7 @@ def _read_rows(form: Mapping[str, str]) -> Iterator[RosterEntry]:
         if f"agent.{number}.name" not in form:
             return
         name, role, *more = (form.get(f"agent.{number}.{key}", "").strip() for key in ROW_FIELDS)
-        yield RosterEntry(name, role, *(value or None for value in more))
+        yield RosterEntry(name, full_role(role), *(value or None for value in more))
 
 
 def with_project_roster(workspace: Workspace, typed: KickoffForm) -> KickoffForm:
