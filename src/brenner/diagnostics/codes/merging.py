@@ -52,6 +52,28 @@ COLLIDING_KEYS = error(
     "Send the block again with one key for each item. Combine both texts under that key.",
     _VIEW_SPEC,
 )
+OWN_NEW_ITEM = warning(
+    "OWN_NEW_ITEM",
+    "`{id}` in `{where}` is read as your own new item “{value}”.{others}",
+    "If you mean your own item, write `{name}` instead of `{id}`{given}. If you mean an item of "
+    "another agent, leave it out until a version contains it.",
+    _VIEW_SPEC,
+)
+OWN_NEW_ITEM_CHANGED = error(
+    "OWN_NEW_ITEM_CHANGED",
+    "The target `{id}` of this {operation} is read as your own new item “{value}”, which the same "
+    "message adds.{others}",
+    "If you mean an item of another agent, remove this block. Send it after the next version, with "
+    'the item\'s number there. If you mean your own item, write `"target_id": "{name}"`{given}.',
+    _VIEW_SPEC,
+)
+OWN_EARLIER_ITEM = warning(
+    "OWN_EARLIER_ITEM",
+    "`{id}` in `{where}` is read as your own item “{value}” of message {message_id}.{others}",
+    "If you mean an item of another agent, leave this out. Send it after the next version, with "
+    "the item's number there.",
+    _VIEW_SPEC,
+)
 ID_REWRITTEN = info(
     "ID_REWRITTEN",
     "`{id}` in `{where}` was changed to `{other}`, the number of the item.",
