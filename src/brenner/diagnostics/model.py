@@ -108,7 +108,7 @@ def info(code_id: str, message: str, fix: str, spec: str, also: tuple[str, ...] 
 
 
 # Parameters that templates got after diagnostics without them had been stored
-OPTIONAL_PARAMETERS = {"known": "", "suggestion": ""}
+OPTIONAL_PARAMETERS = {"known": "", "suggestion": "", "right": "`**Base Version**: vN`"}
 
 
 class _DiagnosticFields(NamedTuple):

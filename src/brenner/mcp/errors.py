@@ -116,7 +116,7 @@ IN_TOOLS: dict[Code, str] = {
         "Read the edits with `brenner_artifact` and `since`. If they answer the reason for the "
         "KILL, post the improved item again with an ADD."
     ),
-    publishing_codes.AP_009: "Write the version that you have read, as in `**Base Version**: v2`. "
+    publishing_codes.AP_009: "Write the version that you have read, as in `**Base Version**: vN`. "
     "`brenner_artifact` shows the latest version.",
     **dict.fromkeys((publishing_codes.AP_002, publishing_codes.AP_010), _COMPILES),
     artifacts_codes.NO_VERSION_YET: (
@@ -280,6 +280,7 @@ def _own_words(found: Diagnostic, template: str) -> str:
     shown = {name: _own_word(name, value) for name, value in parameters.items()}
     if isinstance(cause, Diagnostic):
         shown |= {"reason": own_message(cause) or _LEFT_OUT, "fix": own_fix(cause) or _LEFT_OUT}
+    shown["known"] = shown.get("known_ids", shown.get("known", ""))  # without foreign titles
     suggestion = found.suggestion if _is_plain(found.suggestion or "") else None
     shown["suggestion"] = did_you_mean(suggestion)
     return template.format_map(OPTIONAL_PARAMETERS | shown)

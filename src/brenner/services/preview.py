@@ -15,7 +15,7 @@ from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.protocol.delta.parse import line_at
 from brenner.protocol.message_types import KICKOFF
 from brenner.protocol.messages import Message, StoredMessage
-from brenner.services.own_numbers import OWN_NUMBER_CODES, with_own_numbers
+from brenner.services.numbering_advice import OWN_NUMBER_CODES, assumed_base, with_own_numbers
 from brenner.services.references import (
     SessionIndex,
     broken_references,
@@ -50,6 +50,7 @@ def preview_merge(
         if history is None or history.broken_version:
             return
         yield from _closed_warning(history)
+        yield from assumed_base(history, message)
         state, unread = history.state, list(history.unread)
     messages = [*unread, _UNSENT._replace(message=message)]
     given = list(references_in(messages[-1])) if project else []

@@ -52,6 +52,13 @@ COLLIDING_KEYS = error(
     "Send the block again with one key for each item. Combine both texts under that key.",
     _VIEW_SPEC,
 )
+BASE_ASSUMED = info(
+    "BASE_ASSUMED",
+    "The message states no base version, so its item numbers are read as those of v{version}.",
+    "If you have read v{version}, no action is needed. To state the base yourself, write "
+    "`**Base Version**: v{version}`.",
+    _VIEW_SPEC,
+)
 OWN_NEW_ITEM = warning(
     "OWN_NEW_ITEM",
     "`{id}` in `{where}` is read as your own new item “{value}”.{others}",

@@ -1,4 +1,4 @@
-"""Report item numbers that mean a new item of the message's own author (R11).
+"""Advise the author of a DELTA, before it is sent, on what its item numbers mean (R11).
 
 A number that the base does not contain continues the base with the author's own new items. So an
 author who means another agent's new item by its number names its own. The merge reads the number
@@ -9,13 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brenner.artifact.merge.resolve import DeltaMessage, IdMention, id_mentions, parse_posted
+from brenner.artifact.merge.resolve import (
+    DeltaMessage,
+    IdMention,
+    id_mentions,
+    parse_posted,
+    stated_base,
+)
 from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.codes import merging as codes
+from brenner.markdown.blocks import parse_blocks
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.parse import line_at
 from brenner.protocol.delta.problems import format_path
 from brenner.protocol.delta.validate import local_id_from
+from brenner.protocol.message_types import DELTA
 from brenner.text import cut, joined
 
 if TYPE_CHECKING:
@@ -24,7 +32,8 @@ if TYPE_CHECKING:
     from brenner.artifact.model import Artifact, Item
     from brenner.diagnostics.model import Diagnostic
     from brenner.protocol.delta.schema import DeltaBlock
-    from brenner.protocol.messages import StoredMessage
+    from brenner.protocol.messages import Message, StoredMessage
+    from brenner.session.versions import VersionHistory
 
 OWN_NUMBER_CODES = (codes.OWN_NEW_ITEM, codes.OWN_NEW_ITEM_CHANGED, codes.OWN_EARLIER_ITEM)
 _MOST_NAME = 60
@@ -54,6 +63,18 @@ def with_own_numbers(
         entry._replace(diagnostics=(*entry.diagnostics, *reader.findings(entry)))
         for entry in entries
     ]
+
+
+def assumed_base(history: VersionHistory, message: Message) -> Iterator[Diagnostic]:
+    """Yield which version is the base of a DELTA that states none, once per sender and version."""
+    if history.number and _states_no_base(message):
+        unread = (each.message for each in history.unread if each.message.sender == message.sender)
+        if not any(each.type == DELTA.name and _states_no_base(each) for each in unread):
+            yield codes.BASE_ASSUMED.at(version=history.number)
+
+
+def _states_no_base(message: Message) -> bool:
+    return stated_base(parse_blocks(message.body)) is None
 
 
 class _NumberReader(NamedTuple):
