@@ -106,6 +106,10 @@ IN_TOOLS: dict[Code, str] = {
         "messages that you received."
     ),
     mail_codes.FILTER_NEEDS_READER: "Leave the filter out: `fetch_inbox` lists your messages.",
+    mail_codes.AFTER_THE_END: (
+        "Tell the operator why it matters: only the operator can reopen the session, or start a "
+        "new one that refers to it."
+    ),
     # Artifacts
     merging_codes.CONFLICTING_EDIT: (
         "Compare both values: `brenner_artifact` shows the current one. Then post an EDIT of the "
@@ -239,6 +243,7 @@ _KNOWN = frozenset(
         *("target_id", "section", "operation", "payload", "rationale", "local_id"),
         *("{", "}", "[", "]"),
         *("is not in the artifact that the message goes by", "does not exist"),
+        *(merging_codes.NOT_AGAIN, merging_codes.WITHOUT_IT, merging_codes.COUNTS_AS_CORRECTION),
     )
 )
 # Our own words about numbers, for messages with a whole sentence as a parameter

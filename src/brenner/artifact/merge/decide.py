@@ -389,7 +389,11 @@ class _DecisionPass:
         words = {
             "id": target if isinstance(target, str) else written,
             "name": killed.agent if killed else self._resolved.message.posted.message.sender,
+            "session": self._draft.thread_id,
         }
+        is_target = path == ("target_id",)
+        words["how"] = merging_codes.NOT_AGAIN if is_target else merging_codes.WITHOUT_IT
+        words["counts"] = merging_codes.COUNTS_AS_CORRECTION if is_target else ""
         return block_diagnostic(block, merging_codes.TARGET_KILLED, path, **words)
 
     def _record(self, number: int, delta: Delta, meanings: Meanings) -> None:

@@ -7,6 +7,11 @@ from brenner.diagnostics.model import error, info, warning
 _MERGING_SPEC = "companion, Merging"
 _VIEW_SPEC = "R11"
 
+# What to do about a killed item: of an EDIT, and of a cell that names it
+NOT_AGAIN = "Do not send this EDIT again."
+WITHOUT_IT = "Send this block again without the killed item."
+COUNTS_AS_CORRECTION = " It counts as the correction of this block."
+
 SECTION_LIMIT_EXCEEDED = error(
     "SECTION_LIMIT_EXCEEDED",
     "`{section}` already has {most} active items, the maximum. The ADD is rejected.",
@@ -17,8 +22,8 @@ SECTION_LIMIT_EXCEEDED = error(
 TARGET_KILLED = error(
     "TARGET_KILLED",
     "{name} killed `{id}`. A killed item cannot be changed.",
-    "Send what is still true as an ADD. It may refer to `{id}` under `references`. Leave killed "
-    "hypotheses out of `predictions`.",
+    "{how} To keep what is still true of `{id}`, send an ADD with "
+    '`"references": [{{"session": "{session}", "item": "{id}", "relation": "refines"}}]`.{counts}',
     "companion, Merging; R9, R12",
 )
 UNKNOWN_ITEM = error(
