@@ -503,8 +503,7 @@ def _correct_section(name: object, problems: Problems) -> Section | None:
     Return the one it certainly means, so that the rest is checked too.
     """
     if type(name) is str:
-        folded = name.strip().lower().replace(" ", "_").replace("-", "_")
-        meant = SECTION_ALIASES.get(folded) or closest(folded, SECTIONS, most_edits=2)
+        meant = section_meant(name)
         problems.report(
             codes.INVALID_SECTION,
             ("section",),
@@ -519,6 +518,12 @@ def _correct_section(name: object, problems: Problems) -> Section | None:
     else:
         problems.wrong_type(("section",), name, "the name of a section")
     return None
+
+
+def section_meant(name: str) -> str | None:
+    """Return the ID of the section that another name certainly means, or None."""
+    folded = name.strip().lower().replace(" ", "_").replace("-", "_")
+    return SECTION_ALIASES.get(folded) or closest(folded, SECTIONS, most_edits=2)
 
 
 def _check_target(
