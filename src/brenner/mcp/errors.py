@@ -250,8 +250,8 @@ _KNOWN = frozenset(
 _SAID = lazy_pattern(
     r"""(?x)
     [0-9]{1,18}
-  | \ There\ are\ no\ [a-z]+\ (?:in\ v[0-9]+|so\ far|in\ the\ artifact)\.
-  | \ [A-Z][a-z]+\ (?:in\ v[0-9]+|so\ far|in\ the\ artifact):
+  | \ There\ are\ no\ [a-z]+\ (?:in\ v[0-9]+|so\ far|before\ this\ message|in\ the\ artifact)\.
+  | \ [A-Z][a-z]+\ (?:in\ v[0-9]+|so\ far|before\ this\ message|in\ the\ artifact):
     \ [A-Z][0-9]+(?:,\ [A-Z][0-9]+)*(?:,\ …)?\.
   | the\ operator\ declared\ v[0-9]+\ void
   | it\ is\ built\ on\ message\ [0-9]+,\ which\ is\ void

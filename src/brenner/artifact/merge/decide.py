@@ -103,7 +103,7 @@ def _existing_items(
     is_base = base.number and resolved.view.counts == base.counts
     active = _active_ids(written, resolved, draft)
     titles = {each: draft.title(each) for each in active[:MAX_REPORTED]} if are_named else {}
-    where = f"in v{base.number}" if is_base else "so far"
+    where = f"in v{base.number}" if is_base else "before this message"
     return list_items(written[:1], active, where, titles)
 
 
