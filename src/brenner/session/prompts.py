@@ -158,7 +158,7 @@ def _section_lines(prompt: Prompt) -> Iterator[str]:
         optional = f" Optional: {_field_list(others)}." if others else ""
         ids = f"{section.prefix}1, {section.prefix}2, …"
         yield f"- `{section.id}` ({ids}). Required: {_field_list(needed)}.{optional}"
-    yield f"- Every item may have `references` to items of this or another session: {_REFERENCES}."
+    yield f"- Every item may have `references` to items of any session: {_REFERENCES}."
     other_ids = tuple(each.id for each in SECTIONS.values() if each not in prompt.sections)
     yield (
         f"- You can write to {_code_list(other_ids)}, too. "
@@ -194,8 +194,8 @@ def _code_list(words: tuple[str, ...]) -> str:
 
 
 _REFERENCES = (
-    'a list of objects such as `{"session": "RS-20251230-example", "item": "H2", '
-    f'"relation": "refines"}}`; a relation is {_code_list(RELATIONS)}'
+    'a list such as `[{"session": "RS-…", "item": "H2", "relation": "refines"}]`; '
+    f"a relation is {_code_list(RELATIONS)}"
 )
 
 

@@ -109,7 +109,9 @@ def _existing_items(
 
 def _active_ids(written: str, resolved: ResolvedIds, draft: ArtifactDraft) -> list[str]:
     prefix = written[:1]
-    ids = (f"{prefix}{number}" for number in range(1, resolved.view.counts.get(prefix, 0) + 1))
+    # Before v1, a number can mean any item of the thread.
+    counts = resolved.view.counts if resolved.base.number else draft.counts
+    ids = (f"{prefix}{number}" for number in range(1, counts.get(prefix, 0) + 1))
     return [each for each in ids if each in draft.items and not draft.is_killed(each)]
 
 
