@@ -158,7 +158,7 @@ def _section_lines(prompt: Prompt) -> Iterator[str]:
         optional = f" Optional: {_field_list(others)}." if others else ""
         ids = f"{section.prefix}1, {section.prefix}2, …"
         yield f"- `{section.id}` ({ids}). Required: {_field_list(needed)}.{optional}"
-    yield f"- Every item may have `references` to items of any session: {_REFERENCES}."
+    yield f"- Any item may have `references` to others: {_REFERENCES}."
     other_ids = tuple(each.id for each in SECTIONS.values() if each not in prompt.sections)
     yield (
         f"- You can write to {_code_list(other_ids)}, too. "
