@@ -395,5 +395,7 @@ def test_new_delta_for_another_name_of_a_section(name: str, meant: str | None) -
     """Suggested as `check` does."""
     done = brenner("new", "DELTA", "--section", name)
     assert (done.returncode, len(done.stdout)) == (2, 0)
-    assert (f"`{name}` is not a section. Did you mean `{meant}`?" in str(done.stderr)) is bool(meant)
+    assert (f"`{name}` is not a section. Did you mean `{meant}`?" in str(done.stderr)) is bool(
+        meant
+    )
     assert bool(meant) or "'hypothesis_slate'" in str(done.stderr)

@@ -58,7 +58,7 @@ def with_own_numbers(
     message = parse_posted(posted)
     if not isinstance(message, DeltaMessage):
         return entries
-    reader = _NumberReader(message, added, latest)
+    reader = _NumberReader(message, added, latest, set())
     return [
         entry._replace(diagnostics=(*entry.diagnostics, *reader.findings(entry)))
         for entry in entries
@@ -79,12 +79,13 @@ def _states_no_base(message: Message) -> bool:
 
 class _NumberReader(NamedTuple):
     """A message, all items that unread messages add (by their expected numbers), and the latest
-    version.
+    version. `reported` are the numbers that were reported already: a warning names each once.
     """
 
     message: DeltaMessage
     added: Mapping[str, Entry]
     latest: Artifact
+    reported: set[str]
 
     def findings(self, entry: Entry) -> Iterator[Diagnostic]:
         """Yield what is wrong with the numbers in one applied block, once per field."""
@@ -120,6 +121,9 @@ class _NumberReader(NamedTuple):
             words["message_id"] = item.message_id
         else:
             return
+        if code is not codes.OWN_NEW_ITEM_CHANGED and number in self.reported:
+            return
+        self.reported.add(number)
         found = code.at(line_at(block, mention.path), **words)
         yield found.in_block(block.number, block.written("target_id"), format_path(mention.path))
 
