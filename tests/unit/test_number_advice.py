@@ -101,7 +101,8 @@ def test_assumed_base_is_named_once(two: Workspace) -> None:
     assert set(found) == {"BASE_ASSUMED"}
     assert str(found["BASE_ASSUMED"].severity) == "info"
     assert "v1" in found["BASE_ASSUMED"].message
-    fence = f"```delta\n{json.dumps(hypothesis('C'))}\n```\n"
+    assert advice(two, BLUE, hypothesis("C"), base=None) == {}  # it names no number
+    fence = f"```delta\n{json.dumps(edit)}\n```\n"
     send(two, BLUE, "DELTA[opus]: News", fence)
     assert advice(two, BLUE, edit, base=None) == {}
     assert set(advice(two, RED, edit, base=None)) == {"BASE_ASSUMED"}

@@ -20,7 +20,7 @@ from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.codes import merging as codes
 from brenner.markdown.blocks import parse_blocks
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.delta.parse import line_at
+from brenner.protocol.delta.parse import line_at, read_blocks
 from brenner.protocol.delta.problems import format_path
 from brenner.protocol.delta.validate import local_id_from
 from brenner.protocol.message_types import DELTA
@@ -66,15 +66,24 @@ def with_own_numbers(
 
 
 def assumed_base(history: VersionHistory, message: Message) -> Iterator[Diagnostic]:
-    """Yield which version is the base of a DELTA that states none, once per sender and version."""
-    if history.number and _states_no_base(message):
+    """Yield which version is the base of a DELTA that states none, once per sender and version.
+
+    A DELTA that names no item numbers means the same on every base.
+    """
+    if history.number and _needs_base(message):
         unread = (each.message for each in history.unread if each.message.sender == message.sender)
-        if not any(each.type == DELTA.name and _states_no_base(each) for each in unread):
+        if not any(each.type == DELTA.name and _needs_base(each) for each in unread):
             yield codes.BASE_ASSUMED.at(version=history.number)
 
 
-def _states_no_base(message: Message) -> bool:
-    return stated_base(parse_blocks(message.body)) is None
+def _needs_base(message: Message) -> bool:
+    """Return whether a message names item numbers, but no base."""
+    found = parse_blocks(message.body)
+    if stated_base(found) is not None:
+        return False
+    deltas = (block.delta for block in read_blocks(found, message.thread_id) if block.delta)
+    named = (each.written for delta in deltas for each in id_mentions(delta, message.thread_id))
+    return any(not written.startswith("@") for written in named)
 
 
 class _NumberReader(NamedTuple):
