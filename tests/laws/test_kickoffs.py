@@ -40,7 +40,7 @@ SECTIONS = (
 )
 FACTS = {  # of a later round
     *("Base Artifact", "Open Critiques", "Focus Area", "Where It Is", "Linter", "Open Conflicts"),
-    *("Question", "Settle the open conflicts", "Send again, corrected"),
+    *("Question", "Settle the open conflicts"),
 }
 # Words as people write them: prose, lists, a link, a number, in lines and paragraphs
 ORDINARY = st.lists(

@@ -308,3 +308,17 @@ def test_an_unknown_agent_names_the_place() -> None:
     found = answer.value["error"]
     assert found["id"] == "NO_SUCH_AGENT"
     assert found["message"].endswith(f"Project: `{folder}`, store `.brenner/mail.sqlite3`.")
+
+
+def test_summary_leaves_the_instructions_of_a_kickoff_out(here: Place) -> None:
+    """The role, the steps and the rules are the same in every session."""
+    body = (
+        "# Round 1\n\n## Requested Outputs\n\n- Three hypotheses\n\n## Session Configuration\n\n"
+        "- roster\n\n## Your Role\n\n- Hunt the paradox\n\n## How to Contribute\n\n1. Acknowledge\n"
+        "- [ ] NEXT: send it\n"
+    )
+    post(here, "KICKOFF: Which?", body)
+    post(here, "Notes", "## Your Role\n\n- a point of an agent\n")
+    said = value(here.ask("summarize_thread", thread_id="T-1"))["summary"]
+    assert said["key_points"] == ["Three hypotheses", "a point of an agent"]
+    assert (said["action_items"], said["open_actions"]) == ([], 0)

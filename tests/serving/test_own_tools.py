@@ -173,10 +173,13 @@ def test_a_sound_message_is_valid_and_not_sent(two_versions: Place) -> None:
     """Nothing is stored; what the thread would refuse is told, too."""
     before = two_versions.mailbox.position()
     document = fine(checked(two_versions, "DELTA[opus]: News", DELTA_BODY, to=["Operator"]))
-    assert (document["valid"], document["violations"]) == (True, [])
+    assert (document["valid"], [each["id"] for each in document["violations"]]) == (
+        True,
+        ["BASE_ASSUMED"],
+    )
     answer = checked(two_versions, "DELTA[opus]: News", DELTA_BODY.replace("H1", "H9"))
     assert fine(answer)["valid"]
-    assert codes(answer) == ["WOULD_BE_REFUSED"]
+    assert codes(answer) == ["WOULD_BE_REFUSED", "BASE_ASSUMED"]
     assert two_versions.mailbox.position() == before
 
 
@@ -187,7 +190,7 @@ def test_errors_are_the_result_of_a_check(two_versions: Place) -> None:
     document = fine(answer)
     assert not document["valid"]
     lines = {each["id"]: each["line"] for each in document["violations"]}
-    assert lines == {"INVALID_SUBJECT_PREFIX": None, "INVALID_SECTION": 4}
+    assert lines == {"INVALID_SUBJECT_PREFIX": None, "INVALID_SECTION": 4, "BASE_ASSUMED": None}
     corrected = document["corrected"]
     again = fine(two_versions.ask("brenner_check", **corrected))
     assert (again["valid"], again["corrected"]) == (True, None)

@@ -224,20 +224,57 @@ def test_roster_supplies_the_model_of_an_agent_without_one() -> None:
 
 
 def test_reply_starts_with_deltas_that_would_be_refused() -> None:
-    """The reason and the active items follow, outside of frames."""
+    """The reason and the active items follow, outside of frames; only the items' names are in one,
+    and no item is suggested.
+    """
     here = in_session()
     fine(post(here, ANN, ADD))
-    text = post(here, ANN, {**EDIT, "target_id": "H9"}).text or ""
-    first, reason, items, *_ = text.splitlines()
-    assert first == (
+    answer = post(here, ANN, {**EDIT, "target_id": "H9"})
+    outside, quoted = split_frames(answer.text or "", value(answer)["frame"]["token"])
+    assert (
         f"Posted message 5 to {THREAD}, but 1 of 1 deltas would be rejected. Correct these and "
-        "post them again:"
-    )
-    assert reason.startswith("- warning WOULD_BE_REFUSED: Block 1 would be rejected if")
-    assert "`H9` does not exist." in reason
-    assert "Fix: Use the ID of an existing item (form: `H1`), or `@name` for a new item." in reason
-    assert items == "Active items: H1."
-    assert "=====" not in text
+        "post them again:\n- warning WOULD_BE_REFUSED: Block 1 would be rejected if"
+    ) in outside
+    assert "`H9` does not exist. Hypotheses before this message: H1." in outside
+    assert "Fix: Use the ID of an existing item (form: `H1`), or `@name` for a new item." in outside
+    assert "\nActive items: H1." in outside
+    name = HYPOTHESIS["name"]
+    assert any(f"Hypotheses before this message: H1 {name}." in each for each in quoted)
+    assert "Did you mean" not in (answer.text or "")
+
+
+def test_one_warning_about_a_delta_is_reported_once() -> None:
+    """The check, the send and the merge find the same field; it is the caller's own."""
+    here = in_session()
+    critique = {"name": "c", "attack": "a", "evidence": "e", "current_status": "s", "zzz": "?"}
+    section = "adversarial_critique"
+    delta = {**ADD, "section": section, "payload": critique}
+    kill = {**KILL, "section": section, "target_id": "C9"}
+    answer = post(here, ANN, delta, kill)
+    text = answer.text or ""
+    assert text.count("UNKNOWN_FIELD") == 1
+    assert "=====" not in text.partition("UNKNOWN_FIELD")[2]
+    assert [each["id"] for each in value(answer)["violations"]].count("UNKNOWN_FIELD") == 1
+    assert "There are no critiques before this message." in text
+    assert "applied as C1" in text
+
+
+def test_kill_of_the_own_new_item_by_number_is_refused() -> None:
+    """Over MCP as on the command line: nothing is posted, and the fix works."""
+    here = in_session()
+    other = {**ADD, "payload": {**HYPOTHESIS, "name": "Other"}}
+    fine(post(here, BEA, other, base=0))
+    own = {**ADD, "payload": {**HYPOTHESIS, "name": "My own"}}
+    kill = {**KILL, "target_id": "H1"}
+    before = here.mailbox.thread(THREAD).position
+    answer = post(here, ANN, own, kill, base=0)
+    assert answer.is_error
+    assert codes(answer) == ["OWN_NEW_ITEM_CHANGED"]
+    assert here.mailbox.thread(THREAD).position == before
+    assert "Nothing was posted." in (answer.text or "")
+    assert "@my_own" in (answer.text or "")
+    named = {**own, "local_id": "my_own"}
+    fine(post(here, ANN, named, {**KILL, "target_id": "@my_own"}, base=0))
 
 
 def test_quotations_of_other_agents_are_framed() -> None:

@@ -102,9 +102,8 @@ def test_the_kickoff_is_in_the_task() -> None:
     answer = task(here, ANN)
     text = inside(answer, "kickoff_says")
     assert text.startswith("## Context\n")
-    assert f"From the kickoff (`resource://message/{fine(answer)['kickoff']}`):" in (
-        answer.text or ""
-    )
+    whole = f"`resource://message/{fine(answer)['kickoff']}`"
+    assert f"From the kickoff (`kickoff_says`; the whole kickoff: {whole}):" in (answer.text or "")
     old = here.mailbox.message(fine(answer)["kickoff"]).message
     other = "RS-20251231-long-question"
     body = old.body.replace("## Context\n", "## Context\n" + "word " * 2000, 1)

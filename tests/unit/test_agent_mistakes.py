@@ -243,3 +243,29 @@ def test_hints_name_the_heading() -> None:
     text = HEADERS.replace("DELTA[opus]: H2 is refuted", "CRITIQUE: x") + "# Target\nx\n"
     (found,) = [each for each in check_message(text).violations if each.id == "MB-006"]
     assert found.fix.endswith(" The heading `# Target` does not count.")
+
+
+@pytest.mark.parametrize(
+    ("written", "right"),
+    [
+        *(("**Base Version**: 0", "v0"), ("Base Version: v0", "v0"), ("Base Version: 3", "v3")),
+        *(("**Base Version**: version 12", "v12"), ("**Base Version**: latest", "vN")),
+        *(("**Base Version**: v1.0", "vN"), ("Base Version: v0 or v1", "vN")),
+    ],
+)
+def test_base_version_in_another_form(written: str, right: str) -> None:
+    """The fix names the version that is written, and never one that may not exist."""
+    (found,) = check_message(f"{HEADERS}{written}\n\n{GOOD}").violations
+    assert found.id == "MALFORMED_VERSION"
+    assert f"Write `**Base Version**: {right}`" in found.fix
+    if right != "vN":
+        assert check_message(f"{HEADERS}**Base Version**: {right}\n\n{GOOD}").violations == ()
+
+
+@pytest.mark.parametrize("actor", ["bluelake", "BLUELAKE"])
+def test_sender_in_another_case(actor: str) -> None:
+    """Only the mailbox knows which of the two is registered: no name is offered."""
+    (found,) = check_message(f"{HEADERS}{GOOD}", actor).violations
+    assert found.id == "SENDER_MISMATCH"
+    assert actor not in found.fix
+    assert "as the agent is registered" in found.fix

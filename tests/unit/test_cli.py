@@ -433,3 +433,17 @@ def test_an_interrupt_outside_of_a_command_prints_nothing(
         program()
     assert ended.value.code == 130
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("tests", "discriminative_tests"), ("Hypotheses", "hypothesis_slate"), ("zzz", None)],
+)
+def test_new_delta_for_another_name_of_a_section(name: str, meant: str | None) -> None:
+    """Suggested as `check` does."""
+    done = brenner("new", "DELTA", "--section", name)
+    assert (done.returncode, len(done.stdout)) == (2, 0)
+    assert (f"`{name}` is not a section. Did you mean `{meant}`?" in str(done.stderr)) is bool(
+        meant
+    )
+    assert bool(meant) or "'hypothesis_slate'" in str(done.stderr)

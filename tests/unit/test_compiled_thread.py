@@ -193,7 +193,7 @@ def test_a_reply() -> None:
         "- Block 1, body line 7: JSON_TRAILING_COMMA: "
     )
     assert "\n- Block 2, body line 11: MISSING_REQUIRED_FIELD: " in reply.body
-    assert "Send these 2 blocks again, corrected, in a new DELTA message" in reply.body
+    assert "Correct these 2 blocks as shown below, in a new DELTA message" in reply.body
     assert "Keep the base: `**Base Version**: v1`." in reply.body
     assert (
         '\nBlock 1. Corrected block:\n\n````markdown\n```delta\n{"operation": "KILL", "section": '

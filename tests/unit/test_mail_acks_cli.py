@@ -167,3 +167,27 @@ def test_check_thread(shell: Shell) -> None:
     assert document["results"][2]["deltas"][0]["line"] == 3
     for more in (["m.md"], ["--fix"], ["--reply"]):
         assert shell("check", "--thread", THREAD, *more).code == 2
+
+
+def test_ack_without_an_id_names_what_is_owed(office: Shell) -> None:
+    """The command in the message works as it stands."""
+    first = office.send("QUESTION: Which?", QUESTION, to="BlueLake")
+    second = office.send("QUESTION: Why?", QUESTION, to="BlueLake")
+    command = f"mail ack {first} {second} --as BlueLake"
+    for given in ([], ["NUMBER"], ["ID", str(first)]):
+        done = office("mail", "ack", *given, "--as", "BlueLake")
+        assert (done.code, done.out) == (2, "")
+        assert f"BlueLake owes an ACK for {first}, {second}" in done.err
+        assert "`brenner mail inbox --as BlueLake --owed` lists them" in done.err
+        assert f"`brenner {command}`" in done.err
+        assert office.mail("inbox", "--as", "Operator", "--json").json["messages"] == []
+    office(*command.split())
+    done = office("mail", "ack", "--as", "BlueLake")
+    assert (done.code, "BlueLake owes no ACK." in done.err) == (2, True)
+
+
+def test_ack_under_a_name_in_another_case(office: Shell) -> None:
+    number = office.send("QUESTION: Which?", QUESTION, to="BlueLake")
+    done = office("mail", "ack", str(number), "--as", "Bluelake")
+    assert done.code == 1
+    assert "Did you mean `BlueLake`?" in done.err

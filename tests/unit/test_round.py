@@ -53,14 +53,15 @@ def test_the_document_s_form(workspace: Workspace) -> None:
         "# Round 2 Kickoff\n\nFrom Operator, for **BlueLake**. Your role is "
         "`hypothesis_generator`.\n\n## Current State\n\n"
     )
-    shows = f"`brenner artifact show {THREAD}` prints the latest version."
+    tool = "(with MCP tools: `brenner_artifact`)"
+    shows = f"`brenner artifact show {THREAD}` prints the latest version {tool}."
     where = f"message 6 (COMPILED) contains v1. {shows}"
     assert lines(done, "Current State") == [
         "- **Base Artifact**: v1",
         f"- **Open Critiques**: C1, message {letter.id} (RedSky: H2 has no clock)",
         "- **Focus Area**: The mechanism of H2",
         f"- **Where It Is**: {where}",
-        f"- **Linter**: 7 errors, 2 warnings (`brenner artifact lint {THREAD}`)",
+        f"- **Linter**: 7 errors, 2 warnings (`brenner artifact lint {THREAD}` lists them)",
         "",
         "The open critiques:",
         "",
@@ -86,15 +87,49 @@ def test_what_is_asked_of_each(workspace: Workspace) -> None:
     both = f"each by its ID: C1, message {letter.id}."
     assert blue.startswith(f"- **Answer the open critiques**, {both}")
     assert "each by its ID: C1." in red  # the message is her own
-    assert green.startswith(f"- **Judge the open critiques**, {both}")
+    closes = "explain in an EDIT of the critique (C1) why it is wrong."
+    assert closes in blue
+    assert green.startswith("- **Judge the open critiques**, each by its ID: C1. Press")
+    for each in (blue, red, green):  # no EDIT can close a message: who can is named
+        assert (
+            "cannot be edited. Each is closed when its recipients acknowledge it or reply:" in each
+        )
+        assert f"message {letter.id} (waits for BlueLake)." in each
     assert "  - message 4, block 3 (EDIT H9): INVALID_TARGET" in blue
-    assert f"ack NUMBER --as BlueLake`:\n  - message {letter.id} (CRITIQUE, RedSky: H2 has" in blue
-    assert not any("rejected" in each or "acknowledge" in each for each in (red, green))
+    acknowledge = "ack NUMBER --as BlueLake` (with MCP tools: `acknowledge_message`):"
+    assert f"{acknowledge}\n  - message {letter.id} (CRITIQUE, RedSky: H2 has" in blue
+    assert not any("rejected" in each or "and acknowledge" in each for each in (red, green))
     assert "  - EH-003 (no third alternative): " in blue
     assert "  - ET-001 (too few tests): " in red
     assert "EH-003" not in red
     for each in (blue, red, green):
-        assert "\n- **Also contribute** what v1 still lacks:\n  - " in each
+        assert "\n- **Also contribute**, as far as v1 lacks it:\n  - " in each
+        assert "At least" not in each  # what a version must contain is asked for by the lint errors
+
+
+def test_what_a_version_contains_is_not_asked_for_again(workspace: Workspace) -> None:
+    """Three hypotheses and a third alternative are in v1: neither is requested."""
+    started(workspace)
+    third = hypothesis("Both wrong")
+    third["payload"]["third_alternative"] = True  # type: ignore[index]
+    delta(workspace, "BlueLake", 0, hypothesis("Gradient"), hypothesis("Counting"), third)
+    published(workspace)
+    blue = section(asked(workspace).kickoffs[0].message, "Requested Outputs")
+    assert "third alternative" not in blue
+    assert "hypotheses (" not in blue
+    assert "EH-0" not in blue
+    assert "EP-001 (too few predictions)" in blue
+
+
+def test_critique_of_a_killed_item_says_so(workspace: Workspace) -> None:
+    """It is still open by the rulings, but no answer is needed."""
+    first_round(workspace)
+    letter = attack(workspace, "RedSky", "H2 has no clock", ("BlueLake",))
+    delta(workspace, "GreenDog", 1, block("KILL", "H2", "hypothesis_slate", reason="No clock"))
+    published(workspace)
+    state = section(asked(workspace).kickoffs[0].message, "Current State")
+    assert f"- message {letter.id} (RedSky, Major: H2 has no clock) (H2 is killed): " in state
+    assert "- C1 Too noisy (GreenDog): " in state  # it names H1, which is active
 
 
 def test_the_operator_s_outputs_stand_alone(workspace: Workspace) -> None:
@@ -119,7 +154,8 @@ def test_passages_of_earlier_kickoffs(workspace: Workspace) -> None:
     published(workspace)
     told = (
         "The passages of the earlier kickoffs are still the source: message 1 has §42, §45-47; "
-        "message 7 has §50-52. `brenner mail show 1` shows them."
+        "message 7 has §50-52. `brenner mail show 1` shows them (with MCP tools: "
+        "`resource://message/1`)."
     )
     assert lines(asked(workspace), "Excerpt") == [told]
     delta(workspace, "BlueLake", 2, hypothesis("Fourth"))

@@ -99,7 +99,7 @@ def test_unified_session(workspace: Workspace) -> None:
     published(workspace)
     (kickoff,) = asked(workspace).kickoffs
     assert (kickoff.message.recipients, kickoff.role) == (NAMES, None)
-    assert "- **Send again, corrected** (BlueLake): these blocks" in kickoff.message.body
+    assert "- **Correct your rejected blocks** (BlueLake) in a new message" in kickoff.message.body
 
 
 def test_roster_of_the_latest_kickoff(workspace: Workspace) -> None:

@@ -1,5 +1,7 @@
 """Refused blocks: open until their author corrects them, or the operator dismisses them."""
 
+import json
+
 import pytest
 
 from brenner.protocol.delta.parse import render_delta
@@ -238,3 +240,34 @@ def test_the_ledger_says_what_an_add_calls_its_item(sitting: Sitting) -> None:
     sitting.delta(ANN, nameless, BAD_EDIT, blank("Time"))
     names = [each.name for each in sitting.status().refusals]
     assert names == ["warm", None, "Time"]
+
+
+def test_an_add_that_refers_to_the_killed_item_corrects_an_edit_of_it(sitting: Sitting) -> None:
+    """The fix of TARGET_KILLED, done as it says: a reference to the item, in its section or not."""
+    sitting.delta(BEA, kill("hypothesis_slate", "H1"))
+    number = sitting.delta(ANN, edit("H1", "Mine")).id
+    sitting.compile()
+    assert sitting.refused() == [(number, 1)]
+    (found,) = sitting.status().refusals[0].diagnostics
+    form = f'"references": [{{"session": "{THREAD_ID}", "item": "H1", "relation": "refines"}}]'
+    assert f"`{form}`. It counts as the correction" in found.fix
+    assert "Do not send this EDIT again." in found.fix
+    sitting.delta(BEA, add("Other", **json.loads(f"{{{form}}}")))  # another agent's
+    sitting.delta(ANN, add("Unrelated"))
+    assert sitting.refused() == [(number, 1)]
+    sitting.delta(ANN, add("Time", **json.loads(f"{{{form}}}")))
+    assert sitting.refused() == []
+    sitting.compile()
+    assert sitting.refused() == []
+
+
+def test_a_row_about_a_killed_hypothesis_is_sent_without_it(sitting: Sitting) -> None:
+    """A cell is not an EDIT of the killed item: the row is corrected, not replaced by an ADD."""
+    sitting.delta(BEA, kill("hypothesis_slate", "H1"))
+    number = sitting.delta(ANN, row({"H1": "grows"})).id
+    (found,) = sitting.status().refusals[0].diagnostics
+    assert "Send this block again without the killed item." in found.fix
+    assert "counts as the correction" not in found.fix
+    reference = {"session": THREAD_ID, "item": "H1", "relation": "refines"}
+    sitting.delta(ANN, add("Time", references=[reference]))
+    assert sitting.refused() == [(number, 1)]

@@ -23,6 +23,7 @@ from brenner.protocol.delta.schema import (
     SCORE_PARTS,
     SECTIONS,
     Section,
+    list_items,
 )
 from brenner.protocol.delta.validate import is_blank
 from brenner.protocol.grammar import ITEM_ID
@@ -151,6 +152,18 @@ class Artifact(NamedTuple):
         for section in ITEM_SECTIONS:
             for item in self.sections[section.id]:
                 yield section, item
+
+
+def list_active(artifact: Artifact, wanted: str, *, are_named: bool = True) -> str:
+    """Return a sentence that lists the active items of the kind that an unknown ID names."""
+    section = next((each for each in ITEM_SECTIONS if each.prefix == wanted[:1].upper()), None)
+    if section is None:
+        return ""
+    items = artifact.active(section)
+    titles = {item.id: item.title for item in items} if are_named else {}
+    version = artifact.metadata.version
+    where = f"in v{version}" if version else "in the artifact"
+    return list_items(section.prefix, [item.id for item in items], where, titles)
 
 
 def make_fields(values: Mapping[str, object]) -> Fields:

@@ -514,7 +514,8 @@ class Entry(NamedTuple):
     repaired block they are from the repaired form. The same holds for `name`, the name that an ADD
     gives its item. `assigned_id` is the ID that an ADD received; for a duplicate it is the ID of
     the original. `item_id` is the item that the block was applied to, for any operation. `meant_id`
-    is the item that the target of a refused block refers to, if known.
+    is the item that the target of a refused block refers to, if known. `refers_to` are the items of
+    this thread that the references of an ADD name.
     """
 
     message_id: int
@@ -531,6 +532,7 @@ class Entry(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
     name: str | None = None
     meant_id: str | None = None
+    refers_to: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """Return the stable JSON form; keys are only ever added."""

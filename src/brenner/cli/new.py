@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime
+from typing import Any
 
 import click
 
@@ -11,12 +12,26 @@ from brenner.cli.options import Command, Settings, common_options, examples, ope
 from brenner.cli.output import write_json
 from brenner.diagnostics.codes import messages as codes
 from brenner.protocol.delta.schema import SECTIONS, Operation
+from brenner.protocol.delta.validate import section_meant
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import DELTA, KICKOFF, TYPES
 from brenner.protocol.messages import render_message_file
 from brenner.protocol.subjects import ROLE_SHORTHANDS
 from brenner.protocol.templates import allowed_operations, delta_template, new_message
 from brenner.protocol.thread_ids import check_thread_id, is_valid_thread_id
+from brenner.text import did_you_mean, escape_control
+
+
+class _SectionName(click.Choice[str]):
+    """The ID of a section. For another name, the error suggests the one that `check` would."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        meant = None if value in SECTIONS else section_meant(str(value))
+        if meant:
+            self.fail(
+                f"`{escape_control(str(value))}` is not a section.{did_you_mean(meant)}", param, ctx
+            )
+        return super().convert(value, param, ctx)
 
 
 @click.command(
@@ -39,7 +54,7 @@ from brenner.protocol.thread_ids import check_thread_id, is_valid_thread_id
 )
 @click.option(
     "--section",
-    type=click.Choice(list(SECTIONS)),
+    type=_SectionName(list(SECTIONS)),
     metavar="SECTION",
     help=f"Section of a DELTA (default: hypothesis_slate): {', '.join(SECTIONS)}.",
 )

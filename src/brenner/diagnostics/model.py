@@ -108,7 +108,14 @@ def info(code_id: str, message: str, fix: str, spec: str, also: tuple[str, ...] 
 
 
 # Parameters that templates got after diagnostics without them had been stored
-OPTIONAL_PARAMETERS = {"known": ""}
+OPTIONAL_PARAMETERS = {
+    "known": "",
+    "suggestion": "",
+    "right": "`**Base Version**: vN`",
+    "how": "Leave `{id}` out.",
+    "session": "THREAD",
+    "counts": "",
+}
 
 
 class _DiagnosticFields(NamedTuple):

@@ -180,6 +180,16 @@ def scale_check_has_numbers(context: LintContext) -> Iterator[Diagnostic]:
 _CLAIM_FIELDS = ((ASSUMPTION_LEDGER, "statement"), (ANOMALY_REGISTER, "observation"))
 
 
+_ANCHORS_EXAMPLE = '"anchors": ["§42", "§57 [inference]"]'
+_TEXT_EXAMPLE = "… (§42, §57 [inference])"
+
+
+def _edit_words(field: str) -> dict[str, str]:
+    """Return how an EDIT corrects a source: anchors are a list, which grows unless replaced."""
+    replace = ' and `"anchors_replace": true`' if field == "anchors" else ""
+    return {"field": field, "replace": replace}
+
+
 def cited_sections_exist(context: LintContext) -> Iterator[Diagnostic]:
     """EP-P01, only with a source text: check anchors and all texts; once per item and citation."""
     if context.source is None:
@@ -192,7 +202,7 @@ def cited_sections_exist(context: LintContext) -> Iterator[Diagnostic]:
                 if missing is not None and written not in reported:
                     reported.add(written)
                     value = written if first == last else f"{written} (there is no §{missing})"
-                    words = {"value": value, "path": context.source.path}
+                    words = {"value": value, "path": context.source.path, **_edit_words(name)}
                     yield context.item_diagnostic(codes.EP_P01, item, name, **words)
 
 
@@ -209,11 +219,15 @@ def inferences_sourced(context: LintContext) -> Iterator[Diagnostic]:
     for _, item in items_with_anchors(context):
         given = item.listed("anchors")
         if given and INFERENCE_ANCHORS.issuperset(given) and not _is_sourced(item):
-            yield context.item_diagnostic(codes.WP_P02, item, "anchors")
+            yield context.item_diagnostic(
+                codes.WP_P02, item, "anchors", example=_ANCHORS_EXAMPLE, **_edit_words("anchors")
+            )
     for section, field in _CLAIM_FIELDS:
         for item in context.active[section.id]:
             if field in item.fields and _is_labelled(item) and not _is_sourced(item):
-                yield context.item_diagnostic(codes.WP_P02, item, field)
+                yield context.item_diagnostic(
+                    codes.WP_P02, item, field, example=_TEXT_EXAMPLE, **_edit_words(field)
+                )
 
 
 def _is_sourced(item: Item) -> bool:

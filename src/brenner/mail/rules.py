@@ -225,8 +225,12 @@ def check_unchanged_since(
 def check_recipient(stored: StoredMessage, name: str) -> None:
     """Raise RequestError if the agent did not receive the message: it cannot mark it."""
     if name not in stored.message.recipients:
-        recipients = ", ".join(stored.message.recipients)
-        raise RequestError(codes.NOT_A_RECIPIENT.at(id=stored.id, name=name, recipients=recipients))
+        recipients = stored.message.recipients
+        near = did_you_mean(closest(name, recipients, 1))
+        found = codes.NOT_A_RECIPIENT.at(
+            id=stored.id, name=name, recipients=", ".join(recipients), suggestion=near
+        )
+        raise RequestError(found)
 
 
 def check_reader(query: Query, reader: str | None) -> None:

@@ -5,6 +5,7 @@ nothing.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from datetime import UTC, datetime
 from itertools import islice, takewhile
@@ -20,7 +21,7 @@ from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_ANSWERED_BYTES
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.search import Query, parse_time
-from brenner.protocol.message_types import wants_ack
+from brenner.protocol.message_types import KICKOFF, wants_ack
 from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, Importance, StoredMessage
 
 if TYPE_CHECKING:
@@ -380,6 +381,10 @@ _POINT = lazy_pattern(r"\s{0,8}(?:[-*+]|[0-9]{1,3}[.)])\s+(?:\[([ xX])\]\s+)?(\S
 _ACTION = lazy_pattern(r"\b(?:TODO|ACTION|FIXME|NEXT|BLOCKED)\b")
 _MENTION = lazy_pattern(r"(?<![\w@.])@([A-Za-z][A-Za-z0-9_-]{0,63})")
 _DONE = ("x", "X")
+# The role and the instructions of a kickoff: lists that are no points of the discussion
+_TECHNICAL_PART = lazy_pattern(
+    r"^## (?:Session Configuration|Your Role|How to Contribute)[ \t]*$", re.MULTILINE
+)
 _FENCE = lazy_pattern(r"\s*(`{3,}|~{3,})")
 
 
@@ -401,7 +406,7 @@ def read_heads(newest_first: Iterable[StoredMessage]) -> tuple[list[StoredMessag
 
 def summarise(messages: Sequence[StoredMessage], *, is_whole: bool) -> dict[str, object]:
     """Return participants, list items, action items and mentioned names."""
-    lines = [line for each in messages for line in _lines(each.message.body)]
+    lines = [line for each in messages for line in _lines(_written_for_the_round(each))]
     points = [point for line in lines if (point := _POINT.fullmatch(line))]
     boxes = [point[1] for point in points if point[1]]
     mentions = Counter(name for line in lines for name in _MENTION.findall(line))
@@ -431,6 +436,15 @@ def first_messages(messages: Sequence[StoredMessage]) -> list[dict[str, object]]
         }
         for each in messages[:_MOST_EXAMPLES]
     ]
+
+
+def _written_for_the_round(stored: StoredMessage) -> str:
+    """Return the body; of a KICKOFF without the parts that are the same in every session."""
+    body = stored.message.body
+    if stored.type != KICKOFF.name:
+        return body
+    technical = _TECHNICAL_PART.search(body)
+    return body[: technical.start()] if technical else body
 
 
 def _lines(body: str) -> Iterator[str]:

@@ -106,6 +106,10 @@ IN_TOOLS: dict[Code, str] = {
         "messages that you received."
     ),
     mail_codes.FILTER_NEEDS_READER: "Leave the filter out: `fetch_inbox` lists your messages.",
+    mail_codes.AFTER_THE_END: (
+        "Tell the operator why it matters: only the operator can reopen the session, or start a "
+        "new one that refers to it."
+    ),
     # Artifacts
     merging_codes.CONFLICTING_EDIT: (
         "Compare both values: `brenner_artifact` shows the current one. Then post an EDIT of the "
@@ -116,7 +120,7 @@ IN_TOOLS: dict[Code, str] = {
         "Read the edits with `brenner_artifact` and `since`. If they answer the reason for the "
         "KILL, post the improved item again with an ADD."
     ),
-    publishing_codes.AP_009: "Write the version that you have read, as in `**Base Version**: v2`. "
+    publishing_codes.AP_009: "Write the version that you have read, as in `**Base Version**: vN`. "
     "`brenner_artifact` shows the latest version.",
     **dict.fromkeys((publishing_codes.AP_002, publishing_codes.AP_010), _COMPILES),
     artifacts_codes.NO_VERSION_YET: (
@@ -239,14 +243,15 @@ _KNOWN = frozenset(
         *("target_id", "section", "operation", "payload", "rationale", "local_id"),
         *("{", "}", "[", "]"),
         *("is not in the artifact that the message goes by", "does not exist"),
+        *(merging_codes.NOT_AGAIN, merging_codes.WITHOUT_IT, merging_codes.COUNTS_AS_CORRECTION),
     )
 )
 # Our own words about numbers, for messages with a whole sentence as a parameter
 _SAID = lazy_pattern(
     r"""(?x)
     [0-9]{1,18}
-  | \ There\ are\ no\ [a-z]+\ (?:in\ v[0-9]+|so\ far|in\ the\ artifact)\.
-  | \ [A-Z][a-z]+\ (?:in\ v[0-9]+|so\ far|in\ the\ artifact):
+  | \ There\ are\ no\ [a-z]+\ (?:in\ v[0-9]+|so\ far|before\ this\ message|in\ the\ artifact)\.
+  | \ [A-Z][a-z]+\ (?:in\ v[0-9]+|so\ far|before\ this\ message|in\ the\ artifact):
     \ [A-Z][0-9]+(?:,\ [A-Z][0-9]+)*(?:,\ …)?\.
   | the\ operator\ declared\ v[0-9]+\ void
   | it\ is\ built\ on\ message\ [0-9]+,\ which\ is\ void
@@ -280,6 +285,7 @@ def _own_words(found: Diagnostic, template: str) -> str:
     shown = {name: _own_word(name, value) for name, value in parameters.items()}
     if isinstance(cause, Diagnostic):
         shown |= {"reason": own_message(cause) or _LEFT_OUT, "fix": own_fix(cause) or _LEFT_OUT}
+    shown["known"] = shown.get("known_ids", shown.get("known", ""))  # without foreign titles
     suggestion = found.suggestion if _is_plain(found.suggestion or "") else None
     shown["suggestion"] = did_you_mean(suggestion)
     return template.format_map(OPTIONAL_PARAMETERS | shown)

@@ -148,7 +148,9 @@ def _posted_result(
     stored = sent.stored
     outcome, owed, failed = _expected_outcome(call, stored)
     entries = outcome[0] if outcome else None
-    found = (*truncate_for_message((*receipt.violations, *_warnings(entries or ()))), *failed)
+    reported = (*prepared.violations, *receipt.violations)
+    merge_warnings = _warnings(entries or (), reported)
+    found = (*truncate_for_message((*receipt.violations, *merge_warnings)), *failed)
     said, own = _shown_violations(prepared, found)
     own += failed  # the words of the store, not of others
     message = stored.message
@@ -195,13 +197,22 @@ def _expected_outcome(
     return outcome, [each.last.id for each in debts], []
 
 
-def _warnings(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
-    """Yield the warnings of blocks that would be applied. Rejected blocks are reported
-    elsewhere.
+def _warnings(entries: Sequence[Entry], reported: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Yield the warnings of blocks that would be applied, except those that the check has reported.
+
+    Rejected blocks are reported elsewhere.
     """
+    known = {_cause(found) for found in reported}
     for entry in entries:
         if entry.state is not BlockOutcome.REFUSED:
-            yield from (found for found in entry.diagnostics if found.severity is WARNING)
+            for found in entry.diagnostics:
+                if found.severity is WARNING and _cause(found) not in known:
+                    yield found
+
+
+def _cause(found: Diagnostic) -> tuple[object, ...]:
+    """Return what makes two diagnostics the same, wherever they were found."""
+    return found.code.id, found.block, found.field, found.parameters
 
 
 def _entry_json(entry: Entry) -> dict[str, object]:

@@ -418,7 +418,7 @@ _POST = "Contribute with `brenner_post`."
 _TURNS = {
     Turn.OWES_DELTA: _POST,
     Turn.OWES_ACK: _POST,
-    Turn.TO_CORRECT: "Correct your rejected deltas, and post them again with `brenner_post`.",
+    Turn.TO_CORRECT: "Correct your rejected deltas, each as its fix says, with `brenner_post`.",
     Turn.CONTRIBUTED: "You have contributed in this round. The next version comes by mail.",
     Turn.PASSED: "You have passed in this round. The next version comes by mail.",
     Turn.NOT_ASKED: "You are not asked to contribute now. You can still use `brenner_post`.",
@@ -584,10 +584,17 @@ def _task_json(workspace: Workspace, task: AgentTask) -> dict[str, object]:
             "critiques": len(task.critiques),
             "critique_messages": len(task.attacks),
         },
-        "outputs": task.prompt.outputs if task.prompt else None,
+        "outputs": _outputs(task),
         "how_to_think": task.prompt.role if task.prompt and is_new else None,
         "next": list(next_steps(task)),
     }
+
+
+def _outputs(task: AgentTask) -> str | None:
+    """Return what the role is asked for; what a version lacks is in its kickoff."""
+    if task.prompt is None:
+        return None
+    return task.prompt.later_outputs if task.status.version else task.prompt.outputs
 
 
 def _question(mailbox: Mailbox, task: AgentTask) -> ForeignText:
@@ -667,7 +674,8 @@ def _task_lines(value: dict[str, object], task: AgentTask) -> Iterator[str | For
         yield question
     said = value["kickoff_says"]
     if isinstance(said, ForeignText):
-        yield f"From the kickoff (`resource://message/{value['kickoff']}`):"
+        whole = f"`resource://message/{value['kickoff']}`"
+        yield f"From the kickoff (`kickoff_says`; the whole kickoff: {whole}):"
         yield said
     yield "What to do next:"
     yield from (f"{number}. {each}" for number, each in enumerate(next_steps(task), 1))

@@ -22,7 +22,7 @@ from brenner.markdown.escape import (
     render_fence,
 )
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.grammar import AGENT_NAME, VERSION
+from brenner.protocol.grammar import AGENT_NAME, LOOSE_VERSION, VERSION
 from brenner.protocol.message_types import (
     KICKOFF,
     PLACEHOLDER,
@@ -365,9 +365,17 @@ def check_version_field(message_type: MessageType, blocks: list[Block]) -> list[
             lines = enumerate(block.text.split("\n"), block.line)
             wrong += [(number, line.strip()) for number, line in lines if plain.match(line)]
     return [
-        *(codes.MALFORMED_VERSION.at(line, name=name, written=text) for line, text in wrong),
+        *(_malformed_version(line, name, text) for line, text in wrong),
         *_check_conflicting_versions(name, versions),
     ]
+
+
+def _malformed_version(line: int, name: str, written: str) -> Diagnostic:
+    """Suggest the version that is written in another form, and never one that may not exist."""
+    stated = LOOSE_VERSION.fullmatch(written.rpartition(":")[2].strip("*_` \t"))
+    right = f"`**{name}**: v{int(stated[1]) if stated else 'N'}`"
+    right += "" if stated else ", where N is the number of the version that you have read"
+    return codes.MALFORMED_VERSION.at(line, name=name, written=written, right=right)
 
 
 def _check_conflicting_versions(name: str, versions: list[LabelledField]) -> list[Diagnostic]:

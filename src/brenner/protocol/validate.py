@@ -438,6 +438,12 @@ def _check_text(text: str, most: int) -> Diagnostic | None:
     return found
 
 
+# Which of the two is registered is in the mailbox, not in the message.
+_ONE_SPELLING = (
+    "Write both names as the agent is registered: `brenner mail agents` lists the names."
+)
+
+
 def _check_headers(file: MessageFile, actor: str | None) -> Iterator[Diagnostic]:
     message, headers = file.message, file.headers
     yield from file.diagnostics
@@ -450,11 +456,13 @@ def _check_headers(file: MessageFile, actor: str | None) -> Iterator[Diagnostic]
             yield wrong._replace(fixable=is_fixable and is_prefix)
     if "From" in headers and actor and message.sender != actor:
         line = headers["From"].line
-        yield messages_codes.SENDER_MISMATCH.at(line, sender=message.sender, actor=actor)
+        mismatch = messages_codes.SENDER_MISMATCH.at(line, sender=message.sender, actor=actor)
+        is_one_name = message.sender.casefold() == actor.casefold()
+        yield mismatch._replace(fix=_ONE_SPELLING) if is_one_name else mismatch
     subject = parse_subject(message.subject)
     if subject and message.ack_required is not None:
-        found = check_ack_required(TYPES[subject.type], message.ack_required)
-        yield from (each._replace(line=headers["Ack-Required"].line) for each in found)
+        wrong = check_ack_required(TYPES[subject.type], message.ack_required)
+        yield from (each._replace(line=headers["Ack-Required"].line) for each in wrong)
     yield from _check_placeholders(file)
     nul = _nul_line(file)
     if nul is not None:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from brenner.artifact.diff import Diff, FieldChange, ItemChange, diff
-from brenner.artifact.model import LAYOUT, Artifact, Item
+from brenner.artifact.model import LAYOUT, Artifact, Item, list_active
 from brenner.artifact.render import render_artifact
 from brenner.artifact.serialize import artifact_json, diff_json, plain_json
 from brenner.artifact.state import Blame, Change, Source, State, empty_state
@@ -183,8 +183,14 @@ def find_part(artifact: Artifact, thread_id: str, section: str, item_id: str) ->
     normalised = item_id.strip().upper()
     found = known.get(item_id) or known.get(normalised)
     if found is None or (wanted and found[0] is not wanted):
-        near = did_you_mean(closest(normalised, list(known)))
-        refused = NO_SUCH_ITEM.at(name=thread_id, item=item_id, or_field="", suggestion=near)
+        refused = NO_SUCH_ITEM.at(
+            name=thread_id,
+            item=item_id,
+            or_field="",
+            suggestion="",
+            known=list_active(artifact, normalised),
+            known_ids=list_active(artifact, normalised, are_named=False),
+        )
         if wanted:
             message = f"`{wanted.id}` of {thread_id} has no `{item_id}`."
             refused = refused._replace(message=message)

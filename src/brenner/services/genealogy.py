@@ -21,6 +21,7 @@ from brenner.mail.rules import unknown_thread_error
 from brenner.named_tuple import NamedTuple
 from brenner.persist.artifact_file import artifact_paths, same_version
 from brenner.persist.git import Persistence, persistence_of
+from brenner.protocol.delta.schema import list_items
 from brenner.protocol.roster import Roster, role_of_agent
 from brenner.protocol.roster_config import read_roster
 from brenner.protocol.thread_ids import CrossReference, cross_reference, is_valid_thread_id
@@ -39,7 +40,6 @@ from brenner.session.genealogy import (
     genealogy,
 )
 from brenner.session.references import ItemStatus, ReferenceGraph, cycle_diagnostic
-from brenner.text import closest, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,8 +166,11 @@ def trace_genealogy(
         likely = sorted(graph.sessions, key=lambda name: -len(commonprefix([name, thread_id])))
         raise unknown_thread_error(thread_id, likely)
     if item is not None and not graph.has(SessionItem(thread_id, item)):
-        near = did_you_mean(closest(item, _items(thread_id, graph)))
-        raise RequestError(NO_SUCH_ITEM.at(name=thread_id, item=item, or_field="", suggestion=near))
+        alike = [each for each in _items(thread_id, graph) if each[:1] == item[:1].upper()]
+        known = list_items(item[:1].upper(), alike, "there")
+        raise RequestError(
+            NO_SUCH_ITEM.at(name=thread_id, item=item, or_field="", suggestion="", known=known)
+        )
     found = genealogy(graph, thread_id, item, directions, depth)
     if not found.edges:  # a session without a version may still be referred to
         _items(thread_id, graph)

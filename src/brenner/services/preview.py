@@ -15,6 +15,7 @@ from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.protocol.delta.parse import line_at
 from brenner.protocol.message_types import KICKOFF
 from brenner.protocol.messages import Message, StoredMessage
+from brenner.services.numbering_advice import OWN_NUMBER_CODES, assumed_base, with_own_numbers
 from brenner.services.references import (
     SessionIndex,
     broken_references,
@@ -49,6 +50,7 @@ def preview_merge(
         if history is None or history.broken_version:
             return
         yield from _closed_warning(history)
+        yield from assumed_base(history, message)
         state, unread = history.state, list(history.unread)
     messages = [*unread, _UNSENT._replace(message=message)]
     given = list(references_in(messages[-1])) if project else []
@@ -80,7 +82,7 @@ def _last_message_entries(
 ) -> list[Entry]:
     """Return the ledger entries of the last message's blocks."""
     ledger = merge(state, messages, elsewhere=elsewhere).ledger
-    return [entry for entry in ledger if entry.message_id == messages[-1].id]
+    return with_own_numbers(ledger, messages[-1], state.artifact)
 
 
 def _block_warnings(entry: Entry) -> Iterator[Diagnostic]:
@@ -92,6 +94,9 @@ def _block_warnings(entry: Entry) -> Iterator[Diagnostic]:
             )
         elif entry.state is BlockOutcome.APPLIED and found.code is CIRCULAR_REFERENCE:
             warning = WOULD_CLOSE_CIRCLE.at(found.line, reason=found, fix=found.fix)
+        elif found.code in OWN_NUMBER_CODES:
+            yield found
+            continue
         else:
             continue
         yield warning._replace(block=entry.block, also=(found.id,))

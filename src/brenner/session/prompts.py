@@ -16,7 +16,6 @@ from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.parse import DELTA_INFO
 from brenner.protocol.delta.schema import (
     MOST_SCORE,
-    REFERENCE_FIELDS,
     RELATIONS,
     SCORE_PARTS,
     SECTIONS,
@@ -41,12 +40,14 @@ _TEXTS: dict[str, Any] = tomllib.loads((pkgutil.get_data(__name__, "prompts.toml
 class Prompt(NamedTuple):
     """The part of a kickoff that is the same for every session.
 
-    `role` is the section on the role. `outputs` are requested unless the operator asks for others.
+    `role` is the section on the role. `outputs` are requested unless the operator asks for others;
+    `later_outputs` once there is a version, beside what that version lacks.
     `sections` are those that the role writes. Each example is a delta with the sentence before it.
     """
 
     role: str
     outputs: str
+    later_outputs: str
     sections: tuple[Section, ...]
     examples: tuple[tuple[str, Delta], ...]
 
@@ -157,7 +158,7 @@ def _section_lines(prompt: Prompt) -> Iterator[str]:
         optional = f" Optional: {_field_list(others)}." if others else ""
         ids = f"{section.prefix}1, {section.prefix}2, …"
         yield f"- `{section.id}` ({ids}). Required: {_field_list(needed)}.{optional}"
-    yield f"- Every item may have `references` to other sessions: {_REFERENCES}."
+    yield f"- Any item may have `references` to others: {_REFERENCES}."
     other_ids = tuple(each.id for each in SECTIONS.values() if each not in prompt.sections)
     yield (
         f"- You can write to {_code_list(other_ids)}, too. "
@@ -193,7 +194,8 @@ def _code_list(words: tuple[str, ...]) -> str:
 
 
 _REFERENCES = (
-    f"a list of objects with {_code_list(REFERENCE_FIELDS)}; a relation is {_code_list(RELATIONS)}"
+    'a list such as `[{"session": "RS-…", "item": "H2", "relation": "refines"}]`; '
+    f"a relation is {_code_list(RELATIONS)}"
 )
 
 
@@ -219,6 +221,7 @@ def _read_prompt(name: str) -> Prompt:
     return Prompt(
         role=unwrap_lines(found["role"].replace("{scores}", score_table())),
         outputs=unwrap_lines(found["outputs"]),
+        later_outputs=unwrap_lines(found["later_outputs"]),
         sections=tuple(SECTIONS[each] for each in found["sections"]),
         examples=tuple(_read_example(**each) for each in found.get("examples", ())),
     )

@@ -306,8 +306,7 @@ def dangling_diagnostic(
         kind = item.rstrip("0123456789")
         alike = [each for each in known.items if each.rstrip("0123456789") == kind]
         reason = f"`{session}` has no `{item}` ({_existing_items(alike)})"
-    near = closest(item, sorted(known.items, key=item_sort_key))
-    found = codes.UNKNOWN_REFERENCED_ITEM.at(None, **_parameters(edge, reason, near))
+    found = codes.UNKNOWN_REFERENCED_ITEM.at(None, **_parameters(edge, reason, None))
     return _with_location(found, edge, could_be=match is not None)
 
 

@@ -1,7 +1,8 @@
 """Track refused blocks that are still open (rulings, Small decisions).
 
 A later message of the same sender corrects a refused block if it contains an applied block with the
-same operation and target. For an ADD, section and name must be the same. Blocks of one message do
+same operation and target. For an ADD, section and name must be the same. An EDIT of a killed item
+can never be applied: an ADD that refers to the killed item corrects it. Blocks of one message do
 not correct each other, because their author wrote them together. The operator can dismiss a block.
 """
 
@@ -11,6 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from brenner.artifact.state import BlockOutcome, Entry
+from brenner.diagnostics.codes.merging import TARGET_KILLED
 from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.delta.parse import read_blocks
 from brenner.protocol.delta.schema import Operation
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 # Author and operation, then an item, a target as written, or section and name of an added item
 CorrectionKey = tuple[str, ...]
-_ITEM, _AS_WRITTEN = "item", "as written"
+_ITEM, _AS_WRITTEN, _REFERS_TO = "item", "as written", "refers to"
 BlockPosition = tuple[int, int]  # message and block
 
 
@@ -107,6 +109,8 @@ def _refused_block_keys(refused: RefusedBlock) -> Iterator[CorrectionKey]:
             for block in read_blocks(parse_blocks(text))
             if block.delta
         ]
+        if found.code is TARGET_KILLED and found.field == "target_id" and refused.target_id:
+            yield agent, Operation.ADD.value, _REFERS_TO, refused.target_id
     yield from ((agent, operation, how, each) for how, each in targets if operation and each)
 
 
@@ -118,6 +122,8 @@ def _correction_keys(entry: Entry) -> Iterator[CorrectionKey]:
     """
     if entry.operation == Operation.ADD:
         yield from _add_key(entry.agent, entry.section, entry.name)
+        for item_id in entry.refers_to:
+            yield entry.agent, Operation.ADD.value, _REFERS_TO, item_id
         return
     if entry.operation and entry.item_id:
         yield entry.agent, entry.operation, _ITEM, entry.item_id

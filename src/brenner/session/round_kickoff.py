@@ -22,7 +22,7 @@ from brenner.protocol.message_types import CRITIQUE, KICKOFF
 from brenner.protocol.messages import thread_order_key
 from brenner.protocol.subjects import parse_subject
 from brenner.session.excerpts import one_line
-from brenner.text import plural
+from brenner.text import joined, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -134,11 +134,13 @@ def excerpt_note(context: RoundContext) -> str:
     """Return where the passages of the source are quoted; empty if no kickoff has cited any."""
     if not context.passages:
         return ""
+    first = context.passages[0][0]
     sources = "; ".join(
         f"message {number} has {', '.join(cited)}" for number, cited in context.passages
     )
     return (
-        f"{_EARLIER_PASSAGES} {sources}. `brenner mail show {context.passages[0][0]}` shows them."
+        f"{_EARLIER_PASSAGES} {sources}. `brenner mail show {first}` shows them (with MCP tools: "
+        f"`resource://message/{first}`)."
     )
 
 
@@ -149,7 +151,8 @@ def _state_lines(context: RoundContext) -> Iterator[tuple[str, str]]:
     yield "Focus Area", one_line(context.focus) or _default_focus(context)
     compiled = f"message {base.message_id} (COMPILED) contains v{base.number}."
     command = f"`brenner artifact show {context.thread}`"
-    yield "Where It Is", f"{compiled} {command} prints the latest version."
+    tool = "with MCP tools: `brenner_artifact`"
+    yield "Where It Is", f"{compiled} {command} prints the latest version ({tool})."
     yield "Linter", _linter_text(context)
     yield "Open Conflicts", _conflict_fields(context.conflicts, _MOST_LISTED)
     if context.new_question and context.artifact_question:
@@ -166,7 +169,7 @@ def _linter_text(context: RoundContext) -> str:
         for number, word in ((context.base.errors, "error"), (context.base.warnings, "warning"))
         if number
     ]
-    shows = f" (`brenner artifact lint {context.thread}`)" if words else ""
+    shows = f" (`brenner artifact lint {context.thread}` lists them)" if words else ""
     return f"{', '.join(words) or 'no errors'}{shows}"
 
 
@@ -214,14 +217,26 @@ def _critique_list(context: RoundContext) -> Iterator[str]:
         agent = author_of.get(item.id)
         author = f" ({quote(agent, _MOST_NAME)})" if agent else ""
         attack = quote(item.text("attack"), _MOST_ATTACK)
-        yield f"- {_item_id(item)} {quote(item.title, _MOST_SUBJECT)}{author}: {attack}"
+        about = _killed_note(context, f"{item.text('name')} {item.text('attack')}")
+        yield f"- {_item_id(item)} {quote(item.title, _MOST_SUBJECT)}{author}{about}: {attack}"
     for message in messages[:_MOST_LISTED]:
         rank = f", {quote(message.rank, _MOST_NAME)}" if message.rank else ""
         attack = context.attacks.get(message.message_id, "")
-        yield f"- {_message_line(message, rank)}: {quote(attack, _MOST_ATTACK)}".rstrip(": ")
+        head = f"{_message_line(message, rank)}{_killed_note(context, message.about)}"
+        yield f"- {head}: {quote(attack, _MOST_ATTACK)}".rstrip(": ")
     more = max(0, len(items) - _MOST_LISTED) + max(0, len(messages) - _MOST_LISTED)
     if more:
         yield f"- and {more} more: `brenner session status {context.thread}`"
+
+
+def _killed_note(context: RoundContext, text: str) -> str:
+    """Return a note if every hypothesis, test, … that a critique names is killed."""
+    killed = {item.id for _, item in context.artifact.all_items() if not item.is_active}
+    named = list(dict.fromkeys(ITEM_ID_IN_PROSE.findall(text)))
+    if not named or not killed.issuperset(named):
+        return ""
+    is_one = len(named) == 1
+    return f" ({' and '.join(named[:_MOST_CITED])} {'is' if is_one else 'are'} killed)"
 
 
 def _message_line(message: OpenMessage, rank: str = "") -> str:
@@ -280,18 +295,25 @@ def _cited_sections(text: str) -> Iterator[str]:
 
 
 _MOST_REQUESTED = 10
-_MOST_ERROR_TEXT = 200
+_MOST_ERROR_TEXT, _MOST_FIX = 200, 400
 _PREFIXES = {section.prefix: section for section in SECTIONS.values()}
 
 _ANSWER = (
     "**Answer the open critiques**, each by its ID: {ids}. EDIT or KILL the item that a critique "
-    "attacks, and name the critique in the `rationale`. Or explain in an EDIT of the critique why "
-    "it is wrong. An EDIT whose `current_status` begins with `Resolved` closes the critique."
+    "attacks, and name the critique in the `rationale`."
+)
+_CLOSE_ITEM = (
+    " Or explain in an EDIT of the critique ({ids}) why it is wrong. An EDIT whose "
+    "`current_status` begins with `Resolved` closes it."
 )
 _JUDGE = (
     "**Judge the open critiques**, each by its ID: {ids}. Press those that are still valid. Close "
     "those that the artifact has answered: send an EDIT whose `current_status` begins with "
     "`Resolved` and names the answer."
+)
+_CLOSE_MESSAGES = (
+    "**Critiques sent as messages** cannot be edited. Each is closed when its recipients "
+    "acknowledge it or reply: {messages}."
 )
 _SETTLE = (
     "**Settle the open conflicts**: {fields}. Two agents set the field to different values without "
@@ -299,11 +321,14 @@ _SETTLE = (
     "keeps the current value."
 )
 _LACKING = "**Fix the lint errors** of v{base} in the sections that you write:"
-_OWN = "**Also contribute** what v{base} still lacks:"
+_OWN = "**Also contribute**, as far as v{base} lacks it:"
 
 
 def round_outputs(context: RoundContext, recipients: Sequence[str], prompt: Prompt) -> str:
-    """Compose `## Requested Outputs`, the most urgent first; the outputs of the role come last."""
+    """Compose `## Requested Outputs`, the most urgent first; the outputs of the role come last.
+
+    What a version must contain is requested only if it is missing: the lint errors say so.
+    """
     lines = [*_critique_lines(context, recipients, prompt), *_conflict_lines(context)]
     for name in recipients:
         lines += _recipient_lines(context, name, is_one=len(recipients) == 1)
@@ -313,7 +338,7 @@ def round_outputs(context: RoundContext, recipients: Sequence[str], prompt: Prom
         if _concerns(each, prompt)
     ]
     lines += _nested_list(_LACKING.format(base=context.base.number), errors)
-    own = prompt.outputs.replace("\n- ", "\n  - ")
+    own = prompt.later_outputs.replace("\n- ", "\n  - ")
     return "\n".join([*lines, f"- {_OWN.format(base=context.base.number)}", f"  {own}"])
 
 
@@ -323,9 +348,26 @@ def _critique_lines(
     """Ask a critic to judge all open critiques, and others to answer those of other agents."""
     is_critic = prompt.sections[0] is ADVERSARIAL_CRITIQUE
     is_one = len(recipients) == 1
-    ids = open_critique_ids(context, recipients[0] if is_one and not is_critic else None)
-    if ids:
-        yield "- " + (_JUDGE if is_critic else _ANSWER).format(ids=", ".join(ids))
+    author = recipients[0] if is_one and not is_critic else None
+    ids = open_critique_ids(context, author)
+    items = [each for each in ids if each in set(map(_item_id, context.critiques))]
+    if is_critic and items:
+        yield "- " + _JUDGE.format(ids=", ".join(items))
+    elif ids and not is_critic:
+        close = _CLOSE_ITEM.format(ids=", ".join(items)) if items else ""
+        yield "- " + _ANSWER.format(ids=", ".join(ids)) + close
+    messages = context.critique_messages[:_MOST_REQUESTED]
+    if messages:
+        open_messages = "; ".join(map(_who_closes, messages))
+        more = len(context.critique_messages) - len(messages)
+        open_messages += f"; and {more} more" if more else ""
+        yield "- " + _CLOSE_MESSAGES.format(messages=open_messages)
+
+
+def _who_closes(message: OpenMessage) -> str:
+    """Return `message 9 (waits for BlueLake and RedSky)`."""
+    names = joined(quote(each, _MOST_NAME) for each in message.waiting_for)
+    return f"{message_label(message)} (waits for {names})"
 
 
 def _conflict_lines(context: RoundContext) -> Iterator[str]:
@@ -339,12 +381,13 @@ def _recipient_lines(context: RoundContext, name: str, *, is_one: bool) -> Itera
     whose = "" if is_one else f" ({name})"
     refused = [each for each in context.status.refusals if each.agent == name]
     yield from _nested_list(
-        f"**Send again, corrected**{whose}: these blocks of yours were rejected.",
+        f"**Correct your rejected blocks**{whose} in a new message, each as it says:",
         [*map(_refused_block_line, refused)],
     )
     waiting = [each for each in context.status.messages if name in each.waiting_for]
     yield from _nested_list(
-        f"**Answer and acknowledge**{whose} with `brenner mail ack NUMBER --as {name}`:",
+        f"**Answer and acknowledge**{whose} with `brenner mail ack NUMBER --as {name}` (with MCP "
+        "tools: `acknowledge_message`):",
         [*map(_waiting_message_line, waiting)],
     )
 
@@ -374,7 +417,7 @@ def _refused_block_line(block: RefusedBlock) -> str:
     if not errors:
         return head
     first = errors[0]
-    message, fix = quote(first.message, _MOST_ERROR_TEXT), quote(first.fix, _MOST_ERROR_TEXT)
+    message, fix = quote(first.message, _MOST_ERROR_TEXT), quote(first.fix, _MOST_FIX)
     return f"{head}: {first.id}, {message} {fix}"
 
 

@@ -180,14 +180,14 @@ def _how_to_resend(original: Message, entries: tuple[Entry, ...], latest: int | 
 
     Ambiguous blocks are sent without a base.
     """
-    blocks_again = "this block" if len(entries) == 1 else f"these {len(entries)} blocks"
+    blocks = "this block" if len(entries) == 1 else f"these {len(entries)} blocks"
     with_readings = [bool(_readings(entry)) for entry in entries]
     apart = "Send a block with several meanings in a separate message. For the others: "
     based = "" if all(with_readings) else f"{_base_instruction(original, latest)} "
     if any(with_readings) and based:
         based = apart + based
     return (
-        f"Send {blocks_again} again, corrected, in a new DELTA message in this thread. Do not send "
+        f"Correct {blocks} as shown below, in a new DELTA message in this thread. Do not send "
         f"applied blocks again. {based}Check the message with `brenner check FILE`, then send it "
         "with `brenner mail send FILE`. The warning `WOULD_BE_REFUSED` means that a block would "
         "still be rejected. The MCP tool `brenner_post` checks and sends in one call.\n"

@@ -53,8 +53,6 @@ from brenner.protocol.delta.schema import (
     DeltaBlock,
     list_items,
 )
-from brenner.protocol.grammar import ITEM_ID
-from brenner.text import Suggestion, did_you_mean
 
 if TYPE_CHECKING:
     from brenner.artifact.merge.draft import ArtifactDraft
@@ -77,8 +75,8 @@ def unknown_id(
     block: DeltaBlock, mention: IdMention, resolved: ResolvedIds, draft: ArtifactDraft
 ) -> Diagnostic:
     """Return the diagnostic for an ID that does not exist."""
-    hint = _closest_item(mention.written, resolved, draft)
     known = _existing_items(mention.written, resolved, draft)
+    plain = _existing_items(mention.written, resolved, draft, are_named=False)
     if mention.field == "target_id":
         default = SECTIONS[block.written("section") or ""].example_id
         return block_diagnostic(
@@ -88,33 +86,33 @@ def unknown_id(
             target=mention.written,
             reason="does not exist",
             known=known,
+            known_ids=plain,
             example=next(iter(_active_ids(mention.written, resolved, draft)), default),
-            suggestion=hint,
+            suggestion="",
         )
-    words = {"where": mention.field, "id": mention.written, "suggestion": hint}
-    return block_diagnostic(block, merging_codes.UNKNOWN_ITEM, mention.path, **words, known=known)
+    words = {"where": mention.field, "id": mention.written, "suggestion": ""}
+    words |= {"known": known, "known_ids": plain}
+    return block_diagnostic(block, merging_codes.UNKNOWN_ITEM, mention.path, **words)
 
 
-def _existing_items(written: str, resolved: ResolvedIds, draft: ArtifactDraft) -> str:
+def _existing_items(
+    written: str, resolved: ResolvedIds, draft: ArtifactDraft, *, are_named: bool = True
+) -> str:
     """Describe the active items of that section that the author could have seen."""
     base = resolved.base
     is_base = base.number and resolved.view.counts == base.counts
     active = _active_ids(written, resolved, draft)
-    return list_items(written[:1], active, f"in v{base.number}" if is_base else "so far")
+    titles = {each: draft.title(each) for each in active[:MAX_REPORTED]} if are_named else {}
+    where = f"in v{base.number}" if is_base else "before this message"
+    return list_items(written[:1], active, where, titles)
 
 
 def _active_ids(written: str, resolved: ResolvedIds, draft: ArtifactDraft) -> list[str]:
     prefix = written[:1]
-    ids = (f"{prefix}{number}" for number in range(1, resolved.view.counts.get(prefix, 0) + 1))
+    # Before v1, a number can mean any item of the thread.
+    counts = resolved.view.counts if resolved.base.number else draft.counts
+    ids = (f"{prefix}{number}" for number in range(1, counts.get(prefix, 0) + 1))
     return [each for each in ids if each in draft.items and not draft.is_killed(each)]
-
-
-def _closest_item(written: str, resolved: ResolvedIds, draft: ArtifactDraft) -> Suggestion:
-    """Suggest the last active item of that section that the author could have seen."""
-    match = ITEM_ID.fullmatch(written)
-    highest = resolved.view.counts.get(match[1], 0) if match and match[1] else 0
-    near = f"{match[1]}{min(int(match[2]), highest)}" if match and highest else ""
-    return did_you_mean(near if near in draft.items and not draft.is_killed(near) else None)
 
 
 def ambiguous_id(
@@ -393,7 +391,11 @@ class _DecisionPass:
         words = {
             "id": target if isinstance(target, str) else written,
             "name": killed.agent if killed else self._resolved.message.posted.message.sender,
+            "session": self._draft.thread_id,
         }
+        is_target = path == ("target_id",)
+        words["how"] = merging_codes.NOT_AGAIN if is_target else merging_codes.WITHOUT_IT
+        words["counts"] = merging_codes.COUNTS_AS_CORRECTION if is_target else ""
         return block_diagnostic(block, merging_codes.TARGET_KILLED, path, **words)
 
     def _record(self, number: int, delta: Delta, meanings: Meanings) -> None:

@@ -361,7 +361,16 @@ def _ledger_entry(
         tuple([each._replace(message_id=posted.id) for each in diagnostics]) if diagnostics else (),
         name,
         final.meant_id,
+        _referred_items(final, posted.message.thread_id),
     )
+
+
+def _referred_items(final: BlockDecision, thread_id: str) -> tuple[str, ...]:
+    """Return the items of this thread that the references of an applied ADD name."""
+    if final.outcome is not APPLIED or "references" not in final.payload:
+        return ()
+    given = cast("list[dict[str, str]]", final.payload["references"])
+    return tuple(each["item"] for each in given if each["session"] == thread_id)
 
 
 def _remember(

@@ -18,7 +18,7 @@ from brenner.cli.artifact.common import (
     LoadedArtifact,
     find_item,
     join_target,
-    no_such_item,
+    no_such_field,
     notes_json,
     with_authors,
     write_unreadable,
@@ -133,7 +133,7 @@ def _select_rows(loaded: LoadedArtifact, place: str | None) -> list[BlameRow]:
     of_item = list(item_blame_rows(layout.section, item, changes.get(item.id, {})))
     found = rows_of_field(of_item, field) if dot else of_item
     if dot and not found:
-        raise no_such_item(loaded.name, place, (row.name for row in of_item))
+        raise no_such_field(loaded.name, place, (row.name for row in of_item))
     return found
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 import click
 
 from brenner.artifact.diff import diff
-from brenner.artifact.model import LAYOUT_BY_SECTION, Item, SectionLayout
+from brenner.artifact.model import LAYOUT_BY_SECTION, Item, SectionLayout, list_active
 from brenner.artifact.parse import parse_artifact
 from brenner.cli.io import STANDARD_INPUT, read_text
 from brenner.cli.options import EXIT_USAGE
@@ -87,11 +87,18 @@ def find_item(loaded: LoadedArtifact, item_id: str) -> tuple[SectionLayout, Item
     for section, item in loaded.artifact.all_items():
         if item.id == wanted:
             return LAYOUT_BY_SECTION[section.id], item
-    raise no_such_item(loaded.name, item_id, (item.id for _, item in loaded.artifact.all_items()))
+    found = artifacts_codes.NO_SUCH_ITEM.at(
+        name=loaded.name,
+        item=item_id,
+        or_field=_OR_FIELD,
+        suggestion="",
+        known=list_active(loaded.artifact, item_id),
+    )
+    raise RequestError(found)
 
 
-def no_such_item(name: str, wanted: str, known: Iterable[str]) -> RequestError:
-    """Return the error that an item or a field does not exist, with the closest name."""
+def no_such_field(name: str, wanted: str, known: Iterable[str]) -> RequestError:
+    """Return the error that a field of an item does not exist, with the closest name."""
     suggestion = did_you_mean(closest(wanted, list(known)))
     return RequestError(
         artifacts_codes.NO_SUCH_ITEM.at(

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from brenner.cli.options import EXIT_OK, MESSAGE_ID, Command, Settings, common_options, examples
+from brenner.cli.options import (
+    EXIT_OK,
+    MESSAGE_ID,
+    Command,
+    Number,
+    Settings,
+    common_options,
+    examples,
+)
 from brenner.cli.output import note_changes_made, write_json
 from brenner.cli.terminal import print_hint, print_message
 from brenner.cli.workspace import workspace_of
@@ -20,6 +28,8 @@ from brenner.text import escape_control, joined, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from brenner.services.workspace import Workspace
 
 
 @click.command(
@@ -56,6 +66,16 @@ def mark(settings: Settings, ids: tuple[int, ...], unread: bool) -> int:
 # `brenner mail ack`
 
 
+class _MessageIdOrText(Number):
+    """A message ID. Other text stays, so that the command can list the messages to acknowledge."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            return str(value)
+
+
 @click.command(
     "ack",
     epilog=examples(
@@ -64,7 +84,7 @@ def mark(settings: Settings, ids: tuple[int, ...], unread: bool) -> int:
     ),
     cls=Command,
 )
-@click.argument("ids", nargs=-1, required=True, type=MESSAGE_ID, metavar="ID...")
+@click.argument("ids", nargs=-1, type=_MessageIdOrText(), metavar="ID...")
 @click.option(
     "--status",
     type=click.Choice(ACK_STATUSES, case_sensitive=False),
@@ -74,14 +94,17 @@ def mark(settings: Settings, ids: tuple[int, ...], unread: bool) -> int:
 )
 @click.option("--notes", default="", metavar="TEXT", help="Text to add.")
 @common_options
-def ack(settings: Settings, ids: tuple[int, ...], status: str, notes: str) -> int:
+def ack(settings: Settings, ids: tuple[int | str, ...], status: str, notes: str) -> int:
     """Acknowledge messages that you received: each sender gets an ACK message.
 
     An ACK also covers earlier copies of the message, and marks it as read. The same ACK is sent
     only once. If one of the messages was not sent to you, nothing is sent.
     """
-    wanted = tuple(dict.fromkeys(ids))
+    wanted = tuple(dict.fromkeys(each for each in ids if isinstance(each, int)))
     with workspace_of(settings) as here:
+        other = [each for each in ids if isinstance(each, str)]
+        if other or not wanted:
+            raise click.UsageError(_which_message(here, other))
         for each in wanted:  # check all of them before the first ACK is sent
             check_recipient(here.mailbox.message(each), here.actor)
         sent = [
@@ -97,6 +120,27 @@ def ack(settings: Settings, ids: tuple[int, ...], status: str, notes: str) -> in
     else:
         _write_acks(sent, here.actor)
     return EXIT_OK
+
+
+def _which_message(here: Workspace, other: list[str]) -> str:
+    """Return which messages the agent can acknowledge, for a call that names none."""
+    wrong = (
+        f"`{escape_control(other[0])}` is not a message ID." if other else "No message ID given."
+    )
+    name = quote(escape_control(here.actor))
+    ids = [str(each.last.id) for each in here.mailbox.debts(here.actor)]
+    if not ids:
+        return f"{wrong} {name} owes no ACK."
+    shown = ids[:_MOST_NAMED]
+    more = f" and {len(ids) - len(shown)} more" if len(ids) > len(shown) else ""
+    command = f"`brenner mail ack {' '.join(shown)} --as {name}`"
+    owed = f"`brenner mail inbox --as {name} --owed` lists them"
+    return (
+        f"{wrong} {name} owes an ACK for {', '.join(shown)}{more} ({owed}). To send it: {command}."
+    )
+
+
+_MOST_NAMED = 10
 
 
 def _write_acks(sent: Sequence[tuple[int, SendResult]], actor: str) -> None:

@@ -92,7 +92,7 @@ KILLED_FORM = warning(
 
 NO_SUCH_ITEM = error(
     "NO_SUCH_ITEM",
-    "{name} has no item `{item}`.",
+    "{name} has no item `{item}`.{known}",
     "Give the ID of an existing item{or_field}.{suggestion} To see all items: "
     "`brenner artifact show {name}`.",
     "companion, The artifact",

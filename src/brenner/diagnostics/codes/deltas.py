@@ -186,7 +186,7 @@ INVALID_LOCAL_ID = error(
     "INVALID_LOCAL_ID",
     "`local_id` {reason}.",
     "Give an ADD a name of ASCII letters, digits, `_` and `-`, starting with a letter: "
-    '`"local_id": "epi"`. Refer to it as `@epi`.',
+    '`"local_id": "epi"`. Refer to it as `@epi`.{suggestion}',
     "R11",
 )
 DUPLICATE_LOCAL_ID = error(

@@ -142,8 +142,8 @@ _CROSS_SECTION_SPEC = "companion, The artifact; companion, Lint"
 EP_P01 = error(
     "EP-P01",
     "`{id}` cites {value}, which does not exist in the source text `{path}`.",
-    "Find the passage in the source text. Send an EDIT of `{id}` with the right anchors and "
-    '`"anchors_replace": true`.',
+    "Find the passage in the source text. Send an EDIT of `{id}` with the right section in "
+    "`{field}`{replace}.",
     "companion, Anchors; companion, Lint; R18",
 )
 WP_P01 = warning(
@@ -157,8 +157,8 @@ WP_P01 = warning(
 WP_P02 = warning(
     "WP-P02",
     "`{id}` is an inference that does not name its premises.",
-    'Send an EDIT of `{id}` with the anchors of its premises, then `[inference]`: `"anchors": '
-    '["§42", "§57 [inference]"]` and `"anchors_replace": true`.',
+    "Send an EDIT of `{id}` that names the sources of its premises in `{field}`, with "
+    "`[inference]` after the last: `{example}`{replace}.",
     _ANCHOR_SPEC,
 )
 WS_101 = warning(

@@ -81,8 +81,8 @@ UNKNOWN_THREAD = error(
 NOT_A_RECIPIENT = error(
     "NOT_A_RECIPIENT",
     "Message {id} was not sent to `{name}`. Its recipients: {recipients}.",
-    "If you are one of the recipients, act under that name: `--as NAME`. `brenner mail inbox "
-    "--as NAME` lists the messages that NAME received.",
+    "If you are one of the recipients, act under that name: `--as NAME`.{suggestion} `brenner "
+    "mail inbox --as NAME` lists the messages that NAME received.",
     _ACK_SPEC,
 )
 THREAD_MOVED = error(

@@ -7,6 +7,11 @@ from brenner.diagnostics.model import error, info, warning
 _MERGING_SPEC = "companion, Merging"
 _VIEW_SPEC = "R11"
 
+# What to do about a killed item: of an EDIT, and of a cell that names it
+NOT_AGAIN = "Do not send this EDIT again."
+WITHOUT_IT = "Send this block again without the killed item."
+COUNTS_AS_CORRECTION = " It counts as the correction of this block."
+
 SECTION_LIMIT_EXCEEDED = error(
     "SECTION_LIMIT_EXCEEDED",
     "`{section}` already has {most} active items, the maximum. The ADD is rejected.",
@@ -17,8 +22,8 @@ SECTION_LIMIT_EXCEEDED = error(
 TARGET_KILLED = error(
     "TARGET_KILLED",
     "{name} killed `{id}`. A killed item cannot be changed.",
-    "Send what is still true as an ADD. It may refer to `{id}` under `references`. Leave killed "
-    "hypotheses out of `predictions`.",
+    "{how} To keep what is still true of `{id}`, send an ADD with "
+    '`"references": [{{"session": "{session}", "item": "{id}", "relation": "refines"}}]`.{counts}',
     "companion, Merging; R9, R12",
 )
 UNKNOWN_ITEM = error(
@@ -50,6 +55,35 @@ COLLIDING_KEYS = error(
     "COLLIDING_KEYS",
     "`{key}` and `{other}` in `{where}` both mean `{id}`.",
     "Send the block again with one key for each item. Combine both texts under that key.",
+    _VIEW_SPEC,
+)
+BASE_ASSUMED = info(
+    "BASE_ASSUMED",
+    "The message states no base version, so its item numbers are read as those of v{version}.",
+    "If you have read v{version}, no action is needed. To state the base yourself, write "
+    "`**Base Version**: v{version}`.",
+    _VIEW_SPEC,
+)
+OWN_NEW_ITEM = warning(
+    "OWN_NEW_ITEM",
+    "`{id}` in `{where}` is read as your own new item “{value}”.{others}",
+    "If you mean your own item, write `{name}` instead of `{id}`{given}. If you mean an item of "
+    "another agent, leave it out until a version contains it.",
+    _VIEW_SPEC,
+)
+OWN_NEW_ITEM_CHANGED = error(
+    "OWN_NEW_ITEM_CHANGED",
+    "The target `{id}` of this {operation} is read as your own new item “{value}”, which the same "
+    "message adds.{others}",
+    "If you mean an item of another agent, remove this block. Send it after the next version, with "
+    'the item\'s number there. If you mean your own item, write `"target_id": "{name}"`{given}.',
+    _VIEW_SPEC,
+)
+OWN_EARLIER_ITEM = warning(
+    "OWN_EARLIER_ITEM",
+    "`{id}` in `{where}` is read as your own item “{value}” of message {message_id}.{others}",
+    "If you mean an item of another agent, leave this out. Send it after the next version, with "
+    "the item's number there.",
     _VIEW_SPEC,
 )
 ID_REWRITTEN = info(

@@ -353,7 +353,7 @@ MISSING_VERSION = error(
 MALFORMED_VERSION = warning(
     "MALFORMED_VERSION",
     "`{written}` is not a valid version reference.",
-    "Write `**{name}**: v2`, with the number of the version. `v0` is the empty artifact before v1.",
+    "Write {right}. `v0` is the empty artifact before v1.",
     "artifact_publish_spec_v0.1, Referencing Artifacts in Follow-Up Rounds; R11",
     also=("AP-009",),
 )

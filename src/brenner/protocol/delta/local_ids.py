@@ -16,6 +16,7 @@ from brenner.protocol.delta.schema import (
     FieldKind,
     Operation,
 )
+from brenner.protocol.delta.validate import valid_local_id
 from brenner.protocol.grammar import LOCAL_ID, LOCAL_REFERENCE, LOCAL_REFERENCE_ATTEMPT
 from brenner.text import closest, did_you_mean
 
@@ -23,12 +24,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from brenner.diagnostics.model import Code, Diagnostic
+    from brenner.markdown.blocks import Block
 
 _LOCAL_ID_IN_TEXT = lazy_pattern(rf'"local_id"\s*:\s*"({LOCAL_ID.pattern})"')
+_ANY_LOCAL_ID_IN_TEXT = lazy_pattern(r'"local_id"\s*:\s*"([^"\\\n]{1,64})"')
+_MOST_NAMES = 200
 
 
 # The path of an `@name`, the name, and the section of the item it must refer to; None for any
 LocalIdMention = tuple[JsonPath, str, str | None]
+
+
+def local_ids_in_text(fences: list[Block]) -> tuple[str, ...]:
+    """Return the names that the blocks introduce; of an invalid one the valid form.
+
+    A name that occurs twice is listed twice, so that no other spelling can certainly mean it.
+    """
+    written = [name for fence in fences for name in _ANY_LOCAL_ID_IN_TEXT.findall(fence.text)]
+    return tuple(valid_local_id(name) or name for name in written[:_MOST_NAMES])
 
 
 def resolve_local_ids(blocks: list[DeltaBlock], thread_id: str | None) -> list[DeltaBlock]:

@@ -63,10 +63,14 @@ def read_blocks(blocks: Iterable[Block], thread_id: str | None = None) -> list[D
     fences = list(filter(is_delta_fence, blocks))
     if len(fences) > MOST_BLOCKS:
         return _refuse_all(fences)
-    read = [_read_block(number, fence) for number, fence in enumerate(fences, 1)]
-    if any(map(_may_use_local_ids, fences)):
-        from brenner.protocol.delta.local_ids import resolve_local_ids
+    names: tuple[str, ...] = ()
+    uses_names = any(map(_may_use_local_ids, fences))
+    if uses_names:
+        from brenner.protocol.delta.local_ids import local_ids_in_text, resolve_local_ids
 
+        names = local_ids_in_text(fences)
+    read = [_read_block(number, fence, names) for number, fence in enumerate(fences, 1)]
+    if uses_names:
         read = resolve_local_ids(read, thread_id)
     return [_add_diagnostics(block, []) if block.diagnostics else block for block in read]
 
@@ -77,7 +81,8 @@ def _may_use_local_ids(fence: Block) -> bool:
     return "@" in text or "local_id" in text or "\\" in text
 
 
-def _read_block(number: int, fence: Block) -> DeltaBlock:
+def _read_block(number: int, fence: Block, names: tuple[str, ...] = ()) -> DeltaBlock:
+    """Read one block. `names` are the local IDs of the message."""
     text = fence.text
     if (
         len(text) > _SMALL_BLOCK_CHARACTERS
@@ -89,7 +94,7 @@ def _read_block(number: int, fence: Block) -> DeltaBlock:
         value = decode_strict(text)
     except NotJSON:
         return _explain(DeltaBlock(number, fence), None)
-    delta, problems = validate_delta(value)
+    delta, problems = validate_delta(value, names)
     block = DeltaBlock(number, fence, value, delta)
     is_plain = fence.closed and fence.info == DELTA_INFO and "\\" not in text
     return block if is_plain and not problems else _explain(block, problems)
@@ -464,7 +469,9 @@ def _repair_edits(root: JsonNode, problem: Problem) -> list[TextEdit]:
     elif last in node.members:
         start, end, value = node.members[last]
         if repair.is_key:
-            return [TextEdit(start, end, repair.json_text)]
+            renamed = TextEdit(start, end, repair.json_text)
+            content = repair.content
+            return [renamed, *([TextEdit(value.start, value.end, content)] if content else [])]
     elif node.members and not repair.is_key:
         return [TextEdit(node.start + 1, node.start + 1, f'"{last}": {repair.json_text}, ')]
     else:

@@ -30,10 +30,14 @@ MOST_PROBLEMS = 50
 
 
 class Repair(NamedTuple):
-    """A certain repair: the JSON text that replaces the value or, with `is_key`, the key."""
+    """A certain repair: the JSON text that replaces the value or, with `is_key`, the key.
+
+    `content` replaces the value, too, if the key is replaced.
+    """
 
     json_text: str
     is_key: bool = False
+    content: str = ""
 
 
 def rename_key(key: str) -> Repair:
@@ -51,7 +55,12 @@ class Problem(NamedTuple):
 
 
 class Problems(list[Problem]):
-    """A list of problems, with a method for each kind that several checks report."""
+    """A list of problems, with a method for each kind that several checks report.
+
+    `names` are the local IDs of the message.
+    """
+
+    names: tuple[str, ...] = ()
 
     @property
     def have_errors(self) -> bool:
@@ -86,7 +95,7 @@ class Problems(list[Problem]):
             suggestion=f" If you mean `{written}`, rename it to `{name}`.",
         )
 
-    def names(
+    def wrong_names(
         self,
         path: JsonPath,
         where: str,

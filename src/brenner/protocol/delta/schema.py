@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from brenner.diagnostics.model import are_fixable
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import ITEM_ID
+from brenner.text import cut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -190,17 +191,30 @@ ITEM_NAMES = {
     ADVERSARIAL_CRITIQUE.prefix: "Critiques",
 }
 _MOST_LISTED = 12
+_LONGEST_TITLE, _LONGEST_LIST = 30, 160  # a parameter of a message is cut at 240 characters
 
 
-def list_items(prefix: str, ids: Sequence[str], where: str) -> str:
-    """Return a sentence that lists items with this prefix, to show beside an ID that is unknown."""
+def list_items(
+    prefix: str, ids: Sequence[str], where: str, titles: Mapping[str, str] | None = None
+) -> str:
+    """Return a sentence that lists items with this prefix, to show beside an ID that is unknown.
+
+    A wrong number says nothing about the right one, so no item is suggested.
+    """
     name = ITEM_NAMES.get(prefix)
     if name is None:
         return ""
     if not ids:
         return f" There are no {name.lower()} {where}."
-    more = ", …" if len(ids) > _MOST_LISTED else ""
-    return f" {name} {where}: {', '.join(ids[:_MOST_LISTED])}{more}."
+    listed, length = [], 0
+    for item_id in ids[:_MOST_LISTED]:
+        title = cut((titles or {}).get(item_id, ""), _LONGEST_TITLE)
+        listed.append(f"{item_id} {title}".strip())
+        length += len(listed[-1]) + 2
+        if length > _LONGEST_LIST:
+            break
+    more = ", …" if len(ids) > len(listed) else ""
+    return f" {name} {where}: {', '.join(listed)}{more}."
 
 
 # delta_output_format, Failure Mode 2: authors' other names of the sections

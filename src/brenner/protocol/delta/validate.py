@@ -12,6 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 from brenner.diagnostics.codes import deltas as codes
+from brenner.lazy_pattern import lazy_pattern
 from brenner.protocol.delta.problems import (
     MOST_PROBLEMS,
     JsonPath,
@@ -146,11 +147,22 @@ def _check_items(_field: Field, content: object, path: JsonPath, problems: Probl
         if type(item) is not str:
             problems.wrong_type(here, item, "an item ID")
         elif not ITEM_ID.fullmatch(item) and not LOCAL_REFERENCE.fullmatch(item):
-            tidy = item.strip().upper()
-            repair = Repair(json.dumps(tidy)) if ITEM_ID.fullmatch(tidy) else None
-            problems.invalid_item(here, item, "an item ID", "H1", repair)
+            problems.invalid_item(here, item, "an item ID", "H1", _item_repair(item, problems))
         if problems and problems.reach_limit:
             return
+
+
+def _item_repair(written: str, problems: Problems) -> Repair | None:
+    """Return the repair for an item ID in another spelling, or a local name without its `@`."""
+    tidy = written.strip().upper()
+    meant = tidy if ITEM_ID.fullmatch(tidy) else _local_reference(written, problems)
+    return Repair(json.dumps(meant)) if meant else None
+
+
+def _local_reference(written: str, problems: Problems) -> str | None:
+    """Return the `@name` of this message that a text certainly means, or None."""
+    name = closest(written.strip().lstrip("@"), problems.names, 0) if problems.names else None
+    return f"@{name}" if name and LOCAL_ID.fullmatch(name) else None
 
 
 def _check_outcomes(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
@@ -160,9 +172,8 @@ def _check_outcomes(_field: Field, content: object, path: JsonPath, problems: Pr
     for key, outcome in content.items():
         is_hypothesis = key.startswith("H") and ITEM_ID.fullmatch(key)
         if not is_hypothesis and not LOCAL_REFERENCE.fullmatch(key):
-            problems.invalid_item(
-                (*path, key), key, "a hypothesis's ID", "H1", _rename_to_item_id(key, content)
-            )
+            repair = _rename_to_item_id(key, content, problems)
+            problems.invalid_item((*path, key), key, "a hypothesis's ID", "H1", repair)
         if type(outcome) is not str:
             problems.wrong_type((*path, key), outcome, "a string")
         elif outcome[:1] in WHITE_SPACE and is_blank(outcome):
@@ -171,10 +182,11 @@ def _check_outcomes(_field: Field, content: object, path: JsonPath, problems: Pr
             return
 
 
-def _rename_to_item_id(key: str, content: dict[str, object]) -> Repair | None:
+def _rename_to_item_id(key: str, content: dict[str, object], problems: Problems) -> Repair | None:
     tidy = key.strip().upper()
-    is_certain = tidy.startswith("H") and ITEM_ID.fullmatch(tidy) and tidy not in content
-    return rename_key(tidy) if is_certain else None
+    is_hypothesis = tidy.startswith("H") and ITEM_ID.fullmatch(tidy)
+    meant = tidy if is_hypothesis else _local_reference(key, problems)
+    return rename_key(meant) if meant and meant not in content else None
 
 
 def _check_score(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
@@ -222,7 +234,7 @@ def _check_reference(reference: dict[str, object], path: JsonPath, problems: Pro
         unknown = [key for key in reference if key not in REFERENCE_FIELDS]
         missing = {name: _REFERENCE_ASKS for name in REFERENCE_FIELDS if name not in reference}
         known = {name: name in reference for name in REFERENCE_FIELDS}
-        problems.names(path, "a reference", unknown, known, missing)
+        problems.wrong_names(path, "a reference", unknown, known, missing)
     for key, check in _REFERENCE_CHECKS.items():
         text = reference.get(key)
         here = (*path, key)
@@ -296,7 +308,7 @@ def check_kill_payload(
     unknown = [key for key in payload if key != "reason"]
     if unknown or needed:
         known = {"reason": "reason" in payload}
-        problems.names(("payload",), "a KILL's payload", unknown, known, needed)
+        problems.wrong_names(("payload",), "a KILL's payload", unknown, known, needed)
     if type(reason) is str and not is_blank(reason):
         return {"reason": reason}
     if reason is not None and type(reason) is not str:
@@ -333,7 +345,7 @@ def check_payload_fields(
         unknown = _report_empty_edit(section, unknown, problems)
     if missing or unknown:
         known = {name: name in payload for name in fields}
-        problems.names(("payload",), f"`{section.id}`", unknown, known, missing)
+        problems.wrong_names(("payload",), f"`{section.id}`", unknown, known, missing)
     return payload
 
 
@@ -407,9 +419,15 @@ _KEY_ASKS = {
 }
 
 
-def validate_delta(value: object) -> tuple[Delta | None, list[Problem]]:
-    """Return the delta, or None if it has an error, and all problems."""
+def validate_delta(
+    value: object, names: tuple[str, ...] = ()
+) -> tuple[Delta | None, list[Problem]]:
+    """Return the delta, or None if it has an error, and all problems.
+
+    `names` are the local IDs of the message, to recognise one that is written without its `@`.
+    """
     problems = Problems()
+    problems.names = names
     if type(value) is not dict or _is_a_list_of_deltas(value):
         what = json_type_name(value) if type(value) is not dict else "a list of deltas in an object"
         problems.report(codes.DELTA_NOT_AN_OBJECT, (), what=what)
@@ -485,8 +503,7 @@ def _correct_section(name: object, problems: Problems) -> Section | None:
     Return the one it certainly means, so that the rest is checked too.
     """
     if type(name) is str:
-        folded = name.strip().lower().replace(" ", "_").replace("-", "_")
-        meant = SECTION_ALIASES.get(folded) or closest(folded, SECTIONS, most_edits=2)
+        meant = section_meant(name)
         problems.report(
             codes.INVALID_SECTION,
             ("section",),
@@ -501,6 +518,12 @@ def _correct_section(name: object, problems: Problems) -> Section | None:
     else:
         problems.wrong_type(("section",), name, "the name of a section")
     return None
+
+
+def section_meant(name: str) -> str | None:
+    """Return the ID of the section that another name certainly means, or None."""
+    folded = name.strip().lower().replace(" ", "_").replace("-", "_")
+    return SECTION_ALIASES.get(folded) or closest(folded, SECTIONS, most_edits=2)
 
 
 def _check_target(
@@ -539,14 +562,15 @@ def _check_target_item(target: str, section: Section, problems: Problems) -> Non
 def _report_malformed_target(target: str, section: Section, problems: Problems) -> None:
     tidy = target.strip().upper()
     is_ours = ITEM_ID.fullmatch(tidy) is not None and tidy.startswith(section.prefix)
+    meant = tidy if is_ours else _local_reference(target, problems)
     problems.report(
         codes.INVALID_TARGET,
         _TARGET_PATH,
-        Repair(json.dumps(tidy)) if is_ours else None,
+        Repair(json.dumps(meant)) if meant else None,
         target=target,
         reason="is not a valid item ID",
         example=section.example_id,
-        suggestion=did_you_mean(tidy) if is_ours else _cell_hint(target),
+        suggestion=did_you_mean(meant) if meant else _cell_hint(target),
     )
 
 
@@ -590,14 +614,43 @@ def _check_rationale(rationale: object, operation: Operation, problems: Problems
 
 
 def _check_local_id(name: object, operation: Operation, problems: Problems) -> str | None:
+    valid = valid_local_id(name) if type(name) is str else None
+    near = None
     if operation is not ADD:
         reason = f"is only allowed with ADD, not with {operation.value}"
     elif type(name) is str and LOCAL_ID.fullmatch(name):
         return name
     else:
         reason = f"is `{name}`, which is not a valid name"
-    problems.report(codes.INVALID_LOCAL_ID, ("local_id",), reason=reason)
+        near = valid
+    # Another name of the message that becomes the same would make the reference ambiguous.
+    is_certain = near is not None and problems.names.count(near) <= 1
+    problems.report(
+        codes.INVALID_LOCAL_ID,
+        ("local_id",),
+        Repair(json.dumps(near)) if is_certain else None,
+        reason=reason,
+        suggestion=did_you_mean(near),
+    )
     return None
+
+
+def valid_local_id(written: str) -> str | None:
+    """Return a name in its valid form if it differs only by spaces: `step counter`; else None."""
+    name = local_id_from(written)
+    if LOCAL_ID.fullmatch(written):
+        return written
+    return name if name and closest(written, [name], 0) else None
+
+
+def local_id_from(words: str) -> str:
+    """Return a valid local name made of the words, such as `step_counter`; empty if impossible."""
+    parts = _NOT_IN_A_NAME.split(words.strip())
+    return "_".join(filter(None, parts)).lstrip("_-0123456789")[:_MOST_LOCAL_ID].rstrip("_-")
+
+
+_NOT_IN_A_NAME = lazy_pattern(r"[^A-Za-z0-9-]+")
+_MOST_LOCAL_ID = 32
 
 
 def _correct_keys(value: dict[str, object], problems: Problems) -> dict[str, object]:
@@ -611,9 +664,9 @@ def _correct_keys(value: dict[str, object], problems: Problems) -> dict[str, obj
         absent = [name for name in _KEY_ASKS if name not in corrected]
         near = _KEY_ALIASES.get(key.casefold()) or closest(key, absent)
         if near not in absent or (near == "target_id" and value.get("operation") == ADD):
-            problems.unknown(
-                (key,), "a delta", sorted(TOP_LEVEL_KEYS), sorted(TOP_LEVEL_KEYS - value.keys())
-            )
+            if not _report_field_outside(key, value, problems):
+                absent_keys = sorted(TOP_LEVEL_KEYS - value.keys())
+                problems.unknown((key,), "a delta", sorted(TOP_LEVEL_KEYS), absent_keys)
             continue
         corrected[near] = corrected.pop(key)
         if near != "target_id":
@@ -630,6 +683,29 @@ def _correct_keys(value: dict[str, object], problems: Problems) -> dict[str, obj
     return corrected
 
 
+def _report_field_outside(key: str, value: dict[str, object], problems: Problems) -> bool:
+    """Report a field that is next to the payload instead of in it. Return whether it is one."""
+    if key not in _payload_fields(value):
+        return False
+    form = f'`{{"payload": {{"{key}": …}}}}`'
+    problems.report(
+        codes.UNKNOWN_FIELD,
+        (key,),
+        name=key,
+        where="a delta",
+        known=format_names(sorted(TOP_LEVEL_KEYS)),
+        suggestion=f" To use it, move it into the payload: {form}.",
+    )
+    return True
+
+
+def _payload_fields(value: dict[str, object]) -> tuple[str, ...]:
+    if value.get("operation") == KILL:
+        return ("reason",)
+    section = SECTIONS.get(str(value.get("section")))
+    return tuple(section.fields) if section else ()
+
+
 def _move_fields_to_payload(value: dict[str, object], problems: Problems) -> dict[str, object]:
     """Move fields at the top level into the payload if there is none."""
     section = SECTIONS.get(str(value.get("section")))
@@ -637,12 +713,17 @@ def _move_fields_to_payload(value: dict[str, object], problems: Problems) -> dic
     flat = {key: content for key, content in value.items() if key in fields}
     if "payload" in value or not flat:
         return dict(value)
+    only, content = next(iter(flat.items()))
+    form = ", ".join(f'"{name}": …' for name in flat)
+    content_text = json.dumps({only: content}, ensure_ascii=False)
     problems.report(
         codes.MISSING_REQUIRED_FIELD,
-        ("payload",),
+        (only,),
+        Repair('"payload"', is_key=True, content=content_text) if len(flat) == 1 else None,
+        name="payload",
         reason=f"is missing. It should contain {format_names(flat)}",
-        asks="an object with these fields",
-        suggestion="",
+        asks=f'`"payload": {{{form}}}`',
+        suggestion=f" Move {format_names(flat)} into it.",
     )
     return {key: content for key, content in value.items() if key not in flat} | {"payload": flat}
 
