@@ -451,9 +451,9 @@ def _check_headers(file: MessageFile, actor: str | None) -> Iterator[Diagnostic]
         yield from check_thread_id(message.thread_id, headers["Thread"].line)
     if "Subject" in headers:
         is_fixable = _repaired_subject(message.subject) is not None
-        for wrong in check_subject(message.subject, headers["Subject"].line):
-            is_prefix = wrong.code is messages_codes.INVALID_SUBJECT_PREFIX
-            yield wrong._replace(fixable=is_fixable and is_prefix)
+        for fault in check_subject(message.subject, headers["Subject"].line):
+            is_prefix = fault.code is messages_codes.INVALID_SUBJECT_PREFIX
+            yield fault._replace(fixable=is_fixable and is_prefix)
     if "From" in headers and actor and message.sender != actor:
         line = headers["From"].line
         mismatch = messages_codes.SENDER_MISMATCH.at(line, sender=message.sender, actor=actor)
