@@ -660,6 +660,9 @@ def start_session(workspace: Workspace, options: StartOptions) -> Started:
         *about_excerpt,
         *about_names,
     ]
+    operator = workspace.project.operator
+    if operator in resolved.recipients:
+        found.append(codes.OPERATOR_AS_RECIPIENT.at(name=operator))
     kickoffs: list[KickoffDelivery] = []
     if thread and not (resolved.errors or about_excerpt or about_names):
         plan = _plan(workspace, options, resolved)

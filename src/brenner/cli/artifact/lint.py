@@ -101,6 +101,11 @@ def lint(  # noqa: PLR0913  (one parameter per option)
         if isinstance(given, Diagnostic):
             return _report_unreadable(settings, given, source_text or "", as_sarif=as_sarif)
         source, notes = (given, ()) if given else project_source(reader, loaded)
+        if source is None and loaded.version and not notes:
+            from brenner.services.citations import citation_notes  # only without a source text
+
+            version = loaded.version
+            notes = citation_notes(reader.workspace.mailbox, version.thread_id, loaded.artifact)
     report = lint_loaded(loaded, source)
     notes = (*notes, *(loaded.version.notes if loaded.version else ()))
     if settings.as_json:
