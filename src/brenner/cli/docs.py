@@ -12,9 +12,11 @@ from brenner.cli.options import EXIT_OK, EXIT_USAGE, Command, Settings, common_o
 from brenner.cli.output import failure_json, write_diagnostics, write_json
 from brenner.cli.terminal import pager_option, write_lines
 from brenner.diagnostics.codes.messages import WRONG_USAGE
+from brenner.lazy_pattern import lazy_pattern
 from brenner.text import closest, escape_control
 
 INDEX = "README"
+_GLOSSARY_ROW = lazy_pattern(r"(?m)^\| \*\*(.+?)\*\* \|")
 
 
 @click.command(
@@ -67,6 +69,18 @@ def docs_folder() -> Path:
     raise click.UsageError(message)
 
 
+def is_in_glossary(word: str) -> bool:
+    """Return whether the glossary explains a word. Case and a plural do not count."""
+    try:
+        text = (docs_folder() / "glossary.md").read_text("utf-8")
+    except (OSError, click.UsageError):
+        return False
+    listed = (match[1] for match in _GLOSSARY_ROW.finditer(text.casefold()))
+    known = {each for words in listed for each in words.split(", ")}
+    wanted = word.casefold().replace("-", " ").replace("_", " ").strip()
+    return not known.isdisjoint({wanted, wanted.removesuffix("s")})
+
+
 def page_names(folder: Path) -> list[str]:
     """Return the names of all pages, such as `how-to/connect-agents`; those at the top first."""
     files = sorted(folder.rglob("*.md"), key=lambda file: (len(file.parts), file))
@@ -75,7 +89,7 @@ def page_names(folder: Path) -> list[str]:
 
 def find_page(wanted: str, names: list[str]) -> list[str]:
     """Return the pages of that name, or else those with that part in their name."""
-    part = wanted.removesuffix(".md").removeprefix("docs/").casefold()
+    part = wanted.removesuffix(".md").removeprefix("docs/").casefold().replace(" ", "-")
     tests = (
         lambda name: name == part,
         lambda name: _last_part(name) == part,

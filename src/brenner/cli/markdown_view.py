@@ -7,6 +7,7 @@ that this project writes: one line per paragraph, list item and table row.
 from __future__ import annotations
 
 import sys
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from brenner.cli.output import terminal_width
@@ -50,8 +51,7 @@ def page_lines(text: str) -> Iterator[str]:
             yield from (f"{each}\n" for each in lines[at + 1 : end])
             at = end + 1
         elif line.startswith("|"):
-            end = next((n for n in range(at, len(lines)) if not lines[n].startswith("|")), None)
-            rows = lines[at:end]
+            rows = list(takewhile(lambda each: each.startswith("|"), lines[at:]))
             yield from _table_lines([_cells(row) for row in rows if not _TABLE_LINE.fullmatch(row)])
             at += len(rows)
         else:
@@ -73,7 +73,7 @@ def _text_line(line: str) -> str:
     heading = _HEADING.fullmatch(line)
     if heading:
         return fold([], _inline(heading[1], STRONG), "", out)
-    if not line.strip() or line.startswith(_CODE_INDENT) and not _LIST_MARK.match(line):
+    if not line.strip() or (line.startswith(_CODE_INDENT) and not _LIST_MARK.match(line)):
         return f"{line}\n"
     if _RULE.fullmatch(line):
         return "\n"
@@ -147,7 +147,7 @@ def _styled(cell: list[Span], number: int) -> list[Span]:
 
 
 def _list_lines(rows: Sequence[Sequence[list[Span]]]) -> Iterator[str]:
-    """Yield the first cell of each row, and below it the others with the titles of their columns."""
+    """Yield the first cell of each row, and below it the others, each with its column's title."""
     titles, *others = rows
     for row in others:
         yield fold([], _styled(row[0], 0), "  ", sys.stdout)

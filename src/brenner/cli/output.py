@@ -193,12 +193,13 @@ def cannot_fix_text(summary: Summary, blocking: Iterable[Diagnostic]) -> str:
         by_code.setdefault(each.id, []).append(each)
     if not by_code:
         return "Cannot fix automatically: fixing these errors reveals others. Fix them by hand."
-    places = []
+    places, lines = [], set()
     for code, found in by_code.items():
-        lines = [each.line for each in found if each.line]
-        places.append(f"{numbered('line', lines)} ({code})" if lines else code)
+        numbers = [each.line for each in found if each.line]
+        places.append(f"{numbered('line', numbers)} ({code})" if numbers else code)
+        lines |= set(numbers)
     count = sum(map(len, by_code.values()))
-    need = "needs" if count == 1 or places == [*by_code][:1] else "need"
+    need = "needs" if len(places) == 1 and len(lines) <= 1 else "need"
     text = f"Cannot fix automatically: {listed(places, _MOST_CODES)} {need} a decision."
     others = summary.errors - count
     if others > 0:

@@ -35,9 +35,7 @@ def unknown_citations(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic
         yield from unknown_in_blocks(blocks, excerpts)
 
 
-def citation_notes(
-    mailbox: Mailbox, thread_id: str, artifact: Artifact
-) -> tuple[Diagnostic, ...]:
+def citation_notes(mailbox: Mailbox, thread_id: str, artifact: Artifact) -> tuple[Diagnostic, ...]:
     """Return what the excerpts of a thread show about the cited sections of its artifact.
 
     A version whose mail is not in this store has none.

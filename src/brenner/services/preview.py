@@ -88,7 +88,7 @@ def _last_message_entries(
 
 
 def _block_warnings(entry: Entry) -> Iterator[Diagnostic]:
-    """Yield why a block would be rejected, applied without one of its references, or a duplicate."""
+    """Yield why a block would be rejected, change nothing, or lack one of its references."""
     for found in entry.diagnostics:
         if found.code is DUPLICATE_BLOCK:
             yield found

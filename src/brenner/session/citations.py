@@ -50,9 +50,7 @@ def cites_sections(body: str) -> bool:
     return "§" in body or "\\u00a7" in body.lower()
 
 
-def unknown_in_blocks(
-    blocks: Iterable[DeltaBlock], excerpts: SourceText
-) -> Iterator[Diagnostic]:
+def unknown_in_blocks(blocks: Iterable[DeltaBlock], excerpts: SourceText) -> Iterator[Diagnostic]:
     """Yield a warning for each cited section of a message that no excerpt has, once for each."""
     reported: set[str] = set()
     for block in blocks:
@@ -66,9 +64,7 @@ def unknown_in_blocks(
                     yield found.in_block(block.number)
 
 
-def artifact_notes(
-    artifact: Artifact, messages: Iterable[StoredMessage]
-) -> tuple[Diagnostic, ...]:
+def artifact_notes(artifact: Artifact, messages: Iterable[StoredMessage]) -> tuple[Diagnostic, ...]:
     """Return warnings for the cited sections of an artifact that no excerpt has.
 
     Without any excerpt, return one info that the citations were not checked.
