@@ -9,7 +9,7 @@ from brenner.artifact.merge.resolve import stated_base
 from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.codes.deltas import INVALID_TARGET
 from brenner.diagnostics.codes.mail import WOULD_BE_REFUSED
-from brenner.diagnostics.codes.merging import TARGET_KILLED, UNKNOWN_ITEM
+from brenner.diagnostics.codes.merging import DUPLICATE_BLOCK, TARGET_KILLED, UNKNOWN_ITEM
 from brenner.diagnostics.codes.messages import UNKNOWN_ROLE_SHORTHAND
 from brenner.diagnostics.codes.serving import NO_DELTAS
 from brenner.diagnostics.model import WARNING, BrennerError, Diagnostic, RequestError, worst_first
@@ -148,7 +148,10 @@ def _posted_result(
     stored = sent.stored
     outcome, owed, failed = _expected_outcome(call, stored)
     entries = outcome[0] if outcome else None
-    found = (*truncate_for_message((*receipt.violations, *_warnings(entries or ()))), *failed)
+    received = receipt.violations
+    if entries is not None:  # they contain the duplicates
+        received = tuple(each for each in received if each.code is not DUPLICATE_BLOCK)
+    found = (*truncate_for_message((*received, *_warnings(entries or ()))), *failed)
     said, own = _shown_violations(prepared, found)
     own += failed  # the words of the store, not of others
     message = stored.message
