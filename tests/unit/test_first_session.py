@@ -243,15 +243,6 @@ def test_slips(command: str, hint: str, tmp_path: Path) -> None:
     assert hint in done.err
 
 
-def test_doctor_without_a_project(tmp_path: Path) -> None:
-    """Names the folder and the command; a project has no such line."""
-    done = brenner("doctor", cwd=tmp_path)
-    assert f"There is no project in {tmp_path}." in " ".join(done.out.split())
-    assert "`brenner init`" in done.out
-    assert brenner("init", cwd=tmp_path).code == 0
-    assert "There is no project" not in brenner("doctor", cwd=tmp_path).out
-
-
 # Pages in a terminal
 
 

@@ -193,13 +193,12 @@ def cannot_fix_text(summary: Summary, blocking: Iterable[Diagnostic]) -> str:
         by_code.setdefault(each.id, []).append(each)
     if not by_code:
         return "Cannot fix automatically: fixing these errors reveals others. Fix them by hand."
-    places, lines = [], set()
+    places = []
     for code, found in by_code.items():
-        numbers = [each.line for each in found if each.line]
-        places.append(f"{numbered('line', numbers)} ({code})" if numbers else code)
-        lines |= set(numbers)
+        lines = [each.line for each in found if each.line]
+        places.append(f"{numbered('line', lines)} ({code})" if lines else code)
     count = sum(map(len, by_code.values()))
-    need = "needs" if len(places) == 1 and len(lines) <= 1 else "need"
+    need = "needs" if len(places) == 1 and not places[0].startswith("lines ") else "need"
     text = f"Cannot fix automatically: {listed(places, _MOST_CODES)} {need} a decision."
     others = summary.errors - count
     if others > 0:

@@ -88,12 +88,12 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
     whose sender is not verified. Listing does not mark messages as read. A terminal cuts long
     subjects; a pipe gets them complete.
     """
-    _check_arguments(click.get_current_context().args)
     wanted = InboxFilter(unread, owed, types, thread_id)
 
     def read(here: Workspace) -> InboxPage:
         return here.mailbox.inbox(here.actor, wanted, limit=limit, before=before)
 
+    _check_arguments(click.get_current_context().args)
     page, here = _fetch(settings, read, wait or 0.0)
     if settings.as_json:
         write_json(_document(page, here.actor))

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 import apsw
 
 from brenner import __version__
-from brenner.config import OWN_FOLDER, SETTINGS_FILE, Project
+from brenner.config import SETTINGS_FILE, Project
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.codes.publishing import GIT_MISSING, NOT_A_REPOSITORY
 from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, worst_first
@@ -98,7 +98,7 @@ def _checks(context: DoctorContext) -> Iterator[Check]:
             "sqlite": lambda: sqlite_check(apsw.sqlite_lib_version()),
             "git": lambda: _git_check(store_file),
             **{name: partial(_program_check, name) for name in _PROGRAMS},
-            "project": lambda: _project_check(project),
+            "project": lambda: f"{project.folder} ({project.folder_from})",
         }
     )
     yield from _settings_checks(project)
@@ -111,15 +111,6 @@ def _checks(context: DoctorContext) -> Iterator[Check]:
     yield named_check("secrets", secrets_check(project, context.token))
     yield from store_checks(context, store)
     yield from _left_behind_check(project)
-
-
-def _project_check(project: Project) -> Finding:
-    """Check that there is a project, or that its store was named."""
-    names = (SETTINGS_FILE, OWN_FOLDER)
-    if project.store is not None or any(os.path.lexists(project.folder / name) for name in names):
-        return f"{project.folder} ({project.folder_from})"
-    detail = f"There is no project in {project.folder}."
-    return Check(WARNING, detail, "To create one: `brenner init`. To use another: `--project DIR`.")
 
 
 def _find_store(project: Project) -> Store | Check | Diagnostic:
