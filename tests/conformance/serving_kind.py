@@ -144,7 +144,7 @@ class _Scene:
             self._place.mailbox.register(Profile(name, "codex", "gpt-5"))
         wish = RosterRequest(recipients=tuple((name, "hypothesis_generator") for name in names))
         question, context = "What tells a cell where it is?", "Cells differ by place."
-        options = StartOptions(question, context, wish, excerpt="§1: Where.", thread_id=THREAD)
+        options = StartOptions(question, context, wish, excerpt="§42-44: Where.", thread_id=THREAD)
         assert start_session(self._desk, options).kickoffs
 
     def _make_secret(self, name: str, _: Case) -> None:

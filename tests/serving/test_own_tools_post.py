@@ -19,6 +19,8 @@ from brenner.protocol.subjects import parse_subject
 from brenner.protocol.validate import check_composed
 from brenner.services.contribute import ContributionRequest, prepare_contribution
 from brenner.services.identity import claim_name
+from brenner.services.rosters import RosterRequest
+from brenner.services.start_session import StartOptions, start_session
 from serving.frames import split_frames
 from serving.sessions import (
     ADD,
@@ -441,3 +443,19 @@ def test_posting_to_an_unknown_thread_is_rejected() -> None:
     assert codes(answer) == ["UNKNOWN_THREAD"]
     unknown = post(here, ANN, ADD, to=["BleuLake"])
     assert codes(unknown) == ["UNKNOWN_RECIPIENT"]
+
+
+def test_a_cited_section_that_no_excerpt_has() -> None:
+    """The caller gets the warning in plain words: it quotes only the caller and numbers."""
+    here = in_session()
+    wish = RosterRequest(recipients=((ANN, "hypothesis_generator"),))
+    thread, excerpt = "RS-20260105-cited-sections", "§1 a\n§2 b"
+    options = StartOptions("Which one?", "Cells.", wish, excerpt=excerpt, thread_id=thread)
+    assert start_session(here.workspace, options).kickoffs
+    delta = {**ADD, "payload": {**HYPOTHESIS, "anchors": ["§9"]}}
+    answer = here.ask("brenner_post", agent=ANN, thread_id=thread, deltas=[delta])
+    fine(answer)
+    assert codes(answer) == ["UNKNOWN_CITATION"]
+    assert "Block 1 cites §9, which is not in the excerpt of the kickoff (message 4: §1-2)." in (
+        answer.text or ""
+    )

@@ -78,7 +78,7 @@ def test_the_repository_has_its_pages() -> None:
 def test_layout_for_a_terminal() -> None:
     """Headings are bold, paragraphs are wrapped, code keeps its lines."""
     shown = in_terminal(60, "docs", "reference/commands")
-    assert "\x1b[1m# Commands\x1b[0m\n" in shown
+    assert "\x1b[1mCommands\x1b[0m\n" in shown
     lines = [line for line in shown.splitlines() if not line.startswith(("    ", "|"))]
     assert max(len(line) for line in lines if "](#" not in line) <= 80
 

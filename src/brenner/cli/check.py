@@ -69,7 +69,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
 ) -> int:
     """Check message files, or with --thread all messages of a thread.
 
-    Use it before `brenner mail send`. A message file has headers (Thread, From, To, Subject,
+    Use it before `brenner mail send`, which also checks names and the thread, and refuses a
+    message with placeholders. A message file has headers (Thread, From, To, Subject,
     Ack-Required), an empty line and the body. Without FILE, or with -, standard input is read.
 
     Redirect the output of --fix to another file: the shell empties FILE before it is read. If an
@@ -197,6 +198,10 @@ def _write_report(checked: _CheckedInput) -> None:
         out.write(f"{text}{care}\n")
     elif checked.text and not report.valid:
         write_wrapped(checked.cannot_fix_text(), "  ", out)
+    left = sum(found.code is codes.PLACEHOLDER_LEFT for found in report.violations)
+    if report.valid and left:
+        placeholders = "its placeholder" if left == 1 else f"its {left} placeholders"
+        write_wrapped(f"It cannot be sent yet: first fill in {placeholders}.", "  ", out)
 
 
 def _write_fix(checked: _CheckedInput, *, is_partial: bool) -> int:

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 import brenner
 from brenner.cli.options import EXIT_OK, EXIT_USAGE, Command, Settings, common_options, examples
-from brenner.cli.output import failure_json, styled, write_diagnostics, write_json
-from brenner.cli.terminal import Span, code_spans, fold, pager_option, write_lines
+from brenner.cli.output import failure_json, write_diagnostics, write_json
+from brenner.cli.terminal import pager_option, write_lines
 from brenner.diagnostics.codes.messages import WRONG_USAGE
 from brenner.lazy_pattern import lazy_pattern
 from brenner.text import closest, escape_control
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 INDEX = "README"
-_FENCES = ("```", "~~~")
-_LIST_MARK = lazy_pattern(r" *(?:[-*]|[0-9]+\.) +|> ?|\| ")
+_GLOSSARY_ROW = lazy_pattern(r"(?m)^\| \*\*(.+?)\*\* \|")
 
 
 @click.command(
@@ -56,7 +51,9 @@ def command(settings: Settings, page: str | None, is_path: bool, pager: bool) ->
     elif is_path:
         sys.stdout.write(f"{file}\n")
     elif sys.stdout.isatty():
-        write_lines(_laid_out(file.read_text("utf-8")), pager=pager)
+        from brenner.cli.markdown_view import page_lines  # only in a terminal
+
+        write_lines(page_lines(file.read_text("utf-8")), pager=pager)
     else:
         sys.stdout.write(file.read_text("utf-8"))
     return EXIT_OK
@@ -72,6 +69,18 @@ def docs_folder() -> Path:
     raise click.UsageError(message)
 
 
+def is_in_glossary(word: str) -> bool:
+    """Return whether the glossary explains a word. Case and a plural do not count."""
+    try:
+        text = (docs_folder() / "glossary.md").read_text("utf-8")
+    except (OSError, click.UsageError):
+        return False
+    listed = (match[1] for match in _GLOSSARY_ROW.finditer(text.casefold()))
+    known = {each for words in listed for each in words.split(", ")}
+    wanted = word.casefold().replace("-", " ").replace("_", " ").strip()
+    return not known.isdisjoint({wanted, wanted.removesuffix("s")})
+
+
 def page_names(folder: Path) -> list[str]:
     """Return the names of all pages, such as `how-to/connect-agents`; those at the top first."""
     files = sorted(folder.rglob("*.md"), key=lambda file: (len(file.parts), file))
@@ -80,7 +89,7 @@ def page_names(folder: Path) -> list[str]:
 
 def find_page(wanted: str, names: list[str]) -> list[str]:
     """Return the pages of that name, or else those with that part in their name."""
-    part = wanted.removesuffix(".md").removeprefix("docs/").casefold()
+    part = wanted.removesuffix(".md").removeprefix("docs/").casefold().replace(" ", "-")
     tests = (
         lambda name: name == part,
         lambda name: _last_part(name) == part,
@@ -112,19 +121,3 @@ def _report_unknown(settings: Settings, wanted: str, found: list[str], names: li
 
 def _last_part(name: str) -> str:
     return name.rpartition("/")[2]
-
-
-def _laid_out(text: str) -> Iterator[str]:
-    """Yield the lines for a terminal: headings bold, text and table rows wrapped, code as is."""
-    out, is_code = sys.stdout, False
-    for line in text.splitlines():
-        is_fence = line.lstrip().startswith(_FENCES)
-        is_code = is_code != is_fence
-        if line.startswith("#") and not is_code:
-            yield f"{styled(line, out, bold=True)}\n"
-        elif is_code or is_fence or not line or line.startswith("    "):
-            yield f"{line}\n"
-        else:
-            start = _LIST_MARK.match(line)
-            mark = start[0] if start else ""
-            yield fold([Span(mark)], code_spans(line[len(mark) :]), " " * len(mark), out)

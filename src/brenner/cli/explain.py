@@ -43,8 +43,12 @@ def command(settings: Settings, code: str | None) -> int:
         return 0
     found = find_code(code)
     if found is None:
-        near = closest_code(code)
-        unknown = codes.UNKNOWN_CODE.at(code=code, suggestion=did_you_mean(near))
+        from brenner.cli.docs import is_in_glossary  # only for an unknown code
+
+        suggestion: str = did_you_mean(closest_code(code))
+        if is_in_glossary(code):
+            suggestion = " To read what the word means: `brenner docs glossary`."
+        unknown = codes.UNKNOWN_CODE.at(code=code, suggestion=suggestion)
         if settings.as_json:
             write_json(failure_json(unknown))
         else:

@@ -133,10 +133,9 @@ def suggest_command(group: LazyGroup, context: click.Context, name: str) -> str:
     near = closest(name, group.list_commands(context))
     if near:
         return f" Did you mean `{near}`?"
-    groups = ((each, group.get_command(context, each)) for each in group.list_commands(context))
-    found = [
-        f"`{context.command_path} {each} {name}`"
-        for each, below in groups
-        if isinstance(below, LazyGroup) and name in below.table
-    ]
+    commands = ((each, group.get_command(context, each)) for each in group.list_commands(context))
+    groups = {each: below.table for each, below in commands if isinstance(below, LazyGroup)}
+    below = {command for table in groups.values() for command in table}
+    meant = name if name in below else closest(name, sorted(below))
+    found = [f"`{context.command_path} {each} {meant}`" for each in groups if meant in groups[each]]
     return f" Did you mean {' or '.join(found)}?" if found else ""

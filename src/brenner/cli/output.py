@@ -202,8 +202,7 @@ def cannot_fix_text(found: Iterable[Diagnostic], command: str) -> str:
     for code, alike in by_code.items():
         lines = [each.line for each in alike if each.line]
         places.append(f"{numbered('line', lines)} ({code})" if lines else code)
-    count = sum(map(len, by_code.values()))
-    need = "needs" if count == 1 or places == [*by_code][:1] else "need"
+    need = "needs" if len(places) == 1 and not places[0].startswith("lines ") else "need"
     text = f"Cannot fix automatically: {listed(places, _MOST_CODES)} {need} a decision."
     others = Summary.of(each for each in errors if each.fixable).errors
     if not others:

@@ -53,14 +53,19 @@ class SourceText(NamedTuple):
     @classmethod
     def of(cls, path: str, numbers: Iterable[int]) -> Self:
         """Build a source text that has these sections."""
+        return cls.of_ranges(path, ((number, number) for number in numbers))
+
+    @classmethod
+    def of_ranges(cls, path: str, ranges: Iterable[tuple[int, int]]) -> Self:
+        """Build a source text that has the sections from the first to the last of each range."""
         firsts: list[int] = []
         lasts: list[int] = []
-        for number in sorted(set(numbers)):
-            if lasts and number == lasts[-1] + 1:
-                lasts[-1] = number
+        for first, last in sorted(set(ranges)):
+            if lasts and first <= lasts[-1] + 1:
+                lasts[-1] = max(last, lasts[-1])
             else:
-                firsts.append(number)
-                lasts.append(number)
+                firsts.append(first)
+                lasts.append(last)
         return cls(path, tuple(firsts), tuple(lasts))
 
     @property

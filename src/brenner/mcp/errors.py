@@ -27,6 +27,7 @@ from brenner.diagnostics.codes.messages import (
     TEMPLATE_NOT_FILLED_IN,
     THREAD_ID_TOO_LONG,
 )
+from brenner.diagnostics.codes.sessions import UNKNOWN_CITATION
 from brenner.diagnostics.model import (
     OPTIONAL_PARAMETERS,
     BrennerError,
@@ -330,6 +331,7 @@ _OWN = frozenset(
         *(serving_codes.NO_THREAD_NAMED, serving_codes.NOT_COMPILED, serving_codes.NO_SESSION_YET),
         *(serving_codes.UNUSABLE_THREAD_ID, TEMPLATE_NOT_FILLED_IN),
         *(artifacts_codes.UNKNOWN_VERSION, NO_SUCH_ITEM, INVALID_SECTION),
+        UNKNOWN_CITATION,
     }
 )
 # A name, an ID or a section, not a sentence: another agent may have chosen the suggested word

@@ -9,7 +9,7 @@ from brenner.diagnostics.catalogue import closest_code, find_code
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.codes.messages import MESSAGE_TOO_LARGE, UNKNOWN_CODE
-from brenner.diagnostics.model import Code, Diagnostic, RequestError, Summary, worst_first
+from brenner.diagnostics.model import INFO, Code, Diagnostic, RequestError, Summary, worst_first
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.markdown.blocks import parse_blocks
@@ -303,9 +303,11 @@ def _any_agent(mailbox: Mailbox, operator: str) -> str:
 
 
 def _merge_preview(call: Call, corrected: Message) -> list[Diagnostic]:
+    """Return what the thread would refuse of the corrected message; infos come when it is sent."""
     report, _ = check_composed(corrected)
     found = examine(call.workspace, _incoming_message(call, corrected)).violations
-    return sorted((each for each in found if each not in report.violations), key=worst_first)
+    new = (each for each in found if each not in report.violations and each.severity is not INFO)
+    return sorted(new, key=worst_first)
 
 
 def _next_step(found: Receipt, message: Message, missing: Sequence[str]) -> str:

@@ -114,9 +114,15 @@ def repair_subject(text: str) -> str | None:
     return repaired if parse_subject(repaired) and repaired != text else None
 
 
+_DELTA_REASON = "DELTA needs the model's shorthand in brackets, in lower case"
+
+
 def _invalid_prefix(text: str, line: int | None) -> Diagnostic:
     reason, suggestion = _explain_prefix(text)
-    return codes.INVALID_SUBJECT_PREFIX.at(line, subject=text, reason=reason, suggestion=suggestion)
+    found = codes.INVALID_SUBJECT_PREFIX.at(
+        line, subject=text, reason=reason, suggestion=suggestion
+    )
+    return found._replace(fix=suggestion.strip()) if reason == _DELTA_REASON else found
 
 
 def _explain_prefix(text: str) -> tuple[str, str]:
@@ -132,8 +138,7 @@ def _explain_prefix(text: str) -> tuple[str, str]:
     word = re.match(r"\W*([A-Za-z]*)", text)
     known = closest(word[1], MESSAGE_TYPES) if word else None
     if known == "DELTA":
-        reason = "DELTA needs the model's shorthand in brackets, in lower case"
-        return reason, f" {_delta_example(text)}"
+        return _DELTA_REASON, f" {_delta_example(text)}"
     if known:
         return "the prefix is misspelt or its colon is missing", f" Did you mean `{known}: …`?"
     return "its first word is not one of the ten prefixes", ""
@@ -141,9 +146,9 @@ def _explain_prefix(text: str) -> tuple[str, str]:
 
 def _delta_example(text: str) -> str:
     """Return how to write the prefix. Keep the shorthand of a malformed one such as `opus-4.5`."""
+    known = ", ".join(f"`{each}`" for each in ROLE_SHORTHANDS)
     written = re.search(r"\[\s*([A-Za-z]+)", text)
     shorthand = written[1].lower() if written else ""
     if shorthand in ROLE_SHORTHANDS:
-        return f"For example `DELTA[{shorthand}]: …`."
-    known = ", ".join(f"`{each}`" for each in ROLE_SHORTHANDS)
+        return f"Write `DELTA[{shorthand}]: …`. The brackets take one of {known}."
     return f"Write the shorthand of your model, not your role, in the brackets: {known}."

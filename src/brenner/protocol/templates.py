@@ -102,10 +102,12 @@ def new_message(  # noqa: PLR0913  (one parameter per known value)
     role: str | None = None,
     question: str | None = None,
     delta: Delta | None = None,
+    base: int = 0,
 ) -> Message:
     """Return a template message of the type, with the values that are known.
 
-    `today` is the date in a new thread ID and in a COMPILED. `delta` is the template of a delta.
+    `today` is the date in a new thread ID and in a COMPILED. `delta` is the template of a delta,
+    `base` the number of the version that it is based on.
     """
     if thread_id is None and question:
         thread_id = generate_thread_id(question, today)
@@ -114,7 +116,8 @@ def new_message(  # noqa: PLR0913  (one parameter per known value)
     thread_id = thread_id or f"RS-{today:%Y%m%d}-{UNFILLED_TOPIC}"
     if message_type is DELTA:
         delta = delta or delta_template(Operation.ADD, HYPOTHESIS_SLATE)
-        body = f"# {DELTA.title}\n\n## Deltas\n\n{render_delta(delta)}"
+        stated = f"**{DELTA.version_field}**: v{base}\n\n" if base else ""
+        body = f"# {DELTA.title}\n\n{stated}## Deltas\n\n{render_delta(delta)}"
     else:
         values = {"Research Question": question, "From": sender, "Agent": sender}
         if message_type is HANDOFF:

@@ -10,7 +10,11 @@ from brenner.artifact.merge.engine import merge
 from brenner.artifact.state import BlockOutcome, Entry, State, empty_state
 from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
 from brenner.diagnostics.codes.mail import AFTER_THE_END, WOULD_BE_REFUSED
-from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE, WOULD_CLOSE_CIRCLE
+from brenner.diagnostics.codes.merging import (
+    CIRCULAR_REFERENCE,
+    DUPLICATE_BLOCK,
+    WOULD_CLOSE_CIRCLE,
+)
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.protocol.delta.parse import line_at
 from brenner.protocol.message_types import KICKOFF
@@ -86,8 +90,11 @@ def _last_message_entries(
 
 
 def _block_warnings(entry: Entry) -> Iterator[Diagnostic]:
-    """Yield why a block would be rejected, or applied without one of its references."""
+    """Yield why a block would be rejected, change nothing, or lack one of its references."""
     for found in entry.diagnostics:
+        if found.code is DUPLICATE_BLOCK:
+            yield found
+            continue
         if entry.state is BlockOutcome.REFUSED and found.severity is ERROR:
             warning = WOULD_BE_REFUSED.at(
                 found.line, block=str(entry.block), reason=found, fix=found.fix

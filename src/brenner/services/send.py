@@ -137,7 +137,7 @@ def _check_with_mailbox(
         report = _add_violations(report, found)._replace(corrected=None)
     if not report.valid:
         return report
-    ahead = _preview(mailbox, message, options)
+    ahead = [*_preview(mailbox, message, options), *_unknown_citations(mailbox, message, options)]
     return _add_violations(report, [each.moved(lines_before) for each in ahead])
 
 
@@ -169,6 +169,21 @@ def _preview(mailbox: Mailbox, message: Message, options: SendOptions) -> list[D
     from brenner.services.preview import preview_merge  # loads the merge
 
     return list(preview_merge(mailbox, message, options.operator, options.project))
+
+
+def _unknown_citations(
+    mailbox: Mailbox, message: Message, options: SendOptions
+) -> list[Diagnostic]:
+    """Return which cited sections (§n) of a DELTA are in no excerpt of the kickoffs.
+
+    With a source text the linter checks them.
+    """
+    if message.type != "DELTA" or (options.project and options.project.source_text):
+        return []
+
+    from brenner.services.citations import unknown_citations  # loads the reader of kickoffs
+
+    return list(unknown_citations(mailbox, message))
 
 
 def _require_filled_in(report: Report) -> Report:

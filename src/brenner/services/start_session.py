@@ -403,6 +403,7 @@ _COMPARED_SECTIONS = {
     "round": ("Research Question", "Excerpt", "Constraints"),
 }
 _OUTPUTS_SECTION = "Requested Outputs"
+_NO_EXCERPT = "The kickoff has no excerpt."
 _EXCERPT_FIX = (
     "Add the passages that agents should cite: `--excerpt-file FILE`, or for sections of the "
     "project's source text `--excerpt 42,45-47`."
@@ -430,8 +431,8 @@ def _check_kickoff(message: Message) -> Iterator[Diagnostic]:
             places = f"line {line}" if line else "in its subject"
             yield message_codes.TEMPLATE_NOT_FILLED_IN.at(line, placeholders=places)
         elif found.code is message_codes.MISSING_RECOMMENDED_SECTION:
-            # In a kickoff that is always the excerpt.
-            yield found._replace(line=line, fix=_EXCERPT_FIX)
+            # In a kickoff that is always the excerpt. No line: the operator gave options.
+            yield found._replace(line=None, message=_NO_EXCERPT, fix=_EXCERPT_FIX)
         else:
             yield found._replace(line=line)
 
@@ -660,6 +661,9 @@ def start_session(workspace: Workspace, options: StartOptions) -> Started:
         *about_excerpt,
         *about_names,
     ]
+    operator = workspace.project.operator
+    if operator in resolved.recipients:
+        found.append(codes.OPERATOR_AS_RECIPIENT.at(name=operator))
     kickoffs: list[KickoffDelivery] = []
     can_compose = resolved.recipients and not (resolved.errors or about_excerpt or about_names)
     if thread and can_compose:

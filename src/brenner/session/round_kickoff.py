@@ -258,16 +258,25 @@ def subject_description(subject: str) -> str:
 
 def passages_in(messages: Iterable[StoredMessage]) -> tuple[tuple[int, tuple[str, ...]], ...]:
     """Return the kickoffs of a thread that cite numbered sections, each excerpt once."""
-    found: dict[str, tuple[int, tuple[str, ...]]] = {}
+    found = [
+        (number, cited)
+        for text, number in excerpts_in(messages).items()
+        if (cited := tuple(dict.fromkeys(_cited_sections(text)))[:_MOST_CITED])
+    ]
+    return tuple(found[-_MOST_CITED:])
+
+
+def excerpts_in(messages: Iterable[StoredMessage]) -> dict[str, int]:
+    """Return the excerpts with section numbers in kickoffs, each with its first message."""
+    found: dict[str, int] = {}
     for stored in sorted(messages, key=thread_order_key):
         message = stored.message
         if message.type != KICKOFF.name or "§" not in message.body:
             continue
         text = _section_text(_EXCERPT, message.body)
-        cited = tuple(dict.fromkeys(_cited_sections(text)))[:_MOST_CITED]
-        if cited and not text.startswith(_EARLIER_PASSAGES):
-            found.setdefault(text, (stored.id, cited))
-    return tuple(found.values())[-_MOST_CITED:]
+        if "§" in text and not text.startswith(_EARLIER_PASSAGES):
+            found.setdefault(text, stored.id)
+    return found
 
 
 def attacks_in(messages: Iterable[StoredMessage], status: SessionStatus) -> dict[int, str]:

@@ -106,6 +106,7 @@ def lint(  # noqa: PLR0913  (one parameter per option)
         if isinstance(given, Diagnostic):
             return _report_unreadable(settings, given, source_text or "", as_sarif=as_sarif)
         source, notes = (given, ()) if given else project_source(reader, loaded)
+        notes = notes if source else (*notes, *_citation_notes(reader, loaded))
     report = lint_loaded(loaded, source)
     notes = (*notes, *(loaded.version.notes if loaded.version else ()))
     if settings.as_json:
@@ -164,6 +165,15 @@ def _read_source_option(name: str | None) -> SourceText | Diagnostic | None:
         return text
     source = read_source_text(text, name)
     return codes.NO_SECTION_NUMBERS.at(path=display_name(name)) if source.is_empty else source
+
+
+def _citation_notes(reader: ArtifactReader, loaded: LoadedArtifact) -> tuple[Diagnostic, ...]:
+    """Return which cited sections no excerpt has, for a version without a source text."""
+    if loaded.version is None or reader.workspace.project.source_text:
+        return ()
+    from brenner.services.citations import citation_notes  # only without a source text
+
+    return citation_notes(reader.workspace.mailbox, loaded.version.thread_id, loaded.artifact)
 
 
 def _report_lines(report: LintReport, name: str, *, with_questions: bool) -> Iterator[str]:

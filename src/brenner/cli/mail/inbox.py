@@ -56,6 +56,7 @@ _STORE_POLL_INTERVAL = 0.2
         "brenner mail inbox --type CRITIQUE --type BLOCKED --wait 60",
     ),
     cls=Command,
+    context_settings={"allow_extra_args": True},  # to say what a name is meant to be
 )
 @click.option("--unread", is_flag=True, help="Only unread messages.")
 @click.option("--owed", is_flag=True, help="Only messages that you owe an ACK for.")
@@ -109,12 +110,22 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
             wanted = wanted._replace(thread_id=find_thread(here, thread_id))
         return here.mailbox.inbox(here.actor, wanted, limit=limit, before=before)
 
+    _check_arguments(click.get_current_context().args)
     page, here = _fetch(settings, read, wait or 0.0)
     if settings.as_json:
         write_json(_document(page, here.actor, bodies=bodies))
     else:
         write_lines(_lines(page, here, _filter_words(wanted, before)), pager=pager)
     return EXIT_OK
+
+
+def _check_arguments(given: list[str]) -> None:
+    """Refuse a name without `--as`, and say how to read that inbox."""
+    if given:
+        name = escape_control(given[0])
+        command = f"`brenner mail inbox --as {name}`"
+        message = f"Unexpected argument `{name}`. To read the inbox of that agent: {command}."
+        raise click.UsageError(message, click.get_current_context())
 
 
 def _filter_words(wanted: InboxFilter, before: int | None) -> list[str]:

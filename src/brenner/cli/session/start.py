@@ -292,23 +292,25 @@ def spawn_after_mail(here: Workspace, done: Started, spawn_request: SpawnOptions
 
 
 def _check_usage(options: dict[str, str | None]) -> None:
+    """Refuse options that contradict each other or are missing, all at once."""
+    wrong = []
     for one, other, names in (
         (EXCERPT_FILE, "sections", "--excerpt-file and --excerpt"),
         ("thread_id", "bead", "--thread-id and --bead"),
     ):
         if options[one] is not None and options[other] is not None:
-            message = f"{names} cannot be used together."
-            raise click.UsageError(message)
+            wrong.append(f"{names} cannot be used together.")
     missing = [f"--{name}" for name in ("question", "context") if options[name] is None]
     if missing:
-        message = f"A kickoff needs {' and '.join(missing)}."
-        raise click.UsageError(message)
+        wrong.append(f"A kickoff needs {' and '.join(missing)}.")
+    if wrong:
+        raise click.UsageError(" ".join(wrong))
 
 
 def _check_question(texts: dict[str, str]) -> None:
     """Refuse an empty question: it is usually an unset shell variable."""
     if not texts["question"].strip():
-        message = "--question needs a text: one sentence that could turn out to be false."
+        message = "--question needs a text: one sentence. Each answer must be able to be false."
         raise click.UsageError(message)
 
 

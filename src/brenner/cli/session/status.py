@@ -554,9 +554,17 @@ def _attention_lines(status: SessionStatus, reader: StatusReader, out: TextIO) -
         mark = Span("  ! ", style) if each.kind in _URGENT_KINDS else Span("  · ", QUIET)
         yield fold([mark], [Span(each.text, style)], "    ", out)
     if not found:
-        waits = joined(each.name for each in status.awaited)
-        why = f" Waiting for {waits}." if waits else ""
-        yield fold([Span("  ")], [Span(f"Nothing needs you.{why}", QUIET)], "  ", out)
+        yield fold([Span("  ")], [Span(_calm_text(status, reader), QUIET)], "  ", out)
+
+
+def _calm_text(status: SessionStatus, reader: StatusReader) -> str:
+    """Return what the reader is asked to do where nothing is urgent, and who is waited for."""
+    step = next_step(status, reader)
+    text = "Nothing needs you."
+    if step.does in ("acknowledge", "write"):
+        text = f"You are asked to {step.purpose}."
+    waits = joined(each.name for each in status.awaited if each.name != reader.actor)
+    return f"{text} Waiting for {waits}." if waits else text
 
 
 def _fact_fields(screen: StatusScreen, out: TextIO) -> Iterator[tuple[str, Sequence[Span]]]:

@@ -52,7 +52,8 @@ NO_SECTION_NUMBERS = error(
 EMPTY_MESSAGE = error(
     "EMPTY_MESSAGE",
     "The message is empty.",
-    "Write headers, a blank line and the body. `brenner new DELTA` prints a template.",
+    "Write headers, a blank line and the body. `brenner new DELTA` prints a template. If the file "
+    "comes from `brenner check --fix`: it writes nothing when an error needs a decision.",
     _FILE_SPEC,
 )
 NUL_CHARACTER = error(

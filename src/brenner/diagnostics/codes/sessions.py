@@ -84,6 +84,28 @@ NO_SOURCE_TEXT = error(
     "headings), or give the passages with `--excerpt-file FILE`.",
     "companion, Anchors",
 )
+UNKNOWN_CITATION = warning(
+    "UNKNOWN_CITATION",
+    "{what} cites {value}, which is not in {place}.",
+    "Cite a section that is there. For another source write `[external: source]`, for your own "
+    "conclusion `[inference]`.",
+    "companion, Anchors",
+)
+ANCHORS_NOT_CHECKED = info(
+    "ANCHORS_NOT_CHECKED",
+    "Brenner cannot check whether the cited sections (§n) exist: the project has no source text, "
+    "and no kickoff has an excerpt with section numbers.",
+    'Add `source_text = "FILE.md"` to `brenner.toml`, or give an excerpt in the next kickoff: '
+    "`--excerpt-file FILE`.",
+    "companion, Anchors",
+)
+OPERATOR_AS_RECIPIENT = warning(
+    "OPERATOR_AS_RECIPIENT",
+    "The kickoff goes to `{name}`, the operator. No agent answers under this name.",
+    "Name agents instead: `--to BlueLake --role hypothesis_generator`. The operator needs no "
+    "kickoff to contribute: `brenner new DELTA --thread ID`.",
+    _START_SPEC,
+)
 ROUND_WITHOUT_VERSION = error(
     "ROUND_WITHOUT_VERSION",
     "`{thread_id}` has no version yet: it is still in its first round.",
