@@ -17,7 +17,7 @@ from brenner.diagnostics.truncate import truncate_for_message
 from brenner.mail.model import SendResult
 from brenner.markdown.blocks import parse_blocks
 from brenner.mcp.errors import refusal_json, violation_json, violation_lines, with_delta_number
-from brenner.mcp.identity import AGENT, TOKEN, agent_of, authenticate, last_fetched
+from brenner.mcp.identity import AGENT, ANYWAY, TOKEN, agent_of, authenticate, last_fetched
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
 from brenner.mcp.untrusted_text import framed_result, plain_or_foreign
 from brenner.protocol.delta.parse import read_deltas
@@ -34,6 +34,7 @@ from brenner.services.contribute import (
 )
 from brenner.services.receive import UNKNOWN_MODEL, IncomingMessage, Receipt, receive
 from brenner.services.send import stored_with_warning
+from brenner.services.send_checks import name_notes, names_matched_by_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -57,26 +58,34 @@ def run(call: Call) -> ToolResult:
     if not deltas:
         raise RequestError(NO_DELTAS.at(example=EXAMPLE))
     agent = agent_of(call)
+    given = [call.text(AGENT.name).strip(), *call.texts("to")]
+    matched = names_matched_by_case(call.workspace.mailbox, given)
     trust = authenticate(call, agent, call.text(TOKEN.name))
     thread_id = call.text("thread_id").strip()
     base = call.number("base")
     if base is None:
         base = last_fetched(call, agent, trust, thread_id)
-    wanted = ContributionRequest(
-        thread_id, agent, deltas, call.text("summary"), call.texts("to"), base
-    )
+    to = tuple(matched.get(name, name) for name in call.texts("to"))
+    wanted = ContributionRequest(thread_id, agent, deltas, call.text("summary"), to, base)
     prepared = prepare_contribution(call.workspace, wanted)
     if not prepared.is_ready:
         return _refused_result(prepared, prepared.violations, deltas)
     receipt = _receive(call, prepared, trust)
     if receipt.sent is None:
         return _refused_result(prepared, receipt.violations, deltas)
+    receipt = receipt._replace(violations=(*receipt.violations, *name_notes(matched)))
     return _posted_result(call, prepared, receipt, receipt.sent)
 
 
 def _receive(call: Call, prepared: PreparedContribution, trust: Trust) -> Receipt:
     key = call.text("key") or None
-    letter = IncomingMessage(prepared.message, Envelope(trust=trust), call.number("reply_to"), key)
+    letter = IncomingMessage(
+        prepared.message,
+        Envelope(trust=trust),
+        call.number("reply_to"),
+        key,
+        anyway=call.flag(ANYWAY.name) is True,
+    )
     try:
         return receive(call.workspace, letter)
     except RequestError as refusal:
@@ -297,6 +306,7 @@ TOOL = Tool(
         Argument("base", ArgumentKind.VERSION, "version that you read; default: last one fetched"),
         Argument("reply_to", ArgumentKind.NUMBER),
         Argument("key", about="repeating a call with the same key posts nothing twice"),
+        ANYWAY,
         TOKEN,
     ),
     run,

@@ -124,9 +124,14 @@ def as_message_file(message: Message) -> MessageFile:
 def check_header_values(
     headers: dict[str, Header], recipients: tuple[str, ...]
 ) -> list[Diagnostic]:
-    """Check the agent names in From and To, and the value of Ack-Required."""
-    found = []
+    """Check the agent names in From and To, the characters of Subject, and Ack-Required.
+
+    The pattern of thread IDs allows no control characters, either.
+    """
     sender, to, ack = (headers.get(name) for name in ("From", "To", "Ack-Required"))
+    subject = headers.get("Subject")
+    wrong = control_character("subject", subject.value, subject.line) if subject else None
+    found = [wrong] if wrong else []
     if sender and not AGENT_NAME.fullmatch(sender.value):
         found.append(codes.INVALID_AGENT_NAME.at(sender.line, name=sender.value))
     if not recipients:
@@ -140,6 +145,40 @@ def check_header_values(
     if ack and ack.value.lower() not in _YES_OR_NO:
         found.append(codes.INVALID_ACK_REQUIRED.at(ack.line, value=ack.value))
     return found
+
+
+_CONTROL = lazy_pattern(r"[\x01-\x1f\x7f-\x9f\u2028\u2029]")
+_LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+
+
+def control_character(what: str, text: str, line: int | None = None) -> Diagnostic | None:
+    """Return an error if the text of a header contains a control character or a line break.
+
+    Shown as a file, a line break would begin another header, such as a forged `From`.
+    """
+    found = _CONTROL.search(text)
+    if not found:
+        return None
+    from brenner.diagnostics.codes.mail import UNSTORABLE_TEXT  # few messages need it
+
+    is_break = found[0] in _LINE_BREAKS
+    name = "a line break" if is_break else f"the control character U+{ord(found[0]):04X}"
+    return UNSTORABLE_TEXT.at(line, what=what, reason=f"it contains {name}")
+
+
+def header_errors(message: Message) -> tuple[Diagnostic, ...]:
+    """Return an error for each header that contains a control character.
+
+    Every entrance calls it before it stores a message, whether or not the message is checked.
+    """
+    parts = [
+        ("thread ID", message.thread_id),
+        ("sender", message.sender),
+        *(("recipient", name) for name in message.recipients),
+        ("subject", message.subject),
+    ]
+    found = (control_character(what, text) for what, text in parts)
+    return tuple(each for each in found if each)
 
 
 class _HeaderReader:

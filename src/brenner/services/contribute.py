@@ -34,6 +34,7 @@ from brenner.protocol.validate import Report, check_composed
 from brenner.services.next_round import earlier_kickoffs
 from brenner.services.receive import model_shorthand
 from brenner.services.send import size_error
+from brenner.services.send_checks import without_base
 from brenner.services.version_store import load_history, load_if_small, require_thread_id
 from brenner.session.excerpts import embed_text
 from brenner.text import escape_control_lines
@@ -147,13 +148,8 @@ def find_sent_before(
         return None
     first = mailbox.message(found.message_id)
     is_here = first.message.thread_id == prepared.message.thread_id
-    is_same = _without_base(first.message.body) == _without_base(prepared.message.body)
+    is_same = without_base(first.message.body) == without_base(prepared.message.body)
     return first if is_here and is_same else None
-
-
-def _without_base(body: str) -> str:
-    head, base, rest = body.partition(_BASE_LINE)
-    return head + rest.partition("\n\n")[2] if base else body
 
 
 # Composing the message
