@@ -37,7 +37,7 @@ from brenner.protocol.messages import (
     Importance,
     Message,
     StoredMessage,
-    control_character,
+    without_control,
 )
 from brenner.protocol.subjects import parse_subject
 from brenner.services.acknowledge import send_ack
@@ -131,8 +131,8 @@ def reply_message(call: Call) -> ToolResult:
         # A reply inherits `ack_required`, unless its message type decides.
         ack_required=None if parse_subject(subject) else wants_ack(original.message),
     )
-    notes = name_notes(matched)
-    kept = _send(call, message, original.envelope.importance, notes, original.id)
+    importance = original.envelope.importance
+    kept = _send(call, message, importance, name_notes(matched), original.id)
     if isinstance(kept, ToolResult):
         return kept
     payload, warnings, notes = kept
@@ -171,10 +171,7 @@ def _split_names(texts: Iterable[str], known: Collection[str]) -> Iterator[str]:
 
 def _reply_subject(original: StoredMessage, prefix: str) -> str:
     """Return the subject of a reply, without repeating its prefix."""
-    # An imported subject may have control characters, which a sent one must not have.
-    subject = "".join(
-        each if control_character("", each) is None else " " for each in original.message.subject
-    )
+    subject = without_control(original.message.subject)  # an imported one may have some
     is_there = subject.casefold().startswith(prefix.strip().casefold())
     return subject if is_there else f"{prefix.strip()} {subject}".strip()
 

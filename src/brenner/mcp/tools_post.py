@@ -73,8 +73,8 @@ def run(call: Call) -> ToolResult:
     receipt = _receive(call, prepared, trust)
     if receipt.sent is None:
         return _refused_result(prepared, receipt.violations, deltas)
-    receipt = receipt._replace(violations=(*receipt.violations, *name_notes(matched)))
-    return _posted_result(call, prepared, receipt, receipt.sent)
+    noted = receipt._replace(violations=(*receipt.violations, *name_notes(matched)))
+    return _posted_result(call, prepared, noted, receipt.sent)
 
 
 def _receive(call: Call, prepared: PreparedContribution, trust: Trust) -> Receipt:

@@ -93,6 +93,9 @@ def parse_message_file(text: str) -> MessageFile:
     value = {name: header.value for name, header in headers.items()}
     recipients = tuple(name.strip() for name in value.get("To", "").split(",") if name.strip())
     found += check_header_values(headers, recipients) if headers else []
+    subject = headers.get("Subject")  # the patterns of thread IDs and names are stricter
+    wrong = control_character("subject", subject.value, subject.line) if subject else None
+    found += [wrong] if wrong else []
     message = Message(
         thread_id=value.get("Thread", ""),
         sender=value.get("From", ""),
@@ -124,14 +127,9 @@ def as_message_file(message: Message) -> MessageFile:
 def check_header_values(
     headers: dict[str, Header], recipients: tuple[str, ...]
 ) -> list[Diagnostic]:
-    """Check the agent names in From and To, the characters of Subject, and Ack-Required.
-
-    The pattern of thread IDs allows no control characters, either.
-    """
+    """Check the agent names in From and To, and the value of Ack-Required."""
+    found = []
     sender, to, ack = (headers.get(name) for name in ("From", "To", "Ack-Required"))
-    subject = headers.get("Subject")
-    wrong = control_character("subject", subject.value, subject.line) if subject else None
-    found = [wrong] if wrong else []
     if sender and not AGENT_NAME.fullmatch(sender.value):
         found.append(codes.INVALID_AGENT_NAME.at(sender.line, name=sender.value))
     if not recipients:
@@ -164,6 +162,11 @@ def control_character(what: str, text: str, line: int | None = None) -> Diagnost
     is_break = found[0] in _LINE_BREAKS
     name = "a line break" if is_break else f"the control character U+{ord(found[0]):04X}"
     return UNSTORABLE_TEXT.at(line, what=what, reason=f"it contains {name}")
+
+
+def without_control(text: str) -> str:
+    """Return the text of a header with spaces in place of control characters."""
+    return _CONTROL.sub(" ", text)
 
 
 def header_errors(message: Message) -> tuple[Diagnostic, ...]:

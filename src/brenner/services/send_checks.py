@@ -101,10 +101,12 @@ def unknown_thread(mailbox: Mailbox, message: Message) -> Diagnostic | None:
         return None
     known = [each.thread_id for each in mailbox.threads()]
     found = unknown_thread_error(message.thread_id, known).diagnostic
-    return found._replace(fix=f"{found.fix} {_OPENING}")
+    opening = _RESEARCH_OPENING if is_research else _OPENING.format(type=message.type)
+    return found._replace(fix=f"{found.fix} {opening}")
 
 
-_OPENING = "Only a KICKOFF opens a research thread: `brenner session start`."
+_RESEARCH_OPENING = "Only a KICKOFF opens a research thread: `brenner session start`."
+_OPENING = "A message of type {type} cannot open a thread."
 
 
 def thread_exists(mailbox: Mailbox, thread_id: str) -> bool:
