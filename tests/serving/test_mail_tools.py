@@ -150,6 +150,7 @@ def test_mail_is_kept_byte_for_byte(here: Place, body: str) -> None:
 
 def test_a_bad_contribution_is_told_with_the_correction(here: Place) -> None:
     """The text has what is wrong, where and the arguments to send; these are accepted."""
+    here.mailbox.send(Message(THREAD, "Operator", (ANN,), "INFO: The thread exists", "x"))
     answer = send(here, "delta[opus]: Memory", WRONG, thread_id=THREAD, cc=[CAT], importance="high")
     told = refusal(answer)
     assert [found["id"] for found in told["violations"]] == [

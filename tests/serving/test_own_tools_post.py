@@ -227,7 +227,17 @@ def test_reply_starts_with_deltas_that_would_be_refused() -> None:
     """The reason and the active items follow, outside of frames."""
     here = in_session()
     fine(post(here, ANN, ADD))
-    text = post(here, ANN, {**EDIT, "target_id": "H9"}).text or ""
+    wrong = {**EDIT, "target_id": "H9"}
+    refused = post(here, ANN, wrong)
+    first, error, reason, items, *_ = (refused.text or "").splitlines()
+    assert (refused.is_error, first) == (True, "Nothing was posted.")
+    assert error.startswith("- error EVERY_BLOCK_REFUSED: The only block of this DELTA would be")
+    assert items == "Active items: H1."
+    assert here.mailbox.position() == 4
+    text = (
+        here.ask("brenner_post", agent=ANN, thread_id=THREAD, deltas=[wrong], anyway=True).text
+        or ""
+    )
     first, reason, items, *_ = text.splitlines()
     assert first == (
         f"Posted message 5 to {THREAD}, but 1 of 1 deltas would be rejected. Correct these and "

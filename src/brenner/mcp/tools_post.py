@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from brenner.artifact.merge.resolve import stated_base
 from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.codes.deltas import INVALID_TARGET
-from brenner.diagnostics.codes.mail import WOULD_BE_REFUSED
+from brenner.diagnostics.codes.mail import EVERY_BLOCK_REFUSED, WOULD_BE_REFUSED
 from brenner.diagnostics.codes.merging import TARGET_KILLED, UNKNOWN_ITEM
 from brenner.diagnostics.codes.messages import UNKNOWN_ROLE_SHORTHAND
 from brenner.diagnostics.codes.serving import NO_DELTAS
@@ -31,6 +31,7 @@ from brenner.services.contribute import (
     expected_result,
     find_sent_before,
     prepare_contribution,
+    result_if_sent,
 )
 from brenner.services.receive import UNKNOWN_MODEL, IncomingMessage, Receipt, receive
 from brenner.services.send import stored_with_warning
@@ -72,7 +73,8 @@ def run(call: Call) -> ToolResult:
         return _refused_result(prepared, prepared.violations, deltas)
     receipt = _receive(call, prepared, trust)
     if receipt.sent is None:
-        return _refused_result(prepared, receipt.violations, deltas)
+        outcome = _outcome_if_posted(call, prepared, receipt)
+        return _refused_result(prepared, receipt.violations, deltas, outcome)
     noted = receipt._replace(violations=(*receipt.violations, *name_notes(matched)))
     return _posted_result(call, prepared, noted, receipt.sent)
 
@@ -119,11 +121,24 @@ def _shown_violations(
     ], own
 
 
+def _outcome_if_posted(
+    call: Call, prepared: PreparedContribution, receipt: Receipt
+) -> ExpectedResult | None:
+    """Return what would happen to the blocks, if that is why nothing was posted."""
+    if all(found.code is not EVERY_BLOCK_REFUSED for found in receipt.violations):
+        return None
+    workspace = call.workspace
+    return result_if_sent(workspace.mailbox, prepared.message, workspace.project.operator)
+
+
 def _refused_result(
-    prepared: PreparedContribution, found: Iterable[Diagnostic], given: Sequence[object]
+    prepared: PreparedContribution,
+    found: Iterable[Diagnostic],
+    given: Sequence[object],
+    outcome: ExpectedResult | None = None,
 ) -> ToolResult:
     """Return that nothing was sent: every violation, and the deltas with all certain
-    corrections.
+    corrections; with an outcome also the existing items, and what the deltas may mean.
     """
     shown, own = _shown_violations(prepared, found)
     wrong = list(prepared.wrong)
@@ -132,6 +147,7 @@ def _refused_result(
         "corrections": list(prepared.corrections),
         "deltas": list(prepared.deltas),
         "still_wrong": wrong,
+        **({"expected": [_entry_json(each) for each in outcome[0]]} if outcome else {}),
     }
     numbers = ", ".join(map(str, wrong))
     one = len(prepared.deltas) == 1
@@ -145,6 +161,8 @@ def _refused_result(
     lines = (
         "Nothing was posted.",
         *violation_lines(sorted(shown, key=worst_first), own),
+        *(_known_items(*outcome) if outcome else ()),
+        *(_reading_lines(outcome[0]) if outcome else ()),
         *_corrected_lines(prepared),
         *(corrected if list(prepared.deltas) != list(given) else ()),
     )
@@ -264,6 +282,11 @@ def _posted_lines(value: dict[str, object], entries: tuple[Entry, ...] | None) -
     yield "Expected result of the next compile:"
     for each in entries:
         yield f"- delta {each.block}: {_state_words(each)}"
+        yield from _reading_lines([each])
+
+
+def _reading_lines(entries: Iterable[Entry]) -> Iterator[str]:
+    for each in entries:
         for reading in _readings(each):
             yield f"  Possible meaning: {json.dumps(reading, ensure_ascii=False)}"
 

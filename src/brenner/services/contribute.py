@@ -32,6 +32,7 @@ from brenner.protocol.subjects import compose_subject
 from brenner.protocol.thread_ids import without_id_advice
 from brenner.protocol.validate import Report, check_composed
 from brenner.services.next_round import earlier_kickoffs
+from brenner.services.preview import UNSENT
 from brenner.services.receive import model_shorthand
 from brenner.services.send import size_error
 from brenner.services.send_checks import without_base
@@ -130,7 +131,25 @@ def expected_result(
         return None
     if all(each.id != stored.id for each in history.unread):
         return None
-    merged = merge(history.state, history.unread, operator=operator)
+    return _result_of(history, history.unread, stored, operator)
+
+
+def result_if_sent(mailbox: Mailbox, message: Message, operator: str) -> ExpectedResult | None:
+    """Return the same for a message that is not sent."""
+    history = load_if_small(mailbox, message.thread_id, operator, _MOST_UNREAD)
+    if history is None or history.broken_version:
+        return None
+    unsent = UNSENT._replace(message=message)
+    return _result_of(history, (*history.unread, unsent), unsent, operator)
+
+
+def _result_of(
+    history: VersionHistory,
+    messages: Sequence[StoredMessage],
+    stored: StoredMessage,
+    operator: str,
+) -> ExpectedResult:
+    merged = merge(history.state, messages, operator=operator)
     items = (item for each in merged.artifact.sections.values() for item in each)
     active = [item.id for item in items if item.killed is None]
     return tuple(each for each in merged.ledger if each.message_id == stored.id), active

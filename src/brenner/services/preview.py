@@ -68,7 +68,7 @@ def preview_merge(
         state, unread = history.state, list(history.unread)
     published = {0, *(version.number for version in state.versions)}
     warnings += check_referenced_version(message, published)
-    messages = [*unread, _UNSENT._replace(message=message)]
+    messages = [*unread, UNSENT._replace(message=message)]
     given = list(references_in(messages[-1])) if project else []
     if project is None or not given:
         entries = _last_message_entries(state, messages, NO_OTHER_SESSIONS)
@@ -143,4 +143,4 @@ def _broken_reference(
 _MOST_UNREAD = 200
 
 
-_UNSENT = StoredMessage(2**62, datetime.max.replace(tzinfo=UTC), Message("", "", (), "", ""))
+UNSENT = StoredMessage(2**62, datetime.max.replace(tzinfo=UTC), Message("", "", (), "", ""))

@@ -23,7 +23,7 @@ from brenner.diagnostics.truncate import truncate_for_message
 from brenner.markdown.edits import TextEdit, apply_edits
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.acknowledgements import UNREADABLE_IDS, acknowledged_ids
-from brenner.protocol.message_types import ACK, DELTA, TYPES
+from brenner.protocol.message_types import ACK, DELTA, TYPES, UNFILLED_TOPIC
 from brenner.protocol.messages import (
     DEFAULT_ENVELOPE,
     Envelope,
@@ -223,7 +223,7 @@ def _check_with_mailbox(
 def _mailbox_errors(mailbox: Mailbox, message: Message, lines_before: int) -> Iterator[Diagnostic]:
     """Yield the errors of names, thread and secrets. The check reports a malformed thread ID."""
     yield from unknown_participants(mailbox, message, are_names_checked=True)
-    is_named = is_valid_thread_id(message.thread_id)
+    is_named = is_valid_thread_id(message.thread_id) and UNFILLED_TOPIC not in message.thread_id
     unknown = unknown_thread(mailbox, message) if is_named else None
     yield from [unknown] if unknown else []
     for found in secret_errors(mailbox, message.subject, message.body):
