@@ -176,7 +176,7 @@ def test_a_bad_contribution_is_told_with_the_correction(here: Place) -> None:
     assert lines[2].startswith("JSON_TRAILING_COMMA body line 4: ")
     assert lines[-2] == "Corrected message, for `send_message`:"
     assert json.loads(lines[-1]) == told["corrected"]
-    assert here.mailbox.position() == 0
+    assert here.mailbox.position() == 1
     payload = value(here.ask("send_message", **told["corrected"]))["deliveries"][0]["payload"]
     assert (payload["body_md"], payload["cc"], payload["importance"]) == (GOOD, [CAT], "high")
 

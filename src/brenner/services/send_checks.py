@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import RequestError
 from brenner.lazy_pattern import lazy_pattern
-from brenner.limits import LARGE_MESSAGE_BYTES
+from brenner.limits import MOST_UNWARNED_BYTES
 from brenner.mail.mailbox import Capability
 from brenner.mail.rules import unknown_recipients, unknown_sender, unknown_thread_error
 from brenner.protocol.grammar import AGENT_NAME
@@ -179,12 +179,12 @@ def refuse_secrets(mailbox: Mailbox, subject: str, body: str) -> None:
 
 def size_warning(body: str) -> Diagnostic | None:
     """Return a warning if the body is so long that its readers see it in parts."""
-    if len(body) * 4 <= LARGE_MESSAGE_BYTES:  # no character has more than four bytes
+    if len(body) * 4 <= MOST_UNWARNED_BYTES:  # no character has more than four bytes
         return None
     size = len(body.encode(errors="replace"))
-    if size <= LARGE_MESSAGE_BYTES:
+    if size <= MOST_UNWARNED_BYTES:
         return None
-    return codes.LARGE_MESSAGE.at(size=size // 1024, most=LARGE_MESSAGE_BYTES // 1024)
+    return codes.LARGE_MESSAGE.at(size=size // 1024, most=MOST_UNWARNED_BYTES // 1024)
 
 
 # A repeated send

@@ -222,5 +222,6 @@ def _empty_lines(actor: str, operator: str, *, is_narrowed: bool) -> Iterator[st
         return
     yield format_message(f"No mail for {name} yet. To send some:", sys.stdout)
     sender = "SENDER" if actor == operator else escape_control(operator)
-    new = f"`brenner new INFO --as {sender} --to {name} > message.md`"
+    options = f"--as {sender} --to {name} --thread COORD-daily-sync"
+    new = f"`brenner new INFO {options} > message.md`"
     yield format_hint(f"{new}, fill it in, then `brenner mail send message.md`", sys.stdout)
