@@ -155,6 +155,30 @@ def test_warnings_go_through(served: Show, client: Client) -> None:
     assert "MISSING_RECOMMENDED_SECTION" in client.get(got.to).text
 
 
+def test_delta_without_effect_needs_a_confirmation(served: Show, client: Client) -> None:
+    """Nothing is sent, the text stays, and the form asks; a script passes `anyway`."""
+    block = (
+        '{"operation": "KILL", "section": "hypothesis_slate", "target_id": "H99", '
+        '"payload": {"reason": "x"}, "rationale": "x"}'
+    )
+    fields = {"to": "BlueLake", "subject": "DELTA[human]: Out", "body": f"```delta\n{block}\n```\n"}
+    before = last(served)
+    form = client.get(REPLY)
+    assert 'name="anyway"' not in form.text
+    refused = client.post(REPLY, {**form.hidden, **fields})
+    assert refused.status == WRONG
+    assert 'name="anyway"' in refused.text
+    assert "H99" in refused.text
+    assert last(served) == before
+    secret = client.log_in()
+    script = Client(served.server)
+    (first, *_) = script.send(REPLY, fields, secret).document["violations"]
+    assert (first["id"], first["at"]) == ("EVERY_BLOCK_REFUSED", "body")
+    assert last(served) == before
+    assert client.post(REPLY, {**refused.hidden, **fields, "anyway": "yes"}).status == DONE
+    assert last(served).message.subject == "DELTA[human]: Out"
+
+
 def test_previews(served: Show, client: Client) -> None:
     """The message as it would be sent, alone or within the form; the key is good still."""
     hidden = client.get(REPLY).hidden
