@@ -170,13 +170,14 @@ def test_delta_without_effect_needs_a_confirmation(served: Show, client: Client)
     assert 'name="anyway"' in refused.text
     assert "H99" in refused.text
     assert last(served) == before
-    secret = client.log_in()
-    script = Client(served.server)
-    (first, *_) = script.send(REPLY, fields, secret).document["violations"]
-    assert (first["id"], first["at"]) == ("EVERY_BLOCK_REFUSED", "body")
-    assert last(served) == before
     assert client.post(REPLY, {**refused.hidden, **fields, "anyway": "yes"}).status == DONE
-    assert last(served).message.subject == "DELTA[human]: Out"
+    sent = last(served)
+    assert sent.message.subject == "DELTA[human]: Out"
+    other = {**fields, "body": fields["body"].replace("H99", "H98")}
+    got = Client(served.server).send(REPLY, other, client.log_in())
+    (first, *_) = got.document["violations"]
+    assert (first["id"], first["at"]) == ("EVERY_BLOCK_REFUSED", "body")
+    assert last(served) == sent
 
 
 def test_previews(served: Show, client: Client) -> None:
