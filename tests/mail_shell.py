@@ -10,7 +10,7 @@ from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
 from program import Run, call
 
-THREAD, ELSEWHERE = "RS-20251230-cell-fate-dichotomy", "-brenner_bot-5so.1"
+THREAD, ELSEWHERE = "COORD-cell-fate-dichotomy", "-brenner_bot-5so.1"
 QUESTION = "## Question\nWhich gradient?\n\n## Urgency\nSoon\n"
 # What a terminal would obey: a title, clearing, a colour of one byte, right to left, line ends
 HOSTILE = "\x1b]0;owned\x07 \x1b[2J \x9b31m \u202e \u2028 \x85"

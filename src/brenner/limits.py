@@ -9,6 +9,7 @@ from __future__ import annotations
 MOST_BODY_BYTES = 4 * 1024 * 1024
 MOST_SENT_KIB = 512  # default of `max_message_kib`: the size of a message that is sent or checked
 MOST_SENT_KIB_AT_LEAST = 64  # the minimum of `max_message_kib`
+MOST_UNWARNED_BYTES = 64 * 1024  # a longer body is sent with a warning
 MOST_DIAGNOSTICS_OF_A_BLOCK = 50
 MOST_DIAGNOSTICS_OF_A_MESSAGE = 200
 MOST_BLOCKS = 2_000

@@ -18,7 +18,12 @@ import pytest
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Capability
 from brenner.mail.model import RestoreResult, SendResult
-from brenner.protocol.messages import Message, StoredMessage, render_message_file
+from brenner.protocol.messages import (
+    Message,
+    StoredMessage,
+    parse_message_file,
+    render_message_file,
+)
 from brenner.protocol.subjects import compose_subject
 from brenner.protocol.validate import check_message
 from brenner.services.acknowledge import RECEIVED, acknowledge, escalate, resend
@@ -46,7 +51,7 @@ Lines = tuple[str, ...] | None
 _REPEATED = {"SUBJECT_DESCRIPTION_LONG", "THREAD_ID_ADVICE"}
 _KEYS = {
     *("file", "name", "proves", "kind", "codes", "scene", "agents", "operator", "deadline_hours"),
-    *("needs", "homes"),
+    *("needs", "homes", "unopened"),
 }
 _RESTORED = re.compile(r"added (\d+), skipped (\d+)")
 
@@ -54,7 +59,9 @@ _RESTORED = re.compile(r"added (\d+), skipped (\d+)")
 def check_mail(case: dict[str, Any], home: Backend, folder: Path) -> None:
     """Play the scene and compare everything that the case states."""
     assert case.keys() <= _KEYS
-    with Scene(case, home, folder) as scene:
+    with Scene(case, home, folder) as scene, pytest.MonkeyPatch.context() as patch:
+        if not case.get("unopened"):
+            patch.setattr("brenner.services.send.unknown_thread", lambda *_: None)
         for number, step in enumerate(case["scene"], 1):
             try:
                 _play(scene, *taken_apart(scene.filled(step)))
@@ -87,6 +94,11 @@ def _play(scene: Scene, done: str, outcome: str, lines: Lines) -> None:
 
 
 def _send(scene: Scene, given: Letter, wanted: Expected) -> None:
+    if given.is_foreign:
+        scene.mailbox.send(
+            given.message._replace(ack_required=parse_message_file(given.text).message.ack_required)
+        )
+        return
     reply_to = None if given.reply_to is None else scene.id_of(given.reply_to)
     options = SendOptions(given.actor, given.is_checked, reply_to, given.key, given.position)
     sent = _sent(scene, given.text, options, wanted)

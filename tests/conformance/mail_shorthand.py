@@ -45,6 +45,7 @@ class Letter(NamedTuple):
     message: Message
     text: str
     is_checked: bool = True
+    is_foreign: bool = False
     actor: str | None = None
     key: str | None = None
     reply_to: int | None = None
@@ -125,7 +126,8 @@ def letter(done: str, lines: tuple[str, ...] | None) -> Letter:
     return Letter(
         message,
         _file(message, said),
-        "unchecked" not in said,
+        not said.keys() & {"unchecked", "foreign"},
+        "foreign" in said,
         said.get("as"),
         said.get("key"),
         int(said["reply"].removeprefix("to ")) if "reply" in said else None,
@@ -167,6 +169,7 @@ _OPTIONS = frozenset(
     [
         "ack",
         "unchecked",
+        "foreign",
         "as",
         "key",
         "reply",

@@ -150,6 +150,7 @@ def test_mail_is_kept_byte_for_byte(here: Place, body: str) -> None:
 
 def test_a_bad_contribution_is_told_with_the_correction(here: Place) -> None:
     """The text has what is wrong, where and the arguments to send; these are accepted."""
+    here.mailbox.send(Message(THREAD, "Operator", (ANN,), "INFO: The thread exists", "x"))
     answer = send(here, "delta[opus]: Memory", WRONG, thread_id=THREAD, cc=[CAT], importance="high")
     told = refusal(answer)
     assert [found["id"] for found in told["violations"]] == [
@@ -176,7 +177,7 @@ def test_a_bad_contribution_is_told_with_the_correction(here: Place) -> None:
     label = "Corrected message, for `send_message` (add your `sender_token` if you have one):"
     assert lines[-2] == label
     assert json.loads(lines[-1]) == told["corrected"]
-    assert here.mailbox.position() == 0
+    assert here.mailbox.position() == 1
     payload = value(here.ask("send_message", **told["corrected"]))["deliveries"][0]["payload"]
     assert (payload["body_md"], payload["cc"], payload["importance"]) == (GOOD, [CAT], "high")
 

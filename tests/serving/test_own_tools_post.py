@@ -231,7 +231,14 @@ def test_reply_starts_with_deltas_that_would_be_refused() -> None:
     """
     here = in_session()
     fine(post(here, ANN, ADD))
-    answer = post(here, ANN, {**EDIT, "target_id": "H9"})
+    wrong = {**EDIT, "target_id": "H9"}
+    refused = post(here, ANN, wrong)
+    assert (refused.is_error, (refused.text or "").splitlines()[0]) == (True, "Nothing was posted.")
+    assert "- error EVERY_BLOCK_REFUSED: The only block of this DELTA would be" in (
+        refused.text or ""
+    )
+    assert here.mailbox.position() == 4
+    answer = here.ask("brenner_post", agent=ANN, thread_id=THREAD, deltas=[wrong], anyway=True)
     outside, quoted = split_frames(answer.text or "", value(answer)["frame"]["token"])
     assert (
         f"Posted message 5 to {THREAD}, but 1 of 1 deltas would be rejected. Correct these and "

@@ -9,7 +9,7 @@ import pytest
 from program import Run, brenner, call, inside
 from serving.calls import FOLDER, place
 
-THREAD = "RS-20251230-one-line-everywhere"
+THREAD = "COORD-one-line-everywhere"
 GOOD = """\
 ```delta
 {"operation": "ADD", "section": "hypothesis_slate",

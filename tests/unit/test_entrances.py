@@ -46,7 +46,7 @@ def test_at_the_command_line(office: Shell, command: tuple[str, ...]) -> None:
         raw = long_message(size).encode()
         assert len(raw) == size
         done = office(*command, "--json", "-", stdin=raw)
-        assert done.codes == expected
+        assert [code for code in done.codes if code != "LARGE_MESSAGE"] == expected
         assert done.code == bool(expected)
         if expected:
             (found,) = done.json["violations"]
@@ -55,7 +55,8 @@ def test_at_the_command_line(office: Shell, command: tuple[str, ...]) -> None:
     if "send" in command:
         assert len(office.mail("thread", THREAD, "--json").json["messages"]) == 1
     setting(office, 1024)
-    assert office(*command, "--json", "-", stdin=long_message(_MOST + 1).encode()).codes == []
+    longer = office(*command, "--json", "-", stdin=long_message(_MOST + 1).encode())
+    assert longer.code == 0
     again = office(*command, "--json", "-", stdin=long_message(1024 * 1024 + 1).encode())
     assert again.codes == [CODE]
     assert str(1024 * 1024) in again.json["violations"][0]["message"]

@@ -44,8 +44,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with new_workspace(folder) as workspace:
         kickoff(workspace)
         contribute(workspace, ANN, add("Gradient"))
-    # An ID as recommended: only for another one a check opens the store.
-    head = f"Thread: {THREAD}-choice\nFrom: {ANN}\nTo: Operator\nSubject: INFO: Hello\n"
+    # An ID without advice: only for another one a check opens the store.
+    head = f"Thread: COORD-daily-sync\nFrom: {ANN}\nTo: Operator\nSubject: INFO: Hello\n"
     (folder / "message.md").write_text(f"{head}\n# Hello\n\nHello.\n", "utf-8")
     return folder
 

@@ -56,7 +56,8 @@ def test_register(shell: Shell) -> None:
 
 def test_thread_id_advice_is_given_only_for_a_new_thread(office: Shell) -> None:
     """The ID of an existing thread cannot be changed: no check and no send advises on it."""
-    message = make_message("INFO: One", "A finding.\n")._replace(thread_id="RS-20251230-fate")
+    body = "# Fate\n\n## Research Question\nWhat decides?\n\n## Context\nCells.\n"
+    message = make_message("KICKOFF: One", body)._replace(thread_id="RS-20251230-fate")
     file = office.folder / "message.md"
     file.write_text(render_message_file(message), "utf-8")
     checks = [["check", str(file)], ["check", "--thread", "RS-20251230-fate"]]

@@ -109,6 +109,7 @@ def test_faulty_message_is_rejected_with_a_working_fix(
 
 def test_lines_count_in_the_body(workspace: Workspace) -> None:
     """Headers have no lines; the third line of the body is the third."""
+    kick_off(workspace)
     body = "# Delta Contribution\n\n" + GOOD.replace('"why"}', '"why",}')
     (found,) = receive(workspace, make_message("DELTA[gpt]: x", body)).violations
     assert found.line is not None
@@ -119,6 +120,7 @@ def test_lines_count_in_the_body(workspace: Workspace) -> None:
 
 def test_a_subject_that_nearly_has_a_prefix(workspace: Workspace) -> None:
     """It is refused with the subject as it should be, and the body as it was."""
+    kick_off(workspace)
     receipt = receive(workspace, make_message("delta [GPT] : Memory", GOOD))
     assert receipt.sent is None
     assert receipt.corrected is not None
@@ -128,6 +130,7 @@ def test_a_subject_that_nearly_has_a_prefix(workspace: Workspace) -> None:
 
 def test_subject_and_body_are_corrected_together(workspace: Workspace) -> None:
     """Two certain corrections make one certain message."""
+    kick_off(workspace)
     receipt = receive(
         workspace, make_message("delta[gpt]: Memory", GOOD.replace('"why"}', '"why",}'))
     )
@@ -142,6 +145,7 @@ def test_subject_and_body_are_corrected_together(workspace: Workspace) -> None:
 def test_missing_shorthand_is_taken_from_the_known_model(
     workspace: Workspace, subject: str
 ) -> None:
+    kick_off(workspace)
     receipt = receive(workspace, make_message(subject, GOOD))
     assert receipt.corrected == make_message("DELTA[gpt]: Memory", GOOD).message
     unknown = receive(workspace, make_message(subject, GOOD, sender=BEA))
@@ -158,6 +162,7 @@ def test_protocol_message_without_a_thread_is_rejected(workspace: Workspace) -> 
 
 def test_unknown_names_and_templates_are_rejected(workspace: Workspace) -> None:
     """The error suggests the nearest name; there is no correction."""
+    kick_off(workspace)
     message = Message(THREAD, ANN, ("RedSkye",), "delta[gpt]: x", GOOD)
     receipt = receive(workspace, IncomingMessage(message))
     assert (receipt.sent, receipt.corrected) == (None, None)
@@ -173,7 +178,7 @@ def test_unknown_names_and_templates_are_rejected(workspace: Workspace) -> None:
         workspace, make_message("QUESTION: x", QUESTION.replace("Which", "[[fill in: what]]"))
     )
     assert ids(left) == ["TEMPLATE_NOT_FILLED_IN"]
-    assert workspace.mailbox.position() == 0
+    assert workspace.mailbox.position() == 1
 
 
 def test_text_that_no_store_can_keep(workspace: Workspace) -> None:
@@ -197,14 +202,14 @@ def test_valid_contribution_is_stored_once_per_key(workspace: Workspace) -> None
 
 
 def test_mistyped_thread_gives_a_suggestion(workspace: Workspace) -> None:
-    """The message is stored."""
+    """Nothing is stored, and the corrected message names the thread (R23)."""
     kick_off(workspace)
-    receipt = receive(
-        workspace, make_message("DELTA[gpt]: x", GOOD, thread_id="RS-20251230-cel-fate-choice")
-    )
-    assert receipt.sent is not None
-    assert ids(receipt) == ["NO_SESSION_YET"]
+    mistyped = make_message("DELTA[gpt]: x", GOOD, thread_id="RS-20251230-cel-fate-choice")
+    receipt = receive(workspace, mistyped)
+    assert (receipt.sent, ids(receipt)) == (None, ["UNKNOWN_THREAD"])
     assert receipt.violations[0].suggestion == THREAD
+    assert receipt.corrected == mistyped.message._replace(thread_id=THREAD)
+    assert resend_corrected(workspace, receipt).sent is not None
 
 
 def test_blocks_that_the_merge_would_reject_are_reported(workspace: Workspace) -> None:
@@ -212,7 +217,9 @@ def test_blocks_that_the_merge_would_reject_are_reported(workspace: Workspace) -
     kick_off(workspace)
     kill = ADD.replace("ADD", "KILL").replace("null", '"H9"')
     body = "# Delta Contribution\n\n```delta\n" + kill + "\n```\n"
-    receipt = receive(workspace, make_message("DELTA[gpt]: x", body))
+    refused = receive(workspace, make_message("DELTA[gpt]: x", body))
+    assert (refused.sent, ids(refused)[0]) == (None, "EVERY_BLOCK_REFUSED")
+    receipt = receive(workspace, make_message("DELTA[gpt]: x", body)._replace(anyway=True))
     assert receipt.sent is not None
     (found,) = [each for each in receipt.violations if each.id == "WOULD_BE_REFUSED"]
     assert found.line == 4
@@ -304,10 +311,13 @@ def test_checked_mail_is_stored_unchanged_with_warnings(workspace: Workspace) ->
     assert receipt.sent is not None
     assert ids(receipt)[0] == "STORED_UNCHECKED"
     assert "INVALID_SUBJECT_PREFIX" in ids(receipt)
-    for odd in (make_message("Hi", "x", "any text\nat all"), make_message("x" * 5_000, "x", "T-1")):
-        receipt = receive(workspace, odd._replace(is_checked=True))
-        assert receipt.sent is not None
-        assert receipt.sent.stored.message == odd.message
+    odd = make_message("x" * 5_000, "x", "T-1")._replace(is_checked=True)
+    receipt = receive(workspace, odd)
+    assert receipt.sent is not None
+    assert receipt.sent.stored.message == odd.message
+    forged = make_message("Hi", "x", "any text\nat all")._replace(is_checked=True)
+    assert ids(receive(workspace, forged)) == ["UNSTORABLE_TEXT"]
+    kick_off(workspace)
     good = receive(workspace, make_message("DELTA[gpt]: x", GOOD)._replace(is_checked=True))
     assert "STORED_UNCHECKED" not in ids(good)
 

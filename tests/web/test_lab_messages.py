@@ -121,7 +121,8 @@ def test_writing_to_the_session(served: Show, client: Client) -> None:
         ({"subject": "Hello"}, "INVALID_SUBJECT_PREFIX", "subject"),
         ({"subject": "INFO:"}, "EMPTY_SUBJECT_DESCRIPTION", "subject"),
         ({"subject": "QUESTION: Why", "body": "No section."}, "MISSING_SECTION", "body"),
-        ({"subject": "INFO: a\nTo: Mallory"}, "INVALID_HEADER", "subject"),
+        ({"subject": "INFO: a\nTo: Mallory"}, "UNSTORABLE_TEXT", "subject"),
+        ({"to": "BlueLake\nFrom: Mallory"}, "UNSTORABLE_TEXT", "to"),
         ({"body": "a\0b"}, "NUL_CHARACTER", "body"),
         ({"subject": "INFO: x", "body": "[[fill in: it]]"}, "TEMPLATE_NOT_FILLED_IN", "body"),
     ],
@@ -152,6 +153,31 @@ def test_warnings_go_through(served: Show, client: Client) -> None:
     got = client.post(REPLY, {**hidden, **fields})
     assert got.status == DONE
     assert "MISSING_RECOMMENDED_SECTION" in client.get(got.to).text
+
+
+def test_delta_without_effect_needs_a_confirmation(served: Show, client: Client) -> None:
+    """Nothing is sent, the text stays, and the form asks; a script passes `anyway`."""
+    block = (
+        '{"operation": "KILL", "section": "hypothesis_slate", "target_id": "H99", '
+        '"payload": {"reason": "x"}, "rationale": "x"}'
+    )
+    fields = {"to": "BlueLake", "subject": "DELTA[human]: Out", "body": f"```delta\n{block}\n```\n"}
+    before = last(served)
+    form = client.get(REPLY)
+    assert 'name="anyway"' not in form.text
+    refused = client.post(REPLY, {**form.hidden, **fields})
+    assert refused.status == WRONG
+    assert 'name="anyway"' in refused.text
+    assert "H99" in refused.text
+    assert last(served) == before
+    assert client.post(REPLY, {**refused.hidden, **fields, "anyway": "yes"}).status == DONE
+    sent = last(served)
+    assert sent.message.subject == "DELTA[human]: Out"
+    other = {**fields, "body": fields["body"].replace("H99", "H98")}
+    got = Client(served.server).send(REPLY, other, client.log_in())
+    (first, *_) = got.document["violations"]
+    assert (first["id"], first["at"]) == ("EVERY_BLOCK_REFUSED", "body")
+    assert last(served) == sent
 
 
 def test_previews(served: Show, client: Client) -> None:

@@ -72,7 +72,16 @@ IN_TOOLS: dict[Code, str] = {
     mail_codes.SENT_TO_NOBODY: f"Name at least one recipient in `to`. {_WHO}",
     mail_codes.UNKNOWN_MESSAGE: f"Check the number: {_IDS}",
     mail_codes.UNKNOWN_THREAD: (
-        "Check the ID: the messages in `fetch_inbox` have it as `thread_id`."
+        "Check the ID: the messages in `fetch_inbox` have it as `thread_id`. Only a KICKOFF opens "
+        "a thread `RS-…`."
+    ),
+    mail_codes.EVERY_BLOCK_REFUSED: (
+        "Correct the deltas: each has its reason. To post them anyway, because what they refer to "
+        "is still to arrive, call again with `anyway`: true."
+    ),
+    mail_codes.SECRET_IN_MESSAGE: (
+        "Remove the secret from the text and call again. It belongs only into `sender_token` or "
+        "`registration_token`."
     ),
     mail_codes.NOT_IN_THREAD: f"Name a message of this thread: {_IDS}",
     mail_codes.NOT_A_RECIPIENT: "Name a message that you received: `fetch_inbox` lists them.",
@@ -327,8 +336,10 @@ _OWN = frozenset(
             mail_codes.SENT_TO_NOBODY,
         ),
         *(mail_codes.UNKNOWN_THREAD, mail_codes.UNKNOWN_MESSAGE, mail_codes.KEY_REUSED),
+        *(mail_codes.EVERY_BLOCK_REFUSED, mail_codes.NAME_MATCHED, mail_codes.LARGE_MESSAGE),
+        *(mail_codes.SECRET_IN_MESSAGE, mail_codes.UNSTORABLE_TEXT),
         *(INVALID_BEAD_ID, INVALID_COORD_THREAD_ID, INVALID_RS_THREAD_ID, THREAD_ID_TOO_LONG),
-        *(serving_codes.NO_THREAD_NAMED, serving_codes.NOT_COMPILED, serving_codes.NO_SESSION_YET),
+        *(serving_codes.NO_THREAD_NAMED, serving_codes.NOT_COMPILED),
         *(serving_codes.UNUSABLE_THREAD_ID, TEMPLATE_NOT_FILLED_IN),
         *(artifacts_codes.UNKNOWN_VERSION, NO_SUCH_ITEM, INVALID_SECTION),
         UNKNOWN_CITATION,

@@ -7,7 +7,7 @@ from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.codes.serving import WHO_ARE_YOU, WRONG_SECRET
 from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.mail.mailbox import Capability
-from brenner.mcp.tool import Argument, Call
+from brenner.mcp.tool import Argument, ArgumentKind, Call
 from brenner.protocol.messages import Trust
 from brenner.services.identity import (
     SECRET,
@@ -18,6 +18,7 @@ from brenner.services.identity import (
     name_of_secret,
     stored_digest,
 )
+from brenner.services.send_checks import names_matched_by_case
 
 
 def authenticate(call: Call, name: str, token: str = "") -> Trust:
@@ -113,7 +114,7 @@ def _advice(call: Call, advice: str) -> str:
 
 def agent_of(call: Call) -> str:
     """Return the name in the call, or the only name that the connection is authenticated for."""
-    given = call.text(AGENT.name).strip()
+    given = registered_name(call, AGENT.name)
     if given:
         return given
     names = call.caller.bindings.names(call.caller.connection)
@@ -121,6 +122,12 @@ def agent_of(call: Call) -> str:
     if own or len(names) == 1:
         return own or next(iter(names))
     raise RequestError(WHO_ARE_YOU.at(names=f"{len(names)} names are" if names else "no name is"))
+
+
+def registered_name(call: Call, argument: str) -> str:
+    """Return the name in an argument; in another case it means the registered name."""
+    given = call.text(argument).strip()
+    return names_matched_by_case(call.workspace.mailbox, [given]).get(given, given)
 
 
 def reader_of(call: Call) -> tuple[str, Trust, bool] | None:
@@ -198,3 +205,7 @@ AGENT = Argument("agent", about="your name; optional once registered on this con
 
 
 TOKEN = Argument("sender_token", about="your registration_token")
+
+
+# Send a DELTA even if every block of it would be rejected at the next compile
+ANYWAY = Argument("anyway", ArgumentKind.FLAG)

@@ -32,11 +32,18 @@ from brenner.mcp.agent_mail_format import (
 from brenner.mcp.errors import violation_lines
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
 from brenner.protocol.message_types import wants_ack
-from brenner.protocol.messages import Envelope, Importance, Message, StoredMessage
+from brenner.protocol.messages import (
+    Envelope,
+    Importance,
+    Message,
+    StoredMessage,
+    without_control,
+)
 from brenner.protocol.subjects import parse_subject
 from brenner.services.acknowledge import send_ack
 from brenner.services.receive import IncomingMessage, Receipt, receive
 from brenner.services.send import stored_with_warning
+from brenner.services.send_checks import match_by_case, name_notes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -92,7 +99,7 @@ def _without_and(part: str) -> str:
 
 def send_message(call: Call) -> ToolResult:
     """Send a message."""
-    call = _with_split_names(call)
+    call, matched = _with_registered_names(call)
     message = Message(
         thread_id=call.text("thread_id"),
         sender=call.text("sender_name"),
@@ -101,7 +108,8 @@ def send_message(call: Call) -> ToolResult:
         body=call.text("body_md"),
         ack_required=call.flag("ack_required"),
     )
-    kept = _send(call, message, Importance(call.text("importance") or Importance.NORMAL))
+    importance = Importance(call.text("importance") or Importance.NORMAL)
+    kept = _send(call, message, importance, name_notes(matched))
     if isinstance(kept, ToolResult):
         return kept
     payload, warnings, notes = kept
@@ -111,7 +119,7 @@ def send_message(call: Call) -> ToolResult:
 
 def reply_message(call: Call) -> ToolResult:
     """Reply to a message in its thread."""
-    call = _with_split_names(call)
+    call, matched = _with_registered_names(call)
     original = call.workspace.mailbox.message(call.number("message_id") or 0)
     subject = _reply_subject(original, call.text("subject_prefix"))
     message = Message(
@@ -123,7 +131,8 @@ def reply_message(call: Call) -> ToolResult:
         # A reply inherits `ack_required`, unless its message type decides.
         ack_required=None if parse_subject(subject) else wants_ack(original.message),
     )
-    kept = _send(call, message, original.envelope.importance, original.id)
+    importance = original.envelope.importance
+    kept = _send(call, message, importance, name_notes(matched), original.id)
     if isinstance(kept, ToolResult):
         return kept
     payload, warnings, notes = kept
@@ -132,25 +141,37 @@ def reply_message(call: Call) -> ToolResult:
     return ToolResult(value, notes=notes)
 
 
-def _with_split_names(call: Call) -> Call:
-    """Split `"BlueLake, RedSky"` into two names if both are known."""
+def _with_registered_names(call: Call) -> tuple[Call, dict[str, str]]:
+    """Return the call with registered names, and the names that were written in another case.
+
+    `"BlueLake, RedSky"` becomes two names if both are known.
+    """
     given = {name: call.texts(name) for name in ("to", "cc")}
-    if not any("," in text for texts in given.values() for text in texts):
-        return call
-    known = {agent.name for agent in call.workspace.mailbox.agents()}
-    single = {name: [*_split_names(texts, known)] for name, texts in given.items()}
-    return call._replace(arguments={**call.arguments, **single})
+    sender = call.text("sender_name")
+    mailbox = call.workspace.mailbox
+    written = [sender, *(name for texts in given.values() for name in texts)]
+    if len(mailbox.agents(written)) == len(set(written)):
+        return call, {}
+    known = {agent.name for agent in mailbox.agents()}
+    by_case = {name.lower(): name for name in known}
+    single = {name: [*_split_names(texts, by_case)] for name, texts in given.items()}
+    matched = match_by_case([sender, *single["to"], *single["cc"]], known)
+    registered = {
+        name: [matched.get(each, each) for each in texts] for name, texts in single.items()
+    }
+    registered_sender = {"sender_name": matched.get(sender, sender)}
+    return call._replace(arguments={**call.arguments, **registered, **registered_sender}), matched
 
 
 def _split_names(texts: Iterable[str], known: Collection[str]) -> Iterator[str]:
     for text in texts:
         parts = [part.strip() for part in text.split(",")]
-        yield from parts if all(part in known for part in parts) else [text]
+        yield from parts if all(part.lower() in known for part in parts) else [text]
 
 
 def _reply_subject(original: StoredMessage, prefix: str) -> str:
     """Return the subject of a reply, without repeating its prefix."""
-    subject = original.message.subject
+    subject = without_control(original.message.subject)  # an imported one may have some
     is_there = subject.casefold().startswith(prefix.strip().casefold())
     return subject if is_there else f"{prefix.strip()} {subject}".strip()
 
@@ -166,7 +187,11 @@ def _reply_recipients(original: StoredMessage, call: Call) -> tuple[str, ...]:
 
 
 def _send(
-    call: Call, message: Message, importance: Importance, reply_to: int | None = None
+    call: Call,
+    message: Message,
+    importance: Importance,
+    names: list[Diagnostic],
+    reply_to: int | None = None,
 ) -> tuple[JsonObject, JsonObject, tuple[str, ...]] | ToolResult:
     """Store a message if the sender may send it; return an error result if nothing was stored.
 
@@ -178,13 +203,14 @@ def _send(
         return _not_sent(told.refused_result(faults))
     trust = identity.authenticate_writer(call, message.sender, call.text("sender_token"))
     copies = tuple(name for name in call.texts("cc") if name not in call.texts("to"))
-    letter = IncomingMessage(message, Envelope(importance, copies, trust), reply_to)
+    anyway = call.flag(identity.ANYWAY.name) is True
+    letter = IncomingMessage(message, Envelope(importance, copies, trust), reply_to, anyway=anyway)
     doubts = identity.identity_warnings(call, message.sender, trust)
     receipt = receive(call.workspace, letter._replace(is_checked=call.caller.is_checked))
     corrected = _corrected(call, receipt, letter.envelope)
     if receipt.sent is None:
         return _not_sent(told.refused_result(receipt.violations, corrected))
-    found = [told.with_tool_fix(each) for each in (*receipt.violations, *doubts)]
+    found = [told.with_tool_fix(each) for each in (*receipt.violations, *names, *doubts)]
     said: JsonObject = {"violations": [each.to_json() for each in found], "corrected": corrected}
     # No store access from here on: a sent message must not be reported as a failure.
     payload = sent_json(receipt.sent.stored, agent_numbers(agents))
@@ -246,7 +272,7 @@ _NOT_TOLD = "it is unknown when you read the acknowledged message"
 
 
 def _mark_message_read(call: Call) -> ToolResult:
-    name, message_id = call.text("agent_name"), call.number("message_id") or 0
+    name, message_id = _agent_name(call), call.number("message_id") or 0
     identity.authenticate_writer(call, name, call.text("registration_token"))
     call.workspace.mailbox.mark(name, [message_id], is_read=True)
     read_at, _ = _read_at(call, name, message_id)
@@ -254,7 +280,7 @@ def _mark_message_read(call: Call) -> ToolResult:
 
 
 def _acknowledge_message(call: Call) -> ToolResult:
-    name, message_id = call.text("agent_name"), call.number("message_id") or 0
+    name, message_id = _agent_name(call), call.number("message_id") or 0
     trust = identity.authenticate_writer(call, name, call.text("registration_token"))
     envelope = Envelope(trust=trust)
     sent, unmarked = send_ack(call.workspace.mailbox, name, message_id, envelope=envelope)
@@ -272,6 +298,10 @@ def _acknowledge_message(call: Call) -> ToolResult:
         found = stored_with_warning(ack.id, _NOT_MARKED if unmarked else _NOT_TOLD, error)
         value["violations"] = [told.with_tool_fix(found).to_json()]
     return ToolResult(value)
+
+
+def _agent_name(call: Call) -> str:
+    return identity.registered_name(call, _AGENT.name)
 
 
 def _read_at(call: Call, name: str, message_id: int) -> tuple[str | None, BrennerError | None]:
@@ -292,7 +322,7 @@ def _read_at(call: Call, name: str, message_id: int) -> tuple[str | None, Brenne
 def _fetch_inbox(call: Call) -> ToolResult:
     found = inbox(
         call.workspace.mailbox,
-        call.text("agent_name"),
+        _agent_name(call),
         _limit(call),
         urgent_only=bool(call.flag("urgent_only")),
         include_bodies=bool(call.flag("include_bodies")),
@@ -350,6 +380,7 @@ TOOLS: tuple[Tool, ...] = (
             Argument("ack_required", ArgumentKind.FLAG),
             Argument("thread_id"),
             Argument("auto_contact_if_blocked", ArgumentKind.FLAG),
+            identity.ANYWAY,
             _SENDER_TOKEN,
         ),
         send_message,
@@ -361,6 +392,7 @@ TOOLS: tuple[Tool, ...] = (
         (
             *(_PROJECT, _MESSAGE, _SENDER, _BODY, _TO, _CC, _BCC),
             Argument("subject_prefix", default="Re:"),
+            identity.ANYWAY,
             _SENDER_TOKEN,
         ),
         reply_message,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from brenner.artifact.merge.resolve import stated_base
 from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.codes.deltas import INVALID_TARGET
-from brenner.diagnostics.codes.mail import WOULD_BE_REFUSED
+from brenner.diagnostics.codes.mail import EVERY_BLOCK_REFUSED, WOULD_BE_REFUSED
 from brenner.diagnostics.codes.merging import DUPLICATE_BLOCK, TARGET_KILLED, UNKNOWN_ITEM
 from brenner.diagnostics.codes.messages import UNKNOWN_ROLE_SHORTHAND
 from brenner.diagnostics.codes.serving import NO_DELTAS
@@ -17,7 +17,14 @@ from brenner.diagnostics.truncate import truncate_for_message
 from brenner.mail.model import SendResult
 from brenner.markdown.blocks import parse_blocks
 from brenner.mcp.errors import refusal_json, violation_json, violation_lines, with_delta_number
-from brenner.mcp.identity import AGENT, TOKEN, agent_of, authenticate_writer, last_fetched
+from brenner.mcp.identity import (
+    AGENT,
+    ANYWAY,
+    TOKEN,
+    agent_of,
+    authenticate_writer,
+    last_fetched,
+)
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
 from brenner.mcp.untrusted_text import framed_result, plain_or_foreign
 from brenner.protocol.delta.parse import read_deltas
@@ -31,9 +38,11 @@ from brenner.services.contribute import (
     expected_result,
     find_sent_before,
     prepare_contribution,
+    result_if_sent,
 )
 from brenner.services.receive import UNKNOWN_MODEL, IncomingMessage, Receipt, receive
 from brenner.services.send import stored_with_warning
+from brenner.services.send_checks import name_notes, names_matched_by_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -57,26 +66,35 @@ def run(call: Call) -> ToolResult:
     if not deltas:
         raise RequestError(NO_DELTAS.at(example=EXAMPLE))
     agent = agent_of(call)
+    given = [call.text(AGENT.name).strip(), *call.texts("to")]
+    matched = names_matched_by_case(call.workspace.mailbox, given)
     trust = authenticate_writer(call, agent, call.text(TOKEN.name))
     thread_id = call.text("thread_id").strip()
     base = call.number("base")
     if base is None:
         base = last_fetched(call, agent, trust, thread_id)
-    wanted = ContributionRequest(
-        thread_id, agent, deltas, call.text("summary"), call.texts("to"), base
-    )
+    to = tuple(matched.get(name, name) for name in call.texts("to"))
+    wanted = ContributionRequest(thread_id, agent, deltas, call.text("summary"), to, base)
     prepared = prepare_contribution(call.workspace, wanted)
     if not prepared.is_ready:
         return _refused_result(prepared, prepared.violations, deltas)
     receipt = _receive(call, prepared, trust)
     if receipt.sent is None:
-        return _refused_result(prepared, receipt.violations, deltas)
-    return _posted_result(call, prepared, receipt, receipt.sent)
+        outcome = _outcome_if_posted(call, prepared, receipt)
+        return _refused_result(prepared, receipt.violations, deltas, outcome)
+    noted = receipt._replace(violations=(*receipt.violations, *name_notes(matched)))
+    return _posted_result(call, prepared, noted, receipt.sent)
 
 
 def _receive(call: Call, prepared: PreparedContribution, trust: Trust) -> Receipt:
     key = call.text("key") or None
-    letter = IncomingMessage(prepared.message, Envelope(trust=trust), call.number("reply_to"), key)
+    letter = IncomingMessage(
+        prepared.message,
+        Envelope(trust=trust),
+        call.number("reply_to"),
+        key,
+        anyway=call.flag(ANYWAY.name) is True,
+    )
     try:
         receipt = receive(call.workspace, letter)
     except RequestError as refusal:
@@ -113,11 +131,24 @@ def _shown_violations(
     ], own
 
 
+def _outcome_if_posted(
+    call: Call, prepared: PreparedContribution, receipt: Receipt
+) -> ExpectedResult | None:
+    """Return what would happen to the blocks, if that is why nothing was posted."""
+    if all(found.code is not EVERY_BLOCK_REFUSED for found in receipt.violations):
+        return None
+    workspace = call.workspace
+    return result_if_sent(workspace.mailbox, prepared.message, workspace.project.operator)
+
+
 def _refused_result(
-    prepared: PreparedContribution, found: Iterable[Diagnostic], given: Sequence[object]
+    prepared: PreparedContribution,
+    found: Iterable[Diagnostic],
+    given: Sequence[object],
+    outcome: ExpectedResult | None = None,
 ) -> ToolResult:
     """Return that nothing was sent: every violation, and the deltas with all certain
-    corrections.
+    corrections; with an outcome also the existing items, and what the deltas may mean.
     """
     shown, own = _shown_violations(prepared, found)
     wrong = list(prepared.wrong)
@@ -126,6 +157,7 @@ def _refused_result(
         "corrections": list(prepared.corrections),
         "deltas": list(prepared.deltas),
         "still_wrong": wrong,
+        **({"expected": [_entry_json(each) for each in outcome[0]]} if outcome else {}),
     }
     numbers = ", ".join(map(str, wrong))
     one = len(prepared.deltas) == 1
@@ -139,6 +171,8 @@ def _refused_result(
     lines = (
         "Nothing was posted.",
         *violation_lines(sorted(shown, key=worst_first), own),
+        *(_known_items(*outcome) if outcome else ()),
+        *(_reading_lines(outcome[0]) if outcome else ()),
         *_corrected_lines(prepared),
         *(corrected if list(prepared.deltas) != list(given) else ()),
     )
@@ -269,6 +303,11 @@ def _posted_lines(value: dict[str, object], entries: tuple[Entry, ...] | None) -
     yield "Expected result of the next compile:"
     for each in entries:
         yield f"- delta {each.block}: {_state_words(each)}"
+        yield from _reading_lines([each])
+
+
+def _reading_lines(entries: Iterable[Entry]) -> Iterator[str]:
+    for each in entries:
         for reading in _readings(each):
             yield f"  Possible meaning: {json.dumps(reading, ensure_ascii=False)}"
 
@@ -311,6 +350,7 @@ TOOL = Tool(
         Argument("base", ArgumentKind.VERSION, "version that you read; default: last one fetched"),
         Argument("reply_to", ArgumentKind.NUMBER),
         Argument("key", about="repeating a call with the same key posts nothing twice"),
+        ANYWAY,
         TOKEN,
     ),
     run,

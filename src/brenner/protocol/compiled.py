@@ -477,9 +477,7 @@ def check_version_sequence(
         if subject is None:
             continue
         if subject.type != COMPILED.name:
-            unknown = _check_referenced_version(
-                posted.message, TYPES[subject.type].version_field, published
-            )
+            unknown = check_referenced_version(posted.message, published)
             found += (each._replace(message_id=posted.id) for each in unknown)
             continue
         number = subject_version(posted.message.subject)
@@ -493,16 +491,15 @@ def check_version_sequence(
     return found
 
 
-def _check_referenced_version(
-    message: Message, name: str, published: set[int]
-) -> Iterator[Diagnostic]:
+def check_referenced_version(message: Message, published: Collection[int]) -> Iterator[Diagnostic]:
     """Check AP-009: the version that a message refers to must exist in the thread already."""
+    name = TYPES[message.type].version_field if message.type else ""
     stated = _referenced_version(message, name) if name else None
     if stated is None:
         return
     number = int(stated.value.removeprefix("v"))
     if number not in published:
-        yield codes.AP_009.at(stated.line, version=number, latest=max(published))
+        yield codes.AP_009.at(stated.line, version=number, latest=max(published, default=0))
 
 
 def _referenced_version(message: Message, name: str) -> LabelledField | None:

@@ -93,6 +93,9 @@ def parse_message_file(text: str) -> MessageFile:
     value = {name: header.value for name, header in headers.items()}
     recipients = tuple(name.strip() for name in value.get("To", "").split(",") if name.strip())
     found += check_header_values(headers, recipients) if headers else []
+    subject = headers.get("Subject")  # the patterns of thread IDs and names are stricter
+    wrong = control_character("subject", subject.value, subject.line) if subject else None
+    found += [wrong] if wrong else []
     message = Message(
         thread_id=value.get("Thread", ""),
         sender=value.get("From", ""),
@@ -140,6 +143,45 @@ def check_header_values(
     if ack and ack.value.lower() not in _YES_OR_NO:
         found.append(codes.INVALID_ACK_REQUIRED.at(ack.line, value=ack.value))
     return found
+
+
+_CONTROL = lazy_pattern(r"[\x01-\x1f\x7f-\x9f\u2028\u2029]")
+_LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+
+
+def control_character(what: str, text: str, line: int | None = None) -> Diagnostic | None:
+    """Return an error if the text of a header contains a control character or a line break.
+
+    Shown as a file, a line break would begin another header, such as a forged `From`.
+    """
+    found = _CONTROL.search(text)
+    if not found:
+        return None
+    from brenner.diagnostics.codes.mail import UNSTORABLE_TEXT  # few messages need it
+
+    is_break = found[0] in _LINE_BREAKS
+    name = "a line break" if is_break else f"the control character U+{ord(found[0]):04X}"
+    return UNSTORABLE_TEXT.at(line, what=what, reason=f"it contains {name}")
+
+
+def without_control(text: str) -> str:
+    """Return the text of a header with spaces in place of control characters."""
+    return _CONTROL.sub(" ", text)
+
+
+def header_errors(message: Message) -> tuple[Diagnostic, ...]:
+    """Return an error for each header that contains a control character.
+
+    Every entrance calls it before it stores a message, whether or not the message is checked.
+    """
+    parts = [
+        ("thread ID", message.thread_id),
+        ("sender", message.sender),
+        *(("recipient", name) for name in message.recipients),
+        ("subject", message.subject),
+    ]
+    found = (control_character(what, text) for what, text in parts)
+    return tuple(each for each in found if each)
 
 
 class _HeaderReader:

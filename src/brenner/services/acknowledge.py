@@ -21,6 +21,7 @@ from brenner.protocol.message_types import ACK_STATUSES, PLACEHOLDER
 from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, Message, StoredMessage, Trust, iso
 from brenner.protocol.subjects import compose_subject
 from brenner.services.send import stored_key
+from brenner.services.send_checks import refuse_secrets
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def send_ack(  # noqa: PLR0913, PLR0917
     if left := PLACEHOLDER.findall(notes):
         shown = ", ".join(f"`{each}`" for each in dict.fromkeys(left))
         raise RequestError(codes.TEMPLATE_NOT_FILLED_IN.at(placeholders=shown))
+    refuse_secrets(mailbox, "", notes)
     mailbox.agent(name)
     stored = mailbox.message(message_id)
     check_recipient(stored, name)

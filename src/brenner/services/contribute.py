@@ -32,8 +32,10 @@ from brenner.protocol.subjects import compose_subject
 from brenner.protocol.thread_ids import without_id_advice
 from brenner.protocol.validate import Report, check_composed
 from brenner.services.next_round import earlier_kickoffs
+from brenner.services.preview import UNSENT
 from brenner.services.receive import model_shorthand
 from brenner.services.send import size_error
+from brenner.services.send_checks import without_base
 from brenner.services.version_store import load_history, load_if_small, require_thread_id
 from brenner.session.excerpts import embed_text
 from brenner.text import escape_control_lines
@@ -129,7 +131,25 @@ def expected_result(
         return None
     if all(each.id != stored.id for each in history.unread):
         return None
-    merged = merge(history.state, history.unread, operator=operator)
+    return _result_of(history, history.unread, stored, operator)
+
+
+def result_if_sent(mailbox: Mailbox, message: Message, operator: str) -> ExpectedResult | None:
+    """Return the same for a message that is not sent."""
+    history = load_if_small(mailbox, message.thread_id, operator, _MOST_UNREAD)
+    if history is None or history.broken_version:
+        return None
+    unsent = UNSENT._replace(message=message)
+    return _result_of(history, (*history.unread, unsent), unsent, operator)
+
+
+def _result_of(
+    history: VersionHistory,
+    messages: Sequence[StoredMessage],
+    stored: StoredMessage,
+    operator: str,
+) -> ExpectedResult:
+    merged = merge(history.state, messages, operator=operator)
     items = (item for each in merged.artifact.sections.values() for item in each)
     active = [item.id for item in items if item.killed is None]
     return tuple(each for each in merged.ledger if each.message_id == stored.id), active
@@ -147,13 +167,8 @@ def find_sent_before(
         return None
     first = mailbox.message(found.message_id)
     is_here = first.message.thread_id == prepared.message.thread_id
-    is_same = _without_base(first.message.body) == _without_base(prepared.message.body)
+    is_same = without_base(first.message.body) == without_base(prepared.message.body)
     return first if is_here and is_same else None
-
-
-def _without_base(body: str) -> str:
-    head, base, rest = body.partition(_BASE_LINE)
-    return head + rest.partition("\n\n")[2] if base else body
 
 
 # Composing the message

@@ -16,6 +16,8 @@ from brenner.diagnostics.codes.merging import (
     WOULD_CLOSE_CIRCLE,
 )
 from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.named_tuple import NamedTuple
+from brenner.protocol.compiled import check_referenced_version
 from brenner.protocol.delta.parse import line_at
 from brenner.protocol.message_types import KICKOFF
 from brenner.protocol.messages import Message, StoredMessage
@@ -39,40 +41,70 @@ if TYPE_CHECKING:
     from brenner.session.versions import VersionHistory
 
 
-def preview_merge(
-    mailbox: Mailbox, message: Message, operator: str, project: Project | None = None
-) -> Iterator[Diagnostic]:
-    """Yield what the next merge would reject or leave out. Line numbers count in the body.
+class MergePreview(NamedTuple):
+    """What the next merge would do with a message, with line numbers in the body.
 
     Without a project its `artifacts/` cannot be read, so references to other sessions are not
-    checked.
+    checked. `entries` are the ledger entries of its blocks.
     """
+
+    violations: tuple[Diagnostic, ...] = ()
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def is_all_refused(self) -> bool:
+        """Return whether it would contribute nothing: every block would be rejected."""
+        states = {entry.state for entry in self.entries}
+        return states == {BlockOutcome.REFUSED}
+
+
+def preview_merge(
+    mailbox: Mailbox, message: Message, operator: str, project: Project | None = None
+) -> MergePreview:
+    """Return what the next merge would reject or leave out."""
     unread: list[StoredMessage] = []
     state = empty_state(message.thread_id)
+    warnings: list[Diagnostic] = []
     if mailbox.thread(message.thread_id, limit=1).position:
         history = load_if_small(mailbox, message.thread_id, operator, _MOST_UNREAD)
         if history is None or history.broken_version:
-            return
-        yield from _closed_warning(history)
-        yield from assumed_base(history, message)
+            return MergePreview()
+        warnings += _closed_warning(history)
+        warnings += assumed_base(history, message)
         state, unread = history.state, list(history.unread)
-    messages = [*unread, _UNSENT._replace(message=message)]
+    published = {0, *(version.number for version in state.versions)}
+    warnings += check_referenced_version(message, published)
+    messages = [*unread, UNSENT._replace(message=message)]
     given = list(references_in(messages[-1])) if project else []
     if project is None or not given:
-        for entry in _last_message_entries(state, messages, NO_OTHER_SESSIONS):
-            yield from _block_warnings(entry)
-        return
+        entries = _last_message_entries(state, messages, NO_OTHER_SESSIONS)
+        warnings += (found for entry in entries for found in _block_warnings(entry))
+        return MergePreview(tuple(warnings), tuple(entries))
     sessions = SessionIndex(Workspace(mailbox, project, operator))
     entries = _last_message_entries(
         state, messages, reachable_references(state.artifact, messages, sessions)
     )
-    for entry in entries:
-        yield from _block_warnings(entry)
+    warnings += (found for entry in entries for found in _block_warnings(entry))
     applied = {entry.block for entry in entries if entry.state is BlockOutcome.APPLIED}
     for block, place, edge in given:
         if block.number in applied and edge.target.session != message.thread_id:
-            yield from _broken_reference(block, place, edge, sessions)
-    yield from sessions.problems
+            warnings += _broken_reference(block, place, edge, sessions)
+    return MergePreview((*warnings, *sessions.problems), tuple(entries))
+
+
+def check_stated_version(
+    mailbox: Mailbox, message: Message, operator: str
+) -> tuple[Diagnostic, ...]:
+    """Return a warning if a message that is no DELTA refers to a version that does not exist."""
+    if not any(check_referenced_version(message, ())):  # most messages state none
+        return ()
+    if not mailbox.thread(message.thread_id, limit=1).position:
+        return ()
+    history = load_if_small(mailbox, message.thread_id, operator, _MOST_UNREAD)
+    if history is None or history.broken_version:
+        return ()
+    published = {0, *(version.number for version in history.state.versions)}
+    return tuple(check_referenced_version(message, published))
 
 
 def _closed_warning(history: VersionHistory) -> Iterator[Diagnostic]:
@@ -123,4 +155,4 @@ def _broken_reference(
 _MOST_UNREAD = 200
 
 
-_UNSENT = StoredMessage(2**62, datetime.max.replace(tzinfo=UTC), Message("", "", (), "", ""))
+UNSENT = StoredMessage(2**62, datetime.max.replace(tzinfo=UTC), Message("", "", (), "", ""))

@@ -29,13 +29,18 @@ from brenner.markdown.blocks import Block, parse_blocks
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.parse import is_delta_fence, may_contain_strays
 from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
-from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, StoredMessage, Trust
+from brenner.protocol.messages import (
+    DEFAULT_ENVELOPE,
+    Envelope,
+    StoredMessage,
+    Trust,
+    header_errors,
+)
 from brenner.protocol.roster import Role, RosterEntry
 from brenner.protocol.subjects import ROLE_SHORTHANDS, compose_subject, parse_subject
 from brenner.protocol.thread_ids import (
     LONGEST_THREAD_ID,
     ThreadKind,
-    check_thread_id,
     classify_thread_id,
     is_valid_thread_id,
 )
@@ -45,12 +50,18 @@ from brenner.services.send import (
     SendOptions,
     ack_warnings,
     examine_composed,
+    known_thread_meant,
     size_error,
     stored_key,
+)
+from brenner.services.send_checks import (
+    secret_errors,
+    size_warning,
+    thread_exists,
     unknown_participants,
+    unknown_thread,
 )
 from brenner.session.kickoff import shorthand_of
-from brenner.text import closest, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -220,7 +231,8 @@ _NO_MESSAGE = messages_codes.EMPTY_MESSAGE.at()._replace(
 class IncomingMessage(NamedTuple):
     """A message that an agent sends, with its envelope.
 
-    One that `is_checked` was checked by another Brenner program, and is stored as it is.
+    One that `is_checked` was checked by another Brenner program, and is stored as it is. With
+    `anyway`, a DELTA is stored even if every block of it would be rejected.
     """
 
     message: Message
@@ -228,6 +240,7 @@ class IncomingMessage(NamedTuple):
     reply_to: int | None = None
     key: str | None = None
     is_checked: bool = False
+    anyway: bool = False
 
 
 class Receipt(NamedTuple):
@@ -247,9 +260,10 @@ class Receipt(NamedTuple):
 def receive(workspace: Workspace, incoming: IncomingMessage) -> Receipt:
     """Store a message, or reject it with the reasons and store nothing.
 
-    The right to lead a session is checked for every message, even one that was checked before.
+    The right to lead a session, forged headers and secrets are checked for every message, even one
+    that was checked before.
     """
-    errors = tuple(_check_may_lead(workspace, incoming)) if incoming.is_checked else ()
+    errors = tuple(_check_always(workspace, incoming)) if incoming.is_checked else ()
     if errors:
         return Receipt(None, errors)
     found = _examine_or_accept(workspace, incoming)
@@ -268,7 +282,7 @@ def examine(workspace: Workspace, incoming: IncomingMessage) -> Receipt:
     unreadable = tuple(_storage_errors(workspace, incoming))
     if unreadable:
         return Receipt(violations=unreadable)
-    errors = tuple(_check_may_lead(workspace, incoming))
+    errors = tuple(_check_always(workspace, incoming))
     if errors:
         return Receipt(violations=errors)
     in_session = is_session(workspace.mailbox, message.thread_id)
@@ -276,13 +290,17 @@ def examine(workspace: Workspace, incoming: IncomingMessage) -> Receipt:
         return _check_protocol_mail(workspace, incoming)
     if not (message.subject.strip() or message.body.strip()):
         return Receipt(violations=(_NO_MESSAGE,))
-    wrong = (
-        *_new_thread_errors(workspace.mailbox, message.thread_id),
-        *unknown_participants(workspace.mailbox, message),
-    )
-    if wrong:
-        return Receipt(violations=wrong)
     return _check_other_mail(workspace, message, in_session=in_session)
+
+
+def _check_always(workspace: Workspace, incoming: IncomingMessage) -> Iterator[Diagnostic]:
+    """Yield the errors that no check of the sender's program can replace."""
+    message = incoming.message
+    found = header_errors(message)
+    yield from found
+    if not found:
+        yield from _check_may_lead(workspace, incoming)
+        yield from secret_errors(workspace.mailbox, message.subject, message.body)
 
 
 def _check_may_lead(workspace: Workspace, incoming: IncomingMessage) -> Iterator[Diagnostic]:
@@ -317,7 +335,7 @@ def is_session(mailbox: Mailbox, thread_id: str) -> bool:
 
 def has_session_mail(mailbox: Mailbox, thread_id: str) -> bool:
     """Return whether the thread has a message type that only sessions have."""
-    if not thread_id or not mailbox.thread(thread_id, limit=1).position:
+    if not thread_id or not thread_exists(mailbox, thread_id):
         return False
     wanted = Query(types=_SESSION_TYPES, threads=(thread_id,))
     return bool(mailbox.search(wanted, limit=1).messages)
@@ -368,7 +386,7 @@ def _new_thread_errors(mailbox: Mailbox, thread_id: str) -> Iterator[Diagnostic]
     """Yield why mail cannot start a thread of that name. A reply did not choose the name."""
     reasons = {
         f"it has {len(thread_id)} characters": len(thread_id) > LONGEST_THREAD_ID,
-        "it contains a line break or an invisible character": not thread_id.isprintable(),
+        "it contains an invisible character": not thread_id.isprintable(),
         "it has spaces around it": thread_id != thread_id.strip(),
     }
     wrong = [reason for reason, holds in reasons.items() if holds]
@@ -384,22 +402,18 @@ def _new_thread_errors(mailbox: Mailbox, thread_id: str) -> Iterator[Diagnostic]
 def _check_protocol_mail(workspace: Workspace, incoming: IncomingMessage) -> Receipt:
     """Check mail as `brenner mail send` does, and add corrections that need the mailbox."""
     mailbox, project, message = workspace.mailbox, workspace.project, incoming.message
-    is_new = not mailbox.thread(message.thread_id, limit=1).position
-    new_thread = _new_thread_warning(mailbox, message) if is_new else ()
-    options = SendOptions(operator=project.operator, project=project)
+    options = SendOptions(
+        key=incoming.key, operator=project.operator, project=project, anyway=incoming.anyway
+    )
     report, corrected = examine_composed(mailbox, message, options)
     found = [
         explain_role_in_subject(message, _explain_missing_thread(message, each))
         for each in report.violations
     ]
     if not report.valid:
-        correction = (
-            corrected
-            or _corrected_shorthand(mailbox, message)
-            or _corrected_thread(mailbox, message)
-        )
+        correction = corrected or _corrected_headers(mailbox, message)
         return Receipt(violations=tuple(found), corrected=correction)
-    all_violations = tuple(sorted((*found, *new_thread), key=worst_first))
+    all_violations = tuple(sorted(found, key=worst_first))
     return Receipt(may_be_sent=True, violations=all_violations, corrected=corrected)
 
 
@@ -410,28 +424,16 @@ def _explain_missing_thread(message: Message, found: Diagnostic) -> Diagnostic:
     return serving_codes.NO_THREAD_NAMED.at(subject=message.subject)
 
 
-def _new_thread_warning(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
-    """Yield a warning if a contribution starts a new thread: most often that is a typo."""
-    if message.type != DELTA.name:
-        return
-    known = closest(message.thread_id, [each.thread_id for each in mailbox.threads()])
-    yield serving_codes.NO_SESSION_YET.at(thread=message.thread_id, suggestion=did_you_mean(known))
-
-
-def _corrected_shorthand(mailbox: Mailbox, message: Message) -> Message | None:
-    """Return the message with the missing shorthand, if the sender's model gives it."""
-    subject = subject_with_shorthand(mailbox, message)
-    return _corrected_message(mailbox, message, subject) if subject else None
-
-
-def _corrected_thread(mailbox: Mailbox, message: Message) -> Message | None:
-    """Return the message in the existing thread that its malformed ID must mean, or None."""
-    suggestions = [
-        each.suggestion for each in check_thread_id(message.thread_id) if each.suggestion
-    ]
-    if not suggestions or not mailbox.thread(suggestions[0], limit=1).position:
+def _corrected_headers(mailbox: Mailbox, message: Message) -> Message | None:
+    """Return the message in the existing thread that its ID must mean, and with the missing
+    shorthand if the sender's model gives it; None if neither is wrong or certain.
+    """
+    meant = known_thread_meant(mailbox, message)
+    in_thread = message._replace(thread_id=meant or message.thread_id)
+    subject = subject_with_shorthand(mailbox, in_thread) or message.subject
+    if (in_thread, subject) == (message, message.subject):
         return None
-    return _corrected_message(mailbox, message._replace(thread_id=suggestions[0]), message.subject)
+    return _corrected_message(mailbox, in_thread, subject)
 
 
 def _corrected_message(mailbox: Mailbox, message: Message, subject: str) -> Message | None:
@@ -440,14 +442,32 @@ def _corrected_message(mailbox: Mailbox, message: Message, subject: str) -> Mess
     report, corrected = check_composed(under_it)
     is_left = any(found.code is PLACEHOLDER_LEFT for found in report.violations)
     wanted = corrected or (under_it if report.valid else None)
-    return None if is_left or any(unknown_participants(mailbox, message)) else wanted
+    is_unknown = any(unknown_participants(mailbox, message)) or unknown_thread(mailbox, under_it)
+    return None if is_left or is_unknown else wanted
 
 
 # Other mail
 
 
 def _check_other_mail(workspace: Workspace, message: Message, *, in_session: bool) -> Receipt:
-    """Return the advice for mail that contributes nothing."""
+    """Return the errors of mail that contributes nothing, or the advice for it."""
+    wrong = tuple(_other_mail_errors(workspace.mailbox, message))
+    if wrong:
+        return Receipt(violations=wrong)
+    large = size_warning(message.body)
+    advised = _advise_other_mail(workspace, message, in_session=in_session)
+    return advised._replace(violations=(*advised.violations, *([large] if large else [])))
+
+
+def _other_mail_errors(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
+    unusable = tuple(_new_thread_errors(mailbox, message.thread_id))
+    unknown = None if unusable else unknown_thread(mailbox, message)
+    yield from unusable
+    yield from [unknown] if unknown else []
+    yield from unknown_participants(mailbox, message)
+
+
+def _advise_other_mail(workspace: Workspace, message: Message, *, in_session: bool) -> Receipt:
     body = parse_blocks(message.body)
     blocks_count = sum(map(is_delta_fence, body)) or (
         _count_strays(message, body) if in_session else 0

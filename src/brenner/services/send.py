@@ -20,21 +20,41 @@ from brenner.diagnostics.codes.messages import (
 )
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, worst_first
 from brenner.diagnostics.truncate import truncate_for_message
-from brenner.mail.rules import unknown_recipients, unknown_sender
+from brenner.markdown.edits import TextEdit, apply_edits
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.acknowledgements import UNREADABLE_IDS, acknowledged_ids
-from brenner.protocol.grammar import AGENT_NAME
-from brenner.protocol.message_types import ACK, COMPILED, HANDOFF, KICKOFF, UNFILLED_NAME
+from brenner.protocol.message_types import (
+    ACK,
+    COMPILED,
+    DELTA,
+    HANDOFF,
+    KICKOFF,
+    TYPES,
+    UNFILLED_TOPIC,
+)
 from brenner.protocol.messages import (
     DEFAULT_ENVELOPE,
     Envelope,
     Message,
+    MessageFile,
     StoredMessage,
     Trust,
+    header_errors,
     parse_message_file,
 )
-from brenner.protocol.thread_ids import without_id_advice
+from brenner.protocol.thread_ids import is_valid_thread_id, without_id_advice
 from brenner.protocol.validate import Report, check_composed, check_message, check_size
+from brenner.services.send_checks import (
+    certain_thread,
+    name_notes,
+    names_matched_by_case,
+    secret_errors,
+    size_warning,
+    thread_exists,
+    unknown_participants,
+    unknown_thread,
+    was_sent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +69,8 @@ _TYPES_IN_THREAD = frozenset({KICKOFF.name, COMPILED.name, HANDOFF.name})
 class SendOptions(NamedTuple):
     """Options of a send. `actor` is the sender, if known.
 
-    With a `project`, references to other sessions are checked too.
+    With a `project`, references to other sessions are checked too. With `anyway`, a DELTA is sent
+    even if every block of it would be rejected.
     """
 
     actor: str | None = None
@@ -60,6 +81,7 @@ class SendOptions(NamedTuple):
     operator: str = OPERATOR
     project: Project | None = None
     envelope: Envelope = DEFAULT_ENVELOPE
+    anyway: bool = False
 
 
 class Outcome(NamedTuple):
@@ -73,12 +95,55 @@ def send_text(mailbox: Mailbox, text: str, options: SendOptions) -> Outcome:
     found = size_error(text, options.project)
     if found:
         return Outcome(Report(None, None, (found,)), None)
-    report = check_message(text, options.actor)
+    draft = _read_draft(mailbox, text, options)
+    report = check_message(draft.text, draft.actor)
+    message = draft.file.message
+    if options.check:
+        report = _check_draft(mailbox, draft, report, options)
+        return _send(mailbox, message, report, options)
+    report = _without_id_advice(mailbox, report)
+    errors = [*header_errors(message), *_secrets(mailbox, draft)]
+    if errors:
+        return Outcome(_add_violations(report, errors), None)
+    return Outcome(report, _store(mailbox, message, options))
+
+
+class _Draft(NamedTuple):
+    """A message file that is about to be sent, with the registered names in its headers."""
+
+    text: str
+    file: MessageFile
+    actor: str | None
+    notes: list[Diagnostic]
+
+    @property
+    def lines_before(self) -> int:
+        """Return the number of lines before the body."""
+        return self.file.body_line - 1
+
+
+def _read_draft(mailbox: Mailbox, text: str, options: SendOptions) -> _Draft:
+    """Parse a message file. Names that differ only by case become the registered ones."""
     file = parse_message_file(text)
-    if not options.check:
-        report = _without_id_advice(mailbox, report)
-        return Outcome(report, _store(mailbox, file.message, options))
-    return _send(mailbox, file.message, report, options, file.body_line - 1)
+    names = (file.message.sender, *file.message.recipients)
+    matched = names_matched_by_case(mailbox, [*names, options.actor or ""])
+    if not matched:
+        return _Draft(text, file, options.actor, [])
+    headers = [file.headers[name] for name in ("From", "To") if name in file.headers]
+    edits = [
+        TextEdit(each.start, each.start + len(each.value), _registered(each.value, matched))
+        for each in headers
+    ]
+    text = apply_edits(text, tuple(edits))
+    notes = name_notes({name: matched[name] for name in names if name in matched})
+    actor = options.actor and matched.get(options.actor, options.actor)
+    return _Draft(text, parse_message_file(text), actor, notes)
+
+
+def _registered(value: str, matched: dict[str, str]) -> str:
+    """Return the value of From or To with the registered names; spaces stay."""
+    parts = [(part, part.strip()) for part in value.split(",")]
+    return ",".join(part.replace(name, matched.get(name, name)) for part, name in parts)
 
 
 def size_error(text: str, project: Project | None) -> Diagnostic | None:
@@ -95,9 +160,36 @@ def examine_text(mailbox: Mailbox, text: str, options: SendOptions) -> Report:
     found = size_error(text, options.project)
     if found:
         return Report(None, None, (found,))
-    file = parse_message_file(text)
-    report = check_message(text, options.actor)
-    return _check_with_mailbox(mailbox, file.message, report, options, file.body_line - 1)
+    draft = _read_draft(mailbox, text, options)
+    return _check_draft(mailbox, draft, check_message(draft.text, draft.actor), options)
+
+
+def _check_draft(mailbox: Mailbox, draft: _Draft, report: Report, options: SendOptions) -> Report:
+    """Return the report of a message file, with the checks and corrections of the mailbox."""
+    message, base = draft.file.message, report.corrected or draft.text
+    report = _check_with_mailbox(mailbox, message, report, options, draft.lines_before)
+    report = _add_violations(report, draft.notes)
+    meant = None if report.valid or report.corrected else known_thread_meant(mailbox, message)
+    if meant is None:
+        return report
+    corrected = _with_thread(base, meant)
+    fixed = parse_message_file(corrected).message
+    again = _check_with_mailbox(mailbox, fixed, check_message(corrected, draft.actor), options)
+    return report._replace(corrected=corrected) if again.valid else report
+
+
+def _with_thread(text: str, thread_id: str) -> str:
+    """Return the message file with another thread ID."""
+    header = parse_message_file(text).headers.get("Thread")
+    if header is None:
+        return text
+    return apply_edits(text, (TextEdit(header.start, header.start + len(header.value), thread_id),))
+
+
+def known_thread_meant(mailbox: Mailbox, message: Message) -> str | None:
+    """Return the existing thread that a malformed or unknown thread ID certainly means, or None."""
+    is_wrong = not is_valid_thread_id(message.thread_id) or unknown_thread(mailbox, message)
+    return certain_thread(mailbox, message.thread_id) if is_wrong else None
 
 
 def examine_composed(
@@ -112,11 +204,8 @@ def examine_composed(
     return report, corrected if report.corrected is not None else None
 
 
-def _send(
-    mailbox: Mailbox, message: Message, report: Report, options: SendOptions, lines_before: int = 0
-) -> Outcome:
+def _send(mailbox: Mailbox, message: Message, report: Report, options: SendOptions) -> Outcome:
     """Store a checked message, if it may be sent."""
-    report = _check_with_mailbox(mailbox, message, report, options, lines_before)
     if not report.valid:
         return Outcome(report, None)
     sent = _store(mailbox, message, options)
@@ -132,9 +221,11 @@ def _check_with_mailbox(
     kept = [found for found in report.violations if found.code is not messages_codes.NO_RECIPIENT]
     report = _require_filled_in(report._replace(violations=tuple(kept)))
     report = _check_in_thread(mailbox, message, report, options, lines_before)
-    found = list(unknown_participants(mailbox, message, are_names_checked=True))
-    if found:  # no correction can register them
+    found = list(_mailbox_errors(mailbox, message, lines_before))
+    if found:  # no correction of the text alone helps
         report = _add_violations(report, found)._replace(corrected=None)
+    if large := size_warning(message.body):
+        report = _add_violations(report, [large])
     if not report.valid:
         return report
     ahead = [*_preview(mailbox, message, options), *_unknown_citations(mailbox, message, options)]
@@ -152,23 +243,60 @@ def _check_in_thread(
     return check_in_thread(mailbox, message, report, options.operator, lines_before)
 
 
+def _mailbox_errors(mailbox: Mailbox, message: Message, lines_before: int) -> Iterator[Diagnostic]:
+    """Yield the errors of names, thread and secrets. The check reports a malformed thread ID."""
+    yield from unknown_participants(mailbox, message, are_names_checked=True)
+    is_named = is_valid_thread_id(message.thread_id) and UNFILLED_TOPIC not in message.thread_id
+    unknown = unknown_thread(mailbox, message) if is_named else None
+    yield from [unknown] if unknown else []
+    for found in secret_errors(mailbox, message.subject, message.body):
+        yield found.moved(lines_before)
+
+
+def _secrets(mailbox: Mailbox, draft: _Draft) -> list[Diagnostic]:
+    message = draft.file.message
+    found = secret_errors(mailbox, message.subject, message.body)
+    return [each.moved(draft.lines_before) for each in found]
+
+
 def _without_id_advice(mailbox: Mailbox, report: Report) -> Report:
     """Return the report without advice on the thread's ID, if the thread exists already."""
     kept = without_id_advice(report.violations)
     if len(kept) == len(report.violations) or not report.thread_id:
         return report
-    is_known = mailbox.thread(report.thread_id, limit=1).position > 0
+    is_known = thread_exists(mailbox, report.thread_id)
     return report._replace(violations=kept) if is_known else report
 
 
 def _preview(mailbox: Mailbox, message: Message, options: SendOptions) -> list[Diagnostic]:
-    """Return what the next merge would reject in a DELTA."""
-    if message.type != "DELTA":
+    """Return what the next merge would reject in a DELTA: an error if that is every block.
+
+    Of other messages, return the warning about a version that does not exist.
+    """
+    if not _needs_history(message):
         return []
+    from brenner.services.preview import check_stated_version, preview_merge  # loads the merge
 
-    from brenner.services.preview import preview_merge  # loads the merge
+    if message.type != DELTA.name:
+        return list(check_stated_version(mailbox, message, options.operator))
+    ahead = preview_merge(mailbox, message, options.operator, options.project)
+    found = list(ahead.violations)
+    if ahead.is_all_refused and not options.anyway and not _is_repeated(mailbox, message, options):
+        count = len(ahead.entries)
+        blocks = "The only block" if count == 1 else f"All {count} blocks"
+        found.append(mail_codes.EVERY_BLOCK_REFUSED.at(blocks=blocks))
+    return found
 
-    return list(preview_merge(mailbox, message, options.operator, options.project))
+
+def _needs_history(message: Message) -> bool:
+    """Return whether the message contributes, or may refer to a version."""
+    field = TYPES[message.type].version_field if message.type else ""
+    return message.type == DELTA.name or bool(field and field.casefold() in message.body.casefold())
+
+
+def _is_repeated(mailbox: Mailbox, message: Message, options: SendOptions) -> bool:
+    """Return whether a send with a key only repeats one that succeeded: nothing may say else."""
+    return options.key is not None and was_sent(mailbox, message)
 
 
 def _unknown_citations(
@@ -258,31 +386,6 @@ def _add_violations(report: Report, found: list[Diagnostic]) -> Report:
     return report._replace(violations=truncate_for_message(together))
 
 
-def unknown_participants(
-    mailbox: Mailbox, message: Message, *, are_names_checked: bool = False
-) -> Iterator[Diagnostic]:
-    """Yield an error for every name that is not registered, or if there is no recipient.
-
-    With `are_names_checked`, invalid names and missing headers were reported before and are
-    skipped. A template placeholder is no name to register.
-    """
-    names = [message.sender, *message.recipients]
-    known = {agent.name for agent in mailbox.agents(names)}
-    if not known.issuperset(names):  # suggestions come from all names
-        known = {agent.name for agent in mailbox.agents()}
-    invalid = {name for name in names if are_names_checked and not _is_a_name(name)}
-    sender = None if message.sender in invalid else unknown_sender(message.sender, known)
-    yield from [sender] if sender else []
-    recipients = tuple(name for name in message.recipients if name not in invalid)
-    yield from unknown_recipients(message._replace(recipients=recipients), known)
-    if not message.recipients and (message.sender or not are_names_checked):
-        yield mail_codes.SENT_TO_NOBODY.at()
-
-
-def _is_a_name(word: str) -> bool:
-    return word != UNFILLED_NAME and AGENT_NAME.fullmatch(word) is not None
-
-
 def _wrong_ack_targets(
     mailbox: Mailbox, ack: Message, named: tuple[int, ...]
 ) -> Iterator[Diagnostic]:
@@ -316,6 +419,9 @@ _FIELD_OF_CODE = {
     mail_codes.UNKNOWN_RECIPIENT.id: TO_FIELD,
     mail_codes.SENT_TO_NOBODY.id: TO_FIELD,
     mail_codes.UNKNOWN_SENDER.id: FROM_FIELD,
+    mail_codes.UNKNOWN_THREAD.id: THREAD_FIELD,
+    mail_codes.EVERY_BLOCK_REFUSED.id: BODY_FIELD,
+    mail_codes.LARGE_MESSAGE.id: BODY_FIELD,
 }
 
 

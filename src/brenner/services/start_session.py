@@ -53,6 +53,7 @@ from brenner.protocol.thread_ids import (
 from brenner.protocol.validate import check_message
 from brenner.services.compile import read_project_source
 from brenner.services.rosters import RosterRequest, resolve_roster
+from brenner.services.send_checks import refuse_secrets
 from brenner.services.session_files import read_session_file
 from brenner.services.version_store import load_history
 from brenner.session.excerpts import embed_text, excerpt_of, one_line, within_limit
@@ -176,6 +177,7 @@ class BaseKickoffThread(ABC):
 
     def send(self, message: Message) -> StoredMessage | None:
         """Send a kickoff to the recipients that have none; return None if all have one."""
+        refuse_secrets(self._mailbox, message.subject, message.body)
         for _ in range(_MOST_TRIES):
             conflict = self.conflict()
             if conflict:

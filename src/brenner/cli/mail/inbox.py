@@ -251,5 +251,6 @@ def _empty_lines(actor: str, project: Project, *, is_narrowed: bool) -> Iterator
     text = f"No mail for {name} yet in {describe_place(project)}. To send some:"
     yield format_message(text, sys.stdout)
     sender = "SENDER" if actor == operator else escape_control(operator)
-    new = f"`brenner new INFO --as {sender} --to {name} > message.md`"
+    options = f"--as {sender} --to {name} --thread COORD-daily-sync"
+    new = f"`brenner new INFO {options} > message.md`"
     yield format_hint(f"{new}, fill it in, then `brenner mail send message.md`", sys.stdout)

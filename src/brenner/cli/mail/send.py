@@ -33,12 +33,13 @@ from brenner.cli.output import (
 from brenner.cli.terminal import print_hint, print_message
 from brenner.cli.workspace import workspace_for_writing
 from brenner.diagnostics.codes import messages as codes
+from brenner.diagnostics.codes.mail import UNSTORABLE_TEXT
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.mailbox import Capability
 from brenner.mail.model import SendResult, stored_json
 from brenner.mail.open import with_place
 from brenner.protocol.message_types import wants_ack
-from brenner.protocol.messages import Message, render_message_file
+from brenner.protocol.messages import Message, header_errors, render_message_file
 from brenner.protocol.validate import Report, check_message
 from brenner.services import send as drafts
 from brenner.services.send import Outcome, SendOptions, send_text
@@ -71,7 +72,7 @@ _REQUIRED_OPTIONS = {
 
 
 def compose(flags: Mapping[str, Any], here: Workspace, reply_to: int | None) -> str | Diagnostic:
-    """Return the message file that the options describe, or a diagnostic of its unreadable body.
+    """Return the message file that the options describe, or why there is none.
 
     By default a reply goes to the thread and the sender of the message that it answers.
     """
@@ -93,23 +94,19 @@ def compose(flags: Mapping[str, Any], here: Workspace, reply_to: int | None) -> 
     names = (name.strip() for each in parts["recipients"] for name in each.split(","))
     parts |= {"sender": here.actor, "recipients": tuple(filter(None, names)), "body": body}
     message = Message(**parts)
-    _check_headers(message)
-    return render_message_file(message)
+    return _header_fault(message) or render_message_file(message)
 
 
 def _is_given(value: object) -> bool:
     return value not in (None, ())
 
 
-def _check_headers(message: Message) -> None:
-    """Refuse line feeds, which would begin another header, and spaces that would be lost."""
-    texts = (message.thread_id, message.sender, *message.recipients, message.subject)
-    if any("\n" in text or "\r" in text for text in texts):
-        error = "Thread, names and subject must be one line each. Put longer text into --body."
-        raise click.UsageError(error)
+def _header_fault(message: Message) -> Diagnostic | None:
+    """Return the first header that cannot be one line of a message file."""
     if message.thread_id != message.thread_id.strip():
         error = "Remove the spaces before or after the thread ID."
         raise click.UsageError(error)
+    return next(iter(header_errors(message)), None)
 
 
 def _read_body(value: str) -> str | Diagnostic:
@@ -121,7 +118,7 @@ def _read_body(value: str) -> str | Diagnostic:
     return value if value.endswith("\n") or not value else value + "\n"
 
 
-_UNREADABLE_CODES = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
+_UNREADABLE_CODES = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id, UNSTORABLE_TEXT.id}
 _NOT_SENT = {
     "sent": False,
     "duplicate": False,
@@ -166,6 +163,9 @@ _NOT_SENT = {
 )
 @click.option("--fix", is_flag=True, help="Send what `brenner check --fix` prints.")
 @click.option("--no-check", is_flag=True, help="Send the message despite errors.")
+@click.option(
+    "--anyway", is_flag=True, help="Send a DELTA even if every block would be rejected now."
+)
 @common_options
 def send(  # noqa: PLR0913  (one parameter per option)
     settings: Settings,
@@ -176,6 +176,7 @@ def send(  # noqa: PLR0913  (one parameter per option)
     position: int | None,
     fix: bool,
     no_check: bool,
+    anyway: bool,
     **flags: Any,
 ) -> int:
     """Check a message and send it: a message FILE, or one made from options.
@@ -198,12 +199,12 @@ def send(  # noqa: PLR0913  (one parameter per option)
     with workspace_for_writing(settings) as here:
         given = compose(flags, here, reply_to) if read is None else read
         if isinstance(given, Diagnostic):
-            return _report_unreadable(given, "--body", settings)
+            return _report_unreadable(given, _option_at_fault(given), settings)
         actor = settings.actor if name else here.actor
         text, fixed = _corrected(given, actor) if fix else (given, ())
         project = here.project
         options = SendOptions(
-            actor, not no_check, reply_to, key, position, project.operator, project
+            actor, not no_check, reply_to, key, position, project.operator, project, anyway=anyway
         )
         outcome = _with_place(send_text(here.mailbox, text, options), project)
     if outcome.sent:
@@ -269,6 +270,19 @@ def _locate(found: Diagnostic, text: str, name: str | None) -> tuple[str, Diagno
         return "<stdin>" if name == STANDARD_INPUT else name, found
     part, moved = drafts.locate_in_draft(text, found)
     return _OPTION_OF_PART[part], moved
+
+
+_OPTION_OF_HEADER = {
+    "thread ID": "--thread",
+    "sender": "--as",
+    "recipient": "--to",
+    "subject": "--subject",
+}
+
+
+def _option_at_fault(found: Diagnostic) -> str:
+    """Return the option with a text that cannot be part of a message."""
+    return _OPTION_OF_HEADER.get(str(dict(found.parameters).get("what")), "--body")
 
 
 def _report_unreadable(found: Diagnostic, name: str, settings: Settings) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brenner.diagnostics.model import error, warning
+from brenner.diagnostics.model import error, info, warning
 
 _NAME_SPEC = "agent_roster_schema_v0.1, RosterEntry; design, Commands"
 _SENDING_SPEC = "design, Commands; rulings, Small decisions"
@@ -76,7 +76,7 @@ UNKNOWN_THREAD = error(
     "Unknown thread `{thread}`: no message in this store belongs to it.",
     "Check the thread ID: `brenner mail thread` lists all threads. `brenner doctor` shows "
     "which store is used.{suggestion}",
-    "R17",
+    "R17; R23",
 )
 NOT_A_RECIPIENT = error(
     "NOT_A_RECIPIENT",
@@ -155,6 +155,32 @@ WOULD_BE_REFUSED = warning(
     "Block {block} would be rejected if the thread were compiled now: {reason}",
     "{fix}",
     "R11; companion, Merging",
+)
+EVERY_BLOCK_REFUSED = error(
+    "EVERY_BLOCK_REFUSED",
+    "{blocks} of this DELTA would be rejected if the thread were compiled now. Nothing was sent.",
+    "Correct the blocks: each has its reason. To send the message anyway, because what it refers "
+    "to is still to arrive: `brenner mail send --anyway FILE`.",
+    "R5, R7; design, Commands",
+)
+NAME_MATCHED = info(
+    "NAME_MATCHED",
+    "`{name}` is registered as `{other}`. The message has the registered name.",
+    "No action is needed. From now on, write `{other}`.",
+    _NAME_SPEC,
+)
+LARGE_MESSAGE = warning(
+    "LARGE_MESSAGE",
+    "The body has {size} KB, more than {most} KB. Agents that read it get it in parts.",
+    "Put long material in a file of the project, and give its path in the message.",
+    "R5",
+)
+SECRET_IN_MESSAGE = error(
+    "SECRET_IN_MESSAGE",
+    "The {what} contains the secret of `{name}`. Nothing was sent.",
+    "Remove the secret from the {what}, and send the message again. If others can have read it, "
+    "replace it: `brenner agent secret {name} --new`.",
+    "design, Identity",
 )
 AFTER_THE_END = warning(
     "AFTER_THE_END",

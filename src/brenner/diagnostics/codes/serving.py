@@ -359,7 +359,7 @@ NO_SESSION_YET = warning(
     "The thread `{thread}` is new: this is its first message, and it has no KICKOFF.",
     "Check the thread ID. If you meant another thread, send the message again there.{suggestion}",
     "R1; R15",
-)
+)._replace(retired="a contribution to an unknown thread is `UNKNOWN_THREAD`, and is not sent")
 ANSWER_TOO_LARGE = error(
     "ANSWER_TOO_LARGE",
     "Too many messages match: even a list of them is too long.",

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 
-from brenner.diagnostics.codes.mail import UNKNOWN_MESSAGE
-from brenner.diagnostics.codes.messages import INVALID_HEADER
+from brenner.diagnostics.codes.mail import EVERY_BLOCK_REFUSED, UNKNOWN_MESSAGE
 from brenner.diagnostics.model import BrennerError, RequestError, UnknownOutcomeError
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.model import SendResult, stored_json
@@ -23,7 +22,12 @@ from brenner.protocol.message_types import (
     SectionRule,
     wants_ack,
 )
-from brenner.protocol.messages import Message, StoredMessage, render_message_file
+from brenner.protocol.messages import (
+    Message,
+    StoredMessage,
+    header_errors,
+    render_message_file,
+)
 from brenner.protocol.subjects import compose_subject, parse_subject
 from brenner.services.acknowledge import RECEIVED
 from brenner.services.send import (
@@ -62,7 +66,12 @@ class CheckedDraft(NamedTuple):
 
 
 def check_draft(
-    context: RequestContext, message: Message, reply_to: int | None = None, *, send: bool
+    context: RequestContext,
+    message: Message,
+    reply_to: int | None = None,
+    *,
+    send: bool,
+    anyway: bool = False,
 ) -> CheckedDraft:
     """Check a message as `mail send` does. Send it if that is wanted and it is valid."""
     fault = _form_fault(message)
@@ -75,6 +84,7 @@ def check_draft(
         key=mailbox_key(context),
         operator=project.operator,
         project=project,
+        anyway=anyway,
     )
     text, sent = render_message_file(message), None
     if send:
@@ -87,7 +97,7 @@ def check_draft(
 
 
 def _form_fault(message: Message) -> dict[str, object] | None:
-    """Return the fault of a message that has no body, or a header with several lines.
+    """Return the fault of a message that has no body, or a header with control characters.
 
     A line feed in a header would begin another header, or the body. A message without a body says
     nothing, but could still settle an ACK.
@@ -95,10 +105,9 @@ def _form_fault(message: Message) -> dict[str, object] | None:
     if not message.body.strip():
         found = empty_field("body", "what you want to say", "message")
         return {**found.to_json(), "at": "body"}
-    for part, text in ((SUBJECT_FIELD, message.subject), (TO_FIELD, " ".join(message.recipients))):
-        if len(text.splitlines()) > 1:
-            found = INVALID_HEADER.at(line_text=text, reason="it has more than one line")
-            return {**found.to_json(), "at": part}
+    for found in header_errors(message):
+        at = SUBJECT_FIELD if dict(found.parameters)["what"] == SUBJECT_FIELD else TO_FIELD
+        return {**found.to_json(), "at": at}
     return None
 
 
@@ -208,11 +217,22 @@ def _reply_form(context: RequestContext, checked: CheckedDraft | None = None) ->
         },
         "owes_ack": original is not None and _owes_ack(context, original),
         "acknowledge": not typed or context.form.get("acknowledge") == "yes",
+        "offers_anyway": _offers_anyway(context, checked),
         "violations": list(checked.violations) if checked else [],
     }
     title = f"Reply to message {original.id}" if original else "Write a message"
     status = HTTPStatus.UNPROCESSABLE_ENTITY if checked else HTTPStatus.OK
     return Page("lab/reply.html", title, document, status, is_live=False)
+
+
+def _offers_anyway(context: RequestContext, checked: CheckedDraft | None) -> bool:
+    """Return whether the form asks to confirm a DELTA that would contribute nothing."""
+    codes = {each["id"] for each in checked.violations} if checked else ()
+    return EVERY_BLOCK_REFUSED.id in codes or _is_anyway(context)
+
+
+def _is_anyway(context: RequestContext) -> bool:
+    return context.form.get("anyway") == "yes"
 
 
 def _reply(context: RequestContext) -> ActionResult | Page:
@@ -242,7 +262,8 @@ def _checked_reply(
         body=with_newline(form.get("body", "")),
         ack_required=_wants_ack(context),
     )
-    return check_draft(context, message, original.id if original else None, send=send)
+    reply_to = original.id if original else None
+    return check_draft(context, message, reply_to, send=send, anyway=_is_anyway(context))
 
 
 def _wants_ack(context: RequestContext) -> bool | None:
@@ -321,7 +342,7 @@ _REPLY_SCHEMA = request_schema(
     names=(TO_FIELD,),
     numbers=("message",),
     answers=("ack",),
-    flags=("acknowledge",),
+    flags=("acknowledge", "anyway"),
 )
 REPLY_ACTION = Action("reply", _reply_form, _reply, _reply_preview, schema=_REPLY_SCHEMA)
 
