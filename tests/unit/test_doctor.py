@@ -90,13 +90,13 @@ ROSTER = '[[roster.entries]]\nagentName = "Ada"\nrole = "test_designer"\n'
     ("text", "status", "words"),
     [
         (ROSTER, "ok", "`brenner.toml`: 1 agent, 0 presets"),
-        (ROSTER.replace("test_designer", "designer"), "problem", "Invalid role for Ada: designer"),
+        (ROSTER.replace("test_designer", "design"), "problem", "Invalid role for Ada: design"),
         (ROSTER.replace("agentName", "agent"), "problem", "`agent` is unknown (line 2)."),
         (ROSTER + 'programme = "x"\n', "warning", "Unknown key `programme`"),
         ('[roster]\ndefaultPreset = "default-3"\n', "problem", "Unknown preset `default-3`."),
         ('[roster]\ndefaultPreset = "default-3-agent"\n', "ok", "0 agents"),
         (
-            ROSTER.replace("test_", "") + ROSTER.replace("test_designer", "x"),
+            ROSTER.replace("test_designer", "design") + ROSTER.replace("test_designer", "x"),
             "problem",
             "All 3 problems: `brenner roster validate`.",
         ),
@@ -154,7 +154,7 @@ def test_healthy_project_passes_all_checks_unchanged(project: Path) -> None:
     assert list(checks) == [*ALWAYS, *INSIDE, *DISK]
     assert {each["status"] for each in checks.values()} == {"ok"}
     assert checks["mail"]["detail"] == "0 messages, 1 agent"
-    assert "format 4" in checks["store"]["detail"]
+    assert "format 5" in checks["store"]["detail"]
     assert store_of(project).read_bytes() == before
     assert files(project) == [".brenner", ".brenner/.gitignore", ".brenner/mail.sqlite3"]
 
