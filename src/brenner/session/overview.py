@@ -191,11 +191,14 @@ def urgency_key(
 def count_needs(
     overviews: Iterable[Overview], now: datetime, deadline: timedelta
 ) -> dict[str, int]:
-    """Count the sessions, and the sessions with each need; a session may have several."""
+    """Count the sessions, and the threads with each need; a thread may have several.
+
+    Threads that are no session are counted by their needs only.
+    """
     total = 0
     found = dict.fromkeys(_NEEDS, 0)
     for overview in overviews:
-        total += 1
+        total += overview.is_session
         for need in needs_of(overview, now, deadline):
             found[need] += 1
     return {"sessions": total, **{str(need): count for need, count in found.items()}}
@@ -221,6 +224,7 @@ TURN_LABELS: dict[Turn, str] = {
     Turn.OWES_DELTA: "owes a delta",
     Turn.TO_CORRECT: "has blocks to correct",
 }
+OTHER_THREADS = "Other threads, with neither a kickoff nor a version"
 NO_SESSIONS = "No sessions yet. To start one:"
 START_COMMAND = 'brenner session start --question "…" --context "…" --to NAME --role ROLE'
 _RUNNING_PHASES = (Phase.AWAITING_ACKS, Phase.AWAITING_DELTAS)
@@ -268,12 +272,13 @@ def summarize_counts(found: Mapping[str, int]) -> str:
     session may be counted several times.
     """
     total = found["sessions"]
-    if not total:
-        return ""
     labels = ((need, label) for need, (label, _) in _WAITING_LABELS.items())
     waiting = [f"{found[need]:,} {label}" for need, label in labels if found[need]]
     if waiting:
-        return f"{grouped(total, 'session')}: {', '.join(waiting)}"
+        threads = grouped(total, "session") if total else "No sessions, other threads"
+        return f"{threads}: {', '.join(waiting)}"
+    if not total:
+        return "No sessions" if found[Need.CONVERSATION] else ""
     unfinished = total - found[Need.COMPLETE] - found[Need.CANCELLED]
     if not unfinished:
         return "No open sessions"
@@ -311,6 +316,16 @@ def _overdue_count(owed: Sequence[OwedAck], reader: StatusReader) -> str:
     if len(owed) == 1:
         return f", overdue, sent {oldest} ago"
     return f", {len(late):,} overdue, the oldest sent {oldest} ago"
+
+
+def split_sessions(
+    overviews: Iterable[Overview],
+) -> tuple[list[Overview], list[Overview]]:
+    """Split rows into sessions and threads with neither a KICKOFF nor a version (R23)."""
+    parts: tuple[list[Overview], list[Overview]] = ([], [])
+    for each in overviews:
+        parts[not each.is_session].append(each)
+    return parts
 
 
 def describe_skipped_threads(count: int) -> str:
@@ -516,7 +531,7 @@ def status_json(status: SessionStatus, now: datetime, deadline: timedelta) -> di
         "questions": [*map(open_message_json, status.of_type(QUESTION.name))],
         "handoffs": [*map(open_message_json, status.of_type(HANDOFF.name))],
         "refusals": [refused_block_json(each) for each in status.refusals],
-        "misplaced": [refused_block_json(each) for each in status.misplaced],
+        "misplaced": misplaced_json(status.misplaced),
         "settled": [settled_ack_json(each) for each in status.settled],
         "cancelled": cancellation_json(status.cancelled) if status.cancelled else None,
         "unread": status.unread,
@@ -607,6 +622,11 @@ def open_message_json(each: OpenMessage) -> dict[str, object]:
         "about": each.about,
         "rank": each.rank or None,
     }
+
+
+def misplaced_json(found: Iterable[RefusedBlock]) -> list[dict[str, object]]:
+    """Return delta blocks outside DELTA messages as rows of a ledger."""
+    return [refused_block_json(each) | {"state": "misplaced"} for each in found]
 
 
 _NOT_SHOWN = ("is_item", "diagnostics")

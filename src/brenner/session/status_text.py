@@ -496,7 +496,7 @@ def _operator_steps(
         lost = (each for each in status.misplaced if each.message_id not in notified)
         names |= dict.fromkeys(each.agent for each in lost if each.agent != reader.actor)
     if names and not status.applies:  # else a version would be published
-        why = "the reasons for the rejected blocks" if new else "a note about the blocks in no DELTA"
+        why = "the reasons for the rejected blocks" if new else "a note on the blocks in no DELTA"
         words = f"send {joined(names)} {why}"
         yield NextStep(words, f"brenner compile --notify {thread}", does="compile")
 

@@ -27,6 +27,12 @@ COMMANDS = {
     "link": (_FOLLOW, "brenner.cli.session.link", "link", "Print a read-only guest link."),
     "round": (_CONTINUE, "brenner.cli.session.round", "round_", "Send kickoffs of the next round."),
     "complete": (_CONTINUE, "brenner.cli.session.manage", "complete", "Publish the last version."),
+    "cancel": (
+        _CONTINUE,
+        "brenner.cli.session.manage",
+        "cancel",
+        "End a session without a version.",
+    ),
     "dismiss": (_CORRECT, "brenner.cli.session.manage", "dismiss", "Ignore a rejected block."),
     "void": (_CORRECT, "brenner.cli.session.manage", "void", "Withdraw a version."),
     "adopt": (

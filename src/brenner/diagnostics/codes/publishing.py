@@ -123,6 +123,12 @@ SESSION_CLOSED = error(
     "session. Its items can refer to this one with `references`.",
     "R18",
 )
+SESSION_CANCELLED = error(
+    "SESSION_CANCELLED",
+    "The operator cancelled the session `{thread_id}` in message {id}: {reason}",
+    "To continue it, repeat the command with `--reopen`, or send a KICKOFF to its thread.",
+    "R25",
+)
 NO_VERSION_TO_CLOSE = error(
     "NO_VERSION_TO_CLOSE",
     "Cannot complete the session `{thread_id}`: it has no version yet.",
