@@ -316,9 +316,7 @@ def dismiss(
     return _after_dismissal(workspace, thread_id, done)
 
 
-def _dismissals(
-    loaded: LoadedStatus, message_id: int, block: int | None
-) -> dict[int, int | None]:
+def _dismissals(loaded: LoadedStatus, message_id: int, block: int | None) -> dict[int, int | None]:
     """Return the selected blocks that are rejected or misplaced, and not corrected.
 
     Each comes with the message that dismisses it; None if it is open.

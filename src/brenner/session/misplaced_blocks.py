@@ -102,9 +102,7 @@ def without_sent(
         if key and entry.state is not BlockOutcome.REFUSED and entry.message_id in order:
             sent[key] = max(order[entry.message_id], sent.get(key, order[entry.message_id]))
     left = (
-        MisplacedBlocks(
-            stored, tuple(each for each in blocks if not _is_sent(each, stored, sent))
-        )
+        MisplacedBlocks(stored, tuple(each for each in blocks if not _is_sent(each, stored, sent)))
         for stored, blocks in misplaced
     )
     return tuple(each for each in left if each.blocks)

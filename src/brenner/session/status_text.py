@@ -26,6 +26,7 @@ from brenner.session.model import (
     Phase,
     RefusedBlock,
     SessionStatus,
+    SettledAck,
     Turn,
 )
 from brenner.text import as_option, escape_control, joined, plural, thread_argument
@@ -135,9 +136,38 @@ def describe_unread(status: SessionStatus) -> tuple[str, str] | None:
     return f"{count} arrived{since}", applies if status.applies else "no block would apply"
 
 
+_SETTLED_BY = {"contributed": "a delta", "completed": "completing", "cancelled": "cancelling"}
+
+
+def describe_settled(status: SessionStatus) -> str:
+    """Return which ACKs settled without an ACK message since the latest version, and how (R24).
+
+    That is: `kickoff 1 by a delta (RedSky, message 5); 2 ACKs by completing (message 9)`.
+    """
+    since = status.version.message_id if status.version else 0
+    groups: dict[tuple[str, int], list[SettledAck]] = {}
+    for each in status.settled:
+        if each.by >= since:
+            groups.setdefault((each.how, each.by), []).append(each)
+    return "; ".join(
+        _settled_text(how, by, found) for (how, by), found in list(groups.items())[-_MOST_SETTLED:]
+    )
+
+
+def _settled_text(how: str, by: int, found: Sequence[SettledAck]) -> str:
+    place, first = f"message {by}", found[0]
+    if how == "contributed":
+        place = f"{escape_control(first.debtor, _MOST_ABOUT)}, {place}"
+    what = f"{first.type or 'message'} {first.message_id}"
+    if len(found) > 1:
+        what = plural(len(found), "ACK")
+    return f"{what} by {_SETTLED_BY[how]} ({place})"
+
+
 # What needs attention, worst first
 
 
+_MOST_SETTLED = 6
 _MOST_NAMES = 3
 _MOST_ABOUT = 60
 

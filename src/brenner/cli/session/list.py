@@ -71,7 +71,7 @@ _PHASES = (*map(str, Phase), _CONVERSATION)
         "brenner session list --line",
     ),
 )
-@click.option("--all", "is_all", is_flag=True, help="Also list completed sessions.")
+@click.option("--all", "is_all", is_flag=True, help="Also list completed and cancelled sessions.")
 @click.option("--limit", type=Number(1), metavar="N", help="Show at most N (default: 50).")
 @click.option(
     "--phase",
@@ -95,8 +95,9 @@ def list_(  # noqa: PLR0913  (one parameter per option)
 ) -> int:
     """List all sessions, those that need you first.
 
-    Completed and cancelled sessions are only counted, unless you add --all or something has arrived
-    since. --json lists them all. Threads with neither a kickoff nor a version are listed apart. --line prints how many sessions need you, for a shell prompt; without sessions the line is
+    Completed and cancelled sessions with nothing open are only counted, unless you add --all.
+    --json lists them all. Threads with neither a kickoff nor a version are listed apart. --line
+    prints how many sessions need you, for a shell prompt; without sessions the line is
     empty.
     """
     if is_line and (is_all or limit or phase or settings.as_json):

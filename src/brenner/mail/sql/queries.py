@@ -392,9 +392,7 @@ def insert_message(
     update_time_range(database, stored)
 
 
-def _settle_debts(
-    database: Database, message_id: int, thread: int, settled: SettledDebts
-) -> None:
+def _settle_debts(database: Database, message_id: int, thread: int, settled: SettledDebts) -> None:
     """Settle the debts of a thread, by a message that is not stored with its deliveries yet."""
     conditions = "thread = ? AND owes_ack"
     values: list[Value] = [message_id, thread]
