@@ -32,6 +32,7 @@ from brenner.session.status_text import (
     StepAction,
     attention,
     describe_round,
+    describe_settled,
     describe_turn,
     describe_unread,
     next_step,
@@ -103,7 +104,10 @@ _MESSAGE_TYPES: Mapping[str, str] = MappingProxyType(
 _NO_COMMAND = ("read", "watch")
 _NOTHING_TO_DO = "Nothing to do now. New messages appear here by themselves."
 # An agent waits for these
-_URGENT_KINDS = ("stopped", "blocked", "question", "overdue", "refused")
+_URGENT_KINDS = (
+    *("stopped", "blocked", "question", "overdue", "refused", "misplaced"),
+    "no_kickoff",
+)
 
 
 def attention_document(session: Session, context: RequestContext) -> dict[str, object]:
@@ -126,7 +130,9 @@ def attention_document(session: Session, context: RequestContext) -> dict[str, o
 def _attention_link(session: Session, each: Attention) -> str:
     """Return the page that shows it: the one message or item, or the list of them."""
     thread_id = session.thread_id
-    if each.kind in ("ready", "late"):
+    if each.kind == "misplaced":
+        return f"{links.session(thread_id, 'ledger')}#misplaced"
+    if each.kind in ("ready", "late", "no_kickoff"):
         return links.session(thread_id, "ledger", version="unread")
     if each.kind == "refused":
         return links.session(thread_id, "ledger", outcome="refused")
@@ -290,12 +296,18 @@ def session_document(context: RequestContext) -> Document:
         "card": _card_document(session),
         "turns": _turns(status, context),
         "waits": _awaited_text(status),
+        "settled_words": describe_settled(status),
         **attention_document(session, context),
     }
 
 
 def _awaited_text(status: SessionStatus) -> str:
     names = joined(each.name for each in status.awaited)
+    if status.cancelled:
+        found = status.cancelled
+        return f"{found.by} cancelled the session in message {found.message_id}: {found.reason}"
+    if status.is_over:
+        return "The session is complete"
     return f"Waiting for {names}" if names else "No agent owes anything in this round"
 
 
@@ -421,6 +433,7 @@ def _file_document(context: RequestContext, loaded: LoadedVersion) -> Document:
         },
         "turns": [],
         "waits": "",
+        "settled_words": "",
         "next_step": None
         if context.guest_of is not None
         else {

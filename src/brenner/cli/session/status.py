@@ -39,6 +39,7 @@ from brenner.cli.terminal import (
 )
 from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
+from brenner.diagnostics.codes.messages import DELTA_NOT_CONTRIBUTED
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import RESEARCH_THREAD_ID
@@ -446,10 +447,16 @@ def _refusal_row(group: Sequence[RefusedBlock], *, is_whole: bool) -> DisplayRow
             [Span(reasons[0].id if reasons else "rejected", ATTENTION), *more],
             [Span(f"{what}{name}", QUIET)],
             [agent_span(each.agent)],
-            [Span(f"v{each.version}" if each.version else "unread", QUIET)],
+            [Span(_version_text(each), QUIET)],
         ),
         below,
     )
+
+
+def _version_text(each: RefusedBlock) -> str:
+    if any(found.code is DELTA_NOT_CONTRIBUTED for found in each.diagnostics):
+        return "in no DELTA"
+    return f"v{each.version}" if each.version else "unread"
 
 
 def _code_spans(found: Diagnostic, reasons: Sequence[Diagnostic]) -> list[Span]:
@@ -579,7 +586,10 @@ def _title_lines(status: SessionStatus, out: TextIO) -> Iterator[str]:
     is_done = status.phase is None or status.is_over
     style = _POSITIVE if status.phase is Phase.READY_TO_COMPILE else QUIET if is_done else STRONG
     spans = [Span(status.thread_id, STRONG, is_unbreakable=True), Span("  ")]
-    yield fold([], [*spans, Span(describe_round(status.phase, status.round), style)], "  ", out)
+    words = describe_round(status.phase, status.round)
+    if status.phase is None and status.unread:
+        words = "no session: it has no kickoff"
+    yield fold([], [*spans, Span(words, style)], "  ", out)
 
 
 def _attention_lines(status: SessionStatus, reader: StatusReader, out: TextIO) -> Iterator[str]:
