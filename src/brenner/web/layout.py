@@ -127,17 +127,26 @@ def attention_document(session: Session, context: RequestContext) -> dict[str, o
     }
 
 
+# The tab that lists what needs attention, with its filter and the place on the page
+_UNREAD = ("ledger", {"version": "unread"}, "")
+_LISTS: Mapping[str, tuple[str, dict[str, str], str]] = MappingProxyType(
+    {
+        "ready": _UNREAD,
+        "late": _UNREAD,
+        "no_kickoff": _UNREAD,
+        "refused": ("ledger", {"outcome": "refused"}, ""),
+        "misplaced": ("ledger", {}, "#misplaced"),
+        "overdue": ("agents", {}, ""),
+    }
+)
+
+
 def _attention_link(session: Session, each: Attention) -> str:
     """Return the page that shows it: the one message or item, or the list of them."""
     thread_id = session.thread_id
-    if each.kind == "misplaced":
-        return f"{links.session(thread_id, 'ledger')}#misplaced"
-    if each.kind in ("ready", "late", "no_kickoff"):
-        return links.session(thread_id, "ledger", version="unread")
-    if each.kind == "refused":
-        return links.session(thread_id, "ledger", outcome="refused")
-    if each.kind == "overdue":
-        return links.session(thread_id, "agents")
+    if each.kind in _LISTS:
+        tab, query, fragment = _LISTS[each.kind]
+        return links.session(thread_id, tab, **query) + fragment
     if len(each.messages) + len(each.items) == 1:
         return _single_link(session, each)
     if each.items:

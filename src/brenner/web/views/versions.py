@@ -42,6 +42,7 @@ from brenner.services.versions import (
     verify,
     version_list_json,
 )
+from brenner.session.overview import misplaced_json
 from brenner.text import thread_argument
 from brenner.web import links
 from brenner.web.compare import (
