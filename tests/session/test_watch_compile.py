@@ -53,6 +53,7 @@ def test_two_watchers_and_authors_at_once(place: Place) -> None:
     """Versions are gapless, and every contribution is in exactly one of them (R17)."""
     each = 3
     place.workspace.mailbox.register(Profile(RIVAL))
+    kickoff(place.workspace)
     with (
         watching(place.folder, "--auto-compile") as one,
         watching(place.folder, "--auto-compile", "--as", RIVAL) as two,
@@ -129,6 +130,7 @@ def test_a_failure_is_said_once_until_the_thread_changes(sqlite: Place) -> None:
     settings = sqlite.folder / "brenner.toml"
     persist = "\n[persist]\nevery = 1\ncommit = true\n"
     settings.write_text(settings.read_text("utf-8") + persist, "utf-8")
+    kickoff(sqlite.workspace)
     contribute(sqlite.workspace, ANN, add("Gradient"))
     with watching(sqlite.folder, "--auto-compile") as watcher:
         failed = watcher.event("compiled")

@@ -38,6 +38,7 @@ from brenner.protocol.thread_ids import classify_thread_id
 from brenner.session.decisions import DISMISSAL_FENCE, read_declarations, render_declaration
 from brenner.session.misplaced_blocks import without_sent
 from brenner.session.model import (
+    ENDED_PHASES,
     OpenAck,
     OpenCritique,
     OpenMessage,
@@ -239,6 +240,8 @@ def compute_status(
     latest, phase = history.state.artifact, _phase(current, agents, applies)
     end = thread_order_key(debts.end) if debts.end else None
     later = [each for each in thread if end is None or thread_order_key(each) > end]
+    if phase in ENDED_PHASES:
+        later = []  # after the end only an owed ACK keeps a message open
     refused = uncorrected_blocks(history, thread, merged.ledger)
     misplaced = unsent_blocks(history, thread, merged.ledger)
     return SessionStatus(
