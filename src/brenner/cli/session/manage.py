@@ -67,7 +67,7 @@ def complete(settings: Settings, thread: str, options: CompileOptions) -> int:
 @click.command(
     "cancel",
     epilog=examples(
-        "brenner session cancel RS-20251230-cell-fate --reason 'The question was answered'",
+        "brenner session cancel RS-20251230-cell-fate --reason 'Answered elsewhere'",
     ),
     cls=Command,
 )
