@@ -87,7 +87,7 @@ def as_read_now(expected: dict[str, Any]) -> dict[str, Any]:
         counts = {"blocked": 1, "refused": 1}
         return expected | {"sessions": sessions, "summary": expected["summary"] | counts}
     thread_id = expected["thread_id"]
-    changed = {
+    changed: dict[str, Any] = {
         key: [each for each in expected[key] if (thread_id, each["message_id"]) not in SETTLED]
         for key in ("owed", "pending")
         if key in expected

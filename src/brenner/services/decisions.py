@@ -51,7 +51,7 @@ from brenner.text import thread_argument
 if TYPE_CHECKING:
     from brenner.protocol.messages import StoredMessage
     from brenner.services.workspace import Workspace
-    from brenner.session.model import RefusedBlock
+    from brenner.session.model import RefusedBlock, SessionStatus
 
 
 class VoidResult(NamedTuple):
@@ -392,19 +392,13 @@ class CancelResult(NamedTuple):
 def cancel_session(workspace: Workspace, thread_id: str, reason: str) -> CancelResult:
     """Cancel a session that needs no version, unless it is cancelled already."""
     check_operator(workspace, "cancel a session")
-    if not one_paragraph(reason):
-        fix = "Give the reason, for the agents and for later readers: `--reason TEXT`."
-        raise _cancel_error(thread_id, "the reason is empty", fix)
     for _ in range(MOST_TRIES):
         loaded = load_status(workspace, thread_id)
+        check_cancellable(loaded.status, reason)
         known = loaded.status.cancelled
         if known:
             earlier = workspace.mailbox.message(known.message_id)
             return CancelResult(earlier, known.reason, is_new=False)
-        if loaded.status.phase is Phase.COMPLETE:
-            why = f"the session is already complete, with v{loaded.history.number}"
-            fix = f"Nothing to do. `brenner session status {thread_argument(thread_id)}` shows it."
-            raise _cancel_error(thread_id, why, fix)
         blank = Message(thread_id, workspace.actor, _affected(workspace, loaded), "", "")
         message = compose_cancellation(blank, reason)
         try:
@@ -416,6 +410,19 @@ def cancel_session(workspace: Workspace, thread_id: str, reason: str) -> CancelR
             raise
         return CancelResult(stored, one_paragraph(reason), is_new=True)
     raise RequestError(codes.COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
+
+
+def check_cancellable(status: SessionStatus, reason: str) -> None:
+    """Raise if there is no reason, or if the session has ended with a version."""
+    thread_id = status.thread_id
+    if not one_paragraph(reason):
+        fix = "Give the reason, for the agents and for later readers: `--reason TEXT`."
+        raise _cancel_error(thread_id, "the reason is empty", fix)
+    if status.phase is Phase.COMPLETE:
+        number = status.version.number if status.version else 0
+        why = f"the session is already complete, with v{number}"
+        fix = f"Nothing to do. `brenner session status {thread_argument(thread_id)}` shows it."
+        raise _cancel_error(thread_id, why, fix)
 
 
 def _affected(workspace: Workspace, loaded: LoadedStatus) -> tuple[str, ...]:

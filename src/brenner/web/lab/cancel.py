@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brenner.mail.model import stored_json
-from brenner.services.decisions import cancel_session
+from brenner.services.decisions import cancel_session, check_cancellable
 from brenner.web import links
 from brenner.web.lab.actions import Action, ActionResult, lab_workspace, request_schema
 from brenner.web.request import Page
@@ -44,4 +44,11 @@ def _cancel(context: RequestContext) -> ActionResult:
     return ActionResult(is_done=True, says=says, document=document, to=to)
 
 
-CANCEL_ACTION = Action("cancel", _form, _cancel, schema=request_schema(texts=("reason",)))
+def _dry_run(context: RequestContext) -> Page:
+    check_cancellable(context.session.status, context.form.get("reason", ""))
+    return _form(context)
+
+
+CANCEL_ACTION = Action(
+    "cancel", _form, _cancel, schema=request_schema(texts=("reason",)), dry_run=_dry_run
+)
