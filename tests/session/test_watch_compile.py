@@ -53,7 +53,7 @@ def test_two_watchers_and_authors_at_once(place: Place) -> None:
     """Versions are gapless, and every contribution is in exactly one of them (R17)."""
     each = 3
     place.workspace.mailbox.register(Profile(RIVAL))
-    kickoff(place.workspace)
+    asked = kickoff(place.workspace)
     with (
         watching(place.folder, "--auto-compile") as one,
         watching(place.folder, "--auto-compile", "--as", RIVAL) as two,
@@ -66,7 +66,7 @@ def test_two_watchers_and_authors_at_once(place: Place) -> None:
         assert one.stop() == two.stop() == 0
         for watcher in (one, two):  # it may have been compiling when it was stopped
             assert watcher.stderr_of().strip() in ("", _FINISHING)
-    _check_versions(place.workspace, sent)
+    _check_versions(place.workspace, [asked, *sent])
     told = [
         (each["version"], each["message_id"])
         for each in (*one.told, *two.told)
