@@ -10,7 +10,7 @@ from brenner.diagnostics.model import ERROR
 from brenner.protocol.messages import StoredMessage
 from brenner.services.acknowledge import RECEIVED, acknowledge
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.decisions import dismiss
+from brenner.services.decisions import cancel_session, dismiss
 from brenner.services.next_round import RoundOptions, start_round
 from brenner.services.start_session import StartStatus
 from conformance.mail_shorthand import THREAD_ID
@@ -31,6 +31,11 @@ def _dismiss(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) 
     message = scene.message(int(found["message"])).id
     block = int(found["block"]) if found["block"] else None
     attempt(scene, found, outcome, lambda workspace: dismiss(workspace, THREAD_ID, message, block))
+
+
+def _cancel(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
+    reason = found["reason"]
+    attempt(scene, found, outcome, lambda workspace: cancel_session(workspace, THREAD_ID, reason))
 
 
 def _round(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
@@ -93,6 +98,7 @@ _N = r"(?:(?P<numbers>\d+(?:, \d+)*) )?"
 _AS = r"(?: as (?P<actor>\w+))?"
 FOLLOWING_ACTIONS: tuple[tuple[re.Pattern[str], Action], ...] = (
     (re.compile(rf"{_N}dismiss (?P<message>\d+)(?:\.(?P<block>\d+))?{_AS}"), _dismiss),
+    (re.compile(rf"{_N}cancel{_AS}: (?P<reason>.*)"), _cancel),
     (
         re.compile(
             r"(?P<name>\w+) acks (?P<number>\d+)(?: as (?P<status>[^:]+))?(?:: (?P<notes>.+))?"

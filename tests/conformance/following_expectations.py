@@ -82,6 +82,22 @@ def _refused(scene: SessionScene, line: Found) -> None:
     assert shown == listed(line["rest"])
 
 
+def _misplaced(scene: SessionScene, line: Found) -> None:
+    """`5.1 Bob`: the delta blocks in messages that are no DELTA."""
+    found = _status(scene, line).misplaced
+    blocks = [f"{scene.number_of(each.message_id)}.{each.block} {each.agent}" for each in found]
+    assert blocks == listed(line["rest"])
+
+
+def _settled(scene: SessionScene, line: Found) -> None:
+    """`Ann 1 contributed 5`: whose ACK of which message was settled how, and by which message."""
+    found = [
+        f"{each.debtor} {scene.number_of(each.message_id)} {each.how} {scene.number_of(each.by)}"
+        for each in _status(scene, line).settled
+    ]
+    assert found == listed(line["rest"])
+
+
 def _stopped(scene: SessionScene, line: Found) -> None:
     stopped = _status(scene, line).compile_blocker
     assert (stopped.id if stopped else "nothing") == line["rest"]
@@ -205,6 +221,8 @@ FOLLOWING = _lines(
         (rf"open (?P<what>questions|blockers|handoffs){_TH}", _open),
         (r"overdue in the session after (?P<after>\S+)", _overdue),
         (rf"refused and open{_TH}", _refused),
+        (rf"misplaced{_TH}", _misplaced),
+        (rf"settled{_TH}", _settled),
         (rf"stopped{_TH}", _stopped),
         ("sessions", _sessions),
         ("list", _list),

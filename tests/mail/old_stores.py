@@ -43,6 +43,8 @@ SEARCHES = (
     *("gradient", '"chromatin state"', "type:DELTA from:BlueLake", "item:H2", "§42", "jürgen"),
     *("is:unread", "needs:ack", "thread:brenner_bot-5so.1.4.1", "after:2025-12-31", "nowhere"),
 )
+FIRST_WITH_SETTLED_ACKS = 5  # the format whose migration settles the ACKs of older mail
+_OWED_FILTER = 2  # the place of `owed` among the filters of `_inboxes`
 _A_MONTH = 30 * 24 * 3_600
 _PRAGMAS = ("application_id", "user_version", "journal_mode")
 _ANN, _BEA, _CAT, _BOSS = "BlueLake", "GreenDog", "RedCreek", "Operator"
@@ -223,7 +225,8 @@ def kept() -> list[int]:
 def expected(version: int) -> dict[str, object]:
     """What must be read from it."""
     decoded: dict[str, Any] = json.loads((STORES / f"v{version}.json").read_text("utf-8"))
-    return _before_later_formats(decoded) | decoded
+    whole = _before_later_formats(decoded) | decoded
+    return _with_settled_acks(whole) if version < FIRST_WITH_SETTLED_ACKS else whole
 
 
 def _before_later_formats(decoded: dict[str, Any]) -> dict[str, object]:
@@ -241,6 +244,35 @@ def _before_later_formats(decoded: dict[str, Any]) -> dict[str, object]:
         "reservations": [],
         "decides": {str(each[0]): None for each in messages},
         "protected": {agent[0]: False for agent in decoded["agents"]},
+    }
+
+
+def _with_settled_acks(whole: dict[str, Any]) -> dict[str, object]:
+    """The reading since a contribution settles the ACK of the kickoff before it (R24).
+
+    In every kept store message 2 is Ann's contribution after the kickoff, message 1.
+    """
+    (kickoff, _), *_ = whole["records"]
+    assert (kickoff[0], kickoff[2][3]) == (1, "KICKOFF: Cell fate")
+    deliveries = [list(each) for each in whole["deliveries"]]
+    deliveries[0] = [
+        [name, read_at, False, 2] if name == _ANN else [name, read_at, owes, by]
+        for name, read_at, owes, by in deliveries[0]
+    ]
+    owed = _OWED_FILTER
+    inboxes = {
+        name: [
+            [each for each in ids if (name, place, each) != (_ANN, owed, 1)]
+            for place, ids in enumerate(found)
+        ]
+        for name, found in whole["inboxes"].items()
+    }
+    pending = [each for each in whole["searches"]["needs:ack"] if each != 1]
+    return whole | {
+        "deliveries": deliveries,
+        "inboxes": inboxes,
+        "debts": [each for each in whole["debts"] if (each[0], each[1][0]) != (_ANN, 1)],
+        "searches": whole["searches"] | {"needs:ack": pending},
     }
 
 

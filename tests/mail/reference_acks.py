@@ -19,6 +19,7 @@ import cmarkgfm
 from brenner.protocol.messages import StoredMessage
 
 # message_body_schema, ACK Semantics Summary
+OPERATOR = "Operator"
 _WANTED = ("KICKOFF:", "CRITIQUE:", "HANDOFF:", "BLOCKED:", "QUESTION:")
 
 
@@ -43,8 +44,8 @@ def open_copies(thread: Iterable[StoredMessage]) -> list[Copy]:
     owed: list[Copy] = []
     before: list[StoredMessage] = []
     for stored in sorted(thread, key=lambda one: one.arrival):
-        settled = acknowledged(stored, owed, before)
-        owed = [copy for copy in owed if copy not in settled]
+        settled = acknowledged(stored, owed, before) + contributed(stored, owed)
+        owed = [] if ends(stored) else [copy for copy in owed if copy not in settled]
         owed += [Copy(name, stored) for name in debtors(stored)]
         before.append(stored)
     return owed
@@ -74,6 +75,22 @@ def acknowledged(
     else:
         meant = contents if len(contents) == 1 else set()
     return [copy for copy in hers if copy.stored.content_hash in meant]
+
+
+def contributed(stored: StoredMessage, owed: Sequence[Copy]) -> list[Copy]:
+    """A contribution confirms receipt of every kickoff before it (R24)."""
+    if not re.match(r"DELTA\[[^\]]+\]: ", stored.message.subject):
+        return []
+    mine = [copy for copy in owed if copy.debtor == stored.message.sender]
+    return [copy for copy in mine if copy.stored.message.subject.startswith("KICKOFF:")]
+
+
+def ends(stored: StoredMessage) -> bool:
+    """Whether the operator of the sample mail closes or cancels the session of the thread."""
+    body, subject = stored.message.body, stored.message.subject
+    is_close = subject.startswith("COMPILED:") and '"status":"closed"' in body
+    is_cancel = subject.startswith("INFO:") and "```brenner-cancel\n" in body
+    return (is_close or is_cancel) and stored.message.sender == OPERATOR
 
 
 @cache

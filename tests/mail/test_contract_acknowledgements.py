@@ -1,12 +1,16 @@
 """The contract, acknowledgements: who owes an ACK for what, and what settles it."""
 
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
 
+from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import InboxFilter
-from brenner.protocol.messages import StoredMessage
+from brenner.protocol.messages import Message, StoredMessage
+from brenner.session.decisions import compose_cancellation
+from brenner.session.model import VersionRecord, render_record
 from mail.backends import SECOND_VIEW, Place
 from mail.reference_acks import debts_of, named_ids
 from mail.sample_mail import (
@@ -347,3 +351,80 @@ def test_the_reference_reads_what_it_is_given() -> None:
     examples = "```\n## Message ID\n3\n```\n\n> ## Message ID\n> 4\n\n"
     section = "## Message ID:\n#12, 14 and 15\n\n16\n"
     assert named_ids(f"# A\n\n{examples}{section}") == {12, 14, 15}
+
+
+# ACKs that settle by themselves (R24, R25)
+
+
+def kickoff(mailbox: Mailbox, body: str = "Find out.") -> StoredMessage:
+    return post(mailbox, make_message(body, sender=BOSS, to=(ANN, BEA, CAT), subject=KICKOFF))
+
+
+def closing(sender: str = BOSS, operator: str = BOSS, status: str = "closed") -> Message:
+    """A COMPILED message whose record says that it closes the session."""
+    record = VersionRecord(1, None, (), "0" * 64, "2026-01-01T00:00:00Z", sender, operator, status)
+    body = f"# Compiled Artifact\n\n## Record\n```brenner-record\n{render_record(record)}\n```\n"
+    return make_message(body, sender=sender, to=(ANN, BEA), subject="COMPILED: v1 x")
+
+
+def cancelling(sender: str = BOSS) -> Message:
+    return compose_cancellation(make_message(sender=sender, to=(ANN, BEA)), "Answered elsewhere.")
+
+
+@pytest.mark.every_store
+def test_a_contribution_settles_the_ack_of_the_kickoff(mailbox: Mailbox) -> None:
+    """Of its sender, in its thread, and of kickoffs before it only."""
+    first, again = kickoff(mailbox), kickoff(mailbox)
+    question = ask(mailbox)
+    delta = make_message("x", sender=BEA, to=(BOSS,), subject="DELTA[opus]: One more")
+    post(mailbox, delta._replace(thread_id=ELSEWHERE))
+    post(mailbox, delta._replace(subject="Re: DELTA[opus]: One more"))
+    assert len(debtors(mailbox)) == 5, "nothing is settled yet; copies of the kickoff count once"
+    stored = post(mailbox, delta)
+    assert stored.acknowledges == (), "only an ACK names what it acknowledges"
+    assert debtors(mailbox) == [
+        *((ANN, first.id), (BEA, question.id), (CAT, first.id), (CAT, question.id))
+    ]
+    settled = [each for each in mailbox.deliveries(first.id) if each.recipient == BEA]
+    settled += [each for each in mailbox.deliveries(again.id) if each.recipient == BEA]
+    assert [(each.owes_ack, each.acknowledged_by) for each in settled] == [(False, stored.id)] * 2
+    assert [each.stored.id for each in mailbox.inbox(BEA, InboxFilter(owed=True)).messages] == [
+        question.id
+    ]
+    later = kickoff(mailbox, "Round 2.")
+    assert (BEA, later.id) in debtors(mailbox)
+
+
+@pytest.mark.every_store
+@pytest.mark.parametrize("end", [closing(), cancelling()], ids=["completed", "cancelled"])
+def test_the_end_of_a_session_settles_every_ack(mailbox: Mailbox, end: Message) -> None:
+    mailbox.operator = BOSS
+    kickoff(mailbox)
+    question = ask(mailbox)
+    elsewhere = post(mailbox, make_message(subject=QUESTION, to=(BEA,), thread=ELSEWHERE))
+    stored = post(mailbox, end)
+    assert debtors(mailbox) == [(BEA, elsewhere.id)]
+    assert {each.acknowledged_by for each in mailbox.deliveries(question.id)} == {stored.id}
+    later = post(mailbox, make_message("And now?", subject=QUESTION, to=(CAT,)))
+    assert debtors(mailbox) == [(BEA, elsewhere.id), (CAT, later.id)]
+
+
+@pytest.mark.every_store
+@pytest.mark.parametrize(
+    "message",
+    [
+        *(closing(sender=ANN), closing(sender=ANN, operator=ANN), closing(status="draft")),
+        *(cancelling(sender=ANN), cancelling()._replace(subject="QUESTION: Cancelled?")),
+        cancelling()._replace(body=cancelling().body.replace(THREAD, ELSEWHERE)),
+        cancelling()._replace(body="> " + cancelling().body.replace("\n", "\n> ")),
+        make_message(closing().body, sender=BOSS, subject="INFO: For all"),
+    ],
+)
+def test_only_the_operator_ends_a_session(mailbox: Mailbox, message: Message) -> None:
+    mailbox.operator = BOSS
+    asked = kickoff(mailbox)
+    before = [(name, asked.id) for name in (ANN, BEA, CAT)]
+    with suppress(RequestError):  # our own server refuses a COMPILED message of another agent
+        post(mailbox, message)
+    assert [each for each in mailbox.debts() if each.first.id == asked.id] != []
+    assert [(each.debtor, each.first.id) for each in mailbox.debts()][: len(before)] == before

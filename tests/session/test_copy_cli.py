@@ -301,6 +301,7 @@ def test_a_message_that_the_target_refuses(copy: Shell, folder: Path, server: Pr
     assert [each["id"] for each in document["violations"]] == [
         "MESSAGE_NOT_TAKEN",
         "COPY_INCOMPLETE",  # v1 has read it
+        "COPIED_DEBTS_DIFFER",  # it settled the ACK of its sender's kickoff
     ]
     assert document["violations"][0]["message_id"] == 2
     assert f"v1 of {THREAD}" in document["violations"][1]["message"]

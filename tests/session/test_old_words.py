@@ -71,6 +71,34 @@ def comparable(value: Any, expected: Any) -> Any:
     return [*(comparable(*pair) for pair in pairs), *kept[len(expected) :]]
 
 
+# Since then ACKs settle by themselves (R24), a complete session needs nobody, and delta blocks
+# outside DELTA messages stay a need.
+SETTLED = ((COMPLETE, 13), (OPEN, 20))
+_NEEDS = {
+    COMPLETE: ["complete"],
+    OPEN: ["blocked", "asked", "refused", "misplaced", "awaiting_acks"],
+}
+
+
+def as_read_now(expected: dict[str, Any]) -> dict[str, Any]:
+    """What that program printed, with what was changed since."""
+    if "sessions" in expected:
+        sessions = [as_read_now(each) for each in expected["sessions"]]
+        counts = {"blocked": 1, "refused": 1}
+        return expected | {"sessions": sessions, "summary": expected["summary"] | counts}
+    thread_id = expected["thread_id"]
+    changed: dict[str, Any] = {
+        key: [each for each in expected[key] if (thread_id, each["message_id"]) not in SETTLED]
+        for key in ("owed", "pending")
+        if key in expected
+    }
+    if "needs" in expected:
+        changed["needs"] = _NEEDS.get(thread_id, expected["needs"])
+    if thread_id == COMPLETE and "blocked" in expected:
+        changed["blocked"] = [] if isinstance(expected["blocked"], list) else 0
+    return expected | changed
+
+
 def messages(folder: Path) -> int:
     """How many messages the project has."""
     with SqliteMailbox.open(store_of(folder)) as mailbox:
@@ -83,7 +111,7 @@ def test_it_is_read_as_before(folder: Path, command: str, is_cached: bool) -> No
     if not is_cached:
         with SqliteMailbox.open(store_of(folder)) as mailbox:
             mailbox.keep(dict.fromkeys(OLD["kept"], ""))
-    expected = OLD["expected"][command]
+    expected = as_read_now(OLD["expected"][command])
     found = brenner(*command.split(), "--json", cwd=folder).json
     assert comparable(found, expected) == expected
 
@@ -110,4 +138,6 @@ def test_nothing_is_sent_a_second_time(folder: Path, command: tuple[str, ...]) -
         done = brenner(*command, cwd=folder)
         assert done.code == (1 if "adopt" in command else 0), done.err  # it is adopted already
         assert "KEY_REUSED" not in done.err
-        assert messages(folder) == len(OLD["messages"])
+        # The author of the misplaced blocks has got no reply before.
+        is_told = command[:3] == ("compile", OPEN, "--notify")
+        assert messages(folder) == len(OLD["messages"]) + is_told

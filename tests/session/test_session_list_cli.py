@@ -84,31 +84,36 @@ version: 3
 ## 1. Research Thread
 """
 LINE = (
-    "8 sessions: 1 blocked, 1 with questions, 1 with overdue ACKs, 1 with rejected blocks, "
-    "2 ready to compile, 1 with handoffs"
+    "5 sessions: 1 blocked, 1 with questions, 1 with overdue ACKs, 1 with rejected blocks, "
+    "1 ready to compile, 1 with handoffs"
 )
-IN_ORDER = (BLOCKED, LONGEST, "br-1", READY, "COORD-handoff", FRESH, "COORD-standup", DONE)
+SESSIONS = (BLOCKED, LONGEST, READY, FRESH, DONE)
+OTHERS = ("br-1", "COORD-handoff", "COORD-standup")  # with neither a kickoff nor a version
+IN_ORDER = (*SESSIONS[:-1], *OTHERS, DONE)
 
 
 def test_all_as_json(shell: Shell) -> None:
     document = shell("session", "list", "--json").json
-    assert list(document) == ["sessions", "summary", "only_files"]
-    assert tuple(each["thread_id"] for each in document["sessions"]) == IN_ORDER
+    assert list(document) == ["sessions", "other_threads", "summary", "only_files"]
+    assert tuple(each["thread_id"] for each in document["sessions"]) == SESSIONS
     assert [each["needs"][0] for each in document["sessions"]] == [
-        *("blocked", "overdue", "refused", "ready", "handoffs", "awaiting_acks"),
-        *("conversations", "complete"),
+        *("blocked", "overdue", "ready", "awaiting_acks", "complete")
+    ]
+    assert tuple(each["thread_id"] for each in document["other_threads"]) == OTHERS
+    assert [each["needs"][0] for each in document["other_threads"]] == [
+        *("refused", "handoffs", "conversations")
     ]
     assert document["summary"] == {
-        "sessions": 8,
+        "sessions": 5,
         **{str(need): 0 for need in Need},
         "blocked": 1,
         "asked": 1,
         "overdue": 1,
         "refused": 1,
-        "ready": 2,
+        "ready": 1,
         "handoffs": 1,
         "awaiting_acks": 3,
-        "conversations": 2,
+        "conversations": 3,
         "complete": 1,
     }
     first = document["sessions"][0]
@@ -120,12 +125,13 @@ def test_parts_as_json(shell: Shell) -> None:
     """--limit cuts the list, not the counts; --phase is about both."""
     some = shell("session", "list", "--json", "--limit", "2").json
     assert [each["thread_id"] for each in some["sessions"]] == list(IN_ORDER[:2])
-    assert some["summary"]["sessions"] == 8
+    assert some["summary"]["sessions"] == 5
     ready = shell("session", "list", "--json", "--phase", "READY_to_compile").json
-    assert [each["thread_id"] for each in ready["sessions"]] == ["br-1", READY]
-    assert ready["summary"]["sessions"] == 2
+    assert [each["thread_id"] for each in ready["sessions"]] == [READY]
+    assert ready["summary"]["sessions"] == 1
     talk = shell("session", "list", "--json", "--phase", "conversation").json
-    assert {each["phase"] for each in talk["sessions"]} == {None}
+    assert {each["phase"] for each in talk["other_threads"]} == {None}
+    assert talk["sessions"] == []
 
 
 def test_one_line_each_in_a_pipe(shell: Shell) -> None:
@@ -136,14 +142,15 @@ def test_one_line_each_in_a_pipe(shell: Shell) -> None:
     assert head == f"{LINE}. {acks}the oldest sent 30 h ago."
     columns = ["Needs", "Session", "Round", "Phase", "Waiting for", "Last mail", "Question"]
     assert re.split("  +", titles) == columns
-    for name, row in zip(IN_ORDER[:-1], rows, strict=False):
+    for name, row in zip(SESSIONS[:-1], rows, strict=False):
         assert f" {name} " in row
     needs = [row.partition("  ")[0] for row in rows]
-    assert needs[:5] == [
-        *("1 blocked, 1 question", "1 ACK overdue", "1 rejected block, ready to compile"),
-        *("ready to compile", "1 handoff"),
-    ]
-    assert rows[7:] == [
+    assert needs[:3] == ["1 blocked, 1 question", "1 ACK overdue", "ready to compile"]
+    assert rows[4:6] == ["", "Other threads, with neither a kickoff nor a version:"]
+    assert needs[8:11] == ["1 rejected block", "1 handoff", "conversation"]
+    for name, row in zip(OTHERS, rows[8:], strict=False):
+        assert f" {name} " in row
+    assert rows[11:] == [
         "",
         "1 complete session not shown: `brenner session list --all`",
         f"Next: `brenner session status {BLOCKED}`",
@@ -179,11 +186,11 @@ def test_no_more_than_fifty(filled: Filled, shell: Shell) -> None:
     for number in range(60):
         mail.say(filled.mailbox, f"COORD-talk-{number:02}", "INFO")
     out = shell("session", "list").out
-    assert "\n17 more not shown: `brenner session list --all`\n" in out
-    assert sum("COORD-talk" in line for line in out.splitlines()) == 43
+    assert "\n13 more not shown: `brenner session list --all`\n" in out
+    assert sum("COORD-talk" in line for line in out.splitlines()) == 48
     assert shell("session", "list", "--all").out.count("COORD-talk") == 60
     assert shell("session", "list", "--all", "--limit", "3").out.count("COORD-talk") == 0
-    assert len(shell("session", "list", "--json").json["sessions"]) == 68
+    assert len(shell("session", "list", "--json").json["other_threads"]) == 63
 
 
 def test_the_line(filled: Filled, shell: Shell) -> None:
@@ -345,5 +352,5 @@ def test_a_store_that_may_only_be_read(filled: Filled) -> None:
     done = powerless("session", "list", "--json", cwd=filled.folder)
     store_of(filled.folder).parent.chmod(0o755)
     assert done.code == 0
-    assert [each["thread_id"] for each in done.json["sessions"]] == list(IN_ORDER)
+    assert [each["thread_id"] for each in done.json["sessions"]] == list(SESSIONS)
     assert store_of(filled.folder).read_bytes() == before

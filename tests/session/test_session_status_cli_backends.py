@@ -53,7 +53,8 @@ def test_the_same_everywhere(
     assert (status["phase"], status["round"], status["unread"]) == ("awaiting_acks", 1, 1)
     turns = {each["name"]: each["turn"] for each in status["participants"]}
     assert turns == {ANN: "contributed", BEA: "owes_ack"}
-    assert [each["agent"] for each in status["pending"]] == [ANN, BEA]
+    assert [each["agent"] for each in status["pending"]] == [BEA]
+    assert [(each["agent"], each["how"]) for each in status["settled"]] == [(ANN, "contributed")]
     assert line == f"cell-fate r1 awaiting ACKs: {BEA}\n"
     assert show["mail"]["messages"] == 3
     assert [each["agent"] for each in show["roster"]] == [ANN, BEA]

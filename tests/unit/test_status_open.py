@@ -168,7 +168,7 @@ def test_what_needs_the_operator_comes_worst_first() -> None:
     assert found == {
         "blocked": "BlueLake is blocked: No cells",
         "question": "BlueLake and RedSky have questions",
-        "overdue": "Waiting for 6 overdue acknowledgements from 2 agents, the oldest for 3 d",
+        "overdue": "Waiting for 5 overdue acknowledgements from Operator, the oldest for 3 d",
         "refused": "1 rejected block: BlueLake can correct it, or you can dismiss it",
         "ready": "v2 is ready to compile: 1 block would apply",
         "handoff": "1 handoff waits for Operator",
@@ -247,6 +247,7 @@ def test_the_keys_of_the_document() -> None:
     assert list(document) == [
         *("thread_id", "kind", "question", "round", "phase", "attention", "version"),
         *("participants", "pending", "critiques", "blocked", "questions", "handoffs", "refusals"),
+        *("misplaced", "settled", "cancelled"),
         *("unread", "applies", "stopped", "position", "first_at", "last_at", "references"),
     ]
     assert (document["phase"], document["round"]) == ("awaiting_acks", 2)

@@ -99,11 +99,10 @@ def test_the_same_words(
 def test_what_needs_somebody_comes_first(workspace: Workspace) -> None:
     """Blocked work, then questions; what waits for agents; complete ones are folded."""
     document, page = look(workspace)
-    assert [row["thread_id"] for row in document["sessions"]] == [
-        *(BLOCKED, ASKED, READY),
-        *(WAITS, TALK),
-    ]
-    assert [row["waits"] for row in document["sessions"]] == [True, True, True, False, False]
+    assert [row["thread_id"] for row in document["sessions"]] == [*(BLOCKED, ASKED, READY, WAITS)]
+    assert [row["waits"] for row in document["sessions"]] == [True, True, True, False]
+    assert [row["thread_id"] for row in document["apart"]["sessions"]] == [TALK]
+    assert 'id="apart"' in page
     assert [row["thread_id"] for row in document["complete"]["sessions"]] == [DONE]
     open_part, _, folded = page.partition("<details")
     assert DONE in folded
@@ -147,6 +146,7 @@ def test_one_phase(workspace: Workspace) -> None:
         "ready_to_compile": 2,
         "in_critique": 1,
         "complete": 1,
+        "cancelled": 0,
         "conversation": 1,
     }
     assert page.count('aria-current="page"') == 2  # of the masthead, and of the phase

@@ -16,6 +16,7 @@ from brenner.web.lab import compile as persisting
 from brenner.web.lab import messages, start
 from brenner.web.lab import routes as acting
 from brenner.web.lab.actions import Action, ActionResult
+from brenner.web.lab.cancel import CANCEL_ACTION
 from brenner.web.lab.compile import COMPILE_ACTION, COMPLETE_ACTION
 from brenner.web.lab.routes import ACTIONS
 from brenner.web.request import Page, parse_form, parse_json
@@ -109,6 +110,7 @@ def found(page: Page) -> list[str]:
 GOOD: tuple[tuple[Action, Mapping[str, object]], ...] = (
     (COMPILE_ACTION, {}),
     (COMPLETE_ACTION, {}),
+    (CANCEL_ACTION, {"reason": "Answered elsewhere."}),
     (persisting.PERSIST_ACTION, {}),
     (messages.REPLY_ACTION, LETTER),
     (messages.ACKNOWLEDGE_ACTION, {"message": 5}),

@@ -69,7 +69,7 @@ _COMPILE_OPTIONS = (
     click.option(
         "--strict", is_flag=True, help="Publish only if no block is rejected and lint passes."
     ),
-    click.option("--reopen", is_flag=True, help="Continue a completed session."),
+    click.option("--reopen", is_flag=True, help="Continue a completed or cancelled session."),
     click.option(
         "--notify", is_flag=True, help="Mail the errors to the authors of rejected blocks."
     ),

@@ -45,14 +45,14 @@ def find_thread(here: Workspace, text: str | None) -> str:
 
 
 def only_session(here: Workspace) -> str:
-    """Return the only open session; if none is open, the only session."""
+    """Return the only session that has not ended; if all have ended, the only session."""
     from brenner.mail.open import describe_place
     from brenner.services.sessions import overviews
-    from brenner.session.model import Phase
+    from brenner.session.model import ENDED_PHASES
     from brenner.session.overview import NO_SESSIONS, START_COMMAND
 
     sessions = {key: each.phase for key, each in overviews(here).items() if each.phase}
-    unfinished = [key for key, phase in sessions.items() if phase is not Phase.COMPLETE]
+    unfinished = [key for key, phase in sessions.items() if phase not in ENDED_PHASES]
     candidates = unfinished or list(sessions)
     if len(candidates) == 1:
         return candidates[0]

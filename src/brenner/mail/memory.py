@@ -51,9 +51,9 @@ from brenner.mail.rules import (
 from brenner.mail.search import Query, matches
 from brenner.protocol.acknowledgements import (
     acknowledged_ids,
+    debtors,
     settled_message_ids,
 )
-from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import (
     DEFAULT_ENVELOPE,
     Envelope,
@@ -249,13 +249,22 @@ class MemoryMailbox:
 
     def _add(self, stored: StoredMessage) -> None:
         message = stored.message
+        self._settle_debts(stored)
         self._messages[stored.id] = stored
-        if wants_ack(message):
-            self._owed |= {(stored.id, name) for name in message.recipients}
-            self._owed -= {(stored.id, message.sender)}
+        self._owed |= {(stored.id, name) for name in debtors(message)}
         for target in stored.acknowledges:
             self._owed.discard((target, message.sender))
             self._acknowledged_by.setdefault((target, message.sender), stored.id)
+
+    def _settle_debts(self, stored: StoredMessage) -> None:
+        """Settle the earlier debts of the thread that this message settles without being an ACK."""
+        settled = rules.debts_settled_on_arrival(stored, self.operator)
+        for message_id, debtor in tuple(self._owed) if settled else ():
+            owed = self._messages[message_id]
+            is_here = owed.message.thread_id == stored.message.thread_id
+            if is_here and settled and settled.includes(owed.type, debtor):
+                self._owed.discard((message_id, debtor))
+                self._acknowledged_by.setdefault((message_id, debtor), stored.id)
 
     def reading(self) -> AbstractContextManager[object]:
         return self._lock

@@ -25,10 +25,11 @@ from brenner.mail.model import (
     RestoreResult,
     UnchangedSince,
 )
+from brenner.protocol.acknowledgements import SettledDebts, debts_settled_by
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import COMPILED, DELTA, INFO, KICKOFF, UNFILLED_NAME
 from brenner.protocol.messages import Envelope, Message, StoredMessage, Trust, thread_order_key
-from brenner.session.decisions import is_decision
+from brenner.session.decisions import ends_session, is_decision
 from brenner.text import closest, did_you_mean
 
 if TYPE_CHECKING:
@@ -158,6 +159,12 @@ def counts_as_decision(message: Message, operator: str | None) -> bool | None:
     if operator is None or not is_decision(message):
         return None
     return message.sender == operator
+
+
+def debts_settled_on_arrival(stored: StoredMessage, operator: str | None) -> SettledDebts | None:
+    """Return the debts of its thread that a message settles, although it is no ACK (R24)."""
+    operators = () if operator is None else (operator,)
+    return debts_settled_by(stored.message, ends_session=ends_session(stored, operators))
 
 
 def check_key_reuse(

@@ -49,7 +49,15 @@ from brenner.services.receive import (
     leading_type,
 )
 from brenner.services.versions import LoadedVersion, Target, load_version
-from brenner.session.model import AWAITED_TURNS, OpenAck, OpenMessage, Phase, RefusedBlock, Turn
+from brenner.session.model import (
+    AWAITED_TURNS,
+    Cancellation,
+    OpenAck,
+    OpenMessage,
+    Phase,
+    RefusedBlock,
+    Turn,
+)
 from brenner.session.prompts import PROMPTS
 from brenner.session.status_text import PHASE_LABELS
 from brenner.text import did_you_mean, template_text
@@ -439,6 +447,9 @@ def next_steps(task: AgentTask) -> Iterator[str]:
     """Yield what to do, most urgent first."""
     status, me = task.status, task.me
     turn = me.turn if me else Turn.NOT_ASKED
+    if status.phase is Phase.CANCELLED:
+        yield "The operator cancelled the session: you have nothing to do."
+        return
     if status.phase is Phase.COMPLETE:
         yield "The session is complete: no contribution is needed."
     for each in task.acks:
@@ -567,6 +578,7 @@ def _task_json(workspace: Workspace, task: AgentTask) -> dict[str, object]:
         "version": status.version.number if status.version else None,
         "role": _role(task),
         "turn": me.turn.value if me else None,
+        "cancelled": _cancelled_json(mailbox, status.cancelled),
         "kickoff": me.kickoff if me else None,
         "kickoff_says": kickoff_excerpt(mailbox, task),
         "your_items": [plain_or_foreign(each, ITEM_ID) for each in task.own[:_TASK_TOOL_MOST]],
@@ -603,6 +615,14 @@ def _question(mailbox: Mailbox, task: AgentTask) -> ForeignText:
     source = task.asked
     authors = (author_of(mailbox, source.agent, source.message_id),) if source else ()
     return ForeignText(task.status.question, authors)
+
+
+def _cancelled_json(mailbox: Mailbox, found: Cancellation | None) -> dict[str, object] | None:
+    if found is None:
+        return None
+    authors = (author_of(mailbox, found.by, found.message_id),)
+    reason = ForeignText(found.reason, authors)
+    return {"message_id": found.message_id, "at": iso(found.at), "reason": reason}
 
 
 def _role(task: AgentTask) -> str | ForeignText | None:

@@ -1,7 +1,9 @@
-"""What an `ACK:` message acknowledges (message document, ACK Semantics; rulings, Small decisions).
+"""Which owed ACKs a message settles (message document, ACK Semantics; R24; Small decisions).
 
 If an ACK is required, each recipient except the sender has to send one. The requirement is about
 the content: one ACK acknowledges every copy of the message that the agent has not acknowledged.
+A contribution and the end of a session settle ACKs, too. Every store and the status of a session
+use the functions of this file.
 """
 
 from __future__ import annotations
@@ -10,11 +12,15 @@ from typing import TYPE_CHECKING
 
 from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import BlockKind, parse_blocks
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.body import BodySection, find_section, parse_sections
 from brenner.protocol.grammar import ACKNOWLEDGED_IDS
+from brenner.protocol.message_types import DELTA, KICKOFF, wants_ack
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
+
+    from brenner.protocol.messages import Message
 
 _MESSAGE_ID_SECTION = "Message ID"
 _DIGITS = lazy_pattern(r"[0-9]+")
@@ -70,3 +76,38 @@ def settled_message_ids(
     elif len(contents) > 1:
         contents = set()
     return tuple(message_id for message_id, content_hash in debts if content_hash in contents)
+
+
+# ACKs that settle without an ACK (R24)
+
+
+class SettledDebts(NamedTuple):
+    """The owed ACKs of a thread that a message settles: those of a type and of a debtor.
+
+    None stands for every type, and for every debtor.
+    """
+
+    type: str | None = None
+    debtor: str | None = None
+
+    def includes(self, message_type: str | None, debtor: str) -> bool:
+        return self.type in (None, message_type) and self.debtor in (None, debtor)
+
+
+def debts_settled_by(message: Message, *, ends_session: bool) -> SettledDebts | None:
+    """Return the earlier debts of its thread that a message settles, although it is no ACK.
+
+    A contribution confirms receipt of the kickoffs. The end of the session settles everything.
+    """
+    if ends_session:
+        return SettledDebts()
+    if message.type == DELTA.name:
+        return SettledDebts(KICKOFF.name, message.sender)
+    return None
+
+
+def debtors(message: Message) -> tuple[str, ...]:
+    """Return the agents that owe an ACK for a message when it arrives."""
+    if not wants_ack(message):
+        return ()
+    return tuple(name for name in dict.fromkeys(message.recipients) if name != message.sender)

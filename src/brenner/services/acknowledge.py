@@ -101,13 +101,15 @@ def _mark_read(mailbox: Mailbox, name: str, ids: set[int]) -> BrennerError | Non
 def _earlier_ack(
     mailbox: Mailbox, name: str, message_id: int, trust: Trust | None
 ) -> StoredMessage | None:
-    """Return the ACK that settled the message before, or None.
+    """Return the ACK or contribution of the agent that settled the message before, or None.
 
     An unverified ACK does not count for a verified sender: another agent may have sent it.
     """
     deliveries = mailbox.deliveries(message_id)
     by = [each.acknowledged_by for each in deliveries if each.recipient == name]
     ack = mailbox.message(by[0]) if by and by[0] is not None else None
+    if ack and ack.message.sender != name:
+        return None  # the end of the session settled it, but the agent has not confirmed receipt
     is_doubtful = ack and ack.is_local and ack.envelope.trust is Trust.UNVERIFIED
     return None if is_doubtful and trust is not Trust.UNVERIFIED else ack
 
@@ -190,7 +192,7 @@ def escalate(
         if each.pending.debtor not in (operator, sender):
             threads.setdefault(each.pending.first.message.thread_id, []).append(each)
     to_escalate = {
-        thread_id: _not_yet_escalated(mailbox, each, operator)
+        thread_id: _not_yet_escalated(mailbox, each, sender, operator)
         for thread_id, each in threads.items()
     }
     messages = [
@@ -203,11 +205,20 @@ def escalate(
     )
 
 
-def _not_yet_escalated(mailbox: Mailbox, overdue: list[DueAck], operator: str) -> list[DueAck]:
-    """Return those that are in no open escalation, except one by the debtor itself."""
+def _not_yet_escalated(
+    mailbox: Mailbox, overdue: list[DueAck], sender: str, operator: str
+) -> list[DueAck]:
+    """Return those that are in no open escalation, except one by the debtor itself.
+
+    The operator owes no ACK for an escalation of its own, so such an escalation stays open.
+    """
     thread_id = overdue[0].pending.first.message.thread_id
     owed = mailbox.debts(operator, thread_id) if mailbox.agents([operator]) else ()
     escalations = [pending.first.message for pending in owed if pending.first.type == "BLOCKED"]
+    if sender == operator:
+        thread = mailbox.thread(thread_id).messages
+        own = (each.message for each in thread if each.message.recipients == (operator,))
+        escalations += [each for each in own if each.sender == operator and each.type == "BLOCKED"]
     return [
         each
         for each in overdue

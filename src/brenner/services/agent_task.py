@@ -92,20 +92,24 @@ def load_task(workspace: Workspace, agent: str, thread_id: str) -> AgentTask:
     roster, *_ = earlier_kickoffs(messages)
     is_unified = roster is not None and roster.mode == Mode.UNIFIED
     role = (me.role if me else None) or ""
-    critiques = _critiques(status, history.state, own)
+    critiques = () if status.is_over else _critiques(status, history.state, own)
+    blocks = () if status.is_over else (*status.refusals, *status.misplaced)
+    is_cancelled = status.cancelled is not None
     return AgentTask(
         status=status,
         me=me,
         prompt=UNIFIED_PROMPT if is_unified else PROMPTS.get(role),
         own=own,
-        acks=tuple(each for each in status.open_acks if each.debtor == agent),
-        refusals=tuple(each for each in status.refusals if each.agent == agent),
+        acks=tuple(each for each in status.open_acks if each.debtor == agent and not is_cancelled),
+        refusals=tuple(each for each in blocks if each.agent == agent),
         critiques=tuple(sorted(critiques, key=lambda each: not each[2])),
-        letters=tuple(each for each in status.messages if agent in each.waiting_for),
+        letters=tuple(
+            each for each in status.messages if agent in each.waiting_for and not is_cancelled
+        ),
         attacks=tuple(
             each
             for each in status.of_type(CRITIQUE.name)
-            if agent not in each.waiting_for and each.sender != agent
+            if agent not in each.waiting_for and each.sender != agent and not is_cancelled
         ),
         asked=_source(history.state, "RT", "statement"),
         kickoff=next((each for each in messages if me and each.id == me.kickoff), None),
@@ -116,6 +120,8 @@ def sessions_waiting_for(workspace: Workspace, agent: str) -> tuple[WaitingSessi
     """Return the sessions that wait for the agent, the most urgent first, then the oldest."""
     found: list[WaitingSession] = []
     for overview in overviews(workspace).values():
+        if overview.phase is Phase.CANCELLED:
+            continue
         turn = next((turn for name, turn in overview.awaited if name == agent), None)
         acks = tuple(each.message_id for each in overview.owed if each.debtor == agent)
         if turn is None and agent in overview.to_correct and overview.phase is not Phase.COMPLETE:

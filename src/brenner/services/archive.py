@@ -17,7 +17,7 @@ from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import Agent, MessageRecord, RestoreResult
 from brenner.mail.rules import MAX_CLOCK_SETBACK
 from brenner.protocol.message_types import COMPILED, KICKOFF
-from brenner.session.decisions import is_decision, voids_in
+from brenner.session.decisions import cancellation_reason, is_decision, voids_in
 from brenner.session.rebuild import CompiledCandidate
 from brenner.session.versions import candidate_of
 
@@ -233,6 +233,8 @@ def _leading_action(stored: StoredMessage, candidate: CompiledCandidate | None) 
     voided = sorted({each.version for each in voids_in(stored.message)})
     if voided:
         return f"voids {', '.join(f'v{number}' for number in voided[:_MOST_NAMED])}"
+    if cancellation_reason(stored.message) is not None:
+        return "cancels the session"
     return "dismisses rejected blocks"
 
 

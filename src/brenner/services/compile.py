@@ -43,6 +43,7 @@ from brenner.services.persist import (
 from brenner.services.publish import (
     MOST_TRIES,
     OvertakenError,
+    check_not_ended,
     check_operator,
     check_preview_digest,
     check_preview_position,
@@ -79,6 +80,7 @@ from brenner.session.compiled_message import (
     third_alternative,
 )
 from brenner.session.compiler import Compiler, compile_batch, merge_batch, not_contributed
+from brenner.session.overview import misplaced_json
 from brenner.session.rebuild import text_hash
 from brenner.session.validation_reply import compose_block_errors
 from brenner.text import escape_control, short_commit
@@ -91,6 +93,7 @@ if TYPE_CHECKING:
     from brenner.persist.artifact_file import VersionText
     from brenner.protocol.messages import Message, StoredMessage
     from brenner.services.workspace import Workspace
+    from brenner.session.model import RefusedBlock
     from brenner.session.versions import VersionHistory
 
 
@@ -98,11 +101,12 @@ if TYPE_CHECKING:
 
 
 def send_refusal_replies(
-    workspace: Workspace, ledger: Iterable[Entry], latest: int
+    workspace: Workspace, refused: Iterable[Entry | RefusedBlock], latest: int
 ) -> tuple[SendResult, ...]:
-    """Mail the Validation Error reply for every message with rejected blocks that has none yet.
+    """Mail the Validation Error reply for every message with these blocks that has none yet.
 
-    `latest` is the number of the latest version; 0 before the first.
+    The blocks are rejected, or in a message that is no DELTA. `latest` is the number of the latest
+    version; 0 before the first.
     """
     mailbox = workspace.mailbox
     has_links = Capability.REPLY_LINKS not in mailbox.lacks
@@ -121,10 +125,9 @@ def send_refusal_replies(
             known.setdefault((reply_to, stored.message.subject), stored)
         return known.get((about if has_links else None, reply.subject))
 
-    by_message: dict[int, list[Entry]] = {}
-    for entry in ledger:
-        if entry.state is BlockOutcome.REFUSED:
-            by_message.setdefault(entry.message_id, []).append(entry)
+    by_message: dict[int, list[Entry | RefusedBlock]] = {}
+    for block in refused:
+        by_message.setdefault(block.message_id, []).append(block)
     sent = []
     for number, entries in by_message.items():
         stored = mailbox.message(number)
@@ -210,7 +213,8 @@ class CompileResult(NamedTuple):
     If nothing was published, the artifact is that of the latest version, or the one that would have
     been published. `failed` is an error after the version was posted; the version is still
     published. `unverified` are messages with applied blocks whose sender was not verified. `wish`
-    is how a dry run would persist the version.
+    is how a dry run would persist the version. `misplaced` are the open delta blocks outside DELTA
+    messages, of this and of earlier rounds.
     """
 
     thread_id: str
@@ -236,6 +240,7 @@ class CompileResult(NamedTuple):
     failed: BrennerError | None = None
     unverified: tuple[int, ...] = ()
     wish: PersistOptions | None = None
+    misplaced: tuple[RefusedBlock, ...] = ()
 
 
 def compile_thread(workspace: Workspace, thread_id: str, options: CompileOptions) -> CompileResult:
@@ -245,12 +250,23 @@ def compile_thread(workspace: Workspace, thread_id: str, options: CompileOptions
         check_operator(workspace, "save, commit or push a version")
 
     def attempt(history: VersionHistory) -> CompileResult:
-        return _CompileAttempt(workspace, history, options).run()
+        done = _CompileAttempt(workspace, history, options).run()
+        return done._replace(misplaced=_open_misplaced(workspace, history))
 
     done, in_vain = publish_with_retry(workspace, thread_id, attempt, dry_run=options.dry_run)
     lost = {each.message_id for each in in_vain}
     others = (each for each in done.notes if each.message_id not in lost)  # report each once
     return done._replace(notes=(*in_vain, *others))
+
+
+def _open_misplaced(workspace: Workspace, history: VersionHistory) -> tuple[RefusedBlock, ...]:
+    """Return the open misplaced blocks after a compile, which cannot fail any more."""
+    if not history.misplaced:
+        return ()
+    try:
+        return load_status(workspace, history.thread_id).status.misplaced
+    except BrennerError:
+        return tuple(block for each in history.misplaced for block in each.blocks)
 
 
 class _CompileAttempt:
@@ -317,16 +333,17 @@ class _CompileAttempt:
         return self._with_new_cycles(self._persist_and_notify(done, version, persist_options))
 
     def _late_deltas(self) -> tuple[Diagnostic, ...]:
-        """Return the warning that a closed session has unread deltas; empty if it is open.
+        """Return the warning that an ended session has unread deltas; empty if it is open.
 
-        Raise unless the closed version is to be saved: that must not depend on what came later.
+        Raise unless its last version is to be saved: that must not depend on what came later.
         """
         history, options = self.history, self.options
-        if not history.is_closed or options.reopen:
+        is_ended = history.is_closed or history.cancellation is not None
+        if not is_ended or options.reopen:
             return ()
+        if options.persist is None or not history.versions:
+            check_not_ended(history)
         words = {"thread_id": history.thread_id, "version": str(history.number)}
-        if options.persist is None:
-            raise RequestError(publishing_codes.SESSION_CLOSED.at(None, **words))
         return (publishing_codes.LATE_DELTAS.at(None, **words),)
 
     def _check_persistable(self, version: VersionText, options: PersistOptions) -> None:
@@ -500,8 +517,8 @@ class _CompileAttempt:
             return done._replace(failed=done.failed or error)
         return done._replace(notes=(*done.notes, *found))
 
-    def _open_refusals(self, result: CompileResult) -> tuple[Entry, ...]:
-        """Return the open rejected blocks of this compile.
+    def _open_refusals(self, result: CompileResult) -> tuple[Entry | RefusedBlock, ...]:
+        """Return the open rejected blocks of this compile, and all open misplaced blocks.
 
         If nothing was published, those of the latest version are included.
 
@@ -511,9 +528,10 @@ class _CompileAttempt:
         if result.status is not CompileStatus.PUBLISHED:
             earlier = load_ledger(self.workspace, self.history.thread_id, self.history.number)
             ledger = (*earlier, *ledger)
-        refusals = load_status(self.workspace, self.history.thread_id).status.refusals
-        still_open = {(each.message_id, each.block) for each in refusals}
-        return tuple(each for each in ledger if (each.message_id, each.block) in still_open)
+        status = load_status(self.workspace, self.history.thread_id).status
+        still_open = {(each.message_id, each.block) for each in status.refusals}
+        refused = (each for each in ledger if (each.message_id, each.block) in still_open)
+        return (*refused, *status.misplaced)
 
     def _persistence(self, text: str) -> Persistence:
         return persistence_of(self.workspace.project, self.history.thread_id, text)
@@ -566,7 +584,7 @@ def compile_result_json(done: CompileResult) -> dict[str, object]:
         "artifact_markdown": done.text if done.version else None,
         "counts": section_counts(done.artifact),
         "changes": changed_ids(done.diff),
-        "ledger": ledger_json(done.ledger),
+        "ledger": ledger_json(done.ledger) | {"misplaced": misplaced_json(done.misplaced)},
         "not_contributed": [each.to_json() for each in done.not_contributed],
         "conflicts": [conflict.to_json() for conflict in done.conflicts],
         "contributors": [

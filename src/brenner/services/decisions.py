@@ -1,8 +1,9 @@
-"""The operator's decisions: void a version, adopt a thread, dismiss rejected blocks."""
+"""The operator's decisions: void a version, adopt a thread, dismiss rejected blocks, cancel."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from brenner.artifact.merge.engine import merge
@@ -10,11 +11,12 @@ from brenner.artifact.parse import parse_artifact
 from brenner.artifact.state import BlockOutcome
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.codes.mail import NOT_IN_THREAD, VERSION_OVERTAKEN
-from brenner.diagnostics.codes.sessions import CANNOT_DISMISS
+from brenner.diagnostics.codes.sessions import CANNOT_CANCEL, CANNOT_DISMISS
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnavailableError
+from brenner.markdown.escape import one_paragraph
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.compiled import read_compiled
-from brenner.protocol.message_types import DELTA
+from brenner.protocol.message_types import DELTA, KICKOFF
 from brenner.protocol.messages import Message, StoredMessage, content_hash, iso, thread_order_key
 from brenner.services.publish import (
     MOST_TRIES,
@@ -33,8 +35,9 @@ from brenner.services.session_status import LoadedStatus, load_status
 from brenner.services.version_store import load_history, load_ledgers, require_thread_id
 from brenner.session.compiled_message import CompiledVersion, compose_compiled
 from brenner.session.compiler import base_of, finish_version
-from brenner.session.decisions import compose_void
-from brenner.session.model import CompiledMessageRef, VersionRecord
+from brenner.session.decisions import compose_cancellation, compose_void
+from brenner.session.misplaced_blocks import misplaced_blocks_in
+from brenner.session.model import CompiledMessageRef, Phase, VersionRecord
 from brenner.session.rebuild import (
     CompiledCandidate,
     VersionMismatch,
@@ -42,12 +45,14 @@ from brenner.session.rebuild import (
     message_ref,
     parse_adopted_artifact,
 )
-from brenner.session.status import compose_dismissal, uncorrected_blocks
+from brenner.session.status import compose_dismissal, uncorrected_blocks, unsent_blocks
 from brenner.session.versions import VersionHistory, candidate_of
+from brenner.text import thread_argument
 
 if TYPE_CHECKING:
     from brenner.protocol.messages import StoredMessage
     from brenner.services.workspace import Workspace
+    from brenner.session.model import RefusedBlock, SessionStatus
 
 
 class VoidResult(NamedTuple):
@@ -277,11 +282,11 @@ def dismiss(
     """Post the dismissal of a rejected block, or of all in a message, unless the thread has it."""
     check_operator(workspace, "dismiss a rejected block")
     loaded = load_status(workspace, thread_id)
-    before = _dismissals(workspace, loaded, message_id, block)
+    before = _dismissals(loaded, message_id, block)
     blocks = tuple(number for number, dismissed in before.items() if dismissed is None)
     if before and not blocks:
         last = workspace.mailbox.message(max(number or 0 for number in before.values()))
-        left = len(loaded.status.refusals)
+        left = len(_open_blocks(loaded))
         return DismissResult(message_id, tuple(before), last, is_new=False, left=left)
     refused = next((each for each in loaded.messages if each.id == message_id), None)
     if refused is None:
@@ -296,7 +301,7 @@ def dismiss(
 
     def find_existing() -> StoredMessage | None:
         """Find a message posted meanwhile that dismisses all the blocks."""
-        now = _dismissals(workspace, load_status(workspace, thread_id), message_id, block)
+        now = _dismissals(load_status(workspace, thread_id), message_id, block)
         by = [number for each in blocks if (number := now.get(each)) is not None]
         return workspace.mailbox.message(max(by)) if len(by) == len(blocks) else None
 
@@ -305,26 +310,31 @@ def dismiss(
     return _after_dismissal(workspace, thread_id, done)
 
 
-def _dismissals(
-    workspace: Workspace, loaded: LoadedStatus, message_id: int, block: int | None
-) -> dict[int, int | None]:
-    """Return the selected blocks that are rejected and not corrected.
+def _dismissals(loaded: LoadedStatus, message_id: int, block: int | None) -> dict[int, int | None]:
+    """Return the selected blocks that are rejected or misplaced, and not corrected.
 
     Each comes with the message that dismisses it; None if it is open.
     """
-    history = loaded.history
-    ledger = merge(history.state, history.unread, operator=workspace.project.operator).ledger
+    history, ledger = loaded.history, loaded.merged.ledger
+    found = chain(
+        uncorrected_blocks(history, loaded.messages, ledger),
+        unsent_blocks(history, loaded.messages, ledger),
+    )
     return {
         each.block: dismissed
-        for each, dismissed in uncorrected_blocks(history, loaded.messages, ledger)
+        for each, dismissed in found
         if each.message_id == message_id and block in (None, each.block)
     }
+
+
+def _open_blocks(loaded: LoadedStatus) -> tuple[RefusedBlock, ...]:
+    return (*loaded.status.refusals, *loaded.status.misplaced)
 
 
 def _after_dismissal(workspace: Workspace, thread_id: str, done: DismissResult) -> DismissResult:
     """Return the result with the number of open blocks. Raise if the dismissal has no effect."""
     try:
-        left = load_status(workspace, thread_id).status.refusals
+        left = _open_blocks(load_status(workspace, thread_id))
     except UnavailableError as error:
         return done._replace(failed=error)
     if any(each.message_id == done.message_id and each.block in done.blocks for each in left):
@@ -342,6 +352,9 @@ def _why_not_dismissable(
     operator = workspace.project.operator
     ledgers.append(merge(history.state, history.unread, operator=operator).ledger)
     found = [each for ledger in ledgers for each in ledger if each.message_id == message.id]
+    misplaced = [each.block for each in misplaced_blocks_in(message)]
+    if misplaced and (block is None or block in misplaced):
+        return f"{message.message.sender} has already sent it in a DELTA message"
     if not found:
         is_delta = message.message.subject.startswith(f"{DELTA.name}[")
         return "nothing in it was rejected" if is_delta else "it is not a DELTA message"
@@ -357,3 +370,68 @@ def _why_not_dismissable(
 def _dismiss_error(thread_id: str, message_id: int, block: int | None, reason: str) -> RequestError:
     what = f"{'message' if block is None else f'block {block} of message'} {message_id}"
     return RequestError(CANNOT_DISMISS.at(what=what, thread_id=thread_id, reason=reason))
+
+
+# Cancelling a session (R25)
+
+
+class CancelResult(NamedTuple):
+    """The message that cancels the session, and its reason; not new if an earlier one did."""
+
+    message: StoredMessage
+    reason: str
+    is_new: bool
+
+
+def cancel_session(workspace: Workspace, thread_id: str, reason: str) -> CancelResult:
+    """Cancel a session that needs no version, unless it is cancelled already."""
+    check_operator(workspace, "cancel a session")
+    for _ in range(MOST_TRIES):
+        loaded = load_status(workspace, thread_id)
+        check_cancellable(loaded.status, reason)
+        known = loaded.status.cancelled
+        if known:
+            earlier = workspace.mailbox.message(known.message_id)
+            return CancelResult(earlier, known.reason, is_new=False)
+        blank = Message(thread_id, workspace.actor, _affected(workspace, loaded), "", "")
+        message = compose_cancellation(blank, reason)
+        try:
+            condition = send_condition(loaded.history)
+            stored = workspace.mailbox.send(message, position=condition).stored
+        except RequestError as refused:
+            if refused.diagnostic.code is VERSION_OVERTAKEN:
+                continue
+            raise
+        return CancelResult(stored, one_paragraph(reason), is_new=True)
+    raise RequestError(codes.COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
+
+
+def check_cancellable(status: SessionStatus, reason: str) -> None:
+    """Raise if there is no reason, or if the session has ended with a version."""
+    thread_id = status.thread_id
+    if not one_paragraph(reason):
+        fix = "Give the reason, for the agents and for later readers: `--reason TEXT`."
+        raise _cancel_error(thread_id, "the reason is empty", fix)
+    if status.phase is Phase.COMPLETE:
+        number = status.version.number if status.version else 0
+        why = f"the session is already complete, with v{number}"
+        fix = f"Nothing to do. `brenner session status {thread_argument(thread_id)}` shows it."
+        raise _cancel_error(thread_id, why, fix)
+
+
+def _affected(workspace: Workspace, loaded: LoadedStatus) -> tuple[str, ...]:
+    """Return the agents to inform: those of the session, and those that a kickoff has asked."""
+    others = recipients_of(workspace, loaded.history, loaded.history.state.artifact)
+    asked = (
+        name
+        for each in loaded.messages
+        if each.type == KICKOFF.name
+        for name in each.message.recipients
+    )
+    registered = {each.name for each in workspace.mailbox.agents()}
+    names = [each for each in dict.fromkeys((*others, *asked)) if each in registered]
+    return tuple(each for each in names if each != workspace.actor) or (workspace.actor,)
+
+
+def _cancel_error(thread_id: str, reason: str, fix: str) -> RequestError:
+    return RequestError(CANNOT_CANCEL.at(thread_id=thread_id, reason=reason, fix=fix))

@@ -13,7 +13,6 @@ from brenner.artifact.merge.engine import question_differs
 from brenner.artifact.merge.resolve import KickoffMessage, parse_posted, stated_base
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.codes.messages import MISSING_RECOMMENDED_SECTION, THREAD_ID_ADVICE
-from brenner.diagnostics.codes.publishing import SESSION_CLOSED
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError
 from brenner.markdown.blocks import parse_blocks
 from brenner.named_tuple import NamedTuple
@@ -21,7 +20,7 @@ from brenner.protocol.message_types import COMPILED, KICKOFF
 from brenner.protocol.messages import thread_order_key
 from brenner.protocol.roster import Roster, validate_roster
 from brenner.protocol.roster_resolve import ResolvedRoster, RosterSource
-from brenner.services.publish import check_sound
+from brenner.services.publish import check_not_ended, check_sound
 from brenner.services.rosters import RosterRequest, resolve_roster
 from brenner.services.session_status import LoadedStatus, load_status
 from brenner.services.start_session import (
@@ -258,16 +257,17 @@ def start_round(workspace: Workspace, thread_id: str, options: RoundOptions) -> 
 
 
 def _require_base(loaded: LoadedStatus, options: RoundOptions) -> PublishedVersion:
-    """Return the version that the round builds on. Raise if there is none, or it is closed."""
+    """Return the version that the round builds on. Raise if there is none, or if the session has
+    ended.
+    """
     history, base = loaded.history, loaded.status.version
     check_sound(history)
     if base is None:
         raise RequestError(codes.ROUND_WITHOUT_VERSION.at(thread_id=history.thread_id))
     if options.base not in (None, base.number):
         raise RequestError(overtaken_diagnostic(history.thread_id, options.base or 0, base.number))
-    if history.is_closed and not options.reopen:
-        words = {"thread_id": history.thread_id, "version": str(base.number)}
-        raise RequestError(SESSION_CLOSED.at(None, **words))
+    if not options.reopen:
+        check_not_ended(history)
     return base
 
 

@@ -9,7 +9,7 @@ from brenner.artifact.merge.draft import NO_OTHER_SESSIONS, OtherSessions
 from brenner.artifact.merge.engine import merge
 from brenner.artifact.state import BlockOutcome, Entry, State, empty_state
 from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
-from brenner.diagnostics.codes.mail import AFTER_THE_END, WOULD_BE_REFUSED
+from brenner.diagnostics.codes.mail import AFTER_CANCELLING, AFTER_THE_END, WOULD_BE_REFUSED
 from brenner.diagnostics.codes.merging import (
     CIRCULAR_REFERENCE,
     DUPLICATE_BLOCK,
@@ -108,7 +108,9 @@ def check_stated_version(
 
 
 def _closed_warning(history: VersionHistory) -> Iterator[Diagnostic]:
-    """Yield a warning if the session is closed, unless an unread kickoff starts a later round."""
+    """Yield a warning if the session has ended, unless an unread kickoff starts a later round."""
+    if history.cancelling:
+        yield AFTER_CANCELLING.at(id=history.cancelling.id)
     if history.is_closed and not any(each.type == KICKOFF.name for each in history.unread):
         yield AFTER_THE_END.at(version=history.number)
 

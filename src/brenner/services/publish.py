@@ -165,6 +165,17 @@ def recipients_of(
     return tuple(name for name in everybody if name != workspace.actor) or (workspace.actor,)
 
 
+def check_not_ended(history: VersionHistory) -> None:
+    """Raise if the session is complete (R18) or cancelled (R25): only `--reopen` continues it."""
+    words: dict[str, str] = {"thread_id": history.thread_id}
+    if found := history.cancellation:
+        words |= {"id": str(found.message_id), "reason": found.reason}
+        raise RequestError(codes.SESSION_CANCELLED.at(None, **words))
+    if history.is_closed:
+        words["version"] = str(history.number)
+        raise RequestError(codes.SESSION_CLOSED.at(None, **words))
+
+
 def check_publishable(message: Message) -> None:
     """Raise if a COMPILED message breaks a rule of the publish document."""
     for found in check_stored(message).violations:

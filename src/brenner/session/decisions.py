@@ -1,6 +1,7 @@
-"""Decisions that the operator posts in INFO messages: voids and dismissals, by content hash.
+"""Decisions that the operator posts in INFO messages: voids, dismissals and cancellations.
 
-Each is a fenced block of canonical JSON with the hash of the message that it decides about.
+Each is a fenced block of canonical JSON. A void and a dismissal contain the hash of the message
+that they decide about, a cancellation the thread and the reason.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from brenner.protocol.subjects import compose_subject
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from brenner.protocol.messages import Message
+    from brenner.protocol.messages import Message, StoredMessage
 
 VOID_FENCE = "brenner-void"
 
 
 DISMISSAL_FENCE = "brenner-dismiss"
+
+
+CANCELLATION_FENCE = "brenner-cancel"
 
 
 _ADOPTION = '{"adopted":{"'  # the beginning of a record that adopts an artifact
@@ -34,8 +38,10 @@ _HASH = lazy_pattern(r"[0-9a-f]{64}", re.ASCII)
 
 
 def is_decision(message: Message) -> bool:
-    """Return whether a message claims to void, adopt or dismiss something."""
-    return changes_versions(message) or dismisses(message)
+    """Return whether a message claims to void, adopt, dismiss or cancel something."""
+    return (
+        changes_versions(message) or dismisses(message) or cancellation_reason(message) is not None
+    )
 
 
 def dismisses(message: Message) -> bool:
@@ -145,3 +151,66 @@ def voids_in(message: Message) -> tuple[Void, ...]:
     return tuple(
         Void(each, version, form >= _EXACT_FORMAT) for each, version, form in found if form > 0
     )
+
+
+# Cancelling a session, and the end of a session (R25)
+
+
+_CANCELLATION_FORMAT = 1
+_CLOSED = '"status":"closed"'  # in the canonical JSON of a record
+
+
+def compose_cancellation(message: Message, reason: str) -> Message:
+    """Compose the operator's declaration that a session is cancelled.
+
+    `message` gives thread, sender and recipients.
+    """
+    why = one_paragraph(reason)
+    values = {"format": _CANCELLATION_FORMAT, "reason": why, "thread_id": message.thread_id}
+    body = (
+        f"# Session Cancelled\n\n"
+        f"The operator cancels this session. No answer and no contribution is needed any more. "
+        f"A later kickoff reopens the session.\n\n"
+        f"## Reason\n{why}\n\n## Record\n{render_declaration(values, CANCELLATION_FENCE)}"
+    )
+    return message._replace(subject=compose_subject("INFO", "Session cancelled"), body=body)
+
+
+def cancellation_reason(message: Message) -> str | None:
+    """Return the reason if a message claims to cancel the session of its thread, else None."""
+    if CANCELLATION_FENCE not in message.body or message.type != INFO.name:
+        return None
+    for block in parse_blocks(message.body):
+        is_fence = block.kind is BlockKind.FENCE and not block.quoted
+        if is_fence and block.info.strip() == CANCELLATION_FENCE:
+            try:
+                value = json.loads(block.text)
+            except (ValueError, RecursionError):
+                continue
+            reason = value.get("reason") if isinstance(value, dict) else None
+            if isinstance(reason, str) and value.get("thread_id") == message.thread_id:
+                return reason
+    return None
+
+
+def ends_session(stored: StoredMessage, operators: Collection[str]) -> bool:
+    """Return whether an operator ends the session with this message: closes or cancels it.
+
+    A store cannot know whether a COMPILED message is a version. So the message counts if its record
+    closes the session, and an operator sent it. An imported record names its own operator.
+    """
+    message = stored.message
+    if message.type == INFO.name:
+        return cancellation_reason(message) is not None and stored.counts_for(operators)
+    if message.type != COMPILED.name or _CLOSED not in message.body:
+        return False
+    # Only a message that seems to close a session needs these modules.
+    from brenner.protocol.compiled import read_compiled
+    from brenner.session.model import UnreadableRecordError, read_record
+
+    try:
+        record = read_record(read_compiled(message).record or "")
+    except UnreadableRecordError:
+        return False
+    is_named = not stored.is_local and message.sender == record.operator
+    return record.status == "closed" and (message.sender in operators or is_named)

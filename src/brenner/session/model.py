@@ -182,6 +182,10 @@ class Phase(StrEnum):
     READY_TO_COMPILE = "ready_to_compile"
     IN_CRITIQUE = "in_critique"
     COMPLETE = "complete"
+    CANCELLED = "cancelled"
+
+
+ENDED_PHASES = frozenset({Phase.COMPLETE, Phase.CANCELLED})
 
 
 class Turn(StrEnum):
@@ -244,6 +248,29 @@ class OpenAck(NamedTuple):
         """Return when the ACK is due. Imported mail may have any date, so the result is capped."""
         last_moment = datetime.max.replace(tzinfo=UTC)
         return self.last_sent + deadline if self.last_sent < last_moment - deadline else last_moment
+
+
+class SettledAck(NamedTuple):
+    """An ACK that settled without an ACK message (R24), and the message `by` that settled it.
+
+    `how` is `contributed` by a DELTA of the debtor, `completed` or `cancelled` by the end of the
+    session.
+    """
+
+    debtor: str
+    message_id: int
+    type: str | None
+    by: int
+    how: str
+
+
+class Cancellation(NamedTuple):
+    """The operator's message that cancelled a session (R25)."""
+
+    message_id: int
+    by: str
+    at: datetime
+    reason: str
 
 
 def has_third_alternative(artifact: Artifact) -> bool:
@@ -325,8 +352,11 @@ class SessionStatus(NamedTuple):
     It depends on the thread alone, so that every front end shows the same. What depends on the
     clock takes the time as an argument: `overdue`.
 
-    Round N makes version N. A thread without KICKOFF, DELTA and COMPILED messages is a conversation
-    and has no phase. `unread` counts the DELTA messages that no version has read, `applies` their
+    Round N makes version N. A thread with neither a KICKOFF nor a version is no session and has no
+    phase (R23). What was open before the end of a session is not open any more: `critiques`,
+    `messages`, `refusals` and `misplaced` are about what came later. `settled` are ACKs that
+    settled by themselves, `misplaced` the delta blocks outside DELTA messages (R4). `unread`
+    counts the DELTA messages that no version has read, `applies` their
     blocks that would be applied now. `compile_blocker` is why the next compile is impossible.
     `references` are those of the latest version, each with its item. `operator` leads the session:
     what is asked of other agents is not asked of the operator.
@@ -351,6 +381,14 @@ class SessionStatus(NamedTuple):
     last_at: datetime
     references: tuple[tuple[str, Reference], ...] = ()
     operator: str = ""
+    settled: tuple[SettledAck, ...] = ()
+    cancelled: Cancellation | None = None
+    misplaced: tuple[RefusedBlock, ...] = ()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the session has ended: it is complete or cancelled."""
+        return self.phase in ENDED_PHASES
 
     @property
     def is_closed(self) -> bool:

@@ -20,6 +20,8 @@ from brenner.protocol.message_types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
 from brenner.protocol.messages import duration_text, iso
 from brenner.protocol.thread_ids import ThreadKind
 from brenner.session.model import (
+    ENDED_PHASES,
+    Cancellation,
     OpenAck,
     OpenMessage,
     Participant,
@@ -27,6 +29,7 @@ from brenner.session.model import (
     PublishedVersion,
     RefusedBlock,
     SessionStatus,
+    SettledAck,
     Turn,
 )
 from brenner.session.status_text import PHASE_LABELS, attention
@@ -49,12 +52,13 @@ class OwedAck(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """One row of the list of sessions.
+    """One row of the list of sessions, or of the threads that are no session.
 
     The counts are of what is open; `errors` are those of lint, None before a version. `position` is
     the number of messages in the thread. `items` are the IDs of all items of the latest version.
     `references` are those of all items, including killed ones. `killed` is who killed which item,
-    and why. `to_correct` are the agents with refused blocks that are not corrected yet.
+    and why. `to_correct` are the agents with refused or misplaced blocks that are not corrected
+    yet.
     """
 
     thread_id: str
@@ -81,6 +85,12 @@ class Overview(NamedTuple):
     references: tuple[tuple[str, Reference], ...] = ()
     killed: tuple[tuple[str, KillRecord], ...] = ()
     to_correct: tuple[str, ...] = ()
+    misplaced: int = 0
+
+    @property
+    def is_session(self) -> bool:
+        """Whether the thread is a session: it has a KICKOFF or a version (R23)."""
+        return self.phase is not None
 
     @property
     def late(self) -> int:
@@ -110,7 +120,7 @@ _LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
 class Need(StrEnum):
     """What a session waits for, the most urgent first; the values are stable in the JSON.
 
-    The first eight wait for an operator or agent. The others only show how far the session has
+    The first nine wait for an operator or agent. The others only show how far the session has
     come.
     """
 
@@ -119,6 +129,7 @@ class Need(StrEnum):
     ASKED = "asked"
     OVERDUE = "overdue"
     REFUSED = "refused"  # blocks that their authors have not corrected
+    MISPLACED = "misplaced"  # delta blocks outside DELTA messages
     READY = "ready"  # to compile
     LATE = "late"  # blocks that came in after the end, and that only `--reopen` compiles
     HANDOFFS = "handoffs"
@@ -127,6 +138,7 @@ class Need(StrEnum):
     IN_CRITIQUE = "in_critique"
     CONVERSATION = "conversations"
     COMPLETE = "complete"
+    CANCELLED = "cancelled"
 
 
 _NEEDS = tuple(Need)
@@ -139,20 +151,26 @@ _NEED_OF_PHASE: dict[Phase | None, Need] = {
     Phase.READY_TO_COMPILE: Need.READY,
     Phase.IN_CRITIQUE: Need.IN_CRITIQUE,
     Phase.COMPLETE: Need.COMPLETE,
+    Phase.CANCELLED: Need.CANCELLED,
 }
 
 
 def needs_of(overview: Overview, now: datetime, deadline: timedelta) -> tuple[Need, ...]:
     """Return all needs of a session, the most urgent first; at least the one of its phase.
 
-    A stopped session is not ready.
+    A stopped session is not ready. A cancelled one needs nobody. What was open when a session was
+    completed is no need any more.
     """
+    if overview.phase is Phase.CANCELLED:
+        return (Need.CANCELLED,)
+    is_over = overview.phase is Phase.COMPLETE
     is_needed = (
         overview.is_stopped,
         overview.blocked > 0,
         overview.questions > 0,
         any(is_overdue(each, now, deadline) for each in overview.owed),
-        overview.refusals > 0,
+        overview.refusals > 0 and not is_over,
+        overview.misplaced > 0 and not is_over,
         overview.phase is Phase.READY_TO_COMPILE and not overview.is_stopped,
         overview.late > 0,
         overview.handoffs > 0,
@@ -173,11 +191,14 @@ def urgency_key(
 def count_needs(
     overviews: Iterable[Overview], now: datetime, deadline: timedelta
 ) -> dict[str, int]:
-    """Count the sessions, and the sessions with each need; a session may have several."""
+    """Count the sessions, and the threads with each need; a thread may have several.
+
+    Threads that are no session are counted by their needs only.
+    """
     total = 0
     found = dict.fromkeys(_NEEDS, 0)
     for overview in overviews:
-        total += 1
+        total += overview.is_session
         for need in needs_of(overview, now, deadline):
             found[need] += 1
     return {"sessions": total, **{str(need): count for need, count in found.items()}}
@@ -192,6 +213,7 @@ _WAITING_LABELS: dict[Need, tuple[str, ColorRole]] = {
     Need.ASKED: ("with questions", "notice"),
     Need.OVERDUE: ("with overdue ACKs", "attention"),
     Need.REFUSED: ("with rejected blocks", "attention"),
+    Need.MISPLACED: ("with blocks in no DELTA", "attention"),
     Need.READY: ("ready to compile", "positive"),
     Need.LATE: ("with late blocks", "notice"),
     Need.HANDOFFS: ("with handoffs", "notice"),
@@ -202,6 +224,7 @@ TURN_LABELS: dict[Turn, str] = {
     Turn.OWES_DELTA: "owes a delta",
     Turn.TO_CORRECT: "has blocks to correct",
 }
+OTHER_THREADS = "Other threads, with neither a kickoff nor a version"
 NO_SESSIONS = "No sessions yet"
 START_COMMAND = 'brenner session start --question "…" --context "…" --to NAME --role ROLE'
 _RUNNING_PHASES = (Phase.AWAITING_ACKS, Phase.AWAITING_DELTAS)
@@ -221,6 +244,7 @@ def describe_needs(
         Need.ASKED: plural(overview.questions, "question"),
         Need.OVERDUE: f"{plural(late, 'ACK')} overdue",
         Need.REFUSED: plural(overview.refusals, "rejected block"),
+        Need.MISPLACED: plural(overview.misplaced, "block in no DELTA", "blocks in no DELTA"),
         Need.READY: PHASE_LABELS[Phase.READY_TO_COMPILE],
         Need.LATE: plural(overview.late, "late block"),
         Need.HANDOFFS: plural(overview.handoffs, "handoff"),
@@ -229,12 +253,14 @@ def describe_needs(
     found = [(words[need], _WAITING_LABELS[need][1]) for need in needs] or [
         describe_phase(overview)
     ]
-    if overview.critiques:
+    if overview.critiques and overview.phase not in ENDED_PHASES:
         found.append((plural(overview.critiques, "open critique"), "plain"))
     return found
 
 
 def describe_phase(overview: Overview) -> tuple[str, ColorRole]:
+    if not overview.is_session and overview.unread:
+        return f"{plural(overview.unread, 'delta')}, no kickoff", "notice"
     is_going_on = overview.phase in _RUNNING_PHASES
     return (PHASE_LABELS[overview.phase], "plain" if is_going_on else "quiet")
 
@@ -246,13 +272,14 @@ def summarize_counts(found: Mapping[str, int]) -> str:
     session may be counted several times.
     """
     total = found["sessions"]
-    if not total:
-        return ""
     labels = ((need, label) for need, (label, _) in _WAITING_LABELS.items())
     waiting = [f"{found[need]:,} {label}" for need, label in labels if found[need]]
     if waiting:
-        return f"{grouped(total, 'session')}: {', '.join(waiting)}"
-    unfinished = total - found[Need.COMPLETE]
+        threads = grouped(total, "session") if total else "No sessions, other threads"
+        return f"{threads}: {', '.join(waiting)}"
+    if not total:
+        return "No sessions" if found[Need.CONVERSATION] else ""
+    unfinished = total - found[Need.COMPLETE] - found[Need.CANCELLED]
     if not unfinished:
         return "No open sessions"
     none = "it does not need you" if unfinished == 1 else "none needs you"
@@ -289,6 +316,16 @@ def _overdue_count(owed: Sequence[OwedAck], reader: StatusReader) -> str:
     if len(owed) == 1:
         return f", overdue, sent {oldest} ago"
     return f", {len(late):,} overdue, the oldest sent {oldest} ago"
+
+
+def split_sessions(
+    overviews: Iterable[Overview],
+) -> tuple[list[Overview], list[Overview]]:
+    """Split rows into sessions and threads with neither a KICKOFF nor a version (R23)."""
+    parts: tuple[list[Overview], list[Overview]] = ([], [])
+    for each in overviews:
+        parts[not each.is_session].append(each)
+    return parts
 
 
 def describe_skipped_threads(count: int) -> str:
@@ -336,7 +373,10 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
         items=tuple(item.id for item in items),
         references=tuple((item.id, each) for item in items for each in item.references),
         killed=tuple((item.id, item.killed) for item in items if item.killed),
-        to_correct=tuple(dict.fromkeys(each.agent for each in status.refusals)),
+        to_correct=tuple(
+            dict.fromkeys(each.agent for each in (*status.refusals, *status.misplaced))
+        ),
+        misplaced=len(status.misplaced),
     )
 
 
@@ -351,7 +391,7 @@ def _one_line(text: str) -> str:
 # A cache entry that is damaged, or that another release wrote, is discarded and computed again.
 
 
-_FORMAT = f"4 {__version__}"
+_FORMAT = f"5 {__version__}"
 _DIGEST_LENGTH = 16
 _TO_CORRECT = Overview._fields.index("to_correct")
 _KIND, _PHASE, _AWAITED, _OWED = map(Overview._fields.index, ("kind", "phase", "awaited", "owed"))
@@ -365,7 +405,10 @@ _TURNS: dict[str, Turn] = {str(each): each for each in Turn}
 
 
 _IDENTITY = ("thread_id", "kind", "question", "round", "phase", "version")
-_COUNTS = ("blocked", "questions", "handoffs", "critiques", "refusals", "unread", "applies")
+_COUNTS = (
+    *("blocked", "questions", "handoffs", "critiques", "refusals", "misplaced"),
+    *("unread", "applies"),
+)
 
 
 def overview_json(overview: Overview, now: datetime, deadline: timedelta) -> dict[str, object]:
@@ -488,6 +531,9 @@ def status_json(status: SessionStatus, now: datetime, deadline: timedelta) -> di
         "questions": [*map(open_message_json, status.of_type(QUESTION.name))],
         "handoffs": [*map(open_message_json, status.of_type(HANDOFF.name))],
         "refusals": [refused_block_json(each) for each in status.refusals],
+        "misplaced": misplaced_json(status.misplaced),
+        "settled": [settled_ack_json(each) for each in status.settled],
+        "cancelled": cancellation_json(status.cancelled) if status.cancelled else None,
         "unread": status.unread,
         "applies": status.applies,
         "stopped": status.compile_blocker.to_json() if status.compile_blocker else None,
@@ -550,6 +596,21 @@ def open_ack_json(each: OpenAck, now: datetime, deadline: timedelta) -> dict[str
     }
 
 
+def settled_ack_json(each: SettledAck) -> dict[str, object]:
+    """Return an ACK that settled without an ACK message; `by` is the message that settled it."""
+    return {
+        "agent": each.debtor,
+        "message_id": each.message_id,
+        "type": each.type,
+        "by": each.by,
+        "how": each.how,
+    }
+
+
+def cancellation_json(each: Cancellation) -> dict[str, object]:
+    return each._asdict() | {"at": iso(each.at)}
+
+
 def open_message_json(each: OpenMessage) -> dict[str, object]:
     return {
         "message_id": each.message_id,
@@ -561,6 +622,11 @@ def open_message_json(each: OpenMessage) -> dict[str, object]:
         "about": each.about,
         "rank": each.rank or None,
     }
+
+
+def misplaced_json(found: Iterable[RefusedBlock]) -> list[dict[str, object]]:
+    """Return delta blocks outside DELTA messages as rows of a ledger."""
+    return [refused_block_json(each) | {"state": "misplaced"} for each in found]
 
 
 _NOT_SHOWN = ("is_item", "diagnostics")

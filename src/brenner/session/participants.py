@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from brenner.artifact.state import BlockOutcome
 from brenner.markdown.blocks import parse_blocks
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.acknowledgements import acknowledged_ids_in
+from brenner.protocol.acknowledgements import acknowledged_ids_in, debtors, debts_settled_by
 from brenner.protocol.body import find_section, is_exactly, parse_sections
-from brenner.protocol.message_types import ACK, ACK_STATUSES, DELTA, KICKOFF, wants_ack
+from brenner.protocol.message_types import ACK, ACK_STATUSES, COMPILED, DELTA, INFO, KICKOFF
 from brenner.protocol.messages import thread_order_key
 from brenner.protocol.roster import Roster, RosterEntry, role_of_agent
 from brenner.protocol.roster_config import read_roster
-from brenner.session.model import OpenAck, Participant, Turn
+from brenner.session.decisions import ends_session
+from brenner.session.model import OpenAck, Participant, SettledAck, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,24 +32,56 @@ if TYPE_CHECKING:
 _COMPLETED = ACK_STATUSES[-1]
 
 
-def open_acks(thread: Sequence[StoredMessage]) -> tuple[OpenAck, ...]:
-    """Return the owed ACKs, the oldest first; copies of a message are owed once."""
-    settled = {(number, each.message.sender) for each in thread for number in each.acknowledges}
+# How an ACK settled without an ACK message, by the type of the message that settled it
+_SETTLED_HOW = {DELTA.name: "contributed", COMPILED.name: "completed", INFO.name: "cancelled"}
+
+
+class AckDebts(NamedTuple):
+    """The ACKs of a thread: those that are owed, and those that settled without an ACK (R24).
+
+    `open` has the oldest first; copies of a message are owed once. `settled` are in the order in
+    which they were settled. `end` is the last message that ended the session.
+    """
+
+    open: tuple[OpenAck, ...]
+    settled: tuple[SettledAck, ...]
+    end: StoredMessage | None
+
+
+def ack_debts(
+    thread: Sequence[StoredMessage],
+    operators: Collection[str] = (),
+    closing: Collection[int] = (),
+) -> AckDebts:
+    """Return the ACKs of a thread; `closing` are the messages of versions that closed it."""
+    end: StoredMessage | None = None
+    owed: dict[tuple[int, str], StoredMessage] = {}
+    settled: dict[tuple[str, str], SettledAck] = {}
+    for stored in sorted(thread, key=lambda each: each.arrival):
+        for number in stored.acknowledges:
+            owed.pop((number, stored.message.sender), None)
+        is_end = stored.id in closing or ends_session(stored, operators)
+        end = stored if is_end else end
+        debts = debts_settled_by(stored.message, ends_session=is_end)
+        for message_id, name in tuple(owed) if debts and owed else ():
+            copy = owed[message_id, name]
+            if debts and debts.includes(copy.type, name):
+                del owed[message_id, name]
+                how = _SETTLED_HOW[stored.type or ""]
+                found = SettledAck(name, message_id, copy.type, stored.id, how)
+                settled.setdefault((name, copy.content_hash), found)
+        owed.update(((stored.id, name), stored) for name in debtors(stored.message))
+    return AckDebts(_open_acks(owed), tuple(settled.values()), end)
+
+
+def _open_acks(owed: Mapping[tuple[int, str], StoredMessage]) -> tuple[OpenAck, ...]:
     copies: dict[tuple[str, str], list[StoredMessage]] = {}
-    for each in thread:
-        for name in debtors(each):
-            if (each.id, name) not in settled:
-                copies.setdefault((name, each.content_hash), []).append(each)
-    owed = [_open_ack(name, group) for (name, _), group in copies.items()]
-    return tuple(sorted(owed, key=lambda each: (each.since, each.message_id, each.debtor)))
-
-
-def debtors(stored: StoredMessage) -> tuple[str, ...]:
-    """Return the agents that owe an ACK for a message when it arrives."""
-    message = stored.message
-    if not wants_ack(message):
-        return ()
-    return tuple(name for name in dict.fromkeys(message.recipients) if name != message.sender)
+    for (_, name), each in owed.items():
+        copies.setdefault((name, each.content_hash), []).append(each)
+    found = [
+        _open_ack(name, sorted(group, key=thread_order_key)) for (name, _), group in copies.items()
+    ]
+    return tuple(sorted(found, key=lambda each: (each.since, each.message_id, each.debtor)))
 
 
 def _open_ack(debtor: str, copies: Sequence[StoredMessage]) -> OpenAck:

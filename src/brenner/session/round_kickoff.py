@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from brenner.artifact.model import Artifact, Item, item_sort_key
+from brenner.diagnostics.codes.messages import DELTA_NOT_CONTRIBUTED
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.lint.linter import lint
 from brenner.markdown.blocks import parse_blocks
@@ -392,6 +393,12 @@ def _recipient_lines(context: RoundContext, name: str, *, is_one: bool) -> Itera
     yield from _nested_list(
         f"**Correct your rejected blocks**{whose} in a new message, each as it says:",
         [*map(_refused_block_line, refused)],
+    )
+    misplaced = [each for each in context.status.misplaced if each.agent == name]
+    yield from _nested_list(
+        f"**Send in a DELTA message**{whose}: these blocks of yours were in messages of other "
+        f"types, which contribute nothing ({DELTA_NOT_CONTRIBUTED.id}).",
+        [*map(_refused_block_line, misplaced)],
     )
     waiting = [each for each in context.status.messages if name in each.waiting_for]
     yield from _nested_list(

@@ -18,7 +18,7 @@ from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import COMPILED, DELTA
 from brenner.protocol.subjects import parse_subject
-from brenner.session.decisions import voids_in
+from brenner.session.decisions import cancellation_reason, voids_in
 from brenner.session.model import OpenMessage, Participant, Phase, RefusedBlock, SessionStatus, Turn
 from brenner.session.status import dismissals_in
 from brenner.session.versions import VersionHistory, ignored_blocks_in
@@ -196,9 +196,10 @@ class RoutingContext(NamedTuple):
 
     @property
     def no_longer_refused(self) -> tuple[RefusedBlock, ...]:
-        """The rejected blocks of earlier messages that are resolved now."""
-        left = {(each.message_id, each.block) for each in self.after.refusals}
-        known = self.before.refusals if self.before else ()
+        """The rejected and misplaced blocks of earlier messages that are resolved now."""
+        after, before = self.after, self.before
+        left = {(each.message_id, each.block) for each in (*after.refusals, *after.misplaced)}
+        known = (*before.refusals, *before.misplaced) if before else ()
         return tuple(each for each in known if (each.message_id, each.block) not in left)
 
 
@@ -262,8 +263,10 @@ def route_claim(_scene: RoutingContext) -> Route:
 
 
 def route_info(context: RoutingContext) -> Route:
-    """Route an INFO: a void, a dismissal, a validation error, or only a note."""
+    """Route an INFO: a decision of the operator, a validation error, or only a note."""
     message = context.message.message
+    if cancellation_reason(message) is not None:
+        return Route(None, RouteStep.NOTE, _cancellation_text(context))
     voided = voids_in(message)
     if voided:
         return Route(None, RouteStep.NOTE, _void_text(context, voided[0].version))
@@ -274,6 +277,14 @@ def route_info(context: RoutingContext) -> Route:
         words = f"validation error: {names} can correct the rejected blocks"
         return Route(None, RouteStep.NOTE, words)
     return Route(None, RouteStep.NOTE, "noted")
+
+
+def _cancellation_text(context: RoutingContext) -> str:
+    found = context.after.cancelled
+    if found is None or found.message_id != context.id:
+        return "no effect: only the operator can cancel an open session"
+    reason = escape_control(found.reason, _MOST_ABOUT)
+    return f"the session is cancelled: {reason}; no ACK and no contribution is needed any more"
 
 
 def _void_text(context: RoutingContext, number: int) -> str:
@@ -347,6 +358,8 @@ def _route_kickoff(context: RoutingContext) -> Route:
     words = f"{begins}: {' and '.join(parts) or 'no new agent is asked'}{total}"
     if before and before.phase is Phase.COMPLETE:
         words += f"; the session was closed with v{context.version} and is reopened"
+    if before and before.cancelled and not after.cancelled:
+        words += "; the session was cancelled and is reopened"
     waiting_for = tuple(each.name for each in after.awaited if each.kickoff == number)
     return Route(None, RouteStep.INITIALIZE, words, waiting_for=waiting_for)
 
@@ -415,6 +428,8 @@ def _compile_obstacle(context: RoutingContext) -> str:
     """Return what prevents the blocks from being compiled."""
     if context.after.compile_blocker:
         return f"; cannot compile ({context.after.compile_blocker.id})"
+    if context.after.cancelled:
+        return "; the session is cancelled; to compile it use `--reopen`"
     if context.after.is_closed:
         is_over = context.after.phase is Phase.COMPLETE
         ended = "is complete with" if is_over else "was closed with"

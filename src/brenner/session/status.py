@@ -17,12 +17,12 @@ from brenner.lint.linter import lint
 from brenner.markdown.blocks import parse_blocks
 from brenner.markdown.escape import one_paragraph, read_fields
 from brenner.named_tuple import NamedTuple
+from brenner.protocol.acknowledgements import debtors
 from brenner.protocol.body import BodySection, find_section, match_listed_value, parse_sections
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE, Operation
 from brenner.protocol.message_types import (
     BLOCKED,
     BLOCKER_TYPES,
-    COMPILED,
     CRITIQUE,
     DELTA,
     HANDOFF,
@@ -36,7 +36,9 @@ from brenner.protocol.messages import thread_order_key
 from brenner.protocol.subjects import compose_subject, parse_subject
 from brenner.protocol.thread_ids import classify_thread_id
 from brenner.session.decisions import DISMISSAL_FENCE, read_declarations, render_declaration
+from brenner.session.misplaced_blocks import without_sent
 from brenner.session.model import (
+    ENDED_PHASES,
     OpenAck,
     OpenCritique,
     OpenMessage,
@@ -50,10 +52,9 @@ from brenner.session.model import (
 )
 from brenner.session.participants import (
     CurrentRound,
-    debtors,
+    ack_debts,
     given_acks,
     kickoff_requests,
-    open_acks,
 )
 from brenner.session.refused_blocks import BlockPosition, corrections, update_refused_blocks
 from brenner.session.validation_reply import replied_message_id
@@ -131,19 +132,23 @@ def contents_without_debtors(thread: Sequence[StoredMessage]) -> set[str]:
     """Return the contents of messages for which no agent ever owed an ACK."""
     found = [each for each in thread if each.type in _ABOUT_SECTIONS]
     return {each.content_hash for each in found} - {
-        each.content_hash for each in found if debtors(each)
+        each.content_hash for each in found if debtors(each.message)
     }
 
 
 def open_messages(
-    thread: Sequence[StoredMessage], owed: Sequence[OpenAck], acks: Collection[str]
+    thread: Sequence[StoredMessage],
+    unsettled: Sequence[StoredMessage],
+    owed: Sequence[OpenAck],
+    acks: Collection[str],
 ) -> tuple[OpenMessage, ...]:
     """Return the open messages in thread order; copies of a message count once.
 
     A message is open while a recipient owes its ACK. If no agent owes one, it is open until any ACK
-    is about it: `acks` are the acknowledged contents.
+    is about it, or until the session ends: `acks` are the acknowledged contents, and `unsettled`
+    the messages after the end.
     """
-    free = contents_without_debtors(thread)
+    free = contents_without_debtors(unsettled)
     contents = {each.id: each.content_hash for each in thread}
     waiting: dict[str, list[str]] = {}
     for ack in owed:
@@ -194,7 +199,6 @@ def _rank(name: str, found: list[BodySection]) -> str:
 # The status
 
 
-_SESSION_TYPES = frozenset({KICKOFF.name, DELTA.name, COMPILED.name})
 _RESOLVED = "resolved"
 
 
@@ -224,27 +228,34 @@ def compute_status(
     """
     thread = tuple(sorted(messages, key=thread_order_key))
     merged = merged or merge_unread(history, operator)
-    requests, owed = kickoff_requests(history, thread), open_acks(thread)
+    closing = {each.message_id for each in history.versions if each.status == "closed"}
+    debts = ack_debts(thread, history.operators, closing)
+    requests = {} if history.cancelling else kickoff_requests(history, thread)
     acks = given_acks(
         thread, {each.content_hash for each in requests.values()} | contents_without_debtors(thread)
     )
     current = CurrentRound(history, thread, requests, acks, merged)
     agents = current.participants(operator)
-    refused = uncorrected_blocks(history, thread, merged.ledger)
     applies = sum(entry.state is BlockOutcome.APPLIED for entry in merged.ledger)
-    latest = history.state.artifact
+    latest, phase = history.state.artifact, _phase(current, agents, applies)
+    end = thread_order_key(debts.end) if debts.end else None
+    later = [each for each in thread if end is None or thread_order_key(each) > end]
+    if phase in ENDED_PHASES:
+        later = []  # after the end only an owed ACK keeps a message open
+    refused = uncorrected_blocks(history, thread, merged.ledger)
+    misplaced = unsent_blocks(history, thread, merged.ledger)
     return SessionStatus(
         thread_id=history.thread_id,
         kind=classify_thread_id(history.thread_id),
         question=latest.research_thread.text("statement")
         or merged.artifact.research_thread.text("statement"),
-        round=history.number if current.is_over else history.number + 1,
-        phase=_phase(current, agents, applies),
+        round=_round(current, phase),
+        phase=phase,
         version=_latest_version(history, before),
         participants=agents,
-        open_acks=owed,
+        open_acks=debts.open,
         critiques=tuple(_open_critiques(history)),
-        messages=open_messages(thread, owed, acks),
+        messages=open_messages(thread, later, debts.open, acks),
         refusals=tuple(each for each, dismissed in refused if dismissed is None),
         unread=sum(each.type == DELTA.name for each in history.unread),
         applies=applies,
@@ -256,7 +267,17 @@ def compute_status(
             (item.id, each) for _, item in latest.all_items() for each in item.references
         ),
         operator=operator,
+        settled=debts.settled,
+        cancelled=history.cancellation,
+        misplaced=tuple(each for each, dismissed in misplaced if dismissed is None),
     )
+
+
+def _round(current: CurrentRound, phase: Phase | None) -> int:
+    """Return the current round; for an ended session the last one that began."""
+    history = current.history
+    is_between = phase is Phase.CANCELLED and history.versions and not history.unread
+    return history.number if current.is_over or is_between else history.number + 1
 
 
 def uncorrected_blocks(
@@ -266,6 +287,25 @@ def uncorrected_blocks(
 
     Each comes with the message in which the operator dismisses it; None if it is open.
     """
+    found = update_refused_blocks(history.refused, ledger, None)
+    return _with_dismissals(found, history, thread)
+
+
+def unsent_blocks(
+    history: VersionHistory, thread: Sequence[StoredMessage], ledger: Sequence[Entry]
+) -> Iterator[tuple[RefusedBlock, int | None]]:
+    """Return the delta blocks outside DELTA messages that their senders have not sent properly.
+
+    Each comes with the message in which the operator dismisses it; None if it is open.
+    """
+    left = without_sent(history.misplaced, ledger, history.unread)
+    found = [block for each in left for block in each.blocks]
+    return _with_dismissals(found, history, thread)
+
+
+def _with_dismissals(
+    found: Iterable[RefusedBlock], history: VersionHistory, thread: Sequence[StoredMessage]
+) -> Iterator[tuple[RefusedBlock, int | None]]:
     messages = {each.id: each for each in thread}
     dismissals = {
         dismissed: each
@@ -273,7 +313,7 @@ def uncorrected_blocks(
         if each.type == INFO.name and each.counts_for(history.operators)
         for dismissed in dismissals_in(each.message)
     }
-    for refused in update_refused_blocks(history.refused, ledger, None):
+    for refused in found:
         stored = messages.get(refused.message_id)
         last = dismissals.get((stored.content_hash, refused.block)) if stored else None
         # A copy that is sent after the dismissal is a new attempt of the author.
@@ -282,12 +322,16 @@ def uncorrected_blocks(
 
 
 def _phase(current: CurrentRound, agents: Sequence[Participant], applies: int) -> Phase | None:
-    """Return what the round waits for. A round that cannot be compiled is never ready."""
+    """Return what the round waits for. A round that cannot be compiled is never ready.
+
+    A thread with neither a KICKOFF nor a version is no session (R23).
+    """
     history, turns = current.history, {each.turn for each in agents}
-    if not any(each.type in _SESSION_TYPES for each in current.thread):
+    if history.cancelling or current.is_over:
+        return Phase.CANCELLED if history.cancelling else Phase.COMPLETE
+    is_session = history.versions or history.broken_version
+    if not is_session and not any(each.type == KICKOFF.name for each in current.thread):
         return None
-    if current.is_over:
-        return Phase.COMPLETE
     if Turn.OWES_ACK in turns:
         return Phase.AWAITING_ACKS
     if turns & {Turn.OWES_DELTA, Turn.TO_CORRECT}:

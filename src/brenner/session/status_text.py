@@ -26,6 +26,7 @@ from brenner.session.model import (
     Phase,
     RefusedBlock,
     SessionStatus,
+    SettledAck,
     Turn,
 )
 from brenner.text import as_option, escape_control, joined, plural, thread_argument
@@ -40,6 +41,7 @@ PHASE_LABELS: dict[Phase | None, str] = {
     Phase.READY_TO_COMPILE: "ready to compile",
     Phase.IN_CRITIQUE: "between rounds",
     Phase.COMPLETE: "complete",
+    Phase.CANCELLED: "cancelled",
     None: "conversation",
 }
 
@@ -83,7 +85,7 @@ def _turn_text(each: Participant, status: SessionStatus, now: datetime) -> TurnT
         since = f" for {duration_text(now - owed.last_sent)}" if owed else ""
         return TurnText(f"owes an ACK{since}", "attention")
     if each.turn is Turn.NOT_ASKED:
-        return TurnText(_not_asked_text(each), "quiet")
+        return TurnText(_not_asked_text(each, status), "quiet")
     if each.turn is Turn.TO_CORRECT:
         return TurnText(f"{_delta_counts(each)}, to correct", "attention")
     if each.turn is Turn.CONTRIBUTED:
@@ -105,9 +107,11 @@ def _owed_ack(each: Participant, open_acks: tuple[OpenAck, ...]) -> OpenAck | No
     )
 
 
-def _not_asked_text(each: Participant) -> str:
+def _not_asked_text(each: Participant, status: SessionStatus) -> str:
     if each.deltas:
         return _delta_counts(each)
+    if status.is_over:
+        return "nothing to do"
     return "not asked" if each.is_in_roster else "not in the roster"
 
 
@@ -132,9 +136,38 @@ def describe_unread(status: SessionStatus) -> tuple[str, str] | None:
     return f"{count} arrived{since}", applies if status.applies else "no block would apply"
 
 
+_SETTLED_BY = {"contributed": "a delta", "completed": "completing", "cancelled": "cancelling"}
+
+
+def describe_settled(status: SessionStatus) -> str:
+    """Return which ACKs settled without an ACK message since the latest version, and how (R24).
+
+    That is: `kickoff 1 by a delta (RedSky, message 5); 2 ACKs by completing (message 9)`.
+    """
+    since = status.version.message_id if status.version else 0
+    groups: dict[tuple[str, int], list[SettledAck]] = {}
+    for each in status.settled:
+        if each.by >= since:
+            groups.setdefault((each.how, each.by), []).append(each)
+    return "; ".join(
+        _settled_text(how, by, found) for (how, by), found in list(groups.items())[-_MOST_SETTLED:]
+    )
+
+
+def _settled_text(how: str, by: int, found: Sequence[SettledAck]) -> str:
+    place, first = f"message {by}", found[0]
+    if how == "contributed":
+        place = f"{escape_control(first.debtor, _MOST_ABOUT)}, {place}"
+    what = f"{first.type or 'message'} {first.message_id}"
+    if len(found) > 1:
+        what = plural(len(found), "ACK")
+    return f"{what} by {_SETTLED_BY[how]} ({place})"
+
+
 # What needs attention, worst first
 
 
+_MOST_SETTLED = 6
 _MOST_NAMES = 3
 _MOST_ABOUT = 60
 
@@ -152,11 +185,18 @@ class Attention(NamedTuple):
     items: tuple[str, ...] = ()
 
 
+# Kinds that a complete session does not show: nobody has to do anything about them any more
+_SETTLED_BY_THE_END = ("refused", "misplaced")
+
+
 def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tuple[Attention, ...]:
     """Return everything that waits for the operator, or for an agent to remind, worst first.
 
-    Requests to the operator come before requests between agents; both have the same kind.
+    Requests to the operator come before requests between agents; both have the same kind. A
+    cancelled session needs nobody. A complete one needs only answers to what came after its end.
     """
+    if status.phase is Phase.CANCELLED:
+        return ()
     blocked, others_blocked = _split_by_addressee(status, BLOCKED.name)
     asked, others_asked = _split_by_addressee(status, QUESTION.name)
     requests = (
@@ -173,6 +213,12 @@ def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tupl
         ),
         Attention("overdue", _overdue_text(status, now, deadline)),
         Attention("refused", _refused_text(status)),
+        Attention(
+            "misplaced",
+            _misplaced_text(status),
+            tuple(dict.fromkeys(each.message_id for each in status.misplaced)),
+        ),
+        Attention("no_kickoff", _no_kickoff_text(status)),
         Attention("ready", _ready_text(status)),
         Attention("late", _late_text(status)),
         Attention("handoff", _handoffs_text(status), _message_ids(status.of_type(HANDOFF.name))),
@@ -180,10 +226,11 @@ def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tupl
             "critique",
             _critiques_text(status),
             _message_ids(status.of_type(CRITIQUE.name)),
-            tuple(each.item for each in status.critiques),
+            () if status.is_over else tuple(each.item for each in status.critiques),
         ),
     )
-    return tuple(each for each in candidates if each.text)
+    settled = _SETTLED_BY_THE_END if status.is_over else ()
+    return tuple(each for each in candidates if each.text and each.kind not in settled)
 
 
 def _message_ids(found: Iterable[OpenMessage]) -> tuple[int, ...]:
@@ -253,6 +300,30 @@ def _refused_text(status: SessionStatus) -> str:
     return f"{blocks}: {names} can correct {them}, or you can dismiss {them}"
 
 
+def _misplaced_text(status: SessionStatus) -> str:
+    found = status.misplaced
+    if not found:
+        return ""
+    names = _join_names(dict.fromkeys(each.agent for each in found))
+    blocks = plural(len(found), "delta block")
+    numbers = [str(each) for each in dict.fromkeys(each.message_id for each in found)]
+    where = f"message{'s' * (len(numbers) > 1)} {_join_names(numbers)}"
+    is_one = len(found) == 1
+    return (
+        f"{blocks} in {where} {'is' if is_one else 'are'} in no DELTA and will not be compiled: "
+        f"{names} can send {'it' if is_one else 'them'} as a DELTA, or you can dismiss "
+        f"{'it' if is_one else 'them'}"
+    )
+
+
+def _no_kickoff_text(status: SessionStatus) -> str:
+    """Describe the contributions to a thread that is no session: its ID may be mistyped (R23)."""
+    if status.phase is not None or not status.unread:
+        return ""
+    deltas = plural(status.unread, "delta")
+    return f"{deltas} in a thread without a kickoff: the thread ID may be mistyped"
+
+
 def _ready_text(status: SessionStatus) -> str:
     if status.phase is not Phase.READY_TO_COMPILE:
         return ""
@@ -280,7 +351,7 @@ def _handoffs_text(status: SessionStatus) -> str:
 
 def _critiques_text(status: SessionStatus) -> str:
     messages = status.of_type(CRITIQUE.name)
-    ids = [each.item for each in status.critiques]
+    ids = [] if status.is_over else [each.item for each in status.critiques]
     found = [*ids, *messages]
     if not found:
         return ""
@@ -368,6 +439,9 @@ def _steps(
 ) -> Iterator[NextStep]:
     """Yield the possible steps, the most urgent first; the last one is always possible."""
     thread = thread_argument(status.thread_id)
+    if status.phase is Phase.CANCELLED:
+        yield from _cancelled_steps(status, reader, thread)
+        return
     own = _by_urgency(each for each in status.open_acks if each.debtor == reader.actor)
     if status.compile_blocker and reader.is_operator:
         words = "find out why compiling fails"
@@ -381,6 +455,21 @@ def _steps(
     if status.phase is None:
         yield NextStep("read it", f"brenner mail thread {thread}")
     yield NextStep("follow it live", f"brenner session watch {thread}", does="watch")
+
+
+def _cancelled_steps(
+    status: SessionStatus, reader: StatusReader, thread: str
+) -> Iterator[NextStep]:
+    """Yield nothing to do, and for the operator how to reopen a session that has a version."""
+    again = ("or reopen it", f"brenner session round --reopen {thread}")
+    is_again = reader.is_operator and status.version is not None
+    yield NextStep(
+        "nothing, the session is cancelled; read it",
+        f"brenner mail thread {thread}",
+        again if is_again else None,
+        or_does="round" if is_again else None,
+        purpose="read it",
+    )
 
 
 def _by_urgency(owed: Iterable[OpenAck]) -> list[OpenAck]:
@@ -418,7 +507,7 @@ def _operator_steps(
     """Yield what only the operator does: compile, resend, notify authors of rejected blocks."""
     thread = thread_argument(status.thread_id)
     number = status.version.number if status.version else 0
-    is_refused = any(each.version is None for each in status.refusals)
+    is_refused = any(each.version is None for each in (*status.refusals, *status.misplaced))
     if status.phase is Phase.READY_TO_COMPILE:
         words = f"publish v{number + 1} ({plural(status.applies, 'block')} would apply)"
         options = " --reopen" * status.is_closed + " --notify" * is_refused
@@ -433,8 +522,12 @@ def _operator_steps(
         each for each in status.refusals if each.version is None and each.message_id not in notified
     ]
     names = dict.fromkeys(each.agent for each in new if each.agent in to_correct)
+    if not status.is_over:
+        lost = (each for each in status.misplaced if each.message_id not in notified)
+        names |= dict.fromkeys(each.agent for each in lost if each.agent != reader.actor)
     if names and not status.applies:  # else a version would be published
-        words = f"send {joined(names)} the reasons for the rejected blocks"
+        why = "the reasons for the rejected blocks" if new else "a note on the blocks in no DELTA"
+        words = f"send {joined(names)} {why}"
         yield NextStep(words, f"brenner compile --notify {thread}", does="compile")
 
 
@@ -469,7 +562,8 @@ def _own_steps(
     actor, thread = _option_value(reader.actor), _option_value(status.thread_id)
     to = _option_value(reader.operator)
     command = f"brenner new DELTA --as {actor} --to {to} --thread {thread} > message.md"
-    refused = [each for each in status.refusals if each.agent == reader.actor]
+    open_blocks = () if status.is_over else (*status.refusals, *status.misplaced)
+    refused = [each for each in open_blocks if each.agent == reader.actor]
     if refused:
         words = f"{_correction_text(refused)}, then `brenner mail send message.md`"
         first = refused[0]
@@ -494,11 +588,15 @@ def _correction_text(refused: Sequence[RefusedBlock]) -> str:
 def _between_round_steps(
     status: SessionStatus, reader: StatusReader, thread: str
 ) -> Iterator[NextStep]:
-    if status.phase is Phase.COMPLETE and status.applies and reader.is_operator:
-        words = f"reopen the session ({plural(status.applies, 'block')} arrived after its end)"
-        yield NextStep(words, f"brenner compile --reopen {thread}", does="compile")
     if status.phase is Phase.COMPLETE:
-        yield NextStep("read the final version", f"brenner artifact show {thread}")
+        is_late = status.applies and reader.is_operator
+        words = f"or reopen the session ({plural(status.applies, 'block')} arrived after its end)"
+        yield NextStep(
+            "read the final version",
+            f"brenner artifact show {thread}",
+            (words, f"brenner compile --reopen {thread}") if is_late else None,
+            or_does="compile" if is_late else None,
+        )
     if status.phase is not Phase.IN_CRITIQUE or not reader.is_operator:
         return
     if status.is_closed:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from brenner.diagnostics.codes.messages import DELTA_NOT_CONTRIBUTED
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
 from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import parse_blocks
@@ -26,9 +27,12 @@ from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from brenner.artifact.state import Entry
+    from brenner.session.model import RefusedBlock
+
+    Faulty = Entry | RefusedBlock  # a rejected block, or one in a message that is no DELTA
     from brenner.diagnostics.repeats import Repeats
     from brenner.protocol.validate import Report
 
@@ -106,7 +110,7 @@ def _with_body_lines(report: Report, lines_before: int) -> Report:
 
 
 def compose_block_errors(
-    posted: StoredMessage, entries: tuple[Entry, ...], sender: str, latest: int | None = None
+    posted: StoredMessage, entries: Sequence[Faulty], sender: str, latest: int | None = None
 ) -> Message:
     """Compose the reply to a stored message with rejected blocks, the `entries`.
 
@@ -145,11 +149,16 @@ def replied_message_id(subject: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _errors(entry: Entry) -> list[Diagnostic]:
-    return [found for found in entry.diagnostics if found.severity is ERROR]
+def _errors(entry: Faulty) -> list[Diagnostic]:
+    """Return why a block does not contribute."""
+    return [
+        found
+        for found in entry.diagnostics
+        if found.severity is ERROR or found.code is DELTA_NOT_CONTRIBUTED
+    ]
 
 
-def _error_lines(entries: tuple[Entry, ...]) -> Iterator[str]:
+def _error_lines(entries: Sequence[Faulty]) -> Iterator[str]:
     """Yield the errors of all blocks. Blocks with one cause share a line."""
     from brenner.diagnostics.repeats import group_repeats, numbered
 
@@ -168,14 +177,14 @@ def _error_lines(entries: tuple[Entry, ...]) -> Iterator[str]:
             yield f"- Block {entry.block}: and {more} more"
 
 
-def _listed_errors(entries: tuple[Entry, ...]) -> Iterator[Diagnostic]:
+def _listed_errors(entries: Sequence[Faulty]) -> Iterator[Diagnostic]:
     """Yield the errors that are shown, each with its block and a line."""
     for entry in entries:
         for found in _errors(entry)[:_MOST_ERRORS]:
             yield found._replace(block=entry.block, line=found.line or entry.line)
 
 
-def _how_to_resend(original: Message, entries: tuple[Entry, ...], latest: int | None) -> str:
+def _how_to_resend(original: Message, entries: Sequence[Faulty], latest: int | None) -> str:
     """Explain how to resend only the rejected blocks, on the same base (R8, R11).
 
     Ambiguous blocks are sent without a base.
@@ -209,11 +218,11 @@ def _base_instruction(original: Message, latest: int | None) -> str:
     return f"The stated base, v{base}, does not exist. {there_is}. {instead}."
 
 
-def _readings(entry: Entry) -> list[str]:
+def _readings(entry: Faulty) -> list[str]:
     return [block for found in _errors(entry) for block in found.readings]
 
 
-def _correction_lines(entries: tuple[Entry, ...]) -> Iterator[str]:
+def _correction_lines(entries: Sequence[Faulty]) -> Iterator[str]:
     """Yield the fixes, then each corrected block and the readings of each ambiguous block."""
     from brenner.diagnostics.repeats import group_repeats
 
@@ -241,5 +250,5 @@ def _correction_lines(entries: tuple[Entry, ...]) -> Iterator[str]:
             yield from (quote_in_fence(block, "markdown") for block in _readings(entry))
 
 
-def _repaired(entry: Entry) -> list[str]:
+def _repaired(entry: Faulty) -> list[str]:
     return [found.repaired for found in _errors(entry) if found.repaired]

@@ -31,8 +31,21 @@ from brenner.protocol.compiled import read_compiled
 from brenner.protocol.delta.parse import is_delta_fence
 from brenner.protocol.message_types import COMPILED, DELTA, INFO, KICKOFF
 from brenner.protocol.messages import StoredMessage, iso, thread_order_key
-from brenner.session.decisions import Void, changes_versions, voids_in
+from brenner.session.decisions import (
+    Void,
+    cancellation_reason,
+    changes_versions,
+    voids_in,
+)
+from brenner.session.misplaced_blocks import (
+    NO_TYPE,
+    MisplacedBlocks,
+    collect_misplaced,
+    misplaced_blocks_in,
+    without_sent,
+)
 from brenner.session.model import (
+    Cancellation,
     CompiledMessageRef,
     PublishedVersion,
     RefusedBlock,
@@ -60,7 +73,6 @@ from brenner.text import MOST_SHOWN_CHARACTERS
 
 # The last line of a truncated list; its command shows all ignored blocks of the thread
 _MORE_LINE = lazy_pattern(r"\n- and [0-9]+ more: `brenner check --thread=")
-_NO_TYPE = "its subject has no valid prefix"
 
 
 def candidate_of(stored: StoredMessage) -> CompiledCandidate | Diagnostic:
@@ -118,7 +130,7 @@ def ignored_blocks_in(stored: StoredMessage) -> Iterator[tuple[int, Diagnostic]]
     name, body = stored.type, stored.message.body
     if name == DELTA.name or "delta" not in body:
         return
-    found = DELTA_NOT_CONTRIBUTED.at(type=name or _NO_TYPE)._replace(message_id=stored.id)
+    found = DELTA_NOT_CONTRIBUTED.at(type=name or NO_TYPE)._replace(message_id=stored.id)
     for block in filter(is_delta_fence, parse_blocks(body)):
         yield stored.arrival, found._replace(line=block.line)
 
@@ -140,6 +152,9 @@ class VersionHistory(NamedTuple):
     - `position` is the number of messages in the thread, `arrival` that of the last one.
     - `refused` are the blocks that versions have refused and their authors have not corrected.
     - `altered` are the messages whose content does not match their hash.
+    - `misplaced` are the delta blocks outside DELTA messages that no version contains.
+    - `cancelling` is the message that cancelled the session, unless a later KICKOFF or version has
+      reopened it (R25).
     """
 
     thread_id: str
@@ -157,6 +172,8 @@ class VersionHistory(NamedTuple):
     refused: tuple[RefusedBlock, ...] = ()
     altered: tuple[StoredMessage, ...] = ()
     arrival: int = 0
+    misplaced: tuple[MisplacedBlocks, ...] = ()
+    cancelling: StoredMessage | None = None
 
     @property
     def latest(self) -> PublishedVersion | None:
@@ -172,6 +189,15 @@ class VersionHistory(NamedTuple):
     def is_closed(self) -> bool:
         """Whether the latest version closed the session."""
         return bool(self.versions) and self.versions[-1].status == "closed"
+
+    @property
+    def cancellation(self) -> Cancellation | None:
+        """Who cancelled the session, when and why; None if it is not cancelled."""
+        found = self.cancelling
+        if found is None:
+            return None
+        reason = cancellation_reason(found.message) or ""
+        return Cancellation(found.id, found.message.sender, found.at, reason)
 
     @property
     def compile_blocker(self) -> Diagnostic | None:
@@ -303,6 +329,7 @@ class VersionHistory(NamedTuple):
             status=record.status,
         )
         read = {each.id for each in rebuilt.read}
+        ledger = local_ledger(candidate, rebuilt)
         return self._replace(
             state=rebuilt.state._replace(versions=(*rebuilt.state.versions, version)),
             versions=(*self.versions, published),
@@ -311,9 +338,9 @@ class VersionHistory(NamedTuple):
             ignored_blocks=tuple(
                 each for each in self.ignored_blocks if not is_listed_in(*each, candidate)
             ),
-            refused=update_refused_blocks(
-                self.refused, local_ledger(candidate, rebuilt), record.version
-            ),
+            refused=update_refused_blocks(self.refused, ledger, record.version),
+            misplaced=without_sent(self.misplaced, ledger, rebuilt.read),
+            cancelling=_unless_reopened(self.cancelling, (stored,)),
         )
 
 
@@ -336,10 +363,15 @@ def replay(
     may come from another project, or the operator may have had another name.
     """
     empty = VersionHistory(thread_id, empty_state(thread_id), frozenset({operator}))
-    if any(changes_versions(each.message) for each in messages):
+    if any(_needs_operator(each) for each in messages):
         empty = _with_operator(empty, _with_messages(empty, messages, ignore_version))
     history = _with_messages(empty, messages, on_version)
     return _with_operator(history, history)
+
+
+def _needs_operator(stored: StoredMessage) -> bool:
+    """Return whether the history depends on who the operator is."""
+    return changes_versions(stored.message) or cancellation_reason(stored.message) is not None
 
 
 def _with_operator(history: VersionHistory, resolved: VersionHistory) -> VersionHistory:
@@ -408,9 +440,36 @@ def _with_messages(
         writers=tuple(writers),
         position=history.position + len(new_messages),
         altered=(*history.altered, *filter(is_altered, new_messages)),
+        misplaced=collect_misplaced(history.misplaced, sorted(new_messages, key=thread_order_key)),
+        cancelling=_cancelling(history, new_messages, by_type.get(KICKOFF.name, ())),
         arrival=max((history.arrival, *(each.arrival for each in new_messages))),
     )
     return with_resolved_versions(history, on_version)
+
+
+def _cancelling(
+    history: VersionHistory,
+    new_messages: Iterable[StoredMessage],
+    kickoffs: Iterable[StoredMessage],
+) -> StoredMessage | None:
+    """Return the last message in which the operator cancels, unless a later KICKOFF reopens."""
+    cancelling = [
+        each
+        for each in new_messages
+        if cancellation_reason(each.message) is not None and each.counts_for(history.operators)
+    ]
+    cancelling += [history.cancelling] if history.cancelling else []
+    last = max(cancelling, key=thread_order_key, default=None)
+    return _unless_reopened(last, kickoffs)
+
+
+def _unless_reopened(
+    cancelling: StoredMessage | None, later: Iterable[StoredMessage]
+) -> StoredMessage | None:
+    if cancelling is None:
+        return None
+    end = thread_order_key(cancelling)
+    return None if any(thread_order_key(each) > end for each in later) else cancelling
 
 
 def with_resolved_versions(
@@ -548,6 +607,10 @@ def encode_history(history: VersionHistory) -> str:
         "operators": sorted(history.operators),
         "writers": history.writers,
         "refused": [_encode_refused_block(each) for each in history.refused],
+        "misplaced": [
+            [each.stored.id, [block.block for block in each.blocks]] for each in history.misplaced
+        ],
+        "cancelling": history.cancelling.id if history.cancelling else None,
     }
     # ASCII, because a refused block may contain a lone surrogate, which cannot be encoded.
     about = json.dumps(document, separators=(",", ":"))
@@ -612,6 +675,10 @@ def decode_history(
         position=document["position"],
         refused=tuple(map(_decode_refused_block, document["refused"])),
         arrival=document["arrival"],
+        misplaced=tuple(
+            _decode_misplaced(message(number), blocks) for number, blocks in document["misplaced"]
+        ),
+        cancelling=message(document["cancelling"]) if document["cancelling"] else None,
     )
 
 
@@ -625,6 +692,11 @@ def _decode_unrecorded(stored: StoredMessage) -> tuple[StoredMessage, Diagnostic
     if isinstance(found, CompiledCandidate):
         raise ValueError(stored.id)
     return stored, found
+
+
+def _decode_misplaced(stored: StoredMessage, numbers: list[int]) -> MisplacedBlocks:
+    blocks = (each for each in misplaced_blocks_in(stored) if each.block in numbers)
+    return MisplacedBlocks(stored, tuple(blocks))
 
 
 def _decode_refused_block(parts: list[Any]) -> RefusedBlock:

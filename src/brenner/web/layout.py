@@ -32,6 +32,7 @@ from brenner.session.status_text import (
     StepAction,
     attention,
     describe_round,
+    describe_settled,
     describe_turn,
     describe_unread,
     next_step,
@@ -103,7 +104,10 @@ _MESSAGE_TYPES: Mapping[str, str] = MappingProxyType(
 _NO_COMMAND = ("read", "watch")
 _NOTHING_TO_DO = "Nothing to do now. New messages appear here by themselves."
 # An agent waits for these
-_URGENT_KINDS = ("stopped", "blocked", "question", "overdue", "refused")
+_URGENT_KINDS = (
+    *("stopped", "blocked", "question", "overdue", "refused", "misplaced"),
+    "no_kickoff",
+)
 
 
 def attention_document(session: Session, context: RequestContext) -> dict[str, object]:
@@ -123,15 +127,26 @@ def attention_document(session: Session, context: RequestContext) -> dict[str, o
     }
 
 
+# The tab that lists what needs attention, with its filter and the place on the page
+_UNREAD = ("ledger", {"version": "unread"}, "")
+_LISTS: Mapping[str, tuple[str, dict[str, str], str]] = MappingProxyType(
+    {
+        "ready": _UNREAD,
+        "late": _UNREAD,
+        "no_kickoff": _UNREAD,
+        "refused": ("ledger", {"outcome": "refused"}, ""),
+        "misplaced": ("ledger", {}, "#misplaced"),
+        "overdue": ("agents", {}, ""),
+    }
+)
+
+
 def _attention_link(session: Session, each: Attention) -> str:
     """Return the page that shows it: the one message or item, or the list of them."""
     thread_id = session.thread_id
-    if each.kind in ("ready", "late"):
-        return links.session(thread_id, "ledger", version="unread")
-    if each.kind == "refused":
-        return links.session(thread_id, "ledger", outcome="refused")
-    if each.kind == "overdue":
-        return links.session(thread_id, "agents")
+    if each.kind in _LISTS:
+        tab, query, fragment = _LISTS[each.kind]
+        return links.session(thread_id, tab, **query) + fragment
     if len(each.messages) + len(each.items) == 1:
         return _single_link(session, each)
     if each.items:
@@ -290,12 +305,18 @@ def session_document(context: RequestContext) -> Document:
         "card": _card_document(session),
         "turns": _turns(status, context),
         "waits": _awaited_text(status),
+        "settled_words": describe_settled(status),
         **attention_document(session, context),
     }
 
 
 def _awaited_text(status: SessionStatus) -> str:
     names = joined(each.name for each in status.awaited)
+    if status.cancelled:
+        found = status.cancelled
+        return f"{found.by} cancelled the session in message {found.message_id}: {found.reason}"
+    if status.is_over:
+        return "The session is complete"
     return f"Waiting for {names}" if names else "No agent owes anything in this round"
 
 
@@ -421,6 +442,7 @@ def _file_document(context: RequestContext, loaded: LoadedVersion) -> Document:
         },
         "turns": [],
         "waits": "",
+        "settled_words": "",
         "next_step": None
         if context.guest_of is not None
         else {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -41,13 +42,16 @@ from brenner.diagnostics.model import Diagnostic, Severity, worst_first
 from brenner.diagnostics.repeats import group_blocks, numbered, repeats_of_blocks
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.messages import Trust
-from brenner.text import escape_control, joined
+from brenner.session.overview import misplaced_json
+from brenner.text import escape_control, joined, thread_argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from brenner.session.model import RefusedBlock
 
 _DETAIL_INDENT = "      "
+_MOST_MISPLACED = 20
 _COLUMNS = (
     TableColumn("In"),
     TableColumn("Message", is_right=True),
@@ -89,6 +93,7 @@ class _LedgerRow(NamedTuple):
         **{outcome.value: 0 for outcome in BlockOutcome},
         "entries": [],
         "entries_left_out": 0,
+        "misplaced": [],
     },
     epilog=examples(
         "brenner artifact ledger RS-20251230-cell-fate",
@@ -125,6 +130,7 @@ def ledger(
         loaded = with_authors(reader, read)
         ledgers = load_ledgers(reader.workspace, loaded.thread_id or "")
         found = [each for each in ledgers if of_all or each.number == loaded.number]
+        misplaced = _misplaced(reader, loaded)
         trust_by_message = thread_trust(reader.workspace.mailbox, loaded.thread_id or "")
     lines = [
         _LedgerRow(
@@ -137,15 +143,33 @@ def ledger(
         for entry in each.entries
     ]
     if settings.as_json:
-        write_json(_document(loaded, [each.number for each in found], lines))
+        write_json(_document(loaded, [each.number for each in found], lines, misplaced))
     else:
         write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
-        write_lines(_ledger_lines(loaded, lines, sys.stdout, of_all=of_all), pager=pager)
+        shown = chain(
+            _ledger_lines(loaded, lines, sys.stdout, of_all=of_all),
+            _misplaced_lines(loaded, misplaced, sys.stdout),
+        )
+        write_lines(shown, pager=pager)
     return EXIT_INVALID if any(line.is_altered for line in lines) else EXIT_OK
 
 
+def _misplaced(reader: ArtifactReader, loaded: LoadedArtifact) -> tuple[RefusedBlock, ...]:
+    """Return the open delta blocks of the thread in messages that are no DELTA."""
+    from brenner.services.session_status import load_status
+    from brenner.services.version_store import load_history
+
+    thread_id, operator = loaded.thread_id or "", reader.workspace.project.operator
+    if not load_history(reader.workspace.mailbox, thread_id, operator).misplaced:
+        return ()
+    return load_status(reader.workspace, thread_id).status.misplaced
+
+
 def _document(
-    loaded: LoadedArtifact, versions: list[int], lines: Sequence[_LedgerRow]
+    loaded: LoadedArtifact,
+    versions: list[int],
+    lines: Sequence[_LedgerRow],
+    misplaced: Sequence[RefusedBlock],
 ) -> dict[str, object]:
     """Return the entries as `ledger_json` does, with the version and the trust of each."""
     return {
@@ -163,6 +187,7 @@ def _document(
             if is_listed(line.entry)
         ],
         "entries_left_out": sum(not is_listed(line.entry) for line in lines),
+        "misplaced": misplaced_json(misplaced),
         **notes_json([loaded]),
     }
 
@@ -206,6 +231,26 @@ def _ledger_lines(
         rows = [_applied_row(line) for line in applied]
         rows = [row._replace(cells=row.cells[shown]) for row in rows]
         yield from table(list(_COLUMNS)[shown], rows, out)
+
+
+def _misplaced_lines(
+    loaded: LoadedArtifact, found: Sequence[RefusedBlock], out: TextIO
+) -> Iterator[str]:
+    """Yield the delta blocks that no version contains, because they are in no DELTA message."""
+    if not found:
+        return
+    yield "\n" + fold([], [Span("In no DELTA, in any round", ATTENTION)], INDENT, out)
+    for each in found[:_MOST_MISPLACED]:
+        what = (each.operation, each.target_id or each.section, each.name)
+        words = " ".join(filter(None, what)) or "unreadable"
+        spans = [Span(f"{each.message_id}.{each.block}  "), agent_span(each.agent)]
+        yield fold([Span(INDENT)], [*spans, Span(f"  {words}")], _DETAIL_INDENT, out)
+    if len(found) > _MOST_MISPLACED:
+        yield fold(
+            [Span(INDENT)], [Span(f"and {len(found) - _MOST_MISPLACED:,} more")], INDENT, out
+        )
+    status = f"`brenner session status {thread_argument(loaded.thread_id or '')}`"
+    yield format_hint(f"Their senders can send them in a DELTA message: {status}", out)
 
 
 def _headline(name: str, lines: Sequence[_LedgerRow]) -> Iterator[Span]:

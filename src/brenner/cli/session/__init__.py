@@ -28,6 +28,12 @@ COMMANDS = {
     "export": (_FOLLOW, "brenner.cli.session.export", "export", "Write a session to one file."),
     "round": (_CONTINUE, "brenner.cli.session.round", "round_", "Send kickoffs of the next round."),
     "complete": (_CONTINUE, "brenner.cli.session.manage", "complete", "Publish the last version."),
+    "cancel": (
+        _CONTINUE,
+        "brenner.cli.session.manage",
+        "cancel",
+        "End a session without a version.",
+    ),
     "dismiss": (_CORRECT, "brenner.cli.session.manage", "dismiss", "Ignore a rejected block."),
     "void": (_CORRECT, "brenner.cli.session.manage", "void", "Withdraw a version."),
     "adopt": (

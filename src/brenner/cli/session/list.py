@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ from brenner.services.sessions import SessionList, list_sessions
 from brenner.session.model import Phase
 from brenner.session.overview import (
     NO_SESSIONS,
+    OTHER_THREADS,
     START_COMMAND,
     ColorRole,
     Need,
@@ -44,6 +46,7 @@ from brenner.session.overview import (
     describe_skipped_threads,
     needs_of,
     overview_json,
+    split_sessions,
     summarize_counts,
     urgency_key,
 )
@@ -51,7 +54,7 @@ from brenner.session.status_text import PHASE_LABELS, StatusReader, describe_rou
 from brenner.text import grouped, joined, thread_argument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from brenner.config import Project
 
@@ -63,7 +66,7 @@ _PHASES = (*map(str, Phase), _CONVERSATION)
 @click.command(
     "list",
     cls=JsonCommand,
-    json_defaults={"sessions": [], "only_files": []},
+    json_defaults={"sessions": [], "other_threads": [], "only_files": []},
     epilog=examples(
         "brenner session list",
         "brenner session list --phase ready_to_compile",
@@ -71,7 +74,7 @@ _PHASES = (*map(str, Phase), _CONVERSATION)
         "brenner session list --line",
     ),
 )
-@click.option("--all", "is_all", is_flag=True, help="Also list completed sessions.")
+@click.option("--all", "is_all", is_flag=True, help="Also list completed and cancelled sessions.")
 @click.option("--limit", type=Number(1), metavar="N", help="Show at most N (default: 50).")
 @click.option(
     "--phase",
@@ -95,8 +98,9 @@ def list_(  # noqa: PLR0913  (one parameter per option)
 ) -> int:
     """List all sessions, those that need you first.
 
-    Completed sessions with nothing open are only counted, unless you add --all. --json lists them
-    all. --line prints how many sessions need you, for a shell prompt; without sessions the line is
+    Completed and cancelled sessions with nothing open are only counted, unless you add --all.
+    --json lists them all. Threads with neither a kickoff nor a version are listed apart. --line
+    prints how many sessions need you, for a shell prompt; without sessions the line is
     empty.
     """
     if is_line and (is_all or limit or phase or settings.as_json):
@@ -117,10 +121,12 @@ def list_(  # noqa: PLR0913  (one parameter per option)
     )
     matching = sorted(in_phase, key=lambda each: urgency_key(each, now, deadline))
     if settings.as_json:
+        sessions, others = split_sessions(matching)
         # The counts cover all matching sessions, even if `limit` lists fewer
         write_json(
             {
-                "sessions": [overview_json(each, now, deadline) for each in matching[:limit]],
+                "sessions": [overview_json(each, now, deadline) for each in sessions[:limit]],
+                "other_threads": [overview_json(each, now, deadline) for each in others[:limit]],
                 "summary": count_needs(matching, now, deadline),
                 "only_files": list(only_files),
             }
@@ -129,6 +135,10 @@ def list_(  # noqa: PLR0913  (one parameter per option)
         query = _ListQuery(here.actor, here.project, now, phase, limit, is_all)
         write_lines(_lines(matching, found, query, only_files), pager=pager)
     return EXIT_OK
+
+
+# They are last in the order of needs
+_ENDED_NEEDS = (Need.COMPLETE, Need.CANCELLED)
 
 
 class _ListQuery(NamedTuple):
@@ -160,34 +170,40 @@ def _lines(
     owed = [each for session in matching for each in session.owed]
     acks = describe_owed_acks(owed, you, "You owe")
     yield format_message(f"{summarize_counts(summary)}. {acks}".rstrip(), sys.stdout)
-    # Complete sessions in which nothing is open are only counted
-    listed = [
-        each
-        for each in matching
-        if query.is_all
-        or query.phase
-        or needs_of(each, query.now, query.deadline)[0] is not Need.COMPLETE
-    ]
-    shown = listed[: query.limit or (None if query.is_all else _MAX_SESSIONS)]
+    sessions, others = split_sessions(matching)
+    # Ended sessions in which nothing is open are only counted
+    ended = Counter(
+        need
+        for each in sessions
+        if not (query.is_all or query.phase)
+        and (need := needs_of(each, query.now, query.deadline)[0]) in _ENDED_NEEDS
+    )
+    listed = sessions[: len(sessions) - ended.total()]
+    most = query.limit or (None if query.is_all else _MAX_SESSIONS)
+    shown, shown_others = listed[:most], others[:most]
     if shown:
         yield "\n"
         yield from session_table(shown, query.now, query.deadline)
+    if shown_others:
+        yield "\n" + format_message(f"{OTHER_THREADS}:", sys.stdout)
+        yield from session_table(shown_others, query.now, query.deadline)
     yield "\n"
-    yield from _left_out_lines(len(listed) - len(shown), len(matching) - len(listed), found)
+    more = len(listed) - len(shown) + len(others) - len(shown_others)
+    yield from _left_out_lines(more, ended, found)
     yield from _file_only_lines(only_files, query)
-    if shown:
-        first = thread_argument(shown[0].thread_id)
+    if shown or shown_others:
+        first = thread_argument((*shown, *shown_others)[0].thread_id)
         yield format_message(f"Next: `brenner session status {first}`", sys.stdout)
 
 
-def _left_out_lines(more: int, complete: int, found: SessionList) -> Iterator[str]:
+def _left_out_lines(more: int, ended: Mapping[Need, int], found: SessionList) -> Iterator[str]:
     """Say what is not shown, and how to see it."""
     everything = "`brenner session list --all`"
     if more:
         yield format_message(f"{more:,} more not shown: {everything}", sys.stdout)
-    if complete:
-        count = grouped(complete, "complete session")
-        yield format_message(f"{count} not shown: {everything}", sys.stdout)
+    for need, count in sorted(ended.items()):
+        text = grouped(count, f"{need.value} session")
+        yield format_message(f"{text} not shown: {everything}", sys.stdout)
     if others := describe_skipped_threads(len(found.others)):
         yield format_message(f"{others}: `brenner mail thread`", sys.stdout)
 
@@ -212,7 +228,7 @@ def _empty_lines(found: SessionList, query: _ListQuery) -> Iterator[str]:
     place = describe_place(query.project)
     yield format_message(f"{NO_SESSIONS} in {place}. To start one:", sys.stdout)
     yield format_hint(f"`{START_COMMAND}`", sys.stdout)
-    yield from _left_out_lines(0, 0, found)
+    yield from _left_out_lines(0, {}, found)
 
 
 # Sessions as table rows. A narrow terminal shows two lines per session. A wide one has a column for

@@ -1,4 +1,4 @@
-"""Decisions of the operator about a session: `complete`, `void`, `adopt` and `dismiss`."""
+"""Decisions of the operator about a session: `complete`, `cancel`, `void`, `adopt`, `dismiss`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,12 @@ from brenner.diagnostics.model import Summary
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.model import stored_json
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.decisions import DismissResult, adopt_thread, void_version
+from brenner.services.decisions import (
+    DismissResult,
+    adopt_thread,
+    cancel_session,
+    void_version,
+)
 from brenner.services.decisions import dismiss as dismiss_blocks
 from brenner.services.publish import check_operator
 from brenner.services.versions import version_number
@@ -56,6 +61,51 @@ def complete(settings: Settings, thread: str | None, options: CompileOptions) ->
     if not options.dry_run:
         note_changes_made()
     return report(done, as_json=settings.as_json)
+
+
+# `brenner session cancel`
+
+
+@click.command(
+    "cancel",
+    epilog=examples(
+        "brenner session cancel RS-20251230-cell-fate --reason 'Answered elsewhere'",
+    ),
+    cls=Command,
+)
+@click.argument("thread", required=False, metavar="[THREAD]")
+@click.option("--reason", required=True, metavar="TEXT", help="Reason, shown in the thread.")
+@common_options
+def cancel(settings: Settings, thread: str | None, reason: str) -> int:
+    """End a session that needs no version.
+
+    Use it for a session that was started by mistake, or whose question is settled elsewhere. No
+    agent owes anything in it any more, and it is listed last. An INFO message reports the reason to
+    the thread. A later kickoff reopens it. Only the operator can do this.
+    """
+    with workspace_of(settings) as here:
+        thread = find_thread(here, thread)
+        done = cancel_session(here, thread, reason)
+    if done.is_new:
+        note_changes_made()
+    if settings.as_json:
+        write_json(
+            {
+                "thread_id": thread,
+                "phase": "cancelled",
+                "reason": done.reason,
+                "new": done.is_new,
+                "message": stored_json(done.message),
+            }
+        )
+        return EXIT_OK
+    shown, number = escape_control(thread), done.message.id
+    if done.is_new:
+        print_message(f"Cancelled {shown}, announced in message {number}.")
+    else:
+        print_message(f"No changes were made: message {number} has already cancelled {shown}.")
+    print_hint(f"To reopen it, send a kickoff: `brenner new KICKOFF --thread {shown}`")
+    return EXIT_OK
 
 
 # `brenner session void`
@@ -185,9 +235,10 @@ _BLOCK_ADDRESS = lazy_pattern(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?", re.ASCII)
 def dismiss(settings: Settings, thread: str, which: str | None, reason: str) -> int:
     """Ignore a rejected block, or all rejected blocks of a message.
 
-    Use it when a block needs no correction. The status lists a rejected block until its author
-    sends one that is applied, or until you dismiss it. An INFO message reports the dismissal to the
-    thread. The artifact does not change. Only the operator can do this.
+    Use it when a block needs no correction. The status lists a rejected block, or a delta block in
+    no DELTA message, until its author sends one that is applied, or until you dismiss it. An INFO
+    message reports the dismissal to the thread. The artifact does not change. Only the operator can
+    do this.
     """
     given, address = (None, thread) if which is None else (thread, which)
     found = _BLOCK_ADDRESS.fullmatch(address)

@@ -67,7 +67,7 @@ _TEXT_OPTIONS = ("focus", "question", "constraints", "outputs")
 @click.option("--title", metavar="TEXT", help="Subject (default: the question).")
 @roster_options
 @click.option("--register", is_flag=True, help="Register recipients on an Agent Mail server, too.")
-@click.option("--reopen", is_flag=True, help="Continue a completed session.")
+@click.option("--reopen", is_flag=True, help="Continue a completed or cancelled session.")
 @spawn_options
 @click.option("--dry-run", is_flag=True, help="Show all kickoffs; send nothing.")
 @pager_option

@@ -40,6 +40,7 @@ from brenner.cli.terminal import (
 from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
+from brenner.diagnostics.codes.messages import DELTA_NOT_CONTRIBUTED
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import RESEARCH_THREAD_ID
@@ -47,6 +48,8 @@ from brenner.protocol.message_types import CRITIQUE
 from brenner.protocol.messages import duration_text, exact_time
 from brenner.protocol.thread_ids import cross_reference
 from brenner.session.model import (
+    ENDED_PHASES,
+    Cancellation,
     OpenAck,
     OpenCritique,
     OpenMessage,
@@ -59,15 +62,16 @@ from brenner.session.model import (
 from brenner.session.overview import (
     Need,
     Overview,
+    describe_phase,
     needs_of,
     status_json,
 )
 from brenner.session.status_text import (
-    PHASE_LABELS,
     NextStep,
     StatusReader,
     attention,
     describe_round,
+    describe_settled,
     describe_turn,
     describe_unread,
     next_step,
@@ -191,7 +195,7 @@ def status_line(overview: Overview, now: datetime, deadline: timedelta) -> str:
         head.append(f"r{overview.round}")
     if overview.version is not None:
         head.append(f"v{overview.version}")
-    head.append(PHASE_LABELS[overview.phase])
+    head.append(describe_phase(overview)[0])
     start = " ".join(head)
     tail = _join_fitting(
         _open_counts(overview, now, deadline), _MAX_LINE_WIDTH - display_width(start)
@@ -226,11 +230,15 @@ def short_id(thread_id: str) -> str:
 
 def _open_counts(overview: Overview, now: datetime, deadline: timedelta) -> list[str]:
     """Return counts of what is open, the most urgent first."""
+    if overview.phase is Phase.CANCELLED:
+        return []
+    is_open = overview.phase not in ENDED_PHASES
     counts = (
         (overview.blocked, "blocked", "blocked"),
         (overview.questions, "question", "questions"),
         (len(overview.overdue(now, deadline)), "overdue", "overdue"),
-        (overview.refusals, "rejected", "rejected"),
+        (overview.refusals * is_open, "rejected", "rejected"),
+        (overview.misplaced * is_open, "in no DELTA", "in no DELTA"),
         (overview.late, "late", "late"),
         (overview.handoffs, "handoff", "handoffs"),
     )
@@ -363,12 +371,13 @@ def _overdue_spans(
 
 
 def refusal_lines(status: SessionStatus, out: TextIO, *, is_full: bool) -> Iterator[str]:
-    """Yield a table of uncorrected rejected blocks with fixes, and how to dismiss one.
+    """Yield a table of the blocks that do not contribute with fixes, and how to dismiss one.
 
-    Blocks with one cause are one row, except in the full status.
+    They are rejected, or in a message that is no DELTA. Blocks with one cause are one row, except
+    in the full status. In a session that has ended they need no correction.
     """
-    refusals = status.refusals
-    if not refusals:
+    refusals = (*status.refusals, *status.misplaced)
+    if not refusals or status.is_over:
         return
     yield "\n"
     from brenner.diagnostics.repeats import group_blocks
@@ -383,7 +392,8 @@ def refusal_lines(status: SessionStatus, out: TextIO, *, is_full: bool) -> Itera
     which = f"{refusals[0].message_id}.{refusals[0].block}"
     thread = thread_argument(status.thread_id)
     command = f"`brenner session dismiss {thread} {which}`"
-    yield format_hint(f"To ignore a rejected block: {command}", out)
+    what = "a rejected block" if status.refusals else "a block"
+    yield format_hint(f"To ignore {what}: {command}", out)
 
 
 def _refusal_row(group: Sequence[RefusedBlock], *, is_whole: bool) -> DisplayRow:
@@ -416,10 +426,16 @@ def _refusal_row(group: Sequence[RefusedBlock], *, is_whole: bool) -> DisplayRow
             [Span(reasons[0].id if reasons else "rejected", ATTENTION), *more],
             [Span(f"{what}{name}", QUIET)],
             [agent_span(each.agent)],
-            [Span(f"v{each.version}" if each.version else "unread", QUIET)],
+            [Span(_version_text(each), QUIET)],
         ),
         below,
     )
+
+
+def _version_text(each: RefusedBlock) -> str:
+    if any(found.code is DELTA_NOT_CONTRIBUTED for found in each.diagnostics):
+        return "in no DELTA"
+    return f"v{each.version}" if each.version else "unread"
 
 
 def _code_spans(found: Diagnostic, reasons: Sequence[Diagnostic]) -> list[Span]:
@@ -476,13 +492,18 @@ def turn_spans(each: Participant, status: SessionStatus, now: datetime) -> Cell:
 
 _NOTICE, _POSITIVE = STYLE_OF_TYPE["QUESTION"], STYLE_OF_TYPE["COMPILED"]
 # Kinds that block the session: they also get a mark
-_URGENT_KINDS = ("stopped", "blocked", "question", "overdue", "refused")
+_URGENT_KINDS = (
+    *("stopped", "blocked", "question", "overdue", "refused", "misplaced"),
+    "no_kickoff",
+)
 _ATTENTION_STYLES: dict[str, Style] = {
     "stopped": ATTENTION,
     "blocked": ATTENTION,
     "question": _NOTICE,
     "overdue": ATTENTION,
     "refused": ATTENTION,
+    "misplaced": ATTENTION,
+    "no_kickoff": _NOTICE,
     "ready": _POSITIVE,
     "late": _NOTICE,
     "handoff": _NOTICE,
@@ -541,10 +562,13 @@ def status_lines(
 
 def _title_lines(status: SessionStatus, out: TextIO) -> Iterator[str]:
     """Yield a title such as `RS-20251230-cell-fate  Round 2, awaiting deltas`."""
-    is_done = status.phase in (None, Phase.COMPLETE)
+    is_done = status.phase is None or status.is_over
     style = _POSITIVE if status.phase is Phase.READY_TO_COMPILE else QUIET if is_done else STRONG
     spans = [Span(status.thread_id, STRONG, is_unbreakable=True), Span("  ")]
-    yield fold([], [*spans, Span(describe_round(status.phase, status.round), style)], "  ", out)
+    words = describe_round(status.phase, status.round)
+    if status.phase is None and status.unread:
+        words = "no session: it has no kickoff"
+    yield fold([], [*spans, Span(words, style)], "  ", out)
 
 
 def _attention_lines(status: SessionStatus, reader: StatusReader, out: TextIO) -> Iterator[str]:
@@ -573,14 +597,25 @@ def _fact_fields(screen: StatusScreen, out: TextIO) -> Iterator[tuple[str, Seque
         yield "Question", _one_line(status.question, out)
     if status.version:
         yield "Version", [*_version_spans(status.version, out), *_unread_spans(status)]
-    elif status.phase:
-        yield "Version", [Span("none yet", QUIET), *_unread_spans(status)]
+    elif status.phase or status.unread:
+        none = "none" if status.is_over else "none yet"
+        yield "Version", [Span(none, QUIET), *_unread_spans(status)]
     if screen.bead:
         yield "Bead", bead_spans(screen.bead)
     if not status.phase:
         yield "Messages", [Span(str(status.position))]
+    if status.cancelled:
+        yield "Cancelled", _cancellation_spans(status.cancelled, out)
+    if settled := describe_settled(status):
+        yield "Settled ACKs", [Span(settled)]
     if screen.unverified:
         yield "Unverified", [*_unverified_spans(screen)]
+
+
+def _cancellation_spans(found: Cancellation, out: TextIO) -> list[Span]:
+    """Return spans such as `by Operator, 3 h ago (message 7): the question was answered`."""
+    when = f", {format_time(found.at, out)} (message {found.message_id}): "
+    return [Span("by "), agent_span(found.by), Span(when, QUIET), Span(found.reason)]
 
 
 def _unverified_spans(screen: StatusScreen) -> Iterator[Span]:

@@ -190,6 +190,14 @@ AFTER_THE_END = warning(
     "new question, start a new session that refers to this one.",
     "R18",
 )
+AFTER_CANCELLING = warning(
+    "AFTER_CANCELLING",
+    "The operator cancelled the session in message {id}. This message is not compiled unless the "
+    "operator reopens the session.",
+    "Read why: `brenner mail show {id}`. If the message still matters, ask the operator to reopen "
+    "the session with a KICKOFF.",
+    "R25",
+)
 STORED_WITH_TROUBLE = warning(
     "STORED_WITH_TROUBLE",
     "Message {id} is stored. But {what}: {reason}",

@@ -131,10 +131,9 @@ SESSION_CLOSED = error(
 )
 LATE_DELTAS = warning(
     "LATE_DELTAS",
-    "Deltas arrived after the session `{thread_id}` was closed with v{version}. They are not in "
-    "v{version}.",
-    "To include them in a next version: `brenner compile {thread_id} --reopen`. To leave the "
-    "session closed, do nothing.",
+    "Deltas arrived after the end of the session `{thread_id}`. They are not in v{version}.",
+    "To include them in a next version: `brenner compile {thread_id} --reopen`. Otherwise do "
+    "nothing.",
     "R18",
 )
 NOT_SAVED_FOR_AGENT = warning(
@@ -142,6 +141,12 @@ NOT_SAVED_FOR_AGENT = warning(
     "v{version} is not saved: `[persist]` saves it for the operator, and `{name}` compiles it.",
     "To save it: `brenner compile {thread_id}{options}`.",
     "R19",
+)
+SESSION_CANCELLED = error(
+    "SESSION_CANCELLED",
+    "The operator cancelled the session `{thread_id}` in message {id}: {reason}",
+    "To continue it, repeat the command with `--reopen`, or send a KICKOFF to its thread.",
+    "R25",
 )
 NO_VERSION_TO_CLOSE = error(
     "NO_VERSION_TO_CLOSE",

@@ -305,6 +305,13 @@ CANNOT_DISMISS = error(
     "rulings, Small decisions: refused blocks",
 )
 
+CANNOT_CANCEL = error(
+    "CANNOT_CANCEL",
+    "Cannot cancel `{thread_id}`: {reason}.",
+    "{fix}",
+    "R25",
+)
+
 # Watching sessions live
 
 STORE_REPLACED = error(

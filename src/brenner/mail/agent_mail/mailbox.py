@@ -474,7 +474,15 @@ class AgentMailMailbox:
     def __init__(self, client: Client, identity: ProjectIdentity, own: Path | None = None) -> None:
         self._client = client
         self._view = ProjectView(client, identity, own)
-        self.operator: str | None = None  # unused: the server cannot store `decides`
+
+    @property
+    def operator(self) -> str | None:
+        """The operator. The server cannot store `decides`; the mirror settles ACKs by the name."""
+        return self._view.mirror.operator
+
+    @operator.setter
+    def operator(self, name: str | None) -> None:
+        self._view.mirror.operator = name
 
     @classmethod
     def is_there(cls, address: AgentMailAddress, token: str | None) -> bool:

@@ -194,7 +194,8 @@ class SqlMailbox(ABC, Generic[D]):
             decides = rules.counts_as_decision(message, self.operator)
             stored = stored._replace(envelope=envelope, decides=decides)
             self.database.execute("UPDATE store SET last_time = ?", (microseconds(stored.at),))
-            queries.insert_message(self.database, stored, known, number)
+            also_settled = rules.debts_settled_on_arrival(stored, self.operator)
+            queries.insert_message(self.database, stored, known, number, also_settled)
             if key is not None:
                 self.database.execute("INSERT INTO keys VALUES (?, ?, ?)", (sender, key, stored.id))
         return SendResult(stored, is_new=True)
@@ -416,7 +417,7 @@ class SqlMailbox(ABC, Generic[D]):
 
     def restore(self, agents: Iterable[Agent], records: Iterable[MessageRecord]) -> RestoreResult:
         with self.database.write_transaction("the mail"):
-            return queries.import_records(self.database, agents, records)
+            return queries.import_records(self.database, agents, records, self.operator)
 
     def integrity(self) -> tuple[str, ...]:
         """Return what is damaged: database errors, and messages whose content changed."""

@@ -24,6 +24,7 @@ from brenner.mail.model import (
 )
 from brenner.mail.rules import (
     ImportIdMap,
+    debts_settled_on_arrival,
     drop_invalid_links,
     group_pending_acks,
     linked_ids,
@@ -56,10 +57,12 @@ from brenner.mail.sql.rows import (
     thread_number,
 )
 from brenner.protocol.acknowledgements import (
+    SettledDebts,
     acknowledged_ids,
+    debtors,
     settled_message_ids,
 )
-from brenner.protocol.message_types import TYPES, wants_ack
+from brenner.protocol.message_types import TYPES
 from brenner.protocol.messages import Message, StoredMessage, content_hash
 
 if TYPE_CHECKING:
@@ -344,13 +347,19 @@ def settled_ids(
 
 
 def insert_message(
-    database: Database, stored: StoredMessage, numbers: dict[str, int], thread: int | None
+    database: Database,
+    stored: StoredMessage,
+    numbers: dict[str, int],
+    thread: int | None,
+    settled: SettledDebts | None,
 ) -> None:
     """Store a message with all derived rows.
 
     `numbers` are those of the agents, by name; `thread` is that of the thread, None for a new one.
+    `settled` are the debts of the thread that it settles, although it is no ACK.
     """
     message, at = stored.message, microseconds(stored.at)
+    is_new_thread = thread is None
     thread = _count_in_thread(database, stored, at, thread)
     sender = numbers[message.sender]
     database.execute(
@@ -364,10 +373,11 @@ def insert_message(
             stored.decides,
         ),
     )
-    name = message.type
-    wants = wants_ack(message)
+    if settled and not is_new_thread:
+        _settle_debts(database, stored.id, thread, settled)
+    name, owing = message.type, debtors(message)
     for recipient in message.recipients:
-        owes = wants and recipient != message.sender
+        owes = recipient in owing
         database.execute(
             "INSERT INTO deliveries VALUES (?, ?, ?, ?, ?, NULL, ?, NULL, ?)",
             (numbers[recipient], at, stored.id, thread, name, owes, stored.arrival),
@@ -380,6 +390,23 @@ def insert_message(
         )
     database.index_message(stored, thread, sender)
     update_time_range(database, stored)
+
+
+def _settle_debts(database: Database, message_id: int, thread: int, settled: SettledDebts) -> None:
+    """Settle the debts of a thread, by a message that is not stored with its deliveries yet."""
+    conditions = "thread = ? AND owes_ack"
+    values: list[Value] = [message_id, thread]
+    if settled.debtor is not None:
+        conditions += " AND recipient = (SELECT number FROM agents WHERE name = ?)"
+        values.append(settled.debtor)
+    if settled.type is not None:
+        conditions += " AND type = ?"
+        values.append(settled.type)
+    database.execute(
+        "UPDATE deliveries SET owes_ack = FALSE,"
+        f" acknowledged_by = coalesce(acknowledged_by, ?) WHERE {conditions}",
+        tuple(values),
+    )
 
 
 def _count_in_thread(database: Database, stored: StoredMessage, at: int, thread: int | None) -> int:
@@ -467,7 +494,10 @@ def altered_messages(database: Database) -> Iterator[str]:
 
 
 def import_records(
-    database: Database, agents: Iterable[Agent], records: Iterable[MessageRecord]
+    database: Database,
+    agents: Iterable[Agent],
+    records: Iterable[MessageRecord],
+    operator: str | None,
 ) -> RestoreResult:
     """Store records of another store, in the caller's transaction."""
     known = agent_numbers(database)
@@ -487,7 +517,8 @@ def import_records(
         position += 1
         imported = _without_invalid_links(database, ids.assign(stored, position, is_taken))
         thread = find_thread(database, stored.message.thread_id)
-        insert_message(database, imported, known, thread[0] if thread else None)
+        settled = debts_settled_on_arrival(imported, operator)
+        insert_message(database, imported, known, thread[0] if thread else None, settled)
         _restore_read_marks(database, imported, record, known)
     return ids.result(new_agents)
 

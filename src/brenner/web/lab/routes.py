@@ -42,6 +42,7 @@ from brenner.web.lab.actions import (
     request_faults,
     would_be_refused,
 )
+from brenner.web.lab.cancel import CANCEL_ACTION
 from brenner.web.lab.compile import COMPILE_ACTION, COMPLETE_ACTION, PERSIST_ACTION
 from brenner.web.request import (
     JSON_TYPE,
@@ -71,6 +72,7 @@ ACTIONS = (
         messages.CRITIQUE_ACTION,
         start.NEXT_ROUND_ACTION,
         COMPLETE_ACTION,
+        CANCEL_ACTION,
     ),
 )
 

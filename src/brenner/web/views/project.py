@@ -22,6 +22,7 @@ from brenner.session.excerpts import passages_of
 from brenner.session.model import Participant, Phase, Turn
 from brenner.session.overview import (
     NO_SESSIONS,
+    OTHER_THREADS,
     START_COMMAND,
     TURN_LABELS,
     WAITING_NEEDS,
@@ -30,10 +31,12 @@ from brenner.session.overview import (
     count_needs,
     describe_needs,
     describe_owed_acks,
+    describe_phase,
     describe_skipped_threads,
     needs_of,
     open_ack_json,
     overview_json,
+    split_sessions,
     summarize_counts,
     urgency_key,
 )
@@ -67,15 +70,17 @@ def page(context: RequestContext) -> PageResult:
     everything = sorted(
         found.sessions.values(), key=lambda each: urgency_key(each, *now_and_deadline)
     )
-    fitting = [each for each in everything if phase in (None, each.phase or _CONVERSATION)]
+    fitting, apart = split_sessions(
+        each for each in everything if phase in (None, each.phase or _CONVERSATION)
+    )
     folded = [each for each in fitting if not phase and _is_finished(each, context)]
     folded_ids = {each.thread_id for each in folded}
     unfolded = [each for each in fitting if each.thread_id not in folded_ids]
-    summary = count_needs(fitting, *now_and_deadline)
+    summary = count_needs([*fitting, *apart], *now_and_deadline)
     only_files = () if phase else sessions_only_in_files(project, found.sessions)
     list_page = requested_page(context, len(unfolded), _MAX_SHOWN)
     document: dict[str, object] = {
-        "words": _summary_words(fitting, summary, context),
+        "words": _summary_words([*fitting, *apart], summary, context),
         "summary": summary,
         "phase": phase,
         "phases": _phase_counts(everything),
@@ -85,6 +90,11 @@ def page(context: RequestContext) -> PageResult:
             "total": len(folded),
             "sessions": [_row(each, context) for each in folded[:_MAX_SHOWN]],
             "next": links.home(Phase.COMPLETE) if len(folded) > _MAX_SHOWN else None,
+        },
+        "apart": {
+            "words": OTHER_THREADS,
+            "total": len(apart),
+            "sessions": [_row(each, context) for each in apart[:_MAX_SHOWN]],
         },
         "only_files": list(only_files[:_MAX_SHOWN]),
         "only_files_count": len(only_files),
@@ -100,8 +110,8 @@ def _worst_need(each: Overview, context: RequestContext) -> Need:
 
 
 def _is_finished(each: Overview, context: RequestContext) -> bool:
-    """Return whether a session is complete without open ends."""
-    return each.phase is Phase.COMPLETE and _worst_need(each, context) is Need.COMPLETE
+    """Return whether a session has ended without open ends."""
+    return _worst_need(each, context) in (Need.COMPLETE, Need.CANCELLED)
 
 
 def _summary_words(
@@ -122,7 +132,7 @@ def _row(each: Overview, context: RequestContext) -> Document:
     """Return a session: the stable JSON of a row, and its words."""
     deadline = context.site.workspace.project.ack_deadline
     waits = _worst_need(each, context) in WAITING_NEEDS
-    phase = PHASE_LABELS[each.phase]
+    phase = describe_phase(each)[0]
     turns = [{"agent": name, "words": TURN_LABELS[turn]} for name, turn in each.awaited]
     if not turns and each.phase is Phase.READY_TO_COMPILE and not each.is_stopped:
         # Everything has arrived, so it is the operator's turn.

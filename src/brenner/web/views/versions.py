@@ -42,6 +42,7 @@ from brenner.services.versions import (
     verify,
     version_list_json,
 )
+from brenner.session.overview import misplaced_json
 from brenner.text import thread_argument
 from brenner.web import links
 from brenner.web.compare import (
@@ -381,6 +382,11 @@ def ledger_page(context: RequestContext) -> PageResult:
         "aside": [
             ignored.to_json() for _, ignored in session.history.ignored_blocks[:_MAX_FILTER_CHOICES]
         ],
+        "misplaced": [
+            row | {"says": _misplaced_words(row)}
+            for row in misplaced_json(session.status.misplaced[:_MAX_FILTER_CHOICES])
+        ],
+        "misplaced_count": len(session.status.misplaced),
         "taken_as_read": list(session.cached(taken_as_read)),
         "filters": _filters(session, wanted),
         "found": len(found),
@@ -388,6 +394,11 @@ def ledger_page(context: RequestContext) -> PageResult:
         "groups": list(_groups(session, shown.slice(found))),
     }
     return Page("pages/ledger.html", "Ledger", document)
+
+
+def _misplaced_words(row: Mapping[str, object]) -> str:
+    found = (row["operation"], row["target_id"] or row["section"], row["name"])
+    return " ".join(str(each) for each in found if each) or "unreadable"
 
 
 def ledger_rows(session: Session) -> list[_Row]:
