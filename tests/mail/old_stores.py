@@ -43,7 +43,7 @@ SEARCHES = (
     *("gradient", '"chromatin state"', "type:DELTA from:BlueLake", "item:H2", "§42", "jürgen"),
     *("is:unread", "needs:ack", "thread:brenner_bot-5so.1.4.1", "after:2025-12-31", "nowhere"),
 )
-FIRST_WITH_SETTLED_ACKS = 5  # the format whose migration settles the ACKs of older mail
+FIRST_WITH_SETTLED_ACKS = 6  # the format whose migration settles the ACKs of older mail
 _OWED_FILTER = 2  # the place of `owed` among the filters of `_inboxes`
 _A_MONTH = 30 * 24 * 3_600
 _PRAGMAS = ("application_id", "user_version", "journal_mode")

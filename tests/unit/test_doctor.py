@@ -154,7 +154,7 @@ def test_healthy_project_passes_all_checks_unchanged(project: Path) -> None:
     assert list(checks) == [*ALWAYS, *INSIDE, *DISK]
     assert {each["status"] for each in checks.values()} == {"ok"}
     assert checks["mail"]["detail"] == "0 messages, 1 agent"
-    assert "format 5" in checks["store"]["detail"]
+    assert "format 6" in checks["store"]["detail"]
     assert store_of(project).read_bytes() == before
     assert files(project) == [".brenner", ".brenner/.gitignore", ".brenner/mail.sqlite3"]
 
