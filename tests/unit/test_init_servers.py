@@ -104,6 +104,7 @@ def test_server_that_is_not_there(tmp_path: Path, url: str) -> None:
 
 def test_file_and_operator(tmp_path: Path) -> None:
     """A store inside the folder is written as seen from it: the folder may move."""
+    (tmp_path / "mail").mkdir()
     done = brenner("init", "--store", "sqlite:///mail/m.sqlite3", "--operator", "Ada", cwd=tmp_path)
     assert done.code == 0
     assert done.out.startswith(f"Created mail/m.sqlite3 and brenner.toml in {tmp_path};")

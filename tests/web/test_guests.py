@@ -258,6 +258,7 @@ def test_without_a_token_there_is_no_entrance() -> None:
 
 def test_the_command(served: Inside, tmp_path: Path) -> None:
     """It prints the link alone; without a token the plain address, and says so."""
+    assert brenner("init", cwd=tmp_path).code == 0
     said = ("--thread", MINE, "--to", OPERATOR, "--subject", "INFO: Hello", "--body", "Hi")
     assert brenner("mail", "send", *said, cwd=tmp_path).code == 0
     link = ("session", "link", MINE)

@@ -160,11 +160,11 @@ def import_(settings: Settings, file: str, form: Form | None, accept_decisions: 
     if form == "mbox":
         refusal = NOT_AN_ARCHIVE.at(path=display_name(file), reason=MBOX_IS_NOT_READ)
         return _write_faults([refusal], file, settings)
+    project = require_project(project_of(settings))
+    is_new = not store_of(project).is_there()
     source = _open_input(file)
     if isinstance(source, Diagnostic):
         return _write_unreadable(source, file, settings)
-    project = require_project(project_of(settings))
-    is_new = not store_of(project).is_there()
     with source, workspace_of(settings, project=project, create=True) as here:
         try:
             with _seekable(source) as archive:
