@@ -34,6 +34,8 @@ _NEED_MAIL = {
     "session round": [THREAD],
     "session complete": [THREAD],
     "session dismiss": [THREAD, "1.1"],
+    "session cancel": [THREAD, "--reason", "Settled"],
+    "session export": [THREAD, "--output", "{files}/session.html"],
     "session void": [f"{THREAD}@v1"],
     "session adopt": [THREAD],
     "compile": [THREAD],
