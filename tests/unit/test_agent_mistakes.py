@@ -163,7 +163,7 @@ MISTAKES: dict[str, tuple[str, list[str], int | None]] = {
         HEADERS
         + GOOD.replace('"payload": {"reason": "refuted by T1"}', '"reason": "refuted by T1"'),
         ["MISSING_REQUIRED_FIELD"],
-        None,
+        1,
     ),
     "YAML beside a real block": (
         f"{HEADERS}{GOOD}\n```yaml\noperation: KILL\nsection: hypothesis_slate\n```\n",

@@ -311,7 +311,7 @@ def test_group() -> None:
     wrong = brenner("artifact", "shw")
     assert wrong.returncode == 2
     assert "Did you mean `show`?" in wrong.stderr
-    document = json.loads(brenner("artifact", "diff", "--json").stdout)
+    document = json.loads(brenner("artifact", "diff", "--nonsense", "--json").stdout)
     assert document["violations"][0]["id"] == "WRONG_USAGE"
 
 

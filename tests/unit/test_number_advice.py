@@ -104,7 +104,7 @@ def test_assumed_base_is_named_once(two: Workspace) -> None:
     assert advice(two, BLUE, hypothesis("C"), base=None) == {}  # it names no number
     fence = f"```delta\n{json.dumps(edit)}\n```\n"
     send(two, BLUE, "DELTA[opus]: News", fence)
-    assert advice(two, BLUE, edit, base=None) == {}
+    assert set(advice(two, BLUE, edit, base=None)) == {"DUPLICATE_BLOCK"}
     assert set(advice(two, RED, edit, base=None)) == {"BASE_ASSUMED"}
     published(two)
     assert "v2" in advice(two, BLUE, edit, base=None)["BASE_ASSUMED"].message
@@ -118,7 +118,7 @@ def test_no_base_before_the_first_version(workspace: Workspace) -> None:
 def test_unknown_item_lists_what_exists(two: Workspace) -> None:
     """No number is guessed from another one."""
     kill = block("KILL", "H9", "hypothesis_slate", reason="x")
-    (found,) = advice(two, BLUE, kill).values()
+    found = advice(two, BLUE, kill)["WOULD_BE_REFUSED"]
     assert "Hypotheses in v1: H1 A, H2 B." in found.message
     assert "Did you mean" not in found.fix
     assert found.suggestion is None

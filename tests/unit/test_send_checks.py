@@ -166,9 +166,8 @@ def test_base_version_that_does_not_exist(workspace: Workspace) -> None:
     outcome = sent(workspace, message)
     assert codes(outcome) == ["AP-009", "sent"]
     assert outcome.report.violations[0].line == 6
-    assert codes(sent(workspace, by_ann("DELTA[gpt]: y", f"**Base Version**: v0\n\n{GOOD}"))) == [
-        "sent"
-    ]
+    again = by_ann("DELTA[gpt]: y", f"**Base Version**: v0\n\n{GOOD}")
+    assert codes(sent(workspace, again)) == ["DUPLICATE_BLOCK", "sent"]
 
 
 # Size, headers, secrets

@@ -31,16 +31,18 @@ EMPTY = empty_state(THREAD_ID).artifact
 
 
 def test_a_thread_without_a_kickoff_awaits_nobody() -> None:
-    """It has a phase as soon as somebody contributes; before that it is a conversation."""
+    """R23: it is a conversation, whatever is sent to it, until a kickoff makes it a session."""
     sitting = Sitting()
     sitting.send(ANN, "QUESTION: Who begins?", "## Question\nWho?\n")
     status = sitting.status()
     assert (status.phase, status.round, status.version) == (None, 1, None)
     assert [each.turn for each in status.participants] == [Turn.NOT_ASKED]
     sitting.delta(ANN, REFUSED)
-    assert sitting.status().phase is Phase.AWAITING_DELTAS
+    assert sitting.status().phase is None
     sitting.delta(ANN, add("Place"))
-    assert sitting.status().phase is Phase.READY_TO_COMPILE
+    assert sitting.status().phase is None
+    sitting.kickoff(BEA)
+    assert sitting.status().phase is not None
 
 
 def test_a_round_without_a_kickoff_of_its_own_awaits_nobody() -> None:

@@ -173,7 +173,7 @@ def test_nothing_is_left_out_in_a_pipe(status: SessionStatus) -> None:
     text = "".join(status_lines(StatusScreen(status), reader, out, is_full=False))
     assert "\x1b" not in text
     found = text.split("\n")
-    for refusal in status.refusals:
+    for refusal in () if status.is_over else status.refusals:  # what was open is settled then
         which = f"{refusal.message_id}.{refusal.block}"
         assert any(each.lstrip().startswith(which) for each in found)
     for message in status.messages:

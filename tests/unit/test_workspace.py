@@ -9,7 +9,7 @@ from brenner.cli.options import Settings
 from brenner.cli.workspace import workspace_for_writing
 
 QUESTION = """\
-Thread: RS-20251230-cell-fate-dichotomy
+Thread: COORD-rubrics
 From: BlueLake
 To: Operator
 Subject: QUESTION: Which rubric?
