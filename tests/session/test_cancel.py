@@ -94,6 +94,32 @@ def test_it_counts_once_and_only_from_the_operator(shell: Shell) -> None:
     assert sum("Session cancelled" in each["subject"] for each in infos) == 1
 
 
+def test_a_reason_contains_no_secret(shell: Shell) -> None:
+    """Nothing of a decision is posted then, whichever it is."""
+    secret = shell("agent", "secret", ANN, "--json").json["secret"]
+    before = len(shell("mail", "thread", THREAD, "--json").json["messages"])
+    for arguments in (("cancel", THREAD), ("void", f"{THREAD}@v1")):
+        done = shell("session", *arguments, "--reason", f"See {secret}", "--json")
+        assert (done.code, done.codes) == (1, ["SECRET_IN_MESSAGE"])
+        assert secret not in done.out
+    assert len(shell("mail", "thread", THREAD, "--json").json["messages"]) == before
+
+
+def test_the_end_is_no_ack_of_the_operator(shell: Shell) -> None:
+    """What completing or cancelling settled can still be acknowledged, with a real ACK."""
+    owed = [
+        each["message_id"]
+        for each in shell("session", "status", THREAD, "--json").json["pending"]
+        if each["agent"] == "Operator"
+    ]
+    assert owed
+    cancel(shell)
+    done = shell("mail", "ack", str(owed[0]), "--json")
+    assert done.code == 0
+    last = shell("mail", "thread", THREAD, "--json").json["messages"][-1]
+    assert (last["type"], last["from"]) == ("ACK", "Operator")
+
+
 def test_the_declaration_of_an_agent_has_no_effect(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.kickoff()

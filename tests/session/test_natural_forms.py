@@ -116,6 +116,10 @@ def test_a_part_of_several_ids_is_refused_with_their_names(shell: Shell) -> None
         assert OTHER in found.err
 
 
+def test_a_part_may_be_a_date(shell: Shell) -> None:
+    assert shell("session", "status", "20251230", "--json").json["thread_id"] == THREAD
+
+
 @pytest.mark.parametrize(
     "arguments", [("compile",), ("artifact", "show"), ("session", "complete"), ("artifact", "diff")]
 )
@@ -133,9 +137,12 @@ def test_a_whole_id_comes_before_a_longer_one(shell: Shell) -> None:
     assert shell("session", "status", "d-12", "--json").json["thread_id"] == "bd-12"
 
 
-@pytest.mark.parametrize("text", ["7", "nothing-like-it", "RS-20251230-cell-fate-s"])
+@pytest.mark.parametrize(
+    "text", ["7", "nothing-like-it", "RS-20251230-cell-fate-s", "RS-20251230-cell-fat"]
+)
 def test_what_is_part_of_no_id_is_an_unknown_thread(shell: Shell, text: str) -> None:
-    for command in (("compile",), ("artifact", "show"), ("session", "complete")):
+    commands = (("compile",), ("artifact", "show"), ("session", "complete"))
+    for command in (*commands, ("session", "cancel", "--reason", "x")):
         found = shell(*command, text, "--json")
         assert (found.code, found.json["violations"][0]["id"]) == (1, "UNKNOWN_THREAD")
 

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING
 import click
 
 from brenner.cli.terminal import print_hint
-from brenner.protocol.thread_ids import is_valid_thread_id
+from brenner.protocol.thread_ids import ThreadKind, classify_thread_id, is_valid_thread_id
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
     from brenner.services.workspace import Workspace
 
 _MAX_LISTED = 10
+_DATE_DIGITS = 8  # as in RS-20251230-…
 
 
 def find_thread(here: Workspace, text: str | None) -> str:
     """Return the ID of the thread that an argument names; without one, the only open session.
 
-    A whole ID comes before a part of another ID. A text that is no part of any ID is returned
-    unchanged, so that the command reports it; so is a bare number, which may be meant as a version
-    or a message. Raise a usage error if several IDs contain the text.
+    A text that is no part of any ID is returned unchanged, so that the command reports it. So is a
+    text in the form of a whole ID, which may be a mistyped one, and a short number, which may be
+    meant as a version or a message. Raise a usage error if several IDs contain the text.
     """
     if text is None:
         return only_session(here)
@@ -31,7 +32,7 @@ def find_thread(here: Workspace, text: str | None) -> str:
         raise click.UsageError(message)
     if is_valid_thread_id(text) and here.mailbox.thread(text, limit=1).position:
         return text
-    found = [] if text.isdigit() else _ids_with(here, text)
+    found = [] if _is_whole(text) else _ids_with(here, text)
     if len(found) > 1:
         shown = f"`{escape_control(text)}` is part of {_listed(found, 'thread IDs')}"
         message = f"{shown} Type more of the ID."
@@ -42,6 +43,13 @@ def find_thread(here: Workspace, text: str | None) -> str:
         shown = f"Interpreted `{escape_control(text)}` as {escape_control(found[0])}."
         print_hint(shown, sys.stderr)
     return found[0]
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether a text is no part of an ID: a whole one, or a number without a date."""
+    if classify_thread_id(text) is ThreadKind.ENGINEERING:
+        return text.isdigit() and len(text) < _DATE_DIGITS
+    return is_valid_thread_id(text)
 
 
 def only_session(here: Workspace) -> str:

@@ -38,6 +38,7 @@ from brenner.mcp.identity import (
     authenticate_writer,
     check_connection,
     name_of_connection,
+    registered_name,
 )
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
 from brenner.named_tuple import NamedTuple
@@ -271,7 +272,7 @@ def _holder_json(one: Reservation) -> JsonObject:
 
 
 def _reserve(call: Call) -> ToolResult:
-    name = call.text("agent_name")
+    name = registered_name(call, "agent_name")
     authenticate_writer(call, name, call.text("registration_token"))
     seconds = call.number("ttl_seconds")
     wish = ReservationRequest(
@@ -285,7 +286,7 @@ def _reserve(call: Call) -> ToolResult:
 
 def _release(call: Call) -> ToolResult:
     """Release reservations by path or ID; all of the agent's own if neither is given."""
-    name = call.text("agent_name")
+    name = registered_name(call, "agent_name")
     authenticate_writer(call, name, call.text("registration_token"))
     total, at = call.workspace.mailbox.release(
         name, patterns=call.texts("paths") or None, ids=_ids(call) or None

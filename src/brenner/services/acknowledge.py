@@ -17,7 +17,7 @@ from brenner.mail.model import PendingAck, SendResult
 from brenner.mail.rules import check_recipient
 from brenner.markdown.escape import one_paragraph
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.message_types import ACK_STATUSES, PLACEHOLDER
+from brenner.protocol.message_types import ACK, ACK_STATUSES, DELTA, PLACEHOLDER
 from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, Message, StoredMessage, Trust, iso
 from brenner.protocol.subjects import compose_subject
 from brenner.services.send import stored_key
@@ -108,7 +108,7 @@ def _earlier_ack(
     deliveries = mailbox.deliveries(message_id)
     by = [each.acknowledged_by for each in deliveries if each.recipient == name]
     ack = mailbox.message(by[0]) if by and by[0] is not None else None
-    if ack and ack.message.sender != name:
+    if ack and (ack.message.sender != name or ack.type not in (ACK.name, DELTA.name)):
         return None  # the end of the session settled it, but the agent has not confirmed receipt
     is_doubtful = ack and ack.is_local and ack.envelope.trust is Trust.UNVERIFIED
     return None if is_doubtful and trust is not Trust.UNVERIFIED else ack

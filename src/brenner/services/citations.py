@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from brenner.mail.search import Query
 from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.delta.parse import read_blocks
+from brenner.protocol.message_types import KICKOFF
 from brenner.session.citations import (
     artifact_notes,
     cites_sections,
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
     from brenner.artifact.model import Artifact
     from brenner.diagnostics.model import Diagnostic
     from brenner.mail.mailbox import Mailbox
-    from brenner.protocol.messages import Message
+    from brenner.protocol.messages import Message, StoredMessage
+
+_MOST_KICKOFFS = 200
 
 
 def unknown_citations(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
@@ -29,10 +33,16 @@ def unknown_citations(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic
     """
     if not cites_sections(message.body):
         return
-    excerpts = excerpt_sections(mailbox.thread_arrivals(message.thread_id, 0))
+    excerpts = excerpt_sections(_kickoffs(mailbox, message.thread_id))
     if excerpts is not None:
         blocks = read_blocks(parse_blocks(message.body), message.thread_id)
         yield from unknown_in_blocks(blocks, excerpts)
+
+
+def _kickoffs(mailbox: Mailbox, thread_id: str) -> list[StoredMessage]:
+    """Return the kickoffs of a thread, oldest first, without reading its other messages."""
+    query = Query(types=(KICKOFF.name,), threads=(thread_id,))
+    return list(mailbox.search(query, limit=_MOST_KICKOFFS).messages)[::-1]
 
 
 def citation_notes(mailbox: Mailbox, thread_id: str, artifact: Artifact) -> tuple[Diagnostic, ...]:

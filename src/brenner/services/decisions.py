@@ -31,6 +31,7 @@ from brenner.services.publish import (
     verify_before_posting,
 )
 from brenner.services.references import unresolved_references
+from brenner.services.send_checks import refuse_secrets
 from brenner.services.session_status import LoadedStatus, load_status
 from brenner.services.version_store import load_history, load_ledgers, require_thread_id
 from brenner.session.compiled_message import CompiledVersion, compose_compiled
@@ -81,6 +82,7 @@ def void_version(workspace: Workspace, thread_id: str, number: int, reason: str)
         to = recipients_of(workspace, history, history.state.artifact)
         blank = Message(thread_id, workspace.actor, to, "", "")
         message = compose_void(blank, number, message_id, _hashes(history, number), reason)
+        refuse_secrets(workspace.mailbox, message.subject, message.body)
         try:
             stored = workspace.mailbox.send(message, position=send_condition(history)).stored
         except RequestError as refused:
@@ -297,6 +299,7 @@ def dismiss(
     to = recipients_of(workspace, loaded.history, loaded.history.state.artifact)
     blank = Message(thread_id, workspace.actor, to, "", "")
     message = compose_dismissal(blank, refused.content_hash, message_id, blocks, reason)
+    refuse_secrets(workspace.mailbox, message.subject, message.body)
     key = f"dismiss {message_id} {content_hash(message)[:32]}"
 
     def find_existing() -> StoredMessage | None:
@@ -395,6 +398,7 @@ def cancel_session(workspace: Workspace, thread_id: str, reason: str) -> CancelR
             return CancelResult(earlier, known.reason, is_new=False)
         blank = Message(thread_id, workspace.actor, _affected(workspace, loaded), "", "")
         message = compose_cancellation(blank, reason)
+        refuse_secrets(workspace.mailbox, message.subject, message.body)
         try:
             condition = send_condition(loaded.history)
             stored = workspace.mailbox.send(message, position=condition).stored

@@ -104,7 +104,7 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
 
     def read(here: Workspace) -> InboxPage:
         nonlocal wanted
-        if thread_id is not None:
+        if thread_id is not None and wanted.thread_id == thread_id:  # not again while it waits
             from brenner.cli.threads import find_thread  # only with this option
 
             wanted = wanted._replace(thread_id=find_thread(here, thread_id))

@@ -158,7 +158,7 @@ WOULD_BE_REFUSED = warning(
 )
 EVERY_BLOCK_REFUSED = error(
     "EVERY_BLOCK_REFUSED",
-    "{blocks} of this DELTA would be rejected if the thread were compiled now. Nothing was sent.",
+    "{blocks} of this DELTA would be rejected if the thread were compiled now.",
     "Correct the blocks: each has its reason. To send the message anyway, because what it refers "
     "to is still to arrive: `brenner mail send --anyway FILE`.",
     "R5, R7; design, Commands",
