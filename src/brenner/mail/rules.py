@@ -129,7 +129,11 @@ def unknown_recipients(message: Message, known: Collection[str]) -> list[Diagnos
 
 
 def unknown_agent_error(name: str, known: Collection[str]) -> RequestError:
-    return RequestError(codes.NO_SUCH_AGENT.at(None, **_unknown_name_words(name, known)))
+    found = codes.NO_SUCH_AGENT.at(None, **_unknown_name_words(name, known))
+    same = next((each for each in known if each.casefold() == name.casefold()), None)
+    if same:  # a look-alike could not be registered
+        found = found._replace(fix=f"Write the name as it is registered: `{same}`.")
+    return RequestError(found)
 
 
 def _unknown_name_words(name: str, known: Collection[str]) -> dict[str, str]:

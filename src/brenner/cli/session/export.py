@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _FORM_OF_FORMAT = {HTML: "html", MARKDOWN: "md", JSON: "json"}
 _CONTENTS = {
-    HTML: "artifact, versions, rejected blocks, agents and thread",
+    HTML: "artifact, versions, rejected blocks, agents and list of messages",
     MARKDOWN: "the artifact of the latest version",
     JSON: "status, artifact, versions, ledger and messages",
 }
@@ -52,9 +52,10 @@ def export(settings: Settings, thread: str | None, file: str, force: bool) -> in
     """Write a whole session to one file that can be read without Brenner.
 
     Use it to send a session to a colleague, or to keep it. HTML is a report with the artifact, its
-    versions, the rejected blocks, the agents and the thread; it needs no server and no network.
-    JSON has all data. Markdown has the artifact alone. THREAD is optional if only one session is
-    open. `brenner mail export` writes an archive that can be imported.
+    versions, the rejected blocks, the agents and a list of the messages; it needs no server and no
+    network. JSON has all data, with the text of each message. Markdown has the artifact alone.
+    THREAD is optional if only one session is open. `brenner mail export` writes an archive that can
+    be imported.
     """
     chosen = format_of(file, FORMAT_BY_SUFFIX)
     check_overwrite(file, replace=force)
