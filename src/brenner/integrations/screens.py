@@ -81,8 +81,8 @@ def _is_dim(line: str, column: int) -> bool:
     """Return whether the first character from the column on is dimmed, as hints are."""
     dimmed = (is_dim for character, is_dim in _characters(line))
     characters = [character for character, _ in _characters(line)]
-    blanks = len(characters[column:]) - len("".join(characters[column:]).lstrip(_FRAME))
-    return next(islice(dimmed, column + blanks, None), False)
+    spaces = len(characters[column:]) - len("".join(characters[column:]).lstrip(_FRAME))
+    return next(islice(dimmed, column + spaces, None), False)
 
 
 def _characters(line: str) -> Iterator[tuple[str, bool]]:
