@@ -70,7 +70,7 @@ AP_009 = warning(
 )
 AP_010 = error(
     "AP-010",
-    "{place} contains {value}, but the COMPILED message is v{version}.",
+    "{place} says {value}, but the COMPILED message is v{version}.",
     "Write the same number in the subject, the title, the metadata, the front matter and the "
     "record. Or let `brenner compile THREAD` write them.",
     _PUBLISH_SPEC,
@@ -84,7 +84,7 @@ INVALID_COMPILED_AT = error(
 )
 COMPILED_MISMATCH = error(
     "COMPILED_MISMATCH",
-    "{place} contains {value}, but {other} {expected}.",
+    "{place} says {value}, but {other} {expected}.",
     "Write {expected} there. Or let `brenner compile THREAD` write the message.",
     "artifact_publish_spec_v0.1, COMPILED Message Extended Schema; R10, R18",
 )
