@@ -176,7 +176,7 @@ def test_warnings_about_sent_mail_frame_what_others_wrote() -> None:
     assert token
     outside, quoted = split_frames(text, token[1])
     assert "- warning WOULD_BE_REFUSED" in outside
-    assert HYPOTHESIS["name"] not in outside
+    assert str(HYPOTHESIS["name"]) not in outside
     assert any(f"this message: H1 {HYPOTHESIS['name']}." in each for each in quoted)
 
 

@@ -73,6 +73,16 @@ def test_composed_message_passes_the_check(some: list[Delta], summary: str) -> N
     assert [block.value for block in blocks] == values
 
 
+def test_deltas_in_the_summary_are_one_warning() -> None:
+    """It is told what to do with the argument, not with lines of a body that nobody wrote."""
+    some = '{"operation": "ADD", "section": "x"}'
+    answer = post(in_session(), ANN, ADD, summary=f"See {some}\n\nand\n\n{some}")
+    (found,) = fine(answer)["violations"]
+    assert (found["id"], found["line"]) == ("INLINE_DELTA", None)
+    assert found["message"].startswith("`summary` contains what looks like a delta.")
+    assert found["fix"] == "If it is a contribution, post it as one of `deltas`."
+
+
 SESSION = in_session()
 # What valid deltas with hostile texts may be told all the same: they hold what looks like LaTeX.
 _OF_TEXTS = (JSON_SUSPICIOUS_ESCAPE.id,)
