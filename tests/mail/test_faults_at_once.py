@@ -115,7 +115,7 @@ def test_of_conditional_sends_one_goes_through_and_of_sends_with_one_key_one_is_
 def test_eight_commands_at_once_in_a_project_without_a_store(tmp_path: Path) -> None:
     send = [
         *(sys.executable, "-m", "brenner", "mail", "send", "--json", "--as", OPERATOR),
-        *("--project", str(tmp_path), "--thread", "RS-20251230-cell-fate-choice"),
+        *("--project", str(tmp_path), "--thread", "bb-5so"),
         *("--to", OPERATOR, "--subject", "INFO: At once", "--body"),
     ]
     children = [run([*send, f"Number {number} writes this."]) for number in range(8)]

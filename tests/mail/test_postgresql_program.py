@@ -44,8 +44,8 @@ def test_a_schema_without_mail(tmp_path: Path) -> None:
     for command in (("inbox",), ("thread",), ("agents",)):
         done = brenner("mail", *command, "--store", url, cwd=tmp_path)
         assert done.code == 0
-        assert done.err.startswith("No mail in postgresql://…@127.0.0.1:")
-        assert f"(schema {schema}) yet." in done.err
+        assert done.err.startswith(f"No mail yet in `{tmp_path}`, store `postgresql://…@127.0.0.1:")
+        assert done.err.endswith(f" (schema {schema})`.\n")
         assert brenner("mail", *command, "--json", "--store", url, cwd=tmp_path).err == ""
     assert brenner("init", "--store", url, cwd=tmp_path).code == 0
     assert brenner("mail", "inbox", "--store", url, cwd=tmp_path).err == ""

@@ -25,9 +25,13 @@ Ask = Callable[[str, str, object], Reply]
 class Play:
     """One server, the key of the project there, and the messages that were sent so far."""
 
-    def __init__(self, ask: Ask, key: str) -> None:
+    def __init__(
+        self, ask: Ask, key: str, before: Mapping[str, Callable[[], object]] | None = None
+    ) -> None:
+        """`before` are what happens there before a step, other than by requests."""
         self._ask = ask
         self._key = key
+        self._before = before or {}
         self._sent: dict[str, Mapping[str, Any]] = {}
         self._slug = ""
 
@@ -36,6 +40,8 @@ class Play:
         return {step.name: self._form(*step) for step in SCRIPT}
 
     def _form(self, name: str, method: str, params: Mapping[str, Any]) -> Form:
+        if name in self._before:
+            self._before[name]()
         asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": self._filled(params)}
         reply = self._ask("POST", PATH, asked)
         self._note(name, reply.document)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 ANN, BEA, CAT, DAN = "BlueLake", "RedStone", "GreenHill", "PurpleBear"
 THREAD, SESSION = "T-1", "RS-20251230-cell-fate"
+KICKOFF = "# Fate\n\n## Research Question\nWhat decides?\n\n## Context\nCells.\n"
 _DELTA = """# Contribution
 
 ```delta
@@ -208,6 +209,8 @@ _WRONG = (
 # Here one server does what the other refuses.
 _APART = (
     _reply("an answer to oneself", ANN, Id("to all")),
+    _send("before the kickoff", thread_id=SESSION, subject="DELTA[gpt]: A start", body_md=_DELTA),
+    _send("a kickoff", thread_id=SESSION, subject="KICKOFF: Fate", body_md=KICKOFF),
     _send("a session's mail", thread_id=SESSION, subject="DELTA[gpt]: A start", body_md=_DELTA),
     _send("an aside", thread_id=SESSION, subject="By the way"),
     _send("wrong mail", thread_id=SESSION, subject="DELTA[gpt]: No block", body_md="None."),

@@ -75,12 +75,26 @@ ATTEMPTS: tuple[tuple[Mapping[str, str], str, Mapping[str, object], str], ...] =
     ),
     ({}, "register_agent", {**PROFILE, "name": OPERATOR}, "OPERATOR_NEEDS_SECRET"),
     ({}, "create_agent_identity", {**PROFILE, "name_hint": OPERATOR}, "OPERATOR_NEEDS_SECRET"),
+    # The same names with other capitals are theirs, and as much is needed for them.
+    *(
+        ({}, "send_message", make_message(name), "OPERATOR_NEEDS_SECRET")
+        for name in ("operator", "OPERATOR")
+    ),
+    *(({}, "send_message", make_message(name), "unverified") for name in ("bluelake", "BLUELAKE")),
     # Names that look like theirs: nobody has them, and nobody gets them.
     *(
         ({}, "send_message", make_message(name), "UNKNOWN_SENDER")
         for name in (
-            *("operator", "OPERATOR", "bluelake", "BLUELAKE", "BlueLake.", "Blue Lake"),
-            *("BlueLаke", "BlueLake\u200b", "ＢlueLake", "\u202eekaLeulB", "Operator\n", ""),
+            *(
+                "BlueLake.",
+                "Blue Lake",
+                "BlueLаke",
+                "BlueLake\u200b",
+                "ＢlueLake",
+                "\u202eekaLeulB",
+                "Operator\n",
+                "",
+            ),
         )
     ),
     *(

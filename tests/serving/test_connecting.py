@@ -143,7 +143,7 @@ def test_what_there_is_not(said: str) -> None:
     assert [*incomplete(said)] != []
 
 
-@pytest.mark.parametrize("said", ["mail import", "session", "compile --reopen", "mail thread x y"])
+@pytest.mark.parametrize("said", ["mail import", "session", "session cancel T", "mail thread x y"])
 def test_what_cannot_be_run(said: str) -> None:
     assert [*unknown(said)] == []
     assert [*incomplete(said)] != []

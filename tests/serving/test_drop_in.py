@@ -10,11 +10,12 @@ import pytest
 
 from brenner.config import Project
 from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.protocol.messages import Message
 from mail.backends import AGENT_MAIL, Place, agent_mail_address
 from servers import agent_mail
 from serving.drop_in_forms import Difference, differences
 from serving.drop_in_play import Play
-from serving.drop_in_script import SCRIPT
+from serving.drop_in_script import ANN, BEA, KICKOFF, SCRIPT, SESSION
 from serving.running import inside
 
 TABLE = tomllib.loads(Path(__file__).with_name("differences.toml").read_text("utf-8"))["difference"]
@@ -54,7 +55,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[Difference]:
         SqliteMailbox.create(folder / "mail.sqlite3") as mailbox,
         inside(mailbox, project, knows_operator=False) as server,
     ):
-        ours = Play(server.ask, key).forms()
+        # No request opens a session there without a secret, so the operator's command does.
+        kickoff = Message(SESSION, ANN, (BEA,), "KICKOFF: Fate", KICKOFF)
+        opening = {"a session's mail": lambda: mailbox.send(kickoff)}
+        ours = Play(server.ask, key, opening).forms()
     return [
         each
         for step in SCRIPT

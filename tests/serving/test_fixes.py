@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import json
 import pkgutil
 import re
 from collections.abc import Iterator
@@ -25,6 +26,9 @@ from brenner.mcp.server import TOOLS
 from brenner.services import acknowledge, agent_task, contribute, receive, send
 from brenner.session import versions
 from serving.calls import place
+from serving.frames import split_frames
+from serving.sessions import ADD, ANN, CAT, EDIT, HYPOTHESIS, fine, in_session, post
+from session.round_play import THREAD
 
 # Commands alone give these.
 NOT_OF_TOOLS = {
@@ -121,3 +125,64 @@ def test_suggestions_stay() -> None:
     )
     assert "register_agent" in (answer.text or "")
     assert "BlueLake" in (answer.text or "")
+
+
+# Warnings about mail that was sent, as they are read: caller's words need no frame.
+_HANDOFF = "# Handoff\n\n## Item\nbb-5so\n\n## From\nBlueLake\n\n## State\nHalf\n\n## To\nRedLike\n"
+_CRITIQUE = "# Critique\n\n## Target\nH1\n\n## Attack\nIt fails.\n"
+_ACK = "# Ack\n\n## Message ID\n2\n\n## Status\nReceived\n"
+_HANDOFF_WARNING = (
+    "HANDOFF_TO_UNKNOWN body line 12: The HANDOFF goes to `RedLike`, which is not registered. No "
+    "agent takes over the work. Fix: Send the HANDOFF again, with the name of a registered agent "
+    "under `## To` and in `to`. `resource://agents` lists all agents."
+)
+_CRITIQUE_WARNING = (
+    "MISSING_RECOMMENDED_SECTION body line 1: The CRITIQUE message should have a section "
+    "`## Severity` with text. Fix: Add a section `## Severity`: how serious it is, one of "
+    "Critical, Major, Minor."
+)
+_ACK_WARNING = (
+    "ACK_BY_OTHER: The ACK names message 2, which was not sent to `BlueLake`. It acknowledges "
+    "nothing. Fix: Only a recipient can acknowledge a message, so send no ACK for this one. "
+    "`brenner_task` lists the ACKs that you owe."
+)
+_WARNED = {
+    "HANDOFF: bb-5so": (_HANDOFF, _HANDOFF_WARNING),
+    "CRITIQUE: of H1": (_CRITIQUE, _CRITIQUE_WARNING),
+    "ACK: Received": (_ACK, _ACK_WARNING),
+}
+
+
+@pytest.mark.parametrize("subject", _WARNED)
+def test_warnings_about_sent_mail_are_whole(subject: str) -> None:
+    body, wanted = _WARNED[subject]
+    mail = {"sender_name": ANN, "to": [CAT], "thread_id": THREAD, "subject": subject}
+    answer = in_session().ask("send_message", **mail, body_md=body)
+    fine(answer)
+    assert [*answer.notes[1:]] == [f"- warning {wanted}"]
+
+
+def test_warnings_about_sent_mail_frame_what_others_wrote() -> None:
+    """What is said to stand below stands there."""
+    here = in_session()
+    fine(post(here, ANN, ADD))
+    blocks = ({**EDIT, "target_id": "H9"}, {**ADD, "payload": {**HYPOTHESIS, "name": "B"}})
+    body = "".join(f"```delta\n{json.dumps(each)}\n```\n\n" for each in blocks)
+    mail = {"sender_name": CAT, "to": [ANN], "thread_id": THREAD, "subject": "DELTA[gpt]: News"}
+    answer = here.ask("send_message", **mail, body_md=body)
+    fine(answer)
+    text = "\n".join(answer.notes)
+    token = re.search(r"===== (\w+) by ", text)
+    assert token
+    outside, quoted = split_frames(text, token[1])
+    assert "- warning WOULD_BE_REFUSED" in outside
+    assert str(HYPOTHESIS["name"]) not in outside
+    assert any(f"this message: H1 {HYPOTHESIS['name']}." in each for each in quoted)
+
+
+def test_nobody_is_told_to_act_as_the_operator() -> None:
+    found = CATALOGUE["ONLY_THE_OPERATOR"].at(operator="Operator", what="void", name=ANN)
+    assert found.fix == (
+        "Ask the operator. If you are the operator: leave out `--as`, and unset `AGENT_NAME`."
+    )
+    assert with_tool_fix(found).fix == "Ask the operator to do it."

@@ -39,8 +39,8 @@ def test_a_session_from_elsewhere(tmp_path: Path) -> None:
         started = done("session", "start", "--question", "Why?", "--context", "Cells.", *roles)
         thread = started.json["thread_id"]
         (tmp_path / "delta.md").write_text(DELTA.format(thread=thread), "utf-8")
-        done("mail", "send", "delta.md")
         done("mail", "ack", "1", "--as", AGENT)
+        done("mail", "send", "delta.md")
         assert done("compile", thread).json["version"] == 1
         assert done("artifact", "verify", thread).code == 0
         there = brenner("mail", "thread", thread, "--json", cwd=server.project)

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brenner.diagnostics.codes.deltas import JSON_SUSPICIOUS_ESCAPE
-from brenner.diagnostics.model import INFO
+from brenner.diagnostics.codes.deltas import INLINE_DELTA, JSON_SUSPICIOUS_ESCAPE
+from brenner.diagnostics.model import ERROR, INFO
 from brenner.mail.model import Profile
 from brenner.markdown.blocks import BlockKind, parse_blocks
 from brenner.markdown.escape import unescape
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.message_types import DELTA
-from brenner.protocol.messages import Trust
+from brenner.protocol.messages import Message, Trust
 from brenner.protocol.subjects import parse_subject
 from brenner.protocol.validate import check_composed
 from brenner.services.contribute import ContributionRequest, prepare_contribution
@@ -63,10 +63,24 @@ def test_composed_message_passes_the_check(some: list[Delta], summary: str) -> N
     prepared = prepare_contribution(SESSION.workspace, wanted)
     report, _ = check_composed(prepared.message)
     worse = [f for f in report.violations if f.severity is not INFO and f.id not in _OF_TEXTS]
-    assert worse == []
+    blocks = read_deltas(prepared.message.body)
+    # A delta in the summary is not compiled: its writer is warned, and told what is wrong in it.
+    in_summary = [f for f in worse if f.line and f.line < blocks[0].fence.line]
+    strays = {f.line for f in in_summary if f.id == INLINE_DELTA.id}
+    assert [f for f in worse if f not in in_summary or f.line not in strays] == []
+    assert not any(f.severity is ERROR for f in in_summary)
     assert prepared.corrections == ()
-    read = [block.value for block in read_deltas(prepared.message.body)]
-    assert read == values
+    assert [block.value for block in blocks] == values
+
+
+def test_deltas_in_the_summary_are_one_warning() -> None:
+    """It is told what to do with the argument, not with lines of a body that nobody wrote."""
+    some = '{"operation": "ADD", "section": "x"}'
+    answer = post(in_session(), ANN, ADD, summary=f"See {some}\n\nand\n\n{some}")
+    (found,) = fine(answer)["violations"]
+    assert (found["id"], found["line"]) == ("INLINE_DELTA", None)
+    assert found["message"].startswith("`summary` contains what looks like a delta.")
+    assert found["fix"] == "If it is a contribution, post it as one of `deltas`."
 
 
 SESSION = in_session()
@@ -233,10 +247,11 @@ def test_reply_starts_with_deltas_that_would_be_refused() -> None:
     fine(post(here, ANN, ADD))
     wrong = {**EDIT, "target_id": "H9"}
     refused = post(here, ANN, wrong)
-    assert (refused.is_error, (refused.text or "").splitlines()[0]) == (True, "Nothing was posted.")
-    assert "- error EVERY_BLOCK_REFUSED: The only block of this DELTA would be" in (
-        refused.text or ""
-    )
+    outside, quoted = split_frames(refused.text or "", value(refused)["frame"]["token"])
+    assert (refused.is_error, outside.splitlines()[1]) == (True, "Nothing was posted.")
+    assert "- error EVERY_BLOCK_REFUSED: The only block of this DELTA would be" in outside
+    assert "`H9` does not exist. Hypotheses before this message: H1." in outside
+    assert any(f"this message: H1 {HYPOTHESIS['name']}." in each for each in quoted)
     assert here.mailbox.position() == 4
     answer = here.ask("brenner_post", agent=ANN, thread_id=THREAD, deltas=[wrong], anyway=True)
     outside, quoted = split_frames(answer.text or "", value(answer)["frame"]["token"])
@@ -316,9 +331,13 @@ def test_reply_shows_deltas_only_if_they_were_corrected() -> None:
 
 
 def test_reply_predicts_the_result_of_a_compile() -> None:
-    """The reply lists added items, refused deltas, duplicates and the pending ACK."""
+    """The reply lists added items, refused deltas, duplicates and the pending ACK: the ACK of the
+    kickoff is settled by the contribution, the one of a question is not.
+    """
     here = in_session()
-    fine(post(here, ANN, ADD))
+    assert fine(post(here, ANN, ADD))["owed_acks"] == []
+    question = "# Question\n\n## Question\nWhich scale?\n"
+    asked = here.mailbox.send(Message(THREAD, BEA, (ANN,), "QUESTION: Scale", question, True))
     answer = post(
         here, ANN, ADD, {**EDIT, "target_id": "H9"}, {**ADD, "payload": {**HYPOTHESIS, "name": "B"}}
     )
@@ -326,7 +345,7 @@ def test_reply_predicts_the_result_of_a_compile() -> None:
     rows = [(each["state"], each["item"]) for each in posted["expected"]]
     assert rows == [("duplicate", "H1"), ("refused", None), ("applied", "H2")]
     assert codes(answer) == ["WOULD_BE_REFUSED"]
-    assert posted["owed_acks"] == [1]
+    assert posted["owed_acks"] == [asked.stored.id]
     assert "acknowledge_message" in (answer.text or "")
 
 

@@ -209,4 +209,5 @@ def test_a_home_that_lacks_things() -> None:
     started(here.workspace)
     assert fine(task(here, ANN))["turn"] == "owes_ack"
     wrong = block("EDIT", "H9", "hypothesis_slate", claim="Steeper")
-    assert fine(post(here, ANN, wrong))["trust"] == "unverified"
+    about = {"agent": ANN, "thread_id": THREAD, "deltas": [wrong], "anyway": True}
+    assert fine(here.ask("brenner_post", **about))["trust"] == "unverified"

@@ -259,8 +259,12 @@ def test_without_a_token_there_is_no_entrance() -> None:
 def test_the_command(served: Inside, tmp_path: Path) -> None:
     """It prints the link alone; without a token the plain address, and says so."""
     assert brenner("init", cwd=tmp_path).code == 0
-    said = ("--thread", MINE, "--to", OPERATOR, "--subject", "INFO: Hello", "--body", "Hi")
-    assert brenner("mail", "send", *said, cwd=tmp_path).code == 0
+    assert (
+        brenner("mail", "register", "BlueLake", "--program", "x", "--model", "y", cwd=tmp_path).code
+        == 0
+    )
+    said = ("--thread-id", MINE, "--to", "BlueLake", "--question", "Why?", "--context", "Cells.")
+    assert brenner("session", "start", *said, cwd=tmp_path).code == 0
     link = ("session", "link", MINE)
     plain = brenner(*link, cwd=tmp_path)
     assert plain.out == f"http://127.0.0.1:9/sessions/{MINE}\n"

@@ -77,10 +77,10 @@ def test_a_killed_one_tells_who_and_why(workspace: Workspace) -> None:
     assert document["addresses"]["C1"] == f"/sessions/{THREAD}/items/C1"
 
 
-def test_an_unknown_one_is_not_found_and_the_nearest_is_named(workspace: Workspace) -> None:
+def test_an_unknown_one_is_not_found_and_what_there_is_is_named(workspace: Workspace) -> None:
     with pytest.raises(RequestError) as refused:
         shown(workspace, "H11")
-    assert "`H1`" in refused.value.diagnostic.message + refused.value.diagnostic.fix
+    assert "Hypotheses in v2: H1 Gradient, H3 Neither." in refused.value.diagnostic.message
     assert f"`brenner artifact show {THREAD}`" in refused.value.diagnostic.fix
     assert error_page(refused.value).status == 404
     assert shown(workspace, "h1")[0]["item"]["id"] == "H1"

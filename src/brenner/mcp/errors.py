@@ -95,9 +95,14 @@ IN_TOOLS: dict[Code, str] = {
     mail_codes.REPLY_ELSEWHERE: (
         "Send the reply to that thread, or leave `reply_to` out and name the message in the text."
     ),
-    **dict.fromkeys(
-        (mail_codes.ACK_NAMES_NOTHING, mail_codes.ACK_OF_UNKNOWN, mail_codes.ACK_BY_OTHER),
-        f"{_ACK}you owe.",
+    **dict.fromkeys((mail_codes.ACK_NAMES_NOTHING, mail_codes.ACK_OF_UNKNOWN), f"{_ACK}you owe."),
+    mail_codes.ACK_BY_OTHER: (
+        "Only a recipient can acknowledge a message, so send no ACK for this one. `brenner_task` "
+        "lists the ACKs that you owe."
+    ),
+    messages_codes.HANDOFF_TO_UNKNOWN: (
+        "Send the HANDOFF again, with the name of a registered agent under `## To` and in `to`. "
+        f"{_WHO}"
     ),
     **dict.fromkeys(
         (ACK_MISMATCH, MB_009, MB_010, MB_011, MB_012),
@@ -132,7 +137,11 @@ IN_TOOLS: dict[Code, str] = {
     ),
     publishing_codes.AP_009: "Write the version that you have read, as in `**Base Version**: vN`. "
     "`brenner_artifact` shows the latest version.",
-    **dict.fromkeys((publishing_codes.AP_002, publishing_codes.AP_010), _COMPILES),
+    **dict.fromkeys(
+        (publishing_codes.AP_002, publishing_codes.AP_010, publishing_codes.COMPILED_MISMATCH),
+        _COMPILES,
+    ),
+    artifacts_codes.ONLY_THE_OPERATOR: "Ask the operator to do it.",
     artifacts_codes.NO_VERSION_YET: (
         "Contribute with `brenner_post`. The operator compiles the first version when deltas have "
         "arrived."
@@ -338,6 +347,7 @@ _OWN = frozenset(
         *(mail_codes.UNKNOWN_THREAD, mail_codes.UNKNOWN_MESSAGE, mail_codes.KEY_REUSED),
         *(mail_codes.EVERY_BLOCK_REFUSED, mail_codes.NAME_MATCHED, mail_codes.LARGE_MESSAGE),
         *(mail_codes.SECRET_IN_MESSAGE, mail_codes.UNSTORABLE_TEXT),
+        *(mail_codes.ACK_OF_UNKNOWN, mail_codes.ACK_BY_OTHER, messages_codes.HANDOFF_TO_UNKNOWN),
         *(INVALID_BEAD_ID, INVALID_COORD_THREAD_ID, INVALID_RS_THREAD_ID, THREAD_ID_TOO_LONG),
         *(serving_codes.NO_THREAD_NAMED, serving_codes.NOT_COMPILED),
         *(serving_codes.UNUSABLE_THREAD_ID, TEMPLATE_NOT_FILLED_IN),

@@ -31,6 +31,7 @@ from brenner.mcp.agent_mail_format import (
 )
 from brenner.mcp.errors import violation_lines
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
+from brenner.mcp.untrusted_text import framed_result
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import (
     Envelope,
@@ -40,8 +41,14 @@ from brenner.protocol.messages import (
     without_control,
 )
 from brenner.protocol.subjects import parse_subject
+from brenner.protocol.validate import check_composed
 from brenner.services.acknowledge import send_ack
-from brenner.services.receive import IncomingMessage, Receipt, receive
+from brenner.services.receive import (
+    IncomingMessage,
+    Receipt,
+    explain_role_in_subject,
+    receive,
+)
 from brenner.services.send import stored_with_warning
 from brenner.services.send_checks import match_by_case, name_notes
 
@@ -210,19 +217,23 @@ def _send(
     corrected = _corrected(call, receipt, letter.envelope)
     if receipt.sent is None:
         return _not_sent(told.refused_result(receipt.violations, corrected))
-    found = [told.with_tool_fix(each) for each in (*receipt.violations, *names, *doubts)]
-    said: JsonObject = {"violations": [each.to_json() for each in found], "corrected": corrected}
+    found = (*receipt.violations, *names, *doubts)
+    violations = [told.with_tool_fix(each).to_json() for each in found]
+    said: JsonObject = {"violations": violations, "corrected": corrected}
     # No store access from here on: a sent message must not be reported as a failure.
     payload = sent_json(receipt.sent.stored, agent_numbers(agents))
-    notes = _notes(receipt.sent.stored, found)
+    notes = _notes(receipt.sent.stored, found) if found else ()
     return payload, {name: value for name, value in said.items() if value}, notes
 
 
 def _notes(stored: StoredMessage, found: Iterable[Diagnostic]) -> tuple[str, ...]:
-    """Return the notes that an agent must not miss, without text of other agents."""
-    lines = [line for line in violation_lines(found) if isinstance(line, str)]
+    """Return the notes that an agent must not miss. What may quote other agents is framed."""
+    message = stored.message
+    report, _ = check_composed(message)
+    own = [explain_role_in_subject(message, each) for each in report.violations]
     said = f"Message {stored.id} was sent, with these warnings:"
-    return (said, *lines) if lines else ()
+    framed = framed_result({}, (said, *violation_lines(found, own)))
+    return tuple((framed.text or "").split("\n"))
 
 
 def _not_sent(answer: ToolResult) -> ToolResult:

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 
 from brenner.artifact.merge.resolve import stated_base
 from brenner.artifact.state import BlockOutcome, Entry
-from brenner.diagnostics.codes.deltas import INVALID_TARGET
+from brenner.diagnostics.codes.deltas import INLINE_DELTA, INVALID_TARGET
 from brenner.diagnostics.codes.mail import EVERY_BLOCK_REFUSED, WOULD_BE_REFUSED
 from brenner.diagnostics.codes.merging import DUPLICATE_BLOCK, TARGET_KILLED, UNKNOWN_ITEM
 from brenner.diagnostics.codes.messages import UNKNOWN_ROLE_SHORTHAND
 from brenner.diagnostics.codes.serving import NO_DELTAS
-from brenner.diagnostics.model import WARNING, BrennerError, Diagnostic, RequestError, worst_first
+from brenner.diagnostics.model import (
+    ERROR,
+    WARNING,
+    BrennerError,
+    Diagnostic,
+    RequestError,
+    worst_first,
+)
 from brenner.diagnostics.truncate import truncate_for_message
 from brenner.mail.model import SendResult
 from brenner.markdown.blocks import parse_blocks
@@ -56,6 +63,8 @@ _NO_ITEMS = "There are no active items yet: ADD one."
 _MOST_IDS = 60
 _AFTER_CORRECTIONS = "Your deltas with these corrections:"
 _NOT_KNOWN = "the expected result of its deltas and the ACKs that you owe are unknown"
+_IN_SUMMARY = "`summary` contains what looks like a delta. It will not be compiled."
+_AS_DELTA = "If it is a contribution, post it as one of `deltas`."
 _YOUR_MODEL = "Call `register_agent` with your name, program and model."
 
 
@@ -113,6 +122,8 @@ def _receive(call: Call, prepared: PreparedContribution, trust: Trust) -> Receip
 def _for_arguments(found: Diagnostic, sender: str) -> Diagnostic:
     """Return a violation in terms of the call's arguments."""
     told = with_delta_number(found)
+    if found.id == INLINE_DELTA.id:
+        return told._replace(message=_IN_SUMMARY, fix=_AS_DELTA)
     if found.code is not UNKNOWN_ROLE_SHORTHAND:
         return told
     if f"`{UNKNOWN_MODEL}`" in told.message:  # the caller did not write that
@@ -123,11 +134,20 @@ def _for_arguments(found: Diagnostic, sender: str) -> Diagnostic:
 def _shown_violations(
     prepared: PreparedContribution, found: Iterable[Diagnostic]
 ) -> tuple[list[Diagnostic], list[Diagnostic]]:
-    """Return the violations as they are shown, and those that quote only the caller."""
-    sender = prepared.message.sender
-    own = [_for_arguments(each, sender) for each in prepared.violations]
+    """Return the violations as they are shown, and those that quote only the caller.
+
+    A delta in the summary is one warning, whatever else is wrong in it.
+    """
+    sender, known = prepared.message.sender, prepared.violations
+    own = [_for_arguments(each, sender) for each in known]
+    strays = [each for each in known if each.id == INLINE_DELTA.id]
+    lines = {each.line for each in strays}
+    in_strays = [each for each in known if each.block is None and each.line in lines]
+    left_out = [each for each in in_strays if each not in strays[:1] and each.severity is not ERROR]
     return [
-        _for_arguments(each, sender) if each in prepared.violations else each for each in found
+        _for_arguments(each, sender) if each in known else each
+        for each in found
+        if each not in left_out
     ], own
 
 

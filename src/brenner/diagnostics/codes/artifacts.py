@@ -157,7 +157,7 @@ CANNOT_VOID = error(
 ONLY_THE_OPERATOR = error(
     "ONLY_THE_OPERATOR",
     "Only the operator ({operator}) may {what}, not {name}.",
-    "Run the command as the operator: add `--as {operator}`.",
+    "Ask the operator. If you are the operator: leave out `--as`, and unset `AGENT_NAME`.",
     "R10, R18",
 )
 CANNOT_ADOPT = error(
