@@ -45,6 +45,7 @@ class ServerScene(SessionScene):
 
     def _set_up(self, case: dict[str, Any]) -> None:
         """The environment, and the mailbox with some names in it, where the case wants one."""
+        (self.folder / "elsewhere").mkdir()  # a store given by hand does not make it
         said = case.get("environment", {})
         environment = {name: self._placed(text) for name, text in said.items()}
         self._open.enter_context(mock.patch.dict(os.environ, environment))

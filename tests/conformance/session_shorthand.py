@@ -28,6 +28,7 @@ _WORDS = (
     (re.compile("<<artifact>>"), valid_artifact() + "\n"),
 )
 _BY_HAND = re.compile(r"(?P<number>\d+) (?P<sender>[A-Za-z]+) (?P<subject>(?:Re: )?[A-Z]+: .+)")
+_FOREIGN = re.compile(r"(?:(?<=from )|(?<=\*\*: ))v2|v3")
 _CODE = re.compile(r"\b(?:[A-Z]{2}-\d{3}|[A-Z]+(?:_[A-Z]+)+)\b")
 # Lines whose codes are what the case is about; elsewhere they may be text
 _WITH_CODES = re.compile(
@@ -102,8 +103,9 @@ def foreign_version(sender: str, version: int) -> Message:
     head, _, body = message_text("compiled").partition("\n\n")
     subject = head.rpartition("Subject: ")[2]
     number, before = f"v{version}", f"v{version - 1}"
-    body = body.replace("from v2", f"from {before}").replace("**: v2", f"**: {before}")
-    body = body.replace("v3", number).replace("\nversion: 3\n", f"\nversion: {version}\n")
+    # At once: the version before v4 is the v3 of the text
+    body = _FOREIGN.sub(lambda found: number if found[0] == "v3" else before, body)
+    body = body.replace("\nversion: 3\n", f"\nversion: {version}\n")
     subject = subject.replace("v3", number)
     return Message(THREAD_ID, sender, ("Operator",), subject, body)
 

@@ -86,7 +86,8 @@ def test_it_counts_once_and_only_from_the_operator(shell: Shell) -> None:
     assert (refused.code, "ONLY_THE_OPERATOR" in refused.err) == (1, True)
     assert shell("session", "cancel", THREAD, "--reason", " ").code == 1
     assert shell("session", "cancel", THREAD).code == 2
-    assert shell("session", "cancel", "RS-20251230-cell-fat", "--reason", "x").code == 1
+    unknown = shell("session", "cancel", "RS-20251230-cell-fare", "--reason", "x")
+    assert (unknown.code, "UNKNOWN_THREAD" in unknown.err) == (1, True)
     cancel(shell)
     again = shell("session", "cancel", THREAD, "--reason", "Another", "--json").json
     assert (again["new"], again["reason"]) == (False, ONE_LINE)

@@ -90,6 +90,7 @@ def with_higher_ids(project: Project, folder: Path) -> Project:
         MessageRecord(each.stored._replace(id=each.stored.id + 100, origin_id=each.stored.id + 100))
         for each in records(project)
     ]
+    folder.mkdir()
     later = Project(folder)
     with store_of(later).create() as mailbox:
         mailbox.restore(agents, shifted)
@@ -142,6 +143,7 @@ def test_one_that_went_on_in_both(source: Project, tmp_path: Path) -> None:
 
 def test_other_threads_on_both_sides(source: Project, tmp_path: Path) -> None:
     """Threads that are in one home only diverge from nothing."""
+    (tmp_path / "two").mkdir()
     target = Project(tmp_path / "two")
     with store_of(target).create() as mailbox:
         for name in (ANN, BEA, "Operator"):
@@ -159,6 +161,8 @@ def twice_compiled(source: Project, folder: Path) -> Project:
     other = message._replace(body=f"{message.body}\nPosted by another machine.\n")
     with mail_of(source) as mailbox:
         agents = mailbox.agents()
+    for name in ("scratch", "raced"):
+        (folder / name).mkdir()
     scratch = Project(folder / "scratch")
     with store_of(scratch).create() as mailbox:
         mailbox.restore(agents, [*rest])
@@ -194,4 +198,7 @@ def test_words(source: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert done.json["from"] == f"{source.folder}/.brenner/mail.sqlite3"
     assert done.json["to"] == f"{target.folder}/.brenner/mail.sqlite3"
     shutil.rmtree(target.folder / ".brenner")
+    refused = copy("mail", "copy", "--to", other, "--json")
+    assert (refused.code, refused.codes) == (2, ["STORE_FOLDER_MISSING"])
+    (target.folder / ".brenner").mkdir()
     assert copy("mail", "copy", "--to", other).code == 0

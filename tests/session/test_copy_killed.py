@@ -49,11 +49,16 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]:
         yield stack.enter_context(home(request.param, tmp_path, "target"))
 
 
+def address_of(source: Project) -> str:
+    """Where the mail is, as the program passes it on: never relative."""
+    return f"sqlite:///{source.folder}/.brenner/mail.sqlite3"
+
+
 @pytest.mark.parametrize("at", [1, 5, MESSAGES])
 @pytest.mark.parametrize("target", KINDS, indirect=True)
 def test_killed_and_repeated(source: Project, target: Project, at: int) -> None:
     """A home that takes all or nothing has nothing; another has what was sent, and once only."""
-    child = start(killed, source.folder, "sqlite:///.brenner/mail.sqlite3", target.store, at)
+    child = start(killed, source.folder, address_of(source), target.store, at)
     _, said = child.communicate(timeout=120)
     assert child.returncode == -signal.SIGKILL, said
     is_anew = "agent-mail" in (target.store or "")
@@ -66,7 +71,7 @@ def test_killed_and_repeated(source: Project, target: Project, at: int) -> None:
 @pytest.mark.parametrize("target", [AGENT_MAIL], indirect=True)
 def test_order_is_kept(source: Project, target: Project) -> None:
     """Also when it was finished by repeating it."""
-    child = start(killed, source.folder, "sqlite:///.brenner/mail.sqlite3", target.store, 5)
+    child = start(killed, source.folder, address_of(source), target.store, 5)
     child.communicate(timeout=120)
     copied(source, target)
     order = [record.stored.content_hash for record in records(source)]

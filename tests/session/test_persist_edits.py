@@ -16,6 +16,7 @@ THREAD = "RS-20251230-cell-fate"
 PATH = f"artifacts/{THREAD}.md"
 OFFERED = f".brenner/{THREAD}.human.md"
 HEADING = "Message to send:"
+KICKOFF = "## Research Question\nWhat decides?\n\n## Context\nTwo camps.\n"
 
 
 @pytest.fixture
@@ -26,6 +27,8 @@ def project(tmp_path: Path, settings: Path) -> Path:
     start_repository(folder)
     fine(folder, "init")
     fine(folder, "mail", "register", "BlueLake")
+    kickoff = ("--subject", "KICKOFF: Cell fate", "--body", KICKOFF, "--to", "BlueLake")
+    fine(folder, "mail", "send", "--thread", THREAD, "--as", "Operator", *kickoff)
     contribute(folder, "Counting")
     fine(folder, "compile", THREAD, "--persist", "--commit")
     return folder

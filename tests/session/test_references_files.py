@@ -195,6 +195,7 @@ def test_sending_tells_what_leads_nowhere_and_in_a_circle(place: Referring) -> N
         ("WOULD_CLOSE_CIRCLE", 7),
         (ITEM, 7),
         (ITEM, 7),
+        ("BASE_ASSUMED", None),
     ]
 
 
@@ -206,4 +207,4 @@ def test_sending_tells_that_a_file_cannot_be_read(place: Referring) -> None:
     file = f"Thread: {FIRST}\nFrom: {ANN}\nTo: Operator\nSubject: DELTA[opus]: More\n\n{text.body}"
     outcome = place.workspace.send(file, SendOptions(actor=ANN))
     assert outcome.sent
-    assert [each.id for each in outcome.report.violations] == [UNREADABLE]
+    assert [each.id for each in outcome.report.violations] == [UNREADABLE, "BASE_ASSUMED"]

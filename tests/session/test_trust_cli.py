@@ -104,7 +104,7 @@ def test_a_copy_is_trusted_no_better(shell: Shell) -> None:
 def test_where_a_session_stands(shell: Shell) -> None:
     """Which of its messages anybody may have sent."""
     status = shell("session", "status", THREAD).out
-    assert "Unverified  messages 2 (DELTA, BlueLake) and 4 (QUESTION, BlueLake)\n" in status
+    assert "Unverified    messages 2 (DELTA, BlueLake) and 4 (QUESTION, BlueLake)\n" in status
     assert shell("session", "status", THREAD, "--json").json["unverified"] == [2, 4]
 
 

@@ -240,7 +240,7 @@ def _check_in_thread(
         return report
     from brenner.services.thread_rules import check_in_thread  # loads decisions and versions
 
-    return check_in_thread(mailbox, message, report, options.operator, lines_before)
+    return check_in_thread(mailbox, message, report, options, lines_before)
 
 
 def _mailbox_errors(mailbox: Mailbox, message: Message, lines_before: int) -> Iterator[Diagnostic]:

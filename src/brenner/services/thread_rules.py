@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import is_error, worst_first
 from brenner.diagnostics.truncate import truncate_for_message
+from brenner.mail.rules import check_position
 from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.body import handoff_target, state_instead_of_context
 from brenner.protocol.compiled import check_version_sequence, subject_version
@@ -25,16 +26,17 @@ if TYPE_CHECKING:
     from brenner.diagnostics.model import Diagnostic
     from brenner.mail.mailbox import Mailbox
     from brenner.protocol.validate import Report
+    from brenner.services.send import SendOptions
 
 
 def check_in_thread(
-    mailbox: Mailbox, message: Message, report: Report, operator: str, lines_before: int
+    mailbox: Mailbox, message: Message, report: Report, options: SendOptions, lines_before: int
 ) -> Report:
     """Return the report of a message that is about to be sent, with the rules of its thread.
 
     No correction of its text alone makes up for an error that the thread decides.
     """
-    found = [each.moved(lines_before) for each in _unsent_faults(mailbox, message, operator)]
+    found = [each.moved(lines_before) for each in _unsent_faults(mailbox, message, options)]
     kept = [each for each in report.violations if each.code is not codes.CONTEXT_NEEDS_ARTIFACT]
     if not found and len(kept) == len(report.violations):
         return report
@@ -43,24 +45,33 @@ def check_in_thread(
     return report._replace(violations=together, corrected=corrected)
 
 
-def _unsent_faults(mailbox: Mailbox, message: Message, operator: str) -> Iterator[Diagnostic]:
+def _unsent_faults(
+    mailbox: Mailbox, message: Message, options: SendOptions
+) -> Iterator[Diagnostic]:
+    operator = options.operator
     if message.type == HANDOFF.name:
         yield from handoff_faults(message, {agent.name for agent in mailbox.agents()}, operator)
     elif message.type == COMPILED.name:
-        yield from _version_faults_if_sent(mailbox, message, operator)
+        yield from _version_faults_if_sent(mailbox, message, options)
     elif message.type == KICKOFF.name and state_instead_of_context(parse_blocks(message.body)):
         earlier = mailbox.thread(message.thread_id).messages
         yield from context_faults(message, has_artifact=has_version(earlier, operator))
 
 
 def _version_faults_if_sent(
-    mailbox: Mailbox, message: Message, operator: str
+    mailbox: Mailbox, message: Message, options: SendOptions
 ) -> Iterator[Diagnostic]:
-    """Check AP-002. A message that is stored already is only sent again, perhaps by its key."""
-    earlier = mailbox.thread(message.thread_id).messages
+    """Check AP-002. A message that is stored already is only sent again, perhaps by its key.
+
+    Raise RequestError if the thread is not at the position that a conditional send expects: a
+    wrong number follows from that.
+    """
+    page = mailbox.thread(message.thread_id)
+    earlier, operator = page.messages, options.operator
     own_hash = content_hash(message)
     if any(each.content_hash == own_hash for each in earlier):
         return
+    check_position(message.thread_id, options.position, page.position)
     unsent = StoredMessage(2**62, datetime.max.replace(tzinfo=UTC), message)
     for found in check_version_sequence([*earlier, unsent], voided_messages(earlier, operator)):
         if found.message_id == unsent.id:
