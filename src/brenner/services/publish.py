@@ -21,6 +21,7 @@ from brenner.diagnostics.codes.mail import THREAD_MOVED, VERSION_OVERTAKEN
 from brenner.diagnostics.codes.publishing import PREVIEW_OVERTAKEN
 from brenner.diagnostics.model import (
     ERROR,
+    WARNING,
     BrennerError,
     Diagnostic,
     RequestError,
@@ -53,7 +54,7 @@ from brenner.session.versions import (
     record_mismatch,
     with_resolved_versions,
 )
-from brenner.text import joined
+from brenner.text import joined, thread_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -174,6 +175,21 @@ def check_not_ended(history: VersionHistory) -> None:
     if history.is_closed:
         words["version"] = str(history.number)
         raise RequestError(codes.SESSION_CLOSED.at(None, **words))
+
+
+def cancelled_note(history: VersionHistory, messages: Iterable[StoredMessage]) -> list[Diagnostic]:
+    """Return the warning that a session is cancelled, with the command that reopens it."""
+    found = history.cancellation
+    if found is None:
+        return []
+    kickoff = max((each.id for each in messages if each.type == KICKOFF.name), default=None)
+    command = f"brenner session round --reopen {thread_argument(history.thread_id)}"
+    if not history.versions:
+        command = f"brenner mail show {kickoff} --raw | brenner mail send -"
+    words = {"thread_id": history.thread_id, "id": str(found.message_id), "reason": found.reason}
+    warning = codes.SESSION_CANCELLED._replace(severity=WARNING).at(None, **words)
+    does = "send its last kickoff again" if not history.versions else "start another round"
+    return [warning._replace(fix=f"To reopen it, {does}: `{command}`.")]
 
 
 def check_publishable(message: Message) -> None:

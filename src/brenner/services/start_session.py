@@ -52,6 +52,7 @@ from brenner.protocol.thread_ids import (
 )
 from brenner.protocol.validate import check_message
 from brenner.services.compile import read_project_source
+from brenner.services.publish import cancelled_note
 from brenner.services.rosters import RosterRequest, resolve_roster
 from brenner.services.send_checks import refuse_secrets
 from brenner.services.session_files import read_session_file
@@ -691,7 +692,20 @@ def start_session(workspace: Workspace, options: StartOptions) -> Started:
         without_duplicates(found if not thread or thread.is_new else without_id_advice(found)),
         digest=kickoffs_digest(kickoffs),
     )
-    return send_if_sound(workspace, thread, started, newcomers, options.seen)
+    done = send_if_sound(workspace, thread, started, newcomers, options.seen)
+    if thread is None or done.status not in (StartStatus.NOTHING, StartStatus.DRY_RUN):
+        return done
+    return _with_cancellation(workspace, thread.thread_id, done)
+
+
+def _with_cancellation(workspace: Workspace, thread_id: str, done: Started) -> Started:
+    """Return the result with a warning if the session is cancelled, and no kickoff reopens it."""
+    messages = workspace.mailbox.thread(thread_id).messages
+    if not messages or not all(each.stored for each in done.kickoffs):
+        return done
+    history = load_history(workspace.mailbox, thread_id, workspace.project.operator)
+    found = cancelled_note(history, messages)
+    return done._replace(diagnostics=(*done.diagnostics, *found))
 
 
 # The thread and the plan of the kickoffs
