@@ -438,10 +438,7 @@ class _CompileAttempt:
             persistence=self._persistence(text),
             left=len(history.unread) - len(read),
         )
-        if history.cancellation:
-            thread = self.workspace.mailbox.thread(history.thread_id).messages
-            cancelled = cancelled_note(history, thread)
-            result = result._replace(notes=(*result.notes, *cancelled))
+        result = result._replace(notes=(*result.notes, *cancelled_note(history)))
         if latest is None:
             path = cross_reference(history.thread_id).artifact_path
             found = NO_VERSION_YET.at(thread_id=history.thread_id, path=path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from brenner.artifact.merge.draft import NO_OTHER_SESSIONS, OtherSessions
@@ -150,11 +149,11 @@ def _no_session_warning(mailbox: Mailbox, history: VersionHistory) -> Iterator[D
 
 def _session_meant(mailbox: Mailbox, thread_id: str) -> str | None:
     """Return the thread with a KICKOFF whose ID contains this one, else the closest, or None."""
-    known: list[str] = [each.thread_id for each in mailbox.threads() if each.thread_id != thread_id]
-    part = thread_id.casefold()
-    near = closest(thread_id, known)
-    longer = (each for each in known if part in each.casefold())
-    for candidate in islice((*longer, *([near] if near else ())), _MOST_CANDIDATES):
+    known = [each.thread_id for each in mailbox.threads() if each.thread_id != thread_id]
+    part, near = thread_id.casefold(), closest(thread_id, known)
+    longer = [each for each in known if part in each.casefold()]
+    candidates: list[str] = [*longer[:_MOST_CANDIDATES], *([near] if near else [])]
+    for candidate in candidates:
         thread = mailbox.thread_arrivals(candidate, 0)
         if any(each.type == KICKOFF.name for each in thread):
             return candidate

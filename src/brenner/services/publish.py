@@ -54,7 +54,7 @@ from brenner.session.versions import (
     record_mismatch,
     with_resolved_versions,
 )
-from brenner.text import joined, thread_argument
+from brenner.text import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -177,19 +177,15 @@ def check_not_ended(history: VersionHistory) -> None:
         raise RequestError(codes.SESSION_CLOSED.at(None, **words))
 
 
-def cancelled_note(history: VersionHistory, messages: Iterable[StoredMessage]) -> list[Diagnostic]:
+def cancelled_note(history: VersionHistory) -> list[Diagnostic]:
     """Return the warning that a session is cancelled, with the command that reopens it."""
     found = history.cancellation
     if found is None:
         return []
-    kickoff = max((each.id for each in messages if each.type == KICKOFF.name), default=None)
-    command = f"brenner session round --reopen {thread_argument(history.thread_id)}"
-    if not history.versions:
-        command = f"brenner mail show {kickoff} --raw | brenner mail send -"
     words = {"thread_id": history.thread_id, "id": str(found.message_id), "reason": found.reason}
     warning = codes.SESSION_CANCELLED._replace(severity=WARNING).at(None, **words)
-    does = "send its last kickoff again" if not history.versions else "start another round"
-    return [warning._replace(fix=f"To reopen it, {does}: `{command}`.")]
+    command = history.reopen_command
+    return [warning._replace(fix=f"To reopen it: `{command}`." if command else warning.fix)]
 
 
 def check_publishable(message: Message) -> None:

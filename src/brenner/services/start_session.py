@@ -693,19 +693,16 @@ def start_session(workspace: Workspace, options: StartOptions) -> Started:
         digest=kickoffs_digest(kickoffs),
     )
     done = send_if_sound(workspace, thread, started, newcomers, options.seen)
-    if thread is None or done.status not in (StartStatus.NOTHING, StartStatus.DRY_RUN):
+    if thread is None or thread.is_new or not is_repeated(done):
         return done
-    return _with_cancellation(workspace, thread.thread_id, done)
+    history = load_history(workspace.mailbox, thread.thread_id, workspace.project.operator)
+    return done._replace(diagnostics=(*done.diagnostics, *cancelled_note(history)))
 
 
-def _with_cancellation(workspace: Workspace, thread_id: str, done: Started) -> Started:
-    """Return the result with a warning if the session is cancelled, and no kickoff reopens it."""
-    messages = workspace.mailbox.thread(thread_id).messages
-    if not messages or not all(each.stored for each in done.kickoffs):
-        return done
-    history = load_history(workspace.mailbox, thread_id, workspace.project.operator)
-    found = cancelled_note(history, messages)
-    return done._replace(diagnostics=(*done.diagnostics, *found))
+def is_repeated(done: Started) -> bool:
+    """Return whether every kickoff was sent before, so that none reopens a cancelled session."""
+    is_nothing = done.status in (StartStatus.NOTHING, StartStatus.DRY_RUN)
+    return is_nothing and all(each.stored for each in done.kickoffs)
 
 
 # The thread and the plan of the kickoffs

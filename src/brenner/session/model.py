@@ -356,7 +356,8 @@ class SessionStatus(NamedTuple):
     phase (R23). What was open before the end of a session is not open any more: `critiques`,
     `messages`, `refusals` and `misplaced` are about what came later. `settled` are ACKs that
     settled by themselves, `misplaced` the delta blocks outside DELTA messages (R4), and
-    `late_misplaced` those of them that came after the session was completed. `unread`
+    `late_misplaced` those of them that came after the session was completed. `reopen_command`
+    reopens a cancelled session. `unread`
     counts the DELTA messages that no version has read, `applies` their
     blocks that would be applied now. `compile_blocker` is why the next compile is impossible.
     `references` are those of the latest version, each with its item. `operator` leads the session:
@@ -386,6 +387,7 @@ class SessionStatus(NamedTuple):
     cancelled: Cancellation | None = None
     misplaced: tuple[RefusedBlock, ...] = ()
     late_misplaced: tuple[RefusedBlock, ...] = ()
+    reopen_command: str = ""
 
     @property
     def needed_misplaced(self) -> tuple[RefusedBlock, ...]:

@@ -272,6 +272,7 @@ def compute_status(
         settled=debts.settled,
         cancelled=history.cancellation,
         misplaced=misplaced,
+        reopen_command=history.reopen_command if history.cancelling else "",
         late_misplaced=tuple(each for each in misplaced if each.message_id in late),
     )
 

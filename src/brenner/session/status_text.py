@@ -460,14 +460,15 @@ def _steps(
 def _cancelled_steps(
     status: SessionStatus, reader: StatusReader, thread: str
 ) -> Iterator[NextStep]:
-    """Yield nothing to do, and for the operator how to reopen a session that has a version."""
-    again = ("or reopen it", f"brenner session round --reopen {thread}")
-    is_again = reader.is_operator and status.version is not None
+    """Yield nothing to do, and for the operator how to reopen the session."""
+    again = ("or reopen it", status.reopen_command)
+    is_again = reader.is_operator and bool(status.reopen_command)
+    is_round = is_again and status.reopen_command.startswith("brenner session round")
     yield NextStep(
         "nothing, the session is cancelled; read it",
         f"brenner mail thread {thread}",
         again if is_again else None,
-        or_does="round" if is_again else None,
+        or_does="round" if is_round else None,
         purpose="read it",
     )
 
