@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from brenner.cli.terminal import print_hint
+from brenner.protocol.message_types import COMPILED, KICKOFF
 from brenner.protocol.thread_ids import ThreadKind, classify_thread_id, is_valid_thread_id
 from brenner.text import escape_control
 
@@ -50,6 +51,28 @@ def _is_whole(text: str) -> bool:
     if classify_thread_id(text) is ThreadKind.ENGINEERING:
         return text.isdigit() and len(text) < _DATE_DIGITS
     return is_valid_thread_id(text)
+
+
+def find_session(here: Workspace, text: str) -> str:
+    """Return the session that an abbreviation names, or the text if it names none.
+
+    A text that is the ID of a thread, or part of several IDs, is returned unchanged.
+    """
+    if not text.strip() or _is_whole(text) or here.mailbox.thread(text, limit=1).position:
+        return text
+    wanted = text.casefold()
+    known = [each.thread_id for each in here.mailbox.threads()]
+    found = [each for each in known if wanted in each.casefold()]
+    if len(found) != 1 or not _is_session(here, found[0]):
+        return text
+    shown = f"Interpreted `{escape_control(text)}` as {escape_control(found[0])}."
+    print_hint(shown, sys.stderr)
+    return found[0]
+
+
+def _is_session(here: Workspace, thread_id: str) -> bool:
+    thread = here.mailbox.thread_arrivals(thread_id, 0)
+    return any(each.type in (KICKOFF.name, COMPILED.name) for each in thread)
 
 
 def only_session(here: Workspace) -> str:

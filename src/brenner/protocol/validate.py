@@ -344,7 +344,10 @@ def _inspect_file(file: MessageFile, actor: str | None, finish: _FinishBlocks) -
     message_type = intended_type(file.message.subject)
     lines_before = file.body_line - 1
     blocks = _read_deltas(file, body, finish) if message_type is DELTA else _NO_BLOCKS
-    in_body = [*_check_deltas(blocks, body, message_type)]
+    if message_type is DELTA:
+        in_body = [*_check_deltas(blocks)]
+    else:
+        in_body = [*_check_not_contributed(file.message.body, body, message_type)]
     if message_type:
         in_body += check_body(message_type, body)
     if message_type is COMPILED:
@@ -484,19 +487,28 @@ def _nul_line(file: MessageFile) -> int | None:
     return None
 
 
-def _check_deltas(
-    blocks: _Blocks, found: list[Block], message_type: MessageType | None
+def _check_not_contributed(
+    text: str, found: list[Block], message_type: MessageType | None
 ) -> Iterator[Diagnostic]:
-    """Report the problems of delta blocks.
+    """Report that delta blocks, and JSON that looks like one, have no effect in this message.
 
-    In other message types, report that delta blocks have no effect.
+    A KICKOFF shows the format to others and a COMPILED message shows results, so JSON counts in
+    neither.
     """
-    if message_type is not DELTA:
-        name = message_type.name if message_type else _NO_TYPE
-        diagnostic = messages_codes.DELTA_NOT_CONTRIBUTED.at(type=name)
-        for block in filter(is_delta_fence, found):
-            yield diagnostic._replace(line=block.line)
+    name = message_type.name if message_type else _NO_TYPE
+    diagnostic = messages_codes.DELTA_NOT_CONTRIBUTED.at(type=name)
+    for block in filter(is_delta_fence, found):
+        yield diagnostic._replace(line=block.line)
+    if message_type in (KICKOFF, COMPILED) or not may_contain_strays(text, found):
         return
+    from brenner.protocol.delta.stray import meant_strays, not_contributed  # rarely needed
+
+    for stray in meant_strays(text, found):
+        yield not_contributed(name, stray.diagnostic.line)
+
+
+def _check_deltas(blocks: _Blocks) -> Iterator[Diagnostic]:
+    """Report the problems of the delta blocks of a DELTA, and of what looks like one."""
     if not blocks.deltas:
         is_fixable = any(stray.edits for stray in blocks.strays)
         yield messages_codes.MB_004.at(1)._replace(fixable=is_fixable)

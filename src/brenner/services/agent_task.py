@@ -93,7 +93,7 @@ def load_task(workspace: Workspace, agent: str, thread_id: str) -> AgentTask:
     is_unified = roster is not None and roster.mode == Mode.UNIFIED
     role = (me.role if me else None) or ""
     critiques = () if status.is_over else _critiques(status, history.state, own)
-    blocks = () if status.is_over else (*status.refusals, *status.misplaced)
+    blocks = (*(() if status.is_over else status.refusals), *status.needed_misplaced)
     is_cancelled = status.cancelled is not None
     return AgentTask(
         status=status,

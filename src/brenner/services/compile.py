@@ -43,6 +43,7 @@ from brenner.services.persist import (
 from brenner.services.publish import (
     MOST_TRIES,
     OvertakenError,
+    cancelled_note,
     check_not_ended,
     check_operator,
     check_preview_digest,
@@ -80,6 +81,7 @@ from brenner.session.compiled_message import (
     third_alternative,
 )
 from brenner.session.compiler import Compiler, compile_batch, merge_batch, not_contributed
+from brenner.session.ledger_advice import with_advice
 from brenner.session.overview import misplaced_json
 from brenner.session.rebuild import text_hash
 from brenner.session.validation_reply import compose_block_errors
@@ -436,6 +438,7 @@ class _CompileAttempt:
             persistence=self._persistence(text),
             left=len(history.unread) - len(read),
         )
+        result = result._replace(notes=(*result.notes, *cancelled_note(history)))
         if latest is None:
             path = cross_reference(history.thread_id).artifact_path
             found = NO_VERSION_YET.at(thread_id=history.thread_id, path=path)
@@ -538,14 +541,18 @@ class _CompileAttempt:
 
     def _result(self, proposal: CompiledVersion, status: CompileStatus) -> CompileResult:
         broken = self._broken_references(proposal.artifact, proposal.ledger, proposal.read)
-        shared = proposal._replace(warnings=(*proposal.warnings, *broken))._asdict()
+        thread_id = self.history.thread_id
+        shared = proposal._replace(
+            warnings=(*proposal.warnings, *broken),
+            ledger=with_advice(proposal.ledger, proposal.artifact, thread_id),
+        )._asdict()
         return CompileResult(
             status=status,
             version=proposal.number,
             message=None,
             artifact_sha256=proposal.record.artifact_sha256,
             notes=self._notes(),
-            persistence=Persistence("Draft", cross_reference(self.history.thread_id).artifact_path),
+            persistence=Persistence("Draft", cross_reference(thread_id).artifact_path),
             **{name: shared[name] for name in shared if name in CompileResult._fields},
         )
 
@@ -636,6 +643,8 @@ def compile_summary(done: CompileResult) -> str:
     if done.status is CompileStatus.REFUSED:
         why = "blocks were rejected" if refused_entries(done) else "the linter found errors"
         return f"v{done.version} of {thread} was not published: {why} (--strict)."
+    if any(each.id == publishing_codes.SESSION_CANCELLED.id for each in done.notes):
+        return f"Nothing to compile in {thread}: the session is cancelled."
     if done.artifact.metadata.status == "closed":
         return f"Nothing to compile in {thread}: the session was closed with v{done.version}."
     latest = f"The latest version is v{done.version}" if done.version else "It has no version yet"

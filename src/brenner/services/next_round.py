@@ -20,7 +20,7 @@ from brenner.protocol.message_types import COMPILED, KICKOFF
 from brenner.protocol.messages import thread_order_key
 from brenner.protocol.roster import Roster, validate_roster
 from brenner.protocol.roster_resolve import ResolvedRoster, RosterSource
-from brenner.services.publish import check_not_ended, check_sound
+from brenner.services.publish import cancelled_note, check_not_ended, check_sound
 from brenner.services.rosters import RosterRequest, resolve_roster
 from brenner.services.session_status import LoadedStatus, load_status
 from brenner.services.start_session import (
@@ -32,6 +32,7 @@ from brenner.services.start_session import (
     changed_texts,
     check_kickoffs,
     find_newcomers,
+    is_repeated,
     is_same_question,
     kickoffs_digest,
     load_excerpt,
@@ -250,7 +251,9 @@ def start_round(workspace: Workspace, thread_id: str, options: RoundOptions) -> 
         round=base.number + 1,
         digest=kickoffs_digest(kickoffs, base.message_id),
     )
-    return send_if_sound(workspace, thread, started, newcomers, options.seen)
+    done = send_if_sound(workspace, thread, started, newcomers, options.seen)
+    cancelled = cancelled_note(loaded.history) if is_repeated(done) else []
+    return done._replace(diagnostics=(*done.diagnostics, *cancelled))
 
 
 # The base version and the question of the round

@@ -15,6 +15,7 @@ from brenner.diagnostics.codes.merging import (
     DUPLICATE_BLOCK,
     WOULD_CLOSE_CIRCLE,
 )
+from brenner.diagnostics.codes.serving import NO_SESSION_YET
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.compiled import check_referenced_version
@@ -30,6 +31,7 @@ from brenner.services.references import (
 )
 from brenner.services.version_store import load_if_small
 from brenner.services.workspace import Workspace
+from brenner.text import closest, did_you_mean, thread_argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +72,7 @@ def preview_merge(
         if history is None or history.broken_version:
             return MergePreview()
         warnings += _closed_warning(history)
+        warnings += _no_session_warning(mailbox, history)
         warnings += assumed_base(history, message)
         state, unread = history.state, list(history.unread)
     published = {0, *(version.number for version in state.versions)}
@@ -92,11 +95,15 @@ def preview_merge(
     return MergePreview((*warnings, *sessions.problems), tuple(entries))
 
 
-def check_stated_version(
-    mailbox: Mailbox, message: Message, operator: str
+def check_other_type(
+    mailbox: Mailbox, message: Message, operator: str, *, has_block: bool
 ) -> tuple[Diagnostic, ...]:
-    """Return a warning if a message that is no DELTA refers to a version that does not exist."""
-    if not any(check_referenced_version(message, ())):  # most messages state none
+    """Return the warnings of a message that is no DELTA.
+
+    It may refer to a version that does not exist. If it has a delta block, the session may have
+    ended, so that a DELTA would not be compiled either.
+    """
+    if not has_block and not any(check_referenced_version(message, ())):  # most state none
         return ()
     if not mailbox.thread(message.thread_id, limit=1).position:
         return ()
@@ -104,7 +111,8 @@ def check_stated_version(
     if history is None or history.broken_version:
         return ()
     published = {0, *(version.number for version in history.state.versions)}
-    return tuple(check_referenced_version(message, published))
+    ended = [_if_sent_as_delta(each) for each in _closed_warning(history)] if has_block else []
+    return (*ended, *check_referenced_version(message, published))
 
 
 def _closed_warning(history: VersionHistory) -> Iterator[Diagnostic]:
@@ -112,7 +120,14 @@ def _closed_warning(history: VersionHistory) -> Iterator[Diagnostic]:
     if history.cancelling:
         yield AFTER_CANCELLING.at(id=history.cancelling.id)
     if history.is_closed and not any(each.type == KICKOFF.name for each in history.unread):
-        yield AFTER_THE_END.at(version=history.number)
+        thread = thread_argument(history.thread_id)
+        yield AFTER_THE_END.at(version=history.number, thread=thread)
+
+
+def _if_sent_as_delta(found: Diagnostic) -> Diagnostic:
+    """Return the warning for a message of another type, of which nothing is compiled anyway."""
+    message = found.message.replace("This message is not", "A DELTA is also not")
+    return found._replace(message=message)
 
 
 def _last_message_entries(
@@ -121,6 +136,28 @@ def _last_message_entries(
     """Return the ledger entries of the last message's blocks."""
     ledger = merge(state, messages, elsewhere=elsewhere).ledger
     return with_own_numbers(ledger, messages[-1], state.artifact)
+
+
+def _no_session_warning(mailbox: Mailbox, history: VersionHistory) -> Iterator[Diagnostic]:
+    """Yield a warning if the thread has neither a KICKOFF nor a version, with the session meant."""
+    if history.versions or any(each.type == KICKOFF.name for each in history.unread):
+        return
+    meant = _session_meant(mailbox, history.thread_id)
+    found = NO_SESSION_YET.at(thread=history.thread_id, suggestion=did_you_mean(meant))
+    yield found._replace(suggestion=meant)
+
+
+def _session_meant(mailbox: Mailbox, thread_id: str) -> str | None:
+    """Return the thread with a KICKOFF whose ID contains this one, else the closest, or None."""
+    known = [each.thread_id for each in mailbox.threads() if each.thread_id != thread_id]
+    part, near = thread_id.casefold(), closest(thread_id, known)
+    longer = [each for each in known if part in each.casefold()]
+    candidates: list[str] = [*longer[:_MOST_CANDIDATES], *([near] if near else [])]
+    for candidate in candidates:
+        thread = mailbox.thread_arrivals(candidate, 0)
+        if any(each.type == KICKOFF.name for each in thread):
+            return candidate
+    return None
 
 
 def _block_warnings(entry: Entry) -> Iterator[Diagnostic]:
@@ -153,6 +190,7 @@ def _broken_reference(
             yield found._replace(line=line, block=block.number)
 
 
+_MOST_CANDIDATES = 10  # whose messages are read
 # With more unread messages a send would be slow; the compile reports the same later.
 _MOST_UNREAD = 200
 

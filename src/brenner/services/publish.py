@@ -21,6 +21,7 @@ from brenner.diagnostics.codes.mail import THREAD_MOVED, VERSION_OVERTAKEN
 from brenner.diagnostics.codes.publishing import PREVIEW_OVERTAKEN
 from brenner.diagnostics.model import (
     ERROR,
+    WARNING,
     BrennerError,
     Diagnostic,
     RequestError,
@@ -174,6 +175,17 @@ def check_not_ended(history: VersionHistory) -> None:
     if history.is_closed:
         words["version"] = str(history.number)
         raise RequestError(codes.SESSION_CLOSED.at(None, **words))
+
+
+def cancelled_note(history: VersionHistory) -> list[Diagnostic]:
+    """Return the warning that a session is cancelled, with the command that reopens it."""
+    found = history.cancellation
+    if found is None:
+        return []
+    words = {"thread_id": history.thread_id, "id": str(found.message_id), "reason": found.reason}
+    warning = codes.SESSION_CANCELLED._replace(severity=WARNING).at(None, **words)
+    command = history.reopen_command
+    return [warning._replace(fix=f"To reopen it: `{command}`." if command else warning.fix)]
 
 
 def check_publishable(message: Message) -> None:

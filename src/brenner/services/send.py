@@ -14,6 +14,7 @@ from brenner.config import OPERATOR, Project
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.codes.messages import (
+    DELTA_NOT_CONTRIBUTED,
     MISSING_RECOMMENDED_SECTION,
     PLACEHOLDER_LEFT,
     TEMPLATE_NOT_FILLED_IN,
@@ -175,7 +176,21 @@ def _check_draft(mailbox: Mailbox, draft: _Draft, report: Report, options: SendO
     corrected = _with_thread(base, meant)
     fixed = parse_message_file(corrected).message
     again = _check_with_mailbox(mailbox, fixed, check_message(corrected, draft.actor), options)
-    return report._replace(corrected=corrected) if again.valid else report
+    if not again.valid:
+        return report
+    marked = (
+        found._replace(fixable=True) if found.code in _THREAD_ERRORS else found
+        for found in report.violations
+    )
+    return report._replace(corrected=corrected, violations=tuple(marked))
+
+
+_THREAD_ERRORS = (
+    mail_codes.UNKNOWN_THREAD,
+    messages_codes.INVALID_BEAD_ID,
+    messages_codes.INVALID_RS_THREAD_ID,
+    messages_codes.INVALID_COORD_THREAD_ID,
+)
 
 
 def _with_thread(text: str, thread_id: str) -> str:
@@ -228,7 +243,10 @@ def _check_with_mailbox(
         report = _add_violations(report, [large])
     if not report.valid:
         return report
-    ahead = [*_preview(mailbox, message, options), *_unknown_citations(mailbox, message, options)]
+    ahead = [
+        *_preview(mailbox, message, report, options),
+        *_unknown_citations(mailbox, message, options),
+    ]
     return _add_violations(report, [each.moved(lines_before) for each in ahead])
 
 
@@ -268,17 +286,21 @@ def _without_id_advice(mailbox: Mailbox, report: Report) -> Report:
     return report._replace(violations=kept) if is_known else report
 
 
-def _preview(mailbox: Mailbox, message: Message, options: SendOptions) -> list[Diagnostic]:
+def _preview(
+    mailbox: Mailbox, message: Message, report: Report, options: SendOptions
+) -> list[Diagnostic]:
     """Return what the next merge would reject in a DELTA: an error if that is every block.
 
-    Of other messages, return the warning about a version that does not exist.
+    Of other messages, return the warnings about a version that does not exist, and about a delta
+    block after the end of the session.
     """
-    if not _needs_history(message):
+    has_block = any(found.code is DELTA_NOT_CONTRIBUTED for found in report.violations)
+    if not has_block and not _needs_history(message):
         return []
-    from brenner.services.preview import check_stated_version, preview_merge  # loads the merge
+    from brenner.services.preview import check_other_type, preview_merge  # loads the merge
 
     if message.type != DELTA.name:
-        return list(check_stated_version(mailbox, message, options.operator))
+        return list(check_other_type(mailbox, message, options.operator, has_block=has_block))
     ahead = preview_merge(mailbox, message, options.operator, options.project)
     found = list(ahead.violations)
     if ahead.is_all_refused and not options.anyway and not _is_repeated(mailbox, message, options):

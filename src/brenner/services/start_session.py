@@ -52,6 +52,7 @@ from brenner.protocol.thread_ids import (
 )
 from brenner.protocol.validate import check_message
 from brenner.services.compile import read_project_source
+from brenner.services.publish import cancelled_note
 from brenner.services.rosters import RosterRequest, resolve_roster
 from brenner.services.send_checks import refuse_secrets
 from brenner.services.session_files import read_session_file
@@ -691,7 +692,17 @@ def start_session(workspace: Workspace, options: StartOptions) -> Started:
         without_duplicates(found if not thread or thread.is_new else without_id_advice(found)),
         digest=kickoffs_digest(kickoffs),
     )
-    return send_if_sound(workspace, thread, started, newcomers, options.seen)
+    done = send_if_sound(workspace, thread, started, newcomers, options.seen)
+    if thread is None or thread.is_new or not is_repeated(done):
+        return done
+    history = load_history(workspace.mailbox, thread.thread_id, workspace.project.operator)
+    return done._replace(diagnostics=(*done.diagnostics, *cancelled_note(history)))
+
+
+def is_repeated(done: Started) -> bool:
+    """Return whether every kickoff was sent before, so that none reopens a cancelled session."""
+    is_nothing = done.status in (StartStatus.NOTHING, StartStatus.DRY_RUN)
+    return is_nothing and all(each.stored for each in done.kickoffs)
 
 
 # The thread and the plan of the kickoffs

@@ -1,14 +1,16 @@
 """Track delta blocks in messages that are no DELTA: their contribution is missing (R4).
 
 A misplaced block is open until its sender sends it in a later DELTA, where it is applied or repeats
-an applied block, or until the operator dismisses it. The blocks are compared as written: operation
-and target, or section and name for an ADD. Quoted blocks and examples inside other fences are no
-delta blocks. A KICKOFF shows the format to others and a COMPILED message shows results, so blocks
-in them do not count.
+an applied block, or until the operator dismisses it. JSON that looks like a delta, in another fence
+or in the text, is one too. Such blocks are numbered after the delta blocks of the message. The
+blocks are compared as written: operation and target, or section and name for an ADD. Quoted blocks
+and examples inside other fences are no delta blocks. A KICKOFF shows the format to others and a
+COMPILED message shows results, so blocks in them do not count.
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from brenner.artifact.merge.engine import block_header, delta_header
@@ -17,7 +19,12 @@ from brenner.diagnostics.codes.messages import DELTA_NOT_CONTRIBUTED
 from brenner.limits import MOST_BLOCKS
 from brenner.markdown.blocks import parse_blocks
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.delta.parse import attach_repairs, read_blocks
+from brenner.protocol.delta.parse import (
+    attach_repairs,
+    is_delta_fence,
+    may_contain_strays,
+    read_blocks,
+)
 from brenner.protocol.delta.schema import Operation
 from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
 from brenner.protocol.messages import thread_order_key
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from brenner.artifact.state import Entry
+    from brenner.diagnostics.model import Diagnostic
     from brenner.protocol.delta.schema import DeltaBlock
     from brenner.protocol.messages import StoredMessage
 
@@ -46,21 +54,33 @@ class MisplacedBlocks(NamedTuple):
 def misplaced_blocks_in(stored: StoredMessage) -> tuple[RefusedBlock, ...]:
     """Return the delta blocks in a message that cannot contribute, with what is wrong in them."""
     name, body = stored.type, stored.message.body
-    if name in _OTHER_TYPES or "delta" not in body:
+    if name in _OTHER_TYPES or not ("delta" in body or "operation" in body):
         return ()
-    blocks = attach_repairs(read_blocks(parse_blocks(body), stored.message.thread_id))
-    return tuple(_misplaced_block(stored, each) for each in blocks[:MOST_BLOCKS])
+    found = parse_blocks(body)
+    outside = DELTA_NOT_CONTRIBUTED.at(type=name or NO_TYPE)
+    fences = [(each, outside._replace(line=each.line)) for each in found if is_delta_fence(each)]
+    if may_contain_strays(body, found):
+        from brenner.protocol.delta.stray import meant_strays, not_contributed  # rarely needed
+
+        for stray in meant_strays(body, found):
+            if stray.fence:
+                why = not_contributed(name or NO_TYPE, stray.diagnostic.line)
+                fences.append((stray.fence, why))
+    read = read_blocks([fence for fence, _ in fences], stored.message.thread_id)
+    placed = zip(attach_repairs(read), fences, strict=False)  # too many blocks are one
+    return tuple(
+        _misplaced_block(stored, block, why) for block, (_, why) in islice(placed, MOST_BLOCKS)
+    )
 
 
-def _misplaced_block(stored: StoredMessage, block: DeltaBlock) -> RefusedBlock:
+def _misplaced_block(stored: StoredMessage, block: DeltaBlock, outside: Diagnostic) -> RefusedBlock:
     header = delta_header(block.delta) if block.delta else block_header(block)
     operation, section, target_id, name = header
-    outside = DELTA_NOT_CONTRIBUTED.at(block.line, type=stored.type or NO_TYPE)
     found = (outside.in_block(block.number), *block.diagnostics)
     return RefusedBlock(
         message_id=stored.id,
         block=block.number,
-        line=block.line,
+        line=outside.line or block.line,
         agent=stored.message.sender,
         operation=operation,
         section=section,

@@ -355,7 +355,9 @@ class SessionStatus(NamedTuple):
     Round N makes version N. A thread with neither a KICKOFF nor a version is no session and has no
     phase (R23). What was open before the end of a session is not open any more: `critiques`,
     `messages`, `refusals` and `misplaced` are about what came later. `settled` are ACKs that
-    settled by themselves, `misplaced` the delta blocks outside DELTA messages (R4). `unread`
+    settled by themselves, `misplaced` the delta blocks outside DELTA messages (R4), and
+    `late_misplaced` those of them that came after the session was completed. `reopen_command`
+    reopens a cancelled session. `unread`
     counts the DELTA messages that no version has read, `applies` their
     blocks that would be applied now. `compile_blocker` is why the next compile is impossible.
     `references` are those of the latest version, each with its item. `operator` leads the session:
@@ -384,6 +386,13 @@ class SessionStatus(NamedTuple):
     settled: tuple[SettledAck, ...] = ()
     cancelled: Cancellation | None = None
     misplaced: tuple[RefusedBlock, ...] = ()
+    late_misplaced: tuple[RefusedBlock, ...] = ()
+    reopen_command: str = ""
+
+    @property
+    def needed_misplaced(self) -> tuple[RefusedBlock, ...]:
+        """The misplaced blocks to send or to dismiss: after the end only those that came later."""
+        return self.late_misplaced if self.is_over else self.misplaced
 
     @property
     def is_over(self) -> bool:

@@ -86,6 +86,12 @@ class Overview(NamedTuple):
     killed: tuple[tuple[str, KillRecord], ...] = ()
     to_correct: tuple[str, ...] = ()
     misplaced: int = 0
+    late_misplaced: int = 0
+
+    @property
+    def needed_misplaced(self) -> int:
+        """The number of misplaced blocks to send or to dismiss."""
+        return self.late_misplaced if self.phase in ENDED_PHASES else self.misplaced
 
     @property
     def is_session(self) -> bool:
@@ -170,7 +176,7 @@ def needs_of(overview: Overview, now: datetime, deadline: timedelta) -> tuple[Ne
         overview.questions > 0,
         any(is_overdue(each, now, deadline) for each in overview.owed),
         overview.refusals > 0 and not is_over,
-        overview.misplaced > 0 and not is_over,
+        overview.needed_misplaced > 0,
         overview.phase is Phase.READY_TO_COMPILE and not overview.is_stopped,
         overview.late > 0,
         overview.handoffs > 0,
@@ -237,14 +243,14 @@ def describe_needs(
 
     Each text comes with its colour role.
     """
-    late = len(overview.overdue(now, deadline))
+    late, misplaced = len(overview.overdue(now, deadline)), overview.needed_misplaced
     words: dict[Need, str] = {
         Need.STOPPED: "cannot compile",
         Need.BLOCKED: plural(overview.blocked, "blocked", "blocked"),
         Need.ASKED: plural(overview.questions, "question"),
         Need.OVERDUE: f"{plural(late, 'ACK')} overdue",
         Need.REFUSED: plural(overview.refusals, "rejected block"),
-        Need.MISPLACED: plural(overview.misplaced, "block in no DELTA", "blocks in no DELTA"),
+        Need.MISPLACED: plural(misplaced, "block in no DELTA", "blocks in no DELTA"),
         Need.READY: PHASE_LABELS[Phase.READY_TO_COMPILE],
         Need.LATE: plural(overview.late, "late block"),
         Need.HANDOFFS: plural(overview.handoffs, "handoff"),
@@ -377,6 +383,7 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
             dict.fromkeys(each.agent for each in (*status.refusals, *status.misplaced))
         ),
         misplaced=len(status.misplaced),
+        late_misplaced=len(status.late_misplaced),
     )
 
 
@@ -391,7 +398,7 @@ def _one_line(text: str) -> str:
 # A cache entry that is damaged, or that another release wrote, is discarded and computed again.
 
 
-_FORMAT = f"5 {__version__}"
+_FORMAT = f"6 {__version__}"
 _DIGEST_LENGTH = 16
 _TO_CORRECT = Overview._fields.index("to_correct")
 _KIND, _PHASE, _AWAITED, _OWED = map(Overview._fields.index, ("kind", "phase", "awaited", "owed"))

@@ -240,10 +240,12 @@ def compute_status(
     latest, phase = history.state.artifact, _phase(current, agents, applies)
     end = thread_order_key(debts.end) if debts.end else None
     later = [each for each in thread if end is None or thread_order_key(each) > end]
+    refused = uncorrected_blocks(history, thread, merged.ledger)
+    unsent = unsent_blocks(history, thread, merged.ledger)
+    misplaced = tuple(each for each, dismissed in unsent if dismissed is None)
+    late = {each.id for each in later} if phase is Phase.COMPLETE else set()
     if phase in ENDED_PHASES:
         later = []  # after the end only an owed ACK keeps a message open
-    refused = uncorrected_blocks(history, thread, merged.ledger)
-    misplaced = unsent_blocks(history, thread, merged.ledger)
     return SessionStatus(
         thread_id=history.thread_id,
         kind=classify_thread_id(history.thread_id),
@@ -269,7 +271,9 @@ def compute_status(
         operator=operator,
         settled=debts.settled,
         cancelled=history.cancellation,
-        misplaced=tuple(each for each, dismissed in misplaced if dismissed is None),
+        misplaced=misplaced,
+        reopen_command=history.reopen_command if history.cancelling else "",
+        late_misplaced=tuple(each for each in misplaced if each.message_id in late),
     )
 
 

@@ -186,7 +186,7 @@ class Attention(NamedTuple):
 
 
 # Kinds that a complete session does not show: nobody has to do anything about them any more
-_SETTLED_BY_THE_END = ("refused", "misplaced")
+_SETTLED_BY_THE_END = ("refused",)
 
 
 def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tuple[Attention, ...]:
@@ -216,7 +216,7 @@ def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tupl
         Attention(
             "misplaced",
             _misplaced_text(status),
-            tuple(dict.fromkeys(each.message_id for each in status.misplaced)),
+            tuple(dict.fromkeys(each.message_id for each in status.needed_misplaced)),
         ),
         Attention("no_kickoff", _no_kickoff_text(status)),
         Attention("ready", _ready_text(status)),
@@ -301,7 +301,7 @@ def _refused_text(status: SessionStatus) -> str:
 
 
 def _misplaced_text(status: SessionStatus) -> str:
-    found = status.misplaced
+    found = status.needed_misplaced
     if not found:
         return ""
     names = _join_names(dict.fromkeys(each.agent for each in found))
@@ -460,14 +460,15 @@ def _steps(
 def _cancelled_steps(
     status: SessionStatus, reader: StatusReader, thread: str
 ) -> Iterator[NextStep]:
-    """Yield nothing to do, and for the operator how to reopen a session that has a version."""
-    again = ("or reopen it", f"brenner session round --reopen {thread}")
-    is_again = reader.is_operator and status.version is not None
+    """Yield nothing to do, and for the operator how to reopen the session."""
+    again = ("or reopen it", status.reopen_command)
+    is_again = reader.is_operator and bool(status.reopen_command)
+    is_round = is_again and status.reopen_command.startswith("brenner session round")
     yield NextStep(
         "nothing, the session is cancelled; read it",
         f"brenner mail thread {thread}",
         again if is_again else None,
-        or_does="round" if is_again else None,
+        or_does="round" if is_round else None,
         purpose="read it",
     )
 
@@ -562,7 +563,7 @@ def _own_steps(
     actor, thread = _option_value(reader.actor), _option_value(status.thread_id)
     to = _option_value(reader.operator)
     command = f"brenner new DELTA --as {actor} --to {to} --thread {thread} > message.md"
-    open_blocks = () if status.is_over else (*status.refusals, *status.misplaced)
+    open_blocks = (*(() if status.is_over else status.refusals), *status.needed_misplaced)
     refused = [each for each in open_blocks if each.agent == reader.actor]
     if refused:
         words = f"{_correction_text(refused)}, then `brenner mail send message.md`"

@@ -66,7 +66,7 @@ from brenner.session.rebuild import (
     validate_record,
 )
 from brenner.session.refused_blocks import update_refused_blocks
-from brenner.text import MOST_SHOWN_CHARACTERS
+from brenner.text import MOST_SHOWN_CHARACTERS, thread_argument
 
 # What one message means for the version history
 
@@ -198,6 +198,18 @@ class VersionHistory(NamedTuple):
             return None
         reason = cancellation_reason(found.message) or ""
         return Cancellation(found.id, found.message.sender, found.at, reason)
+
+    @property
+    def reopen_command(self) -> str:
+        """The command that reopens a cancelled session; empty if it never had a kickoff.
+
+        A round sends no kickoff twice, so the kickoff of a round that was cancelled is sent again.
+        """
+        kickoff = max((e.id for e in self.unread if e.type == KICKOFF.name), default=None)
+        if kickoff is not None:
+            return f"brenner mail show {kickoff} --raw | brenner mail send -"
+        thread = thread_argument(self.thread_id)
+        return f"brenner session round --reopen {thread}" if self.versions else ""
 
     @property
     def compile_blocker(self) -> Diagnostic | None:
@@ -584,7 +596,7 @@ def record_mismatch(thread_id: str, number: int, difference: str) -> Diagnostic:
 # If a cache entry is damaged, or another release wrote it, the thread is replayed.
 
 
-_FORMAT = 6
+_FORMAT = 7
 _DIGEST_LENGTH = 64
 _STORED_FIELDS = PublishedVersion._fields.index("status") + 1
 

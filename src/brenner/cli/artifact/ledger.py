@@ -42,6 +42,7 @@ from brenner.diagnostics.model import Diagnostic, Severity, worst_first
 from brenner.diagnostics.repeats import group_blocks, numbered, repeats_of_blocks
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.messages import Trust
+from brenner.session.ledger_advice import with_advice
 from brenner.session.overview import misplaced_json
 from brenner.text import escape_control, joined, thread_argument
 
@@ -140,7 +141,7 @@ def ledger(
             entry.message_id in loaded.altered,
         )
         for each in found
-        for entry in each.entries
+        for entry in with_advice(each.entries, each.state.artifact, loaded.thread_id or "")
     ]
     if settings.as_json:
         write_json(_document(loaded, [each.number for each in found], lines, misplaced))

@@ -31,6 +31,7 @@ from brenner.cli.output import (
     write_placed_diagnostics,
 )
 from brenner.cli.terminal import print_hint, print_message
+from brenner.cli.threads import find_session
 from brenner.cli.workspace import workspace_for_writing
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.codes.mail import UNSTORABLE_TEXT
@@ -38,8 +39,9 @@ from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.mailbox import Capability
 from brenner.mail.model import SendResult, stored_json
 from brenner.mail.open import with_place
-from brenner.protocol.message_types import wants_ack
+from brenner.protocol.message_types import KICKOFF, wants_ack
 from brenner.protocol.messages import Message, header_errors, render_message_file
+from brenner.protocol.subjects import parse_subject
 from brenner.protocol.validate import Report, check_message
 from brenner.services import send as drafts
 from brenner.services.send import Outcome, SendOptions, send_text
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from brenner.config import Project
+    from brenner.mail.mailbox import Mailbox
     from brenner.services.workspace import Workspace
 
 # Composing a message from options. Diagnostics then name the option instead of a line.
@@ -88,6 +91,8 @@ def compose(flags: Mapping[str, Any], here: Workspace, reply_to: int | None) -> 
             "Or give a FILE: `brenner new TYPE` prints one to fill in."
         )
         raise click.UsageError(error)
+    if parts["thread_id"] == flags["thread_id"] and not _opens_thread(parts["subject"]):
+        parts["thread_id"] = find_session(here, parts["thread_id"])
     body = _read_body(parts["body"])
     if isinstance(body, Diagnostic):
         return body
@@ -95,6 +100,12 @@ def compose(flags: Mapping[str, Any], here: Workspace, reply_to: int | None) -> 
     parts |= {"sender": here.actor, "recipients": tuple(filter(None, names)), "body": body}
     message = Message(**parts)
     return _header_fault(message) or render_message_file(message)
+
+
+def _opens_thread(subject: str) -> bool:
+    """Return whether the subject is that of a KICKOFF, whose thread may be new."""
+    found = parse_subject(subject)
+    return found is not None and found.type == KICKOFF.name
 
 
 def _is_given(value: object) -> bool:
@@ -201,11 +212,11 @@ def send(  # noqa: PLR0913  (one parameter per option)
         if isinstance(given, Diagnostic):
             return _report_unreadable(given, _option_at_fault(given), settings)
         actor = settings.actor if name else here.actor
-        text, fixed = _corrected(given, actor) if fix else (given, ())
         project = here.project
         options = SendOptions(
             actor, not no_check, reply_to, key, position, project.operator, project, anyway=anyway
         )
+        text, fixed = _corrected(here.mailbox, given, options) if fix else (given, ())
         outcome = _with_place(send_text(here.mailbox, text, options), project)
     if outcome.sent:
         note_changes_made()
@@ -238,12 +249,17 @@ def _check_usage(file: str | None, key: str | None, *, is_composed: bool) -> Non
         raise click.UsageError(message)
 
 
-def _corrected(text: str, actor: str | None) -> tuple[str, tuple[Diagnostic, ...]]:
+def _corrected(
+    mailbox: Mailbox, text: str, options: SendOptions
+) -> tuple[str, tuple[Diagnostic, ...]]:
     """Return the corrected message and what was wrong in the given one.
 
-    If not every error has a certain correction, return the text as given.
+    The mailbox corrects a mistyped thread. Where it finds another error, only the text is
+    corrected. If not every error has a certain correction, return the text as given.
     """
-    report = check_message(text, actor)
+    report = drafts.examine_text(mailbox, text, options)
+    if report.corrected is None:
+        report = check_message(text, options.actor)
     if report.corrected is None:
         return text, ()
     return report.corrected, tuple(found for found in report.violations if found.fixable)
@@ -351,7 +367,8 @@ def _write_refused(report: Report, text: str, name: str | None) -> None:
         hint = "Add `--json` to get the corrected message, as `corrected`, or `--fix` to send it."
         print_hint(hint, sys.stderr)
     else:
-        print_hint(f"To print the corrected message: `{fix_command(file)}`", sys.stderr)
+        if check_message(text).corrected == report.corrected:  # no store was needed for it
+            print_hint(f"To print the corrected message: `{fix_command(file)}`", sys.stderr)
         again = (
             f"brenner mail send --fix {'-- ' * file.startswith('-')}{quote(escape_control(file))}"
         )

@@ -51,6 +51,7 @@ from brenner.cli.workspace import (
     workspace_for_writing,
     workspace_of,
 )
+from brenner.diagnostics.codes.publishing import SESSION_CANCELLED
 from brenner.diagnostics.codes.sessions import ROUND_OF_CLOSED_SESSION
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.mailbox import Capability
@@ -410,6 +411,8 @@ def _write(done: Started, summary: Summary) -> None:
 
 
 def _next_steps(done: Started) -> Iterator[str]:
+    if any(each.id == SESSION_CANCELLED.id for each in done.diagnostics):
+        return  # the warning has the next step
     thread = thread_argument(done.thread_id or "")
     reopen = " --reopen" * any(each.code is ROUND_OF_CLOSED_SESSION for each in done.diagnostics)
     version = f"v{done.round}" if done.round else "a version"

@@ -238,7 +238,7 @@ def _open_counts(overview: Overview, now: datetime, deadline: timedelta) -> list
         (overview.questions, "question", "questions"),
         (len(overview.overdue(now, deadline)), "overdue", "overdue"),
         (overview.refusals * is_open, "rejected", "rejected"),
-        (overview.misplaced * is_open, "in no DELTA", "in no DELTA"),
+        (overview.needed_misplaced, "in no DELTA", "in no DELTA"),
         (overview.late, "late", "late"),
         (overview.handoffs, "handoff", "handoffs"),
     )
@@ -374,10 +374,10 @@ def refusal_lines(status: SessionStatus, out: TextIO, *, is_full: bool) -> Itera
     """Yield a table of the blocks that do not contribute with fixes, and how to dismiss one.
 
     They are rejected, or in a message that is no DELTA. Blocks with one cause are one row, except
-    in the full status. In a session that has ended they need no correction.
+    in the full status. After the end of a session only misplaced blocks that came later need one.
     """
-    refusals = (*status.refusals, *status.misplaced)
-    if not refusals or status.is_over:
+    refusals = (*(() if status.is_over else status.refusals), *status.needed_misplaced)
+    if not refusals:
         return
     yield "\n"
     from brenner.diagnostics.repeats import group_blocks

@@ -186,7 +186,8 @@ AFTER_THE_END = warning(
     "AFTER_THE_END",
     "The session is complete, with v{version}. This message is not compiled unless the "
     "operator reopens the session.",
-    "Tell the operator why it matters: `brenner compile --reopen THREAD` includes it. For a "
+    "Tell the operator why it matters: `brenner compile --reopen {thread}` includes "
+    "it. For a "
     "new question, start a new session that refers to this one.",
     "R18",
 )

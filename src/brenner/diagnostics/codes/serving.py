@@ -356,10 +356,11 @@ NOT_COMPILED = warning(
 )
 NO_SESSION_YET = warning(
     "NO_SESSION_YET",
-    "The thread `{thread}` is new: this is its first message, and it has no KICKOFF.",
-    "Check the thread ID. If you meant another thread, send the message again there.{suggestion}",
-    "R1; R15",
-)._replace(retired="a contribution to an unknown thread is `UNKNOWN_THREAD`, and is not sent")
+    "The thread `{thread}` is no session: it has neither a KICKOFF nor a version.",
+    "Check the thread ID. If you meant a session, send the message again in its thread."
+    "{suggestion}",
+    "R1; R15; R23",
+)
 ANSWER_TOO_LARGE = error(
     "ANSWER_TOO_LARGE",
     "Too many messages match: even a list of them is too long.",

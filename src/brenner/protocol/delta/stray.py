@@ -14,6 +14,7 @@ import re
 from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import deltas as codes
+from brenner.diagnostics.codes.messages import DELTA_NOT_CONTRIBUTED
 from brenner.diagnostics.model import INFO, WARNING
 from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_BLOCKS
@@ -25,6 +26,7 @@ from brenner.protocol.delta.parse import (
     find_deltas,
     has_delta_info,
     is_delta_fence,
+    may_contain_strays,
     read_blocks,
 )
 
@@ -82,6 +84,23 @@ def find_strays(body: str, found: list[Block]) -> list[StrayDelta]:
     strays += _in_prose(seen, index)
     strays = [each._replace(diagnostic=_marked(each)) for each in strays]
     return sorted(strays, key=lambda stray: stray.diagnostic.line or 0)
+
+
+def meant_strays(body: str, found: list[Block]) -> list[StrayDelta]:
+    """Return the deltas that the author of a message of another type most likely meant to send."""
+    if not may_contain_strays(body, found):
+        return []
+    return [each for each in find_strays(body, found) if each.is_meant]
+
+
+def not_contributed(type_name: str, line: int | None) -> Diagnostic:
+    """Return the diagnostic for a delta outside a delta block, in a message of another type."""
+    found = DELTA_NOT_CONTRIBUTED.at(line, type=type_name)
+    return found._replace(
+        message=f"This message is not a DELTA ({type_name}). This looks like a delta, but it will "
+        "not be compiled.",
+        fix=f"Put it in a fenced block labelled `delta`. {found.fix}",
+    )
 
 
 def _marked(stray: StrayDelta) -> Diagnostic:
