@@ -27,12 +27,13 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("option", ["--persist", "--commit", "--push", "--archive"])
 @pytest.mark.parametrize("command", [("compile",), ("compile", "--dry-run")])
 def test_another_name_is_refused(folder: Path, option: str, command: tuple[str, ...]) -> None:
-    """Before anything is published, with the command that works."""
+    """Before anything is published. No agent is told to act as the operator."""
     for named in ({"AGENT_NAME": "BlueLake"}, {}):
         words = () if named else ("--as", "BlueLake")
         done = brenner(*command, THREAD, option, "--json", *words, cwd=folder, **named)
         assert (done.code, done.codes) == (1, ["ONLY_THE_OPERATOR"])
-        assert "add `--as Operator`" in done.out
+        assert "leave out `--as`, and unset `AGENT_NAME`." in done.out
+        assert "--as Operator" not in done.out
     assert versions(folder) == 1
     assert not (folder / "artifacts").exists()
 
