@@ -75,7 +75,6 @@ def test_a_block_that_was_sent_before_is_no_answer(stage: Stage) -> None:
     [
         "> " + fenced(add("Clock")).replace("\n", "\n> "),
         f"````markdown\n{fenced(add('Clock'))}````\n",
-        f"```json\n{json.dumps(add('Clock'))}\n```\n",
         "The `delta` block of message 3 is wrong.\n",
     ],
 )

@@ -15,7 +15,6 @@ from brenner.diagnostics.codes.merging import (
     DUPLICATE_BLOCK,
     WOULD_CLOSE_CIRCLE,
 )
-from brenner.diagnostics.codes.serving import NO_SESSION_YET
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.compiled import check_referenced_version
@@ -142,6 +141,8 @@ def _no_session_warning(mailbox: Mailbox, history: VersionHistory) -> Iterator[D
     """Yield a warning if the thread has neither a KICKOFF nor a version, with the session meant."""
     if history.versions or any(each.type == KICKOFF.name for each in history.unread):
         return
+    from brenner.diagnostics.codes.serving import NO_SESSION_YET  # rarely needed
+
     meant = _session_meant(mailbox, history.thread_id)
     found = NO_SESSION_YET.at(thread=history.thread_id, suggestion=did_you_mean(meant))
     yield found._replace(suggestion=meant)

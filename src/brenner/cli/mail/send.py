@@ -31,7 +31,6 @@ from brenner.cli.output import (
     write_placed_diagnostics,
 )
 from brenner.cli.terminal import print_hint, print_message
-from brenner.cli.threads import find_session
 from brenner.cli.workspace import workspace_for_writing
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.codes.mail import UNSTORABLE_TEXT
@@ -92,6 +91,8 @@ def compose(flags: Mapping[str, Any], here: Workspace, reply_to: int | None) -> 
         )
         raise click.UsageError(error)
     if parts["thread_id"] == flags["thread_id"] and not _opens_thread(parts["subject"]):
+        from brenner.cli.threads import find_session  # a message file has the whole ID
+
         parts["thread_id"] = find_session(here, parts["thread_id"])
     body = _read_body(parts["body"])
     if isinstance(body, Diagnostic):
