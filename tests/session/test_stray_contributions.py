@@ -108,7 +108,11 @@ def test_the_numbers_of_delta_blocks_stay(stage: Stage) -> None:
 
 def test_the_tools_of_agents_warn() -> None:
     here = in_session()
-    message = {"thread_id": ROUND_THREAD, "subject": TYPES[0], "body_md": f"{FENCED}\n"}
+    message: dict[str, object] = {
+        "thread_id": ROUND_THREAD,
+        "subject": TYPES[0],
+        "body_md": f"{FENCED}\n",
+    }
     message |= {"sender_name": ANN, "to": ["Operator"]}
     key = str(here.workspace.project.folder)
     checked = here.ask("brenner_check", **message)
