@@ -62,6 +62,7 @@ def check_mail(case: dict[str, Any], home: Backend, folder: Path) -> None:
     with Scene(case, home, folder) as scene, pytest.MonkeyPatch.context() as patch:
         if not case.get("unopened"):
             patch.setattr("brenner.services.send.unknown_thread", lambda *_: None)
+            patch.setattr("brenner.services.preview._no_session_warning", lambda *_: ())
         for number, step in enumerate(case["scene"], 1):
             try:
                 _play(scene, *taken_apart(scene.filled(step)))

@@ -41,6 +41,8 @@ def unknown_citations(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic
 
 def _kickoffs(mailbox: Mailbox, thread_id: str) -> list[StoredMessage]:
     """Return the kickoffs of a thread, oldest first, without reading its other messages."""
+    if not mailbox.thread(thread_id, limit=1).position:
+        return []
     query = Query(types=(KICKOFF.name,), threads=(thread_id,))
     return list(mailbox.search(query, limit=_MOST_KICKOFFS).messages)[::-1]
 
