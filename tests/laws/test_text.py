@@ -172,6 +172,7 @@ def test_what_we_compose_passes(message_type: MessageType) -> None:
 
 
 @given(any_text, filled_text)
+@example("", '{"operation":"ADD","section":"x"}')
 def test_replies_pass_and_contribute_nothing(text: str, subject: str) -> None:
     """Self-conformance: a Validation Error reply is a valid INFO, and nothing in it counts."""
     line = "".join(subject.split())

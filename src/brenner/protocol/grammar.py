@@ -99,3 +99,6 @@ ISO_TIME = lazy_pattern(
     r"(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
     r"|[0-9]{8}(?:T[0-9]{4}(?:[0-9]{2}(?:[.,][0-9]{1,9})?)?(?:Z|[+-][0-9]{2}(?:[0-9]{2})?)?)?"
 )
+
+# message_body_schema, Error Responses: the title of the reply to a message with errors
+VALIDATION_ERROR_TITLE = "# Validation Error"

@@ -16,6 +16,7 @@ from brenner.artifact.diff import changed_ids, diff
 from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE
 from brenner.named_tuple import NamedTuple
+from brenner.protocol.grammar import VALIDATION_ERROR_TITLE
 from brenner.protocol.message_types import COMPILED, DELTA
 from brenner.protocol.subjects import parse_subject
 from brenner.session.decisions import cancellation_reason, voids_in
@@ -216,7 +217,6 @@ def _find_participant(status: SessionStatus, name: str) -> Participant | None:
 # Types that begin no round and change no artifact: answers, requests, notes
 
 
-_VALIDATION_ERROR = "# Validation Error"  # the title of the message document's Error Responses
 _WAITING_WORDS = {"QUESTION": "asked", "BLOCKED": "blocked", "HANDOFF": "handed over"}
 
 
@@ -272,7 +272,7 @@ def route_info(context: RoutingContext) -> Route:
         return Route(None, RouteStep.NOTE, _void_text(context, voided[0].version))
     if context.no_longer_refused or dismissals_in(message):
         return Route(None, RouteStep.NOTE, _dismissal_text(context))
-    if message.body.startswith(_VALIDATION_ERROR):
+    if message.body.startswith(VALIDATION_ERROR_TITLE):
         names = limited_list(context.recipients)
         words = f"validation error: {names} can correct the rejected blocks"
         return Route(None, RouteStep.NOTE, words)

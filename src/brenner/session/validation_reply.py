@@ -15,7 +15,7 @@ from brenner.lazy_pattern import lazy_pattern
 from brenner.markdown.blocks import parse_blocks
 from brenner.markdown.escape import one_paragraph, render_fence
 from brenner.protocol.body import quote, quote_in_fence, short_description
-from brenner.protocol.grammar import AGENT_NAME
+from brenner.protocol.grammar import AGENT_NAME, VALIDATION_ERROR_TITLE
 from brenner.protocol.messages import (
     Message,
     StoredMessage,
@@ -52,7 +52,7 @@ def validation_error_body(original: str, report: Report) -> str:
 
     errors = [found for found in report.violations if found.severity is ERROR]
     parts = [
-        "# Validation Error\n",
+        f"{VALIDATION_ERROR_TITLE}\n",
         f"## Message\n{one_paragraph(escape_control(original))}\n",
         "## Errors",
     ]
@@ -125,7 +125,7 @@ def compose_block_errors(
     if more:
         errors.append(f"- and {more} more blocks: `brenner artifact ledger {original.thread_id}`")
     parts = [
-        "# Validation Error\n",
+        f"{VALIDATION_ERROR_TITLE}\n",
         f"## Message\n{posted.id}\n\n{quote(original.subject) or '(no subject)'}\n",
         "## Errors",
         *errors,

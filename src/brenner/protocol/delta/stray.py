@@ -29,6 +29,7 @@ from brenner.protocol.delta.parse import (
     may_contain_strays,
     read_blocks,
 )
+from brenner.protocol.grammar import VALIDATION_ERROR_TITLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -87,8 +88,12 @@ def find_strays(body: str, found: list[Block]) -> list[StrayDelta]:
 
 
 def meant_strays(body: str, found: list[Block]) -> list[StrayDelta]:
-    """Return the deltas that the author of a message of another type most likely meant to send."""
-    if not may_contain_strays(body, found):
+    """Return the deltas that the author of a message of another type most likely meant to send.
+
+    A Validation Error reply quotes the message that it is about.
+    """
+    is_reply = body.lstrip().startswith(VALIDATION_ERROR_TITLE)
+    if is_reply or not may_contain_strays(body, found):
         return []
     return [each for each in find_strays(body, found) if each.is_meant]
 
