@@ -33,6 +33,8 @@ from brenner.text import closest, did_you_mean, escape_control
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from brenner.program_settings import ProgramSettings
+
 # For folders without permission os.path returns False, but pathlib raises.
 # ruff: noqa: PTH109, PTH110, PTH111, PTH112, PTH113, PTH117, PTH118
 
@@ -77,8 +79,8 @@ class Project(NamedTuple):
     """A research group's folder and settings.
 
     A file in `store` has an absolute path, unless its address is ambiguous; `store_address` refuses
-    that. `programs` are the configured commands of
-    the agents' programs. `max_message_kib` limits messages that are sent; stored, imported and
+    that. `programs` are the configured programs of
+    the agents. `max_message_kib` limits messages that are sent; stored, imported and
     generated mail may be longer. `folder_from` and `store_from` explain in words why this folder
     and this store were chosen. `is_found` is false if no folder was named and none was found, so
     that the folder is only the current one.
@@ -91,7 +93,7 @@ class Project(NamedTuple):
     source_text: str | None = None
     persist: PersistSettings = PersistSettings()
     agent_mail: AgentMailSettings = AgentMailSettings()
-    programs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    programs: tuple[tuple[str, ProgramSettings], ...] = ()
     max_message_kib: int = MOST_SENT_KIB
     diagnostics: tuple[Diagnostic, ...] = ()
     folder_from: str = ""
@@ -275,7 +277,8 @@ def _with_settings(project: Project, file: Path) -> Project:
             try:
                 project = _SETTERS[name](project, value)
             except ValueError as error:
-                found.append(_invalid(file, f"`{name}` must be {error}", lines.get(name)))
+                line = next((lines[key] for key in (*error.args[1:], name) if key in lines), None)
+                found.append(_invalid(file, f"`{name}` must be {error.args[0]}", line))
         elif name not in _SETTINGS_READ_ELSEWHERE:
             near = did_you_mean(closest(name, (*_SETTERS, *_SETTINGS_READ_ELSEWHERE)))
             words = {"path": str(file), "name": name, "suggestion": near}
@@ -382,28 +385,10 @@ def _set_persist(project: Project, value: Any) -> Project:
 
 
 def _set_programs(project: Project, value: Any) -> Project:
-    """Read the table `[programs]`: each command as a string or as a list of words."""
-    is_table = isinstance(value, dict)
-    _require(is_table, 'a table such as `[programs]` with `claude-code = "claude"`')
-    programs = tuple((name, _parse_command(name, command)) for name, command in value.items())
-    return project._replace(programs=programs)
+    """Read the tables `[programs]` and `[programs.NAME]`."""
+    from brenner.program_settings import parse_programs  # imported only if there are programs
 
-
-def _parse_command(name: str, command: object) -> tuple[str, ...]:
-    """Return the words of a command, which is run without a shell."""
-    from shlex import split  # imported only if there are programs
-
-    try:
-        parsed = split(command) if isinstance(command, str) else command
-    except ValueError:  # an unclosed quotation
-        parsed = None
-    words = [each for each in parsed if isinstance(each, str)] if isinstance(parsed, list) else []
-    is_command = words and words == parsed and words[0] and not words[0].startswith("-")
-    example = '"claude" or ["claude", "-c"]'
-    _require(is_command, f"a table in which `{name}` is a command such as {example}")
-    is_visible = all(each.isprintable() for each in words)
-    _require(is_visible, f"a table in which the command of `{name}` has no hidden characters")
-    return tuple(words)
+    return project._replace(programs=parse_programs(value))
 
 
 _SETTERS = {

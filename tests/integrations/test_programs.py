@@ -11,6 +11,7 @@ from brenner.diagnostics.model import RequestError
 from brenner.integrations import programs
 from brenner.integrations.programs import Bead, find_bead
 from brenner.integrations.tmux import TerminalSession, find_terminal
+from brenner.program_settings import KNOWN_PROGRAMS, ProgramSettings, merge_programs
 from brenner.services.spawn_agents import pane_environment
 from integrations.terminals import DOTTED, Terminals, asked, written
 from servers.lifetime import occupants
@@ -185,7 +186,9 @@ def test_commands_in_the_settings(
 ) -> None:
     """As one types it, or word by word."""
     written(tmp_path, "[programs]", f"claude-code = {written_as}")
-    assert find_project(str(tmp_path), {}).programs == (("claude-code", command),)
+    assert find_project(str(tmp_path), {}).programs == (
+        ("claude-code", ProgramSettings(command=command)),
+    )
 
 
 @pytest.mark.parametrize(
@@ -201,6 +204,16 @@ def test_commands_in_the_settings(
         ("[programs]", 'claude-code = ["", "x"]'),
         ("[programs]", 'claude-code = ["claude", "a\\u0000b"]'),
         ("[programs]", 'claude-code = "claude \\u001b[2J"'),
+        ("[programs.claude-code]", "comand = 'claude'"),
+        ("[programs.claude-code]", "driver = 'claude'"),
+        ("[programs.claude-code]", 'run = "claude \\u0007"'),
+        ("[programs.claude-code]", "model = '--yolo'"),
+        ("[programs.claude-code]", "env = ['A=b']"),
+        ("[programs.claude-code]", "env = { 'A-B' = 'c' }"),
+        ("[programs.claude-code]", "minutes = 0"),
+        ("[programs.claude-code]", "minutes = true"),
+        ("[programs.mine]", "driver = 'text'"),
+        ("[programs.mine]", "run = 'mine'"),
     ],
 )
 def test_commands_that_are_none(tmp_path: Path, lines: tuple[str, ...]) -> None:
@@ -210,6 +223,38 @@ def test_commands_that_are_none(tmp_path: Path, lines: tuple[str, ...]) -> None:
         find_project(str(tmp_path), {})
     assert refused.value.diagnostic.id == "INVALID_SETTINGS"
     assert refused.value.diagnostic.line == 1
+
+
+def test_settings_of_programs(tmp_path: Path) -> None:
+    """A known program is changed in part, another one needs a driver; strings stay valid."""
+    written(
+        tmp_path,
+        "[programs]",
+        'codex-cli = "codex --profile lab"',
+        "[programs.claude-code]",
+        'model = "opus"',
+        "minutes = 7.5",
+        "[programs.local]",
+        'driver = "text"',
+        'run = ["local-model", "--stdin"]',
+        'env = { LOCAL_MODEL = "small" }',
+    )
+    merged = merge_programs(find_project(str(tmp_path), {}).programs)
+    assert merged == {
+        **KNOWN_PROGRAMS,
+        "codex-cli": ProgramSettings("codex-cli", ("codex",), ("codex", "--profile", "lab")),
+        "claude-code": ProgramSettings("claude-code", ("claude",), ("claude",), "opus", (), 7.5),
+        "local": ProgramSettings(
+            "text", ("local-model", "--stdin"), env=(("LOCAL_MODEL", "small"),)
+        ),
+    }
+
+
+def test_another_driver_drops_the_command_of_the_known_program(tmp_path: Path) -> None:
+    """Claude Code over ACP is started by another command than Claude Code itself."""
+    written(tmp_path, "[programs.claude-code]", 'driver = "acp"', 'run = "claude-acp"')
+    merged = merge_programs(find_project(str(tmp_path), {}).programs)
+    assert merged["claude-code"] == ProgramSettings("acp", ("claude-acp",), ("claude",))
 
 
 def test_a_password_is_not_passed_on(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ LAYERS = (
     {"services"},
     {"mail", "persist", "integrations"},
     {"config"},
+    {"program_settings"},
     {"session"},
     {"lint"},
     {"artifact"},

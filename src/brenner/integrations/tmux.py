@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from brenner.integrations.programs import NTM, TMUX, RunResult, find_program, run_program
 from brenner.named_tuple import NamedTuple
+from brenner.program_settings import KNOWN_PROGRAMS
 from brenner.protocol.thread_ids import cross_reference, is_valid_thread_id
 from brenner.text import escape_control
 
@@ -130,12 +131,6 @@ def panes_by_agent(panes: Sequence[Pane]) -> dict[str, Pane]:
 # roster or registration is only a key to them.
 
 
-PROGRAM_COMMANDS: dict[str, tuple[str, ...]] = {
-    "claude-code": ("claude",),
-    # Its daemon would give every pane the environment of the first one.
-    "codex-cli": ("codex", "--no-daemon"),
-    "gemini-cli": ("gemini",),
-}
 LINE = "{line}"  # in a word of a command: the program's first line
 _FIRST_LINE = {"claude": (LINE,), "codex": (LINE,), "gemini": ("-i", LINE)}
 
@@ -152,7 +147,7 @@ def command_with_line(command: Sequence[str], line: str) -> tuple[str, ...]:
     """
     words, name = tuple(command), _program_name(command)
     if not any(LINE in word for word in words) and name in _FIRST_LINE:
-        built_in = next(each for each in PROGRAM_COMMANDS.values() if each[0] == name)
+        built_in = next(each.command for each in KNOWN_PROGRAMS.values() if each.command[0] == name)
         start = len(built_in) if words[1 : len(built_in)] == built_in[1:] else 1
         words = (*words[:start], *(_FIRST_LINE[name] if line else ()), *words[start:])
     return tuple(word.replace(LINE, line) for word in words if line or LINE not in word)

@@ -23,7 +23,6 @@ from brenner.diagnostics.model import (
 from brenner.integrations.programs import NTM, NTM_FLAGS, TMUX, Ntm, find_program
 from brenner.integrations.tmux import (
     ONLY_SHELL,
-    PROGRAM_COMMANDS,
     Pane,
     Tmux,
     attach_command,
@@ -37,6 +36,7 @@ from brenner.integrations.tmux import (
     window_command,
 )
 from brenner.named_tuple import NamedTuple
+from brenner.program_settings import merge_programs
 from brenner.protocol.roster_config import roster_json
 from brenner.protocol.thread_ids import cross_reference, is_valid_thread_id
 from brenner.services.identity import SERVER_NAME
@@ -255,7 +255,9 @@ def _other_owner(terminal: AgentTerminal, pane: Pane) -> str:
 
 
 def program_commands(project: Project) -> dict[str, tuple[str, ...]]:
-    return PROGRAM_COMMANDS | dict(project.programs)
+    """Return the command that opens each program in a terminal; some programs have none."""
+    programs = merge_programs(project.programs)
+    return {name: each.command for name, each in programs.items() if each.command}
 
 
 def pane_environment(project: Project) -> dict[str, str]:
