@@ -1,8 +1,10 @@
 """The MCP server on standard input and output: one agent, one connection.
 
-The input ends when the agent's program ends, or closes it after its last request. So open requests
-are finished and answered before the process ends. The SDK's `stdio_server` cancels them. Its reader
-also blocks in a thread that no signal can stop, and it does not answer a line that it cannot parse.
+An agent's program ends the server by a signal, or by closing the input, perhaps right after its
+last request. So open requests are finished and answered before the process ends.
+
+The SDK's `stdio_server` cancels open requests when the input ends. It reads in a thread that SIGINT
+does not stop. It does not answer a line that it cannot parse, so that the client waits forever.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ _END = b"\n"
 
 _NOT_JSON = "The line is not JSON."
 _NOT_RPC = "The line is JSON, but not a single JSON-RPC request or notification."
-_TOO_LATE = "an answer was not finished, or not read, in time after the input had ended"
+_TOO_LATE = "an answer was not finished, or not read, in time"
 
 
 Received = SessionMessage | Exception
