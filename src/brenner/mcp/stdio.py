@@ -1,128 +1,50 @@
 """The MCP server on standard input and output: one agent, one connection.
 
-The input ends when the agent's program ends, or closes it after its last request. So open requests
-are finished and answered before the process ends.
+An agent's program ends the server by a signal, or by closing the input, perhaps right after its
+last request. So open requests are finished and answered before the process ends.
+
+The SDK's `stdio_server` cancels open requests when the input ends. It reads in a thread that SIGINT
+does not stop. It does not answer a line that it cannot parse, so that the client waits forever.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import select
 import signal
-from errno import EAGAIN, ETIME
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from contextlib import contextmanager, suppress
+from errno import ETIME
+from typing import TYPE_CHECKING, Any
 
 import anyio
-import anyio.to_thread
 import mcp_types as types
-from mcp.shared.message import SessionMessage
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
 
-from brenner.limits import MOST_REQUEST_BYTES
 from brenner.mcp.arguments import check_raw_size
 from brenner.mcp.server import log_locations_only
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from anyio.abc import ObjectReceiveStream, ObjectSendStream
     from mcp.server import Server
 
-# Standard input and output, reserved for the protocol
-#
-# Meanwhile `print` goes to standard error, and child processes have no input. Reading and writing
-# block in threads, until they are stopped.
-
+FINE, INTERRUPTED = 0, 130
+_GRACE_SECONDS = 30
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _IN, _OUT, _ERR = 0, 1, 2
 _CHUNK = 64 * 1024
 _WRITABLE = 4096  # so much a pipe that can be written to takes without waiting
 _END = b"\n"
-_NO_READER = "the client does not read it"
 
-
-class StdioPipes:
-    """Standard input and output as bytes."""
-
-    def __enter__(self) -> Self:
-        self._source, self._sink = os.dup(_IN), os.dup(_OUT)
-        self._last_read, self._end_reading = os.pipe()
-        self._last_write, self._end_writing = os.pipe()
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, _IN)
-        os.close(nothing)
-        os.dup2(_ERR, _OUT)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.dup2(self._source, _IN)
-        os.dup2(self._sink, _OUT)
-        os.close(self._source)
-        os.close(self._sink)
-        for each in (self._last_read, self._end_reading, self._last_write, self._end_writing):
-            os.close(each)
-
-    def read(self) -> bytes:
-        """Return the next bytes; empty at the end of the input or after `stop_reading`."""
-        ready, _, _ = select.select([self._source, self._last_read], [], [])
-        return b"" if self._last_read in ready else os.read(self._source, _CHUNK)
-
-    def write(self, data: bytes) -> None:
-        """Write all bytes. After `stop_waiting`, raise BlockingIOError if the reader blocks."""
-        rest = memoryview(data)
-        while rest:
-            _, writable, _ = select.select([self._last_write], [self._sink], [])
-            if not writable:
-                raise BlockingIOError(EAGAIN, _NO_READER)
-            rest = rest[os.write(self._sink, rest[:_WRITABLE]) :]
-
-    def stop_reading(self) -> None:
-        """Treat the input as ended."""
-        os.write(self._end_reading, _END)
-
-    def stop_waiting(self) -> None:
-        os.write(self._end_writing, _END)
-
-
-class LineSplitter:
-    """Splits chunks into lines. A line longer than `most` bytes becomes None and is not kept."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._held = bytearray()
-        self._is_too_long = False
-
-    def of(self, chunk: bytes) -> Iterator[bytes | None]:
-        """Yield the lines that end in the chunk. An empty chunk is the end of the input."""
-        *ended, rest = chunk.split(_END) if chunk else (b"", b"")
-        for piece in ended:
-            self._hold(piece)
-            yield None if self._is_too_long else bytes(self._held)
-            self._held.clear()
-            self._is_too_long = False
-        self._hold(rest)
-
-    def _hold(self, piece: bytes) -> None:
-        if self._is_too_long or len(self._held) + len(piece) > self._most:
-            self._held.clear()
-            self._is_too_long = True
-        else:
-            self._held += piece
-
-
-FINE, INTERRUPTED = 0, 130
-_MOST_UNDER_WAY = 1_000
-_GRACE_SECONDS = 30
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_CANCELLED = "notifications/cancelled"
-_TOO_LONG = f"The line is longer than {MOST_REQUEST_BYTES} bytes. It was not read."
 _NOT_JSON = "The line is not JSON."
 _NOT_RPC = "The line is JSON, but not a single JSON-RPC request or notification."
+_TOO_LATE = "an answer was not finished, or not read, in time"
 
-_TOO_LATE = "a result came too late after the input had ended"
 
-Message = types.JSONRPCMessage
+Received = SessionMessage | Exception
 
 
 def serve(server: Server[Any], grace_seconds: float = _GRACE_SECONDS) -> tuple[int, OSError | None]:
@@ -131,119 +53,144 @@ def serve(server: Server[Any], grace_seconds: float = _GRACE_SECONDS) -> tuple[i
     Return the exit code, and why answers were lost, if any were.
     """
     log_locations_only()
-    with StdioPipes() as pipes:
-        return anyio.run(_StdioConnection(server, pipes, grace_seconds).run)
+    with _claim_stdio() as (source, sink):
+        return anyio.run(_StdioConnection(server, source, sink, grace_seconds).run)
+
+
+@contextmanager
+def _claim_stdio() -> Iterator[tuple[int, int]]:
+    """Reserve standard input and output for the protocol.
+
+    Meanwhile `print` goes to standard error, and child processes have no input.
+    """
+    source, sink, nothing = os.dup(_IN), os.dup(_OUT), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, _IN)
+    os.dup2(_ERR, _OUT)
+    os.close(nothing)
+    try:
+        yield source, sink
+    finally:
+        os.dup2(source, _IN)
+        os.dup2(sink, _OUT)
+        os.close(source)
+        os.close(sink)
 
 
 class _StdioConnection:
-    def __init__(self, server: Server[Any], pipes: StdioPipes, grace_seconds: float) -> None:
+    def __init__(self, server: Server[Any], source: int, sink: int, grace_seconds: float) -> None:
         self._server = server
-        self._pipes = pipes
+        self._source, self._sink = source, sink
         self._grace_seconds = grace_seconds
         self._code = FINE
         self._lost: OSError | None = None
+        self._is_stopped = False
+        self._open = 1  # requests without an answer; the input counts as one
 
     async def run(self) -> tuple[int, OSError | None]:
         """Read, serve and write concurrently."""
-        self._pending: list[str] = []  # a client may use an ID twice
-        self._answered = anyio.Event()
-        to_server, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        self._finished = anyio.Event()
+        self._waiting = anyio.CancelScope()
+        to_server, received = anyio.create_memory_object_stream[Received](0)
         answers, to_client = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as tasks:
+            self._tasks = tasks.cancel_scope
+            tasks.start_soon(self._stop_on_signal)
             tasks.start_soon(self._listen, to_server, answers.clone())
             tasks.start_soon(self._speak, to_client)
-            watch = anyio.CancelScope()
-            tasks.start_soon(self._watch, watch)
             options = self._server.create_initialization_options()
             await self._server.run(received, answers, options)
-            watch.cancel()
-        if self._lost is None and self._pending:
+            tasks.cancel_scope.cancel()
+        if self._lost is None and self._open:
             self._lost = TimeoutError(ETIME, _TOO_LATE)
         return self._code, self._lost
 
-    async def _watch(self, scope: anyio.CancelScope) -> None:
-        """Shut down gracefully on the first signal, at once on the second."""
+    async def _stop_on_signal(self) -> None:
+        """Shut down gracefully on the first signal. The second one has its usual effect."""
         wanted = [each for each in _SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
-        with scope:
-            with anyio.open_signal_receiver(*wanted) as signals:
-                number = await anext(signals)
-            self._code = INTERRUPTED if number == signal.SIGINT else FINE
-            self._pipes.stop_reading()
-            await anyio.sleep(self._grace_seconds)
-            self._pipes.stop_waiting()
+        with anyio.open_signal_receiver(*wanted) as signals:
+            number = await anext(signals)
+        self._code = INTERRUPTED if number == signal.SIGINT else FINE
+        self._stop()
+
+    def _stop(self) -> None:
+        """Treat the input as ended, and limit the time for what is open."""
+        self._is_stopped = True
+        self._waiting.cancel()
+        self._tasks.deadline = anyio.current_time() + self._grace_seconds
 
     async def _listen(
-        self,
-        server: ObjectSendStream[SessionMessage | Exception],
-        answers: ObjectSendStream[SessionMessage],
+        self, server: ObjectSendStream[Received], answers: ObjectSendStream[SessionMessage]
     ) -> None:
-        lines = LineSplitter(MOST_REQUEST_BYTES)
         async with server, answers:
-            while chunk := await anyio.to_thread.run_sync(self._pipes.read):
-                await self._take(lines.of(chunk), server, answers)
-            await self._take(lines.of(b""), server, answers)
-            with anyio.move_on_after(self._grace_seconds):
-                await self._wait_for_fewer(1)
-            self._pipes.stop_waiting()
+            async for line in self._lines():
+                message = message_of(line)
+                if isinstance(message, types.JSONRPCError):
+                    self._open += 1
+                    await answers.send(SessionMessage(message))
+                elif isinstance(message, types.JSONRPCRequest):
+                    self._open += 1
+                    cancelled = ServerMessageMetadata(on_request_unanswered=self._close_cancelled)
+                    await server.send(SessionMessage(message, cancelled))
+                else:
+                    await server.send(SessionMessage(message))
+            self._stop()
+            self._close_one()
+            await self._finished.wait()
 
-    async def _take(
-        self,
-        lines: Iterable[bytes | None],
-        server: ObjectSendStream[SessionMessage | Exception],
-        answers: ObjectSendStream[SessionMessage],
-    ) -> None:
-        for line in lines:
-            if line is not None and not line.strip():
-                continue
-            message = message_of(line)
-            if isinstance(message, types.JSONRPCError):
-                await answers.send(SessionMessage(message))
-                continue
-            await self._wait_for_fewer(_MOST_UNDER_WAY)
-            self._note(message)
-            await server.send(SessionMessage(message))
+    async def _lines(self) -> AsyncIterator[bytes]:
+        """Yield the lines that are not blank, until the input ends."""
+        held = b""
+        while chunk := await self._read():
+            *lines, held = (held + chunk).split(_END)
+            for line in filter(bytes.strip, lines):
+                yield line
+        if held.strip():
+            yield held
+
+    async def _read(self) -> bytes:
+        if not self._is_stopped:
+            with anyio.CancelScope() as self._waiting:
+                with suppress(PermissionError):  # a file, which is always readable
+                    await anyio.wait_readable(self._source)
+                return os.read(self._source, _CHUNK)
+        return b""
 
     async def _speak(self, answers: ObjectReceiveStream[SessionMessage]) -> None:
         async with answers:
             async for each in answers:
                 data = each.message.model_dump(by_alias=True, exclude_unset=True)
-                line = json.dumps(data, separators=(",", ":")).encode() + b"\n"
                 try:
                     if self._lost is None:
-                        await anyio.to_thread.run_sync(self._pipes.write, line)
+                        await self._write(json.dumps(data, separators=(",", ":")).encode() + _END)
                 except OSError as error:
                     self._lost = error  # the client is gone: nothing more to do
-                    self._pipes.stop_reading()
+                    self._stop()
                 if isinstance(each.message, types.JSONRPCResponse | types.JSONRPCError):
-                    self._forget(each.message.id)
+                    self._close_one()
 
-    def _note(self, message: Message) -> None:
-        """Record an incoming message. A cancelled request gets no answer."""
-        if isinstance(message, types.JSONRPCRequest):
-            self._pending.append(str(message.id))
-        elif isinstance(message, types.JSONRPCNotification) and message.method == _CANCELLED:
-            self._forget((message.params or {}).get("requestId"))
+    async def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            with suppress(PermissionError):  # a file, which is always writable
+                await anyio.wait_writable(self._sink)
+            rest = rest[os.write(self._sink, rest[:_WRITABLE]) :]
 
-    def _forget(self, number: object) -> None:
-        if str(number) in self._pending:
-            self._pending.remove(str(number))
-        changed, self._answered = self._answered, anyio.Event()
-        changed.set()
+    async def _close_cancelled(self) -> None:
+        self._close_one()
 
-    async def _wait_for_fewer(self, than: int) -> None:
-        while len(self._pending) >= than:
-            await self._answered.wait()
+    def _close_one(self) -> None:
+        self._open -= 1
+        if not self._open:
+            self._finished.set()
 
 
-def message_of(line: bytes | None) -> Message:
+def message_of(line: bytes) -> types.JSONRPCMessage:
     """Parse a line. An invalid one becomes an error response with the reason."""
-    if line is None:
-        return _error_response(types.INVALID_REQUEST, _TOO_LONG)
     found = check_raw_size(line)
     if found is not None:
         return _error_response(types.INVALID_REQUEST, f"{found.id}: {found.message} {found.fix}")
     try:
-        value = json.loads(line, parse_constant=_no_number)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return _error_response(types.PARSE_ERROR, _NOT_JSON)
     number = value.get("id") if isinstance(value, dict) else None
@@ -257,7 +204,3 @@ def message_of(line: bytes | None) -> Message:
 def _error_response(code: int, reason: str, number: str | int | None = None) -> types.JSONRPCError:
     error = types.ErrorData(code=code, message=reason)
     return types.JSONRPCError(jsonrpc="2.0", id=number, error=error)
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(name)
