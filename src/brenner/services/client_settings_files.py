@@ -83,9 +83,7 @@ def _plan(file: SettingsFile, *, is_removal: bool) -> FileChange:
     try:
         _check_not_of_user(file.path)
         old = _read(file.path)
-        edit = _without if is_removal else _with
-        new = edit(file, old)
-        _check_same_otherwise(file, old, new, is_removal=is_removal)
+        new = changed_text(file, old, is_removal=is_removal)
     except EditError as error:
         names = joined([f"`{'.'.join(each.path)}`" for each in file.settings])
         by_hand = _REMOVE_BY_HAND.format(names) if is_removal else _WRITE_BY_HAND
@@ -128,8 +126,17 @@ def _read(path: str) -> str | None:
         raise EditError(reason, raw.count(b"\n", 0, error.start) + 1) from None
 
 
+def changed_text(file: SettingsFile, old: str | None, *, is_removal: bool) -> str | None:
+    """Return the content of a file with our settings, or without them; None if nothing is left.
+
+    Raise EditError if it cannot be changed safely.
+    """
+    new = _without(file, old) if is_removal else _with(file, old)
+    _check_same_otherwise(file, old, new, is_removal=is_removal)
+    return new
+
+
 def _with(file: SettingsFile, old: str | None) -> str:
-    """Return the content of a file with our settings."""
     if old is None:
         return file.text
     mark, text = _split_mark(old)
@@ -144,7 +151,6 @@ def _with(file: SettingsFile, old: str | None) -> str:
 
 
 def _without(file: SettingsFile, old: str | None) -> str | None:
-    """Return the content of a file without our settings; None if nothing is left."""
     if old is None:
         return None
     mark, text = _split_mark(old)
