@@ -381,7 +381,7 @@ def _write_diffs(changes: Sequence[FileChange]) -> None:
     epilog=examples(
         "brenner agent secret Operator",
         "brenner agent secret BlueLake --new",
-        f"{SECRET}=$(brenner agent secret BlueLake) codex",
+        f"{SECRET}=$(brenner agent secret BlueLake) codex --no-daemon",
     ),
     cls=Command,
 )
