@@ -18,6 +18,7 @@ from datetime import timedelta
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -37,6 +38,7 @@ from brenner.mail.agent_mail.client import Client
 from brenner.mail.open import SqliteStore, open_mailbox, store_of, store_option
 from brenner.persist.git import Repository
 from brenner.services.compile import read_project_source
+from brenner.services.doctor.programs import agent_program_checks
 from brenner.services.doctor.stores import (
     PROBLEM,
     WARNING,
@@ -72,7 +74,8 @@ _SENTENCE_GAP = lazy_pattern(r"(?<=\.) ")
 
 def run_checks(context: DoctorContext) -> Iterator[Check]:
     """Yield every check as soon as it is done: some are slow in a large store."""
-    return (check._replace(fix=without_doctor_advice(check.fix)) for check in _checks(context))
+    for check in chain(_checks(context), agent_program_checks(context.project)):
+        yield check._replace(fix=without_doctor_advice(check.fix))
 
 
 def without_doctor_advice(fix: str | None) -> str | None:
