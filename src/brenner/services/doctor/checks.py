@@ -328,6 +328,11 @@ _VARIABLE_WITH_VALUE = lazy_pattern(
     rf"|{TOKEN}|{SECRET})\b"
     r"[\"' \t]*[=:][ \t]*[\"']?[^\s\"'$]"
 )
+# The key of a model service with a value: `env` of a program in the settings is tempting.
+_MODEL_KEY = lazy_pattern(
+    r"(?<!\$\{)(?<![\w$])(?:ANTHROPIC_API_KEY|ANTHROPIC_AUTH_TOKEN|CLAUDE_CODE_OAUTH_TOKEN|CODEX_API_KEY"
+    r"|OPENAI_API_KEY|GEMINI_API_KEY|GOOGLE_API_KEY)\b[\"' \t]*[=:][ \t]*[\"']?[^\s\"'$]"
+)
 # A secret from `register_agent`. It may be in any file that an agent writes.
 _CREDENTIAL_PATTERN = "brs_[A-Za-z0-9_-]{43}"
 _MOST_NAMED = 5
@@ -370,7 +375,7 @@ def _holds_secret(project: Project, name: str, own_token: str) -> bool:
     tokens = (project.agent_mail.token or "", own_token)
     if any(len(token) >= _SHORTEST_TOKEN and token in text for token in tokens):
         return True
-    if re.search(_CREDENTIAL_PATTERN, text):
+    if re.search(_CREDENTIAL_PATTERN, text) or _MODEL_KEY.search(text):
         return True
     if name == SETTINGS_FILE:
         return any(_has_password(each) for each in re.findall(r"[\"']([^\"'\n]*)[\"']", text))

@@ -57,7 +57,7 @@ class Surroundings(NamedTuple):
         return f"`{escape_control('~' + path[len(self.home.rstrip('/')) :] if inside else path)}`"
 
 
-def _read_text(path: str) -> str:
+def read_text(path: str) -> str:
     """Return the text of a file; empty if it cannot be read."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
@@ -69,7 +69,7 @@ def _read_text(path: str) -> str:
 def _read_json(path: str) -> Mapping[str, object]:
     """Return the object in a JSON file; empty if there is none."""
     try:
-        found = json.loads(_read_text(path))
+        found = json.loads(read_text(path))
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, Mapping) else {}
@@ -77,7 +77,7 @@ def _read_json(path: str) -> Mapping[str, object]:
 
 def _read_toml(path: str) -> Mapping[str, object]:
     try:
-        return tomllib.loads(_read_text(path))
+        return tomllib.loads(read_text(path))
     except (tomllib.TOMLDecodeError, RecursionError):
         return {}
 
@@ -225,25 +225,31 @@ def find_gemini_login(place: Surroundings) -> Login:
     selected = _gemini_selected(place, own)
     kind = selected or _gemini_kind(place.environment)
     if kind == _OAUTH:
-        saved = [os.path.join(own, name) for name in _GEMINI_OAUTH_FILES]
-        found = next((each for each in saved if _read_json(each)), None)
-        return (
-            Login(f"saved in {place.shown(found)}; it was not tested")
-            if found
-            else (Login(_KEYCHAIN) if place.platform == "darwin" else _OAUTH_MISSING)
-        )
+        return _gemini_oauth(place, own)
     if kind == _VERTEX:
-        has_place = place.first_set("GOOGLE_CLOUD_PROJECT") and place.first_set(
-            "GOOGLE_CLOUD_LOCATION"
-        )
-        variable = place.first_set("GOOGLE_API_KEY") or (has_place and "GOOGLE_CLOUD_PROJECT")
-        return _is_set(variable) if variable else _VERTEX_MISSING
+        return _gemini_vertex(place)
     if kind == _API_KEY:
         if not place.first_set(_GEMINI_KEY):
             return Login(_KEYCHAIN)
         where = f" in {place.shown(file)}" if _GEMINI_KEY in variables else " is set"
         return Login(f"`{_GEMINI_KEY}`{where}; it was not tested")
     return Login(f"`{escape_control(kind)}`; it was not tested") if kind else _GEMINI_MISSING
+
+
+def _gemini_oauth(place: Surroundings, own: str) -> Login:
+    saved = [os.path.join(own, name) for name in _GEMINI_OAUTH_FILES]
+    found = next((each for each in saved if read_text(each)), None)
+    if found:
+        return Login(f"saved in {place.shown(found)}; it was not tested")
+    return Login(_KEYCHAIN) if place.platform == "darwin" else _OAUTH_MISSING
+
+
+def _gemini_vertex(place: Surroundings) -> Login:
+    if place.first_set("GOOGLE_API_KEY"):
+        return _is_set("GOOGLE_API_KEY")
+    needed = ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
+    is_complete = all(place.environment.get(name) for name in needed)
+    return _is_set(needed[0]) if is_complete else _VERTEX_MISSING
 
 
 def _gemini_selected(place: Surroundings, own: str) -> str | None:
@@ -276,7 +282,7 @@ def _gemini_env_file(place: Surroundings, own: str) -> tuple[str, dict[str, str]
     """Return the one `.env` file that Gemini reads, and its variables."""
     for file in _env_files(place, own):
         if os.path.exists(file):
-            return file, dict(_ENV_LINE.findall(_read_text(file)))
+            return file, dict(_ENV_LINE.findall(read_text(file)))
     return "", {}
 
 

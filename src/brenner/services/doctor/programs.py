@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import suppress
+from shlex import quote
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -25,8 +26,10 @@ from brenner.services.doctor.logins import (
     find_claude_login,
     find_codex_login,
     find_gemini_login,
+    read_text,
 )
 from brenner.services.doctor.stores import WARNING, Check, Finding, named_check
+from brenner.services.identity import SERVER_NAME
 from brenner.services.rosters import list_presets, read_project_settings
 from brenner.text import escape_control
 
@@ -38,9 +41,9 @@ if TYPE_CHECKING:
     from brenner.program_settings import ProgramSettings
 
 # In a folder without access os.path returns False, but pathlib raises.
-# ruff: noqa: PTH110, PTH118, PTH119
+# ruff: noqa: PTH113, PTH118, PTH119
 
-_VERSION_SECONDS = 20  # Gemini takes three seconds on an idle machine
+_VERSION_SECONDS = 10  # Gemini takes three seconds on an idle machine
 _MOST_CHARACTERS = 80  # of what a program prints
 _VERSION = lazy_pattern(r"(?<![\w.])(\d+)\.(\d+)\.(\d+)(?![\w.]|-\w)")
 _NO_DAEMON = "--no-daemon"
@@ -105,9 +108,10 @@ _OWN_FOLDERS = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME")
 
 
 class _Program(NamedTuple):
-    """A program of agents. `used_by` says where the project names it; else it is empty.
+    """A program of agents. `used_by` says where the project uses it; else it is empty.
 
-    `paths` are the paths of the words that start its commands, None for a missing one.
+    `paths` are the paths of the words that start its commands, None for a missing one. With
+    `is_needed` the project's files name it.
     """
 
     name: str
@@ -115,6 +119,7 @@ class _Program(NamedTuple):
     client: _Client | None
     paths: Mapping[str, str | None]
     used_by: str
+    is_needed: bool
 
     @property
     def missing(self) -> str | None:
@@ -134,14 +139,19 @@ class _Program(NamedTuple):
 
 def agent_program_checks(project: Project) -> Iterator[Check]:
     """Yield the checks of the known programs and of those that the project adds."""
-    used = _used_programs(project)
+    named, registered = _named_programs(project), _registered_programs(project)
     programs = [
-        _find(project, name, settings, used.get(name, ""))
+        _find(project, name, settings)._replace(
+            used_by=named.get(name) or registered.get(name, ""), is_needed=name in named
+        )
         for name, settings in merge_programs(project.programs).items()
     ]
     results = _run_versions(project.folder, programs)
     for program in programs:
         shown = escape_control(program.name)
+        if not program.paths:
+            yield named_check(shown, _no_command_check(shown))
+            continue
         if program.missing is not None:
             yield named_check(shown, _missing_check(program, program.missing))
             continue
@@ -153,27 +163,40 @@ def agent_program_checks(project: Project) -> Iterator[Check]:
 # Which programs the project uses
 
 
-def _used_programs(project: Project) -> dict[str, str]:
-    """Return the programs that the project names, and where: roster, settings or mail."""
+# The project's files in which they look for servers
+_CLIENT_FILES = {
+    CLAUDE_CODE: ".mcp.json",
+    CODEX_CLI: ".codex/config.toml",
+    GEMINI_CLI: ".gemini/settings.json",
+}
+
+
+def _named_programs(project: Project) -> dict[str, str]:
+    """Return the programs that the project's files name, and where."""
     settings = read_project_settings(project.folder)
     entries = list(settings.stated.entries) if settings else []
     presets = [preset for preset, _, is_default in list_presets(project)[0] if is_default]
     entries += [entry for preset in presets for entry in preset.entries]
+    files = ((name, os.path.join(project.folder, file)) for name, file in _CLIENT_FILES.items())
     return {
-        **_registered_programs(project),
+        **{name: f"in `{_CLIENT_FILES[name]}`" for name, file in files if _names_brenner(file)},
         **{entry.program: "in the roster" for entry in entries if entry.program},
         **{name: f"in `{SETTINGS_FILE}`" for name, _ in project.programs},
     }
 
 
+def _names_brenner(file: str) -> bool:
+    return SERVER_NAME in read_text(file)
+
+
 def _registered_programs(project: Project) -> dict[str, str]:
     """Return the programs of the agents in a store on this machine.
 
-    The agents in a store behind a server may run on other machines.
+    The agents in a store behind a server are more likely to run elsewhere.
     """
     with suppress(BrennerError):  # a store that cannot be read is another check
         store = store_of(project)
-        if isinstance(store, SqliteStore) and os.path.exists(store.path):
+        if isinstance(store, SqliteStore) and os.path.isfile(store.path):
             with open_mailbox(project, create=False) as mailbox:
                 return {each.program: f"by agent `{each.name}`" for each in mailbox.agents()}
     return {}
@@ -182,7 +205,7 @@ def _registered_programs(project: Project) -> dict[str, str]:
 # Whether they are installed, and which version
 
 
-def _find(project: Project, name: str, settings: ProgramSettings, used_by: str) -> _Program:
+def _find(project: Project, name: str, settings: ProgramSettings) -> _Program:
     """Find a program on its own PATH. A relative path is relative to the project's folder."""
     search = dict(settings.env).get("PATH", os.environ.get("PATH", os.defpath))
     words = dict.fromkeys(command[0] for command in (settings.run, settings.command) if command)
@@ -192,24 +215,38 @@ def _find(project: Project, name: str, settings: ProgramSettings, used_by: str) 
         )
         for word in words
     }
-    return _Program(name, settings, _CLIENTS.get(settings.driver or ""), paths, used_by)
+    return _Program(name, settings, _CLIENTS.get(settings.driver or ""), paths, "", False)
 
 
 def _missing_check(program: _Program, word: str) -> Finding:
-    """Report a missing program: a warning only if the project uses it."""
+    """Report a missing program: a warning only if the project's files name it.
+
+    A registered agent may run on another machine.
+    """
     client, name = program.client, escape_control(program.name)
     shown = escape_control(word)
     is_own = client is None or word != client.executable
     install = f"npm install -g {client.package}" if client else ""
-    if not program.used_by:
-        return f"not installed (optional); to install it: `{install}`"
+    if not program.is_needed:
+        use = f"used {program.used_by}" if program.used_by else "optional"
+        return f"not installed ({use}); to install it: `{install}`"
     where = "does not exist or cannot be run" if os.sep in word else "is not on PATH"
     key = "run" if program.settings.run[:1] == (word,) else "command"
     correct = f"correct `{key}` of `{name}` in `{SETTINGS_FILE}`"
     return Check(
         WARNING,
         f"`{shown}` {where}. The program `{name}` is used {program.used_by}.",
-        f"Install `{shown}`, or {correct}." if is_own else f"Install it: `{install}`.",
+        f"Install `{shown}`, or {correct}."
+        if is_own
+        else f"Install it: `{install}`. If it is installed, add its folder to PATH.",
+    )
+
+
+def _no_command_check(shown: str) -> Check:
+    return Check(
+        WARNING,
+        f"The program `{shown}` has neither `run` nor `command`, so Brenner cannot start it.",
+        f"Add `run` or `command` to `{shown}` in `{SETTINGS_FILE}`.",
     )
 
 
@@ -271,8 +308,8 @@ def _failure_check(program: _Program, client: _Client, ran: RunResult) -> Check:
         return Check(WARNING, detail, _update(client))
     reason = escape_control(ran.reason, _MOST_CHARACTERS)
     detail = f"`{path}` does not print its version: {reason.rstrip('.')}."
-    command = f"{client.executable} --version"
-    return Check(WARNING, detail, f"Run `{command}` to see why, or install it again.")
+    fix = f"Run `{quote(path)} --version` to see why, or install it again."
+    return Check(WARNING, detail, fix)
 
 
 def _update(client: _Client) -> str:
