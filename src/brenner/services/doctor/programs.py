@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # In a folder without access os.path returns False, but pathlib raises.
 # ruff: noqa: PTH113, PTH118, PTH119
 
-_VERSION_SECONDS = 10  # Gemini takes three seconds on an idle machine
+_VERSION_SECONDS = 20  # Gemini takes three seconds on an idle machine, ten on a busy one
 _MOST_CHARACTERS = 80  # of what a program prints
 _VERSION = lazy_pattern(r"(?<![\w.])(\d+)\.(\d+)\.(\d+)(?![\w.]|-\w)")
 _NO_DAEMON = "--no-daemon"
